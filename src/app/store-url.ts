@@ -1,0 +1,42 @@
+import { fault } from '../core/errors.ts';
+import type { World } from '../core/world.ts';
+import type { Durability } from '../store/sqlite/connection.ts';
+import { openSqlite } from '../store/sqlite/open.ts';
+import type { Store } from '../store/store.ts';
+
+export interface StoreOptions {
+  readonly world: World;
+  /** SQLite: `full` (default) survives the loss of power, `normal` survives kill -9. */
+  readonly durability?: Durability;
+  /** SQLite: a thread for checkpoints and recounts; short-lived processes do without. Default true. */
+  readonly housekeeping?: boolean;
+}
+
+/** Opens the store that a URL names: `sqlite:PATH` or `memory:`. */
+export async function openStore(url: string, options: StoreOptions): Promise<Store> {
+  const scheme = /^([a-z][a-z0-9+.-]*):/.exec(url)?.[1];
+  switch (scheme) {
+    case 'memory':
+      return openSqlite({ ...options, file: url });
+    case 'sqlite': {
+      const file = url.slice('sqlite:'.length);
+      if (file === '') throw badUrl(url, 'it names no file');
+      return openSqlite({ ...options, file });
+    }
+    default:
+      throw badUrl(
+        url,
+        scheme === undefined ? 'it has no scheme' : `${scheme}: is not a store that this version knows`,
+      );
+  }
+}
+
+function badUrl(url: string, problem: string): Error {
+  return fault(
+    'INVALID_INPUT',
+    { field: 'store URL', problem: `${JSON.stringify(url)}: ${problem}` },
+    {
+      hint: 'Give sqlite:PATH for a file, such as sqlite:./work.db, or memory: for a store that is gone with the process.',
+    },
+  );
+}

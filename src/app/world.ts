@@ -1,0 +1,27 @@
+import type { World } from '../core/world.ts';
+
+/** The longest a Node timer can wait; beyond it one fires at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** The real clock, chance and timers: the only ones outside the tests. */
+export function realWorld(): World {
+  return {
+    clock: {
+      wall: () => Date.now(),
+      // CLOCK_MONOTONIC on Linux: the same for all processes of the host, which `performance.now()` is not.
+      monotonic: () => {
+        const [seconds, nanos] = process.hrtime();
+        return seconds * 1000 + nanos / 1e6;
+      },
+    },
+    random: Math.random,
+    timers: {
+      after: (ms, fn, options) => {
+        const timer = setTimeout(fn, Math.min(ms, MAX_TIMER_MS));
+        if (options?.unref) timer.unref();
+        return () => clearTimeout(timer);
+      },
+      soon: (fn) => void setImmediate(fn),
+    },
+  };
+}

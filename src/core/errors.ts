@@ -1,0 +1,290 @@
+export type ErrorFamily = 'request' | 'ownership' | 'environment' | 'work';
+
+export interface CatalogueEntry {
+  readonly family: ErrorFamily;
+  /** HTTP status. */
+  readonly status: number;
+  /** True when the same call may succeed later without any change to it. */
+  readonly retryable: boolean;
+  /** `{name|fallback}` takes the detail `name`; the fallback keeps the sentence whole when that detail is absent. */
+  readonly message: string;
+  readonly hint?: string;
+}
+
+export type ErrorDetails = Readonly<Record<string, unknown>>;
+
+/** Every error the engine reports, once. `docs/reference/errors.md` lists the same codes, held by a test. */
+export const CATALOGUE = Object.freeze({
+  INVALID_INPUT: {
+    family: 'request',
+    status: 400,
+    retryable: false,
+    message: 'The {field|input} is not valid: {problem|it does not have the documented form}.',
+    hint: 'Correct the input and send it again; nothing was changed.',
+  },
+  NOT_FOUND: {
+    family: 'request',
+    status: 404,
+    retryable: false,
+    message: 'There is no {kind|object} {id|of that name}.',
+    hint: 'Check the id; it may have been removed after its retention time.',
+  },
+  CONFLICT: {
+    family: 'request',
+    status: 409,
+    retryable: false,
+    message: 'The request does not fit the current state: {problem|something else changed it first}.',
+    hint: 'Read the current state and decide again.',
+  },
+  UNIQUE_CONFLICT: {
+    family: 'request',
+    status: 422,
+    retryable: false,
+    message: 'The unique key {key|of this push} already belongs to a task with another input.',
+    hint: 'Use another key for other work, or push the same input to get the existing task.',
+  },
+  INVALID_ID: {
+    family: 'request',
+    status: 400,
+    retryable: false,
+    message: 'The text {id|given} is not the id of a {kind|object} of this cluster.',
+    hint: 'Copy the whole id, in lower case and with its prefix, from the cluster that made it.',
+  },
+  ILLEGAL_TRANSITION: {
+    family: 'request',
+    status: 409,
+    retryable: false,
+    message: 'A {kind|task} cannot go from {from|its present state} to {to|the state asked for}.',
+    hint: 'Read the current state; a finished task changes only by an explicit retry.',
+  },
+  TOO_LARGE: {
+    family: 'request',
+    status: 413,
+    retryable: false,
+    message: 'The {field|input} is too large; the limit in bytes is {maxBytes|set by the configuration}.',
+    hint: 'Store the data elsewhere, as an artifact or a file, and send a reference to it.',
+  },
+  UNKNOWN_OPTION: {
+    family: 'request',
+    status: 400,
+    retryable: false,
+    message: 'There is no option {option|of that name}.',
+    hint: 'Check the spelling against the list of options.',
+  },
+  LEASE_LOST: {
+    family: 'ownership',
+    status: 409,
+    retryable: false,
+    message: 'The lease of {task|this task} is lost: attempt {attempt|given} is not the one that runs now.',
+    hint: 'Stop work on this task; its result can no longer be recorded by this attempt.',
+  },
+  DUTY_LOST: {
+    family: 'ownership',
+    status: 409,
+    retryable: false,
+    message: 'The duty {duty|in question} is held by another process.',
+    hint: 'Stop acting for this duty; the process that holds it goes on.',
+  },
+  WORKER_DISABLED: {
+    family: 'ownership',
+    status: 403,
+    retryable: false,
+    message: 'The worker {worker|in question} is disabled and gets no tasks.',
+    hint: 'Enable the worker before it claims again.',
+  },
+  STORE_BUSY: {
+    family: 'environment',
+    status: 503,
+    retryable: true,
+    message: 'The store is busy: {problem|other writers held it until the deadline}.',
+    hint: 'Try again after a short, random wait.',
+  },
+  STORE_UNAVAILABLE: {
+    family: 'environment',
+    status: 503,
+    retryable: true,
+    message: 'The store cannot be reached: {problem|the connection failed}.',
+    hint: 'Check that the store runs and that its address is right, then try again.',
+  },
+  STORE_FULL: {
+    family: 'environment',
+    status: 507,
+    retryable: true,
+    message: 'The disk of the store is full, so the change was not made.',
+    hint: 'Free some space and try again; nothing that was acknowledged has been lost.',
+  },
+  STORE_READONLY: {
+    family: 'environment',
+    status: 503,
+    retryable: true,
+    message: 'The store accepts no writes at present: {problem|it is read-only}.',
+    hint: 'Check the permissions of the file, or that the address leads to the primary, then try again.',
+  },
+  STORE_CORRUPT: {
+    family: 'environment',
+    status: 500,
+    retryable: false,
+    message: 'The store holds data that cannot be right: {problem|an integrity check failed}.',
+    hint: 'Stop all processes that use it, keep a copy, and restore the last good backup.',
+  },
+  STORE_CLOSED: {
+    family: 'environment',
+    status: 503,
+    retryable: false,
+    message: 'The store was closed by this process and takes no more calls.',
+    hint: 'Open it again, or send the call to a process that still runs.',
+  },
+  SCHEMA_TOO_NEW: {
+    family: 'environment',
+    status: 500,
+    retryable: false,
+    message: 'The store has schema version {found|unknown here}, newer than this program understands.',
+    hint: 'Upgrade leasehold on this machine to the version that the other processes run.',
+  },
+  RUNTIME_TOO_OLD: {
+    family: 'environment',
+    status: 500,
+    retryable: false,
+    message: 'This runtime is too old: found {found|an older one}, needed {needed|Node 24 or newer}.',
+    hint: 'Install the needed version and start again.',
+  },
+  OVERLOADED: {
+    family: 'environment',
+    status: 503,
+    retryable: true,
+    message: 'The engine has more calls waiting than it accepts: {problem|its queue of calls is full}.',
+    hint: 'Wait for some calls to finish, then try again more slowly.',
+  },
+  TIMEOUT: {
+    family: 'environment',
+    status: 504,
+    retryable: true,
+    message: 'The {action|call} did not finish in time, and it is not known whether it took effect.',
+    hint: 'Repeat it with the same operation id; that cannot make it happen twice.',
+  },
+  INTERNAL: {
+    family: 'environment',
+    status: 500,
+    retryable: false,
+    message: 'Something that must always hold does not: {problem|no more is known}.',
+    hint: 'This is a defect in leasehold; please report it with this message and its stack.',
+  },
+  TASK_FAILED: {
+    family: 'work',
+    status: 422,
+    retryable: false,
+    message: 'The task {task|in question} failed: {problem|its handler gave no reason}.',
+    hint: 'Read the attempts and the logs of the task, correct the cause, and retry the task.',
+  },
+  HANDLER_NOT_FOUND: {
+    family: 'work',
+    status: 404,
+    retryable: false,
+    message: 'No handler named {handler|like that} is registered here.',
+    hint: 'Register the handler on a worker of this queue, or correct its name.',
+  },
+} as const satisfies Readonly<Record<string, CatalogueEntry>>);
+for (const entry of Object.values(CATALOGUE)) Object.freeze(entry);
+
+export type ErrorCode = keyof typeof CATALOGUE;
+
+export interface EngineErrorInit {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly retryable: boolean;
+  readonly status: number;
+  readonly details?: ErrorDetails | undefined;
+  readonly hint?: string | undefined;
+  readonly cause?: unknown;
+}
+
+/** What goes on the wire. Never the cause or the stack: those may hold what the caller must not see. */
+export interface ErrorBody {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly hint?: string;
+  readonly details?: ErrorDetails;
+}
+
+const BRAND: unique symbol = Symbol.for('leasehold.error');
+
+/** The one error class. Made by `fault()`; the constructor is for errors that arrive with their text over the wire. */
+export class EngineError extends Error {
+  readonly code: ErrorCode;
+  readonly retryable: boolean;
+  readonly status: number;
+  readonly details: ErrorDetails | undefined;
+  readonly hint: string | undefined;
+
+  constructor(init: EngineErrorInit) {
+    super(init.message, init.cause === undefined ? undefined : { cause: init.cause });
+    this.code = init.code;
+    this.retryable = init.retryable;
+    this.status = init.status;
+    this.details = init.details;
+    this.hint = init.hint;
+  }
+
+  static {
+    // On the prototype: the stack then begins with the name, and neither shows among the fields when it is printed.
+    Object.defineProperties(EngineError.prototype, { name: { value: 'EngineError' }, [BRAND]: { value: true } });
+  }
+
+  /** By brand, so that an error from another loaded copy of the package is recognised. */
+  static override [Symbol.hasInstance](value: unknown): value is EngineError {
+    return typeof value === 'object' && value !== null && (value as { [BRAND]?: unknown })[BRAND] === true;
+  }
+
+  toJSON(): ErrorBody {
+    return {
+      code: this.code,
+      message: this.message,
+      ...(this.hint === undefined ? {} : { hint: this.hint }),
+      ...(this.details === undefined ? {} : { details: this.details }),
+    };
+  }
+}
+
+export interface FaultOptions {
+  /** Replaces the hint of the catalogue. */
+  readonly hint?: string;
+  readonly cause?: unknown;
+}
+
+/** Builds the error of a code; `details` fill the placeholders of its message and travel with it. */
+export function fault(code: ErrorCode, details?: ErrorDetails, options: FaultOptions = {}): EngineError {
+  const entry: CatalogueEntry = CATALOGUE[code];
+  return new EngineError({
+    code,
+    message: fillTemplate(entry.message, details ?? {}),
+    retryable: entry.retryable,
+    status: entry.status,
+    details,
+    hint: options.hint ?? entry.hint,
+    cause: options.cause,
+  });
+}
+
+export function isEngineError(error: unknown, code?: ErrorCode): error is EngineError {
+  return error instanceof EngineError && (code === undefined || error.code === code);
+}
+
+/** For what can only be false through a defect of our own; bad input gets its own code. */
+export function invariant(condition: unknown, message: string): asserts condition {
+  if (!condition) throw fault('INTERNAL', { problem: message });
+}
+
+const LONGEST_DETAIL = 200;
+
+function fillTemplate(template: string, details: ErrorDetails): string {
+  return template.replace(/\{(\w+)\|([^}]*)\}/g, (_whole, name: string, fallback: string) => {
+    const value = Object.hasOwn(details, name) ? details[name] : undefined;
+    if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return String(value);
+    if (typeof value !== 'string') return fallback;
+    // One line of bounded length: details come from outside and messages end up in logs.
+    return value
+      .slice(0, LONGEST_DETAIL)
+      .toWellFormed()
+      .replace(/\p{Cc}/gu, ' ');
+  });
+}

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { isEngineError } from './errors.ts';
+import type { MissedPolicy, NextSlot } from './schedule.ts';
+import { dueSlots, slotKey } from './schedule.ts';
+
+const MINUTE = 60_000;
+const YEAR = 365 * 86_400_000;
+
+const everyMinute: NextSlot = (after) => (Math.floor(after / MINUTE) + 1) * MINUTE;
+const fromList =
+  (slots: readonly number[]): NextSlot =>
+  (after) =>
+    slots.find((slot) => slot > after);
+
+test('a slot in the future does not fire and stays the next one', () => {
+  for (const policy of ['skip', 'one', 'all'] as const) {
+    assert.deepEqual(dueSlots({ nextAt: 2 * MINUTE, now: 2 * MINUTE - 1, policy, next: everyMinute, limit: 5 }), {
+      fire: [],
+      nextAt: 2 * MINUTE,
+    });
+  }
+});
+
+test('a slot fires at its instant under every policy', () => {
+  for (const policy of ['skip', 'one', 'all'] as const) {
+    assert.deepEqual(dueSlots({ nextAt: MINUTE, now: MINUTE, policy, next: everyMinute, limit: 5 }), {
+      fire: [MINUTE],
+      nextAt: 2 * MINUTE,
+    });
+  }
+});
+
+test('all fires each missed slot, and what exceeds the limit stays due', () => {
+  const due = dueSlots({ nextAt: MINUTE, now: 5.5 * MINUTE, policy: 'all', next: everyMinute, limit: 3 });
+  assert.deepEqual(due, { fire: [1, 2, 3].map((n) => n * MINUTE), nextAt: 4 * MINUTE });
+  const rest = dueSlots({ nextAt: 4 * MINUTE, now: 5.5 * MINUTE, policy: 'all', next: everyMinute, limit: 3 });
+  assert.deepEqual(rest, { fire: [4, 5].map((n) => n * MINUTE), nextAt: 6 * MINUTE });
+});
+
+test('one fires only the latest missed slot', () => {
+  const due = dueSlots({ nextAt: MINUTE, now: 5.5 * MINUTE, policy: 'one', next: everyMinute, limit: 3 });
+  assert.deepEqual(due, { fire: [5 * MINUTE], nextAt: 6 * MINUTE });
+});
+
+test('skip fires a slot that is late by no more than the grace and drops older ones', () => {
+  const at = (now: number, graceMs?: number): unknown =>
+    dueSlots({
+      nextAt: MINUTE,
+      now,
+      policy: 'skip',
+      next: everyMinute,
+      limit: 9,
+      ...(graceMs === undefined ? {} : { graceMs }),
+    });
+  assert.deepEqual(at(2 * MINUTE), { fire: [MINUTE, 2 * MINUTE], nextAt: 3 * MINUTE });
+  assert.deepEqual(at(2 * MINUTE + 1), { fire: [2 * MINUTE], nextAt: 3 * MINUTE });
+  assert.deepEqual(at(5 * MINUTE + 1, 0), { fire: [], nextAt: 6 * MINUTE });
+  assert.deepEqual(at(5 * MINUTE, 0), { fire: [5 * MINUTE], nextAt: 6 * MINUTE });
+});
+
+test('a schedule that has ended has no next slot', () => {
+  const next = fromList([100, 200]);
+  for (const policy of ['one', 'all'] as const) {
+    const due = dueSlots({ nextAt: 100, now: 500, policy, next, limit: 9 });
+    assert.deepEqual(due, { fire: policy === 'one' ? [200] : [100, 200], nextAt: undefined });
+  }
+  const skipped = dueSlots({ nextAt: 100, now: 500, policy: 'skip', next, limit: 9, graceMs: 10 });
+  assert.deepEqual(skipped, { fire: [], nextAt: undefined });
+});
+
+test('a hundred years of missed minutes cost a hundred calls, not fifty million', () => {
+  for (const policy of ['skip', 'one', 'all'] as const) {
+    let calls = 0;
+    const next: NextSlot = (after) => {
+      calls += 1;
+      return everyMinute(after);
+    };
+    const now = 100 * YEAR + 1;
+    const due = dueSlots({ nextAt: MINUTE, now, policy, next, limit: 50 });
+    assert.ok(calls <= 100, `${policy}: ${calls} calls`);
+    if (policy !== 'all') assert.deepEqual(due, { fire: [100 * YEAR], nextAt: 100 * YEAR + MINUTE });
+  }
+});
+
+test('a schedule that does not advance is a defect, never an endless loop', () => {
+  const broken: readonly NextSlot[] = [
+    (after) => after,
+    (after) => after - 1,
+    () => Number.NaN,
+    (after) => after + 0.5,
+  ];
+  for (const next of broken) {
+    for (const policy of ['skip', 'one', 'all'] as const) {
+      assert.throws(
+        () => dueSlots({ nextAt: MINUTE, now: YEAR, policy, next, limit: 1_000 }),
+        (error: unknown) => isEngineError(error, 'INTERNAL'),
+      );
+    }
+  }
+});
+
+test('a limit below one is a defect, because the schedule would never move', () => {
+  for (const limit of [0, -1, Number.NaN, 1.5]) {
+    assert.throws(
+      () => dueSlots({ nextAt: 0, now: 1, policy: 'all', next: everyMinute, limit }),
+      (error: unknown) => isEngineError(error, 'INTERNAL'),
+    );
+  }
+});
+
+test('for any schedule and any sequence of wake-ups each policy fires what its definition says, and nothing twice', () => {
+  const slotLists = fc.uniqueArray(fc.integer({ min: 1, max: 2_000 }), { minLength: 1, maxLength: 60 });
+  const wakeUps = fc.array(fc.integer({ min: 0, max: 2_500 }), { minLength: 1, maxLength: 12 });
+  const policies = fc.constantFrom<MissedPolicy>('skip', 'one', 'all');
+  const limits = fc.integer({ min: 1, max: 8 });
+  fc.assert(
+    fc.property(
+      slotLists,
+      wakeUps,
+      policies,
+      limits,
+      fc.integer({ min: 0, max: 300 }),
+      (list, times, policy, limit, graceMs) => {
+        const slots = list.sort((a, b) => a - b);
+        const next = fromList(slots);
+        const fired: number[] = [];
+        let nextAt: number | undefined = slots[0];
+        for (const now of times) {
+          if (nextAt === undefined) break;
+          const before: number = nextAt;
+          const due = dueSlots({ nextAt: before, now, policy, next, limit, graceMs });
+          const missed = slots.filter((slot) => slot >= before && slot <= now);
+          const wanted = { all: missed, one: missed.slice(-1), skip: missed.filter((slot) => slot >= now - graceMs) };
+          assert.deepEqual(due.fire, wanted[policy].slice(0, limit));
+          if (before > now) assert.equal(due.nextAt, before);
+          else assert.ok(due.nextAt === undefined || due.nextAt > before);
+          if (due.fire.length === wanted[policy].length && missed.length > 0) assert.equal(due.nextAt, next(now));
+          fired.push(...due.fire);
+          nextAt = due.nextAt;
+        }
+        assert.deepEqual(
+          fired,
+          [...new Set(fired)].sort((a, b) => a - b),
+        );
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test('a slot has one key, made of the name and the instant', () => {
+  assert.equal(slotKey('nightly', Date.UTC(2026, 2, 29, 1, 30)), 'cron:nightly:2026-03-29T01:30:00.000Z');
+});

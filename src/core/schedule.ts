@@ -1,0 +1,77 @@
+import { invariant } from './errors.ts';
+
+/** What becomes of slots that passed while nobody could fire them: none, only the latest, or every one. */
+export type MissedPolicy = 'skip' | 'one' | 'all';
+
+/** The first slot strictly after an instant, and `undefined` at the end of the schedule; the same answer each time. */
+export type NextSlot = (afterMs: number) => number | undefined;
+
+export interface DueSlotsInput {
+  /** The first slot that has not been handled. */
+  readonly nextAt: number;
+  readonly now: number;
+  readonly policy: MissedPolicy;
+  readonly next: NextSlot;
+  /** The most slots to fire at once; the rest stay due, and the answer's `nextAt` is then not after `now`. */
+  readonly limit: number;
+  /** How late `skip` still fires a slot; default one minute. */
+  readonly graceMs?: number;
+}
+
+export interface DueSlots {
+  /** Ascending; each is at or after the given `nextAt` and before the answered one. */
+  readonly fire: readonly number[];
+  /** The first slot that is still to be handled; `undefined` when there is none any more. */
+  readonly nextAt: number | undefined;
+}
+
+/**
+ * Decides which slots to fire. `nextAt` moves only forward and past every fired slot, so storing both in one
+ * transaction fires no slot twice, also when the clock steps back.
+ * The cost is `limit` calls of `next`, or for `one` two per halving of the missed time (under 90 for 100 years).
+ */
+export function dueSlots({ nextAt, now, policy, next, limit, graceMs = 60_000 }: DueSlotsInput): DueSlots {
+  invariant(Number.isSafeInteger(limit) && limit > 0, `the limit of slots is a whole number above 0, not ${limit}`);
+  if (nextAt > now) return { fire: [], nextAt };
+  const advance = (afterMs: number): number | undefined => {
+    const slot = next(afterMs);
+    invariant(
+      slot === undefined || (Number.isSafeInteger(slot) && slot > afterMs),
+      `the schedule does not advance: after ${afterMs} it gave ${slot}`,
+    );
+    return slot;
+  };
+  if (policy === 'one') return latestSlot(nextAt, now, advance);
+  // Jump over what is too late instead of walking through it; "- 1" because a slot exactly `graceMs` late still fires.
+  const tooLate = policy === 'skip' && nextAt < now - graceMs;
+  return eachSlot(tooLate ? advance(now - graceMs - 1) : nextAt, now, limit, advance);
+}
+
+/** The identity of a slot: at most one task is ever pushed under this unique key. */
+export function slotKey(name: string, slot: number): string {
+  return `cron:${name}:${new Date(slot).toISOString()}`;
+}
+
+function eachSlot(first: number | undefined, now: number, limit: number, advance: NextSlot): DueSlots {
+  const fire: number[] = [];
+  let slot = first;
+  while (slot !== undefined && slot <= now && fire.length < limit) {
+    fire.push(slot);
+    slot = advance(slot);
+  }
+  return { fire, nextAt: slot };
+}
+
+/** Invariant of the search: `latest` is a slot at or before `now`, and no slot lies after `empty` up to `now`. */
+function latestSlot(first: number, now: number, advance: NextSlot): DueSlots {
+  let latest = first;
+  let empty = now;
+  for (;;) {
+    const following = advance(latest);
+    if (following === undefined || following > now) return { fire: [latest], nextAt: following };
+    const middle = following + Math.floor((empty - following) / 2);
+    const found = advance(middle);
+    if (found === undefined || found > now) empty = middle;
+    latest = found === undefined || found > now ? following : found;
+  }
+}

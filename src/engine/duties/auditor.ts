@@ -1,0 +1,25 @@
+import type { Tenure } from '../../store/store.ts';
+import type { Engine } from '../engine.ts';
+import type { Log } from '../log.ts';
+import type { Duty, Pass } from './duty.ts';
+
+/** Recounts what is counted as it goes. A difference is a bug of ours: it is repaired, and reported as one. */
+export class Auditor implements Duty {
+  readonly name = 'auditor';
+  readonly intervalMs = 10 * 60_000;
+  readonly #engine: Engine;
+  readonly #log: Log;
+
+  constructor(engine: Engine, log: Log) {
+    this.#engine = engine;
+    this.#log = log;
+  }
+
+  async tick(term: Tenure): Promise<Pass> {
+    const drifts = await this.#engine.store.statsAudit({ duty: term });
+    for (const drift of drifts) {
+      this.#log.error('a counter had drifted and was repaired: please report this as a bug', { ...drift });
+    }
+    return { did: drifts.length };
+  }
+}

@@ -1,0 +1,69 @@
+import { Cron as Croner } from 'croner';
+import { fault } from '../../core/errors.ts';
+import { dueSlots, type NextSlot, slotKey } from '../../core/schedule.ts';
+import type { NewTask, Tenure, TriggerRecord } from '../../store/store.ts';
+import type { Engine } from '../engine.ts';
+import { DEFAULT_UNIQUE_MS } from '../push.ts';
+import type { Duty, Pass } from './duty.ts';
+
+const BATCH = 100;
+/** The most slots of one trigger that one pass fires. */
+const SLOTS = 100;
+/** A schedule that has no further slot. */
+export const NEVER = Number.MAX_SAFE_INTEGER;
+
+/** Fires the slots of the triggers, each once: the trigger moves by compare-and-set, and the slot is the task's unique key. */
+export class Cron implements Duty {
+  readonly name = 'cron';
+  readonly intervalMs = 1000;
+  readonly #engine: Engine;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  async tick(term: Tenure): Promise<Pass> {
+    const { now, triggers, nextInMs } = await this.#engine.store.triggerDue({ limit: BATCH });
+    let fired = 0;
+    let more = triggers.length === BATCH;
+    for (const trigger of triggers) {
+      const next = slotsOf(trigger.cron, trigger.timezone);
+      const due = dueSlots({ nextAt: trigger.nextAt, now, policy: trigger.missed, next, limit: SLOTS });
+      const { moved, pushed } = await this.#engine.store.triggerFire({
+        duty: term,
+        name: trigger.name,
+        from: trigger.nextAt,
+        nextAt: due.nextAt ?? NEVER,
+        items: due.fire.map((slot) => taskOf(trigger, slot)),
+      });
+      if (!moved) continue;
+      fired += pushed.filter((answer) => answer.ok && answer.fresh).length;
+      if (pushed.length > 0) this.#engine.ring.mark(trigger.lane);
+      more ||= due.nextAt !== undefined && due.nextAt <= now;
+    }
+    return { did: fired, more, nextInMs };
+  }
+}
+
+/** Reads a cron expression; times that a change of the clocks skips fire at the first moment after the gap. */
+export function slotsOf(expression: string, timezone: string): NextSlot {
+  let cron: Croner;
+  try {
+    cron = new Croner(expression, { timezone, paused: true });
+    cron.nextRun(new Date(0));
+  } catch (error) {
+    throw fault('INVALID_INPUT', { field: 'schedule', problem: `${error instanceof Error ? error.message : error}` });
+  }
+  return (after) => cron.nextRun(new Date(after))?.getTime();
+}
+
+function taskOf(trigger: TriggerRecord, slot: number): NewTask {
+  return {
+    lane: trigger.lane,
+    spec: trigger.spec,
+    priority: trigger.priority,
+    maxTries: trigger.maxTries,
+    payload: trigger.payload,
+    unique: { key: slotKey(trigger.name, slot), hash: 0, windowMs: DEFAULT_UNIQUE_MS },
+  };
+}

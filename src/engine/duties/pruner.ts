@@ -1,0 +1,23 @@
+import type { Tenure } from '../../store/store.ts';
+import type { Engine } from '../engine.ts';
+import type { Duty, Pass } from './duty.ts';
+
+const BATCH = 500;
+
+/** Removes finished tasks, events, operation ids and unique keys that are older than the retention, a little at a time. */
+export class Pruner implements Duty {
+  readonly name = 'pruner';
+  readonly intervalMs = 60_000;
+  readonly #engine: Engine;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  async tick(term: Tenure): Promise<Pass> {
+    const { retentionMs, store } = this.#engine;
+    const { tasks, events, done } = await store.taskPrune({ duty: term, retentionMs, limit: BATCH });
+    // Not at once: a walk over a million rows should leave room between its steps.
+    return { did: tasks + events, nextInMs: done ? this.intervalMs : 50 };
+  }
+}

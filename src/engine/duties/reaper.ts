@@ -1,0 +1,64 @@
+import { afterExpiry } from '../../core/lease.ts';
+import type { OverdueLease, ReapItem, Tenure } from '../../store/store.ts';
+import type { Engine } from '../engine.ts';
+import { readSpec } from '../push.ts';
+import type { Duty, Pass } from './duty.ts';
+
+const BATCH = 500;
+/** The wall clock moved against the monotonic one by more than this: the host slept, and so did the workers. */
+const PAUSE_MS = 2000;
+
+/**
+ * Takes back what silent workers hold. Only the reaper reads expiry, and the reap is the takeover: a late result is
+ * accepted until then and refused from then on. It wakes at the earliest expiry.
+ *
+ * When its predecessor vanished, or the host was asleep, the workers may have been unable to renew; it then waits one
+ * lease before the first reap, so that an outage does not send everything round again.
+ */
+export class Reaper implements Duty {
+  readonly name = 'reaper';
+  readonly intervalMs = 1000;
+  readonly #engine: Engine;
+  #notBefore = 0;
+  #offset: number;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+    this.#offset = this.#wallAgainstMonotonic();
+  }
+
+  begin(term: Tenure): void {
+    this.#offset = this.#wallAgainstMonotonic();
+    this.#notBefore = term.vacant ? 0 : this.#now() + this.#engine.leaseMs;
+  }
+
+  async tick(term: Tenure): Promise<Pass> {
+    const offset = this.#wallAgainstMonotonic();
+    if (Math.abs(offset - this.#offset) > PAUSE_MS) this.#notBefore = this.#now() + this.#engine.leaseMs;
+    this.#offset = offset;
+    if (this.#now() < this.#notBefore) return { did: 0, nextInMs: this.#notBefore - this.#now() };
+
+    const { leases, nextInMs } = await this.#engine.store.leaseOverdue({ limit: BATCH });
+    const items = await Promise.all(leases.map((lease) => this.#judge(lease)));
+    const { reaped, lanes } = await this.#engine.store.leaseReap({ duty: term, items });
+    for (const lane of lanes) this.#engine.ring.mark(lane);
+    return { did: reaped, more: leases.length === BATCH, nextInMs: nextInMs === undefined ? undefined : nextInMs + 1 };
+  }
+
+  async #judge(lease: OverdueLease): Promise<ReapItem> {
+    const { retry } = readSpec(await this.#engine.interner().specBody(lease.spec));
+    const verdict = afterExpiry(lease, retry, this.#engine.world.random());
+    const { task, attempt } = lease;
+    return verdict.to === 'again'
+      ? { task, attempt, to: 'again', reason: 'none', delayMs: verdict.delayMs }
+      : { task, attempt, to: verdict.to, reason: verdict.reason, delayMs: 0 };
+  }
+
+  #now(): number {
+    return this.#engine.world.clock.monotonic();
+  }
+
+  #wallAgainstMonotonic(): number {
+    return this.#engine.world.clock.wall() - this.#now();
+  }
+}

@@ -1,0 +1,52 @@
+import type { Lane, LaneName, Store } from '../store/store.ts';
+
+/** Lanes and specs have few distinct values: each is made once, in a transaction of its own, and then known by number. */
+export class Interner {
+  readonly #store: Pick<Store, 'laneIntern' | 'specIntern' | 'specGet'>;
+  readonly #onLane: (lane: Lane) => void;
+  readonly #lanes = new Map<string, number>();
+  readonly #specs = new Map<string, number>();
+  readonly #bodies = new Map<number, string>();
+
+  constructor(store: Pick<Store, 'laneIntern' | 'specIntern' | 'specGet'>, onLane: (lane: Lane) => void) {
+    this.#store = store;
+    this.#onLane = onLane;
+  }
+
+  /** The number if it is known already, so that the hot path stays synchronous. */
+  knownLane(name: LaneName): number | undefined {
+    return this.#lanes.get(keyOf(name));
+  }
+
+  async lane(name: LaneName): Promise<number> {
+    const known = this.knownLane(name);
+    if (known !== undefined) return known;
+    const [lane] = (await this.#store.laneIntern({ lanes: [name] })) as [Lane];
+    this.#lanes.set(keyOf(name), lane.id);
+    this.#onLane(lane);
+    return lane.id;
+  }
+
+  knownSpec(body: string): number | undefined {
+    return this.#specs.get(body);
+  }
+
+  async spec(body: string): Promise<number> {
+    const known = this.knownSpec(body);
+    if (known !== undefined) return known;
+    const [id] = (await this.#store.specIntern({ specs: [body] })) as [number];
+    this.#specs.set(body, id);
+    this.#bodies.set(id, body);
+    return id;
+  }
+
+  async specBody(id: number): Promise<string | undefined> {
+    const known = this.#bodies.get(id);
+    if (known !== undefined) return known;
+    const body = await this.#store.specGet({ spec: id });
+    if (body !== undefined) this.#bodies.set(id, body);
+    return body;
+  }
+}
+
+const keyOf = (name: LaneName): string => `${name.queue}\u0000${name.handler}`;

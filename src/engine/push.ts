@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto';
+import { type Duration, parseDuration } from '../core/duration.ts';
+import { fault } from '../core/errors.ts';
+import { checkKey, checkName } from '../core/names.ts';
+import { canonicalJson, encodePayload } from '../core/payload.ts';
+import { DEFAULT_MAX_TRIES, DEFAULT_RETRY, normalizeRetry, type RetryInput, type RetryPolicy } from '../core/retry.ts';
+import { MAX_TRIES_BOUND, PRIORITY_MAX, PRIORITY_MIN } from '../core/task.ts';
+import type { NewTask, UniqueKey } from '../store/store.ts';
+
+/** What a caller may say about a new task. */
+export interface PushRequest {
+  readonly queue: string;
+  readonly handler: string;
+  readonly input?: unknown;
+  /** Whole number, higher first; default 0. */
+  readonly priority?: number;
+  /** Due this much later. */
+  readonly delay?: Duration;
+  /** Due at this calendar time, in milliseconds. */
+  readonly runAt?: number;
+  /** Bounds the tries, crashes included; default 3. */
+  readonly maxAttempts?: number;
+  readonly retry?: RetryInput;
+  /** The same key and input lead to the same task, the same key and another input are refused. */
+  readonly unique?: string | { readonly key: string; readonly window?: Duration };
+  /** Operation id: repeating the call with it gives the first answer. */
+  readonly op?: string;
+}
+
+/** A checked request, ready but for the numbers of its lane and spec. */
+export interface Draft {
+  readonly queue: string;
+  readonly handler: string;
+  readonly specBody: string;
+  readonly task: Omit<NewTask, 'lane' | 'spec'>;
+}
+
+/** The rest of a task that has few distinct values: interned, so that a task row needs no columns for it. */
+export interface SpecBody {
+  readonly retry: RetryPolicy;
+}
+
+export const DEFAULT_UNIQUE_MS = 24 * 3_600_000;
+const KNOWN: ReadonlySet<string> = new Set([
+  'queue',
+  'handler',
+  'input',
+  'priority',
+  'delay',
+  'runAt',
+  'maxAttempts',
+  'retry',
+  'unique',
+  'op',
+] satisfies (keyof PushRequest)[]);
+const DEFAULT_SPEC = JSON.stringify({ retry: DEFAULT_RETRY } satisfies SpecBody);
+
+/** Refuses everything that could fail later: past this point a push can only meet the world's faults. */
+export function draft(request: PushRequest, maxUniqueMs: number): Draft {
+  for (const name in request) {
+    if (!KNOWN.has(name)) throw fault('UNKNOWN_OPTION', { option: name, known: [...KNOWN].join(', ') });
+  }
+  const queue = checkName('queue', request.queue);
+  const handler = checkName('handler', request.handler);
+  const payload = encodePayload(request.input);
+  if (request.delay !== undefined && request.runAt !== undefined) {
+    throw fault('INVALID_INPUT', { field: 'runAt', problem: 'a task has either a delay or a time, not both' });
+  }
+  return {
+    queue,
+    handler,
+    specBody:
+      request.retry === undefined
+        ? DEFAULT_SPEC
+        : JSON.stringify({ retry: normalizeRetry(request.retry) } satisfies SpecBody),
+    task: {
+      priority: whole('priority', request.priority ?? 0, PRIORITY_MIN, PRIORITY_MAX),
+      maxTries: whole('maxAttempts', request.maxAttempts ?? DEFAULT_MAX_TRIES, 1, MAX_TRIES_BOUND),
+      payload,
+      ...(request.delay === undefined ? {} : { delayMs: parseDuration(request.delay, 'delay') }),
+      ...(request.runAt === undefined ? {} : { runAt: whole('runAt', request.runAt, 0, MAX_TIME) }),
+      ...(request.unique === undefined ? {} : { unique: uniqueKey(request.unique, handler, payload, maxUniqueMs) }),
+      ...(request.op === undefined ? {} : { op: checkKey('op', request.op) }),
+    },
+  };
+}
+
+export function readSpec(body: string | undefined): SpecBody {
+  return body === undefined ? { retry: DEFAULT_RETRY } : (JSON.parse(body) as SpecBody);
+}
+
+/** The last day that a JavaScript date can name. */
+const MAX_TIME = 8_640_000_000_000_000;
+
+function uniqueKey(
+  unique: NonNullable<PushRequest['unique']>,
+  handler: string,
+  payload: string,
+  maxUniqueMs: number,
+): UniqueKey {
+  const { key, window = DEFAULT_UNIQUE_MS } = typeof unique === 'string' ? { key: unique } : unique;
+  const windowMs = parseDuration(window, 'unique.window');
+  if (windowMs > maxUniqueMs) {
+    throw fault('INVALID_INPUT', {
+      field: 'unique.window',
+      problem: `${windowMs} ms is longer than finished tasks are kept (${maxUniqueMs} ms)`,
+    });
+  }
+  return { key: checkKey('unique', key), hash: hashOf(handler, payload), windowMs };
+}
+
+/** 52 bits, so that every store and JavaScript keep it exactly. */
+function hashOf(handler: string, payload: string): number {
+  const digest = createHash('sha256').update(handler).update('\u0000').update(canonicalJson(payload)).digest();
+  return Number(digest.readBigUInt64BE(0) >> 12n);
+}
+
+function whole(field: string, value: number, min: number, max: number): number {
+  if (Number.isSafeInteger(value) && value >= min && value <= max) return value;
+  throw fault('INVALID_INPUT', { field, problem: `it must be a whole number from ${min} to ${max}` });
+}

@@ -1,0 +1,108 @@
+import type { World } from '../core/world.ts';
+import type { Lane, Store } from '../store/store.ts';
+import { Wakeups } from './wakeups.ts';
+
+/**
+ * The lanes that this process believes to have ready tasks, in the order in which they will be served: a lane that was
+ * served goes to the back. A belief only decides where to look first. A lane that is missing here is found by the scan, at
+ * most `SCAN_MS` later; one that is wrongly here costs one empty look.
+ */
+export class Ring {
+  /** Comes when there may be work. */
+  readonly signs: Wakeups;
+  readonly #store: Pick<Store, 'laneScan'>;
+  readonly #now: () => number;
+  readonly #known = new Map<number, Lane>();
+  /** Lane → how often it was marked: an empty look must not remove a mark that came after it was sent. */
+  readonly #ready = new Map<number, number>();
+  readonly #pausedQueues = new Set<string>();
+  #marks = 0;
+  #scannedAt = Number.NEGATIVE_INFINITY;
+  #scanning: Promise<void> | undefined;
+
+  constructor(store: Pick<Store, 'laneScan'>, world: World) {
+    this.#store = store;
+    this.#now = world.clock.monotonic;
+    this.signs = new Wakeups(world, SCAN_MS);
+  }
+
+  learn(lane: Lane): void {
+    this.#known.set(lane.id, lane);
+    if (lane.paused) this.#pausedQueues.add(lane.queue);
+  }
+
+  lane(id: number): Lane | undefined {
+    return this.#known.get(id);
+  }
+
+  /** Something became ready here. */
+  mark(lane: number): void {
+    this.#ready.set(lane, ++this.#marks);
+    this.signs.wake();
+  }
+
+  /** Anything may have changed: the next claim scans first. */
+  hint(): void {
+    this.#scannedAt = Number.NEGATIVE_INFINITY;
+    this.signs.wake();
+  }
+
+  pause(queue: string, paused: boolean): void {
+    if (paused) this.#pausedQueues.add(queue);
+    else if (this.#pausedQueues.delete(queue)) this.hint();
+  }
+
+  async refresh(): Promise<void> {
+    if (this.#now() - this.#scannedAt < SCAN_MS) return;
+    this.#scanning ??= this.#scan().finally(() => {
+      this.#scanning = undefined;
+    });
+    await this.#scanning;
+  }
+
+  /** Lanes to serve for this request, moved to the back of the ring. */
+  pick(wants: (lane: Lane) => boolean, limit: number): readonly Pickup[] {
+    const picked: Pickup[] = [];
+    for (const [id, mark] of this.#ready) {
+      if (picked.length >= limit) break;
+      const lane = this.#known.get(id);
+      if (lane === undefined || this.#pausedQueues.has(lane.queue) || !wants(lane)) continue;
+      picked.push({ lane: id, mark });
+    }
+    for (const { lane, mark } of picked) {
+      this.#ready.delete(lane);
+      this.#ready.set(lane, mark);
+    }
+    return picked;
+  }
+
+  /** The lane gave less than it was asked for: it is empty, unless it was marked since. */
+  empty({ lane, mark }: Pickup): void {
+    if (this.#ready.get(lane) === mark) this.#ready.delete(lane);
+  }
+
+  async #scan(): Promise<void> {
+    this.#scannedAt = this.#now();
+    for (let after = 0; ; ) {
+      const page = await this.#store.laneScan({ after, limit: SCAN_PAGE });
+      for (const lane of page) {
+        this.#known.set(lane.id, lane);
+        if (lane.paused) this.#pausedQueues.add(lane.queue);
+        else this.#pausedQueues.delete(lane.queue);
+        if (!this.#ready.has(lane.id)) this.#ready.set(lane.id, ++this.#marks);
+      }
+      const last = page.at(-1);
+      if (last === undefined || page.length < SCAN_PAGE) return;
+      after = last.id;
+    }
+  }
+}
+
+/** A lane as it was picked. */
+export interface Pickup {
+  readonly lane: number;
+  readonly mark: number;
+}
+
+export const SCAN_MS = 1000;
+const SCAN_PAGE = 1000;

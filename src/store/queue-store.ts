@@ -1,0 +1,219 @@
+import type { QueueStats } from '../core/event.ts';
+import type { Lease } from '../core/lease.ts';
+import type { FinalState, Reason, TaskState } from '../core/task.ts';
+
+/**
+ * The part of the port that a plain queue needs: push, claim, settle, give back, renew, expire, stage, count.
+ *
+ * Verbs are named noun first and take one parameter object. Hot verbs take many items, because the engine coalesces; each
+ * item has an answer of its own and one bad item never fails its neighbours. An answer is given only after the commit.
+ * Every write after the claim names its attempt and changes nothing unless that is the newest one of a running task.
+ */
+export interface QueueStore {
+  readonly capabilities: Capabilities;
+
+  /** Gives each (queue, handler) its lane, made on first sight, in a transaction of its own. */
+  laneIntern(params: { readonly lanes: readonly LaneName[] }): Promise<readonly Lane[]>;
+  /** Lanes with ready tasks now, ascending by id and above `after`. */
+  laneScan(params: { readonly after: number; readonly limit: number }): Promise<readonly Lane[]>;
+
+  taskPush(params: { readonly items: readonly NewTask[] }): Promise<readonly PushAnswer[]>;
+  taskClaim(params: { readonly claims: readonly ClaimRequest[] }): Promise<readonly (readonly Grant[])[]>;
+  /** Ends tasks: completed, failed for good, or cancelled by their worker. */
+  taskSettle(params: { readonly items: readonly SettleItem[] }): Promise<readonly SettleAnswer[]>;
+  /** Gives tasks back to be run again: a retry after a failure, or a release that costs no try. */
+  taskReturn(params: { readonly items: readonly ReturnItem[] }): Promise<readonly SettleAnswer[]>;
+  leaseRenew(params: { readonly items: readonly RenewItem[] }): Promise<readonly RenewAnswer[]>;
+
+  /** Running tasks whose lease has passed, and when the next one will. Reads only. */
+  leaseOverdue(params: { readonly limit: number }): Promise<Overdue>;
+  /** Takes over what `leaseOverdue` showed, unless it was renewed or ended meanwhile. Returns how many it took. */
+  leaseReap(params: { readonly duty: DutyTerm; readonly items: readonly ReapItem[] }): Promise<ReapAnswer>;
+  /** Makes due tasks ready. */
+  taskStage(params: { readonly duty: DutyTerm; readonly limit: number }): Promise<StageAnswer>;
+
+  taskGet(params: { readonly tasks: readonly number[] }): Promise<readonly (TaskRecord | undefined)[]>;
+  queueStats(params: { readonly queue: string }): Promise<QueueStats | undefined>;
+
+  /** Calls back after another process has committed: only a hint, which may come late, doubled or never. */
+  watch(onChange: () => void): () => void;
+  close(): Promise<void>;
+}
+
+/** What a store can do beyond the plain queue. A caller that needs more than a store has is refused when it starts. */
+export interface Capabilities {
+  readonly name: string;
+  /** Several processes may open the same data. */
+  readonly shared: boolean;
+  /** Acknowledged work survives the loss of power. */
+  readonly durable: boolean;
+  /** `taskPush` can take part in the caller's own transaction. */
+  readonly callerTransactions: boolean;
+  /** Events get their numbers in the write itself, so no sequencer is needed. */
+  readonly numbersEvents: boolean;
+}
+
+export interface LaneName {
+  readonly queue: string;
+  readonly handler: string;
+}
+
+/** Tasks that are interchangeable for the scheduler. Immutable once made. */
+export interface Lane extends LaneName {
+  readonly id: number;
+  readonly paused: boolean;
+}
+
+export interface NewTask {
+  readonly lane: number;
+  readonly spec: number;
+  readonly priority: number;
+  readonly maxTries: number;
+  /** JSON text; the store does not look inside. */
+  readonly payload: string;
+  /** Due this long after the store's own now. */
+  readonly delayMs?: number;
+  /** Due at this calendar time. */
+  readonly runAt?: number;
+  readonly unique?: UniqueKey;
+  /** Operation id: a repeat gets the first answer. */
+  readonly op?: string;
+}
+
+export interface UniqueKey {
+  readonly key: string;
+  /** A hash of handler and input: the same key with another hash is refused. */
+  readonly hash: number;
+  readonly windowMs: number;
+}
+
+export type PushAnswer =
+  | {
+      readonly ok: true;
+      readonly task: number;
+      readonly createdAt: number;
+      readonly state: TaskState;
+      /** False when a unique key or an operation id led to a task that was there before. */
+      readonly fresh: boolean;
+    }
+  | { readonly ok: false; readonly conflict: number };
+
+export interface ClaimRequest {
+  /** The worker incarnation that will hold the leases. */
+  readonly holder: number;
+  readonly ttlMs: number;
+  readonly max: number;
+  readonly lanes: readonly { readonly lane: number; readonly max: number }[];
+  readonly op?: string;
+}
+
+export interface Grant extends Lease {
+  readonly lane: number;
+  readonly spec: number;
+  readonly priority: number;
+  readonly tries: number;
+  readonly maxTries: number;
+  readonly bounces: number;
+  readonly createdAt: number;
+  readonly leaseUntil: number;
+  readonly payload: string;
+}
+
+/** What a settling caller may already know from its grant; it saves a read and is never used to decide. */
+export interface TaskHint {
+  readonly lane: number;
+  readonly createdAt: number;
+}
+
+export interface SettleItem extends Lease {
+  readonly hint?: TaskHint;
+  readonly to: FinalState;
+  readonly reason: Reason;
+  /** JSON text: the result of a completed task, the error of a failed one. */
+  readonly result?: string;
+}
+
+export interface ReturnItem extends Lease {
+  readonly change: 'retried' | 'released';
+  readonly delayMs: number;
+  /** Gives the try back: releases and "come back later", never a failure. */
+  readonly refund: boolean;
+  /** The claim was given back before the handler started. */
+  readonly bounced: boolean;
+  readonly error?: string;
+}
+
+/**
+ * `done`: this call did it. `repeated`: the same attempt had done the same before (the answer was lost). `cancelled`: the
+ * task was given back after a cancel request and ended as cancelled. `lost`: another attempt owns the task, or nobody does.
+ */
+export type SettleAnswer = 'done' | 'repeated' | 'cancelled' | 'lost';
+
+export interface RenewItem extends Lease {
+  readonly ttlMs: number;
+}
+
+export type RenewAnswer =
+  | { readonly held: true; readonly leaseUntil: number; readonly cancelRequested: boolean }
+  | { readonly held: false };
+
+export interface OverdueLease extends Lease {
+  readonly spec: number;
+  readonly tries: number;
+  readonly maxTries: number;
+  readonly cancelRequested: boolean;
+}
+
+export interface Overdue {
+  readonly leases: readonly OverdueLease[];
+  /** Until the earliest lease that has not passed, in milliseconds; undefined when nothing runs. */
+  readonly nextInMs: number | undefined;
+}
+
+export interface ReapItem extends Lease {
+  readonly to: 'again' | 'failed' | 'cancelled';
+  readonly reason: Reason;
+  readonly delayMs: number;
+}
+
+export interface ReapAnswer {
+  readonly reaped: number;
+  /** Lanes that have ready tasks again. */
+  readonly lanes: readonly number[];
+}
+
+export interface StageAnswer {
+  readonly staged: number;
+  readonly lanes: readonly number[];
+  /** Until the earliest task that is due later, in milliseconds. */
+  readonly nextInMs: number | undefined;
+}
+
+/** Proof of holding a duty: every duty write is conditional on the epoch, inside its own transaction. */
+export interface DutyTerm {
+  readonly name: string;
+  readonly epoch: number;
+}
+
+export interface TaskRecord extends LaneName {
+  readonly task: number;
+  readonly lane: number;
+  readonly spec: number;
+  readonly state: TaskState;
+  readonly reason: Reason;
+  readonly priority: number;
+  readonly attempt: number;
+  readonly tries: number;
+  readonly maxTries: number;
+  readonly bounces: number;
+  readonly holder: number | undefined;
+  readonly createdAt: number;
+  readonly startedAt: number | undefined;
+  readonly finishedAt: number | undefined;
+  readonly runAt: number | undefined;
+  readonly leaseUntil: number | undefined;
+  readonly cancelRequestedAt: number | undefined;
+  readonly payload: string;
+  readonly result: string | undefined;
+  readonly unique: string | undefined;
+}

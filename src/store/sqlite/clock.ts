@@ -1,0 +1,44 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import type { Clock } from '../../core/world.ts';
+import type { Prepared } from './connection.ts';
+
+/**
+ * Two clocks. Lease time is `base + CLOCK_MONOTONIC`, which all processes of one host share and which nobody can set; the
+ * base is written once per boot, so that lease time goes on where it was. Calendar time is the wall clock. Setting the wall
+ * clock therefore moves no lease.
+ */
+export interface StoreClock {
+  readonly lease: () => number;
+  readonly calendar: () => number;
+}
+
+/** Reads or writes `(boot, base)`; runs inside a write transaction, so that two processes agree on one base. */
+export function establishClock(sql: Prepared, clock: Clock, boot: string): StoreClock {
+  const read = (key: string): string | undefined =>
+    (sql.get('metaGet').get(key) as { value: string } | undefined)?.value;
+  let base = Number(read('lease_base'));
+  if (read('boot') !== boot) {
+    const last = Number(read('lease_last') ?? 0);
+    base = Math.floor(Math.max(last, clock.wall()) - clock.monotonic());
+    sql.get('metaPut').run('boot', boot);
+    sql.get('metaPut').run('lease_base', String(base));
+  }
+  return {
+    lease: () => Math.floor(base + clock.monotonic()),
+    calendar: () => Math.floor(clock.wall()),
+  };
+}
+
+/** Noted by the reaper each second, so that lease time never goes back over a reboot, whatever the wall clock says then. */
+export function noteLeaseTime(sql: Prepared, now: number): void {
+  sql.get('metaPut').run('lease_last', String(now));
+}
+
+/** Names this boot of this host: monotonic time means nothing across two of them. */
+export function bootId(): string {
+  if (process.platform === 'darwin') {
+    return execFileSync('sysctl', ['-n', 'kern.bootsessionuuid'], { encoding: 'utf8' }).trim();
+  }
+  return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+}

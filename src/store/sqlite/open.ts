@@ -1,0 +1,109 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { fault } from '../../core/errors.ts';
+import type { World } from '../../core/world.ts';
+import { bootId, establishClock } from './clock.ts';
+import { type Connection, connect, type Durability } from './connection.ts';
+import { isBusy, translate } from './errors.ts';
+import { Housekeeper } from './housekeeper.ts';
+import { migrate } from './migrate.ts';
+import { STATEMENTS, type StatementTexts } from './statements.ts';
+import { SqliteStore } from './store.ts';
+import { Writer } from './writer.ts';
+
+export interface SqliteOptions {
+  /** A path, or `memory:` for a database that lives and dies with this process. */
+  readonly file: string;
+  readonly world: World;
+  /** `full`: an acknowledged write survives the loss of power. `normal`: it survives kill -9, and the last ones may go. */
+  readonly durability?: Durability;
+  /** How long a write waits for other processes before it is refused as busy. */
+  readonly busyDeadlineMs?: number;
+  /** A thread for checkpoints and recounts. Short-lived processes do without. */
+  readonly housekeeping?: boolean;
+  /** Names this boot of the host; the simulator has its own. */
+  readonly boot?: string;
+  /** For the tests that plant defects: other texts for some statements. */
+  readonly statements?: Partial<StatementTexts>;
+}
+
+/** Versions 3.7.0 to 3.51.2 can corrupt a log that two connections reset at the same time. */
+const MIN_SQLITE = [3, 51, 3] as const;
+
+export async function openSqlite(options: SqliteOptions): Promise<SqliteStore> {
+  requireSqlite(process.versions.sqlite ?? '0');
+  const inMemory = options.file === 'memory:' || options.file.startsWith('memory:');
+  const file = inMemory ? memoryUrl(options.file) : resolve(options.file);
+  const durability = options.durability ?? 'full';
+  const busyDeadlineMs = options.busyDeadlineMs ?? 5000;
+  const texts = { ...STATEMENTS, ...options.statements };
+  const open = (): Connection => connect(file, durability, texts);
+  if (!inMemory) makeFolder(file);
+
+  const writer = await patiently(options.world, busyDeadlineMs, file, () => {
+    return new Writer({ file, world: options.world, connect: open, busyDeadlineMs });
+  });
+  try {
+    const clusterKey = await patiently(options.world, busyDeadlineMs, file, () => prepare(writer, options, inMemory));
+    const housekeeper = inMemory || options.housekeeping === false ? undefined : new Housekeeper(file);
+    return new SqliteStore({ file, inMemory, durability, world: options.world, writer, clusterKey, housekeeper });
+  } catch (error) {
+    writer.close();
+    throw error;
+  }
+}
+
+/** Log mode, schema, clock and cluster key; in one write transaction, so that processes that start together agree. */
+function prepare(writer: Writer, options: SqliteOptions, inMemory: boolean): string {
+  const { db, sql } = writer.connection;
+  if (!inMemory) db.exec('PRAGMA journal_mode = WAL');
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    migrate(db);
+    writer.clock = establishClock(sql, options.world.clock, options.boot ?? bootId());
+    const kept = sql.get('metaGet').get('cluster_key') as { value: string } | undefined;
+    const key = kept?.value ?? randomBytes(16).toString('hex');
+    if (kept === undefined) sql.get('metaPut').run('cluster_key', key);
+    db.exec('COMMIT');
+    return key;
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+async function patiently<T>(world: World, deadlineMs: number, file: string, body: () => T): Promise<T> {
+  const deadline = world.clock.monotonic() + deadlineMs;
+  for (let i = 0; ; i++) {
+    try {
+      return body();
+    } catch (error) {
+      if (!isBusy(error) || world.clock.monotonic() > deadline) throw translate(error, file);
+      await new Promise<void>((done) => void world.timers.after(1 + world.random() * Math.min(8, 1 + i), done));
+    }
+  }
+}
+
+/** `memory:NAME` opens the same database twice in one process; each plain `memory:` is a new one. */
+function memoryUrl(file: string): string {
+  const name = file.slice('memory:'.length) || randomUUID();
+  return `file:/leasehold-${encodeURIComponent(name)}?vfs=memdb`;
+}
+
+function makeFolder(file: string): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+  } catch (error) {
+    throw fault('STORE_UNAVAILABLE', { file }, { cause: error, hint: `Make the folder ${dirname(file)} writable.` });
+  }
+}
+
+function requireSqlite(version: string): void {
+  const have = version.split('.').map(Number);
+  for (const [i, need] of MIN_SQLITE.entries()) {
+    const part = have[i] ?? 0;
+    if (part > need) return;
+    if (part < need) throw fault('RUNTIME_TOO_OLD', { what: 'SQLite', found: version, needed: MIN_SQLITE.join('.') });
+  }
+}

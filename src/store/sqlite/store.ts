@@ -1,0 +1,239 @@
+import type { QueueStats } from '../../core/event.ts';
+import type * as port from '../store.ts';
+import { pushInCallerTransaction } from './caller-transaction.ts';
+import type { SqliteParts } from './parts.ts';
+import { recount, repair } from './verbs/audit.ts';
+import { cancelTask, reviveTask } from './verbs/cancel.ts';
+import { claimTasks } from './verbs/claim.ts';
+import { releaseDuty, renewDuty, requireDuty, takeDuty } from './verbs/duty.ts';
+import { readEvents } from './verbs/event.ts';
+import { internLane, internQueue, internSpec, scanLanes } from './verbs/intern.ts';
+import { overdueLeases, reapLeases, renewLease } from './verbs/lease.ts';
+import { prune } from './verbs/prune.ts';
+import { pushTasks } from './verbs/push.ts';
+import { getTask, listAttempts, listQueues, listTasks, listWorkers, queueStats } from './verbs/read.ts';
+import { returnTask, settleTask } from './verbs/settle.ts';
+import { stageTasks } from './verbs/stage.ts';
+import { dueTriggers, fireTrigger, listTriggers, putTrigger } from './verbs/trigger.ts';
+import { watchCommits } from './watch.ts';
+import type { Writer } from './writer.ts';
+
+/** The port on SQLite: each verb is a function in `verbs/`, run by the one writer or read beside it. */
+export class SqliteStore implements port.Store {
+  readonly clusterKey: string;
+  readonly capabilities: port.Capabilities;
+  readonly #parts: SqliteParts;
+  readonly #writer: Writer;
+  readonly #watchers = new Set<() => void>();
+
+  constructor(parts: SqliteParts) {
+    this.#parts = parts;
+    this.#writer = parts.writer;
+    this.clusterKey = parts.clusterKey;
+    this.capabilities = {
+      name: parts.inMemory ? 'memory' : 'sqlite',
+      shared: !parts.inMemory,
+      durable: !parts.inMemory && parts.durability === 'full',
+      callerTransactions: !parts.inMemory,
+      numbersEvents: true,
+    };
+  }
+
+  /** The longest time that one transaction kept this thread, in milliseconds. */
+  get longestWriteMs(): number {
+    return this.#writer.longestMs;
+  }
+
+  laneIntern({ lanes }: { lanes: readonly port.LaneName[] }): Promise<readonly port.Lane[]> {
+    return this.#writer.write('push', (tx) => lanes.map((lane) => internLane(tx, lane)));
+  }
+
+  laneScan({ after, limit }: { after: number; limit: number }): Promise<readonly port.Lane[]> {
+    return this.#writer.read(({ sql }) => scanLanes(sql, after, limit));
+  }
+
+  specIntern({ specs }: { specs: readonly string[] }): Promise<readonly number[]> {
+    return this.#writer.write('push', (tx) => specs.map((body) => internSpec(tx, body)));
+  }
+
+  specGet({ spec }: { spec: number }): Promise<string | undefined> {
+    return this.#writer.read(({ sql }) => (sql.get('specGet').get(spec) as { body: string } | undefined)?.body);
+  }
+
+  taskPush({ items }: { items: readonly port.NewTask[] }): Promise<readonly port.PushAnswer[]> {
+    return this.#writer.write('push', (tx) => pushTasks(tx, items));
+  }
+
+  taskPushIn({
+    tx,
+    items,
+  }: {
+    tx: port.CallerTransaction;
+    items: readonly port.NamedTask[];
+  }): readonly port.PushAnswer[] {
+    return pushInCallerTransaction(tx, items, this.#parts);
+  }
+
+  taskClaim({ claims }: { claims: readonly port.ClaimRequest[] }): Promise<readonly (readonly port.Grant[])[]> {
+    return this.#writer.write('claim', (tx) => claims.map((claim) => claimTasks(tx, claim)));
+  }
+
+  taskSettle({ items }: { items: readonly port.SettleItem[] }): Promise<readonly port.SettleAnswer[]> {
+    return this.#writer.write('settle', (tx) => items.map((item) => settleTask(tx, item)));
+  }
+
+  taskReturn({ items }: { items: readonly port.ReturnItem[] }): Promise<readonly port.SettleAnswer[]> {
+    return this.#writer.write('settle', (tx) => items.map((item) => returnTask(tx, item)));
+  }
+
+  leaseRenew({ items }: { items: readonly port.RenewItem[] }): Promise<readonly port.RenewAnswer[]> {
+    return this.#writer.write('settle', (tx) => items.map((item) => renewLease(tx, item)));
+  }
+
+  leaseOverdue({ limit }: { limit: number }): Promise<port.Overdue> {
+    return this.#writer.read(({ sql }) => overdueLeases(sql, this.#writer.clock.lease(), limit));
+  }
+
+  leaseReap({ duty, items }: { duty: port.DutyTerm; items: readonly port.ReapItem[] }): Promise<port.ReapAnswer> {
+    return this.#writer.write('rest', (tx) => {
+      requireDuty(tx, duty);
+      return reapLeases(tx, items);
+    });
+  }
+
+  taskStage({ duty, limit }: { duty: port.DutyTerm; limit: number }): Promise<port.StageAnswer> {
+    return this.#writer.write('stage', (tx) => {
+      requireDuty(tx, duty);
+      return stageTasks(tx, limit);
+    });
+  }
+
+  taskCancel({ tasks }: { tasks: readonly number[] }): Promise<readonly port.CancelAnswer[]> {
+    return this.#writer.write('rest', (tx) => tasks.map((task) => cancelTask(tx, task)));
+  }
+
+  taskRevive({ tasks }: { tasks: readonly number[] }): Promise<readonly port.ReviveAnswer[]> {
+    return this.#writer.write('rest', (tx) => tasks.map((task) => reviveTask(tx, task)));
+  }
+
+  taskGet({ tasks }: { tasks: readonly number[] }): Promise<readonly (port.TaskRecord | undefined)[]> {
+    return this.#writer.read(({ sql }) => tasks.map((task) => getTask(sql, task)));
+  }
+
+  taskList(query: port.TaskQuery): Promise<readonly port.TaskRecord[]> {
+    return this.#writer.read((connection) => listTasks(connection, query));
+  }
+
+  attemptList({ task }: { task: number }): Promise<readonly port.AttemptRecord[]> {
+    return this.#writer.read(({ sql }) => listAttempts(sql, task));
+  }
+
+  queueStats({ queue }: { queue: string }): Promise<QueueStats | undefined> {
+    return this.#writer.read(({ sql }) => queueStats(sql, queue));
+  }
+
+  queueList(): Promise<readonly port.QueueRecord[]> {
+    return this.#writer.read(({ sql }) => listQueues(sql));
+  }
+
+  queuePause({ queue, paused }: { queue: string; paused: boolean }): Promise<void> {
+    return this.#writer.write('rest', (tx) => {
+      tx.sql.get('queuePause').run(paused ? 1 : 0, internQueue(tx.sql, queue));
+    });
+  }
+
+  workerRegister(worker: port.NewWorker): Promise<number> {
+    return this.#writer.write('rest', (tx) => {
+      const { name, incarnation, slots, tags } = worker;
+      const row = tx.sql.get('workerAdd').get(name, incarnation, slots, JSON.stringify(tags), tx.leaseNow);
+      return (row as { id: number }).id;
+    });
+  }
+
+  workerBeat({ workers }: { workers: readonly number[] }): Promise<void> {
+    return this.#writer.write('rest', (tx) => {
+      for (const worker of workers) tx.sql.get('workerBeat').run(tx.leaseNow, worker);
+    });
+  }
+
+  workerEnable({ worker, enabled }: { worker: number; enabled: boolean }): Promise<void> {
+    return this.#writer.write('rest', (tx) => {
+      tx.sql.get('workerEnable').run(enabled ? 1 : 0, worker);
+    });
+  }
+
+  workerList(): Promise<readonly port.WorkerRecord[]> {
+    return this.#writer.read(({ sql }) => listWorkers(sql));
+  }
+
+  dutyTake(params: { name: string; holder: string; ttlMs: number }): Promise<port.Tenure | undefined> {
+    return this.#writer.write('rest', (tx) => takeDuty(tx, params.name, params.holder, params.ttlMs));
+  }
+
+  dutyRenew({ duty, ttlMs }: { duty: port.DutyTerm; ttlMs: number }): Promise<boolean> {
+    return this.#writer.write('rest', (tx) => renewDuty(tx, duty, ttlMs));
+  }
+
+  dutyRelease({ duty }: { duty: port.DutyTerm }): Promise<void> {
+    return this.#writer.write('rest', (tx) => releaseDuty(tx, duty));
+  }
+
+  eventRead({ after, limit }: { after: number; limit: number }): Promise<port.EventPage> {
+    return this.#writer.read(({ sql }) => readEvents(sql, after, limit));
+  }
+
+  taskPrune(query: port.PruneQuery): Promise<port.PruneAnswer> {
+    return this.#writer.write('rest', (tx) => prune(tx, query, requireDuty(tx, query.duty)));
+  }
+
+  async statsAudit({ duty }: { duty: port.DutyTerm }): Promise<readonly port.Drift[]> {
+    const { housekeeper } = this.#parts;
+    const early = await housekeeper?.recount();
+    if (early?.length === 0) return [];
+    return this.#writer.write('rest', (tx) => {
+      requireDuty(tx, duty);
+      const drifts = early ?? recount(tx.sql);
+      repair(tx.sql, drifts);
+      return drifts.map(({ name, state, counted, kept }) => ({ queue: name, state, counted, kept }));
+    });
+  }
+
+  triggerPut({ trigger }: { trigger: port.NewTrigger }): Promise<void> {
+    return this.#writer.write('rest', (tx) => putTrigger(tx, trigger));
+  }
+
+  triggerRemove({ name }: { name: string }): Promise<boolean> {
+    return this.#writer.write('rest', (tx) => tx.sql.get('triggerRemove').run(name).changes > 0);
+  }
+
+  triggerList(): Promise<readonly port.TriggerRecord[]> {
+    return this.#writer.read(({ sql }) => listTriggers(sql));
+  }
+
+  triggerDue({ limit }: { limit: number }): Promise<port.DueTriggers> {
+    return this.#writer.read(({ sql }) => dueTriggers(sql, this.#writer.clock.calendar(), limit));
+  }
+
+  triggerFire(firing: port.TriggerFiring): Promise<port.TriggerAnswer> {
+    return this.#writer.write('push', (tx) => {
+      requireDuty(tx, firing.duty);
+      return fireTrigger(tx, firing);
+    });
+  }
+
+  watch(onChange: () => void): () => void {
+    if (this.#parts.inMemory) return () => {};
+    const stop = watchCommits(this.#parts.file, () => this.#writer.connection, this.#parts.world.timers, onChange);
+    this.#watchers.add(stop);
+    return () => {
+      this.#watchers.delete(stop);
+      stop();
+    };
+  }
+
+  async close(): Promise<void> {
+    for (const stop of this.#watchers) stop();
+    await this.#parts.housekeeper?.close();
+    this.#writer.close();
+  }
+}

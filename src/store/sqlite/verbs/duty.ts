@@ -1,0 +1,26 @@
+import { fault } from '../../../core/errors.ts';
+import type { DutyTerm, Tenure } from '../../store.ts';
+import type { Transaction } from '../transaction.ts';
+
+export function takeDuty(tx: Transaction, name: string, holder: string, ttlMs: number): Tenure | undefined {
+  const before = tx.sql.get('dutyGet').get(name) as { until: number } | undefined;
+  const row = tx.sql.get('dutyTake').get(name, holder, tx.leaseNow + ttlMs, tx.leaseNow) as
+    | { epoch: number; cursor: number }
+    | undefined;
+  return row && { name, epoch: row.epoch, cursor: row.cursor, vacant: before === undefined || before.until === 0 };
+}
+
+export function renewDuty(tx: Transaction, duty: DutyTerm, ttlMs: number): boolean {
+  return tx.sql.get('dutyRenew').get(tx.leaseNow + ttlMs, duty.name, duty.epoch, tx.leaseNow) !== undefined;
+}
+
+export function releaseDuty(tx: Transaction, duty: DutyTerm): void {
+  tx.sql.get('dutyRelease').run(duty.name, duty.epoch);
+}
+
+/** Stands at the head of every duty write: a deposed holder changes nothing. Returns the duty's cursor. */
+export function requireDuty(tx: Transaction, duty: DutyTerm): number {
+  const row = tx.sql.get('dutyHeld').get(duty.name, duty.epoch) as { cursor: number } | undefined;
+  if (row === undefined) throw fault('DUTY_LOST', { duty: duty.name, epoch: duty.epoch });
+  return row.cursor;
+}

@@ -1,0 +1,61 @@
+import type { Overdue, ReapAnswer, ReapItem, RenewAnswer, RenewItem } from '../../store.ts';
+import { noteLeaseTime } from '../clock.ts';
+import type { Prepared } from '../connection.ts';
+import type { Transaction } from '../transaction.ts';
+import { reasonCode, recordAttempt, stateCode } from './settle.ts';
+
+/** Expiry is not tested: until the reaper has taken it, the lease lives. */
+export function renewLease(tx: Transaction, item: RenewItem): RenewAnswer {
+  const leaseUntil = tx.leaseNow + item.ttlMs;
+  const row = tx.sql.get('renew').get(leaseUntil, item.task, item.attempt) as { cancel_at: number | null } | undefined;
+  return row === undefined ? { held: false } : { held: true, leaseUntil, cancelRequested: row.cancel_at !== null };
+}
+
+export function overdueLeases(sql: Prepared, leaseNow: number, limit: number): Overdue {
+  const rows = sql.get('overdue').all(leaseNow, limit) as unknown as {
+    id: number;
+    attempt: number;
+    spec: number;
+    tries: number;
+    max_tries: number;
+    cancel_at: number | null;
+  }[];
+  const next = sql.get('nextExpiry').get(leaseNow) as { at: number | null };
+  return {
+    leases: rows.map((row) => ({
+      task: row.id,
+      attempt: row.attempt,
+      spec: row.spec,
+      tries: row.tries,
+      maxTries: row.max_tries,
+      cancelRequested: row.cancel_at !== null,
+    })),
+    nextInMs: next.at === null ? undefined : Math.max(0, next.at - leaseNow),
+  };
+}
+
+/** The takeover: from this commit on the old attempt is refused. */
+export function reapLeases(tx: Transaction, items: readonly ReapItem[]): ReapAnswer {
+  noteLeaseTime(tx.sql, tx.leaseNow);
+  const lanes = new Set<number>();
+  let reaped = 0;
+  for (const item of items) {
+    const row = tx.sql.get('reapLook').get(item.task, item.attempt, tx.leaseNow) as
+      | { lane: number; created_at: number; holder: number | null; started_at: number | null }
+      | undefined;
+    if (row === undefined) continue;
+    const again = item.to === 'again';
+    const to = again ? (item.delayMs > 0 ? 'scheduled' : 'ready') : (item.to as 'failed' | 'cancelled');
+    const { changes } = again
+      ? tx.sql
+          .get('reapAgain')
+          .run(stateCode(to), item.delayMs > 0 ? tx.now + item.delayMs : null, item.task, item.attempt, tx.leaseNow)
+      : tx.sql.get('reapEnd').run(stateCode(to), reasonCode(item.reason), tx.now, item.task, item.attempt, tx.leaseNow);
+    if (changes === 0) continue;
+    if (to === 'ready') lanes.add(row.lane);
+    recordAttempt(tx, item.task, item.attempt, row.holder, row.started_at, 'expired');
+    tx.ledger.note(tx.queueOf(row.lane), 'expired', 'running', to, item.task, item.attempt, row.created_at);
+    reaped++;
+  }
+  return { reaped, lanes: [...lanes] };
+}

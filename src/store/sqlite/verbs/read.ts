@@ -1,0 +1,144 @@
+import { EMPTY_STATS, type QueueStats } from '../../../core/event.ts';
+import { REASONS, type Reason, STATES, type TaskState } from '../../../core/task.ts';
+import type { AttemptRecord, QueueRecord, TaskQuery, TaskRecord, WorkerRecord } from '../../store.ts';
+import { payloadOf, resultOf } from '../body.ts';
+import type { Connection, Prepared } from '../connection.ts';
+import { OUTCOMES } from '../outcome.ts';
+import { stateCode } from './settle.ts';
+
+interface TaskRow {
+  readonly id: number;
+  readonly lane: number;
+  readonly spec: number;
+  readonly queue: string;
+  readonly handler: string;
+  readonly state: number;
+  readonly prio: number;
+  readonly attempt: number;
+  readonly tries: number;
+  readonly max_tries: number;
+  readonly bounces: number;
+  readonly flags: number;
+  readonly holder: number | null;
+  readonly created_at: number;
+  readonly started_at: number | null;
+  readonly run_at: number | null;
+  readonly lease_until: number | null;
+  readonly cancel_at: number | null;
+  readonly payload: string | null;
+  readonly ended_at: number | null;
+  readonly reason: number;
+  readonly result: string | null;
+}
+
+export function getTask(sql: Prepared, task: number): TaskRecord | undefined {
+  const row = sql.get('taskGet').get(task) as TaskRow | undefined;
+  return row && taskOf(sql, row);
+}
+
+/** Newest first. Filters are few and indexed by the primary key's order; a page is small. */
+export function listTasks({ db, sql }: Connection, query: TaskQuery): readonly TaskRecord[] {
+  const where: string[] = [];
+  const values: (string | number)[] = [];
+  if (query.before !== undefined) {
+    where.push('t.id < ?');
+    values.push(query.before);
+  }
+  if (query.queue !== undefined) {
+    where.push('q.name = ?');
+    values.push(query.queue);
+  }
+  if (query.states !== undefined) {
+    where.push(`t.state IN (${query.states.map((state) => stateCode(state)).join(', ') || 'NULL'})`);
+  }
+  const filter = where.length === 0 ? '' : `WHERE ${where.join(' AND ')}`;
+  const text = `SELECT t.*, l.handler AS handler, q.name AS queue FROM task t
+    JOIN lane l ON l.id = t.lane JOIN queue q ON q.id = l.queue ${filter} ORDER BY t.id DESC LIMIT ?`;
+  const rows = db.prepare(text).all(...values, query.limit) as unknown as TaskRow[];
+  return rows.map((row) => taskOf(sql, row));
+}
+
+export function listAttempts(sql: Prepared, task: number): readonly AttemptRecord[] {
+  const rows = sql.get('attemptList').all(task) as unknown as {
+    attempt: number;
+    holder: number | null;
+    started_at: number | null;
+    ended_at: number;
+    outcome: number;
+    error: string | null;
+  }[];
+  return rows.map((row) => ({
+    attempt: row.attempt,
+    holder: row.holder ?? undefined,
+    startedAt: row.started_at ?? undefined,
+    endedAt: row.ended_at,
+    outcome: OUTCOMES[row.outcome] as AttemptRecord['outcome'],
+    error: row.error ?? undefined,
+  }));
+}
+
+type StatsRow = { readonly [state in TaskState]: number | null };
+
+export function queueStats(sql: Prepared, queue: string): QueueStats | undefined {
+  const row = sql.get('queueStats').get(queue) as StatsRow | undefined;
+  return row && statsOf(row);
+}
+
+export function listQueues(sql: Prepared): readonly QueueRecord[] {
+  const rows = sql.get('queueList').all() as unknown as (StatsRow & { name: string; paused: number })[];
+  return rows.map((row) => ({ name: row.name, paused: row.paused !== 0, stats: statsOf(row) }));
+}
+
+export function listWorkers(sql: Prepared): readonly WorkerRecord[] {
+  const rows = sql.get('workerList').all() as unknown as {
+    id: number;
+    name: string;
+    incarnation: string;
+    slots: number;
+    tags: string;
+    enabled: number;
+    beat_at: number;
+  }[];
+  return rows.map((row) => ({
+    worker: row.id,
+    name: row.name,
+    incarnation: row.incarnation,
+    slots: row.slots,
+    tags: JSON.parse(row.tags) as string[],
+    enabled: row.enabled !== 0,
+    seenAt: row.beat_at,
+  }));
+}
+
+function statsOf(row: StatsRow): QueueStats {
+  const stats: Record<TaskState, number> = { ...EMPTY_STATS };
+  for (const state of STATES) stats[state] = row[state] ?? 0;
+  return stats;
+}
+
+function taskOf(sql: Prepared, row: TaskRow): TaskRecord {
+  return {
+    task: row.id,
+    lane: row.lane,
+    spec: row.spec,
+    queue: row.queue,
+    handler: row.handler,
+    state: STATES[row.state] as TaskState,
+    reason: REASONS[row.reason] as Reason,
+    priority: -row.prio,
+    attempt: row.attempt,
+    tries: row.tries,
+    maxTries: row.max_tries,
+    bounces: row.bounces,
+    holder: row.holder ?? undefined,
+    createdAt: row.created_at,
+    startedAt: row.started_at ?? undefined,
+    finishedAt: row.ended_at ?? undefined,
+    runAt: row.run_at ?? undefined,
+    leaseUntil: row.lease_until ?? undefined,
+    cancelRequestedAt: row.cancel_at ?? undefined,
+    payload: payloadOf(sql, row.id, row.flags, row.payload),
+    result: resultOf(sql, row.id, row.flags, row.result),
+    unique: (sql.get('uniqOf').get(row.id) as { key: string } | undefined)?.key,
+  };
+}

@@ -1,0 +1,90 @@
+import { REASONS, type Reason, STATES, type TaskState } from '../../../core/task.ts';
+import type { ReturnItem, SettleAnswer, SettleItem, TaskHint } from '../../store.ts';
+import { fitsInline, putResult, RESULT_APART } from '../body.ts';
+import { OUTCOMES, type Outcome } from '../outcome.ts';
+import type { Transaction } from '../transaction.ts';
+
+export const reasonCode = (reason: Reason): number => REASONS.indexOf(reason);
+export const stateCode = (state: TaskState): number => STATES.indexOf(state);
+
+export function settleTask(tx: Transaction, item: SettleItem): SettleAnswer {
+  const place = item.hint ?? placeOf(tx, item.task);
+  if (place === undefined) return 'lost';
+  const result = item.result ?? null;
+  const inline = result === null || fitsInline(result);
+  const values = [
+    stateCode(item.to),
+    reasonCode(item.reason),
+    inline ? result : null,
+    inline ? 0 : RESULT_APART,
+    tx.now,
+    item.task,
+    item.attempt,
+  ] as const;
+  // The fast statement skips tasks that something depends on; nothing does yet, and the slow one takes both.
+  if (tx.sql.get('settleFast').run(...values).changes === 0 && tx.sql.get('settleSlow').get(...values) === undefined) {
+    return endedAs(tx, item.task, item.attempt, item.to) ? 'repeated' : 'lost';
+  }
+  if (!inline) putResult(tx.sql, item.task, result);
+  tx.ledger.note(tx.queueOf(place.lane), item.to, 'running', item.to, item.task, item.attempt, place.createdAt);
+  return 'done';
+}
+
+export function returnTask(tx: Transaction, item: ReturnItem): SettleAnswer {
+  const row = tx.sql.get('returnLook').get(item.task, item.attempt) as
+    | {
+        lane: number;
+        created_at: number;
+        holder: number | null;
+        started_at: number | null;
+        bounces: number;
+        cancel_at: number | null;
+      }
+    | undefined;
+  if (row === undefined) return endedAs(tx, item.task, item.attempt, item.change) ? 'repeated' : 'lost';
+  const hint = { lane: row.lane, createdAt: row.created_at };
+  if (row.cancel_at !== null) {
+    return settleTask(tx, { ...item, hint, to: 'cancelled', reason: 'requested' }) === 'done' ? 'cancelled' : 'lost';
+  }
+  const to = item.delayMs > 0 ? 'scheduled' : 'ready';
+  const { changes } = tx.sql
+    .get('returnTask')
+    .run(
+      stateCode(to),
+      item.delayMs > 0 ? tx.now + item.delayMs : null,
+      item.refund ? 1 : 0,
+      item.bounced ? row.bounces + 1 : 0,
+      item.task,
+      item.attempt,
+    );
+  if (changes === 0) return 'lost';
+  recordAttempt(tx, item.task, item.attempt, row.holder, row.started_at, item.change, item.error);
+  tx.ledger.note(tx.queueOf(row.lane), item.change, 'running', to, item.task, item.attempt, row.created_at);
+  return 'done';
+}
+
+export function recordAttempt(
+  tx: Transaction,
+  task: number,
+  attempt: number,
+  holder: number | null,
+  startedAt: number | null,
+  outcome: Outcome,
+  error?: string,
+): void {
+  tx.sql.get('attemptAdd').run(task, attempt, holder, startedAt, tx.now, OUTCOMES.indexOf(outcome), error ?? null);
+}
+
+/** Whether this very attempt had ended the same way before: the caller repeats itself because its answer was lost. */
+function endedAs(tx: Transaction, task: number, attempt: number, outcome: Outcome): boolean {
+  // An attempt row decides: a task that the reaper failed was not failed by its worker.
+  const row = tx.sql.get('attemptEnded').get(task, attempt) as { outcome: number } | undefined;
+  if (row !== undefined) return OUTCOMES[row.outcome] === outcome;
+  const ended = tx.sql.get('taskEnded').get(task, attempt) as { state: number } | undefined;
+  return ended !== undefined && STATES[ended.state] === outcome;
+}
+
+function placeOf(tx: Transaction, task: number): TaskHint | undefined {
+  const row = tx.sql.get('taskPlace').get(task) as { lane: number; created_at: number } | undefined;
+  return row && { lane: row.lane, createdAt: row.created_at };
+}

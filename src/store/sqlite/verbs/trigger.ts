@@ -1,0 +1,63 @@
+import type { MissedPolicy } from '../../../core/schedule.ts';
+import type { DueTriggers, NewTrigger, TriggerAnswer, TriggerFiring, TriggerRecord } from '../../store.ts';
+import type { Prepared } from '../connection.ts';
+import type { Transaction } from '../transaction.ts';
+import { pushTasks } from './push.ts';
+
+interface TriggerRow {
+  readonly name: string;
+  readonly lane: number;
+  readonly spec: number;
+  readonly cron: string;
+  readonly timezone: string;
+  readonly missed: string;
+  readonly prio: number;
+  readonly max_tries: number;
+  readonly payload: string;
+  readonly next_at: number;
+  readonly queue: string;
+  readonly handler: string;
+}
+
+export function putTrigger(tx: Transaction, t: NewTrigger): void {
+  tx.sql
+    .get('triggerPut')
+    .run(t.name, t.lane, t.spec, t.cron, t.timezone, t.missed, -t.priority, t.maxTries, t.payload, t.nextAt);
+}
+
+export function listTriggers(sql: Prepared): readonly TriggerRecord[] {
+  return (sql.get('triggerList').all() as unknown as TriggerRow[]).map(triggerOf);
+}
+
+export function dueTriggers(sql: Prepared, now: number, limit: number): DueTriggers {
+  const rows = sql.get('triggerDue').all(now, limit) as unknown as TriggerRow[];
+  const next = sql.get('triggerNext').get(now) as { at: number | null };
+  return {
+    now,
+    triggers: rows.map(triggerOf),
+    nextInMs: next.at === null ? undefined : Math.max(0, next.at - now),
+  };
+}
+
+/** The slot moves by compare-and-set and its tasks carry the slot as their unique key: twice over, a slot fires once. */
+export function fireTrigger(tx: Transaction, firing: TriggerFiring): TriggerAnswer {
+  const { changes } = tx.sql.get('triggerMove').run(firing.nextAt, firing.name, firing.from);
+  return changes === 0 ? { moved: false, pushed: [] } : { moved: true, pushed: pushTasks(tx, firing.items) };
+}
+
+function triggerOf(row: TriggerRow): TriggerRecord {
+  return {
+    name: row.name,
+    lane: row.lane,
+    spec: row.spec,
+    cron: row.cron,
+    timezone: row.timezone,
+    missed: row.missed as MissedPolicy,
+    priority: -row.prio,
+    maxTries: row.max_tries,
+    payload: row.payload,
+    nextAt: row.next_at,
+    queue: row.queue,
+    handler: row.handler,
+  };
+}

@@ -1,0 +1,188 @@
+import type { QueueStats, TaskEvent } from '../core/event.ts';
+import type { MissedPolicy } from '../core/schedule.ts';
+import type { TaskState } from '../core/task.ts';
+import type { DutyTerm, NewTask, PushAnswer, QueueStore, TaskRecord } from './queue-store.ts';
+
+export type * from './queue-store.ts';
+
+/**
+ * The port: everything the engine asks of durable storage. An adapter reads and compares-and-sets; the rules live in
+ * `core/`. Every adapter passes the suite in `conformance/`, and a new verb starts there.
+ */
+export interface Store extends QueueStore {
+  /** The key of the public ids: 32 hex digits, made once with the data and copied with it. */
+  readonly clusterKey: string;
+
+  /** Pushes inside the caller's own transaction: nothing exists until the caller commits. */
+  taskPushIn(params: { readonly tx: CallerTransaction; readonly items: readonly NamedTask[] }): readonly PushAnswer[];
+
+  specIntern(params: { readonly specs: readonly string[] }): Promise<readonly number[]>;
+  specGet(params: { readonly spec: number }): Promise<string | undefined>;
+
+  /** Ends what does not run; asks the worker of what does. */
+  taskCancel(params: { readonly tasks: readonly number[] }): Promise<readonly CancelAnswer[]>;
+  /** Makes finished tasks ready again: tries 0, the attempt keeps growing. */
+  taskRevive(params: { readonly tasks: readonly number[] }): Promise<readonly ReviveAnswer[]>;
+  taskList(params: TaskQuery): Promise<readonly TaskRecord[]>;
+  /** Attempts that did not end their task, oldest first; the last attempt is the task's own record. */
+  attemptList(params: { readonly task: number }): Promise<readonly AttemptRecord[]>;
+
+  queuePause(params: { readonly queue: string; readonly paused: boolean }): Promise<void>;
+  queueList(): Promise<readonly QueueRecord[]>;
+
+  /** A new row for each process start: an incarnation never inherits the leases of its predecessor. */
+  workerRegister(params: NewWorker): Promise<number>;
+  workerBeat(params: { readonly workers: readonly number[] }): Promise<void>;
+  workerEnable(params: { readonly worker: number; readonly enabled: boolean }): Promise<void>;
+  workerList(): Promise<readonly WorkerRecord[]>;
+
+  /** Takes a duty that nobody holds; undefined while somebody does. */
+  dutyTake(params: {
+    readonly name: string;
+    readonly holder: string;
+    readonly ttlMs: number;
+  }): Promise<Tenure | undefined>;
+  dutyRenew(params: { readonly duty: DutyTerm; readonly ttlMs: number }): Promise<boolean>;
+  dutyRelease(params: { readonly duty: DutyTerm }): Promise<void>;
+
+  /** Events numbered above `after`, in order. */
+  eventRead(params: { readonly after: number; readonly limit: number }): Promise<EventPage>;
+
+  /** One step of removing what is older than the retention; goes on from the duty's cursor. */
+  taskPrune(params: PruneQuery): Promise<PruneAnswer>;
+  /** Recounts the counters from the rows, repairs them and reports every difference. */
+  statsAudit(params: { readonly duty: DutyTerm }): Promise<readonly Drift[]>;
+
+  triggerPut(params: { readonly trigger: NewTrigger }): Promise<void>;
+  triggerRemove(params: { readonly name: string }): Promise<boolean>;
+  triggerList(): Promise<readonly TriggerRecord[]>;
+  /** Triggers whose next slot has come, and when the next one will. */
+  triggerDue(params: { readonly limit: number }): Promise<DueTriggers>;
+  /** Moves a trigger from one slot to the next and pushes the slots' tasks, all or nothing. */
+  triggerFire(params: TriggerFiring): Promise<TriggerAnswer>;
+}
+
+/** The least that a caller's SQLite handle must offer; `DatabaseSync` and better-sqlite3 both do. */
+export interface CallerTransaction {
+  prepare(sql: string): unknown;
+}
+
+/** A task for the caller's own transaction: its lane and spec are interned there too, if they are new. */
+export interface NamedTask extends Omit<NewTask, 'lane' | 'spec'> {
+  readonly queue: string;
+  readonly handler: string;
+  readonly specBody: string;
+}
+
+export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'unknown';
+export type ReviveAnswer =
+  | { readonly ok: true; readonly lane: number }
+  | { readonly ok: false; readonly state: TaskState | undefined };
+
+/** Newest first, below `before`. */
+export interface TaskQuery {
+  readonly queue?: string;
+  readonly states?: readonly TaskState[];
+  readonly before?: number;
+  readonly limit: number;
+}
+
+export interface AttemptRecord {
+  readonly attempt: number;
+  readonly holder: number | undefined;
+  readonly startedAt: number | undefined;
+  readonly endedAt: number;
+  readonly outcome: 'retried' | 'released' | 'expired' | 'completed' | 'failed' | 'cancelled';
+  readonly error: string | undefined;
+}
+
+export interface QueueRecord {
+  readonly name: string;
+  readonly paused: boolean;
+  readonly stats: QueueStats;
+}
+
+export interface NewWorker {
+  readonly name: string;
+  readonly incarnation: string;
+  readonly slots: number;
+  readonly tags: readonly string[];
+}
+
+export interface WorkerRecord extends NewWorker {
+  readonly worker: number;
+  readonly enabled: boolean;
+  readonly seenAt: number;
+}
+
+/** A term of office. `vacant` says that the one before ended in order, so that nothing can have been missed. */
+export interface Tenure extends DutyTerm {
+  readonly cursor: number;
+  readonly vacant: boolean;
+}
+
+export interface EventPage {
+  readonly events: readonly TaskEvent[];
+  /** Set when events above `after` are no longer kept: the reader must start over from a fresh look at the state. */
+  readonly reset: boolean;
+  /** Give this as `after` next time. */
+  readonly last: number;
+}
+
+export interface PruneQuery {
+  readonly duty: DutyTerm;
+  readonly retentionMs: number;
+  readonly limit: number;
+}
+
+export interface PruneAnswer {
+  readonly tasks: number;
+  readonly events: number;
+  /** True when the walk has come round: nothing more to do for now. */
+  readonly done: boolean;
+}
+
+export interface Drift {
+  readonly queue: string;
+  readonly state: TaskState;
+  readonly counted: number;
+  readonly kept: number;
+}
+
+export interface NewTrigger {
+  readonly name: string;
+  readonly lane: number;
+  readonly spec: number;
+  readonly cron: string;
+  readonly timezone: string;
+  readonly missed: MissedPolicy;
+  readonly priority: number;
+  readonly maxTries: number;
+  readonly payload: string;
+  readonly nextAt: number;
+}
+
+export interface TriggerRecord extends NewTrigger {
+  readonly queue: string;
+  readonly handler: string;
+}
+
+export interface DueTriggers {
+  readonly now: number;
+  readonly triggers: readonly TriggerRecord[];
+  readonly nextInMs: number | undefined;
+}
+
+export interface TriggerFiring {
+  readonly duty: DutyTerm;
+  readonly name: string;
+  /** The slot that the caller saw: nothing happens when the trigger has moved on. */
+  readonly from: number;
+  readonly nextAt: number;
+  readonly items: readonly NewTask[];
+}
+
+export interface TriggerAnswer {
+  readonly moved: boolean;
+  readonly pushed: readonly PushAnswer[];
+}
