@@ -32,6 +32,9 @@ export interface KeeperOptions {
   readonly ttlMs: number;
 }
 
+/** After a fault of the world. */
+const RETRY_MS = 1000;
+
 /**
  * Holds one duty for this process and runs it.
  *
@@ -46,9 +49,9 @@ export class Keeper {
   readonly #options: KeeperOptions;
   #term: Tenure | undefined;
   #renewAt = 0;
-  #running: Promise<number> | undefined;
+  #running: Promise<void> | undefined;
   #cancelTimer: (() => void) | undefined;
-  #dueAt = Number.POSITIVE_INFINITY;
+  #workAt = 0;
   #stopped = true;
   /** How much the duty has done in this process. */
   done = 0;
@@ -64,7 +67,7 @@ export class Keeper {
 
   start(): void {
     this.#stopped = false;
-    this.#plan(0);
+    this.#plan();
   }
 
   /** Ends in order: waits for the pass under way and gives the duty back, so that another process need not wait. */
@@ -85,7 +88,9 @@ export class Keeper {
 
   /** Something will be due then: do not sleep longer. */
   nudge(inMs: number): void {
-    if (!this.#stopped && this.#options.world.clock.monotonic() + inMs < this.#dueAt) this.#plan(inMs);
+    if (this.#stopped || this.#now() + inMs >= this.#workAt) return;
+    this.#workAt = this.#now() + inMs;
+    this.#plan();
   }
 
   /** One pass: take or renew the duty, then do its work. Returns how much was done. */
@@ -108,8 +113,8 @@ export class Keeper {
   }
 
   async #hold(): Promise<Tenure | undefined> {
-    const { store, world, holder, ttlMs } = this.#options;
-    const now = world.clock.monotonic();
+    const { store, holder, ttlMs } = this.#options;
+    const now = this.#now();
     if (this.#term !== undefined && now >= this.#renewAt) {
       const held = await store.dutyRenew({ duty: this.#term, ttlMs });
       this.#renewAt = now + ttlMs / 3;
@@ -118,35 +123,48 @@ export class Keeper {
     if (this.#term === undefined) {
       this.#term = await store.dutyTake({ name: this.duty.name, holder, ttlMs });
       this.#renewAt = now + ttlMs / 3;
-      if (this.#term !== undefined) this.duty.begin?.(this.#term);
+      if (this.#term !== undefined) {
+        this.#workAt = now;
+        this.duty.begin?.(this.#term);
+      }
     }
     return this.#term;
   }
 
-  #plan(inMs: number): void {
-    const { world } = this.#options;
+  /** Sleeps until there is work or, before that, until the term wants renewing or the duty may have become free. */
+  #plan(): void {
     this.#cancelTimer?.();
-    // Never further than the renewal, so that a duty with a long interval is not lost for lack of a renewal.
-    const wait = Math.min(inMs, this.#term === undefined ? inMs : Math.max(0, this.#renewAt - world.clock.monotonic()));
-    this.#dueAt = world.clock.monotonic() + wait;
-    this.#cancelTimer = world.timers.after(wait, () => void this.#run(), { unref: true });
+    const wait = Math.max(0, Math.min(this.#workAt, this.#renewAt) - this.#now());
+    this.#cancelTimer = this.#options.world.timers.after(wait, () => void this.#run(), { unref: true });
   }
 
   async #run(): Promise<void> {
     if (this.#stopped || this.#running !== undefined) return;
-    this.#dueAt = Number.POSITIVE_INFINITY;
-    let next = this.duty.intervalMs;
-    this.#running = this.#pass().then((pass) => {
-      next = pass.more ? 0 : Math.min(this.duty.intervalMs, Math.max(1, pass.nextInMs ?? this.duty.intervalMs));
-      return pass.did;
-    });
+    this.#running = this.#turn();
     try {
       await this.#running;
     } catch (error) {
+      this.#workAt = this.#renewAt = this.#now() + Math.min(this.duty.intervalMs, RETRY_MS);
       this.#options.log.warn('a duty failed and will try again', { duty: this.duty.name, error: String(error) });
     } finally {
       this.#running = undefined;
     }
-    if (!this.#stopped) this.#plan(Math.min(next, Math.max(0, this.#dueAt - this.#options.world.clock.monotonic())));
+    if (!this.#stopped) this.#plan();
+  }
+
+  async #turn(): Promise<void> {
+    if (this.#now() < this.#workAt) {
+      await this.#hold();
+      return;
+    }
+    this.#workAt = Number.POSITIVE_INFINITY;
+    const { more, nextInMs = this.duty.intervalMs } = await this.#pass();
+    const wait = more ? 0 : Math.min(this.duty.intervalMs, Math.max(1, nextInMs));
+    // A nudge that came meanwhile may want it earlier.
+    this.#workAt = Math.min(this.#workAt, this.#now() + wait);
+  }
+
+  #now(): number {
+    return this.#options.world.clock.monotonic();
   }
 }

@@ -9,6 +9,8 @@ interface Answer {
   readonly error?: string;
 }
 
+const GONE = 'its housekeeping thread has ended';
+
 /** The near end of `housekeeper-thread.ts`. It never keeps the process alive. */
 export class Housekeeper {
   readonly #thread: Worker;
@@ -16,6 +18,8 @@ export class Housekeeper {
     number,
     { resolve: (drifts: readonly CounterDrift[]) => void; reject: (error: unknown) => void }
   >();
+  readonly #ended: Promise<void>;
+  #gone = false;
   #next = 1;
 
   constructor(file: string) {
@@ -29,13 +33,18 @@ export class Housekeeper {
       if (answer.drifts === undefined) asked?.reject(fault('STORE_UNAVAILABLE', { sqlite: answer.error }));
       else asked?.resolve(answer.drifts);
     });
-    this.#thread.on('error', (error) => {
-      for (const { reject } of this.#asked.values()) reject(fault('STORE_UNAVAILABLE', {}, { cause: error }));
-      this.#asked.clear();
+    this.#thread.on('error', (error) => this.#refuse(error));
+    this.#ended = new Promise((resolve) => {
+      this.#thread.once('exit', () => {
+        this.#gone = true;
+        this.#refuse();
+        resolve();
+      });
     });
   }
 
   recount(): Promise<readonly CounterDrift[]> {
+    if (this.#gone) return Promise.reject(fault('STORE_UNAVAILABLE', { problem: GONE }));
     return new Promise((resolve, reject) => {
       const id = this.#next++;
       this.#asked.set(id, { resolve, reject });
@@ -44,9 +53,13 @@ export class Housekeeper {
   }
 
   async close(): Promise<void> {
-    const ended = new Promise((resolve) => this.#thread.once('exit', resolve));
     this.#thread.ref();
     this.#thread.postMessage({ ask: 'stop', id: 0 });
-    await ended;
+    await this.#ended;
+  }
+
+  #refuse(cause?: unknown): void {
+    for (const { reject } of this.#asked.values()) reject(fault('STORE_UNAVAILABLE', { problem: GONE }, { cause }));
+    this.#asked.clear();
   }
 }

@@ -150,9 +150,7 @@ export const STATEMENTS = {
   // Never the newest row: the next number is read from it.
   pruneEvents: 'DELETE FROM event WHERE seq <= ? AND seq < (SELECT max(seq) FROM event)',
   pruneOps: 'DELETE FROM op WHERE id IN (SELECT id FROM op WHERE until < ? LIMIT ?)',
-  pruneUniqLook: 'SELECT queue, key, task FROM uniq WHERE until < ? LIMIT ?',
-  pruneUniq: 'DELETE FROM uniq WHERE queue = ? AND key = ?',
-  taskUnfinished: 'SELECT 1 FROM task WHERE id = ? AND state < 4',
+  pruneUniq: 'DELETE FROM uniq WHERE task = ?',
 
   // triggers
   triggerPut: `INSERT INTO trigger_def (name, lane, spec, cron, timezone, missed, prio, max_tries, payload, next_at)

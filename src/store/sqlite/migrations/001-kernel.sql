@@ -86,7 +86,6 @@ CREATE TABLE uniq (
   until INTEGER NOT NULL,
   PRIMARY KEY (queue, key)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX uniq_until ON uniq (until);
 CREATE INDEX uniq_task ON uniq (task);
 
 CREATE TABLE op (

@@ -21,13 +21,14 @@ export function prune(tx: Transaction, query: PruneQuery, cursor: number): Prune
     if (tx.sql.get('pruneTask').run(row.id, before).changes === 0) continue;
     tx.sql.get('bodyDrop').run(row.id);
     tx.sql.get('pruneAttempts').run(row.id);
+    // The key goes with its task, not with its window: a revived task is unfinished and holds its key again.
+    tx.sql.get('pruneUniq').run(row.id);
     tasks++;
   }
   const round = rows.length < query.limit;
   tx.sql.get('dutyCursor').run(round ? 0 : (rows.at(-1) as Walked).id, query.duty.name, query.duty.epoch);
   const events = pruneEvents(tx, before, query.limit);
   tx.sql.get('pruneOps').run(tx.now, query.limit);
-  pruneKeys(tx, query.limit);
   return { tasks, events: events.removed, done: round && events.done };
 }
 
@@ -39,16 +40,4 @@ function pruneEvents(tx: Transaction, before: number, limit: number): { removed:
   if (last === undefined) return { removed: 0, done: true };
   const { changes } = tx.sql.get('pruneEvents').run(last.seq);
   return { removed: Number(changes), done: Number(changes) < limit };
-}
-
-/** A key outlives its window while its task is unfinished. */
-function pruneKeys(tx: Transaction, limit: number): void {
-  const rows = tx.sql.get('pruneUniqLook').all(tx.now, limit) as unknown as {
-    queue: number;
-    key: string;
-    task: number;
-  }[];
-  for (const row of rows) {
-    if (tx.sql.get('taskUnfinished').get(row.task) === undefined) tx.sql.get('pruneUniq').run(row.queue, row.key);
-  }
 }

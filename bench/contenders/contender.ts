@@ -1,0 +1,74 @@
+/** What every contender offers. A contender is opened inside child processes only; see `jobs/`. */
+
+export type MeasureName = 'push' | 'drain' | 'latency' | 'growth' | 'idle';
+
+export interface Contender {
+  readonly name: string;
+  /** Tasks that one drain takes: about half a second to a second of work. */
+  readonly drainTasks: number;
+  /** Measures that say nothing new about this contender. */
+  readonly without?: readonly MeasureName[];
+  /** Opens (and creates) the queue in this file. Several processes may have the same file open. */
+  open(file: string): Promise<Queue>;
+}
+
+export interface Queue {
+  /** Resolves when the task is committed. */
+  push(payload: Payload): Promise<void>;
+  /** All of them in one transaction. */
+  pushMany(payloads: readonly Payload[]): Promise<void>;
+  /** Gets a worker of this process ready (threads, registration); it claims nothing before `start`. */
+  worker(hooks: Hooks): Promise<Worker>;
+  counts(): Promise<Counts>;
+  /** Adds finished tasks by the quickest way there is; not measured. */
+  seedFinished?(count: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface Worker {
+  start(): void;
+  /** Resolves when nothing is in flight any more. */
+  stop(): Promise<void>;
+}
+
+export interface Hooks {
+  /** The no-op handler: called once per execution with the payload as the worker gets it (text or object). */
+  handle(data: unknown): void;
+  /** Called when `count` completions are committed (or at the latest moment before it that the system shows). */
+  settled(count: number): void;
+}
+
+export interface Counts {
+  readonly unfinished: number;
+  readonly finished: number;
+}
+
+/** 0.4 KB in both forms, made before the clock starts: a contender takes the one its API wants. */
+export interface Payload {
+  readonly value: Body;
+  readonly text: string;
+}
+
+export interface Body {
+  /** Monotonic µs of the push; 0 when not asked. */
+  readonly sent: number;
+  readonly pad: string;
+}
+
+const pad = 'x'.repeat(375);
+
+export function payload(sent = 0): Payload {
+  const value = { sent, pad };
+  return { value, text: JSON.stringify(value) };
+}
+
+/** A chunk for bulk pushes, made once. */
+export const thousand: readonly Payload[] = Array.from({ length: 1000 }, () => payload());
+
+export function sentAt(data: unknown): number {
+  const body: unknown = typeof data === 'string' ? JSON.parse(data) : data;
+  if (typeof body !== 'object' || body === null || !('sent' in body) || typeof body.sent !== 'number') {
+    throw new Error('the handler did not get the payload that was pushed');
+  }
+  return body.sent;
+}

@@ -1,0 +1,44 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { type Queue, thousand } from '../contenders/contender.ts';
+
+export interface PushArgs {
+  /** Concurrent callers, each awaiting its own push before the next; 'bulk' is one caller with 1000 a call. */
+  readonly callers: number | 'bulk';
+  readonly ms: number;
+}
+
+/** Pushes for a while and gives the rate. */
+export async function push(queue: Queue, { callers, ms }: PushArgs): Promise<{ readonly perSecond: number }> {
+  const warm = await pushFor(queue, callers, ms / 5);
+  await turn();
+  const start = performance.now();
+  const pushed = await pushFor(queue, callers, ms);
+  const perSecond = pushed / ((performance.now() - start) / 1000);
+  const { unfinished } = await queue.counts();
+  if (unfinished !== warm + pushed) throw new Error(`${warm + pushed} pushes acknowledged, ${unfinished} stored`);
+  return { perSecond };
+}
+
+async function pushFor(queue: Queue, callers: number | 'bulk', ms: number): Promise<number> {
+  const until = performance.now() + ms;
+  let pushed = 0;
+  const one = async (): Promise<void> => {
+    for (const item of cycle(thousand)) {
+      if (performance.now() >= until) return;
+      await queue.push(item);
+      pushed++;
+    }
+  };
+  const bulk = async (): Promise<void> => {
+    while (performance.now() < until) {
+      await queue.pushMany(thousand);
+      pushed += thousand.length;
+    }
+  };
+  await (callers === 'bulk' ? bulk() : Promise.all(Array.from({ length: callers }, one)));
+  return pushed;
+}
+
+function* cycle<T>(items: readonly T[]): Generator<T> {
+  for (;;) yield* items;
+}

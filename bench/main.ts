@@ -1,0 +1,131 @@
+/** `npm run bench`: all contenders, all measures, interleaved in one run; one table. See README.md. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { Contender } from './contenders/contender.ts';
+import { contenders } from './contenders/index.ts';
+import { Figures, percentile } from './figures.ts';
+import { describe } from './machine.ts';
+import { measures } from './measures/index.ts';
+import type { Measure, Row, World } from './measures/measure.ts';
+import { installPeers } from './peers.ts';
+import { killChildren } from './processes.ts';
+import { appendResults } from './results.ts';
+import { figureTable, number, targetTable } from './table.ts';
+
+const { values: flags } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    contenders: { type: 'string' },
+    rounds: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+  },
+});
+const rounds = Number(flags.rounds ?? (flags.quick ? 1 : 3));
+if (!Number.isInteger(rounds) || rounds < 1) throw new Error('--rounds takes a whole number from 1');
+const chosenMeasures = choose(measures, flags.only, '--only');
+const chosenContenders = choose(contenders, flags.contenders, '--contenders');
+
+const started = performance.now();
+const figures = new Figures();
+const failures: string[] = [];
+installPeers();
+const scratch = mkdtempSync(join(tmpdir(), 'leasehold-bench-'));
+const clean = (): void => rmSync(scratch, { recursive: true, force: true });
+for (const [signal, status] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)
+  process.on(signal, () => process.exit(status));
+process.on('exit', () => {
+  killChildren();
+  clean();
+});
+
+const machine = describe(scratch);
+progress(machine);
+for (let round = 1; round <= rounds; round++) {
+  for (const measure of chosenMeasures) {
+    for (const contender of rotated(chosenContenders, round)) await once(measure, contender, round);
+  }
+}
+
+const rows = chosenMeasures.flatMap((measure) => measure.rows);
+const names = chosenContenders.map(({ name }) => name);
+const problems = failures.map((failure) => `**FAILED** ${failure}`);
+console.log(
+  [figureTable(figures, { rows, contenders: names, spread: false }), targetTable(figures), ...problems].join('\n\n'),
+);
+if (!flags.quick) {
+  const title = `${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC · rounds ${rounds} · ${minutes()}`;
+  appendResults(
+    title,
+    machine,
+    figureTable(figures, { rows, contenders: names, spread: true }),
+    targetTable(figures),
+    ...problems,
+  );
+}
+process.exit(failures.length > 0 ? 1 : 0);
+
+/** One round of one measure of one contender. After a failure that pair is not tried again. */
+async function once(measure: Measure, contender: Contender, round: number): Promise<void> {
+  const pair = `${measure.name}, ${contender.name}`;
+  if (contender.without?.includes(measure.name) || failures.some((failure) => failure.startsWith(`${pair}:`))) return;
+  const used: string[] = [];
+  const say = (what: string): void => progress(`round ${round}/${rounds}  ${contender.name.padEnd(20)} ${what}`);
+  const world: World = {
+    quick: flags.quick,
+    fresh() {
+      const file = join(scratch, `fresh-${round}-${used.length}.db`);
+      used.push(file);
+      return file;
+    },
+    lasting: (name) => join(scratch, `${name.replaceAll(' ', '-')}.db`),
+    record(of: Contender, row: Row, figure: number) {
+      figures.add(row.key, of.name, figure);
+      say(`${row.label}: ${number(figure)} ${row.unit}`);
+    },
+    samples(of, key, values) {
+      figures.add(key, of.name, ...values);
+      say(`${key}: p50 ${number(percentile(values, 50) ?? Number.NaN)} ms of ${values.length}`);
+    },
+  };
+  try {
+    await measure.round(world, contender);
+  } catch (error) {
+    killChildren();
+    failures.push(`${pair}: ${error instanceof Error ? error.message : String(error)}`);
+    progress(`FAILED ${failures.at(-1)}`);
+  }
+  for (const file of used) for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true });
+}
+
+function choose<T extends { readonly name: string }>(
+  all: readonly T[],
+  flag: string | undefined,
+  option: string,
+): readonly T[] {
+  if (flag === undefined) return all;
+  const wanted = flag.split(',').map((name) => name.trim());
+  const unknown = wanted.find((name) => !all.some((item) => item.name === name));
+  if (unknown !== undefined)
+    throw new Error(`${option}: no "${unknown}"; there are: ${all.map(({ name }) => name).join(', ')}`);
+  return all.filter(({ name }) => wanted.includes(name));
+}
+
+/** Each round begins with another contender. */
+function rotated<T>(items: readonly T[], by: number): readonly T[] {
+  const at = by % items.length;
+  return [...items.slice(at), ...items.slice(0, at)];
+}
+
+function minutes(): string {
+  const seconds = Math.round((performance.now() - started) / 1000);
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+}
+
+function progress(text: string): void {
+  console.error(`[${minutes()}] ${text}`);
+}

@@ -1,0 +1,32 @@
+import type { Contender, MeasureName } from '../contenders/contender.ts';
+
+/** One line of the table, computed from the figures under `key`. */
+export interface Row {
+  readonly label: string;
+  readonly key: string;
+  readonly unit: '/s' | 'ms' | 'µs' | 'MB' | 'ms/s';
+  /** Of many samples, pooled over the rounds; without it a figure is the median of the rounds. */
+  readonly percentile?: number;
+  /** What the × refers to, round by round: the reference contender, or the contender's own figure under another key. */
+  readonly ratio?: 'reference' | { readonly own: string };
+}
+
+export interface Measure {
+  readonly name: MeasureName;
+  readonly rows: readonly Row[];
+  /** One round of one contender. */
+  round(world: World, contender: Contender): Promise<void>;
+}
+
+/** What a measure gets from the bench. */
+export interface World {
+  readonly quick: boolean;
+  /** A fresh file for one use, gone after the round. */
+  fresh(): string;
+  /** A file that lasts for the whole run. */
+  lasting(name: string): string;
+  /** Keeps a figure of this round, and says it on stderr. */
+  record(contender: Contender, row: Row, figure: number): void;
+  /** Keeps samples that several rows share. */
+  samples(contender: Contender, key: string, figures: readonly number[]): void;
+}

@@ -1,0 +1,62 @@
+/** The figures as text: tables that read well in a terminal and are Markdown at the same time. */
+import { REFERENCE } from './contenders/index.ts';
+import { type Figures, percentile } from './figures.ts';
+import type { Row } from './measures/measure.ts';
+import { targets } from './targets.ts';
+
+const NONE = '–';
+
+export interface TableOptions {
+  readonly rows: readonly Row[];
+  readonly contenders: readonly string[];
+  /** Also the lowest and the highest round. */
+  readonly spread: boolean;
+}
+
+export function figureTable(figures: Figures, { rows, contenders, spread }: TableOptions): string {
+  const body = rows.map((row) => [
+    `${row.label} (${row.unit})`,
+    ...contenders.map((name) => cell(figures, row, name, spread)),
+  ]);
+  return markdown([[`medians; × = ratio to ${REFERENCE}`, ...contenders], ...body]);
+}
+
+export function targetTable(figures: Figures): string {
+  const body = targets.map((target) => {
+    const figure = target.figure(figures);
+    const show = (value: number): string => (target.unit === '×' ? `×${value.toFixed(2)}` : `${number(value)} /s`);
+    const verdict = figure === undefined ? NONE : figure >= target.wanted ? 'met' : 'NOT MET';
+    return [target.label, figure === undefined ? NONE : show(figure), `≥ ${show(target.wanted)}`, verdict];
+  });
+  return markdown([['target', 'leasehold', 'wanted', ''], ...body]);
+}
+
+function cell(figures: Figures, row: Row, contender: string, spread: boolean): string {
+  const values = figures.get(row.key, contender);
+  const figure = percentile(values, row.percentile ?? 50);
+  if (figure === undefined) return NONE;
+  const parts = [number(figure)];
+  if (spread && !row.percentile) parts.push(`(${number(Math.min(...values))}…${number(Math.max(...values))})`);
+  if (row.ratio) {
+    const under =
+      row.ratio === 'reference' ? { key: row.key, contender: REFERENCE } : { key: row.ratio.own, contender };
+    const ratio = figures.ratio({ key: row.key, contender }, under);
+    if (ratio !== undefined) parts.push(`×${ratio.toFixed(2)}`);
+  }
+  return parts.join(' ');
+}
+
+export function number(value: number): string {
+  const digits = value >= 100 ? 0 : value >= 10 ? 1 : 2;
+  return value.toLocaleString('en-US', { maximumFractionDigits: digits, minimumFractionDigits: digits });
+}
+
+/** First row: heads. First column to the left, the others to the right. */
+function markdown(table: readonly (readonly string[])[]): string {
+  const widths = (table[0] ?? []).map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]): string =>
+    `| ${row.map((text, column) => (column === 0 ? text.padEnd(widths[column] ?? 0) : text.padStart(widths[column] ?? 0))).join(' | ')} |`;
+  const rule = `|${widths.map((width, column) => (column === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`;
+  const [head = [], ...body] = table;
+  return [line(head), rule, ...body.map(line)].join('\n');
+}

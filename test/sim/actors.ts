@@ -1,0 +1,290 @@
+import { EngineError, isEngineError } from '../../src/core/errors.ts';
+import type { Claimed, Engine } from '../../src/engine/engine.ts';
+import { putTrigger } from '../../src/engine/triggers.ts';
+import type { Status } from './history.ts';
+import type { SimProcess } from './process.ts';
+import type { Run } from './run.ts';
+import { NATURE, type Owner } from './scheduler.ts';
+
+/** How long a client waits for an answer. */
+const PATIENCE_MS = 2000;
+const QUEUES = ['alpha', 'beta'] as const;
+const HANDLERS = ['one', 'two'] as const;
+const RETRY = { baseMs: 100, factor: 2, maxMs: 1000, jitter: 0.5 };
+
+/** A call that nobody answers in time has an unknown outcome, and so has one that ends in a fault of the world. */
+async function outcome<T>(run: Run, owner: Owner, call: Promise<T>): Promise<{ status: Status; value?: T }> {
+  const late = new Promise<{ status: Status }>((resolve) => {
+    run.scheduler.in(PATIENCE_MS, owner, () => resolve({ status: 'unknown' }));
+  });
+  const answer = call.then(
+    (value) => ({ status: 'ok' as const, value }),
+    (error: unknown) => {
+      if (!(error instanceof EngineError)) throw error;
+      return { status: error.retryable ? ('unknown' as const) : ('refused' as const) };
+    },
+  );
+  return Promise.race([answer, late]);
+}
+
+function sleep(run: Run, owner: Owner, ms: number): Promise<void> {
+  return new Promise((resolve) => void run.scheduler.in(ms, owner, resolve));
+}
+
+// Workers
+
+/** Lives and dies with its process: claims, runs handlers, renews or forgets to, and says how it ended. */
+export async function work(run: Run, process: SimProcess): Promise<void> {
+  const { rng } = run;
+  const { engine } = process;
+  let worker: number | undefined;
+  for (let i = 0; worker === undefined; i++) {
+    const name = `${process.name}-${i}`;
+    worker = (await outcome(run, process, engine.registerWorker({ name, incarnation: name, slots: 4 }))).value;
+  }
+  for (let n = 0; ; n++) {
+    const claim = `${process.name}/${n}`;
+    const op = rng.chance(0.4) ? claim : undefined;
+    const queues = rng.chance(0.3) ? [rng.pick(QUEUES), 'cron'] : undefined;
+    const options = {
+      worker,
+      max: rng.int(1, 4),
+      waitMs: rng.int(0, 400),
+      ...(op === undefined ? {} : { op }),
+      ...(queues ? { queues } : {}),
+    };
+    let claimed = await outcome(run, process, engine.claim(options));
+    // The answer may have been lost after the grant: the same operation id asks for it again.
+    if (claimed.status === 'unknown' && op !== undefined) claimed = await outcome(run, process, engine.claim(options));
+    for (const grant of claimed.value ?? []) {
+      run.history.add({ kind: 'grant', task: grant.task, attempt: grant.attempt, claim });
+      void run.guardAsync(perform(run, process, grant));
+    }
+    await sleep(run, process, rng.int(1, 150));
+  }
+}
+
+async function perform(run: Run, process: SimProcess, grant: Claimed): Promise<void> {
+  const { rng, plan, faults } = run;
+  if (rng.chance(faults.abandon)) return;
+  const poison = (JSON.parse(grant.payload) as { poison?: boolean }).poison === true;
+  if (poison && !run.healed && rng.chance(0.7)) {
+    run.crash(process, `poisoned by ${grant.task}`);
+    return;
+  }
+  const renews = rng.chance(0.7) || run.healed;
+  for (let left = rng.int(0, plan.leaseMs * (run.healed ? 0.5 : 2)); left > 0; ) {
+    const nap = Math.min(left, Math.ceil(plan.leaseMs / 3));
+    await sleep(run, process, nap);
+    left -= nap;
+    if (!renews) continue;
+    const renewed = await outcome(run, process, process.engine.renew(grant));
+    if (renewed.value?.held === false) return;
+    if (renewed.value?.held && renewed.value.cancelRequested && rng.chance(0.7)) {
+      await settle(run, process, grant, 'cancelled');
+      return;
+    }
+  }
+  await settle(run, process, grant, run.healed ? 'completed' : rng.pick(ENDINGS));
+}
+
+const ENDINGS = [
+  'completed',
+  'completed',
+  'completed',
+  'fail',
+  'fail',
+  'giveUp',
+  'later',
+  'release',
+  'bounce',
+] as const;
+type Ending = (typeof ENDINGS)[number] | 'cancelled';
+
+/** Says it again while no answer comes: the fence makes that harmless. */
+async function settle(run: Run, process: SimProcess, grant: Claimed, ending: Ending): Promise<void> {
+  const { task, attempt } = grant;
+  const result = JSON.stringify({ by: process.name, attempt });
+  // Half of the callers kept only (task, attempt), as a remote worker would.
+  const lease = run.rng.chance(0.5) ? grant : { task, attempt };
+  for (let i = 0; i < 4; i++) {
+    const { status, value } = await outcome(run, process, say(process.engine, lease, ending, JSON.parse(result)));
+    const to =
+      ending === 'completed'
+        ? 'completed'
+        : ending === 'cancelled' || value === 'cancelled'
+          ? 'cancelled'
+          : value === 'failed'
+            ? 'failed'
+            : 'again';
+    run.history.add({ kind: 'settle', task, attempt, to, result, status });
+    if (status !== 'unknown') return;
+  }
+}
+
+async function say(
+  engine: Engine,
+  lease: Parameters<Engine['fail']>[0],
+  ending: Ending,
+  result: unknown,
+): Promise<string | undefined> {
+  switch (ending) {
+    case 'completed':
+      await engine.complete(lease, result);
+      return undefined;
+    case 'cancelled':
+      await engine.cancelled(lease);
+      return undefined;
+    case 'fail':
+      return engine.fail(lease, { message: 'simulated' });
+    case 'giveUp':
+      return engine.fail(lease, { message: 'simulated' }, { giveUp: true });
+    case 'later':
+      return engine.fail(lease, { message: 'later' }, { retryAfterMs: 200 });
+    case 'release':
+      return engine.release(lease);
+    case 'bounce':
+      return engine.release(lease, { bounced: true, delayMs: 50 });
+  }
+}
+
+// Clients
+
+/** Outlives the processes it talks to; keeps its operation ids, so that it can ask again. */
+export async function useIt(run: Run, name: string): Promise<void> {
+  const me: Owner = { name, alive: true, frozenUntil: 0 };
+  const { rng } = run;
+  const pushed: number[] = [];
+  for (let n = 0; !run.healed; n++) {
+    const engine = run.anyProcess().engine;
+    const task = pushed.length > 0 ? rng.pick(pushed) : undefined;
+    switch (rng.pick(DOINGS)) {
+      case 'push':
+        await push(run, me, `${name}/${n}`, pushed);
+        break;
+      case 'cancel':
+        if (task !== undefined) {
+          const { status, value } = await outcome(run, me, engine.cancel(task));
+          run.history.add({ kind: 'cancel', task, answer: value, status });
+        }
+        break;
+      case 'revive':
+        if (task !== undefined) {
+          run.history.add({ kind: 'revive', task, status: 'unknown' });
+          await outcome(run, me, engine.retry(task));
+        }
+        break;
+      case 'pause': {
+        const queue = rng.pick(QUEUES);
+        await outcome(run, me, engine.pause(queue));
+        if ((await outcome(run, me, engine.stats(queue))).value?.ready)
+          run.gates.reach('queue paused with work waiting');
+        await sleep(run, me, rng.int(50, 800));
+        await outcome(run, me, run.anyProcess().engine.resume(queue));
+        break;
+      }
+      case 'housekeep':
+        await outcome(
+          run,
+          me,
+          run
+            .anyProcess()
+            .roster.tick(rng.pick(['pruner', 'auditor', 'cron', 'stager', 'reaper'] as const))
+            .catch((error: unknown) => {
+              if (!isEngineError(error, 'DUTY_LOST')) throw error;
+            }),
+        );
+        break;
+    }
+    await sleep(run, me, rng.int(5, 250));
+  }
+}
+
+const DOINGS = ['push', 'push', 'push', 'push', 'push', 'push', 'cancel', 'revive', 'pause', 'housekeep'] as const;
+
+async function push(run: Run, me: Owner, op: string, pushed: number[]): Promise<void> {
+  const { rng, plan } = run;
+  const key = rng.chance(0.25) ? `key${rng.int(1, plan.keys)}` : undefined;
+  const body = key === undefined ? { op, poison: rng.chance(0.06) } : { key, other: rng.chance(0.15) };
+  const request = {
+    queue: key === undefined ? rng.pick(QUEUES) : 'alpha',
+    handler: key === undefined ? rng.pick(HANDLERS) : 'one',
+    input: body,
+    priority: rng.int(-1, 1),
+    maxAttempts: rng.int(1, 4),
+    retry: RETRY,
+    op,
+    ...(rng.chance(0.25) ? { delay: rng.int(1, 1500) } : {}),
+    ...(key === undefined ? {} : { unique: { key, window: Math.min(plan.retentionMs, rng.pick([500, 100_000])) } }),
+  };
+  for (let i = 0; i < 4; i++) {
+    run.history.openPushes++;
+    const { status, value } = await outcome(run, me, run.anyProcess().engine.push(request));
+    run.history.openPushes--;
+    run.history.add({ kind: 'push', op, key, input: JSON.stringify(body), status, task: value?.task });
+    if (value !== undefined) pushed.push(value.task);
+    if (status !== 'unknown') return;
+    await sleep(run, me, rng.int(1, 300));
+  }
+}
+
+/** Follows the feed through whichever process lives, going on after the last number it saw. */
+export async function readFeed(run: Run): Promise<void> {
+  const me: Owner = { name: 'reader', alive: true, frozenUntil: 0 };
+  let last = 0;
+  let first = true;
+  while (!run.over) {
+    const process = run.anyProcess();
+    if (!first) run.gates.reach('reader resumed the feed');
+    first = false;
+    const abort = new AbortController();
+    const feed = process.engine.events({ after: last, signal: abort.signal })[Symbol.asyncIterator]();
+    for (let i = run.rng.int(1, 60); i > 0 && process.alive; i--) {
+      const { value } = await outcome(run, me, feed.next());
+      if (value === undefined || value.done) break;
+      if (value.value.kind === 'reset') return; // pruned below us: from here on nothing is promised
+      last = value.value.event.seq;
+      run.history.add({ kind: 'event', seq: last, task: value.value.event.task });
+    }
+    abort.abort();
+    await sleep(run, me, run.rng.int(10, 500));
+  }
+}
+
+/** A trigger each second, so that rosters contend for its slots. */
+export async function schedule(run: Run): Promise<void> {
+  for (let i = 0; i < 5; i++) {
+    const { engine } = run.anyProcess();
+    const put = putTrigger(engine, {
+      name: 'each-second',
+      cron: '* * * * * *',
+      queue: 'cron',
+      handler: 'one',
+      input: {},
+      missed: run.rng.pick(['one', 'all', 'skip'] as const),
+    });
+    if ((await outcome(run, NATURE, put)).status === 'ok') return;
+  }
+}
+
+/** Freezes and kills processes and sets the clock, as long as the run is not healed. */
+export async function rage(run: Run): Promise<void> {
+  const { rng, scheduler, plan } = run;
+  while (!run.healed) {
+    await sleep(run, NATURE, rng.int(50, 400));
+    const process = run.anyProcess();
+    if (rng.chance(run.faults.freeze)) {
+      const ms = rng.int(1, plan.leaseMs * 3);
+      process.frozenUntil = scheduler.now + ms;
+      run.trace.say(process.name, `frozen for ${ms} ms`);
+      if (ms > plan.leaseMs) run.gates.reach('process frozen beyond its lease');
+    }
+    if (rng.chance(run.faults.kill)) run.crash(process, 'kill -9');
+    if (rng.chance(run.faults.clockJump)) {
+      const ms = rng.int(-4000, 4000);
+      scheduler.wallOffset += ms;
+      run.gates.reach('wall clock jumped');
+      run.trace.say('nature', `wall clock jumps by ${ms} ms`);
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import { STATEMENTS, type StatementName, type StatementTexts } from '../../src/store/sqlite/statements.ts';
+
+export interface Defect {
+  readonly what: string;
+  readonly statements: Partial<StatementTexts>;
+}
+
+/** A change of one statement; it must really change it, or the defect would be none. */
+type Edit = readonly [statement: StatementName, before: string, after: string];
+
+function change(changes: readonly Edit[]): Partial<StatementTexts> {
+  const texts: Partial<Record<StatementName, string>> = {};
+  for (const [name, before, after] of changes) {
+    const old = texts[name] ?? STATEMENTS[name];
+    const text = old.replace(before, after);
+    if (text === old) throw new Error(`${name} does not say ${JSON.stringify(before)} any more`);
+    texts[name] = text;
+  }
+  return texts;
+}
+
+/** Parameters must stay, so a dropped test becomes one that always holds. */
+const ANY = 'AND ? IS NOT NULL';
+
+const plant = (what: string, ...changes: readonly Edit[]): Defect => ({
+  what,
+  statements: change(changes),
+});
+
+/** What somebody might break one day. The simulator must notice each. */
+export const DEFECTS = {
+  'settle-unfenced': plant(
+    'a result is taken from any attempt',
+    ['settleFast', 'AND attempt = ?', ANY],
+    ['settleSlow', 'AND attempt = ?', ANY],
+  ),
+  'settle-finished': plant(
+    'a result is taken when nothing runs',
+    ['settleFast', 'AND state = 1', ''],
+    ['settleSlow', 'AND state = 1', ''],
+  ),
+  'return-unfenced': plant(
+    'any attempt can give the task back',
+    ['returnLook', 'AND attempt = ?', ANY],
+    ['returnTask', 'AND attempt = ?', ANY],
+  ),
+  'renew-unfenced': plant('any attempt can renew', ['renew', 'AND attempt = ?', ANY]),
+  'renew-after-reap': plant('a lease can be renewed after the reap', ['renew', 'AND state = 1', '']),
+  'reap-renewed': plant(
+    'the reaper takes what was renewed meanwhile',
+    ['reapLook', 'AND lease_until < ?', ANY],
+    ['reapAgain', 'AND lease_until < ?', ANY],
+    ['reapEnd', 'AND lease_until < ?', ANY],
+  ),
+  'reap-unfenced': plant(
+    'the reaper takes a newer attempt than it saw',
+    [
+      'reapLook',
+      'AND attempt = ? AND state = 1 AND lease_until < ?',
+      'AND ? IS NOT NULL AND state = 1 AND ? IS NOT NULL',
+    ],
+    [
+      'reapAgain',
+      'AND attempt = ? AND state = 1 AND lease_until < ?',
+      'AND ? IS NOT NULL AND state = 1 AND ? IS NOT NULL',
+    ],
+  ),
+  'try-counted-late': plant(
+    'a try is counted when it fails, not when it begins',
+    ['claimMany', 'tries = tries + 1', 'tries = tries'],
+    ['claimOne', 'tries = tries + 1', 'tries = tries'],
+    ['returnTask', 'tries = tries - ?', 'tries = tries + 1 - ?'],
+  ),
+  'attempt-not-counted': plant(
+    'a claim does not move the fence',
+    ['claimMany', 'attempt = attempt + 1', 'attempt = attempt'],
+    ['claimOne', 'attempt = attempt + 1', 'attempt = attempt'],
+  ),
+  'release-forgotten': plant('giving back does not give the try back', [
+    'returnTask',
+    'tries = tries - ?',
+    'tries = tries - 0 * ?',
+  ]),
+  'lease-left-behind': plant('giving back leaves the lease', [
+    'returnTask',
+    'holder = NULL, lease_until = NULL',
+    'holder = holder',
+  ]),
+  'unique-skipped': plant('a unique key is not looked up', ['uniqFind', 'AND key = ?', 'AND key = ? AND 0']),
+  'operation-forgotten': plant('an operation id is not looked up', ['opFind', 'AND until > ?', 'AND until > ? AND 0']),
+  'event-gap': plant('event numbers leave a gap', ['eventAdd', 'seq + n FROM', 'seq + n + 1 FROM']),
+  'epoch-forgotten': plant('a deposed holder may still write', ['dutyHeld', 'AND epoch = ?', ANY]),
+  'duty-stolen': plant('a duty can be taken while it is held', ['dutyTake', 'duty.until < ?', '? IS NOT NULL']),
+  'duty-renewed-late': plant('a duty can be renewed after it was lost', ['dutyRenew', 'AND epoch = ?', ANY]),
+  'staged-early': plant('a task becomes ready before it is due', ['stageLook', 'run_at <= ?', 'run_at <= ? + 500']),
+  'cancel-forgotten': plant(
+    'giving back forgets the cancel request',
+    ['returnLook', 'cancel_at FROM', 'NULL AS cancel_at FROM'],
+    ['returnTask', 'AND cancel_at IS NULL', ''],
+  ),
+  'revive-restarts-attempts': plant('a revived task starts its attempts over', [
+    'revive',
+    'tries = 0',
+    'tries = 0, attempt = 0',
+  ]),
+  'slot-fires-twice': plant(
+    'a cron slot can fire twice',
+    ['triggerMove', 'AND next_at = ?', ANY],
+    ['uniqFind', 'AND key = ?', "AND key = ? AND key NOT LIKE 'cron:%'"],
+  ),
+  'counter-drifts': plant('a counter misses its changes', [
+    'statAdd',
+    'running = running + excluded.running',
+    'running = running',
+  ]),
+  'pruned-early': plant(
+    'unfinished history is pruned too early',
+    ['pruneTask', 'AND ended_at < ?', ANY],
+    ['pruneWalk', 'ended_at, flags', '0 AS ended_at, flags'],
+  ),
+} as const satisfies Record<string, Defect>;
+
+export type DefectName = keyof typeof DEFECTS;

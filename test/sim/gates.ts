@@ -1,0 +1,55 @@
+/** Rare paths that a set of runs must have reached; a run that never met them has shown nothing. */
+export const GATES = [
+  'stale settle refused',
+  'stale return refused',
+  'renewal refused after the reap',
+  'late result accepted before the reap',
+  'lease reaped',
+  'exhausted by lost leases',
+  'exhausted by failures',
+  'settle repeated after a lost answer',
+  'push repeated by operation id',
+  'claim repeated by operation id',
+  'unique key led to the same task',
+  'unique key refused another input',
+  'cancel asked of a running task',
+  'cancel and completion raced',
+  'finished task revived',
+  'released with its try',
+  'come back later with its try',
+  'scheduled task staged',
+  'queue paused with work waiting',
+  'crash before the commit',
+  'crash after the commit',
+  'answer lost',
+  'message doubled',
+  'process frozen beyond its lease',
+  'wall clock jumped',
+  'duty taken over',
+  'deposed holder refused',
+  'cron slot fired',
+  'cron slot contested',
+  'tasks pruned',
+  'reader resumed the feed',
+] as const;
+export type Gate = (typeof GATES)[number];
+
+export class Gates {
+  readonly #count = new Map<Gate, number>();
+
+  reach(gate: Gate, times = 1): void {
+    if (times > 0) this.#count.set(gate, this.times(gate) + times);
+  }
+
+  times(gate: Gate): number {
+    return this.#count.get(gate) ?? 0;
+  }
+
+  add(other: Gates): void {
+    for (const gate of GATES) this.reach(gate, other.times(gate));
+  }
+
+  missing(): readonly Gate[] {
+    return GATES.filter((gate) => this.times(gate) === 0);
+  }
+}

@@ -1,0 +1,34 @@
+/** What a client saw: nothing of the engine's tables, only calls and their answers. `unknown`: no answer came. */
+export type Status = 'ok' | 'refused' | 'unknown';
+
+export type Entry =
+  | {
+      readonly kind: 'push';
+      readonly op: string;
+      readonly key: string | undefined;
+      readonly input: string;
+      readonly status: Status;
+      readonly task: number | undefined;
+    }
+  | { readonly kind: 'grant'; readonly task: number; readonly attempt: number; readonly claim: string }
+  | {
+      readonly kind: 'settle';
+      readonly task: number;
+      readonly attempt: number;
+      readonly to: 'completed' | 'failed' | 'cancelled' | 'again';
+      readonly result: string | undefined;
+      readonly status: Status;
+    }
+  | { readonly kind: 'cancel'; readonly task: number; readonly answer: string | undefined; readonly status: Status }
+  | { readonly kind: 'revive'; readonly task: number; readonly status: Status }
+  | { readonly kind: 'event'; readonly seq: number; readonly task: number };
+
+export class History {
+  readonly entries: Entry[] = [];
+  /** Pushes that were sent and have not been answered. */
+  openPushes = 0;
+
+  add(entry: Entry): void {
+    this.entries.push(entry);
+  }
+}

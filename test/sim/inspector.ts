@@ -1,0 +1,128 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { CHANGES, type Change, STATES, type TaskState } from '../../src/core/task.ts';
+import type { Model } from './model.ts';
+import { must } from './trace.ts';
+
+interface TaskRow {
+  readonly id: number;
+  readonly state: number;
+  readonly attempt: number;
+  readonly tries: number;
+  readonly max_tries: number;
+  readonly holder: number | null;
+  readonly lease_until: number | null;
+  readonly run_at: number | null;
+  readonly ended_at: number | null;
+  readonly queue: number;
+}
+
+/** Looks at the tables with a handle and statements of its own, after every step that wrote. */
+export class Inspector {
+  readonly #db: DatabaseSync;
+  readonly #model: Model;
+  readonly #retentionMs: number;
+  readonly #version: StatementSync;
+  readonly #events: StatementSync;
+  readonly #tasks: StatementSync;
+  readonly #stats: StatementSync;
+  #seen = -1;
+  #lastRow = 0;
+
+  constructor(url: string, model: Model, retentionMs: number) {
+    this.#db = new DatabaseSync(url);
+    this.#model = model;
+    this.#retentionMs = retentionMs;
+    this.#version = this.#db.prepare('PRAGMA data_version');
+    this.#events = this.#db.prepare('SELECT seq, n, kind, state, ids, attempts FROM event WHERE seq > ? ORDER BY seq');
+    this.#tasks =
+      this.#db.prepare(`SELECT t.id, t.state, t.attempt, t.tries, t.max_tries, t.holder, t.lease_until, t.run_at,
+      t.ended_at, l.queue FROM task t JOIN lane l ON l.id = t.lane`);
+    this.#stats = this.#db.prepare('SELECT * FROM qstat');
+  }
+
+  /** Returns how many tasks were pruned since the last look. */
+  look(): number {
+    const { data_version: version } = this.#version.get() as { data_version: number };
+    if (version === this.#seen) return 0;
+    this.#seen = version;
+    this.#feed();
+    const rows = this.#tasks.all() as unknown as TaskRow[];
+    for (const row of rows) this.#row(row);
+    this.#counters(rows);
+    return this.#gone(rows);
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  #feed(): void {
+    const rows = this.#events.all(this.#lastRow) as unknown as {
+      seq: number;
+      n: number;
+      kind: number;
+      state: number;
+      ids: string;
+      attempts: string;
+    }[];
+    for (const row of rows) {
+      const ids = JSON.parse(row.ids) as number[];
+      const attempts = JSON.parse(row.attempts) as number[];
+      must(
+        ids.length === row.n && attempts.length === row.n,
+        'I18',
+        () => `event row ${row.seq} does not hold ${row.n}`,
+      );
+      for (const [i, task] of ids.entries()) {
+        this.#model.saw({
+          seq: row.seq + i,
+          kind: CHANGES[row.kind] as Change,
+          state: STATES[row.state] as TaskState,
+          task,
+          attempt: attempts[i] as number,
+        });
+      }
+      this.#lastRow = row.seq;
+    }
+  }
+
+  #row(row: TaskRow): void {
+    const known = this.#model.tasks.get(row.id);
+    must(known !== undefined, 'I6', () => `the table has task ${row.id}, which nobody pushed`);
+    const state = STATES[row.state] as TaskState;
+    const is = (): string => `task ${row.id} is ${JSON.stringify(row)}, expected ${JSON.stringify(known)}`;
+    must(state === known.state && row.attempt === known.attempt, 'I18', is);
+    must(row.tries === known.tries && row.tries <= row.max_tries, 'I4', is);
+    must((row.lease_until !== null) === (state === 'running'), 'I1', is);
+    must(state !== 'running' || row.holder !== null, 'I1', is);
+    must((row.run_at !== null) === (state === 'scheduled'), 'I17', is);
+    must((row.ended_at !== null) === row.state >= 4, 'I3', is);
+  }
+
+  #counters(rows: readonly TaskRow[]): void {
+    const counted = new Map<string, number>();
+    for (const row of rows) {
+      const key = `${row.queue} ${STATES[row.state]}`;
+      counted.set(key, (counted.get(key) ?? 0) + 1);
+    }
+    for (const stat of this.#stats.all() as unknown as (Record<string, number> & { queue: number })[]) {
+      for (const state of ['ready', 'running', 'scheduled', 'waiting'] as const) {
+        const n = counted.get(`${stat.queue} ${state}`) ?? 0;
+        must(stat[state] === n, 'stats', () => `queue ${stat.queue} counts ${stat[state]} ${state}, there are ${n}`);
+      }
+    }
+  }
+
+  #gone(rows: readonly TaskRow[]): number {
+    if (rows.length === this.#model.tasks.size) return 0;
+    const there = new Set(rows.map(({ id }) => id));
+    let pruned = 0;
+    for (const task of this.#model.tasks.keys()) {
+      if (there.has(task) || this.#model.isPruned(task)) continue;
+      must(this.#model.prunable(task, this.#retentionMs), 'I5', () => `task ${task} is gone`);
+      this.#model.prune(task);
+      pruned++;
+    }
+    return pruned;
+  }
+}

@@ -1,0 +1,47 @@
+import type { World } from '../../src/core/world.ts';
+import { Roster } from '../../src/engine/duties/roster.ts';
+import { Engine } from '../../src/engine/engine.ts';
+import { openSqlite } from '../../src/store/sqlite/open.ts';
+import type { SqliteStore } from '../../src/store/sqlite/store.ts';
+import { faultyStore } from './faulty-store.ts';
+import type { Run } from './run.ts';
+import type { Owner } from './scheduler.ts';
+
+/** One simulated process: the real engine and the real duties on the real store, in a world that the seed owns. */
+export class SimProcess implements Owner {
+  readonly name: string;
+  alive = true;
+  frozenUntil = 0;
+  readonly engine: Engine;
+  readonly roster: Roster;
+  readonly store: SqliteStore;
+
+  private constructor(name: string, store: SqliteStore, world: World, run: Run) {
+    this.name = name;
+    this.store = store;
+    this.engine = new Engine({
+      store: faultyStore(store, this, run),
+      world,
+      leaseMs: run.plan.leaseMs,
+      retentionMs: run.plan.retentionMs,
+    });
+    this.roster = new Roster({ engine: this.engine, holder: name, ttlMs: run.plan.dutyMs });
+  }
+
+  static async boot(name: string, run: Run): Promise<SimProcess> {
+    const { scheduler, rng } = run;
+    let owner: SimProcess | undefined;
+    const world: World = {
+      clock: { wall: () => scheduler.wall, monotonic: () => scheduler.now },
+      random: () => rng.float(),
+      timers: {
+        after: (ms, fn) => scheduler.in(ms, owner as SimProcess, fn),
+        soon: (fn) => void scheduler.in(0, owner as SimProcess, fn),
+      },
+    };
+    const store = await openSqlite({ file: run.file, world, boot: 'simulated', statements: run.statements });
+    owner = new SimProcess(name, store, world, run);
+    owner.roster.start();
+    return owner;
+  }
+}

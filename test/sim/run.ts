@@ -1,0 +1,193 @@
+import type { StatementTexts } from '../../src/store/sqlite/statements.ts';
+import type { TaskRecord } from '../../src/store/store.ts';
+import { rage, readFeed, schedule, useIt, work } from './actors.ts';
+import { checkHistory } from './checker.ts';
+import { Gates } from './gates.ts';
+import { History } from './history.ts';
+import { Inspector } from './inspector.ts';
+import { Model } from './model.ts';
+import { CALM, drawPlan, type Faults, type Plan } from './plan.ts';
+import { SimProcess } from './process.ts';
+import { Rng } from './rng.ts';
+import { NATURE, Scheduler } from './scheduler.ts';
+import { must, Trace } from './trace.ts';
+
+export interface RunResult {
+  readonly seed: number;
+  readonly steps: number;
+  readonly simulatedMs: number;
+  readonly tasks: number;
+  readonly digest: string;
+  readonly gates: Gates;
+  readonly failure: { readonly error: Error; readonly trace: readonly string[] } | undefined;
+}
+
+export interface RunOptions {
+  readonly minSteps: number;
+  /** Planted defects: other texts for some statements. */
+  readonly statements?: Partial<StatementTexts>;
+}
+
+/** After the faults end, everything must be finished within this many steps. */
+const HEALING_STEPS = 40_000;
+
+let runs = 0;
+
+/** One seed: a whole cluster on one store, its clients and its misfortunes, judged after every step. */
+export class Run {
+  readonly seed: number;
+  readonly rng: Rng;
+  readonly plan: Plan;
+  readonly scheduler: Scheduler;
+  readonly trace: Trace;
+  readonly gates = new Gates();
+  readonly history = new History();
+  readonly model: Model;
+  readonly statements: Partial<StatementTexts>;
+  readonly file: string;
+  faults: Faults;
+  healed = false;
+  over = false;
+  readonly #options: RunOptions;
+  readonly #processes: SimProcess[] = [];
+  #boots = 0;
+  #failure: Error | undefined;
+
+  constructor(seed: number, options: RunOptions) {
+    this.seed = seed;
+    this.rng = new Rng(seed);
+    this.plan = drawPlan(this.rng);
+    this.faults = this.plan.faults;
+    this.scheduler = new Scheduler(this.rng);
+    this.trace = new Trace(this.scheduler);
+    this.model = new Model(this.scheduler, this.gates);
+    this.statements = options.statements ?? {};
+    this.file = `memory:sim-${process.pid}-${runs++}`;
+    this.#options = options;
+  }
+
+  static async seed(seed: number, options: RunOptions): Promise<RunResult> {
+    return new Run(seed, options).#play();
+  }
+
+  /** Any process; a frozen one too, as nobody outside can tell. */
+  anyProcess(): SimProcess {
+    return this.rng.pick(this.#processes.filter(({ alive }) => alive));
+  }
+
+  crash(victim: SimProcess, why: string): void {
+    if (!victim.alive || this.#processes.filter(({ alive }) => alive).length === 1) return;
+    victim.alive = false;
+    this.trace.say(victim.name, `dies: ${why}`);
+    this.scheduler.in(this.rng.int(20, 1500), NATURE, () => void this.guardAsync(this.#boot()));
+  }
+
+  /** Runs a check; the first failure ends the run. */
+  guard(check: () => void): void {
+    try {
+      check();
+    } catch (error) {
+      this.#failure ??= error as Error;
+    }
+  }
+
+  async guardAsync(body: Promise<unknown>): Promise<void> {
+    try {
+      await body;
+    } catch (error) {
+      this.#failure ??= error as Error;
+    }
+  }
+
+  async #boot(): Promise<void> {
+    const process = await SimProcess.boot(`p${++this.#boots}`, this);
+    this.#processes.push(process);
+    this.trace.say(process.name, 'starts');
+    void this.guardAsync(work(this, process));
+  }
+
+  async #play(): Promise<RunResult> {
+    for (let i = 0; i < this.plan.processes; i++) await this.#boot();
+    const inspector = new Inspector(
+      `file:/leasehold-${this.file.slice('memory:'.length)}?vfs=memdb`,
+      this.model,
+      this.plan.retentionMs,
+    );
+    for (let i = 1; i <= this.plan.clients; i++) void this.guardAsync(useIt(this, `client${i}`));
+    void this.guardAsync(readFeed(this));
+    void this.guardAsync(schedule(this));
+    void this.guardAsync(rage(this));
+    try {
+      await this.#storm(inspector);
+      await this.#heal(inspector);
+      if (this.#failure === undefined) checkHistory(this.history, await this.#finalLook(inspector));
+    } catch (error) {
+      this.#failure ??= error as Error;
+    }
+    this.over = true;
+    inspector.close();
+    for (const process of this.#processes) await process.store.close();
+    return {
+      seed: this.seed,
+      steps: this.scheduler.steps,
+      simulatedMs: this.scheduler.now,
+      tasks: this.model.tasks.size,
+      digest: this.trace.digest(),
+      gates: this.gates,
+      failure: this.#failure && { error: this.#failure, trace: this.trace.last },
+    };
+  }
+
+  async #storm(inspector: Inspector): Promise<void> {
+    const { scheduler, plan } = this;
+    while (scheduler.steps < this.#options.minSteps || scheduler.now < plan.untilMs) {
+      if (!(await this.#step(inspector))) return;
+    }
+  }
+
+  /** Liveness: with the faults gone, every task ends. */
+  async #heal(inspector: Inspector): Promise<void> {
+    this.healed = true;
+    this.faults = CALM;
+    for (const process of this.#processes) process.frozenUntil = 0;
+    this.trace.say('nature', 'heals');
+    const { engine } = this.anyProcess();
+    for (const queue of ['alpha', 'beta']) void this.guardAsync(engine.resume(queue));
+    void this.guardAsync(engine.store.triggerRemove({ name: 'each-second' }));
+    const limit = this.scheduler.steps + HEALING_STEPS;
+    // Long enough for the calls that were under way to end too.
+    const quietAt = this.scheduler.now + 2500;
+    while (this.model.unfinished().length > 0 || this.scheduler.now < quietAt) {
+      if (!(await this.#step(inspector))) return;
+      must(
+        this.scheduler.steps < limit,
+        'I5',
+        () => `tasks ${this.model.unfinished()} do not end after the faults have`,
+      );
+    }
+  }
+
+  async #step(inspector: Inspector): Promise<boolean> {
+    const went = await this.scheduler.step();
+    if (this.#failure === undefined) {
+      this.guard(() => this.gates.reach('tasks pruned', inspector.look()));
+    }
+    return went && this.#failure === undefined;
+  }
+
+  /** What a client reads in the end, through the engine. */
+  async #finalLook(inspector: Inspector): Promise<ReadonlyMap<number, TaskRecord | undefined>> {
+    const { engine } = this.anyProcess();
+    const look = new Map<number, TaskRecord | undefined>();
+    let done = false;
+    const reading = this.guardAsync(
+      (async () => {
+        for (const task of this.model.tasks.keys()) look.set(task, await engine.get(task));
+        done = true;
+      })(),
+    );
+    while (!done && (await this.#step(inspector)));
+    await reading;
+    return look;
+  }
+}

@@ -1,0 +1,70 @@
+import type { Rng } from './rng.ts';
+
+/** Something that happens at a moment of virtual time, to somebody. */
+interface Happening {
+  readonly at: number;
+  readonly owner: Owner;
+  readonly fn: () => void;
+}
+
+/** Who a happening belongs to: it waits while its owner is frozen, and is dropped when its owner is dead. */
+export interface Owner {
+  readonly name: string;
+  alive: boolean;
+  frozenUntil: number;
+}
+
+export const NATURE: Owner = { name: 'nature', alive: true, frozenUntil: 0 };
+
+/**
+ * Virtual time. One step takes one happening: among those that are due, any one, chosen by the seed; when none is due, time
+ * moves on to the earliest. Nothing in a run depends on anything else.
+ */
+export class Scheduler {
+  /** Monotonic milliseconds since the boot of the simulated host. */
+  now = 1_000;
+  /** What the wall clock shows beyond that; it jumps. */
+  wallOffset = 1_700_000_000_000;
+  steps = 0;
+  readonly #rng: Rng;
+  #happenings: Happening[] = [];
+
+  constructor(rng: Rng) {
+    this.#rng = rng;
+  }
+
+  get wall(): number {
+    return this.now + this.wallOffset;
+  }
+
+  in(ms: number, owner: Owner, fn: () => void): () => void {
+    const happening: Happening = { at: this.now + Math.max(0, Math.ceil(ms)), owner, fn };
+    this.#happenings.push(happening);
+    return () => {
+      const at = this.#happenings.indexOf(happening);
+      if (at >= 0) this.#happenings.splice(at, 1);
+    };
+  }
+
+  /** Returns false when nothing will ever happen again. */
+  async step(): Promise<boolean> {
+    this.#happenings = this.#happenings.filter(({ owner }) => owner.alive);
+    const at = (h: Happening): number => Math.max(h.at, h.owner.frozenUntil);
+    let earliest = Number.POSITIVE_INFINITY;
+    for (const h of this.#happenings) earliest = Math.min(earliest, at(h));
+    if (earliest === Number.POSITIVE_INFINITY) return false;
+    this.now = Math.max(this.now, earliest);
+    const due = this.#happenings.filter((h) => at(h) <= this.now);
+    const chosen = this.#rng.pick(due);
+    this.#happenings.splice(this.#happenings.indexOf(chosen), 1);
+    this.steps++;
+    chosen.fn();
+    await quiet();
+    return true;
+  }
+}
+
+/** Until every promise that needs no further happening has run: a turn of the real loop comes after all microtasks. */
+function quiet(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DEFECTS } from './defects.ts';
+import { REGRESSIONS } from './regressions.ts';
+import { Run } from './run.ts';
+
+const STEPS = 300;
+/** A defect that hides longer than this from the simulator counts as missed. */
+const PATIENCE = 150;
+
+for (const [name, { what, statements }] of Object.entries(DEFECTS)) {
+  test(`the simulator notices when ${what}`, async (t) => {
+    for (let seed = 1; seed <= PATIENCE; seed++) {
+      const { failure } = await Run.seed(seed, { minSteps: STEPS, statements });
+      if (failure === undefined) continue;
+      t.diagnostic(`${name}: seed ${seed}, ${failure.error.message.slice(0, 120)}`);
+      return;
+    }
+    assert.fail(`${name} was not noticed in ${PATIENCE} seeds`);
+  });
+}
+
+test('a seed replays exactly', async () => {
+  for (const seed of [11, 12, 13]) {
+    const first = await Run.seed(seed, { minSteps: STEPS });
+    const second = await Run.seed(seed, { minSteps: STEPS });
+    assert.equal(first.failure, undefined);
+    assert.equal(second.digest, first.digest);
+    assert.equal(second.steps, first.steps);
+  }
+});
+
+test('two seeds differ', async () => {
+  const first = await Run.seed(21, { minSteps: STEPS });
+  const second = await Run.seed(22, { minSteps: STEPS });
+  assert.notEqual(first.digest, second.digest);
+});
+
+for (const { seed, found } of REGRESSIONS) {
+  test(`seed ${seed} stays clean: ${found}`, async () => {
+    const { failure } = await Run.seed(seed, { minSteps: STEPS });
+    assert.equal(failure?.error.message, undefined, failure?.trace.join('\n'));
+  });
+}
