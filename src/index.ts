@@ -5,7 +5,6 @@ export type { Lease } from './core/lease.ts';
 export type { RetryInput, RetryPolicy } from './core/retry.ts';
 export type { Change, FinalState, Reason, TaskState } from './core/task.ts';
 export {
-  type Claimed,
   type ClaimOptions,
   Engine,
   type FailOptions,

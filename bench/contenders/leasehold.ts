@@ -1,6 +1,6 @@
 /** This engine through its public API: claims of slots + look-ahead, one `complete` per task, durability FULL by default. */
 import { DatabaseSync } from 'node:sqlite';
-import { type Claimed, type Engine, type Node, openNode } from '../../src/index.ts';
+import { type Engine, type Grant, type Node, openNode } from '../../src/index.ts';
 import type { Contender, Counts, Hooks, Payload, Queue, Worker } from './contender.ts';
 
 const QUEUE = 'bench';
@@ -56,7 +56,7 @@ class LeaseholdQueue implements Queue {
 
   /** Two claims in turn: while the tasks of one run, the other is under way. */
   async #work(worker: number, hooks: Hooks, signal: AbortSignal): Promise<void> {
-    const claim = (): Promise<readonly Claimed[]> =>
+    const claim = (): Promise<readonly Grant[]> =>
       this.#engine.claim({ worker, max: SLOTS, queues: [QUEUE], waitMs: 1000, signal });
     const lane = async (): Promise<void> => {
       while (!signal.aborted) {
@@ -67,7 +67,7 @@ class LeaseholdQueue implements Queue {
     await Promise.all([lane(), lane()]);
   }
 
-  async #run(grant: Claimed, hooks: Hooks): Promise<void> {
+  async #run(grant: Grant, hooks: Hooks): Promise<void> {
     hooks.handle(grant.payload);
     await this.#engine.complete(grant, null);
     hooks.settled(1);

@@ -5,14 +5,11 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** The real clock, chance and timers: the only ones outside the tests. */
 export function realWorld(): World {
+  const bootOffset = monotonicNow() - performance.now();
   return {
     clock: {
       wall: () => Date.now(),
-      // CLOCK_MONOTONIC on Linux: the same for all processes of the host, which `performance.now()` is not.
-      monotonic: () => {
-        const [seconds, nanos] = process.hrtime();
-        return seconds * 1000 + nanos / 1e6;
-      },
+      monotonic: () => bootOffset + performance.now(),
     },
     random: Math.random,
     timers: {
@@ -24,4 +21,10 @@ export function realWorld(): World {
       soon: (fn) => void setImmediate(fn),
     },
   };
+}
+
+/** CLOCK_MONOTONIC: the same for all processes of the host, which `performance.now()` is not until it is shifted by this. */
+function monotonicNow(): number {
+  const [seconds, nanos] = process.hrtime();
+  return seconds * 1000 + nanos / 1e6;
 }

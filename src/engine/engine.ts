@@ -62,12 +62,6 @@ export interface ClaimOptions {
   readonly op?: string;
 }
 
-/** A grant with the names that it is about. */
-export interface Claimed extends Grant {
-  readonly queue: string;
-  readonly handler: string;
-}
-
 /** A lease as a caller may hold it: what the grant told beyond (task, attempt) saves a read and decides nothing. */
 export type HeldLease = Lease & Partial<Omit<Grant, keyof Lease>>;
 
@@ -183,7 +177,7 @@ export class Engine {
 
   // Holding
 
-  async claim(options: ClaimOptions): Promise<readonly Claimed[]> {
+  async claim(options: ClaimOptions): Promise<readonly Grant[]> {
     if (options.op !== undefined) checkKey('op', options.op);
     const leaseMs = options.leaseMs ?? this.leaseMs;
     const grants = await this.#claims.claim(
@@ -202,12 +196,7 @@ export class Engine {
       this.onLease(leaseMs);
       this.#feed.nudge();
     }
-    const claimed: Claimed[] = [];
-    for (const grant of grants) {
-      const lane = this.ring.lane(grant.lane) ?? (await this.#laneOf(grant));
-      claimed.push({ ...grant, queue: lane.queue, handler: lane.handler });
-    }
-    return claimed;
+    return grants;
   }
 
   renew(lease: Lease, leaseMs = this.leaseMs): Promise<RenewAnswer> {
@@ -426,13 +415,6 @@ export class Engine {
     }
     const record = await this.get(lease.task);
     if (record === undefined) throw leaseLost(lease);
-    return record;
-  }
-
-  async #laneOf(grant: Grant): Promise<{ queue: string; handler: string }> {
-    const record = await this.get(grant.task);
-    if (record === undefined) throw leaseLost(grant);
-    this.ring.learn({ id: record.lane, queue: record.queue, handler: record.handler, paused: false });
     return record;
   }
 }

@@ -107,7 +107,7 @@ export interface ClaimRequest {
   readonly op?: string;
 }
 
-export interface Grant extends Lease {
+export interface Grant extends Lease, LaneName {
   readonly lane: number;
   readonly spec: number;
   readonly priority: number;

@@ -1,6 +1,7 @@
 import { EngineError, isEngineError } from '../../src/core/errors.ts';
-import type { Claimed, Engine } from '../../src/engine/engine.ts';
+import type { Engine } from '../../src/engine/engine.ts';
 import { putTrigger } from '../../src/engine/triggers.ts';
+import type { Grant } from '../../src/store/store.ts';
 import type { Status } from './history.ts';
 import type { SimProcess } from './process.ts';
 import type { Run } from './run.ts';
@@ -64,7 +65,7 @@ export async function work(run: Run, process: SimProcess): Promise<void> {
   }
 }
 
-async function perform(run: Run, process: SimProcess, grant: Claimed): Promise<void> {
+async function perform(run: Run, process: SimProcess, grant: Grant): Promise<void> {
   const { rng, plan, faults } = run;
   if (rng.chance(faults.abandon)) return;
   const poison = (JSON.parse(grant.payload) as { poison?: boolean }).poison === true;
@@ -102,7 +103,7 @@ const ENDINGS = [
 type Ending = (typeof ENDINGS)[number] | 'cancelled';
 
 /** Says it again while no answer comes: the fence makes that harmless. */
-async function settle(run: Run, process: SimProcess, grant: Claimed, ending: Ending): Promise<void> {
+async function settle(run: Run, process: SimProcess, grant: Grant, ending: Ending): Promise<void> {
   const { task, attempt } = grant;
   const result = JSON.stringify({ by: process.name, attempt });
   // Half of the callers kept only (task, attempt), as a remote worker would.
@@ -287,4 +288,13 @@ export async function rage(run: Run): Promise<void> {
       run.trace.say('nature', `wall clock jumps by ${ms} ms`);
     }
   }
+}
+
+/** After the storm: opens the queues and ends the trigger, asking until it is done. */
+export async function tidy(run: Run): Promise<void> {
+  const until = async (call: (engine: Engine) => Promise<unknown>): Promise<void> => {
+    while ((await outcome(run, NATURE, call(run.anyProcess().engine))).status !== 'ok');
+  };
+  for (const queue of QUEUES) await until((engine) => engine.resume(queue));
+  await until((engine) => engine.store.triggerRemove({ name: 'each-second' }));
 }

@@ -42,28 +42,27 @@ export function faultyStore(real: port.Store, process: SimProcess, run: Run): po
 
 function travel(verb: Verb, params: unknown, exec: Call, process: SimProcess, run: Run): Promise<unknown> {
   const { scheduler, rng, gates, trace } = run;
-  const faults = run.faults;
   return new Promise((resolve, reject) => {
-    const latency = (): number => (rng.chance(faults.slow) ? rng.int(1, 400) : rng.int(0, 2));
+    const latency = (): number => (rng.chance(run.faults.slow) ? rng.int(1, 400) : rng.int(0, 2));
     scheduler.in(latency(), process, () => {
-      if (rng.chance(faults.lostRequest)) {
+      if (rng.chance(run.faults.lostRequest)) {
         trace.say(process.name, `${verb} request lost`);
         reject(fault('STORE_UNAVAILABLE', { problem: 'simulated' }));
         return;
       }
-      if (!READS.has(verb) && rng.chance(faults.crashBefore)) {
+      if (!READS.has(verb) && rng.chance(run.faults.crashBefore)) {
         gates.reach('crash before the commit');
         run.crash(process, `before ${verb}`);
         return;
       }
       void commit(verb, params, exec, process, run).then(
         (answer) => {
-          if (!READS.has(verb) && rng.chance(faults.crashAfter)) {
+          if (!READS.has(verb) && rng.chance(run.faults.crashAfter)) {
             gates.reach('crash after the commit');
             run.crash(process, `after ${verb}`);
             return;
           }
-          if (repeatable(verb, params) && rng.chance(faults.double)) {
+          if (repeatable(verb, params) && rng.chance(run.faults.double)) {
             gates.reach('message doubled');
             scheduler.in(
               rng.int(0, 3000),
@@ -72,7 +71,7 @@ function travel(verb: Verb, params: unknown, exec: Call, process: SimProcess, ru
             );
           }
           scheduler.in(latency(), process, () => {
-            if (!READS.has(verb) && rng.chance(faults.lostAnswer)) {
+            if (!READS.has(verb) && rng.chance(run.faults.lostAnswer)) {
               gates.reach('answer lost');
               trace.say(process.name, `${verb} answer lost`);
               reject(fault('STORE_UNAVAILABLE', { problem: 'simulated' }));

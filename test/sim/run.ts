@@ -1,6 +1,6 @@
 import type { StatementTexts } from '../../src/store/sqlite/statements.ts';
 import type { TaskRecord } from '../../src/store/store.ts';
-import { rage, readFeed, schedule, useIt, work } from './actors.ts';
+import { rage, readFeed, schedule, tidy, useIt, work } from './actors.ts';
 import { checkHistory } from './checker.ts';
 import { Gates } from './gates.ts';
 import { History } from './history.ts';
@@ -151,9 +151,7 @@ export class Run {
     this.faults = CALM;
     for (const process of this.#processes) process.frozenUntil = 0;
     this.trace.say('nature', 'heals');
-    const { engine } = this.anyProcess();
-    for (const queue of ['alpha', 'beta']) void this.guardAsync(engine.resume(queue));
-    void this.guardAsync(engine.store.triggerRemove({ name: 'each-second' }));
+    void this.guardAsync(tidy(this));
     const limit = this.scheduler.steps + HEALING_STEPS;
     // Long enough for the calls that were under way to end too.
     const quietAt = this.scheduler.now + 2500;

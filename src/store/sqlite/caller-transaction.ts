@@ -5,6 +5,7 @@ import type { CallerTransaction, NamedTask, PushAnswer } from '../store.ts';
 import { Prepared } from './connection.ts';
 import { Ledger } from './ledger.ts';
 import type { SqliteParts } from './parts.ts';
+import { laneReader } from './transaction.ts';
 import { internLane, internSpec } from './verbs/intern.ts';
 import { pushTasks } from './verbs/push.ts';
 
@@ -23,17 +24,12 @@ export function pushInCallerTransaction(
 ): readonly PushAnswer[] {
   const sql = statementsFor(caller, parts);
   const { clock } = parts.writer;
-  const queues = new Map<number, number>();
   const tx = {
     sql,
     ledger: new Ledger(),
     leaseNow: clock.lease(),
     now: clock.calendar(),
-    queueOf: (lane: number): number => {
-      const known = queues.get(lane) ?? (sql.get('laneQueue').get(lane) as { queue: number }).queue;
-      queues.set(lane, known);
-      return known;
-    },
+    laneOf: laneReader(sql),
   };
   const tasks = items.map(({ queue, handler, specBody, ...task }) => ({
     ...task,

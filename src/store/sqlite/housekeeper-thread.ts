@@ -21,7 +21,10 @@ let kept: Connection | undefined;
 const poll = setInterval(() => {
   try {
     const { db } = connection();
-    const { log, checkpointed } = db.prepare('PRAGMA wal_checkpoint(NOOP)').get() as { log: number; checkpointed: number };
+    const { log, checkpointed } = db.prepare('PRAGMA wal_checkpoint(NOOP)').get() as {
+      log: number;
+      checkpointed: number;
+    };
     if (log - checkpointed >= BACKLOG) db.exec('PRAGMA wal_checkpoint(PASSIVE)');
   } catch {
     forget(); // Busy, out of space, a mount that went away: the next poll tries again.

@@ -1,30 +1,31 @@
 import { CHANGES, type Change, STATES, type TaskState } from '../../core/task.ts';
 import type { Prepared } from './connection.ts';
 
+/** Tasks of one queue that went the same way. */
 interface Group {
   readonly queue: number;
-  readonly kind: number;
-  readonly state: number;
+  readonly change: Change;
+  readonly from: TaskState | undefined;
+  readonly to: TaskState;
   readonly ids: number[];
   readonly attempts: number[];
   readonly born: number[];
 }
 
-const CODE = new Map<TaskState, number>(STATES.map((state, code) => [state, code]));
-const KIND = new Map<Change, number>(CHANGES.map((change, kind) => [change, kind]));
+/** Keeps an event row under 8 KB. */
 const MAX_PACKED = 250;
 
 /**
  * What one transaction did to its tasks: the events and the counters, written once at its end. Packed: one event row per
- * queue, change and new state (a row per task costs 38 % of a drain).
+ * queue, change and states (a row per task costs 38 % of a drain).
  *
  * Groups keep the order of their first entry. A verb touches a task once per change, and `seal()` between verbs that may
  * touch the same tasks keeps cause before effect.
  */
 export class Ledger {
-  #groups: Group[] = [];
+  #open: Group[] = [];
   readonly #sealed: Group[] = [];
-  readonly #deltas = new Map<number, number[]>();
+  #last: Group | undefined;
 
   note(
     queue: number,
@@ -35,53 +36,51 @@ export class Ledger {
     attempt: number,
     born: number,
   ): void {
-    const kind = KIND.get(change) as number;
-    const state = CODE.get(to) as number;
-    const group = this.#group(queue, kind, state);
+    let group = this.#last;
+    if (group === undefined || !matches(group, queue, change, from, to)) {
+      group = this.#open.findLast((g) => matches(g, queue, change, from, to)) ?? this.#begin(queue, change, from, to);
+      this.#last = group;
+    }
     group.ids.push(task);
     group.attempts.push(attempt);
     group.born.push(born);
-    if (from === to) return;
-    const delta = this.#delta(queue);
-    delta[state] = (delta[state] as number) + 1;
-    if (from !== undefined) {
-      const code = CODE.get(from) as number;
-      delta[code] = (delta[code] as number) - 1;
-    }
   }
 
   seal(): void {
-    this.#sealed.push(...this.#groups);
-    this.#groups = [];
+    if (this.#open.length === 0) return;
+    this.#sealed.push(...this.#open);
+    this.#open = [];
+    this.#last = undefined;
   }
 
   write(sql: Prepared, at: number): void {
     this.seal();
     const eventAdd = sql.get('eventAdd');
-    for (const g of this.#sealed) {
-      eventAdd.run(g.ids.length, at, g.queue, g.kind, g.state, `[${g.ids}]`, `[${g.attempts}]`, `[${g.born}]`);
+    const counters = new Map<number, number[]>();
+    for (const { queue, change, from, to, ids, attempts, born } of this.#sealed) {
+      const state = STATES.indexOf(to);
+      eventAdd.run(ids.length, at, queue, CHANGES.indexOf(change), state, `[${ids}]`, `[${attempts}]`, `[${born}]`);
+      if (from === to) continue;
+      const counter = counters.get(queue) ?? [0, 0, 0, 0, 0, 0, 0];
+      counter[state] = (counter[state] as number) + ids.length;
+      if (from !== undefined) {
+        const before = STATES.indexOf(from);
+        counter[before] = (counter[before] as number) - ids.length;
+      }
+      counters.set(queue, counter);
     }
-    for (const [queue, d] of this.#deltas) {
-      if (d.some((n) => n !== 0)) sql.get('statAdd').run(queue, ...d);
+    for (const [queue, counter] of counters) {
+      if (counter.some((n) => n !== 0)) sql.get('statAdd').run(queue, ...counter);
     }
   }
 
-  #group(queue: number, kind: number, state: number): Group {
-    for (let i = this.#groups.length - 1; i >= 0; i--) {
-      const g = this.#groups[i] as Group;
-      if (g.queue === queue && g.kind === kind && g.state === state && g.ids.length < MAX_PACKED) return g;
-    }
-    const group: Group = { queue, kind, state, ids: [], attempts: [], born: [] };
-    this.#groups.push(group);
+  #begin(queue: number, change: Change, from: TaskState | undefined, to: TaskState): Group {
+    const group: Group = { queue, change, from, to, ids: [], attempts: [], born: [] };
+    this.#open.push(group);
     return group;
   }
+}
 
-  #delta(queue: number): number[] {
-    let delta = this.#deltas.get(queue);
-    if (delta === undefined) {
-      delta = [0, 0, 0, 0, 0, 0, 0];
-      this.#deltas.set(queue, delta);
-    }
-    return delta;
-  }
+function matches(g: Group, queue: number, change: Change, from: TaskState | undefined, to: TaskState): boolean {
+  return g.queue === queue && g.change === change && g.from === from && g.to === to && g.ids.length < MAX_PACKED;
 }

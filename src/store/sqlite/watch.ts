@@ -2,15 +2,22 @@ import { type FSWatcher, watch as watchFile } from 'node:fs';
 import type { Timers } from '../../core/world.ts';
 import type { Connection } from './connection.ts';
 
-/** `fs.watch` tells within a millisecond; this poll is the net behind it, for file systems that do not tell. */
+/** The net behind `fs.watch`, for file systems that do not tell. */
 const POLL_MS = 50;
-
-/** Under load every turn of the loop brings a notice: to look at each took half of the CPU of eight racing processes. */
-const REST_MS = 5;
+/** How often to look while others keep committing. */
+const BUSY_MS = 5;
+/** Nothing new for this long after a notice: wait for the next one. */
+const QUIET_MS = 8;
 
 /**
  * Tells when another connection has committed. `data_version` moves only for commits of others, so the writes of this
- * process wake nobody twice. The first notice after a quiet while is looked into at once, those that follow together.
+ * process wake nobody twice.
+ *
+ *   armed ──a write to the log──> looking ──nothing new after 1, 2, 4, 8 ms──> armed
+ *
+ * The first write to the log is noticed within a millisecond, but a commit can be seen only after its last one: so the
+ * look comes a little later and is repeated. While looking nothing is armed: the log is written dozens of times for each
+ * commit, and being woken for all of them took half of the CPU of eight racing processes.
  */
 export function watchCommits(
   file: string,
@@ -21,9 +28,7 @@ export function watchCommits(
   let stopped = false;
   let seen: number | undefined;
   let watcher: FSWatcher | undefined;
-  let resting = false;
-  let missed = false;
-  let cancelRest = (): void => {};
+  let cancel = (): void => {};
 
   function version(): number | undefined {
     try {
@@ -34,51 +39,49 @@ export function watchCommits(
     }
   }
 
-  function look(): void {
+  function look(): boolean {
     const now = version();
-    if (now === seen) return;
+    if (now === seen) return false;
     seen = now;
     onChange();
+    return true;
   }
 
-  function notice(): void {
-    if (stopped) return;
-    missed = resting;
-    if (resting) return;
-    resting = true;
-    look();
-    cancelRest = timers.after(
-      REST_MS,
-      () => {
-        resting = false;
-        if (missed) notice();
-      },
-      { unref: true },
-    );
+  /** Waits for the next notice. The look closes the gap between the last one and the arming. */
+  function arm(): void {
+    try {
+      watcher = watchFile(`${file}-wal`, { persistent: false }, () => lookAfter(1));
+      watcher.on('error', () => watcher?.close());
+    } catch {
+      // No log yet, or no notifications here: the poll alone will do.
+    }
+    poll();
+  }
+
+  function poll(): void {
+    if (look()) lookAfter(BUSY_MS);
+    else plan(POLL_MS, poll);
+  }
+
+  function lookAfter(ms: number): void {
+    watcher?.close();
+    plan(ms, () => {
+      if (look()) lookAfter(BUSY_MS);
+      else if (ms < QUIET_MS) lookAfter(2 * ms);
+      else arm();
+    });
+  }
+
+  function plan(ms: number, then: () => void): void {
+    cancel();
+    if (!stopped) cancel = timers.after(ms, then, { unref: true });
   }
 
   seen = version();
-  try {
-    watcher = watchFile(`${file}-wal`, { persistent: false }, notice);
-    watcher.on('error', () => watcher?.close());
-  } catch {
-    // No log yet, or no notifications here: the poll alone will do.
-  }
-  let cancelPoll = poll();
-  function poll(): () => void {
-    return timers.after(
-      POLL_MS,
-      () => {
-        notice();
-        if (!stopped) cancelPoll = poll();
-      },
-      { unref: true },
-    );
-  }
+  arm();
   return () => {
     stopped = true;
-    cancelPoll();
-    cancelRest();
+    cancel();
     watcher?.close();
   };
 }

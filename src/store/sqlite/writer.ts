@@ -4,7 +4,7 @@ import type { StoreClock } from './clock.ts';
 import type { Connection } from './connection.ts';
 import { isBusy, translate, wantsReopen } from './errors.ts';
 import { Ledger } from './ledger.ts';
-import type { Transaction } from './transaction.ts';
+import { laneReader, type Transaction } from './transaction.ts';
 
 /** Order inside one commit: what frees comes before what takes, so that a settle and the next claim share a commit. */
 export type Rank = 'settle' | 'rest' | 'push' | 'stage' | 'claim';
@@ -46,13 +46,14 @@ export class Writer {
   #busyTries = 0;
   #closed = false;
   #cancelRetry: (() => void) | undefined;
-  readonly #laneQueues = new Map<number, number>();
+  #laneOf: Transaction['laneOf'];
   /** The longest time that one transaction kept the thread, in milliseconds; the race test judges it. */
   longestMs = 0;
 
   constructor(options: WriterOptions) {
     this.#options = options;
     this.#connection = options.connect();
+    this.#laneOf = laneReader(this.#connection.sql);
   }
 
   get connection(): Connection {
@@ -182,22 +183,7 @@ export class Writer {
 
   #transaction(ledger: Ledger): Transaction {
     const { sql } = this.#connection;
-    return {
-      sql,
-      ledger,
-      leaseNow: this.clock.lease(),
-      now: this.clock.calendar(),
-      queueOf: (lane) => {
-        let queue = this.#laneQueues.get(lane);
-        if (queue === undefined) {
-          const row = sql.get('laneQueue').get(lane) as { queue: number } | undefined;
-          if (row === undefined) throw fault('INTERNAL', { problem: `lane ${lane} does not exist` });
-          queue = row.queue;
-          this.#laneQueues.set(lane, queue);
-        }
-        return queue;
-      },
-    };
+    return { sql, ledger, leaseNow: this.clock.lease(), now: this.clock.calendar(), laneOf: this.#laneOf };
   }
 
   #refused(error: unknown): void {
@@ -237,6 +223,7 @@ export class Writer {
       const fresh = this.#options.connect();
       this.#connection.db.close();
       this.#connection = fresh;
+      this.#laneOf = laneReader(fresh.sql);
     } catch {
       // The old handle still reads; the next write tries again.
     }

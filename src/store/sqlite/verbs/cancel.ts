@@ -22,7 +22,7 @@ export function cancelTask(tx: Transaction, task: number): CancelAnswer {
   if (row === undefined) return 'unknown';
   const state = STATES[row.state] as TaskState;
   if (isFinal(state)) return 'finished';
-  const queue = tx.queueOf(row.lane);
+  const queue = tx.laneOf(row.lane).queue;
   if (state === 'running') {
     tx.sql.get('cancelAsk').run(tx.now, task);
     if (row.cancel_at === null) {
@@ -46,6 +46,6 @@ export function reviveTask(tx: Transaction, task: number): ReviveAnswer {
   }
   tx.sql.get('revive').run(task);
   if (row.flags & RESULT_APART) dropResult(tx.sql, task);
-  tx.ledger.note(tx.queueOf(row.lane), 'revived', state, 'ready', task, row.attempt, row.created_at);
+  tx.ledger.note(tx.laneOf(row.lane).queue, 'revived', state, 'ready', task, row.attempt, row.created_at);
   return { ok: true, lane: row.lane };
 }

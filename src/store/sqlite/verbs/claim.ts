@@ -1,6 +1,6 @@
 import type { ClaimRequest, Grant } from '../../store.ts';
 import { payloadOf } from '../body.ts';
-import type { Transaction } from '../transaction.ts';
+import type { LaneInfo, Transaction } from '../transaction.ts';
 import { OP_MS } from './push.ts';
 
 interface GrantRow {
@@ -32,10 +32,10 @@ export function claimTasks(tx: Transaction, request: ClaimRequest): readonly Gra
   for (const { lane, max } of request.lanes) {
     const left = Math.min(max, request.max - grants.length);
     if (left <= 0) break;
-    const queue = tx.queueOf(lane);
+    const info = tx.laneOf(lane);
     for (const row of claimLane(tx, request, lane, left)) {
-      tx.ledger.note(queue, 'claimed', 'ready', 'running', row.id, row.attempt, row.created_at);
-      grants.push(grantOf(tx, row));
+      tx.ledger.note(info.queue, 'claimed', 'ready', 'running', row.id, row.attempt, row.created_at);
+      grants.push(grantOf(tx, row, info));
     }
   }
   if (request.op !== undefined) {
@@ -64,12 +64,14 @@ function earlierGrants(tx: Transaction, op: string): readonly Grant[] | undefine
   const pairs = JSON.parse(row.answer) as [number, number][];
   return pairs.flatMap(([task, attempt]) => {
     const held = tx.sql.get('claimAgain').get(task, attempt) as GrantRow | undefined;
-    return held === undefined ? [] : [grantOf(tx, held)];
+    return held === undefined ? [] : [grantOf(tx, held, tx.laneOf(held.lane))];
   });
 }
 
-function grantOf(tx: Transaction, row: GrantRow): Grant {
+function grantOf(tx: Transaction, row: GrantRow, info: LaneInfo): Grant {
   return {
+    queue: info.queueName,
+    handler: info.handler,
     task: row.id,
     attempt: row.attempt,
     lane: row.lane,

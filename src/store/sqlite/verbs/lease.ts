@@ -54,7 +54,7 @@ export function reapLeases(tx: Transaction, items: readonly ReapItem[]): ReapAns
     if (changes === 0) continue;
     if (to === 'ready') lanes.add(row.lane);
     recordAttempt(tx, item.task, item.attempt, row.holder, row.started_at, 'expired');
-    tx.ledger.note(tx.queueOf(row.lane), 'expired', 'running', to, item.task, item.attempt, row.created_at);
+    tx.ledger.note(tx.laneOf(row.lane).queue, 'expired', 'running', to, item.task, item.attempt, row.created_at);
     reaped++;
   }
   return { reaped, lanes: [...lanes] };

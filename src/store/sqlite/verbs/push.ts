@@ -9,35 +9,78 @@ export const OP_MS = 24 * 3_600_000;
 /** Keys of different verbs never meet. */
 const opKey = (op: string): string => `push:${op}`;
 
+/** Rows of one statement. */
+const MANY = 16;
+
 export function pushTasks(tx: Transaction, items: readonly NewTask[]): readonly PushAnswer[] {
-  const add = tx.sql.get('taskAdd');
-  return items.map((item) => {
-    const before = earlierAnswer(tx, item) ?? uniqueAnswer(tx, item);
-    if (before !== undefined) return before;
-    const runAt = item.runAt ?? (item.delayMs === undefined ? 0 : tx.now + item.delayMs);
-    const later = runAt > tx.now;
-    const inline = fitsInline(item.payload);
-    const { lastInsertRowid } = add.run(
-      item.lane,
-      item.spec,
-      later ? 2 : 0,
-      0 - item.priority,
-      item.maxTries,
-      inline ? 0 : PAYLOAD_APART,
-      tx.now,
-      later ? runAt : null,
-      inline ? item.payload : null,
-    );
-    const task = Number(lastInsertRowid);
-    if (!inline) putPayload(tx.sql, task, item.payload);
-    if (item.unique !== undefined) holdKey(tx, item.lane, item.unique, task);
-    if (item.op !== undefined) {
-      tx.sql.get('opPut').run(opKey(item.op), JSON.stringify([task, tx.now]), tx.now + OP_MS);
+  const answers: PushAnswer[] = [];
+  for (let i = 0; i < items.length; ) {
+    const item = items[i] as NewTask;
+    if (item.op !== undefined || item.unique !== undefined) {
+      answers.push(earlierAnswer(tx, item) ?? uniqueAnswer(tx, item) ?? pushKeyed(tx, item));
+      i++;
+      continue;
     }
-    const state = later ? 'scheduled' : 'ready';
-    tx.ledger.note(tx.queueOf(item.lane), 'created', undefined, state, task, 0, tx.now);
-    return { ok: true, task, createdAt: tx.now, state, fresh: true };
-  });
+    const run = plainRun(items, i);
+    addTasks(tx, items, i, run, answers);
+    i += run;
+  }
+  return answers;
+}
+
+/** How many items from here on need no look at a key: as many as one statement takes, or one. */
+function plainRun(items: readonly NewTask[], from: number): number {
+  if (from + MANY > items.length) return 1;
+  for (let i = from; i < from + MANY; i++) {
+    const { op, unique } = items[i] as NewTask;
+    if (op !== undefined || unique !== undefined) return 1;
+  }
+  return MANY;
+}
+
+/** Inserts `count` items, which get consecutive ids: this transaction is the only writer. */
+function addTasks(
+  tx: Transaction,
+  items: readonly NewTask[],
+  from: number,
+  count: number,
+  answers: PushAnswer[],
+): void {
+  const values: (number | string | null)[] = [];
+  const { now } = tx;
+  for (let i = from; i < from + count; i++) {
+    const item = items[i] as NewTask;
+    const runAt = dueAt(item, now);
+    const inline = fitsInline(item.payload);
+    values.push(item.lane, item.spec, runAt === null ? 0 : 2, 0 - item.priority, item.maxTries);
+    values.push(inline ? 0 : PAYLOAD_APART, now, runAt, inline ? item.payload : null);
+  }
+  const { lastInsertRowid } = tx.sql.get(count === 1 ? 'taskAdd' : 'taskAdd16').run(...values);
+  const first = Number(lastInsertRowid) - count + 1;
+  for (let i = 0; i < count; i++) {
+    const item = items[from + i] as NewTask;
+    const task = first + i;
+    const state = dueAt(item, now) === null ? 'ready' : 'scheduled';
+    if (!fitsInline(item.payload)) putPayload(tx.sql, task, item.payload);
+    tx.ledger.note(tx.laneOf(item.lane).queue, 'created', undefined, state, task, 0, now);
+    answers.push({ ok: true, task, createdAt: now, state, fresh: true });
+  }
+}
+
+function dueAt(item: NewTask, now: number): number | null {
+  const runAt = item.runAt ?? (item.delayMs === undefined ? now : now + item.delayMs);
+  return runAt > now ? runAt : null;
+}
+
+function pushKeyed(tx: Transaction, item: NewTask): PushAnswer {
+  const answers: PushAnswer[] = [];
+  addTasks(tx, [item], 0, 1, answers);
+  const [answer] = answers as [PushAnswer & { ok: true }];
+  if (item.unique !== undefined) holdKey(tx, item.lane, item.unique, answer.task);
+  if (item.op !== undefined) {
+    tx.sql.get('opPut').run(opKey(item.op), JSON.stringify([answer.task, tx.now]), tx.now + OP_MS);
+  }
+  return answer;
 }
 
 /** The answer that this operation id got before. */
@@ -52,7 +95,7 @@ function earlierAnswer(tx: Transaction, item: NewTask): PushAnswer | undefined {
 /** A unique key holds while its task is unfinished, and for its window after the push. */
 function uniqueAnswer(tx: Transaction, item: NewTask): PushAnswer | undefined {
   if (item.unique === undefined) return undefined;
-  const queue = tx.queueOf(item.lane);
+  const queue = tx.laneOf(item.lane).queue;
   const held = tx.sql.get('uniqFind').get(queue, item.unique.key) as
     | { task: number; hash: number; until: number }
     | undefined;
@@ -69,5 +112,5 @@ function standOf(tx: Transaction, task: number): { state: TaskState; createdAt: 
 }
 
 function holdKey(tx: Transaction, lane: number, unique: UniqueKey, task: number): void {
-  tx.sql.get('uniqPut').run(tx.queueOf(lane), unique.key, task, unique.hash, tx.now + unique.windowMs);
+  tx.sql.get('uniqPut').run(tx.laneOf(lane).queue, unique.key, task, unique.hash, tx.now + unique.windowMs);
 }

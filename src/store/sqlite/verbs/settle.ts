@@ -26,7 +26,7 @@ export function settleTask(tx: Transaction, item: SettleItem): SettleAnswer {
     return endedAs(tx, item.task, item.attempt, item.to) ? 'repeated' : 'lost';
   }
   if (!inline) putResult(tx.sql, item.task, result);
-  tx.ledger.note(tx.queueOf(place.lane), item.to, 'running', item.to, item.task, item.attempt, place.createdAt);
+  tx.ledger.note(tx.laneOf(place.lane).queue, item.to, 'running', item.to, item.task, item.attempt, place.createdAt);
   return 'done';
 }
 
@@ -59,7 +59,7 @@ export function returnTask(tx: Transaction, item: ReturnItem): SettleAnswer {
     );
   if (changes === 0) return 'lost';
   recordAttempt(tx, item.task, item.attempt, row.holder, row.started_at, item.change, item.error);
-  tx.ledger.note(tx.queueOf(row.lane), item.change, 'running', to, item.task, item.attempt, row.created_at);
+  tx.ledger.note(tx.laneOf(row.lane).queue, item.change, 'running', to, item.task, item.attempt, row.created_at);
   return 'done';
 }
 

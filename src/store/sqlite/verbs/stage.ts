@@ -12,7 +12,7 @@ export function stageTasks(tx: Transaction, limit: number): StageAnswer {
   let staged = 0;
   for (const row of due) {
     if (tx.sql.get('stageOne').run(row.id).changes === 0) continue;
-    tx.ledger.note(tx.queueOf(row.lane), 'staged', 'scheduled', 'ready', row.id, row.attempt, row.created_at);
+    tx.ledger.note(tx.laneOf(row.lane).queue, 'staged', 'scheduled', 'ready', row.id, row.attempt, row.created_at);
     lanes.add(row.lane);
     staged++;
   }
