@@ -37,7 +37,7 @@ export async function openNode(url: string, options: NodeOptions = {}): Promise<
     holder: `${hostname()}/${process.pid}/${randomUUID()}`,
     ...(options.dutyMs === undefined ? {} : { ttlMs: options.dutyMs }),
   });
-  const unwatch = store.watch(() => engine.hint());
+  const unwatch = store.watch({ wanted: () => engine.waiting, onChange: () => engine.hint() });
   if (duties) roster.start();
   return {
     engine,

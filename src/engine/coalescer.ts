@@ -49,12 +49,18 @@ export interface KindOptions<I, A> {
   readonly patienceMs?: number;
 }
 
+/** One call: a single item, or several that stay together. */
 interface Entry<I, A> {
-  readonly items: readonly I[];
+  readonly item: I | undefined;
+  readonly items: readonly I[] | undefined;
+  readonly size: number;
   readonly since: number;
-  readonly resolve: (answers: readonly A[]) => void;
+  readonly resolve: (answer: A) => void;
+  readonly resolveMany: (answers: readonly A[]) => void;
   readonly reject: (error: unknown) => void;
 }
+
+const nobody = (): void => {};
 
 const MAX_PENDING = 10_000;
 const PATIENCE_MS = 10_000;
@@ -76,7 +82,7 @@ export class Kind<I, A> implements Flushing {
 
   submit(item: I): Promise<A> {
     return new Promise<A>((resolve, reject) => {
-      this.#add({ items: [item], since: 0, resolve: (answers) => resolve(answers[0] as A), reject });
+      this.#add({ item, items: undefined, size: 1, since: this.#crowdedSince(), resolve, resolveMany: nobody, reject });
     });
   }
 
@@ -87,8 +93,9 @@ export class Kind<I, A> implements Flushing {
     for (let i = 0; i < items.length; i += maxItems) {
       const part = items.length <= maxItems ? items : items.slice(i, i + maxItems);
       parts.push(
-        new Promise((resolve, reject) => {
-          this.#add({ items: part, since: 0, resolve, reject });
+        new Promise((resolveMany, reject) => {
+          const since = this.#crowdedSince();
+          this.#add({ item: undefined, items: part, size: part.length, since, resolve: nobody, resolveMany, reject });
         }),
       );
     }
@@ -108,10 +115,14 @@ export class Kind<I, A> implements Flushing {
   }
 
   #add(entry: Entry<I, A>): void {
-    const crowded = this.#pending >= (this.#options.maxPending ?? MAX_PENDING);
-    this.#entries.push(crowded ? { ...entry, since: this.#world.clock.monotonic() } : entry);
-    this.#pending += entry.items.length;
+    this.#entries.push(entry);
+    this.#pending += entry.size;
     this.#schedule();
+  }
+
+  /** From when on a caller's patience counts: 0 while there is room. */
+  #crowdedSince(): number {
+    return this.#pending < (this.#options.maxPending ?? MAX_PENDING) ? 0 : this.#world.clock.monotonic();
   }
 
   #take(): Entry<I, A>[] {
@@ -119,22 +130,26 @@ export class Kind<I, A> implements Flushing {
     let items = 0;
     let taken = 0;
     for (const entry of this.#entries) {
-      if (batch.length > 0 && items + entry.items.length > this.#options.maxItems) break;
+      if (batch.length > 0 && items + entry.size > this.#options.maxItems) break;
       taken++;
-      this.#pending -= entry.items.length;
+      this.#pending -= entry.size;
       if (entry.since > 0 && this.#world.clock.monotonic() - entry.since > (this.#options.patienceMs ?? PATIENCE_MS)) {
-        entry.reject(fault('OVERLOADED', { kind: this.#options.name }));
+        entry.reject(fault('OVERLOADED', { problem: `too many ${this.#options.name} calls are waiting` }));
         continue;
       }
       batch.push(entry);
-      items += entry.items.length;
+      items += entry.size;
     }
     this.#entries = taken === this.#entries.length ? [] : this.#entries.slice(taken);
     return batch;
   }
 
   async #send(batch: readonly Entry<I, A>[]): Promise<void> {
-    const items = batch.length === 1 ? (batch[0] as Entry<I, A>).items : batch.flatMap((entry) => entry.items);
+    const items: I[] = [];
+    for (const entry of batch) {
+      if (entry.items === undefined) items.push(entry.item as I);
+      else for (const item of entry.items) items.push(item);
+    }
     let answers: readonly A[];
     try {
       answers = await this.#options.send(items);
@@ -144,8 +159,9 @@ export class Kind<I, A> implements Flushing {
     }
     let at = 0;
     for (const entry of batch) {
-      entry.resolve(batch.length === 1 ? answers : answers.slice(at, at + entry.items.length));
-      at += entry.items.length;
+      if (entry.items === undefined) entry.resolve(answers[at] as A);
+      else entry.resolveMany(answers.slice(at, at + entry.size));
+      at += entry.size;
     }
   }
 

@@ -4,7 +4,7 @@ import { type IdCodec, makeIdCodec } from '../core/ids.ts';
 import { afterFailure, afterRelease, DEFAULT_LEASE_MS, type Lease, MAX_BOUNCES } from '../core/lease.ts';
 import { checkKey, checkName } from '../core/names.ts';
 import { encodePayload } from '../core/payload.ts';
-import type { TaskState } from '../core/task.ts';
+import type { FinalState, Reason, TaskState } from '../core/task.ts';
 import type { World } from '../core/world.ts';
 import type {
   AttemptRecord,
@@ -204,13 +204,7 @@ export class Engine {
   }
 
   async complete(lease: HeldLease, result?: unknown): Promise<void> {
-    const text = result === undefined ? undefined : encodePayload(result);
-    await this.#end(lease, {
-      ...fence(lease),
-      to: 'completed',
-      reason: 'none',
-      ...(text === undefined ? {} : { result: text }),
-    });
+    await this.#end(lease, 'completed', 'none', result === undefined ? undefined : encodePayload(result));
   }
 
   /** The attempt failed. Resolves to what became of the task. */
@@ -238,7 +232,7 @@ export class Engine {
         error: text,
       });
     }
-    await this.#end(lease, { ...fence(lease), to: verdict.to, reason: verdict.reason, result: text });
+    await this.#end(lease, verdict.to, verdict.reason, text);
     return verdict.to;
   }
 
@@ -251,13 +245,13 @@ export class Engine {
       return this.#giveBack(lease, { change: 'released', delayMs: verdict.delayMs, refund: true, bounced });
     }
     const result = encodePayload({ message: `given back ${MAX_BOUNCES} times without being started` });
-    await this.#end(lease, { ...fence(lease), to: verdict.to, reason: verdict.reason, result });
+    await this.#end(lease, verdict.to, verdict.reason, result);
     return verdict.to;
   }
 
   /** The worker stopped the task because it was asked to. */
-  async cancelled(lease: HeldLease): Promise<void> {
-    await this.#end(lease, { ...fence(lease), to: 'cancelled', reason: 'requested' });
+  cancelled(lease: HeldLease): Promise<void> {
+    return this.#end(lease, 'cancelled', 'requested', undefined);
   }
 
   // Operating
@@ -345,6 +339,11 @@ export class Engine {
     return this.#interner;
   }
 
+  /** Somebody in this process waits for work or for events, so that news of other processes are wanted. */
+  get waiting(): boolean {
+    return this.ring.signs.awaited || this.#feed.awaited;
+  }
+
   /** Others may have changed anything: claimers and readers look again. */
   hint(): void {
     this.ring.hint();
@@ -386,18 +385,16 @@ export class Engine {
     return { task, id: this.#ids.encode('task_', task, createdAt), createdAt, state, fresh };
   }
 
-  async #end(lease: HeldLease, item: SettleItem): Promise<void> {
-    const hint =
-      lease.lane === undefined || lease.createdAt === undefined
-        ? undefined
-        : { lane: lease.lane, createdAt: lease.createdAt };
-    const answer = await this.#settle.submit(hint === undefined ? item : { ...item, hint });
+  async #end(lease: HeldLease, to: FinalState, reason: Reason, result: string | undefined): Promise<void> {
+    const { task, attempt, lane, createdAt } = lease;
+    const hint = lane === undefined || createdAt === undefined ? undefined : { lane, createdAt };
+    const answer = await this.#settle.submit({ task, attempt, to, reason, result, hint });
     this.#feed.nudge();
     if (answer === 'lost') throw leaseLost(lease);
   }
 
   async #giveBack(lease: HeldLease, item: Omit<ReturnItem, keyof Lease>): Promise<TaskState> {
-    const answer = await this.#return.submit({ ...fence(lease), ...item });
+    const answer = await this.#return.submit({ task: lease.task, attempt: lease.attempt, ...item });
     if (answer === 'lost') throw leaseLost(lease);
     this.#feed.nudge();
     if (answer === 'cancelled') return 'cancelled';
@@ -418,8 +415,6 @@ export class Engine {
     return record;
   }
 }
-
-const fence = ({ task, attempt }: Lease): Lease => ({ task, attempt });
 
 function leaseLost(lease: Lease): Error {
   return fault('LEASE_LOST', { task: lease.task, attempt: lease.attempt });

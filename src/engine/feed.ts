@@ -21,6 +21,10 @@ export class Feed {
     this.#commits = new Wakeups(world, POLL_MS);
   }
 
+  get awaited(): boolean {
+    return this.#commits.awaited;
+  }
+
   /** Something was committed. */
   nudge(): void {
     this.#commits.wake();

@@ -17,6 +17,10 @@ export class Wakeups {
     this.#pollMs = pollMs;
   }
 
+  get awaited(): boolean {
+    return this.#waiting.size > 0;
+  }
+
   wake(): void {
     if (this.#waiting.size === 0) return;
     const waiting = this.#waiting;

@@ -27,7 +27,10 @@ export interface QueueStore {
 
   /** Running tasks whose lease has passed, and when the next one will. Reads only. */
   leaseOverdue(params: { readonly limit: number }): Promise<Overdue>;
-  /** Takes over what `leaseOverdue` showed, unless it was renewed or ended meanwhile. Returns how many it took. */
+  /**
+   * Takes over what `leaseOverdue` showed, unless it was renewed or ended meanwhile; what was asked to cancel meanwhile
+   * ends as cancelled, whatever the item says.
+   */
   leaseReap(params: { readonly duty: DutyTerm; readonly items: readonly ReapItem[] }): Promise<ReapAnswer>;
   /** Makes due tasks ready. */
   taskStage(params: { readonly duty: DutyTerm; readonly limit: number }): Promise<StageAnswer>;
@@ -35,8 +38,11 @@ export interface QueueStore {
   taskGet(params: { readonly tasks: readonly number[] }): Promise<readonly (TaskRecord | undefined)[]>;
   queueStats(params: { readonly queue: string }): Promise<QueueStats | undefined>;
 
-  /** Calls back after another process has committed: only a hint, which may come late, doubled or never. */
-  watch(onChange: () => void): () => void;
+  /**
+   * Calls back after another process has committed: only a hint, which may come late, doubled or never. While nobody wants
+   * to know, the store does not look.
+   */
+  watch(params: { readonly wanted: () => boolean; readonly onChange: () => void }): () => void;
   close(): Promise<void>;
 }
 
@@ -126,11 +132,11 @@ export interface TaskHint {
 }
 
 export interface SettleItem extends Lease {
-  readonly hint?: TaskHint;
+  readonly hint?: TaskHint | undefined;
   readonly to: FinalState;
   readonly reason: Reason;
   /** JSON text: the result of a completed task, the error of a failed one. */
-  readonly result?: string;
+  readonly result?: string | undefined;
 }
 
 export interface ReturnItem extends Lease {

@@ -98,6 +98,11 @@ export const DEFECTS = {
     ['returnLook', 'cancel_at FROM', 'NULL AS cancel_at FROM'],
     ['returnTask', 'AND cancel_at IS NULL', ''],
   ),
+  'cancel-lost-to-reap': plant('the reaper forgets a cancel request that came after its look', [
+    'reapLook',
+    'cancel_at FROM',
+    'NULL AS cancel_at FROM',
+  ]),
   'revive-restarts-attempts': plant('a revived task starts its attempts over', [
     'revive',
     'tries = 0',

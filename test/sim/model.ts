@@ -54,7 +54,7 @@ export class Model {
   readonly #ops = new Map<string, number>();
   readonly #keys = new Map<string, { task: number; hash: number; until: number }>();
   readonly #duties = new Map<string, { epoch: number; until: number }>();
-  readonly #slots = new Set<string>();
+  readonly #slots = new Map<string, number>();
   readonly #pruned = new Set<number>();
   lastSeq = 0;
 
@@ -225,10 +225,17 @@ export class Model {
     }
     for (const [i, item] of firing.items.entries()) {
       const slot = item.unique?.key as string;
-      must(!this.#slots.has(slot), 'I11', () => `slot ${slot} fired twice`);
-      this.#slots.add(slot);
+      const answer = answers[i] as PushAnswer;
+      const before = this.#slots.get(slot);
+      // A trigger that was removed and put again may come back to a slot; its task is then the same one.
+      must(
+        before === undefined || this.#pruned.has(before) || (answer.ok && answer.task === before),
+        'I11',
+        () => `slot ${slot} fired twice`,
+      );
+      if (answer.ok) this.#slots.set(slot, answer.task);
       this.#gates.reach('cron slot fired');
-      this.pushed([item], [answers[i] as PushAnswer]);
+      this.pushed([item], [answer]);
     }
   }
 

@@ -7,6 +7,11 @@ import type { Duty, Pass } from './duty.ts';
 const BATCH = 500;
 /** The wall clock moved against the monotonic one by more than this: the host slept, and so did the workers. */
 const PAUSE_MS = 2000;
+/** An idle reaper writes this often, so that the store can note how far lease time has come; not more, for the disk's sake. */
+const NOTE_MS = 10_000;
+
+/** A lease lives until its time has passed, not until it has come. */
+const wake = (nextInMs: number | undefined): number | undefined => nextInMs && nextInMs + 1;
 
 /**
  * Takes back what silent workers hold. Only the reaper reads expiry, and the reap is the takeover: a late result is
@@ -20,6 +25,7 @@ export class Reaper implements Duty {
   readonly intervalMs = 1000;
   readonly #engine: Engine;
   #notBefore = 0;
+  #noteAt = 0;
   #offset: number;
 
   constructor(engine: Engine) {
@@ -40,9 +46,11 @@ export class Reaper implements Duty {
 
     const { leases, nextInMs } = await this.#engine.store.leaseOverdue({ limit: BATCH });
     const items = await Promise.all(leases.map((lease) => this.#judge(lease)));
+    if (items.length === 0 && this.#now() < this.#noteAt) return { did: 0, nextInMs: wake(nextInMs) };
+    this.#noteAt = this.#now() + NOTE_MS;
     const { reaped, lanes } = await this.#engine.store.leaseReap({ duty: term, items });
     for (const lane of lanes) this.#engine.ring.mark(lane);
-    return { did: reaped, more: leases.length === BATCH, nextInMs: nextInMs === undefined ? undefined : nextInMs + 1 };
+    return { did: reaped, more: leases.length === BATCH, nextInMs: wake(nextInMs) };
   }
 
   async #judge(lease: OverdueLease): Promise<ReapItem> {

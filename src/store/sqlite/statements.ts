@@ -9,6 +9,7 @@ const NEW_TASK = '(lane, spec, state, prio, max_tries, flags, created_at, run_at
 const ROW = '(?, ?, ?, ?, ?, ?, ?, ?, ?)';
 
 export const STATEMENTS = {
+  dataVersion: 'PRAGMA data_version',
   metaGet: 'SELECT value FROM meta WHERE key = ?',
   metaPut: 'INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
 
@@ -39,7 +40,8 @@ export const STATEMENTS = {
 
   // push
   taskAdd: `INSERT INTO task ${NEW_TASK} VALUES ${ROW}`,
-  // Sixteen rows a statement: 2.2 instead of 3.3 µs a row.
+  // Several rows a statement: 2.2 instead of 3.3 µs a row.
+  taskAdd4: `INSERT INTO task ${NEW_TASK} VALUES ${Array(4).fill(ROW).join(', ')}`,
   taskAdd16: `INSERT INTO task ${NEW_TASK} VALUES ${Array(16).fill(ROW).join(', ')}`,
   bodyPut: 'INSERT OR REPLACE INTO body (task, part, data) VALUES (?, ?, ?)',
   bodyGet: 'SELECT data FROM body WHERE task = ? AND part = ?',
@@ -84,7 +86,7 @@ export const STATEMENTS = {
   overdue: `SELECT id, attempt, spec, tries, max_tries, cancel_at FROM task INDEXED BY task_running
     WHERE state = 1 AND lease_until < ? LIMIT ?`,
   nextExpiry: 'SELECT min(lease_until) AS at FROM task INDEXED BY task_running WHERE state = 1 AND lease_until >= ?',
-  reapLook: `SELECT lane, created_at, holder, started_at FROM task
+  reapLook: `SELECT lane, created_at, holder, started_at, cancel_at FROM task
     WHERE id = ? AND attempt = ? AND state = 1 AND lease_until < ?`,
   reapEnd: `UPDATE task SET state = ?, reason = ?, ended_at = ?, lease_until = NULL
     WHERE id = ? AND attempt = ? AND state = 1 AND lease_until < ?`,
@@ -148,7 +150,8 @@ export const STATEMENTS = {
 
   // prune
   pruneWalk: 'SELECT id, state, ended_at, flags FROM task WHERE id > ? ORDER BY id LIMIT ?',
-  pruneTask: 'DELETE FROM task WHERE id = ? AND state >= 4 AND ended_at < ?',
+  // Never the newest row: the next id is one more than the largest.
+  pruneTask: 'DELETE FROM task WHERE id = ? AND state >= 4 AND ended_at < ? AND id < (SELECT max(id) FROM task)',
   pruneAttempts: 'DELETE FROM attempt WHERE task = ?',
   pruneEventsLook: 'SELECT seq, n, at FROM event ORDER BY seq LIMIT ?',
   // Never the newest row: the next number is read from it.

@@ -1,6 +1,7 @@
 import type { QueueStats } from '../../core/event.ts';
 import type * as port from '../store.ts';
 import { pushInCallerTransaction } from './caller-transaction.ts';
+import type { Connection } from './connection.ts';
 import type { SqliteParts } from './parts.ts';
 import { recount, repair } from './verbs/audit.ts';
 import { cancelTask, reviveTask } from './verbs/cancel.ts';
@@ -221,9 +222,11 @@ export class SqliteStore implements port.Store {
     });
   }
 
-  watch(onChange: () => void): () => void {
+  watch({ wanted, onChange }: { wanted: () => boolean; onChange: () => void }): () => void {
     if (this.#parts.inMemory) return () => {};
-    const stop = watchCommits(this.#parts.file, () => this.#writer.connection, this.#parts.world.timers, onChange);
+    const { file, world } = this.#parts;
+    const connection = (): Connection => this.#writer.connection;
+    const stop = watchCommits({ file, connection, timers: world.timers, wanted, onChange });
     this.#watchers.add(stop);
     return () => {
       this.#watchers.delete(stop);

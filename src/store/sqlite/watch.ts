@@ -1,84 +1,62 @@
 import { type FSWatcher, watch as watchFile } from 'node:fs';
 import type { Timers } from '../../core/world.ts';
 import type { Connection } from './connection.ts';
+import { isBusy } from './errors.ts';
 
-/** The net behind `fs.watch`, for file systems that do not tell. */
+/** `fs.watch` tells within a millisecond; this poll is the net behind it, for file systems that do not tell. */
 const POLL_MS = 50;
-/** How often to look while others keep committing. */
-const BUSY_MS = 5;
-/** Nothing new for this long after a notice: wait for the next one. */
-const QUIET_MS = 8;
+
+export interface WatchOptions {
+  readonly file: string;
+  readonly connection: () => Connection;
+  readonly timers: Timers;
+  readonly wanted: () => boolean;
+  readonly onChange: () => void;
+}
 
 /**
  * Tells when another connection has committed. `data_version` moves only for commits of others, so the writes of this
- * process wake nobody twice.
- *
- *   armed ──a write to the log──> looking ──nothing new after 1, 2, 4, 8 ms──> armed
- *
- * The first write to the log is noticed within a millisecond, but a commit can be seen only after its last one: so the
- * look comes a little later and is repeated. While looking nothing is armed: the log is written dozens of times for each
- * commit, and being woken for all of them took half of the CPU of eight racing processes.
+ * process wake nobody twice; and it is read only while somebody waits, so that a busy process does not pay for it.
  */
-export function watchCommits(
-  file: string,
-  connection: () => Connection,
-  timers: Timers,
-  onChange: () => void,
-): () => void {
+export function watchCommits({ file, connection, timers, wanted, onChange }: WatchOptions): () => void {
   let stopped = false;
-  let seen: number | undefined;
+  let seen = version();
   let watcher: FSWatcher | undefined;
-  let cancel = (): void => {};
 
-  function version(): number | undefined {
+  function version(): number {
     try {
-      return (connection().db.prepare('PRAGMA data_version').get() as { data_version: number }).data_version;
-    } catch {
-      // Busy or a fault of the disk: a hint is not worth an error, and whoever reads or writes next will hear of it.
-      return seen;
+      return (connection().sql.get('dataVersion').get() as { data_version: number }).data_version;
+    } catch (error) {
+      if (isBusy(error)) return seen;
+      throw error;
     }
   }
 
-  function look(): boolean {
+  function look(): void {
+    if (stopped || !wanted()) return;
     const now = version();
-    if (now === seen) return false;
+    if (now === seen) return;
     seen = now;
     onChange();
-    return true;
   }
 
-  /** Waits for the next notice. The look closes the gap between the last one and the arming. */
-  function arm(): void {
-    try {
-      watcher = watchFile(`${file}-wal`, { persistent: false }, () => lookAfter(1));
-      watcher.on('error', () => watcher?.close());
-    } catch {
-      // No log yet, or no notifications here: the poll alone will do.
-    }
-    poll();
+  try {
+    watcher = watchFile(`${file}-wal`, { persistent: false }, look);
+    watcher.on('error', () => watcher?.close());
+  } catch {
+    // No log yet, or no notifications here: the poll alone will do.
   }
-
-  function poll(): void {
-    if (look()) lookAfter(BUSY_MS);
-    else plan(POLL_MS, poll);
+  let cancel = poll();
+  function poll(): () => void {
+    return timers.after(
+      POLL_MS,
+      () => {
+        look();
+        if (!stopped) cancel = poll();
+      },
+      { unref: true },
+    );
   }
-
-  function lookAfter(ms: number): void {
-    watcher?.close();
-    plan(ms, () => {
-      if (look()) lookAfter(BUSY_MS);
-      else if (ms < QUIET_MS) lookAfter(2 * ms);
-      else arm();
-    });
-  }
-
-  function plan(ms: number, then: () => void): void {
-    cancel();
-    if (!stopped) cancel = timers.after(ms, then, { unref: true });
-  }
-
-  seen = version();
-  arm();
   return () => {
     stopped = true;
     cancel();

@@ -26,9 +26,10 @@ CREATE TABLE spec (
   used_at INTEGER NOT NULL
 ) STRICT;
 
--- AUTOINCREMENT: an id, and so an (id, attempt), never comes back after pruning.
+-- No AUTOINCREMENT, which writes one more page per commit: the pruner never takes the newest row, so an id, and with it
+-- an (id, attempt), never comes back.
 CREATE TABLE task (
-  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  id INTEGER PRIMARY KEY,
   lane INTEGER NOT NULL,
   spec INTEGER NOT NULL,
   state INTEGER NOT NULL,

@@ -34,23 +34,32 @@ export function overdueLeases(sql: Prepared, leaseNow: number, limit: number): O
   };
 }
 
+interface OverdueRow {
+  readonly lane: number;
+  readonly created_at: number;
+  readonly holder: number | null;
+  readonly started_at: number | null;
+  readonly cancel_at: number | null;
+}
+
 /** The takeover: from this commit on the old attempt is refused. */
 export function reapLeases(tx: Transaction, items: readonly ReapItem[]): ReapAnswer {
   noteLeaseTime(tx.sql, tx.leaseNow);
   const lanes = new Set<number>();
   let reaped = 0;
   for (const item of items) {
-    const row = tx.sql.get('reapLook').get(item.task, item.attempt, tx.leaseNow) as
-      | { lane: number; created_at: number; holder: number | null; started_at: number | null }
-      | undefined;
+    const row = tx.sql.get('reapLook').get(item.task, item.attempt, tx.leaseNow) as OverdueRow | undefined;
     if (row === undefined) continue;
-    const again = item.to === 'again';
-    const to = again ? (item.delayMs > 0 ? 'scheduled' : 'ready') : (item.to as 'failed' | 'cancelled');
+    // The request may have come after the reaper looked.
+    const cancelled = row.cancel_at !== null;
+    const again = item.to === 'again' && !cancelled;
+    const to = cancelled ? 'cancelled' : item.to === 'again' ? (item.delayMs > 0 ? 'scheduled' : 'ready') : item.to;
+    const reason = cancelled ? 'requested' : item.reason;
     const { changes } = again
       ? tx.sql
           .get('reapAgain')
           .run(stateCode(to), item.delayMs > 0 ? tx.now + item.delayMs : null, item.task, item.attempt, tx.leaseNow)
-      : tx.sql.get('reapEnd').run(stateCode(to), reasonCode(item.reason), tx.now, item.task, item.attempt, tx.leaseNow);
+      : tx.sql.get('reapEnd').run(stateCode(to), reasonCode(reason), tx.now, item.task, item.attempt, tx.leaseNow);
     if (changes === 0) continue;
     if (to === 'ready') lanes.add(row.lane);
     recordAttempt(tx, item.task, item.attempt, row.holder, row.started_at, 'expired');

@@ -10,7 +10,8 @@ export const OP_MS = 24 * 3_600_000;
 const opKey = (op: string): string => `push:${op}`;
 
 /** Rows of one statement. */
-const MANY = 16;
+type Run = 1 | 4 | 16;
+const ADD = { 1: 'taskAdd', 4: 'taskAdd4', 16: 'taskAdd16' } as const;
 
 export function pushTasks(tx: Transaction, items: readonly NewTask[]): readonly PushAnswer[] {
   const answers: PushAnswer[] = [];
@@ -28,24 +29,18 @@ export function pushTasks(tx: Transaction, items: readonly NewTask[]): readonly 
   return answers;
 }
 
-/** How many items from here on need no look at a key: as many as one statement takes, or one. */
-function plainRun(items: readonly NewTask[], from: number): number {
-  if (from + MANY > items.length) return 1;
-  for (let i = from; i < from + MANY; i++) {
-    const { op, unique } = items[i] as NewTask;
-    if (op !== undefined || unique !== undefined) return 1;
+/** How many items from here on go into one statement: 16, 4 or 1, none of them with a key to look up. */
+function plainRun(items: readonly NewTask[], from: number): Run {
+  let plain = 1;
+  for (const most = Math.min(16, items.length - from); plain < most; plain++) {
+    const { op, unique } = items[from + plain] as NewTask;
+    if (op !== undefined || unique !== undefined) break;
   }
-  return MANY;
+  return plain >= 16 ? 16 : plain >= 4 ? 4 : 1;
 }
 
 /** Inserts `count` items, which get consecutive ids: this transaction is the only writer. */
-function addTasks(
-  tx: Transaction,
-  items: readonly NewTask[],
-  from: number,
-  count: number,
-  answers: PushAnswer[],
-): void {
+function addTasks(tx: Transaction, items: readonly NewTask[], from: number, count: Run, answers: PushAnswer[]): void {
   const values: (number | string | null)[] = [];
   const { now } = tx;
   for (let i = from; i < from + count; i++) {
@@ -55,7 +50,7 @@ function addTasks(
     values.push(item.lane, item.spec, runAt === null ? 0 : 2, 0 - item.priority, item.maxTries);
     values.push(inline ? 0 : PAYLOAD_APART, now, runAt, inline ? item.payload : null);
   }
-  const { lastInsertRowid } = tx.sql.get(count === 1 ? 'taskAdd' : 'taskAdd16').run(...values);
+  const { lastInsertRowid } = tx.sql.get(ADD[count]).run(...values);
   const first = Number(lastInsertRowid) - count + 1;
   for (let i = 0; i < count; i++) {
     const item = items[from + i] as NewTask;
