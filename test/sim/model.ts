@@ -51,7 +51,7 @@ export class Model {
   readonly #scheduler: Scheduler;
   readonly #gates: Gates;
   readonly #granted = new Set<string>();
-  readonly #ops = new Map<string, number>();
+  readonly #ops = new Map<string, number | 'conflict'>();
   readonly #keys = new Map<string, { task: number; hash: number; until: number }>();
   readonly #duties = new Map<string, { epoch: number; until: number }>();
   readonly #slots = new Map<string, number>();
@@ -71,6 +71,7 @@ export class Model {
       const expected = this.#expectPush(item);
       if (expected === 'conflict') {
         must(!answer.ok, 'I12', () => `key ${item.unique?.key} with another input was accepted`);
+        this.#answered(item, 'conflict');
         this.#gates.reach('unique key refused another input');
         continue;
       }
@@ -81,6 +82,7 @@ export class Model {
         this.#gates.reach(
           item.op && this.#ops.has(item.op) ? 'push repeated by operation id' : 'unique key led to the same task',
         );
+        this.#answered(item, answer.task);
         continue;
       }
       must(answer.fresh && !this.tasks.has(answer.task), 'I6', () => `push answered with old task ${answer.task}`);
@@ -363,11 +365,16 @@ export class Model {
       endedAt: 0,
       payload: item.payload,
     });
-    if (item.op !== undefined) this.#ops.set(item.op, task);
+    this.#answered(item, task);
     if (item.unique !== undefined) {
       const { key, hash, windowMs } = item.unique;
       this.#keys.set(`${item.lane}/${key}`, { task, hash, until: this.#scheduler.wall + windowMs });
     }
+  }
+
+  /** The first answer is the answer, whatever it was. */
+  #answered(item: NewTask, answer: number | 'conflict'): void {
+    if (item.op !== undefined && !this.#ops.has(item.op)) this.#ops.set(item.op, answer);
   }
 
   #holds(task: Known, attempt: number): boolean {
