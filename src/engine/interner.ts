@@ -4,7 +4,8 @@ import type { Lane, LaneName, Store } from '../store/store.ts';
 export class Interner {
   readonly #store: Pick<Store, 'laneIntern' | 'specIntern' | 'specGet'>;
   readonly #onLane: (lane: Lane) => void;
-  readonly #lanes = new Map<string, number>();
+  /** Queue → handler → lane. */
+  readonly #lanes = new Map<string, Map<string, number>>();
   readonly #specs = new Map<string, number>();
   readonly #bodies = new Map<number, string>();
 
@@ -15,14 +16,16 @@ export class Interner {
 
   /** The number if it is known already, so that the hot path stays synchronous. */
   knownLane(name: LaneName): number | undefined {
-    return this.#lanes.get(keyOf(name));
+    return this.#lanes.get(name.queue)?.get(name.handler);
   }
 
   async lane(name: LaneName): Promise<number> {
     const known = this.knownLane(name);
     if (known !== undefined) return known;
-    const [lane] = (await this.#store.laneIntern({ lanes: [name] })) as [Lane];
-    this.#lanes.set(keyOf(name), lane.id);
+    const { queue, handler } = name;
+    const [lane] = (await this.#store.laneIntern({ lanes: [{ queue, handler }] })) as [Lane];
+    const handlers = this.#lanes.get(name.queue) ?? new Map<string, number>();
+    this.#lanes.set(name.queue, handlers.set(name.handler, lane.id));
     this.#onLane(lane);
     return lane.id;
   }
@@ -48,5 +51,3 @@ export class Interner {
     return body;
   }
 }
-
-const keyOf = (name: LaneName): string => `${name.queue}\u0000${name.handler}`;

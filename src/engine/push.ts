@@ -32,8 +32,11 @@ export interface Draft {
   readonly queue: string;
   readonly handler: string;
   readonly specBody: string;
-  readonly task: Omit<NewTask, 'lane' | 'spec'>;
+  /** One object of one shape from here to the store: a push is mostly the making of small objects. */
+  readonly task: Placeable;
 }
+
+type Placeable = { -readonly [K in keyof NewTask]: NewTask[K] };
 
 /** The rest of a task that has few distinct values: interned, so that a task row needs no columns for it. */
 export interface SpecBody {
@@ -60,27 +63,27 @@ export function draft(request: PushRequest, maxUniqueMs: number): Draft {
   for (const name in request) {
     if (!KNOWN.has(name)) throw fault('UNKNOWN_OPTION', { option: name, known: [...KNOWN].join(', ') });
   }
+  const { delay, runAt, unique, op, retry } = request;
+  if (delay !== undefined && runAt !== undefined) {
+    throw fault('INVALID_INPUT', { field: 'runAt', problem: 'a task has either a delay or a time, not both' });
+  }
   const queue = checkName('queue', request.queue);
   const handler = checkName('handler', request.handler);
   const payload = encodePayload(request.input);
-  if (request.delay !== undefined && request.runAt !== undefined) {
-    throw fault('INVALID_INPUT', { field: 'runAt', problem: 'a task has either a delay or a time, not both' });
-  }
   return {
     queue,
     handler,
-    specBody:
-      request.retry === undefined
-        ? DEFAULT_SPEC
-        : JSON.stringify({ retry: normalizeRetry(request.retry) } satisfies SpecBody),
+    specBody: retry === undefined ? DEFAULT_SPEC : JSON.stringify({ retry: normalizeRetry(retry) } satisfies SpecBody),
     task: {
+      lane: 0,
+      spec: 0,
       priority: whole('priority', request.priority ?? 0, PRIORITY_MIN, PRIORITY_MAX),
       maxTries: whole('maxAttempts', request.maxAttempts ?? DEFAULT_MAX_TRIES, 1, MAX_TRIES_BOUND),
       payload,
-      ...(request.delay === undefined ? {} : { delayMs: parseDuration(request.delay, 'delay') }),
-      ...(request.runAt === undefined ? {} : { runAt: whole('runAt', request.runAt, 0, MAX_TIME) }),
-      ...(request.unique === undefined ? {} : { unique: uniqueKey(request.unique, handler, payload, maxUniqueMs) }),
-      ...(request.op === undefined ? {} : { op: checkKey('op', request.op) }),
+      delayMs: delay === undefined ? undefined : parseDuration(delay, 'delay'),
+      runAt: runAt === undefined ? undefined : whole('runAt', runAt, 0, MAX_TIME),
+      unique: unique === undefined ? undefined : uniqueKey(unique, handler, payload, maxUniqueMs),
+      op: op === undefined ? undefined : checkKey('op', op),
     },
   };
 }

@@ -10,17 +10,19 @@ import { Wakeups } from './wakeups.ts';
 export class Ring {
   /** Comes when there may be work. */
   readonly signs: Wakeups;
-  readonly #store: Pick<Store, 'laneScan'>;
+  readonly #store: Pick<Store, 'laneScan' | 'queueList'>;
   readonly #now: () => number;
   readonly #known = new Map<number, Lane>();
   /** Lane → how often it was marked: an empty look must not remove a mark that came after it was sent. */
   readonly #ready = new Map<number, number>();
-  readonly #pausedQueues = new Set<string>();
+  #pausedQueues = new Set<string>();
+  /** Pauses and resumes of this process: a scan that began before one must not undo it. */
+  #switched = 0;
   #marks = 0;
   #scannedAt = Number.NEGATIVE_INFINITY;
   #scanning: Promise<void> | undefined;
 
-  constructor(store: Pick<Store, 'laneScan'>, world: World) {
+  constructor(store: Pick<Store, 'laneScan' | 'queueList'>, world: World) {
     this.#store = store;
     this.#now = world.clock.monotonic;
     this.signs = new Wakeups(world, SCAN_MS);
@@ -48,6 +50,7 @@ export class Ring {
   }
 
   pause(queue: string, paused: boolean): void {
+    this.#switched++;
     if (paused) this.#pausedQueues.add(queue);
     else if (this.#pausedQueues.delete(queue)) this.hint();
   }
@@ -81,14 +84,21 @@ export class Ring {
     if (this.#ready.get(lane) === mark) this.#ready.delete(lane);
   }
 
+  /** All queues, not those of the ready lanes: what becomes ready a moment later must find its queue's pause known. */
+  async #scanPauses(): Promise<void> {
+    const before = this.#switched;
+    const queues = await this.#store.queueList();
+    if (this.#switched !== before) return;
+    this.#pausedQueues = new Set(queues.filter(({ paused }) => paused).map(({ name }) => name));
+  }
+
   async #scan(): Promise<void> {
     this.#scannedAt = this.#now();
+    await this.#scanPauses();
     for (let after = 0; ; ) {
       const page = await this.#store.laneScan({ after, limit: SCAN_PAGE });
       for (const lane of page) {
         this.#known.set(lane.id, lane);
-        if (lane.paused) this.#pausedQueues.add(lane.queue);
-        else this.#pausedQueues.delete(lane.queue);
         if (!this.#ready.has(lane.id)) this.#ready.set(lane.id, ++this.#marks);
       }
       const last = page.at(-1);

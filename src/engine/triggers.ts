@@ -17,6 +17,7 @@ export interface TriggerRequest
   readonly missed?: MissedPolicy;
 }
 
+/** Answers the next slot; a trigger whose schedule is the same as before keeps its place. */
 export async function putTrigger(engine: Engine, request: TriggerRequest): Promise<number> {
   const { name, cron, timezone = 'UTC', missed = 'one', ...rest } = request;
   checkName('trigger', name);
@@ -26,22 +27,20 @@ export async function putTrigger(engine: Engine, request: TriggerRequest): Promi
   const checked = draft(rest, engine.retentionMs);
   const next = slotsOf(cron, timezone);
   const { now } = await engine.store.triggerDue({ limit: 0 });
-  const nextAt = next(now) ?? NEVER;
-  await engine.store.triggerPut({
+  return engine.store.triggerPut({
     trigger: {
       name,
       cron,
       timezone,
       missed,
-      nextAt,
-      lane: await engine.interner().lane(checked),
-      spec: await engine.interner().spec(checked.specBody),
+      nextAt: next(now) ?? NEVER,
+      lane: await engine.interner.lane(checked),
+      spec: await engine.interner.spec(checked.specBody),
       priority: checked.task.priority,
       maxTries: checked.task.maxTries,
       payload: checked.task.payload,
     },
   });
-  return nextAt;
 }
 
 export async function removeTrigger(engine: Engine, name: string): Promise<void> {

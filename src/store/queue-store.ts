@@ -78,12 +78,12 @@ export interface NewTask {
   /** JSON text; the store does not look inside. */
   readonly payload: string;
   /** Due this long after the store's own now. */
-  readonly delayMs?: number;
+  readonly delayMs?: number | undefined;
   /** Due at this calendar time. */
-  readonly runAt?: number;
-  readonly unique?: UniqueKey;
+  readonly runAt?: number | undefined;
+  readonly unique?: UniqueKey | undefined;
   /** Operation id: a repeat gets the first answer. */
-  readonly op?: string;
+  readonly op?: string | undefined;
 }
 
 export interface UniqueKey {
@@ -110,7 +110,7 @@ export interface ClaimRequest {
   readonly ttlMs: number;
   readonly max: number;
   readonly lanes: readonly { readonly lane: number; readonly max: number }[];
-  readonly op?: string;
+  readonly op?: string | undefined;
 }
 
 export interface Grant extends Lease, LaneName {
@@ -146,7 +146,7 @@ export interface ReturnItem extends Lease {
   readonly refund: boolean;
   /** The claim was given back before the handler started. */
   readonly bounced: boolean;
-  readonly error?: string;
+  readonly error?: string | undefined;
 }
 
 /**

@@ -53,7 +53,8 @@ export interface Store extends QueueStore {
   /** Recounts the counters from the rows, repairs them and reports every difference. */
   statsAudit(params: { readonly duty: DutyTerm }): Promise<readonly Drift[]>;
 
-  triggerPut(params: { readonly trigger: NewTrigger }): Promise<void>;
+  /** An unchanged schedule keeps its place. Answers the next slot. */
+  triggerPut(params: { readonly trigger: NewTrigger }): Promise<number>;
   triggerRemove(params: { readonly name: string }): Promise<boolean>;
   triggerList(): Promise<readonly TriggerRecord[]>;
   /** Triggers whose next slot has come, and when the next one will. */

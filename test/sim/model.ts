@@ -148,7 +148,9 @@ export class Model {
     const task = this.tasks.get(item.task);
     const key = `${item.task}#${item.attempt} ${item.change}`;
     if (task === undefined || !this.#holds(task, item.attempt)) {
-      must(answer === 'lost' || answer === 'repeated', 'I2', () => `stale ${key} was recorded`);
+      // A repeat of what ended as cancelled is told so again.
+      const again = answer === 'cancelled' && task?.endedBy.get(item.attempt) === 'cancelled';
+      must(answer === 'lost' || answer === 'repeated' || again, 'I2', () => `stale ${key} was recorded`);
       this.#gates.reach(answer === 'lost' ? 'stale return refused' : 'settle repeated after a lost answer');
       return;
     }

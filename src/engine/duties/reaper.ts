@@ -54,7 +54,7 @@ export class Reaper implements Duty {
   }
 
   async #judge(lease: OverdueLease): Promise<ReapItem> {
-    const { retry } = readSpec(await this.#engine.interner().specBody(lease.spec));
+    const { retry } = readSpec(await this.#engine.interner.specBody(lease.spec));
     const verdict = afterExpiry(lease, retry, this.#engine.world.random());
     const { task, attempt } = lease;
     return verdict.to === 'again'

@@ -1,4 +1,5 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import { STATEMENTS, type StatementName, type StatementTexts } from './statements.ts';
 
 /** The least of a SQLite handle that prepared statements need; a caller's own handle has it too. */
@@ -32,6 +33,11 @@ export type Durability = 'full' | 'normal';
 export interface Connection {
   readonly db: DatabaseSync;
   readonly sql: Prepared;
+}
+
+/** The address of a file that must be there already: without it, opening where a mount has gone makes an empty file. */
+export function existing(file: string): string {
+  return `${pathToFileURL(file).href}?mode=rw`;
 }
 
 /**

@@ -1,3 +1,5 @@
+import { accessSync, constants } from 'node:fs';
+import { dirname } from 'node:path';
 import { EngineError, fault } from '../../core/errors.ts';
 
 const BUSY = 5;
@@ -8,11 +10,22 @@ const CORRUPT = 11;
 const FULL = 13;
 const CANTOPEN = 14;
 const NOTADB = 26;
+/** The index of the log could not grow, for which SQLite keeps an I/O error of its own. */
+const IOERR_SHMSIZE = 4874;
 
 /** The primary result code; extended codes (517 BUSY_SNAPSHOT) carry it in their low byte. */
 function primaryCode(error: unknown): number {
   const errcode = (error as { readonly errcode?: unknown } | undefined)?.errcode;
+  if (errcode === IOERR_SHMSIZE) return FULL;
   return typeof errcode === 'number' ? errcode % 256 : 0;
+}
+
+export function isFull(error: unknown): boolean {
+  return primaryCode(error) === FULL;
+}
+
+export function isReadonly(error: unknown): boolean {
+  return primaryCode(error) === READONLY;
 }
 
 /** Somebody else is writing: try again. `memdb` answers LOCKED where files answer BUSY. */
@@ -41,11 +54,22 @@ export function translate(error: unknown, file: string): EngineError {
       return fault('STORE_READONLY', details, { cause: error });
     case IOERR:
     case CANTOPEN:
-      return fault('STORE_UNAVAILABLE', details, { cause: error });
+      if (isUnwritable(dirname(file))) return fault('STORE_READONLY', details, { cause: error });
+      return fault('STORE_UNAVAILABLE', { ...details, problem: details.sqlite }, { cause: error });
     case CORRUPT:
     case NOTADB:
-      return fault('STORE_CORRUPT', details, { cause: error });
+      return fault('STORE_CORRUPT', { ...details, problem: details.sqlite }, { cause: error });
     default:
-      return fault('INTERNAL', details, { cause: error });
+      return fault('INTERNAL', { ...details, problem: details.sqlite }, { cause: error });
+  }
+}
+
+/** A log cannot be opened where its index cannot be written: SQLite then says only that it could not open the file. */
+function isUnwritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK);
+    return false;
+  } catch (error) {
+    return ['EROFS', 'EACCES', 'EPERM'].includes((error as { code?: string }).code ?? '');
   }
 }

@@ -8,7 +8,7 @@
  * keeps its size.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { type Connection, connect } from './connection.ts';
+import { type Connection, connect, existing } from './connection.ts';
 import { recount } from './verbs/audit.ts';
 
 const POLL_MS = 20;
@@ -51,7 +51,7 @@ parentPort?.on('message', (message: { readonly ask: 'recount' | 'stop'; readonly
 });
 
 function connection(): Connection {
-  kept ??= connect(file, 'full');
+  kept ??= connect(existing(file), 'full');
   return kept;
 }
 

@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { fault } from '../../core/errors.ts';
 import type { World } from '../../core/world.ts';
 import { bootId, establishClock } from './clock.ts';
-import { type Connection, connect, type Durability } from './connection.ts';
+import { type Connection, connect, type Durability, existing } from './connection.ts';
 import { isBusy, translate } from './errors.ts';
 import { Housekeeper } from './housekeeper.ts';
 import { migrate } from './migrate.ts';
@@ -39,13 +39,16 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteStore> {
   const busyDeadlineMs = options.busyDeadlineMs ?? 5000;
   const texts = { ...STATEMENTS, ...options.statements };
   const open = (): Connection => connect(file, durability, texts);
+  let clusterKey: string | undefined;
+  const reopen = (): Connection =>
+    inMemory ? open() : requireCluster(connect(existing(file), durability, texts), clusterKey);
   if (!inMemory) makeFolder(file);
 
   const writer = await patiently(options.world, busyDeadlineMs, file, () => {
-    return new Writer({ file, world: options.world, connect: open, busyDeadlineMs });
+    return new Writer({ file, world: options.world, connect: open, reconnect: reopen, busyDeadlineMs });
   });
   try {
-    const clusterKey = await patiently(options.world, busyDeadlineMs, file, () => prepare(writer, options, inMemory));
+    clusterKey = await patiently(options.world, busyDeadlineMs, file, () => prepare(writer, options, inMemory));
     const housekeeper = inMemory || options.housekeeping === false ? undefined : new Housekeeper(file);
     return new SqliteStore({ file, inMemory, durability, world: options.world, writer, clusterKey, housekeeper });
   } catch (error) {
@@ -69,6 +72,18 @@ function prepare(writer: Writer, options: SqliteOptions, inMemory: boolean): str
     return key;
   } catch (error) {
     if (db.isTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+/** A handle on the same data as before, not on another store that lies in its place now. */
+function requireCluster(connection: Connection, clusterKey: string | undefined): Connection {
+  try {
+    const kept = connection.sql.get('metaGet').get('cluster_key') as { value: string } | undefined;
+    if (kept?.value !== clusterKey) throw fault('STORE_UNAVAILABLE', { problem: 'another store lies in its place' });
+    return connection;
+  } catch (error) {
+    connection.db.close();
     throw error;
   }
 }

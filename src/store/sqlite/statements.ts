@@ -26,13 +26,14 @@ export const STATEMENTS = {
   laneAdd: 'INSERT INTO lane (queue, handler, hash, used_at) VALUES (?, ?, ?, ?) RETURNING id',
   laneTouch: 'UPDATE lane SET used_at = ? WHERE id = ?',
   laneGet: `SELECT l.queue, q.name AS queueName, l.handler FROM lane l JOIN queue q ON q.id = l.queue WHERE l.id = ?`,
+  // CROSS JOIN keeps this order: from the few lanes that are ready, not over all lanes that there ever were.
   laneScan: `WITH RECURSIVE l(lane) AS (
       SELECT (SELECT lane FROM task WHERE state = 0 AND lane > ? ORDER BY lane LIMIT 1)
       UNION ALL
       SELECT (SELECT lane FROM task WHERE state = 0 AND lane > l.lane ORDER BY lane LIMIT 1) FROM l WHERE l.lane IS NOT NULL
       LIMIT ?)
     SELECT lane.id, lane.queue, q.name, lane.handler, q.paused
-    FROM l JOIN lane ON lane.id = l.lane JOIN queue q ON q.id = lane.queue ORDER BY lane.id`,
+    FROM l CROSS JOIN lane ON lane.id = l.lane CROSS JOIN queue q ON q.id = lane.queue`,
   specFind: 'SELECT id FROM spec WHERE hash = ?',
   specAdd: 'INSERT INTO spec (hash, body, used_at) VALUES (?, ?, ?) RETURNING id',
   specTouch: 'UPDATE spec SET used_at = ? WHERE id = ?',
@@ -100,7 +101,7 @@ export const STATEMENTS = {
 
   // cancel and revive
   taskStand:
-    'SELECT state, lane, attempt, created_at, holder, started_at, ended_at, flags, cancel_at FROM task WHERE id = ?',
+    'SELECT state, lane, attempt, created_at, holder, started_at, ended_at, flags, result, cancel_at FROM task WHERE id = ?',
   cancelIdle: `UPDATE task SET state = 6, reason = 4, ended_at = ?, run_at = NULL, lease_until = NULL, cancel_at = ?
     WHERE id = ? AND state IN (0, 2, 3)`,
   cancelAsk: 'UPDATE task SET cancel_at = coalesce(cancel_at, ?) WHERE id = ? AND state = 1',
@@ -165,7 +166,7 @@ export const STATEMENTS = {
       cron = excluded.cron, timezone = excluded.timezone, missed = excluded.missed, prio = excluded.prio,
       max_tries = excluded.max_tries, payload = excluded.payload, next_at = CASE
         WHEN trigger_def.cron = excluded.cron AND trigger_def.timezone = excluded.timezone THEN trigger_def.next_at
-        ELSE excluded.next_at END`,
+        ELSE excluded.next_at END RETURNING next_at`,
   triggerRemove: 'DELETE FROM trigger_def WHERE name = ?',
   triggerList: `SELECT t.*, l.handler, q.name AS queue FROM trigger_def t
     JOIN lane l ON l.id = t.lane JOIN queue q ON q.id = l.queue ORDER BY t.name`,

@@ -189,6 +189,8 @@ export class SqliteStore implements port.Store {
 
   async statsAudit({ duty }: { duty: port.DutyTerm }): Promise<readonly port.Drift[]> {
     const { housekeeper } = this.#parts;
+    // A deposed holder is told so whether there is something to repair or not, and no recount is made for it.
+    await this.#writer.read((connection) => requireDuty(connection, duty));
     const early = await housekeeper?.recount();
     if (early?.length === 0) return [];
     return this.#writer.write('rest', (tx) => {
@@ -199,7 +201,7 @@ export class SqliteStore implements port.Store {
     });
   }
 
-  triggerPut({ trigger }: { trigger: port.NewTrigger }): Promise<void> {
+  triggerPut({ trigger }: { trigger: port.NewTrigger }): Promise<number> {
     return this.#writer.write('rest', (tx) => putTrigger(tx, trigger));
   }
 

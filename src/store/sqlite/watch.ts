@@ -1,10 +1,13 @@
 import { type FSWatcher, watch as watchFile } from 'node:fs';
 import type { Timers } from '../../core/world.ts';
 import type { Connection } from './connection.ts';
-import { isBusy } from './errors.ts';
 
-/** `fs.watch` tells within a millisecond; this poll is the net behind it, for file systems that do not tell. */
+/** The net behind `fs.watch`, for file systems that do not tell. */
 const POLL_MS = 50;
+/** How often to look while others keep committing. */
+const BUSY_MS = 5;
+/** Nothing new for this long after a notice: wait for the next one. */
+const QUIET_MS = 8;
 
 export interface WatchOptions {
   readonly file: string;
@@ -17,46 +20,69 @@ export interface WatchOptions {
 /**
  * Tells when another connection has committed. `data_version` moves only for commits of others, so the writes of this
  * process wake nobody twice; and it is read only while somebody waits, so that a busy process does not pay for it.
+ *
+ *   armed ──a write to the log──> looking ──nothing new after 1, 2, 4, 8 ms──> armed
+ *
+ * The first write to the log is noticed within a millisecond, but a commit can be seen only after its last one and its
+ * fsync: so the look comes a little later and is repeated. While looking nothing is armed: the log is written dozens of
+ * times for each commit, and being woken by all of them took half of the CPU of eight racing processes.
  */
 export function watchCommits({ file, connection, timers, wanted, onChange }: WatchOptions): () => void {
   let stopped = false;
-  let seen = version();
+  let seen: number | undefined;
   let watcher: FSWatcher | undefined;
+  let cancel = (): void => {};
 
-  function version(): number {
+  function version(): number | undefined {
     try {
       return (connection().sql.get('dataVersion').get() as { data_version: number }).data_version;
-    } catch (error) {
-      if (isBusy(error)) return seen;
-      throw error;
+    } catch {
+      // Busy or a fault of the disk: a hint is not worth an error, and whoever reads or writes next will hear of it.
+      return seen;
     }
   }
 
-  function look(): void {
-    if (stopped || !wanted()) return;
+  function look(): boolean {
+    if (!wanted()) return false;
     const now = version();
-    if (now === seen) return;
+    if (now === seen) return false;
     seen = now;
     onChange();
+    return true;
   }
 
-  try {
-    watcher = watchFile(`${file}-wal`, { persistent: false }, look);
-    watcher.on('error', () => watcher?.close());
-  } catch {
-    // No log yet, or no notifications here: the poll alone will do.
+  /** Waits for the next notice. The look in `poll` closes the gap between the last one and the arming. */
+  function arm(): void {
+    try {
+      watcher = watchFile(`${file}-wal`, { persistent: false }, () => lookAfter(1));
+      watcher.on('error', () => watcher?.close());
+    } catch {
+      // No log yet, or no notifications here: the poll alone will do.
+    }
+    poll();
   }
-  let cancel = poll();
-  function poll(): () => void {
-    return timers.after(
-      POLL_MS,
-      () => {
-        look();
-        if (!stopped) cancel = poll();
-      },
-      { unref: true },
-    );
+
+  function poll(): void {
+    if (look()) lookAfter(BUSY_MS);
+    else plan(POLL_MS, poll);
   }
+
+  function lookAfter(ms: number): void {
+    watcher?.close();
+    plan(ms, () => {
+      if (look()) lookAfter(BUSY_MS);
+      else if (ms < QUIET_MS) lookAfter(2 * ms);
+      else arm();
+    });
+  }
+
+  function plan(ms: number, then: () => void): void {
+    cancel();
+    if (!stopped) cancel = timers.after(ms, then, { unref: true });
+  }
+
+  seen = version();
+  arm();
   return () => {
     stopped = true;
     cancel();

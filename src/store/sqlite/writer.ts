@@ -2,7 +2,7 @@ import { fault } from '../../core/errors.ts';
 import type { World } from '../../core/world.ts';
 import type { StoreClock } from './clock.ts';
 import type { Connection } from './connection.ts';
-import { isBusy, translate, wantsReopen } from './errors.ts';
+import { isBusy, isFull, isReadonly, translate, wantsReopen } from './errors.ts';
 import { Ledger } from './ledger.ts';
 import { laneReader, type Transaction } from './transaction.ts';
 
@@ -22,6 +22,8 @@ export interface WriterOptions {
   readonly file: string;
   readonly world: World;
   readonly connect: () => Connection;
+  /** A new handle on the same data, or an error; default: as `connect`. */
+  readonly reconnect?: () => Connection;
   readonly busyDeadlineMs: number;
 }
 
@@ -44,6 +46,8 @@ export class Writer {
   #late: readonly Job[] = [];
   #scheduled = false;
   #busyTries = 0;
+  #relieved = false;
+  #full = false;
   #closed = false;
   #cancelRetry: (() => void) | undefined;
   #laneOf: Transaction['laneOf'];
@@ -96,6 +100,7 @@ export class Writer {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
+    this.#clock = undefined;
     this.#cancelRetry?.();
     for (const job of this.#waiting()) job.reject(fault('STORE_CLOSED'));
     this.#connection.db.close();
@@ -118,6 +123,8 @@ export class Writer {
       return;
     }
     const started = this.#options.world.clock.monotonic();
+    // What space there is now goes to the file first: the log would only eat it up.
+    if (this.#full) this.#full = !this.#emptyLog();
     try {
       this.#connection.db.exec('BEGIN IMMEDIATE');
     } catch (error) {
@@ -140,9 +147,12 @@ export class Writer {
     const ledger = new Ledger();
     const tx = this.#transaction(ledger);
     const answers: unknown[] = [];
+    let rank = 0;
     try {
       for (const job of jobs) {
-        if (job.rank === 'rest') ledger.seal();
+        // Cause before effect: what a later rank claimed may not be packed before what makes it claimable again.
+        if (job.rank === 'rest' || ORDER[job.rank] < rank) ledger.seal();
+        rank = ORDER[job.rank];
         answers.push(job.body(tx));
         if (job.rank === 'rest') ledger.seal();
         if (this.#options.world.clock.monotonic() - started > TURN_MS) break;
@@ -151,9 +161,15 @@ export class Writer {
       this.#connection.db.exec('COMMIT');
     } catch (error) {
       this.#rollback();
+      if (!this.#relieved && this.#relieve(error)) {
+        this.#relieved = true;
+        return jobs;
+      }
       this.#isolate(jobs.slice(0, Math.max(1, answers.length + 1)), error);
+      this.#relieved = false;
       return jobs.slice(Math.max(1, answers.length + 1));
     }
+    this.#relieved = false;
     for (const [i, answer] of answers.entries()) (jobs[i] as Job).resolve(answer);
     return jobs.slice(answers.length);
   }
@@ -189,8 +205,14 @@ export class Writer {
   #refused(error: unknown): void {
     const { world, busyDeadlineMs, file } = this.#options;
     if (!isBusy(error)) {
+      if (!this.#relieved && (wantsReopen(error) ? this.#reopen() : this.#relieve(error))) {
+        this.#relieved = true;
+        world.timers.soon(() => this.#run());
+        return;
+      }
       this.#scheduled = false;
       for (const job of this.#waiting()) this.#fail(job, error);
+      this.#relieved = false;
       return;
     }
     const now = world.clock.monotonic();
@@ -214,18 +236,38 @@ export class Writer {
 
   #fail(job: Job, error: unknown): void {
     job.reject(translate(error, this.#options.file));
-    if (wantsReopen(error)) this.#reopen();
+    if (wantsReopen(error) && !this.#relieved) this.#reopen();
+  }
+
+  /** Nothing of the transaction was written, and what stood in its way may be gone now: then it is worth a second try. */
+  #relieve(error: unknown): boolean {
+    if (isReadonly(error)) return this.#reopen();
+    this.#full = isFull(error) && !this.#emptyLog();
+    return isFull(error) && !this.#full;
+  }
+
+  /** The log may hold many times what the file needs; once all of it is carried over, it starts over and needs no space. */
+  #emptyLog(): boolean {
+    try {
+      const checkpoint = this.#connection.db.prepare('PRAGMA wal_checkpoint(PASSIVE)').get();
+      const { log, checkpointed } = checkpoint as { log: number; checkpointed: number };
+      return log > 0 && checkpointed === log;
+    } catch {
+      return false;
+    }
   }
 
   /** A handle that was opened while the file could not be written stays so; a new one sees that the fault is gone. */
-  #reopen(): void {
+  #reopen(): boolean {
+    const { connect, reconnect = connect } = this.#options;
     try {
-      const fresh = this.#options.connect();
+      const fresh = reconnect();
       this.#connection.db.close();
       this.#connection = fresh;
       this.#laneOf = laneReader(fresh.sql);
+      return true;
     } catch {
-      // The old handle still reads; the next write tries again.
+      return false; // The old handle still reads; the next write tries again.
     }
   }
 

@@ -1,6 +1,6 @@
 import { isFinal, STATES, type TaskState } from '../../../core/task.ts';
 import type { CancelAnswer, ReviveAnswer } from '../../store.ts';
-import { dropResult, RESULT_APART } from '../body.ts';
+import { dropResult, RESULT_APART, resultOf } from '../body.ts';
 import type { Outcome } from '../outcome.ts';
 import type { Transaction } from '../transaction.ts';
 import { recordAttempt } from './settle.ts';
@@ -12,7 +12,9 @@ interface Stand {
   readonly created_at: number;
   readonly holder: number | null;
   readonly started_at: number | null;
+  readonly ended_at: number | null;
   readonly flags: number;
+  readonly result: string | null;
   readonly cancel_at: number | null;
 }
 
@@ -42,7 +44,17 @@ export function reviveTask(tx: Transaction, task: number): ReviveAnswer {
   const state = STATES[row.state] as TaskState;
   if (!isFinal(state)) return { ok: false, state };
   if (row.attempt > 0 && tx.sql.get('attemptEnded').get(task, row.attempt) === undefined) {
-    recordAttempt(tx, task, row.attempt, row.holder, row.started_at, state satisfies Outcome);
+    const error = state === 'failed' ? resultOf(tx.sql, task, row.flags, row.result) : undefined;
+    recordAttempt(
+      tx,
+      task,
+      row.attempt,
+      row.holder,
+      row.started_at,
+      state satisfies Outcome,
+      error,
+      row.ended_at ?? tx.now,
+    );
   }
   tx.sql.get('revive').run(task);
   if (row.flags & RESULT_APART) dropResult(tx.sql, task);

@@ -38,7 +38,8 @@ export function claimTasks(tx: Transaction, request: ClaimRequest): readonly Gra
       grants.push(grantOf(tx, row, info));
     }
   }
-  if (request.op !== undefined) {
+  // Nothing found is no answer to keep: the caller may be waiting for the first task, and asks again under the same id.
+  if (request.op !== undefined && grants.length > 0) {
     const answer = JSON.stringify(grants.map((g) => [g.task, g.attempt]));
     tx.sql.get('opPut').run(opKey(request.op), answer, tx.now + OP_MS);
   }
@@ -76,7 +77,7 @@ function grantOf(tx: Transaction, row: GrantRow, info: LaneInfo): Grant {
     attempt: row.attempt,
     lane: row.lane,
     spec: row.spec,
-    priority: -row.prio,
+    priority: 0 - row.prio,
     tries: row.tries,
     maxTries: row.max_tries,
     bounces: row.bounces,

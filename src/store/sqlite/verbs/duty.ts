@@ -19,7 +19,7 @@ export function releaseDuty(tx: Transaction, duty: DutyTerm): void {
 }
 
 /** Stands at the head of every duty write: a deposed holder changes nothing. Returns the duty's cursor. */
-export function requireDuty(tx: Transaction, duty: DutyTerm): number {
+export function requireDuty(tx: Pick<Transaction, 'sql'>, duty: DutyTerm): number {
   const row = tx.sql.get('dutyHeld').get(duty.name, duty.epoch) as { cursor: number } | undefined;
   if (row === undefined) throw fault('DUTY_LOST', { duty: duty.name, epoch: duty.epoch });
   return row.cursor;

@@ -33,7 +33,8 @@ export function internLane(tx: Pick<Transaction, 'sql' | 'now'>, lane: LaneName)
 }
 
 export function scanLanes(sql: Prepared, after: number, limit: number): readonly Lane[] {
-  return (sql.get('laneScan').all(after, limit) as unknown as LaneRow[]).map(laneOf);
+  const rows = sql.get('laneScan').all(after, limit) as unknown as LaneRow[];
+  return rows.map(laneOf).sort((a, b) => a.id - b.id);
 }
 
 export function internSpec(tx: Pick<Transaction, 'sql' | 'now'>, body: string): number {

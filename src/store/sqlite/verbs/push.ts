@@ -18,7 +18,7 @@ export function pushTasks(tx: Transaction, items: readonly NewTask[]): readonly 
   for (let i = 0; i < items.length; ) {
     const item = items[i] as NewTask;
     if (item.op !== undefined || item.unique !== undefined) {
-      answers.push(earlierAnswer(tx, item) ?? uniqueAnswer(tx, item) ?? pushKeyed(tx, item));
+      answers.push(earlierAnswer(tx, item) ?? remember(tx, item, uniqueAnswer(tx, item) ?? pushKeyed(tx, item)));
       i++;
       continue;
     }
@@ -72,8 +72,14 @@ function pushKeyed(tx: Transaction, item: NewTask): PushAnswer {
   addTasks(tx, [item], 0, 1, answers);
   const [answer] = answers as [PushAnswer & { ok: true }];
   if (item.unique !== undefined) holdKey(tx, item.lane, item.unique, answer.task);
+  return answer;
+}
+
+/** Whatever the answer is, a repeat gets it again: also the task that held the key, and the refusal. */
+function remember(tx: Transaction, item: NewTask, answer: PushAnswer): PushAnswer {
   if (item.op !== undefined) {
-    tx.sql.get('opPut').run(opKey(item.op), JSON.stringify([answer.task, tx.now]), tx.now + OP_MS);
+    const kept = answer.ok ? [answer.task, answer.createdAt] : [answer.conflict];
+    tx.sql.get('opPut').run(opKey(item.op), JSON.stringify(kept), tx.now + OP_MS);
   }
   return answer;
 }
@@ -83,7 +89,8 @@ function earlierAnswer(tx: Transaction, item: NewTask): PushAnswer | undefined {
   if (item.op === undefined) return undefined;
   const row = tx.sql.get('opFind').get(opKey(item.op), tx.now) as { answer: string } | undefined;
   if (row === undefined) return undefined;
-  const [task, createdAt] = JSON.parse(row.answer) as [number, number];
+  const [task, createdAt] = JSON.parse(row.answer) as [number, number?];
+  if (createdAt === undefined) return { ok: false, conflict: task };
   return { ok: true, task, createdAt, state: standOf(tx, task)?.state ?? 'completed', fresh: false };
 }
 

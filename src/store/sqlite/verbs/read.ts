@@ -125,7 +125,7 @@ function taskOf(sql: Prepared, row: TaskRow): TaskRecord {
     handler: row.handler,
     state: STATES[row.state] as TaskState,
     reason: REASONS[row.reason] as Reason,
-    priority: -row.prio,
+    priority: 0 - row.prio,
     attempt: row.attempt,
     tries: row.tries,
     maxTries: row.max_tries,

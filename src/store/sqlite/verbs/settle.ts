@@ -41,7 +41,10 @@ export function returnTask(tx: Transaction, item: ReturnItem): SettleAnswer {
         cancel_at: number | null;
       }
     | undefined;
-  if (row === undefined) return endedAs(tx, item.task, item.attempt, item.change) ? 'repeated' : 'lost';
+  if (row === undefined) {
+    if (endedAs(tx, item.task, item.attempt, item.change)) return 'repeated';
+    return endedAs(tx, item.task, item.attempt, 'cancelled') ? 'cancelled' : 'lost';
+  }
   const hint = { lane: row.lane, createdAt: row.created_at };
   if (row.cancel_at !== null) {
     return settleTask(tx, { ...item, hint, to: 'cancelled', reason: 'requested' }) === 'done' ? 'cancelled' : 'lost';
@@ -71,12 +74,14 @@ export function recordAttempt(
   startedAt: number | null,
   outcome: Outcome,
   error?: string,
+  endedAt = tx.now,
 ): void {
-  tx.sql.get('attemptAdd').run(task, attempt, holder, startedAt, tx.now, OUTCOMES.indexOf(outcome), error ?? null);
+  tx.sql.get('attemptAdd').run(task, attempt, holder, startedAt, endedAt, OUTCOMES.indexOf(outcome), error ?? null);
 }
 
 /** Whether this very attempt had ended the same way before: the caller repeats itself because its answer was lost. */
 function endedAs(tx: Transaction, task: number, attempt: number, outcome: Outcome): boolean {
+  if (attempt < 1) return false; // a task that ended unclaimed was ended by nobody's attempt
   // An attempt row decides: a task that the reaper failed was not failed by its worker.
   const row = tx.sql.get('attemptEnded').get(task, attempt) as { outcome: number } | undefined;
   if (row !== undefined) return OUTCOMES[row.outcome] === outcome;

@@ -19,10 +19,11 @@ interface TriggerRow {
   readonly handler: string;
 }
 
-export function putTrigger(tx: Transaction, t: NewTrigger): void {
-  tx.sql
+export function putTrigger(tx: Transaction, t: NewTrigger): number {
+  const row = tx.sql
     .get('triggerPut')
-    .run(t.name, t.lane, t.spec, t.cron, t.timezone, t.missed, -t.priority, t.maxTries, t.payload, t.nextAt);
+    .get(t.name, t.lane, t.spec, t.cron, t.timezone, t.missed, 0 - t.priority, t.maxTries, t.payload, t.nextAt);
+  return (row as { next_at: number }).next_at;
 }
 
 export function listTriggers(sql: Prepared): readonly TriggerRecord[] {
@@ -53,7 +54,7 @@ function triggerOf(row: TriggerRow): TriggerRecord {
     cron: row.cron,
     timezone: row.timezone,
     missed: row.missed as MissedPolicy,
-    priority: -row.prio,
+    priority: 0 - row.prio,
     maxTries: row.max_tries,
     payload: row.payload,
     nextAt: row.next_at,

@@ -1,0 +1,121 @@
+import { fault } from '../core/errors.ts';
+import type { IdCodec } from '../core/ids.ts';
+import type { TaskState } from '../core/task.ts';
+import type { CallerTransaction, NewTask, PushAnswer, Store } from '../store/store.ts';
+import type { Coalescer, Kind } from './coalescer.ts';
+import type { Interner } from './interner.ts';
+import { type Draft, draft, type PushRequest } from './push.ts';
+
+export interface Pushed {
+  readonly task: number;
+  readonly id: string;
+  readonly createdAt: number;
+  readonly state: TaskState;
+  /** False when the unique key or the operation id led to a task that was there before. */
+  readonly fresh: boolean;
+}
+
+export interface PushesDeps {
+  readonly store: Pick<Store, 'taskPush' | 'taskPushIn' | 'capabilities'>;
+  readonly coalescer: Coalescer;
+  readonly interner: Interner;
+  readonly ids: IdCodec;
+  /** A unique key cannot be held for longer than its task is kept. */
+  readonly maxUniqueMs: number;
+  readonly onReady: (lane: number) => void;
+  readonly onDue: (inMs: number) => void;
+  readonly onCommit: () => void;
+}
+
+/** Takes new tasks in: checks them, finds their lanes and specs, and sends them in flushes. */
+export class Pushes {
+  readonly #deps: PushesDeps;
+  readonly #kind: Kind<NewTask, PushAnswer>;
+
+  constructor(deps: PushesDeps) {
+    this.#deps = deps;
+    this.#kind = deps.coalescer.kind({
+      name: 'push',
+      maxItems: 1000,
+      maxInFlight: 2,
+      send: (items) => this.#send(items),
+    });
+  }
+
+  async push(request: PushRequest): Promise<Pushed> {
+    const checked = this.#check(request);
+    // No wait on the hot path: the call must leave in this turn.
+    const answer = await this.#kind.submit(this.#placed(checked) ?? (await this.#place(checked)));
+    return answer.ok ? this.#pushed(answer) : refuse(checked, answer.conflict);
+  }
+
+  /** All are checked before any is sent; they share their flushes. */
+  async pushMany(requests: readonly PushRequest[]): Promise<readonly Pushed[]> {
+    const drafts = requests.map((request) => this.#check(request));
+    const tasks: NewTask[] = [];
+    for (const checked of drafts) tasks.push(this.#placed(checked) ?? (await this.#place(checked)));
+    const answers = await this.#kind.submitMany(tasks);
+    return this.#pushedAll(drafts, answers);
+  }
+
+  /** Part of the caller's own transaction: the tasks exist when, and only when, the caller commits. */
+  pushIn(tx: CallerTransaction, requests: readonly PushRequest[]): readonly Pushed[] {
+    const { name, callerTransactions } = this.#deps.store.capabilities;
+    if (!callerTransactions) {
+      throw fault('INVALID_INPUT', { field: 'tx', problem: `a ${name} store has no transactions of callers` });
+    }
+    const drafts = requests.map((request) => this.#check(request));
+    const items = drafts.map(({ queue, handler, specBody, task }) => ({ ...task, queue, handler, specBody }));
+    return this.#pushedAll(drafts, this.#deps.store.taskPushIn({ tx, items }));
+  }
+
+  #check(request: PushRequest): Draft {
+    return draft(request, this.#deps.maxUniqueMs);
+  }
+
+  #placed(checked: Draft): NewTask | undefined {
+    const lane = this.#deps.interner.knownLane(checked);
+    const spec = this.#deps.interner.knownSpec(checked.specBody);
+    if (lane === undefined || spec === undefined) return undefined;
+    checked.task.lane = lane;
+    checked.task.spec = spec;
+    return checked.task;
+  }
+
+  async #place(checked: Draft): Promise<NewTask> {
+    checked.task.lane = await this.#deps.interner.lane(checked);
+    checked.task.spec = await this.#deps.interner.spec(checked.specBody);
+    return checked.task;
+  }
+
+  async #send(items: readonly NewTask[]): Promise<readonly PushAnswer[]> {
+    const answers = await this.#deps.store.taskPush({ items });
+    const lanes = new Set<number>();
+    for (let i = 0; i < answers.length; i++) {
+      const answer = answers[i] as PushAnswer;
+      const item = items[i] as NewTask;
+      if (!answer.ok || !answer.fresh) continue;
+      if (answer.state === 'ready') lanes.add(item.lane);
+      else this.#deps.onDue(item.delayMs ?? (item.runAt ?? 0) - answer.createdAt);
+    }
+    for (const lane of lanes) this.#deps.onReady(lane);
+    this.#deps.onCommit();
+    return answers;
+  }
+
+  #pushed({ task, createdAt, state, fresh }: PushAnswer & { readonly ok: true }): Pushed {
+    return { task, id: this.#deps.ids.encode('task_', task, createdAt), createdAt, state, fresh };
+  }
+
+  #pushedAll(drafts: readonly Draft[], answers: readonly PushAnswer[]): readonly Pushed[] {
+    return answers.map((answer, i) => {
+      if (answer.ok) return this.#pushed(answer);
+      const stored = answers.filter(({ ok }) => ok).length;
+      return refuse(drafts[i] as Draft, answer.conflict, { index: i, stored });
+    });
+  }
+}
+
+function refuse(checked: Draft, task: number, details: Readonly<Record<string, unknown>> = {}): never {
+  throw fault('UNIQUE_CONFLICT', { key: checked.task.unique?.key, queue: checked.queue, task, ...details });
+}

@@ -1,0 +1,166 @@
+import { fault } from '../core/errors.ts';
+import { afterFailure, afterRelease, type Lease, MAX_BOUNCES } from '../core/lease.ts';
+import { encodePayload } from '../core/payload.ts';
+import type { FinalState, Reason, TaskState } from '../core/task.ts';
+import type { Grant, RenewAnswer, RenewItem, ReturnItem, SettleAnswer, SettleItem, Store } from '../store/store.ts';
+import type { Coalescer, Kind } from './coalescer.ts';
+import type { Interner } from './interner.ts';
+import { readSpec } from './push.ts';
+
+/** A lease as a caller may hold it: what the grant told beyond (task, attempt) saves a read and decides nothing. */
+export type HeldLease = Lease & Partial<Omit<Grant, keyof Lease>>;
+
+export interface FailOptions {
+  /** No retry, whatever the budget says. */
+  readonly giveUp?: boolean;
+  /** Come back this much later; the try is given back (a 429, for instance). */
+  readonly retryAfterMs?: number;
+}
+
+export interface ReleaseOptions {
+  /** The task was claimed in order to run it, and never started. Twenty in a row end it as undeliverable. */
+  readonly bounced?: boolean;
+  readonly delayMs?: number;
+}
+
+export interface SettlesDeps {
+  readonly store: Pick<Store, 'taskSettle' | 'taskReturn' | 'leaseRenew' | 'taskGet' | 'attemptList'>;
+  readonly coalescer: Coalescer;
+  readonly interner: Interner;
+  readonly random: () => number;
+  /** A task is ready again; in which lane is not always known. */
+  readonly onReady: (lane: number | undefined) => void;
+  readonly onDue: (inMs: number) => void;
+  readonly onCommit: () => void;
+}
+
+/** Everything that the holder of a lease can say about it. Each is fenced: an attempt that was overtaken hears `LEASE_LOST`. */
+export class Settles {
+  readonly #deps: SettlesDeps;
+  readonly #settle: Kind<SettleItem, SettleAnswer>;
+  readonly #return: Kind<ReturnItem, SettleAnswer>;
+  readonly #renew: Kind<RenewItem, RenewAnswer>;
+
+  constructor(deps: SettlesDeps) {
+    const { store, coalescer } = deps;
+    this.#deps = deps;
+    this.#settle = coalescer.kind({
+      name: 'settle',
+      maxItems: 250,
+      maxInFlight: 2,
+      send: (items) => store.taskSettle({ items }),
+    });
+    this.#return = coalescer.kind({
+      name: 'return',
+      maxItems: 250,
+      maxInFlight: 2,
+      send: (items) => store.taskReturn({ items }),
+    });
+    this.#renew = coalescer.kind({
+      name: 'renew',
+      maxItems: 500,
+      maxInFlight: 1,
+      send: (items) => store.leaseRenew({ items }),
+    });
+  }
+
+  renew(lease: Lease, ttlMs: number): Promise<RenewAnswer> {
+    return this.#renew.submit({ task: lease.task, attempt: lease.attempt, ttlMs });
+  }
+
+  async complete(lease: HeldLease, result?: unknown): Promise<void> {
+    await this.#end(lease, 'completed', 'none', result === undefined ? undefined : encodePayload(result));
+  }
+
+  async fail(lease: HeldLease, error: unknown, options: FailOptions): Promise<TaskState> {
+    const text = encodePayload(describe(error));
+    if (options.retryAfterMs !== undefined) {
+      return this.#giveBack(lease, {
+        change: 'retried',
+        delayMs: options.retryAfterMs,
+        refund: true,
+        bounced: false,
+        error: text,
+      });
+    }
+    const held = await this.#known(lease);
+    const verdict = options.giveUp
+      ? ({ to: 'failed', reason: 'gave_up' } as const)
+      : afterFailure(held, readSpec(await this.#deps.interner.specBody(held.spec)).retry, this.#deps.random());
+    if (verdict.to === 'again') {
+      const { delayMs } = verdict;
+      return this.#giveBack(lease, { change: 'retried', delayMs, refund: false, bounced: false, error: text });
+    }
+    await this.#end(lease, verdict.to, verdict.reason, text);
+    return verdict.to;
+  }
+
+  async release(lease: HeldLease, options: ReleaseOptions): Promise<TaskState> {
+    const bounced = options.bounced ?? false;
+    const bounces = bounced ? (await this.#known(lease)).bounces : 0;
+    const verdict = afterRelease(bounces, bounced, options.delayMs ?? 0);
+    if (verdict.to === 'again') {
+      return this.#giveBack(lease, { change: 'released', delayMs: verdict.delayMs, refund: true, bounced });
+    }
+    const result = encodePayload({ message: `given back ${MAX_BOUNCES} times without being started` });
+    await this.#end(lease, verdict.to, verdict.reason, result);
+    return verdict.to;
+  }
+
+  cancelled(lease: HeldLease): Promise<void> {
+    return this.#end(lease, 'cancelled', 'requested', undefined);
+  }
+
+  async #end(lease: HeldLease, to: FinalState, reason: Reason, result: string | undefined): Promise<void> {
+    const { task, attempt, lane, createdAt } = lease;
+    const hint = lane === undefined || createdAt === undefined ? undefined : { lane, createdAt };
+    const answer = await this.#settle.submit({ task, attempt, to, reason, result, hint });
+    this.#deps.onCommit();
+    if (answer === 'lost') throw leaseLost(lease);
+  }
+
+  async #giveBack(lease: HeldLease, item: Omit<ReturnItem, keyof Lease>): Promise<TaskState> {
+    const answer = await this.#return.submit({ task: lease.task, attempt: lease.attempt, ...item });
+    if (answer === 'lost') throw leaseLost(lease);
+    this.#deps.onCommit();
+    if (answer === 'cancelled') return 'cancelled';
+    if (item.delayMs > 0) this.#deps.onDue(item.delayMs);
+    else this.#deps.onReady(lease.lane);
+    return item.delayMs > 0 ? 'scheduled' : 'ready';
+  }
+
+  /** The budget and policy of the attempt, from its grant or else from its row. */
+  async #known(lease: HeldLease): Promise<Standing> {
+    const { tries, maxTries, bounces, spec } = lease;
+    if (tries !== undefined && maxTries !== undefined && bounces !== undefined && spec !== undefined) {
+      return { tries, maxTries, bounces, spec };
+    }
+    const [record] = await this.#deps.store.taskGet({ tasks: [lease.task] });
+    if (record === undefined) throw leaseLost(lease);
+    if (record.state === 'running' && record.attempt === lease.attempt) return record;
+    // Not any more: a call that is repeated because its answer was lost must come out as it did then.
+    const attempts = await this.#deps.store.attemptList({ task: lease.task });
+    const past = attempts.find(({ attempt }) => attempt === lease.attempt);
+    const ended = past?.outcome ?? (record.attempt === lease.attempt ? record.state : undefined);
+    return { spec: record.spec, ...(ended === 'failed' ? SPENT : FRESH) };
+  }
+}
+
+interface Standing {
+  readonly tries: number;
+  readonly maxTries: number;
+  readonly bounces: number;
+  readonly spec: number;
+}
+
+const SPENT = { tries: 1, maxTries: 1, bounces: MAX_BOUNCES };
+const FRESH = { tries: 1, maxTries: 2, bounces: 0 };
+
+function leaseLost(lease: Lease): Error {
+  return fault('LEASE_LOST', { task: lease.task, attempt: lease.attempt });
+}
+
+function describe(error: unknown): unknown {
+  if (error instanceof Error) return { name: error.name, message: error.message, stack: error.stack };
+  return error;
+}

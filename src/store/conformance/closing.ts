@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import type { Store } from '../store.ts';
+import { HOUR, refusal } from './scene.ts';
+import { lookAt } from './sight.ts';
+import { needing, type Topic } from './topic.ts';
+
+const DUTY = { name: 'reaper', epoch: 1 };
+const LEASE = { task: 1, attempt: 1 };
+const TRIGGER = {
+  name: 'nightly',
+  lane: 1,
+  spec: 1,
+  cron: '* * * * *',
+  timezone: 'UTC',
+  missed: 'one',
+  priority: 0,
+  maxTries: 3,
+  payload: '{}',
+  nextAt: 1,
+} as const;
+
+/** Every verb of the port that answers with a promise. */
+const VERBS: Readonly<
+  Record<
+    Exclude<keyof Store, 'capabilities' | 'clusterKey' | 'taskPushIn' | 'watch' | 'close'>,
+    (store: Store) => Promise<unknown>
+  >
+> = {
+  laneIntern: (store) => store.laneIntern({ lanes: [{ queue: 'mail', handler: 'send' }] }),
+  laneScan: (store) => store.laneScan({ after: 0, limit: 1 }),
+  specIntern: (store) => store.specIntern({ specs: ['{}'] }),
+  specGet: (store) => store.specGet({ spec: 1 }),
+  taskPush: (store) => store.taskPush({ items: [{ lane: 1, spec: 1, priority: 0, maxTries: 1, payload: '1' }] }),
+  taskClaim: (store) => store.taskClaim({ claims: [{ holder: 1, ttlMs: 1, max: 1, lanes: [{ lane: 1, max: 1 }] }] }),
+  taskSettle: (store) => store.taskSettle({ items: [{ ...LEASE, to: 'completed', reason: 'none' }] }),
+  taskReturn: (store) =>
+    store.taskReturn({ items: [{ ...LEASE, change: 'retried', delayMs: 0, refund: false, bounced: false }] }),
+  leaseRenew: (store) => store.leaseRenew({ items: [{ ...LEASE, ttlMs: 1 }] }),
+  leaseOverdue: (store) => store.leaseOverdue({ limit: 1 }),
+  leaseReap: (store) => store.leaseReap({ duty: DUTY, items: [] }),
+  taskStage: (store) => store.taskStage({ duty: DUTY, limit: 1 }),
+  taskGet: (store) => store.taskGet({ tasks: [1] }),
+  taskList: (store) => store.taskList({ limit: 1 }),
+  attemptList: (store) => store.attemptList({ task: 1 }),
+  taskCancel: (store) => store.taskCancel({ tasks: [1] }),
+  taskRevive: (store) => store.taskRevive({ tasks: [1] }),
+  queueStats: (store) => store.queueStats({ queue: 'mail' }),
+  queuePause: (store) => store.queuePause({ queue: 'mail', paused: true }),
+  queueList: (store) => store.queueList(),
+  workerRegister: (store) => store.workerRegister({ name: 'w', incarnation: 'late', slots: 1, tags: [] }),
+  workerBeat: (store) => store.workerBeat({ workers: [1] }),
+  workerEnable: (store) => store.workerEnable({ worker: 1, enabled: false }),
+  workerList: (store) => store.workerList(),
+  dutyTake: (store) => store.dutyTake({ name: 'late', holder: 'x', ttlMs: 1 }),
+  dutyRenew: (store) => store.dutyRenew({ duty: DUTY, ttlMs: 1 }),
+  dutyRelease: (store) => store.dutyRelease({ duty: DUTY }),
+  eventRead: (store) => store.eventRead({ after: 0, limit: 1 }),
+  taskPrune: (store) => store.taskPrune({ duty: DUTY, retentionMs: 0, limit: 1 }),
+  statsAudit: (store) => store.statsAudit({ duty: DUTY }),
+  triggerPut: (store) => store.triggerPut({ trigger: TRIGGER }),
+  triggerRemove: (store) => store.triggerRemove({ name: 'nightly' }),
+  triggerList: (store) => store.triggerList(),
+  triggerDue: (store) => store.triggerDue({ limit: 1 }),
+  triggerFire: (store) => store.triggerFire({ duty: DUTY, name: 'nightly', from: 1, nextAt: 2, items: [] }),
+};
+
+export const CLOSING: Topic = {
+  name: 'opening and closing',
+  cases: {
+    'a store says what it is called and has a cluster key of 32 hex digits': async ({ store }) => {
+      assert.ok(store.capabilities.name.length > 0);
+      assert.match(store.clusterKey, /^[0-9a-f]{32}$/);
+      await Promise.resolve();
+    },
+
+    'a closed store refuses every verb, and none of them hangs': async (scene) => {
+      await scene.running();
+      await scene.duty();
+      await scene.store.close();
+      scene.closed = true;
+      for (const [name, verb] of Object.entries(VERBS)) {
+        assert.equal(await refusal(verb(scene.store)), 'STORE_CLOSED', name);
+      }
+    },
+
+    'closing twice is closing once': async (scene) => {
+      await scene.store.close();
+      scene.closed = true;
+      await scene.store.close();
+      await Promise.all([scene.store.close(), scene.store.close()]);
+    },
+
+    'a write that is under way when the store closes is done or refused, and never half done': needing(
+      ['reopen'],
+      async (scene) => {
+        const item = await scene.draft({ unique: { key: 'k', hash: 1, windowMs: HOUR } });
+        const other = await scene.reopen();
+        const write = scene.store.taskPush({ items: [item] }).then(
+          ([answer]) => answer,
+          (error: unknown) => error,
+        );
+        await scene.store.close();
+        scene.closed = true;
+        const outcome = (await write) as { ok?: boolean; code?: string };
+        const { tasks, events } = await lookAt(other);
+        if (outcome.ok) assert.deepEqual([tasks.length, events.length], [1, 1]);
+        else {
+          assert.equal(outcome.code, 'STORE_CLOSED');
+          assert.deepEqual([tasks.length, events.length], [0, 0]);
+        }
+      },
+    ),
+
+    'a watch can be ended at any time, also after the store was closed': async (scene) => {
+      const stop = scene.store.watch({ wanted: () => true, onChange: () => {} });
+      const other = scene.store.watch({ wanted: () => true, onChange: () => {} });
+      stop();
+      stop();
+      await scene.store.close();
+      scene.closed = true;
+      other();
+    },
+
+    'a new store has its own cluster key and nothing in it': async (scene) => {
+      assert.deepEqual(await scene.look(), { tasks: [], queues: [], events: [], workers: [], triggers: [] });
+    },
+  },
+};

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { World } from '../../core/world.ts';
+import type { Store } from '../store.ts';
+import { AUDIT } from './audit.ts';
+import { BODIES } from './bodies.ts';
+import { CALLER_TRANSACTION } from './caller-transaction.ts';
+import { CANCEL } from './cancel.ts';
+import { CLAIM } from './claim.ts';
+import { CLOSING } from './closing.ts';
+import { DUTIES } from './duties.ts';
+import { EVENTS } from './events.ts';
+import { FENCES } from './fences.ts';
+import { LANES } from './lanes.ts';
+import { OP } from './op.ts';
+import { PRUNE } from './prune.ts';
+import { PUSH } from './push.ts';
+import { QUEUES } from './queues.ts';
+import { REAP } from './reap.ts';
+import { RENEW } from './renew.ts';
+import { RETURN } from './return.ts';
+import { REVIVE } from './revive.ts';
+import { type CallerHandle, Scene } from './scene.ts';
+import { SETTLE } from './settle.ts';
+import { SHARING } from './sharing.ts';
+import { STAGE } from './stage.ts';
+import type { Case, Need, Topic } from './topic.ts';
+import { TRANSITIONS_TABLE } from './transitions.ts';
+import { TRIGGERS } from './triggers.ts';
+import { UNIQUE } from './unique.ts';
+import { VirtualWorld } from './virtual-world.ts';
+import { WORKERS } from './workers.ts';
+
+export interface StoreContractOptions {
+  /** What the report calls the store. */
+  readonly name: string;
+  /** Opens a new, empty store whose clocks and timers are those of the world. */
+  readonly open: (setting: { readonly world: World }) => Promise<Store>;
+  /** Opens the data of that store once more, as another process of the same host would. */
+  readonly reopen?: (store: Store, setting: { readonly world: World }) => Promise<Store>;
+  /** A handle whose transactions `taskPushIn` can take part in. */
+  readonly caller?: (store: Store) => Promise<CallerHandle>;
+  /** For a store with a clock of its own, which must move together with the world's. */
+  readonly pass?: (ms: number, store: Store) => Promise<void>;
+  /** Cases that this store cannot pass, by their sentence, each with the reason. */
+  readonly skip?: Readonly<Record<string, string>>;
+  /** Only these topics; default all. */
+  readonly topics?: readonly string[];
+}
+
+export const TOPICS: readonly Topic[] = [
+  LANES,
+  PUSH,
+  UNIQUE,
+  OP,
+  CLAIM,
+  SETTLE,
+  RETURN,
+  RENEW,
+  REAP,
+  STAGE,
+  CANCEL,
+  REVIVE,
+  TRANSITIONS_TABLE,
+  FENCES,
+  DUTIES,
+  EVENTS,
+  QUEUES,
+  WORKERS,
+  PRUNE,
+  AUDIT,
+  TRIGGERS,
+  BODIES,
+  CALLER_TRANSACTION,
+  SHARING,
+  CLOSING,
+];
+
+/** A case that hangs is a case that fails. */
+const TIMEOUT_MS = 20_000;
+
+/**
+ * Registers the whole contract with `node:test`: one suite per topic, one test per guarantee. Each test has a new store in
+ * a world of its own, and after each one the books are checked: the feed, the counters and every record.
+ */
+export function storeContract(options: StoreContractOptions): void {
+  checkOptions(options);
+  describe(`store contract: ${options.name}`, () => {
+    for (const { name: topic, cases } of TOPICS) {
+      if (options.topics !== undefined && !options.topics.includes(topic)) continue;
+      describe(topic, () => {
+        for (const [sentence, given] of Object.entries(cases)) {
+          const { needs, run } = typeof given === 'function' ? { needs: [], run: given } : given;
+          test(sentence, { skip: options.skip?.[sentence] ?? false, timeout: TIMEOUT_MS }, async (t) => {
+            const missing = await play(options, sentence, { needs, run });
+            if (missing !== undefined) t.skip(missing);
+          });
+        }
+      });
+    }
+  });
+}
+
+/** Runs one case; says what is missing when the store is not made for it. */
+async function play(
+  options: StoreContractOptions,
+  sentence: string,
+  { needs, run }: Case,
+): Promise<string | undefined> {
+  const world = new VirtualWorld({ seed: seedOf(sentence) });
+  const store = await options.open({ world });
+  const { reopen, caller, pass } = options;
+  const scene = new Scene(store, world, {
+    reopen: reopen && ((opened) => reopen(opened, { world })),
+    caller,
+    pass: pass === undefined ? (ms) => world.advance(ms) : (ms) => pass(ms, store),
+  });
+  try {
+    const missing = needs.find((need) => !meets(need, options, store));
+    if (missing !== undefined) return `it needs "${missing}", which ${options.name} does not have`;
+    await run(scene);
+    if (!scene.closed) await scene.checkBooks();
+    return undefined;
+  } finally {
+    await scene.close();
+  }
+}
+
+function meets(need: Need, options: StoreContractOptions, store: Store): boolean {
+  return need === 'reopen' || need === 'caller' ? options[need] !== undefined : store.capabilities[need];
+}
+
+/** A skip that names nothing, or says no reason, would hide a hole. */
+function checkOptions({ skip = {}, topics = [] }: StoreContractOptions): void {
+  const known = new Set(TOPICS.flatMap(({ cases }) => Object.keys(cases)));
+  for (const [sentence, reason] of Object.entries(skip)) {
+    assert.ok(known.has(sentence), `the contract has no case "${sentence}" to skip`);
+    assert.ok(reason.trim() !== '', `the skip of "${sentence}" has no reason`);
+  }
+  for (const topic of topics) {
+    assert.ok(
+      TOPICS.some(({ name }) => name === topic),
+      `the contract has no topic "${topic}"`,
+    );
+  }
+}
+
+function seedOf(sentence: string): number {
+  let seed = 0;
+  for (let i = 0; i < sentence.length; i++) seed = (Math.imul(seed, 31) + sentence.charCodeAt(i)) | 0;
+  return seed;
+}

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import type { Lease } from '../../core/lease.ts';
+import type { Tenure } from '../store.ts';
+import { DAY, HOUR, type Scene, TTL } from './scene.ts';
+import type { Run, Topic } from './topic.ts';
+
+/** A write after the claim. Answers whether it was accepted. */
+interface Write {
+  /** As in "a stale attempt cannot … the task". */
+  readonly words: string;
+  /** How an attempt is ended before, so that this write is not merely a repeat of it. */
+  readonly other: (scene: Scene, lease: Lease) => Promise<unknown>;
+  readonly act: (scene: Scene, lease: Lease, duty: Tenure) => Promise<boolean>;
+}
+
+const complete = (scene: Scene, lease: Lease): Promise<unknown> => scene.settle(lease, 'completed', { result: '"x"' });
+const fail = (scene: Scene, lease: Lease): Promise<unknown> => scene.settle(lease, 'failed', { reason: 'gave_up' });
+
+const WRITES: readonly Write[] = [
+  { words: 'complete', other: fail, act: async (scene, lease) => (await complete(scene, lease)) !== 'lost' },
+  { words: 'fail', other: complete, act: async (scene, lease) => (await fail(scene, lease)) !== 'lost' },
+  {
+    words: 'cancel',
+    other: complete,
+    act: async (scene, lease) => (await scene.settle(lease, 'cancelled', { reason: 'requested' })) !== 'lost',
+  },
+  {
+    words: 'retry',
+    other: complete,
+    act: async (scene, lease) =>
+      (await scene.giveBack(lease, { change: 'retried', delayMs: 5, error: '"e"' })) !== 'lost',
+  },
+  {
+    words: 'release',
+    other: complete,
+    act: async (scene, lease) =>
+      (await scene.giveBack(lease, { change: 'released', refund: true, bounced: true })) !== 'lost',
+  },
+  {
+    words: 'renew',
+    other: complete,
+    act: async (scene, { task, attempt }) => {
+      const [answer] = await scene.store.leaseRenew({ items: [{ task, attempt, ttlMs: HOUR }] });
+      return answer?.held === true;
+    },
+  },
+  ...(['again', 'failed', 'cancelled'] as const).map((to) => ({
+    words: { again: 'reap', failed: 'reap and fail', cancelled: 'reap and cancel' }[to],
+    other: complete,
+    act: async (scene: Scene, { task, attempt }: Lease, duty: Tenure) => {
+      const items = [{ task, attempt, to, reason: 'none', delayMs: 0 } as const];
+      return (await scene.store.leaseReap({ duty, items })).reaped > 0;
+    },
+  })),
+];
+
+/** The lease of attempt 1 has run out and was taken over; the task is what `to` says. */
+async function reaped(scene: Scene, duty: Tenure, to: 'again' | 'failed' = 'again', delayMs = 0): Promise<Lease> {
+  const grant = await scene.running({ maxTries: 9 });
+  await scene.pass(TTL + 1);
+  assert.equal(await scene.reap(duty, to, delayMs), 1);
+  return grant;
+}
+
+function casesOf({ words, other, act }: Write): Record<string, Run> {
+  const refused = async (scene: Scene, lease: Lease, duty: Tenure): Promise<void> => {
+    assert.equal(await scene.unchanged(() => act(scene, lease, duty)), false, 'it was accepted');
+  };
+  return {
+    [`a stale attempt cannot ${words} the task that another attempt holds`]: async (scene) => {
+      const duty = await scene.duty('reaper', DAY);
+      const stale = await reaped(scene, duty);
+      const newer = await scene.claimOne();
+      assert.deepEqual([stale.attempt, newer.attempt], [1, 2]);
+      await refused(scene, stale, duty);
+      // Also when the holder's own lease has run out: nobody but the reaper decides that.
+      await scene.pass(TTL + 1);
+      await refused(scene, stale, duty);
+      assert.equal(await act(scene, newer, duty), true, 'the holder itself was refused');
+    },
+
+    [`an attempt cannot ${words} its task after the reap, whatever the reap made of it`]: async (scene) => {
+      const duty = await scene.duty('reaper', DAY);
+      await refused(scene, await reaped(scene, duty, 'again', HOUR), duty);
+      await refused(scene, await reaped(scene, duty, 'failed'), duty);
+      await refused(scene, await reaped(scene, duty), duty);
+    },
+
+    [`an attempt cannot ${words} its task after it has ended it`]: async (scene) => {
+      const duty = await scene.duty('reaper', DAY);
+      const grant = await scene.running();
+      assert.equal(await other(scene, grant), 'done');
+      await scene.pass(TTL + 1);
+      await refused(scene, grant, duty);
+    },
+
+    [`an attempt cannot ${words} a task that was ended, run again and is held by the next attempt`]: async (scene) => {
+      const duty = await scene.duty('reaper', DAY);
+      const grant = await scene.running();
+      assert.equal(await other(scene, grant), 'done');
+      await scene.store.taskRevive({ tasks: [grant.task] });
+      await refused(scene, grant, duty);
+      await scene.claimOne();
+      await scene.pass(TTL + 1);
+      await refused(scene, grant, duty);
+    },
+
+    [`an attempt that never was cannot ${words} any task`]: async (scene) => {
+      const duty = await scene.duty('reaper', DAY);
+      const { task } = await scene.running({ queue: 'running' });
+      const never = await scene.push({ queue: 'ready' });
+      await scene.pass(TTL + 1);
+      for (const attempt of [2, 3, 1000, 0, -1]) await refused(scene, { task, attempt }, duty);
+      for (const attempt of [0, 1]) await refused(scene, { task: never, attempt }, duty);
+      await refused(scene, { task: 4711, attempt: 1 }, duty);
+    },
+  };
+}
+
+export const FENCES: Topic = {
+  name: 'fences',
+  cases: Object.assign({}, ...WRITES.map(casesOf)) as Record<string, Run>,
+};

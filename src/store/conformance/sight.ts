@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import type { QueueStats, TaskEvent } from '../../core/event.ts';
+import { EMPTY_STATS } from '../../core/event.ts';
+import { isFinal, isLegal, STATES, type TaskState } from '../../core/task.ts';
+import type { AttemptRecord, QueueRecord, Store, TaskRecord, TriggerRecord, WorkerRecord } from '../store.ts';
+
+/** Everything that the port shows of a store. What is equal here is equal for every caller. */
+export interface Sight {
+  readonly tasks: readonly (TaskRecord & { readonly attempts: readonly AttemptRecord[] })[];
+  readonly queues: readonly QueueRecord[];
+  readonly events: readonly TaskEvent[];
+  readonly workers: readonly WorkerRecord[];
+  readonly triggers: readonly TriggerRecord[];
+}
+
+const PAGE = 200;
+
+export async function lookAt(store: Store): Promise<Sight> {
+  const tasks: Sight['tasks'][number][] = [];
+  for (const record of await allTasks(store)) {
+    tasks.push({ ...record, attempts: await store.attemptList({ task: record.task }) });
+  }
+  return {
+    tasks,
+    queues: await store.queueList(),
+    events: await allEvents(store),
+    workers: await store.workerList(),
+    triggers: await store.triggerList(),
+  };
+}
+
+/** Oldest first. */
+export async function allTasks(store: Store): Promise<readonly TaskRecord[]> {
+  const tasks: TaskRecord[] = [];
+  for (let before: number | undefined; ; ) {
+    const page = await store.taskList({ limit: PAGE, ...(before === undefined ? {} : { before }) });
+    tasks.push(...page);
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE) return tasks.reverse();
+    before = last.task;
+  }
+}
+
+export async function allEvents(store: Store, after = 0): Promise<readonly TaskEvent[]> {
+  const events: TaskEvent[] = [];
+  for (let last = after; ; ) {
+    const page = await store.eventRead({ after: last, limit: PAGE });
+    events.push(...page.events);
+    if (page.events.length === 0) return events;
+    last = page.last;
+  }
+}
+
+/**
+ * What must hold at every moment, whatever was done: the feed has no gap and tells only legal transitions, replaying it
+ * rebuilds every task, the counters are exact, and each record makes sense in itself. `forgets` says that old tasks and
+ * events may have been pruned.
+ */
+export function checkBooks(sight: Sight, { forgets = false }: { readonly forgets?: boolean } = {}): void {
+  if (forgets) checkNumbers(sight.events);
+  else checkReplay(sight);
+  for (const record of sight.tasks) checkRecord(record);
+  checkStats(sight, forgets);
+}
+
+function checkNumbers(events: readonly TaskEvent[]): void {
+  const first = events[0]?.seq ?? 0;
+  for (const [i, event] of events.entries()) assert.equal(event.seq, first + i, 'the event numbers have a gap');
+}
+
+interface Replayed {
+  readonly state: TaskState;
+  readonly attempt: number;
+  readonly queue: string;
+  readonly createdAt: number;
+}
+
+function checkReplay({ tasks, events }: Sight): void {
+  assert.equal(events[0]?.seq ?? 1, 1, 'the first event has the number 1');
+  checkNumbers(events);
+  const replayed = new Map<number, Replayed>();
+  for (const { task, change, state, attempt, queue, createdAt } of events) {
+    const before = replayed.get(task);
+    const story = `task ${task}: ${change} from ${before?.state} to ${state}, attempt ${attempt}`;
+    assert.ok(isLegal(change, before?.state, state), `an illegal transition in the feed: ${story}`);
+    const counts = change === 'claimed' ? 1 : 0;
+    assert.equal(attempt, (before?.attempt ?? 0) + counts, `only a claim counts the attempt up: ${story}`);
+    replayed.set(task, { state, attempt, queue, createdAt });
+  }
+  assert.deepEqual(
+    tasks.map(({ task, state, attempt, queue, createdAt }) => [task, { state, attempt, queue, createdAt }]),
+    [...replayed].sort(([a], [b]) => a - b),
+    'replaying the feed rebuilds every task',
+  );
+}
+
+function checkRecord(record: TaskRecord): void {
+  const { state, attempt, tries, bounces } = record;
+  const story = `task ${record.task} in ${state}`;
+  assert.equal(
+    record.leaseUntil !== undefined,
+    state === 'running',
+    `what runs has a lease, nothing else has: ${story}`,
+  );
+  if (state === 'running') assert.notEqual(record.holder, undefined, `what runs has a holder: ${story}`);
+  assert.equal(
+    record.runAt !== undefined,
+    state === 'scheduled',
+    `what is scheduled has a time, nothing else: ${story}`,
+  );
+  assert.equal(
+    record.finishedAt !== undefined,
+    isFinal(state),
+    `what is finished has its time, nothing else: ${story}`,
+  );
+  assert.ok(tries >= 0 && tries <= attempt, `tries ${tries} lie between 0 and the attempts ${attempt}: ${story}`);
+  assert.ok(bounces >= 0 && bounces <= attempt, `bounces ${bounces} lie between 0 and the attempts: ${story}`);
+  if (!isFinal(state) && state !== 'running') {
+    assert.equal(record.cancelRequestedAt, undefined, `a cancel request waits only for a worker: ${story}`);
+  }
+}
+
+function checkStats({ tasks, queues }: Sight, forgets: boolean): void {
+  for (const { name, stats } of queues) {
+    const counted = countStates(tasks.filter(({ queue }) => queue === name));
+    for (const state of STATES) {
+      const story = `${name}: ${stats[state]} ${state} are kept, ${counted[state]} are there`;
+      if (forgets && isFinal(state)) assert.ok(stats[state] >= counted[state], story);
+      else assert.equal(stats[state], counted[state], story);
+    }
+  }
+}
+
+export function countStates(tasks: readonly { readonly state: TaskState }[]): QueueStats {
+  const counts: Record<TaskState, number> = { ...EMPTY_STATS };
+  for (const { state } of tasks) counts[state]++;
+  return counts;
+}

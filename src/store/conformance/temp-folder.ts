@@ -1,0 +1,14 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+
+/** Memory behind a file system, on Linux: what a test proves does not depend on the disk, and its speed should not either. */
+const IN_MEMORY = '/dev/shm';
+
+/** A folder for the tests of one file, removed after the last of them. */
+export function tempFolder(name: string): string {
+  const folder = mkdtempSync(join(existsSync(IN_MEMORY) ? IN_MEMORY : tmpdir(), `leasehold-${name}-`));
+  after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { isEngineError } from '../../core/errors.ts';
+import { refusal } from '../conformance/scene.ts';
+import { tempFolder } from '../conformance/temp-folder.ts';
+import { VirtualWorld } from '../conformance/virtual-world.ts';
+import { migrate, SCHEMA_VERSION } from './migrate.ts';
+import { openSqlite } from './open.ts';
+
+const folder = tempFolder('migrate');
+const world = new VirtualWorld();
+
+const schemaOf = (db: DatabaseSync): readonly unknown[] =>
+  db.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY name').all();
+const metaOf = (db: DatabaseSync): Record<string, unknown> =>
+  Object.fromEntries(
+    db
+      .prepare('SELECT key, value FROM meta')
+      .all()
+      .map(({ key, value }) => [key, value]),
+  );
+const setMeta = (db: DatabaseSync, key: string, value: number): unknown =>
+  db.prepare('UPDATE meta SET value = ? WHERE key = ?').run(String(value), key);
+
+test('a new file gets the newest schema and says which one it has', () => {
+  const db = new DatabaseSync(':memory:');
+  migrate(db);
+  assert.deepEqual(metaOf(db), { schema: `${SCHEMA_VERSION}`, compatible_from: '1' });
+});
+
+test('migrating twice is migrating once, and touches no data', () => {
+  const db = new DatabaseSync(':memory:');
+  migrate(db);
+  db.exec("INSERT INTO queue (name) VALUES ('mail')");
+  const [schema, meta] = [schemaOf(db), metaOf(db)];
+  migrate(db);
+  assert.deepEqual([schemaOf(db), metaOf(db)], [schema, meta]);
+  assert.equal(db.prepare('SELECT name FROM queue').get()?.name, 'mail');
+});
+
+test('every table is strict, so that a wrong type is an error and not a surprise', () => {
+  const db = new DatabaseSync(':memory:');
+  migrate(db);
+  const tables = db
+    .prepare("SELECT name, strict FROM pragma_table_list WHERE schema = 'main' AND type = 'table'")
+    .all();
+  const loose = tables.filter(({ name, strict }) => strict === 0 && !`${String(name)}`.startsWith('sqlite_'));
+  assert.deepEqual(loose, []);
+});
+
+test('a newer schema that this program may work on is left alone', () => {
+  const db = new DatabaseSync(':memory:');
+  migrate(db);
+  setMeta(db, 'schema', SCHEMA_VERSION + 5);
+  setMeta(db, 'compatible_from', SCHEMA_VERSION);
+  const meta = metaOf(db);
+  migrate(db);
+  assert.deepEqual(metaOf(db), meta);
+});
+
+test('a newer schema that this program does not understand is refused, with both versions', () => {
+  const db = new DatabaseSync(':memory:');
+  migrate(db);
+  setMeta(db, 'schema', SCHEMA_VERSION + 1);
+  setMeta(db, 'compatible_from', SCHEMA_VERSION + 1);
+  assert.throws(
+    () => migrate(db),
+    (error) => {
+      assert.ok(isEngineError(error, 'SCHEMA_TOO_NEW'));
+      assert.deepEqual(error.details, { found: SCHEMA_VERSION + 1, known: SCHEMA_VERSION });
+      assert.match(error.message, new RegExp(`version ${SCHEMA_VERSION + 1}`));
+      return true;
+    },
+  );
+});
+
+test('a store that is too new does not open, and the file stays as it was', async () => {
+  const file = join(folder, 'new.db');
+  await (await openSqlite({ file, world, housekeeping: false })).close();
+  const db = new DatabaseSync(file);
+  setMeta(db, 'schema', 99);
+  setMeta(db, 'compatible_from', 99);
+  const meta = metaOf(db);
+  assert.equal(await refusal(openSqlite({ file, world, housekeeping: false })), 'SCHEMA_TOO_NEW');
+  assert.deepEqual(metaOf(db), meta);
+  setMeta(db, 'compatible_from', 1);
+  await (await openSqlite({ file, world, housekeeping: false })).close();
+  db.close();
+});
+
+test('a file that is no database is refused as such, and not overwritten', async () => {
+  const { writeFileSync, readFileSync } = await import('node:fs');
+  const file = join(folder, 'text.db');
+  const text = 'this is a text, and longer than the header of a database is '.repeat(30);
+  writeFileSync(file, text);
+  assert.equal(await refusal(openSqlite({ file, world, housekeeping: false })), 'STORE_CORRUPT');
+  assert.equal(readFileSync(file, 'utf8'), text);
+});
+
+test('a path that cannot be made is refused with the file that was meant', async () => {
+  const file = join(folder, 'text.db', 'below', 'a-file.db');
+  await assert.rejects(openSqlite({ file, world, housekeeping: false }), (error) => {
+    assert.ok(isEngineError(error, 'STORE_UNAVAILABLE'));
+    assert.equal(error.details?.file, file);
+    return true;
+  });
+});
+
+test('folders on the way to the file are made', async () => {
+  const file = join(folder, 'a', 'b', 'c.db');
+  await (await openSqlite({ file, world, housekeeping: false })).close();
+});

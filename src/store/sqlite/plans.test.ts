@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, test } from 'node:test';
+import { migrate } from './migrate.ts';
+import { STATEMENTS, type StatementName } from './statements.ts';
+
+const BY_ID = ['SEARCH task USING INTEGER PRIMARY KEY (rowid=?)'];
+const NEXT_LANE = 'SEARCH task USING COVERING INDEX task_ready (lane>?)';
+const LANE = 'SEARCH lane USING INTEGER PRIMARY KEY (rowid=?)';
+const QUEUE = 'SEARCH q USING INTEGER PRIMARY KEY (rowid=?)';
+
+/** How each hot statement must reach its rows: every table and index that it touches, in order. */
+const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
+  claimLook: ['SEARCH task USING COVERING INDEX task_ready (lane=?)'],
+  claimMany: [...BY_ID, 'SEARCH task USING COVERING INDEX task_ready (lane=?)'],
+  claimOne: BY_ID,
+  claimAgain: BY_ID,
+  settleFast: BY_ID,
+  settleSlow: BY_ID,
+  taskPlace: BY_ID,
+  taskEnded: BY_ID,
+  taskStand: BY_ID,
+  returnLook: BY_ID,
+  returnTask: BY_ID,
+  renew: BY_ID,
+  // The whole index on purpose: it never holds more rows than the fleet has slots.
+  overdue: ['SCAN task USING INDEX task_running'],
+  nextExpiry: ['SEARCH task USING INDEX task_running'],
+  reapLook: BY_ID,
+  reapAgain: BY_ID,
+  reapEnd: BY_ID,
+  stageLook: ['SEARCH task USING INDEX task_due (run_at<?)'],
+  stageOne: BY_ID,
+  // The first entry of the index: LIMIT 1 ends it there.
+  stageNext: ['SCAN task USING INDEX task_due'],
+  laneScan: [NEXT_LANE, NEXT_LANE, LANE, QUEUE],
+  // The newest row, by the key from its end.
+  eventAdd: ['SCAN event'],
+  eventRead: ['SEARCH event USING INTEGER PRIMARY KEY (rowid>?)', 'SEARCH event USING INTEGER PRIMARY KEY (rowid<?)'],
+  uniqFind: ['SEARCH uniq USING PRIMARY KEY (queue=? AND key=?)'],
+  uniqOf: ['SEARCH uniq USING COVERING INDEX uniq_task (task=?)'],
+  opFind: ['SEARCH op USING PRIMARY KEY (id=?)'],
+  attemptEnded: ['SEARCH attempt USING PRIMARY KEY (task=? AND attempt=?)'],
+  bodyGet: ['SEARCH body USING INDEX sqlite_autoindex_body_1 (task=? AND part=?)'],
+  dutyHeld: ['SEARCH duty USING PRIMARY KEY (name=?)'],
+  cancelIdle: BY_ID,
+  cancelAsk: BY_ID,
+  revive: BY_ID,
+  pruneWalk: ['SEARCH task USING INTEGER PRIMARY KEY (rowid>?)'],
+  // The second is the largest id, one step down the right edge of the tree.
+  pruneTask: [...BY_ID, 'SEARCH task'],
+  pruneUniq: ['SEARCH uniq USING INDEX uniq_task (task=?)'],
+  pruneOps: ['SEARCH op USING PRIMARY KEY (id=?)', 'SEARCH op USING COVERING INDEX op_until (until<?)'],
+  triggerNext: ['SEARCH trigger_def USING COVERING INDEX trigger_next (next_at>?)'],
+};
+
+/** Sorting in a temporary tree, or building an index for the occasion. */
+const DETOUR = /TEMP B-TREE|AUTOMATIC/;
+/** Reading a table that grows with the work from end to end. */
+const FULL_SCAN = /^SCAN (task|t|uniq|op|attempt|body|lane|spec)\b(?! USING)/;
+/** Not on the way of any task: the auditor's recount groups, in its own thread. */
+const RECOUNTS: readonly StatementName[] = ['auditReady', 'auditRunning', 'auditDue'];
+/** Reads all triggers in order: there are few, and only people ask. */
+const LISTS: readonly StatementName[] = ['triggerList'];
+
+function planOf(db: DatabaseSync, name: StatementName): readonly string[] {
+  const rows = db.prepare(`EXPLAIN QUERY PLAN ${STATEMENTS[name]}`).all() as unknown as { detail: string }[];
+  return rows.map(({ detail }) => detail);
+}
+
+function emptyDatabase(): DatabaseSync {
+  const db = new DatabaseSync(':memory:');
+  migrate(db);
+  return db;
+}
+
+/** 20,000 tasks in all states over 100 lanes, and what belongs to them, with statistics for the planner. */
+function loadedDatabase(): DatabaseSync {
+  const db = emptyDatabase();
+  const many = (n: number): string => `WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < ${n}) `;
+  db.exec(`
+    ${many(10)} INSERT INTO queue (name) SELECT 'q' || i FROM s;
+    ${many(100)} INSERT INTO lane (queue, handler, hash, used_at) SELECT 1 + i % 10, 'h', 'x' || i, 0 FROM s;
+    ${many(20_000)} INSERT INTO task (lane, spec, state, prio, max_tries, created_at, run_at, lease_until, holder, ended_at)
+      SELECT 1 + i % 100, 1,
+        CASE WHEN i % 20 < 8 THEN 4 WHEN i % 20 < 10 THEN 5 WHEN i % 20 < 16 THEN 0 WHEN i % 20 = 16 THEN 1 ELSE 2 END,
+        i % 3, 3, i, CASE WHEN i % 20 > 16 THEN i END, CASE WHEN i % 20 = 16 THEN i END,
+        CASE WHEN i % 20 = 16 THEN i % 50 END, CASE WHEN i % 20 < 10 THEN i END FROM s;
+    ${many(5_000)} INSERT INTO event (seq, n, at, queue, kind, state, ids, attempts, born)
+      SELECT i, 1, i, 1, 0, 0, '[1]', '[0]', '[0]' FROM s;
+    ${many(5_000)} INSERT INTO uniq (queue, key, task, hash, until) SELECT 1, 'k' || i, i, 0, i FROM s;
+    ${many(5_000)} INSERT INTO op (id, answer, until) SELECT 'k' || i, '[]', i FROM s;
+    ${many(5_000)} INSERT INTO attempt (task, attempt, ended_at, outcome) SELECT i, 1, 0, 0 FROM s;
+    ${many(5_000)} INSERT INTO body (task, part, data) SELECT i, 0, 'x' FROM s;
+    ${many(50)} INSERT INTO trigger_def (name, lane, spec, cron, timezone, missed, prio, max_tries, payload, next_at)
+      SELECT 'n' || i, 1, 1, '', '', '', 0, 1, '', i FROM s;
+    ANALYZE;`);
+  return db;
+}
+
+for (const [name, open] of [
+  ['an empty database', emptyDatabase],
+  ['a loaded and analysed database', loadedDatabase],
+] as const) {
+  describe(`plans on ${name}`, () => {
+    const db = open();
+
+    for (const [statement, access] of Object.entries(ACCESS) as [StatementName, readonly string[]][]) {
+      test(`${statement} reaches its rows as intended`, () => {
+        const plan = planOf(db, statement);
+        assert.deepEqual(
+          plan.filter((detail) => /^(SEARCH|SCAN) (?!CONSTANT|l$)/.test(detail)),
+          access,
+          plan.join('\n'),
+        );
+      });
+    }
+
+    test('no statement sorts in a temporary tree or builds an index for the occasion', () => {
+      for (const statement of Object.keys(STATEMENTS) as StatementName[]) {
+        if (RECOUNTS.includes(statement)) continue;
+        const plan = planOf(db, statement);
+        assert.ok(!plan.some((detail) => DETOUR.test(detail)), `${statement}:\n${plan.join('\n')}`);
+      }
+    });
+
+    test('no statement reads a table that grows with the work from end to end', () => {
+      for (const statement of Object.keys(STATEMENTS) as StatementName[]) {
+        if (LISTS.includes(statement) || RECOUNTS.includes(statement)) continue;
+        const plan = planOf(db, statement);
+        assert.ok(!plan.some((detail) => FULL_SCAN.test(detail)), `${statement}:\n${plan.join('\n')}`);
+      }
+    });
+
+    test('the recount reads indexes of unfinished tasks and no finished one', () => {
+      for (const statement of RECOUNTS) {
+        const plan = planOf(db, statement);
+        assert.ok(
+          plan.some((detail) => /^(SCAN|SEARCH) t USING (COVERING )?INDEX task_(ready|running|due)/.test(detail)),
+          `${statement}:\n${plan.join('\n')}`,
+        );
+      }
+    });
+  });
+}
+
+test('a statement that touches tasks has its plan pinned here, or is named as one that needs none', () => {
+  const unpinned = (Object.keys(STATEMENTS) as StatementName[]).filter(
+    (name) => /\btask\b(?!_)/.test(STATEMENTS[name].replaceAll(/\btask = |task,|\(task/g, '')) && !(name in ACCESS),
+  );
+  assert.deepEqual(unpinned, [
+    ...['taskAdd', 'taskAdd4', 'taskAdd16'], // plain inserts
+    'taskGet', // for people, by id; its joins are covered by the rules above
+    ...RECOUNTS,
+  ]);
+});

@@ -1,0 +1,3 @@
+export { type StoreContractOptions, storeContract } from './store/conformance/contract.ts';
+export type { CallerHandle } from './store/conformance/scene.ts';
+export { VirtualWorld, type VirtualWorldOptions } from './store/conformance/virtual-world.ts';
