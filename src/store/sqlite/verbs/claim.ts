@@ -3,20 +3,21 @@ import { payloadOf } from '../body.ts';
 import type { LaneInfo, Transaction } from '../transaction.ts';
 import { OP_MS } from './push.ts';
 
-interface GrantRow {
-  readonly id: number;
-  readonly attempt: number;
-  readonly tries: number;
-  readonly max_tries: number;
-  readonly bounces: number;
-  readonly lane: number;
-  readonly spec: number;
-  readonly prio: number;
-  readonly flags: number;
-  readonly created_at: number;
-  readonly lease_until: number;
-  readonly payload: string | null;
-}
+/** The columns of `GRANT` in statements.ts. Rows come as arrays here: an object per row costs 0.7 µs a task. */
+type GrantRow = readonly [
+  id: number,
+  attempt: number,
+  tries: number,
+  maxTries: number,
+  bounces: number,
+  lane: number,
+  spec: number,
+  prio: number,
+  flags: number,
+  createdAt: number,
+  leaseUntil: number,
+  payload: string | null,
+];
 
 /** From here on one UPDATE over a subselect beats a look and single updates. */
 const MANY = 8;
@@ -34,8 +35,9 @@ export function claimTasks(tx: Transaction, request: ClaimRequest): readonly Gra
     if (left <= 0) break;
     const info = tx.laneOf(lane);
     for (const row of claimLane(tx, request, lane, left)) {
-      tx.ledger.note(info.queue, 'claimed', 'ready', 'running', row.id, row.attempt, row.created_at);
-      grants.push(grantOf(tx, row, info));
+      const grant = grantOf(tx, row, info);
+      tx.ledger.note(info.queue, 'claimed', 'ready', 'running', grant.task, grant.attempt, grant.createdAt);
+      grants.push(grant);
     }
   }
   // Nothing found is no answer to keep: the caller may be waiting for the first task, and asks again under the same id.
@@ -49,13 +51,19 @@ export function claimTasks(tx: Transaction, request: ClaimRequest): readonly Gra
 function claimLane(tx: Transaction, request: ClaimRequest, lane: number, max: number): readonly GrantRow[] {
   const until = tx.leaseNow + request.ttlMs;
   if (max >= MANY) {
-    const rows = tx.sql.get('claimMany').all(request.holder, until, tx.now, lane, max) as unknown as GrantRow[];
-    return rows.sort((a, b) => a.prio - b.prio || a.id - b.id); // RETURNING promises no order
+    const rows = tx.sql.rows('claimMany').all(request.holder, until, tx.now, lane, max) as unknown as GrantRow[];
+    return inClaimOrder(rows);
   }
-  const one = tx.sql.get('claimOne');
+  const one = tx.sql.rows('claimOne');
   return (tx.sql.get('claimLook').all(lane, max) as unknown as { id: number }[]).map(
     ({ id }) => one.get(request.holder, until, tx.now, id) as unknown as GrantRow,
   );
+}
+
+/** RETURNING promises no order, though mostly it is the right one. */
+function inClaimOrder(rows: GrantRow[]): readonly GrantRow[] {
+  const before = ([a, , , , , , , prioA]: GrantRow, [b, , , , , , , prioB]: GrantRow): number => prioA - prioB || a - b;
+  return rows.every((row, i) => i === 0 || before(rows[i - 1] as GrantRow, row) < 0) ? rows : rows.sort(before);
 }
 
 /** The grants of an earlier call whose answer was lost, as far as they still hold. */
@@ -64,25 +72,26 @@ function earlierGrants(tx: Transaction, op: string): readonly Grant[] | undefine
   if (row === undefined) return undefined;
   const pairs = JSON.parse(row.answer) as [number, number][];
   return pairs.flatMap(([task, attempt]) => {
-    const held = tx.sql.get('claimAgain').get(task, attempt) as GrantRow | undefined;
-    return held === undefined ? [] : [grantOf(tx, held, tx.laneOf(held.lane))];
+    const held = tx.sql.rows('claimAgain').get(task, attempt) as GrantRow | undefined;
+    return held === undefined ? [] : [grantOf(tx, held, tx.laneOf(held[5]))];
   });
 }
 
 function grantOf(tx: Transaction, row: GrantRow, info: LaneInfo): Grant {
+  const [task, attempt, tries, maxTries, bounces, lane, spec, prio, flags, createdAt, leaseUntil, payload] = row;
   return {
+    task,
+    attempt,
     queue: info.queueName,
     handler: info.handler,
-    task: row.id,
-    attempt: row.attempt,
-    lane: row.lane,
-    spec: row.spec,
-    priority: 0 - row.prio,
-    tries: row.tries,
-    maxTries: row.max_tries,
-    bounces: row.bounces,
-    createdAt: row.created_at,
-    leaseUntil: row.lease_until,
-    payload: payloadOf(tx.sql, row.id, row.flags, row.payload),
+    lane,
+    spec,
+    priority: 0 - prio,
+    tries,
+    maxTries,
+    bounces,
+    createdAt,
+    leaseUntil,
+    payload: payloadOf(tx.sql, task, flags, payload),
   };
 }
