@@ -28,9 +28,10 @@ export interface Service {
 }
 
 export async function serve(options: ServeOptions): Promise<Service> {
-  const node = await openNode(options.store, options);
-  const health = await serveHealth(options).catch(async (error: unknown) => {
-    await node.close();
+  // The address first: a second start on the same port, or a host that is refused, should leave no file behind.
+  const health = await serveHealth(options);
+  const node = await openNode(options.store, options).catch(async (error: unknown) => {
+    await health.close();
     throw error;
   });
   return {

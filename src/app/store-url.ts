@@ -15,7 +15,7 @@ export interface StoreOptions {
 /** Opens the store that a URL names: `sqlite:PATH` or `memory:`. */
 export async function openStore(url: string, options: StoreOptions): Promise<Store> {
   const scheme = /^([a-z][a-z0-9+.-]*):/.exec(url)?.[1];
-  switch (scheme) {
+  switch (scheme ?? '') {
     case 'memory':
       return openSqlite({ ...options, file: url });
     case 'sqlite': {

@@ -43,17 +43,19 @@ export class Claims {
     for (;;) {
       if (signal?.aborted) return [];
       const sign = waitMs > 0 ? this.#ring.signs.arm(signal, deadline - this.#world.clock.monotonic()) : undefined;
-      const grants = await this.#kind.submit(want);
-      if (grants.length > 0 || sign === undefined || this.#world.clock.monotonic() >= deadline) {
+      try {
+        const grants = await this.#kind.submit(want);
+        if (grants.length > 0 || sign === undefined || this.#world.clock.monotonic() >= deadline) return grants;
+        await sign.came;
+      } finally {
         sign?.forget();
-        return grants;
       }
-      await sign.came;
     }
   }
 
   async #send(wants: readonly Want[]): Promise<readonly (readonly Grant[])[]> {
-    await this.#ring.refresh();
+    // Not awaited when there is nothing to do, so that a settle of the same turn shares its commit with this claim.
+    if (this.#ring.stale) await this.#ring.refresh();
     const first = await this.#round(wants.map((want) => ({ want, max: want.max })));
     const answers = first.map(({ grants }) => grants);
     // Lanes are asked for an equal share first; what an empty one left over goes to the full ones.
@@ -64,9 +66,10 @@ export class Claims {
         : [];
     });
     if (left.length > 0) {
-      const second = await this.#round(left);
+      // What the first round was granted is granted: a fault now must not hide it from the caller.
+      const second = await this.#round(left).catch(() => []);
       for (const [i, { at }] of left.entries()) {
-        answers[at] = [...(answers[at] as readonly Grant[]), ...(second[i] as Round).grants];
+        answers[at] = [...(answers[at] as readonly Grant[]), ...(second[i]?.grants ?? [])];
       }
     }
     return answers;

@@ -1,3 +1,4 @@
+import { parseDuration } from '../core/duration.ts';
 import { fault } from '../core/errors.ts';
 import { EMPTY_STATS, type QueueStats } from '../core/event.ts';
 import { type IdCodec, makeIdCodec } from '../core/ids.ts';
@@ -21,7 +22,7 @@ import { Claims } from './claim.ts';
 import { Coalescer } from './coalescer.ts';
 import { Feed, type FeedItem } from './feed.ts';
 import { Interner } from './interner.ts';
-import type { PushRequest } from './push.ts';
+import { type PushRequest, whole } from './push.ts';
 import { type Pushed, Pushes } from './pushes.ts';
 import { Ring } from './ring.ts';
 import { type FailOptions, type HeldLease, type ReleaseOptions, Settles } from './settles.ts';
@@ -124,10 +125,11 @@ export class Engine {
 
   async claim(options: ClaimOptions): Promise<readonly Grant[]> {
     if (options.op !== undefined) checkKey('op', options.op);
-    const leaseMs = options.leaseMs ?? this.leaseMs;
+    // Bad numbers end here: a lease until NaN would never run out.
+    const leaseMs = parseDuration(options.leaseMs ?? this.leaseMs, 'leaseMs');
     const want = {
       worker: options.worker,
-      max: options.max,
+      max: whole('max', options.max, 0, Number.MAX_SAFE_INTEGER),
       leaseMs,
       queues: options.queues && new Set(options.queues),
       handlers: options.handlers && new Set(options.handlers),
@@ -142,8 +144,8 @@ export class Engine {
   }
 
   /** Keeps the lease; says so when it is lost, and when the task should be stopped. */
-  renew(lease: Lease, leaseMs = this.leaseMs): Promise<RenewAnswer> {
-    return this.#settles.renew(lease, leaseMs);
+  async renew(lease: Lease, leaseMs = this.leaseMs): Promise<RenewAnswer> {
+    return this.#settles.renew(lease, parseDuration(leaseMs, 'leaseMs'));
   }
 
   complete(lease: HeldLease, result?: unknown): Promise<void> {

@@ -33,12 +33,15 @@ export class Feed {
   async *follow(after: number, signal?: AbortSignal): AsyncGenerator<FeedItem> {
     for (let last = after; !signal?.aborted; ) {
       const sign = this.#commits.arm(signal);
-      const page = await this.#store.eventRead({ after: last, limit: PAGE });
-      if (page.reset) yield { kind: 'reset', last: (page.events[0]?.seq ?? page.last + 1) - 1 };
-      for (const event of page.events) yield { kind: 'event', event };
-      last = page.last;
-      if (page.events.length === 0) await sign.came;
-      sign.forget();
+      try {
+        const page = await this.#store.eventRead({ after: last, limit: PAGE });
+        if (page.reset) yield { kind: 'reset', last: (page.events[0]?.seq ?? page.last + 1) - 1 };
+        for (const event of page.events) yield { kind: 'event', event };
+        last = page.last;
+        if (page.events.length === 0) await sign.came;
+      } finally {
+        sign.forget();
+      }
     }
   }
 }

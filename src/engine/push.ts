@@ -101,7 +101,8 @@ function uniqueKey(
   payload: string,
   maxUniqueMs: number,
 ): UniqueKey {
-  const { key, window = DEFAULT_UNIQUE_MS } = typeof unique === 'string' ? { key: unique } : unique;
+  const { key, window = Math.min(DEFAULT_UNIQUE_MS, maxUniqueMs) } =
+    typeof unique === 'string' ? { key: unique } : unique;
   const windowMs = parseDuration(window, 'unique.window');
   if (windowMs > maxUniqueMs) {
     throw fault('INVALID_INPUT', {
@@ -118,7 +119,7 @@ function hashOf(handler: string, payload: string): number {
   return Number(digest.readBigUInt64BE(0) >> 12n);
 }
 
-function whole(field: string, value: number, min: number, max: number): number {
+export function whole(field: string, value: number, min: number, max: number): number {
   if (Number.isSafeInteger(value) && value >= min && value <= max) return value;
   throw fault('INVALID_INPUT', { field, problem: `it must be a whole number from ${min} to ${max}` });
 }

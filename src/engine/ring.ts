@@ -55,8 +55,13 @@ export class Ring {
     else if (this.#pausedQueues.delete(queue)) this.hint();
   }
 
+  /** The last scan is too old to go by. */
+  get stale(): boolean {
+    return this.#now() - this.#scannedAt >= SCAN_MS;
+  }
+
   async refresh(): Promise<void> {
-    if (this.#now() - this.#scannedAt < SCAN_MS) return;
+    if (!this.stale) return;
     this.#scanning ??= this.#scan().finally(() => {
       this.#scanning = undefined;
     });

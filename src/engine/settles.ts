@@ -1,3 +1,4 @@
+import { parseDuration } from '../core/duration.ts';
 import { fault } from '../core/errors.ts';
 import { afterFailure, afterRelease, type Lease, MAX_BOUNCES } from '../core/lease.ts';
 import { encodePayload } from '../core/payload.ts';
@@ -73,11 +74,11 @@ export class Settles {
   }
 
   async fail(lease: HeldLease, error: unknown, options: FailOptions): Promise<TaskState> {
-    const text = encodePayload(describe(error));
+    const text = describe(error);
     if (options.retryAfterMs !== undefined) {
       return this.#giveBack(lease, {
         change: 'retried',
-        delayMs: options.retryAfterMs,
+        delayMs: parseDuration(options.retryAfterMs, 'retryAfterMs'),
         refund: true,
         bounced: false,
         error: text,
@@ -97,8 +98,9 @@ export class Settles {
 
   async release(lease: HeldLease, options: ReleaseOptions): Promise<TaskState> {
     const bounced = options.bounced ?? false;
+    const delayMs = parseDuration(options.delayMs ?? 0, 'delayMs');
     const bounces = bounced ? (await this.#known(lease)).bounces : 0;
-    const verdict = afterRelease(bounces, bounced, options.delayMs ?? 0);
+    const verdict = afterRelease(bounces, bounced, delayMs);
     if (verdict.to === 'again') {
       return this.#giveBack(lease, { change: 'released', delayMs: verdict.delayMs, refund: true, bounced });
     }
@@ -160,7 +162,23 @@ function leaseLost(lease: Lease): Error {
   return fault('LEASE_LOST', { task: lease.task, attempt: lease.attempt });
 }
 
-function describe(error: unknown): unknown {
-  if (error instanceof Error) return { name: error.name, message: error.message, stack: error.stack };
-  return error;
+/** Whatever a handler throws, its task must be able to fail: what no store can keep is told as text. */
+function describe(error: unknown): string {
+  try {
+    if (!(error instanceof Error)) return encodePayload(error);
+    const { name, message, stack } = error;
+    return encodePayload({ name, message, stack });
+  } catch {
+    return encodePayload({ message: plainText(error) });
+  }
+}
+
+function plainText(error: unknown): string {
+  let text = 'an error that cannot be told';
+  try {
+    text = String(error);
+  } catch {
+    // Its own conversion fails; there is nothing more to learn.
+  }
+  return text.slice(0, 10_000).toWellFormed().replaceAll('\u0000', '\ufffd');
 }

@@ -201,7 +201,7 @@ export async function useIt(run: Run, name: string): Promise<void> {
   }
 }
 
-const DOINGS = ['push', 'push', 'push', 'push', 'push', 'push', 'cancel', 'revive', 'pause', 'housekeep'] as const;
+const DOINGS = [...Array<'push'>(6).fill('push'), 'cancel', 'cancel', 'revive', 'pause', 'housekeep'] as const;
 
 async function push(run: Run, me: Owner, op: string, pushed: number[]): Promise<void> {
   const { rng, plan } = run;
@@ -252,19 +252,13 @@ export async function readFeed(run: Run): Promise<void> {
   }
 }
 
-/** A trigger each second, so that rosters contend for its slots. */
+/** A trigger each second, put again and again as programs do when they start; rosters contend for its slots. */
 export async function schedule(run: Run): Promise<void> {
-  for (let i = 0; i < 5; i++) {
-    const { engine } = run.anyProcess();
-    const put = putTrigger(engine, {
-      name: 'each-second',
-      cron: '* * * * * *',
-      queue: 'cron',
-      handler: 'one',
-      input: {},
-      missed: run.rng.pick(['one', 'all', 'skip'] as const),
-    });
-    if ((await outcome(run, NATURE, put)).status === 'ok') return;
+  const missed = run.rng.pick(['one', 'all', 'skip'] as const);
+  while (!run.healed) {
+    const trigger = { name: 'each-second', cron: '* * * * * *', queue: 'cron', handler: 'one', input: {}, missed };
+    await outcome(run, NATURE, putTrigger(run.anyProcess().engine, trigger));
+    await sleep(run, NATURE, run.rng.int(100, 2500));
   }
 }
 

@@ -123,6 +123,22 @@ export const DEFECTS = {
     ['pruneTask', 'AND ended_at < ?', ANY],
     ['pruneWalk', 'ended_at, flags', '0 AS ended_at, flags'],
   ),
+  // What the simulator itself found while this was built, put back.
+  'key-pruned-early': plant('the pruner takes the key of a finished task, which a revival then no longer holds', [
+    'pruneOps',
+    STATEMENTS.pruneOps,
+    'DELETE FROM uniq WHERE until < ? AND ? > 0',
+  ]),
+  'trigger-moved-back': plant(
+    'putting a trigger again moves it back to slots that have fired',
+    ['triggerPut', /next_at = CASE[\s\S]*END/.exec(STATEMENTS.triggerPut)?.[0] ?? '', 'next_at = excluded.next_at'],
+    ['uniqFind', 'AND key = ?', "AND key = ? AND key NOT LIKE 'cron:%'"],
+  ),
+  'operation-half-kept': plant('an operation id is kept only when its answer is a new task', [
+    'opPut',
+    'VALUES (?, ?, ?)',
+    "SELECT ?1, ?2, ?3 WHERE ?1 LIKE 'claim:%' OR json_extract(?2, '$[1]') = ?3 - 86400000",
+  ]),
 } as const satisfies Record<string, Defect>;
 
 export type DefectName = keyof typeof DEFECTS;

@@ -24,6 +24,15 @@ const READS: ReadonlySet<string> = new Set([
   'triggerDue',
 ] satisfies Verb[]);
 
+const HARMLESS: ReadonlySet<string> = new Set([
+  'taskSettle',
+  'taskReturn',
+  'leaseRenew',
+  'leaseReap',
+  'taskStage',
+  'triggerFire',
+] satisfies Verb[]);
+
 /**
  * The road between an engine and its store, with everything that can happen on it: requests and answers take time and get
  * lost, messages come twice or late, and the process dies before or after its commit. Each commit is judged by the model.
@@ -43,7 +52,8 @@ export function faultyStore(real: port.Store, process: SimProcess, run: Run): po
 function travel(verb: Verb, params: unknown, exec: Call, process: SimProcess, run: Run): Promise<unknown> {
   const { scheduler, rng, gates, trace } = run;
   return new Promise((resolve, reject) => {
-    const latency = (): number => (rng.chance(run.faults.slow) ? rng.int(1, 400) : rng.int(0, 2));
+    const slow = verb === run.plan.clogged && !run.healed ? 0.4 : run.faults.slow;
+    const latency = (): number => (rng.chance(slow) ? rng.int(1, 400) : rng.int(0, 2));
     scheduler.in(latency(), process, () => {
       if (rng.chance(run.faults.lostRequest)) {
         trace.say(process.name, `${verb} request lost`);
@@ -88,9 +98,9 @@ function travel(verb: Verb, params: unknown, exec: Call, process: SimProcess, ru
   });
 }
 
-/** Only what the contract says may be repeated: settles as they are, pushes and claims under their operation ids. */
+/** Only what the contract says may be repeated: fenced writes as they are, pushes under their operation ids. */
 function repeatable(verb: Verb, params: unknown): boolean {
-  if (verb === 'taskSettle' || verb === 'taskReturn' || verb === 'leaseRenew') return true;
+  if (HARMLESS.has(verb)) return true;
   if (verb === 'taskPush') return (params as { items: port.NewTask[] }).items.every(({ op }) => op !== undefined);
   return false;
 }

@@ -1,4 +1,4 @@
-import { isFinal, isLegal, type TaskState } from '../../src/core/task.ts';
+import { type Change, isFinal, isLegal, type TaskState } from '../../src/core/task.ts';
 import type {
   ClaimRequest,
   DutyTerm,
@@ -36,7 +36,7 @@ interface Known {
 /** One event as the feed shows it. */
 export interface Seen {
   readonly seq: number;
-  readonly kind: 'created' | 'staged' | 'expired' | 'cancelled' | 'cancel_requested' | 'revived' | (string & {});
+  readonly kind: Change;
   readonly state: TaskState;
   readonly task: number;
   readonly attempt: number;
@@ -292,7 +292,15 @@ export class Model {
         task.dueAt = 0; // due once is due for good, wherever the wall clock jumps
         this.#gates.reach('scheduled task staged');
         break;
-      default:
+      // These were asked for one task by number, and judged with their answers.
+      case 'created':
+      case 'claimed':
+      case 'completed':
+      case 'failed':
+      case 'retried':
+      case 'released':
+      case 'parked':
+      case 'woken':
         break;
     }
     must(

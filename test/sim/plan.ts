@@ -9,6 +9,8 @@ export interface Plan {
   readonly retentionMs: number;
   readonly keys: number;
   readonly untilMs: number;
+  /** One verb is slow throughout: what lies between a look and the write that follows it gets time to happen. */
+  readonly clogged: string | undefined;
   readonly faults: Faults;
 }
 
@@ -26,6 +28,16 @@ export interface Faults {
   /** Of a handler: walks away without a word. */
   readonly abandon: number;
 }
+
+const CLOGGABLE = [
+  'leaseReap',
+  'taskStage',
+  'triggerFire',
+  'taskSettle',
+  'taskReturn',
+  'leaseRenew',
+  undefined,
+] as const;
 
 export const CALM: Faults = {
   slow: 0,
@@ -51,6 +63,7 @@ export function drawPlan(rng: Rng): Plan {
     retentionMs: rng.chance(0.2) ? 2000 : 600_000,
     keys: rng.int(1, 4),
     untilMs: rng.int(4000, 9000),
+    clogged: rng.pick(CLOGGABLE),
     faults: {
       slow: some(0.05),
       lostRequest: some(0.02),

@@ -52,7 +52,10 @@ export function slotsOf(expression: string, timezone: string): NextSlot {
     cron = new Croner(expression, { timezone, paused: true });
     cron.nextRun(new Date(0));
   } catch (error) {
-    throw fault('INVALID_INPUT', { field: 'schedule', problem: `${error instanceof Error ? error.message : error}` });
+    throw fault('INVALID_INPUT', {
+      field: 'schedule',
+      problem: error instanceof Error ? error.message : String(error),
+    });
   }
   return (after) => cron.nextRun(new Date(after))?.getTime();
 }

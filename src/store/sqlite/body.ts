@@ -1,7 +1,6 @@
 import type { Prepared } from './connection.ts';
 
-/** Flags of a task row. */
-export const WATCHED = 1;
+/** Flags of a task row; 1 (something depends on it) and 4 (it has checkpoints or waits) are reserved. */
 export const PAYLOAD_APART = 2;
 export const RESULT_APART = 8;
 

@@ -1,0 +1,46 @@
+import { type Figures, isNews } from '../figures.ts';
+import type { Banner, Display } from './display.ts';
+
+/** One object a line, `event` says which; figures come when something has changed. */
+export class JsonDisplay implements Display {
+  readonly #write: (text: string) => void;
+  readonly #wall: () => number;
+  #shown: Figures | undefined;
+
+  constructor(options: { write: (text: string) => void; wall: () => number }) {
+    this.#write = options.write;
+    this.#wall = options.wall;
+  }
+
+  started(banner: Banner): void {
+    this.#line('started', banner);
+  }
+
+  figures(figures: Figures): void {
+    if (!isNews(figures, this.#shown)) return;
+    this.#shown = figures;
+    this.#line('figures', figures);
+  }
+
+  warning(message: string, fields: Readonly<Record<string, unknown>> = {}): void {
+    this.#line('warning', { message, fields });
+  }
+
+  stopping(): void {
+    this.#line('stopping', {});
+  }
+
+  stillStopping(): void {
+    this.#line('still-stopping', {});
+  }
+
+  stopped(uptimeMs: number): void {
+    this.#line('stopped', { uptimeMs });
+  }
+
+  restore(): void {}
+
+  #line(event: string, body: object): void {
+    this.#write(`${JSON.stringify({ event, at: this.#wall(), ...body })}\n`);
+  }
+}

@@ -1,0 +1,275 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fault } from '../core/errors.ts';
+import { refusal } from '../store/conformance/scene.ts';
+import { VirtualWorld } from '../testing.ts';
+import { Coalescer, type Kind, type KindOptions } from './coalescer.ts';
+
+interface Rig {
+  readonly world: VirtualWorld;
+  readonly kind: Kind<string, string>;
+  /** The items of each flush, in the order of the flushes. */
+  readonly sent: string[][];
+  /** Lets the oldest flush that is under way end. */
+  readonly answer: () => Promise<void>;
+}
+
+/** A kind whose flushes stay under way until they are answered. Items that begin with "bad" break their flush. */
+function rig(options: Partial<KindOptions<string, string>> = {}): Rig {
+  const world = new VirtualWorld();
+  const sent: string[][] = [];
+  const open: (() => void)[] = [];
+  const kind = new Coalescer(world).kind<string, string>({
+    name: 'test',
+    maxItems: 10,
+    maxInFlight: 1,
+    send: async (items) => {
+      sent.push([...items]);
+      await new Promise<void>((resolve) => void open.push(resolve));
+      if (items.some((item) => item.startsWith('bad'))) throw new Error('one of them is bad');
+      return items.map((item) => `${item}!`);
+    },
+    ...options,
+  });
+  const answer = async (): Promise<void> => {
+    open.shift()?.();
+    await world.settle();
+  };
+  return { world, kind, sent, answer };
+}
+
+test('a call on an idle kind leaves in the next turn, without waiting for time to pass', async () => {
+  const { world, kind, sent, answer } = rig();
+  const call = kind.submit('a');
+  assert.deepEqual(sent, []);
+  await world.settle();
+  assert.deepEqual(sent, [['a']]);
+  assert.deepEqual(world.waits, []);
+  await answer();
+  assert.equal(await call, 'a!');
+});
+
+test('calls of one turn leave together, in order, and each gets its own answer', async () => {
+  const { world, kind, sent, answer } = rig();
+  const calls = ['a', 'b', 'c'].map((item) => kind.submit(item));
+  await world.settle();
+  await answer();
+  assert.deepEqual(sent, [['a', 'b', 'c']]);
+  assert.deepEqual(await Promise.all(calls), ['a!', 'b!', 'c!']);
+});
+
+test('calls that are made during a flush leave together in the next one', async () => {
+  const { world, kind, sent, answer } = rig();
+  const first = kind.submit('a');
+  await world.settle();
+  const later = [kind.submit('b'), kind.submit('c')];
+  await world.settle();
+  later.push(kind.submit('d'));
+  await world.settle();
+  assert.deepEqual(sent, [['a']]);
+  await answer();
+  assert.equal(await first, 'a!');
+  assert.deepEqual(sent, [['a'], ['b', 'c', 'd']]);
+  await answer();
+  assert.deepEqual(await Promise.all(later), ['b!', 'c!', 'd!']);
+});
+
+test('a call is answered after its own flush, and not before', async () => {
+  const { world, kind, answer } = rig();
+  let answered = false;
+  void kind.submit('a').then(() => {
+    answered = true;
+  });
+  await world.advance(60_000);
+  assert.equal(answered, false);
+  await answer();
+  assert.equal(answered, true);
+});
+
+test('no more flushes are under way than the kind allows', async () => {
+  const { world, kind, sent, answer } = rig({ maxInFlight: 2, maxItems: 1 });
+  const calls = ['a', 'b', 'c', 'd'].map((item) => kind.submit(item));
+  await world.settle();
+  assert.deepEqual(sent, [['a'], ['b']]);
+  await answer();
+  assert.deepEqual(sent, [['a'], ['b'], ['c']]);
+  await answer();
+  await answer();
+  await answer();
+  assert.deepEqual(await Promise.all(calls), ['a!', 'b!', 'c!', 'd!']);
+});
+
+test('a flush takes no more items than the kind allows, and the order is kept over all flushes', async () => {
+  const { world, kind, sent, answer } = rig({ maxItems: 4 });
+  const items = Array.from({ length: 11 }, (_, n) => `${n}`);
+  const calls = items.map((item) => kind.submit(item));
+  await world.settle();
+  for (let n = 0; n < 3; n++) await answer();
+  assert.deepEqual(
+    sent.map((flush) => flush.length),
+    [4, 4, 3],
+  );
+  assert.deepEqual(sent.flat(), items);
+  assert.deepEqual(
+    await Promise.all(calls),
+    items.map((item) => `${item}!`),
+  );
+});
+
+test('items of one call stay together', async () => {
+  const { world, kind, sent, answer } = rig({ maxItems: 5 });
+  const calls = [kind.submitMany(['a', 'b', 'c']), kind.submitMany(['d', 'e', 'f']), kind.submitMany(['g'])];
+  await world.settle();
+  await answer();
+  await answer();
+  assert.deepEqual(sent, [
+    ['a', 'b', 'c'],
+    ['d', 'e', 'f', 'g'],
+  ]);
+  assert.deepEqual(await Promise.all(calls), [['a!', 'b!', 'c!'], ['d!', 'e!', 'f!'], ['g!']]);
+});
+
+test('a call with more items than a flush can take is split, and answered in one piece', async () => {
+  const { world, kind, sent, answer } = rig({ maxItems: 4 });
+  const items = Array.from({ length: 10 }, (_, n) => `${n}`);
+  const call = kind.submitMany(items);
+  await world.settle();
+  for (let n = 0; n < 3; n++) await answer();
+  assert.deepEqual(
+    sent.map((flush) => flush.length),
+    [4, 4, 2],
+  );
+  assert.deepEqual(
+    await call,
+    items.map((item) => `${item}!`),
+  );
+});
+
+test('a call with no items is answered with none, and nothing is sent', async () => {
+  const { world, kind, sent } = rig();
+  assert.deepEqual(await kind.submitMany([]), []);
+  await world.settle();
+  assert.deepEqual(sent, []);
+});
+
+test('single calls and calls with several items share a flush, and each gets its own answers', async () => {
+  const { world, kind, sent, answer } = rig();
+  const calls = [kind.submit('a'), kind.submitMany(['b', 'c']), kind.submit('d'), kind.submitMany(['e'])];
+  await world.settle();
+  await answer();
+  assert.deepEqual(sent, [['a', 'b', 'c', 'd', 'e']]);
+  assert.deepEqual(await Promise.all(calls), ['a!', ['b!', 'c!'], 'd!', ['e!']]);
+});
+
+test('one bad item does not fail the others: the flush is halved until it stands alone', async () => {
+  const { world, kind, sent, answer } = rig();
+  const calls = ['a', 'b', 'bad', 'd', 'e', 'f', 'g', 'h'].map((item) => kind.submit(item));
+  const outcomes = Promise.allSettled(calls);
+  await world.settle();
+  for (let n = 0; n < 20; n++) await answer();
+  assert.deepEqual(
+    (await outcomes).map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : 'refused')),
+    ['a!', 'b!', 'refused', 'd!', 'e!', 'f!', 'g!', 'h!'],
+  );
+  // 1 bad of 8: the whole, then two halves of each part that has it.
+  assert.equal(sent.length, 7);
+});
+
+test('two bad items are both found', async () => {
+  const { world, kind, answer } = rig();
+  const calls = ['bad 1', 'b', 'c', 'bad 2'].map((item) => kind.submit(item));
+  const outcomes = Promise.allSettled(calls);
+  await world.settle();
+  for (let n = 0; n < 20; n++) await answer();
+  assert.deepEqual(
+    (await outcomes).map(({ status }) => status),
+    ['rejected', 'fulfilled', 'fulfilled', 'rejected'],
+  );
+});
+
+test("an INTERNAL error is taken for one item's own, and halved", async () => {
+  const { world, kind, answer } = rig({
+    send: async (items) => {
+      if (items.includes('x')) throw fault('INTERNAL', { problem: 'x' });
+      return items;
+    },
+  });
+  const outcomes = Promise.allSettled(['a', 'x', 'c'].map((item) => kind.submit(item)));
+  await world.settle();
+  await answer();
+  assert.deepEqual(
+    (await outcomes).map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  );
+});
+
+test('a fault of the world concerns all: every caller is told at once, and nothing is sent again', async () => {
+  let sends = 0;
+  const { world, kind } = rig({
+    send: () => {
+      sends++;
+      return Promise.reject(fault('STORE_BUSY'));
+    },
+  });
+  const outcomes = ['a', 'b', 'c'].map((item) => refusal(kind.submit(item)));
+  await world.settle();
+  assert.deepEqual(await Promise.all(outcomes), ['STORE_BUSY', 'STORE_BUSY', 'STORE_BUSY']);
+  assert.equal(sends, 1);
+});
+
+test('after a failed flush the next one leaves as always', async () => {
+  const { world, kind, answer } = rig();
+  const bad = kind.submit('bad').catch(() => 'refused');
+  await world.settle();
+  const good = kind.submit('good');
+  await answer();
+  await answer();
+  assert.deepEqual([await bad, await good], ['refused', 'good!']);
+});
+
+test('a caller that comes when too many wait is told so once its patience is over, and only such callers are', async () => {
+  const { world, kind, answer } = rig({ maxItems: 2, maxPending: 3, patienceMs: 1000 });
+  const first = kind.submit('under way');
+  await world.settle();
+  const early = ['a', 'b', 'c'].map((item) => kind.submit(item));
+  const crowded = refusal(kind.submit('d'));
+  await world.advance(1001);
+  await answer(); // The next flush takes a and b.
+  await answer(); // Then c; d has waited too long.
+  await answer();
+  assert.equal(await first, 'under way!');
+  assert.deepEqual(await Promise.all(early), ['a!', 'b!', 'c!']);
+  assert.equal(await crowded, 'OVERLOADED');
+});
+
+test('a caller that comes when too many wait is served when room comes within its patience', async () => {
+  const { world, kind, answer } = rig({ maxItems: 2, maxPending: 1, patienceMs: 1000 });
+  const calls = ['a', 'b', 'c', 'd'].map((item) => kind.submit(item));
+  await world.advance(999);
+  for (let n = 0; n < 3; n++) await answer();
+  assert.deepEqual(await Promise.all(calls), ['a!', 'b!', 'c!', 'd!']);
+});
+
+test('all kinds of a coalescer leave in the same turn, so that a store can commit them together', async () => {
+  const world = new VirtualWorld();
+  const coalescer = new Coalescer(world);
+  const order: string[] = [];
+  const make = (name: string): Kind<string, string> =>
+    coalescer.kind({
+      name,
+      maxItems: 10,
+      maxInFlight: 1,
+      send: async (items) => {
+        order.push(name);
+        await Promise.resolve();
+        return items;
+      },
+    });
+  const settle = make('settle');
+  const push = make('push');
+  const claim = make('claim');
+  const calls = [claim.submit('1'), push.submit('2'), settle.submit('3')];
+  await new Promise((resolve) => void setImmediate(resolve));
+  assert.deepEqual(order, ['settle', 'push', 'claim']);
+  await Promise.all(calls);
+});

@@ -1,0 +1,3 @@
+import { env } from 'node:process';
+
+export const home = process.env.HOME ?? env.HOME;

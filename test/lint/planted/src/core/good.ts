@@ -1,0 +1,3 @@
+import { inner } from './inner.ts';
+
+export const core: unknown = [inner];

@@ -1,0 +1,3 @@
+import { later } from './pure.ts';
+
+setImmediate(() => later({ now: Date.now, random: Math.random }, new Date()));

@@ -1,0 +1,9 @@
+export const now = Date.now(); // expect: no-restricted-properties
+const { now: taken } = Date; // expect: no-restricted-properties
+export const chance = Math.random(); // expect: no-restricted-properties
+export const hidden = globalThis.Date.now(); // expect: no-restricted-globals
+export const started = performance.now(); // expect: no-restricted-globals
+setTimeout(() => undefined, 1); // expect: no-restricted-globals
+setInterval(() => undefined, 1); // expect: no-restricted-globals
+setImmediate(() => undefined); // expect: no-restricted-globals
+export const ran: unknown = [taken, process.hrtime()]; // expect: no-restricted-globals

@@ -1,0 +1,3 @@
+import { two } from './cycle-two.ts'; // expect: no-cycle
+
+export const one = (): number => two();

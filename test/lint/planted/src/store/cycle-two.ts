@@ -1,0 +1,3 @@
+import { one } from './cycle-one.ts'; // expect: no-cycle
+
+export const two = (): number => one();

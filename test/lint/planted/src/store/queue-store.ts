@@ -1,0 +1,1 @@
+export const queueStore = 1;

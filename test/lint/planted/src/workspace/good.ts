@@ -1,0 +1,5 @@
+import { sep } from 'node:path';
+import { core } from '../core/good.ts';
+import { inner } from './inner.ts';
+
+export const workspace: unknown = [core, sep, inner];

@@ -1,0 +1,99 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+export const BIN = join(ROOT, 'bin/leasehold.js');
+
+/** An empty folder that is gone after the test. */
+export function temporaryFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'leasehold-e2e-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export interface RunOptions {
+  readonly cwd: string;
+  readonly command?: string;
+  /** Flags of Node itself. */
+  readonly nodeArgs?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** In a process group of its own, as a shell would start it. */
+  readonly group?: boolean;
+}
+
+/** A real process and what it has said. Nothing here waits for a time: only for output or the end. */
+export class Running {
+  readonly child: ChildProcessWithoutNullStreams;
+  stdout = '';
+  stderr = '';
+  readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(child: ChildProcessWithoutNullStreams) {
+    this.child = child;
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      this.stdout += text;
+      for (const look of this.#waiting) look();
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.stderr += text;
+    });
+    this.ended = once(child, 'close').then(([code, signal]) => ({
+      code: code as number | null,
+      signal: signal as NodeJS.Signals | null,
+    }));
+  }
+
+  /** Resolves to the match once the output has it; fails when the process ends before. */
+  async says(pattern: RegExp): Promise<RegExpExecArray> {
+    const found = Promise.withResolvers<RegExpExecArray>();
+    const look = (): void => {
+      const match = pattern.exec(this.stdout);
+      if (match !== null) found.resolve(match);
+    };
+    this.#waiting.add(look);
+    void this.ended.then(({ code, signal }) => {
+      look();
+      found.reject(new Error(`ended (${code ?? signal}) without ${pattern}:\n${this.stdout}\n${this.stderr}`));
+    });
+    look();
+    try {
+      return await found.promise;
+    } finally {
+      this.#waiting.delete(look);
+    }
+  }
+
+  async address(): Promise<string> {
+    return (await this.says(/http:\/\/[\w.[\]:]+:\d+/))[0];
+  }
+}
+
+/** Starts `leasehold ARGS` (or another command) with a closed standard input. */
+export function run(t: TestContext, args: readonly string[], options: RunOptions): Running {
+  const { cwd, command = process.execPath, nodeArgs = [], group = false } = options;
+  const child = spawn(command, command === process.execPath ? [...nodeArgs, BIN, ...args] : [...args], {
+    cwd,
+    detached: group,
+    env: { ...cleanEnvironment(), ...options.env },
+  });
+  child.stdin.end();
+  t.after(() => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    if (group && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+    else child.kill('SIGKILL');
+  });
+  return new Running(child);
+}
+
+/** Without the settings of whoever runs the tests. */
+function cleanEnvironment(): NodeJS.ProcessEnv {
+  const ours = ([name]: [string, unknown]): boolean =>
+    !/^(LEASEHOLD|APFLOW)_|^(NODE_OPTIONS|NODE_TEST_CONTEXT)$/.test(name);
+  return Object.fromEntries(Object.entries(process.env).filter(ours));
+}
