@@ -69,7 +69,7 @@ export class Inspector {
       const ids = JSON.parse(row.ids) as number[];
       const attempts = JSON.parse(row.attempts) as number[];
       must(
-        ids.length === row.n && attempts.length === row.n,
+        ids.length === row.n && (attempts.length === row.n || attempts.length === 1),
         'I18',
         () => `event row ${row.seq} does not hold ${row.n}`,
       );
@@ -79,7 +79,7 @@ export class Inspector {
           kind: CHANGES[row.kind] as Change,
           state: STATES[row.state] as TaskState,
           task,
-          attempt: attempts[i] as number,
+          attempt: (attempts[i] ?? attempts[0]) as number,
         });
       }
       this.#lastRow = row.seq;

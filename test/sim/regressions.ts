@@ -1,9 +1,13 @@
 import type { DefectName } from './defects.ts';
 
-/** What the simulator found while this was built: a seed that shows it, with the defect put back and without. */
+/**
+ * What the simulator found while this was built. A seed tells another story after every change of the engine, so each find
+ * is also put back as a planted defect, which must be noticed again.
+ */
 export const REGRESSIONS: readonly { readonly seed: number; readonly defect: DefectName }[] = [
-  { seed: 14, defect: 'key-pruned-early' },
-  { seed: 2, defect: 'trigger-moved-back' },
-  { seed: 48, defect: 'operation-half-kept' },
-  { seed: 58, defect: 'cancel-lost-to-reap' },
+  { seed: 3, defect: 'key-pruned-early' },
+  { seed: 377, defect: 'trigger-moved-back' },
+  { seed: 2, defect: 'cancel-lost-to-reap' },
+  { seed: 649, defect: 'cancel-lost-to-reap' },
+  { seed: 738, defect: 'operation-half-kept' },
 ];

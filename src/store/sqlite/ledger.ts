@@ -59,7 +59,7 @@ export class Ledger {
     const counters = new Map<number, number[]>();
     for (const { queue, change, from, to, ids, attempts, born } of this.#sealed) {
       const state = STATES.indexOf(to);
-      eventAdd.run(ids.length, at, queue, CHANGES.indexOf(change), state, `[${ids}]`, `[${attempts}]`, `[${born}]`);
+      eventAdd.run(ids.length, at, queue, CHANGES.indexOf(change), state, `[${ids}]`, pack(attempts), pack(born));
       if (from === to) continue;
       const counter = counters.get(queue) ?? [0, 0, 0, 0, 0, 0, 0];
       counter[state] = (counter[state] as number) + ids.length;
@@ -79,6 +79,12 @@ export class Ledger {
     this.#open.push(group);
     return group;
   }
+}
+
+/** Tasks pushed together have the same time, and first attempts the same number: one stands for all. */
+function pack(values: readonly number[]): string {
+  const [first] = values;
+  return values.every((value) => value === first) ? `[${first}]` : `[${values}]`;
 }
 
 function matches(g: Group, queue: number, change: Change, from: TaskState | undefined, to: TaskState): boolean {

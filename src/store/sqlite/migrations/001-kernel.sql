@@ -115,7 +115,8 @@ CREATE TABLE duty (
   cursor INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
--- Packed: one row per transaction, queue, change and new state. The reader expands it: number = seq + position.
+-- Packed: one row per transaction, queue, change and new state. The reader expands it: number = seq + position. Attempts
+-- and births that are all the same are written once.
 CREATE TABLE event (
   seq INTEGER PRIMARY KEY,
   n INTEGER NOT NULL,

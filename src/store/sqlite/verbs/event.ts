@@ -48,8 +48,8 @@ function expand(
       change: CHANGES[row.kind] as Change,
       state: STATES[row.state] as TaskState,
       task: ids[i] as number,
-      attempt: attempts[i] as number,
-      createdAt: born[i] as number,
+      attempt: (attempts[i] ?? attempts[0]) as number,
+      createdAt: (born[i] ?? born[0]) as number,
     });
   }
 }

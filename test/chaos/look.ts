@@ -1,0 +1,106 @@
+import { DatabaseSync } from 'node:sqlite';
+
+const STATES = ['ready', 'running', 'scheduled', 'waiting', 'completed', 'failed', 'cancelled'] as const;
+
+export interface SeenTask {
+  readonly id: number;
+  readonly state: (typeof STATES)[number];
+  readonly attempt: number;
+  readonly tries: number;
+  readonly maxTries: number;
+  readonly payload: string | null;
+  readonly result: string | null;
+}
+
+/** What the file holds, read with plain SQL and none of the store's code. */
+export interface Sight {
+  readonly integrity: string;
+  readonly tasks: readonly SeenTask[];
+  /** Places where the numbers of the event feed do not follow each other, or where a row does not hold what it counts. */
+  readonly gaps: readonly string[];
+  /** Counters that differ from the rows. */
+  readonly drift: readonly string[];
+  /** Tasks of which the feed, replayed, tells something else than the rows, or an attempt or an end twice. */
+  readonly misfits: readonly string[];
+  /** How often a duty went from one process to another. */
+  readonly takeovers: number;
+}
+
+export function look(file: string): Sight {
+  const db = new DatabaseSync(file, { timeout: 5000 });
+  try {
+    const { integrity_check: integrity } = db.prepare('PRAGMA integrity_check').get() as { integrity_check: string };
+    const rows = db.prepare('SELECT id, state, attempt, tries, max_tries, payload, result FROM task').all();
+    const tasks = rows.map((row) => ({
+      id: row.id as number,
+      state: STATES[row.state as number] as SeenTask['state'],
+      attempt: row.attempt as number,
+      tries: row.tries as number,
+      maxTries: row.max_tries as number,
+      payload: row.payload as string | null,
+      result: row.result as string | null,
+    }));
+    const { takeovers } = db.prepare('SELECT coalesce(sum(epoch - 1), 0) AS takeovers FROM duty').get() as {
+      takeovers: number;
+    };
+    return { integrity, tasks, gaps: eventGaps(db), drift: statDrift(db), misfits: replay(db, tasks), takeovers };
+  } finally {
+    db.close();
+  }
+}
+
+function eventGaps(db: DatabaseSync): readonly string[] {
+  const gaps: string[] = [];
+  // Row 0 founds the feed and stands for no event; the pruner may have taken it.
+  let next = (db.prepare('SELECT seq FROM event WHERE seq <= 1 ORDER BY seq').get()?.seq as number | undefined) ?? 0;
+  const rows = db.prepare('SELECT seq, n, ids FROM event ORDER BY seq').all() as {
+    seq: number;
+    n: number;
+    ids: string;
+  }[];
+  for (const { seq, n, ids } of rows) {
+    if (seq !== next) gaps.push(`${next} is followed by ${seq}`);
+    if (seq !== 0 && (JSON.parse(ids) as unknown[]).length !== n) gaps.push(`row ${seq} does not hold ${n}`);
+    next = seq + n;
+  }
+  return gaps;
+}
+
+function statDrift(db: DatabaseSync): readonly string[] {
+  const drift: string[] = [];
+  const counted = new Map<string, number>();
+  const count = `SELECT l.queue, t.state, count(*) AS n FROM task t JOIN lane l ON l.id = t.lane GROUP BY l.queue, t.state`;
+  const groups = db.prepare(count).all() as { queue: number; state: number; n: number }[];
+  for (const { queue, state, n } of groups) counted.set(`${queue}/${state}`, n);
+  for (const row of db.prepare('SELECT * FROM qstat').all() as Record<string, number>[]) {
+    for (const [code, name] of STATES.entries()) {
+      const rows = counted.get(`${row.queue}/${code}`) ?? 0;
+      if (row[name] !== rows) drift.push(`queue ${row.queue}: ${name} ${row[name]}, counted ${rows}`);
+    }
+  }
+  return drift;
+}
+
+const CLAIMED = 1;
+const COMPLETED = 2;
+
+function replay(db: DatabaseSync, tasks: readonly SeenTask[]): readonly string[] {
+  const misfits: string[] = [];
+  const states = new Map<number, number>();
+  const once = new Set<string>();
+  for (const row of db.prepare('SELECT kind, state, ids, attempts FROM event WHERE seq > 0 ORDER BY seq').iterate()) {
+    const attempts = JSON.parse(row.attempts as string) as number[];
+    for (const [i, id] of (JSON.parse(row.ids as string) as number[]).entries()) {
+      states.set(id, row.state as number);
+      const what = row.kind === CLAIMED ? `claimed ${id}/${attempts[i] ?? attempts[0]}` : `completed ${id}`;
+      if (row.kind !== CLAIMED && row.kind !== COMPLETED) continue;
+      if (once.has(what)) misfits.push(`${what} twice`);
+      once.add(what);
+    }
+  }
+  for (const { id, state } of tasks) {
+    const told = STATES[states.get(id) ?? -1];
+    if (told !== state) misfits.push(`task ${id} is ${state}, the feed says ${told}`);
+  }
+  return misfits;
+}
