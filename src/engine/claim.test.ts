@@ -252,6 +252,67 @@ test('claims of one turn go to the store together and share the tasks out', asyn
   );
 });
 
+test('a claim that meets an empty lane first goes on to the others, without any time passing', async (t) => {
+  const { claim, push, asked } = await rig(t);
+  await push('a');
+  await claim(); // Lane a gave all that it was asked for, and is believed to have more.
+  const task = await push('b');
+  assert.deepEqual(tasksOf(await claim()), [task]);
+  assert.equal(asked.length, 3);
+  const many = await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map((queue) => push(queue)));
+  for (let n = 0; n < 6; n++) await claim();
+  const last = await push('g');
+  assert.deepEqual(tasksOf(await claim()), [last], `after ${many.length} lanes that were emptied`);
+});
+
+test('a lane that was asked for less than its share, or not at all, is not taken for empty', async (t) => {
+  for (const [lanes, max] of [
+    [2, 3],
+    [5, 12],
+    [3, 2],
+    [7, 4],
+  ] as const) {
+    const { claim, engine } = await rig(t);
+    const requests = Array.from({ length: lanes * 10 }, (_, n) => ({ queue: `q${n % lanes}`, handler: 'h' }));
+    await engine.pushMany(requests);
+    const got: string[] = [];
+    while (got.length < requests.length) {
+      const grants = await claim({ max });
+      assert.equal(grants.length, Math.min(max, requests.length - got.length), `${lanes} lanes, ${max} at a time`);
+      got.push(...grants.map(({ queue }) => queue));
+      // Nobody is served three times before somebody else is served once.
+      const counts = requests.slice(0, lanes).map(({ queue }) => got.filter((name) => name === queue).length);
+      if (got.length < (requests.length * 2) / 3) {
+        assert.ok(Math.max(...counts) - Math.min(...counts) <= max, `${lanes} lanes, ${max} at a time: ${counts}`);
+      }
+    }
+  }
+});
+
+test('a fault in a later round hides nothing that an earlier one was granted', async (t) => {
+  const { claim, push, store } = await rig(t);
+  const task = await push('a');
+  for (let n = 0; n < 5; n++) await push('b');
+  const taskClaim = store.taskClaim.bind(store);
+  let rounds = 0;
+  store.taskClaim = (params) => (++rounds > 1 ? Promise.reject(new Error('gone')) : taskClaim(params));
+  const grants = await claim({ max: 6 });
+  assert.equal(rounds, 2);
+  assert.equal(grants.length, 4);
+  assert.ok(tasksOf(grants).includes(task));
+  await assert.rejects(claim({ max: 1 }), /gone/);
+});
+
+test('a waiting claim that met an empty lane does not sleep while another lane has work', async (t) => {
+  const { claim, push, world } = await rig(t);
+  await push('a');
+  await claim();
+  const task = await push('b');
+  const waiting = follow(claim({ waitMs: 60_000 }));
+  await world.settle();
+  assert.deepEqual(tasksOf(waiting()), [task]);
+});
+
 test('a paused queue gives nothing, at once in the process that paused it', async (t) => {
   const { claim, push, engine } = await rig(t);
   const task = await push('mail');

@@ -56,32 +56,28 @@ export class Claims {
   async #send(wants: readonly Want[]): Promise<readonly (readonly Grant[])[]> {
     // Not awaited when there is nothing to do, so that a settle of the same turn shares its commit with this claim.
     if (this.#ring.stale) await this.#ring.refresh();
-    const first = await this.#round(wants.map((want) => ({ want, max: want.max })));
-    const answers = first.map(({ grants }) => grants);
-    // Lanes are asked for an equal share first; what an empty one left over goes to the full ones.
-    const left = wants.flatMap((want, i) => {
-      const { grants, full } = first[i] as Round;
-      return full && grants.length < want.max && want.op === undefined
-        ? [{ want, max: want.max - grants.length, at: i }]
-        : [];
-    });
-    if (left.length > 0) {
-      // What the first round was granted is granted: a fault now must not hide it from the caller.
-      const second = await this.#round(left).catch(() => []);
-      for (const [i, { at }] of left.entries()) {
-        answers[at] = [...(answers[at] as readonly Grant[]), ...(second[i]?.grants ?? [])];
+    const answers: (readonly Grant[])[] = wants.map(() => []);
+    let open: readonly Open[] = wants.map((want, at) => ({ want, at, max: want.max }));
+    // What the lanes of one round left over goes to others. Each round grants something or finds a lane empty, so it ends.
+    for (let round = 0; open.length > 0; round++) {
+      try {
+        open = await this.#round(open, round, answers);
+      } catch (error) {
+        // What an earlier round was granted is granted: a fault now must not hide it from its callers.
+        if (answers.every((grants) => grants.length === 0)) throw error;
+        break;
       }
     }
     return answers;
   }
 
-  async #round(wants: readonly { readonly want: Want; readonly max: number }[]): Promise<readonly Round[]> {
-    const asked = wants.map(({ want, max }) => {
-      const picks = this.#ring.pick(
-        (lane) => wanted(want, lane),
-        Math.min(MAX_LANES, want.op === undefined ? max : MAX_LANES),
-      );
-      return { want, max, picks, share: Math.ceil(max / Math.max(1, picks.length)) };
+  /** Asks lanes for an equal share each, and answers with the wants that more lanes may still fill. */
+  async #round(open: readonly Open[], round: number, answers: (readonly Grant[])[]): Promise<readonly Open[]> {
+    const asked = open.map((it) => {
+      // As many lanes as tasks, for the sake of fairness; more of them when those turned out to be empty.
+      const limit = it.want.op === undefined ? Math.min(MAX_LANES, it.max * 2 ** round) : MAX_LANES;
+      const picks = this.#ring.pick((lane) => wanted(it.want, lane), limit);
+      return { ...it, limit, picks, share: Math.ceil(it.max / Math.max(1, picks.length)) };
     });
     // A want with an operation id goes to the store even without a lane: its first answer may be waiting there.
     const sent = asked.filter(({ picks, want }) => picks.length > 0 || want.op !== undefined);
@@ -93,28 +89,40 @@ export class Claims {
       ...(want.op === undefined ? {} : { op: want.op }),
     }));
     const granted = claims.length === 0 ? [] : await this.#store.taskClaim({ claims });
-    const rounds = new Map(
-      sent.map(({ want, picks, share }, i) => [want, this.#learn(picks, share, granted[i] ?? [])]),
-    );
-    return asked.map(({ want }) => rounds.get(want) ?? { grants: [], full: false });
+    return sent.flatMap(({ want, at, max, limit, picks, share }, i) => {
+      const grants = granted[i] ?? [];
+      answers[at] = [...(answers[at] as readonly Grant[]), ...grants];
+      // Grants of an earlier call say nothing about the lanes of this one.
+      if (want.op !== undefined && grants.length > 0) return [];
+      const more = this.#learn(picks, share, max, grants) || picks.length === limit;
+      return more && grants.length < max ? [{ want, at, max: max - grants.length }] : [];
+    });
   }
 
-  #learn(picks: readonly Pickup[], share: number, grants: readonly Grant[]): Round {
+  /** Takes lanes out of the ring that were found empty. Answers whether some lane may have more. */
+  #learn(picks: readonly Pickup[], share: number, max: number, grants: readonly Grant[]): boolean {
     const got = new Map<number, number>();
     for (const { lane } of grants) got.set(lane, (got.get(lane) ?? 0) + 1);
-    let full = false;
+    let left = max;
+    let more = false;
     for (const pick of picks) {
-      if ((got.get(pick.lane) ?? 0) < share) this.#ring.empty(pick);
-      else full = true;
+      // The last lanes are asked for what is left, which may be less than their share, or nothing.
+      const wish = Math.min(share, left);
+      const count = got.get(pick.lane) ?? 0;
+      if (count < wish) this.#ring.empty(pick);
+      else more = true;
+      if (wish === share) this.#ring.last(pick);
+      left -= count;
     }
-    return { grants, full };
+    return more;
   }
 }
 
-interface Round {
-  readonly grants: readonly Grant[];
-  /** Some lane gave all that it was asked for, and may have more. */
-  readonly full: boolean;
+/** A want that is not filled yet: its place among the answers, and how many tasks it still lacks. */
+interface Open {
+  readonly want: Want;
+  readonly at: number;
+  readonly max: number;
 }
 
 function wanted(want: Want, lane: Lane): boolean {

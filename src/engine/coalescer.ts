@@ -145,16 +145,17 @@ export class Kind<I, A> implements Flushing {
   }
 
   async #send(batch: readonly Entry<I, A>[]): Promise<void> {
-    const items: I[] = [];
-    for (const entry of batch) {
-      if (entry.items === undefined) items.push(entry.item as I);
-      else for (const item of entry.items) items.push(item);
-    }
+    const alone = batch.length === 1 ? batch[0]?.items : undefined;
+    const items = alone ?? itemsOf(batch);
     let answers: readonly A[];
     try {
       answers = await this.#options.send(items);
     } catch (error) {
       await this.#divide(batch, error);
+      return;
+    }
+    if (alone !== undefined) {
+      batch[0]?.resolveMany(answers);
       return;
     }
     let at = 0;
@@ -176,4 +177,13 @@ export class Kind<I, A> implements Flushing {
     await this.#send(batch.slice(0, half));
     await this.#send(batch.slice(half));
   }
+}
+
+function itemsOf<I, A>(batch: readonly Entry<I, A>[]): readonly I[] {
+  const items: I[] = [];
+  for (const entry of batch) {
+    if (entry.items === undefined) items.push(entry.item as I);
+    else for (const item of entry.items) items.push(item);
+  }
+  return items;
 }

@@ -83,8 +83,11 @@ export class Pushes {
   }
 
   async #place(checked: Draft): Promise<NewTask> {
-    checked.task.lane = await this.#deps.interner.lane(checked);
-    checked.task.spec = await this.#deps.interner.spec(checked.specBody);
+    const { interner } = this.#deps;
+    // In one turn: what is new costs one commit, not two.
+    const [lane, spec] = await Promise.all([interner.lane(checked), interner.spec(checked.specBody)]);
+    checked.task.lane = lane;
+    checked.task.spec = spec;
     return checked.task;
   }
 

@@ -89,6 +89,14 @@ export class Ring {
     if (this.#ready.get(lane) === mark) this.#ready.delete(lane);
   }
 
+  /** The lane had a whole share: those that had less come before it next time. */
+  last({ lane }: Pickup): void {
+    const mark = this.#ready.get(lane);
+    if (mark === undefined) return;
+    this.#ready.delete(lane);
+    this.#ready.set(lane, mark);
+  }
+
   /** All queues, not those of the ready lanes: what becomes ready a moment later must find its queue's pause known. */
   async #scanPauses(): Promise<void> {
     const before = this.#switched;

@@ -2,7 +2,7 @@ import { fault } from '../core/errors.ts';
 import { checkName } from '../core/names.ts';
 import type { MissedPolicy } from '../core/schedule.ts';
 import type { TriggerRecord } from '../store/store.ts';
-import { NEVER, slotsOf } from './duties/cron.ts';
+import { slotsOf } from './duties/cron.ts';
 import type { Engine } from './engine.ts';
 import { draft, type PushRequest } from './push.ts';
 
@@ -27,13 +27,17 @@ export async function putTrigger(engine: Engine, request: TriggerRequest): Promi
   const checked = draft(rest, engine.retentionMs);
   const next = slotsOf(cron, timezone);
   const { now } = await engine.store.triggerDue({ limit: 0 });
+  const nextAt = next(now);
+  if (nextAt === undefined) {
+    throw fault('INVALID_INPUT', { field: 'schedule', problem: `${JSON.stringify(cron)} never comes` });
+  }
   return engine.store.triggerPut({
     trigger: {
       name,
       cron,
       timezone,
       missed,
-      nextAt: next(now) ?? NEVER,
+      nextAt,
       lane: await engine.interner.lane(checked),
       spec: await engine.interner.spec(checked.specBody),
       priority: checked.task.priority,

@@ -158,7 +158,8 @@ export async function useIt(run: Run, name: string): Promise<void> {
   const pushed: number[] = [];
   for (let n = 0; !run.healed; n++) {
     const engine = run.anyProcess().engine;
-    const task = pushed.length > 0 ? rng.pick(pushed) : undefined;
+    // Mostly a young one, which is likely to be running.
+    const task = pushed.length > 0 ? rng.pick(rng.chance(0.7) ? pushed.slice(-5) : pushed) : undefined;
     switch (rng.pick(DOINGS)) {
       case 'push':
         await push(run, me, `${name}/${n}`, pushed);

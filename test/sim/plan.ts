@@ -31,6 +31,7 @@ export interface Faults {
 
 const CLOGGABLE = [
   'leaseReap',
+  'leaseReap',
   'taskStage',
   'triggerFire',
   'taskSettle',

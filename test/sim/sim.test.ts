@@ -6,7 +6,7 @@ import { Run } from './run.ts';
 
 const STEPS = 300;
 /** A defect that hides longer than this from the simulator counts as missed. */
-const PATIENCE = 150;
+const PATIENCE = 400;
 
 for (const [name, { what, statements }] of Object.entries(DEFECTS)) {
   test(`the simulator notices when ${what}`, async (t) => {

@@ -1,5 +1,5 @@
 import { Cron as Croner } from 'croner';
-import { fault } from '../../core/errors.ts';
+import { fault, isEngineError } from '../../core/errors.ts';
 import { dueSlots, type NextSlot, slotKey } from '../../core/schedule.ts';
 import type { NewTask, Tenure, TriggerRecord } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
@@ -26,22 +26,37 @@ export class Cron implements Duty {
     const { now, triggers, nextInMs } = await this.#engine.store.triggerDue({ limit: BATCH });
     let fired = 0;
     let more = triggers.length === BATCH;
+    let broken: unknown;
     for (const trigger of triggers) {
-      const next = slotsOf(trigger.cron, trigger.timezone);
-      const due = dueSlots({ nextAt: trigger.nextAt, now, policy: trigger.missed, next, limit: SLOTS });
-      const { moved, pushed } = await this.#engine.store.triggerFire({
-        duty: term,
-        name: trigger.name,
-        from: trigger.nextAt,
-        nextAt: due.nextAt ?? NEVER,
-        items: due.fire.map((slot) => taskOf(trigger, slot)),
-      });
-      if (!moved) continue;
-      fired += pushed.filter((answer) => answer.ok && answer.fresh).length;
-      if (pushed.length > 0) this.#engine.ring.mark(trigger.lane);
-      more ||= due.nextAt !== undefined && due.nextAt <= now;
+      try {
+        const fire = await this.#fire(term, trigger, now);
+        fired += fire.did;
+        more ||= fire.more;
+      } catch (error) {
+        // One trigger that cannot be fired must not stop the others; whoever runs this hears of it when they are done.
+        if (isEngineError(error, 'DUTY_LOST')) throw error;
+        broken ??= error;
+      }
     }
+    if (broken !== undefined) throw broken;
     return { did: fired, more, nextInMs };
+  }
+
+  async #fire(term: Tenure, trigger: TriggerRecord, now: number): Promise<{ did: number; more: boolean }> {
+    const next = slotsOf(trigger.cron, trigger.timezone);
+    const due = dueSlots({ nextAt: trigger.nextAt, now, policy: trigger.missed, next, limit: SLOTS });
+    const { moved, pushed } = await this.#engine.store.triggerFire({
+      duty: term,
+      name: trigger.name,
+      from: trigger.nextAt,
+      nextAt: due.nextAt ?? NEVER,
+      items: due.fire.map((slot) => taskOf(trigger, slot)),
+    });
+    if (pushed.length > 0) this.#engine.ring.mark(trigger.lane);
+    return {
+      did: pushed.filter((answer) => answer.ok && answer.fresh).length,
+      more: moved && due.nextAt !== undefined && due.nextAt <= now,
+    };
   }
 }
 

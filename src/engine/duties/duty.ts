@@ -123,10 +123,7 @@ export class Keeper {
     if (this.#term === undefined) {
       this.#term = await store.dutyTake({ name: this.duty.name, holder, ttlMs });
       this.#renewAt = now + ttlMs / 3;
-      if (this.#term !== undefined) {
-        this.#workAt = now;
-        this.duty.begin?.(this.#term);
-      }
+      if (this.#term !== undefined) this.duty.begin?.(this.#term);
     }
     return this.#term;
   }
@@ -154,7 +151,10 @@ export class Keeper {
 
   async #turn(): Promise<void> {
     if (this.#now() < this.#workAt) {
-      await this.#hold();
+      const before = this.#term;
+      const term = await this.#hold();
+      // A new term begins with work; the old one was only renewed.
+      if (term !== undefined && term !== before) this.#workAt = this.#now();
       return;
     }
     this.#workAt = Number.POSITIVE_INFINITY;

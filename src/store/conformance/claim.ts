@@ -69,6 +69,22 @@ export const CLAIM: Topic = {
       assert.deepEqual(tasksOf(await scene.claim({ max: 100 })), [f, b, e, a, c, d]);
     },
 
+    'a claim that cannot take everything takes the first in order, whether it asks for few or for many': async (
+      scene,
+    ) => {
+      const priorities = Array.from({ length: 40 }, (_, n) => (n * 7) % 11);
+      const tasks = await pushPriorities(scene, priorities);
+      const order = tasks
+        .map((task, n) => ({ task, priority: priorities[n] as number }))
+        .sort((a, b) => b.priority - a.priority || a.task - b.task)
+        .map(({ task }) => task);
+      let at = 0;
+      for (const max of [3, 12, 1, 9, 7, 8]) {
+        assert.deepEqual(tasksOf(await scene.claim({ max })), order.slice(at, at + max), `${max} at once`);
+        at += max;
+      }
+    },
+
     'a retried task goes before younger ones of its priority': async (scene) => {
       const [old] = await scene.pushMany(1);
       const grant = await scene.claimOne();

@@ -22,10 +22,10 @@ import type { VirtualWorld } from './virtual-world.ts';
 /** The store's part of a caller's own transaction, as the caller drives it. */
 export interface CallerHandle {
   readonly tx: CallerTransaction;
-  begin(): void | Promise<void>;
-  commit(): void | Promise<void>;
-  rollback(): void | Promise<void>;
-  close(): void | Promise<void>;
+  readonly begin: () => void | Promise<void>;
+  readonly commit: () => void | Promise<void>;
+  readonly rollback: () => void | Promise<void>;
+  readonly close: () => void | Promise<void>;
 }
 
 /** What a scene needs beyond the store itself; the suite fills it in from its options. */

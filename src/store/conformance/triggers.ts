@@ -54,6 +54,13 @@ export const TRIGGERS: Topic = {
       assert.equal((await scene.store.triggerList())[0]?.nextAt, nextAt + DAY);
     },
 
+    'putting a trigger answers with the slot that will be fired next': async (scene) => {
+      const made = await trigger(scene);
+      assert.equal(await scene.store.triggerPut({ trigger: { ...made, nextAt: made.nextAt + DAY } }), made.nextAt);
+      const other = { ...made, cron: '0 4 * * *', nextAt: made.nextAt + HOUR };
+      assert.equal(await scene.store.triggerPut({ trigger: other }), other.nextAt);
+    },
+
     'a trigger can be removed once': async (scene) => {
       await trigger(scene);
       assert.equal(await scene.store.triggerRemove({ name: 'nightly' }), true);

@@ -149,7 +149,10 @@ test('a statement that touches tasks has its plan pinned here, or is named as on
     (name) => /\btask\b(?!_)/.test(STATEMENTS[name].replaceAll(/\btask = |task,|\(task/g, '')) && !(name in ACCESS),
   );
   assert.deepEqual(unpinned, [
-    ...['taskAdd', 'taskAdd4', 'taskAdd16'], // plain inserts
+    // plain inserts
+    'taskAdd',
+    'taskAdd4',
+    'taskAdd16',
     'taskGet', // for people, by id; its joins are covered by the rules above
     ...RECOUNTS,
   ]);

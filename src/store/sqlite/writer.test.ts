@@ -26,7 +26,11 @@ interface Rig {
   readonly rows: () => readonly string[];
   readonly put: (text: string) => (tx: { sql: unknown }) => string;
   readonly opened: () => number;
+  /** Errors to come, each with the statement that meets it. */
+  readonly faults: { readonly at: 'BEGIN IMMEDIATE' | 'COMMIT'; readonly error: Error }[];
 }
+
+const sqliteError = (message: string, errcode: number): Error => Object.assign(new Error(message), { errcode });
 
 /** A writer on a real file with one small table. */
 function rig(t: TestContext, options: { busyDeadlineMs?: number } = {}): Rig {
@@ -36,6 +40,7 @@ function rig(t: TestContext, options: { busyDeadlineMs?: number } = {}): Rig {
   migrate(setup);
   setup.close();
   const executed: string[] = [];
+  const faults: Rig['faults'] = [];
   const world = new VirtualWorld();
   let opened = 0;
   const watched = (): Connection => {
@@ -44,6 +49,8 @@ function rig(t: TestContext, options: { busyDeadlineMs?: number } = {}): Rig {
     const exec = connection.db.exec.bind(connection.db);
     connection.db.exec = (sql: string) => {
       executed.push(sql);
+      const fault = faults.findIndex(({ at }) => at === sql);
+      if (fault !== -1) throw faults.splice(fault, 1)[0]?.error;
       exec(sql);
     };
     return connection;
@@ -68,6 +75,7 @@ function rig(t: TestContext, options: { busyDeadlineMs?: number } = {}): Rig {
       return text;
     },
     opened: () => opened,
+    faults,
   };
 }
 
@@ -248,6 +256,32 @@ test('a fault of the file is tried on a new handle next time', async (t) => {
   assert.deepEqual(rows(), ['a']);
 });
 
+test('a fault at the beginning of a transaction is tried once more, on a new handle', async (t) => {
+  const { writer, put, rows, opened, faults } = rig(t);
+  faults.push({ at: 'BEGIN IMMEDIATE', error: sqliteError('disk I/O error', 10) });
+  assert.deepEqual(await Promise.all([writer.write('push', put('a')), writer.write('claim', put('b'))]), ['a', 'b']);
+  assert.equal(opened(), 2);
+  assert.deepEqual(rows(), ['a', 'b']);
+});
+
+test('a fault that stays is told to everybody who waits, and the next write tries anew', async (t) => {
+  const { writer, put, rows, faults } = rig(t);
+  const fault = { at: 'BEGIN IMMEDIATE', error: sqliteError('disk I/O error', 10) } as const;
+  faults.push(fault, fault);
+  const writes = [writer.write('push', put('a')), writer.write('claim', put('b'))].map(refusal);
+  assert.deepEqual(await Promise.all(writes), ['STORE_UNAVAILABLE', 'STORE_UNAVAILABLE']);
+  assert.equal(await writer.write('push', put('c')), 'c');
+  assert.deepEqual(rows(), ['c']);
+});
+
+test('a commit that fails leaves nothing, and those who shared it run again one by one', async (t) => {
+  const { writer, put, rows, executed, faults } = rig(t);
+  faults.push({ at: 'COMMIT', error: sqliteError('constraint failed', 19) });
+  assert.deepEqual(await Promise.all([writer.write('push', put('a')), writer.write('push', put('b'))]), ['a', 'b']);
+  assert.deepEqual(rows(), ['a', 'b']);
+  assert.equal(count(executed, 'COMMIT'), 3);
+});
+
 test('a full disk refuses the write, keeps what was acknowledged, and takes writes again when there is room', async (t) => {
   const { writer, put, rows } = rig(t);
   await writer.write('push', put('kept'));
@@ -307,7 +341,6 @@ test('a task that is given back and claimed again in one transaction is told in 
   const virtual = new VirtualWorld();
   let slow = false;
   const world: World = {
-    ...virtual,
     random: virtual.random,
     timers: virtual.timers,
     clock: {

@@ -38,6 +38,7 @@ function pruneEvents(tx: Transaction, before: number, limit: number): { removed:
   const old = young === -1 ? rows : rows.slice(0, young);
   const last = old.at(-1);
   if (last === undefined) return { removed: 0, done: true };
-  const { changes } = tx.sql.get('pruneEvents').run(last.seq);
-  return { removed: Number(changes), done: Number(changes) < limit };
+  const rowsGone = Number(tx.sql.get('pruneEvents').run(last.seq).changes);
+  const removed = old.slice(0, rowsGone).reduce((sum, { n }) => sum + n, 0);
+  return { removed, done: rowsGone < limit };
 }

@@ -50,16 +50,15 @@ export function returnTask(tx: Transaction, item: ReturnItem): SettleAnswer {
     return settleTask(tx, { ...item, hint, to: 'cancelled', reason: 'requested' }) === 'done' ? 'cancelled' : 'lost';
   }
   const to = item.delayMs > 0 ? 'scheduled' : 'ready';
-  const { changes } = tx.sql
-    .get('returnTask')
-    .run(
-      stateCode(to),
-      item.delayMs > 0 ? tx.now + item.delayMs : null,
-      item.refund ? 1 : 0,
-      item.bounced ? row.bounces + 1 : 0,
-      item.task,
-      item.attempt,
-    );
+  const { changes } = tx.sql.get('returnTask').run(
+    stateCode(to),
+    item.delayMs > 0 ? tx.now + item.delayMs : null,
+    item.refund ? 1 : 0,
+    // A start ends the series; a task given back from the look-ahead neither started nor bounced.
+    item.change === 'retried' ? 0 : row.bounces + (item.bounced ? 1 : 0),
+    item.task,
+    item.attempt,
+  );
   if (changes === 0) return 'lost';
   recordAttempt(tx, item.task, item.attempt, row.holder, row.started_at, item.change, item.error);
   tx.ledger.note(tx.laneOf(row.lane).queue, item.change, 'running', to, item.task, item.attempt, row.created_at);

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type TestContext, test } from 'node:test';
+import { checkBooks, lookAt } from '../../store/conformance/sight.ts';
+import { tempFolder } from '../../store/conformance/temp-folder.ts';
+import { openSqlite } from '../../store/sqlite/open.ts';
+import type { Store } from '../../store/store.ts';
+import { VirtualWorld } from '../../testing.ts';
+import { Engine } from '../engine.ts';
+import type { Log } from '../log.ts';
+import { Roster } from './roster.ts';
+
+const folder = tempFolder('auditor');
+let files = 0;
+
+interface Rig {
+  readonly world: VirtualWorld;
+  readonly store: Store;
+  readonly engine: Engine;
+  readonly roster: Roster;
+  /** The same file, past the store. */
+  readonly raw: DatabaseSync;
+  readonly reported: { message: string; fields: unknown }[];
+}
+
+async function rig(t: TestContext): Promise<Rig> {
+  const file = join(folder, `${files++}.db`);
+  const world = new VirtualWorld();
+  const store = await openSqlite({ file, world, housekeeping: false });
+  const engine = new Engine({ store, world });
+  const reported: Rig['reported'] = [];
+  const log: Log = {
+    info: () => {},
+    warn: () => {},
+    error: (message, fields) => void reported.push({ message, fields }),
+  };
+  const roster = new Roster({ engine, holder: 'a', log });
+  const raw = new DatabaseSync(file);
+  t.after(async () => {
+    raw.close();
+    await roster.stop();
+    await store.close();
+  });
+  await engine.pushMany(Array.from({ length: 6 }, () => ({ queue: 'mail', handler: 'send' })));
+  await engine.push({ queue: 'post', handler: 'send', delay: '1h' });
+  return { world, store, engine, roster, raw, reported };
+}
+
+test('an auditor that finds nothing reports nothing', async (t) => {
+  const { roster, reported } = await rig(t);
+  assert.equal(await roster.tick('auditor'), 0);
+  assert.deepEqual(reported, []);
+});
+
+test('a counter that has drifted is repaired, and reported as a bug with what it was and what it should be', async (t) => {
+  const { roster, raw, reported, store, engine } = await rig(t);
+  raw.exec("UPDATE qstat SET ready = 1 WHERE queue = (SELECT id FROM queue WHERE name = 'mail')");
+  raw.exec("UPDATE qstat SET scheduled = 4, running = 2 WHERE queue = (SELECT id FROM queue WHERE name = 'post')");
+  assert.equal(await roster.tick('auditor'), 3);
+  assert.deepEqual(
+    reported.map(({ fields }) => fields),
+    [
+      { queue: 'mail', state: 'ready', counted: 6, kept: 1 },
+      { queue: 'post', state: 'running', counted: 0, kept: 2 },
+      { queue: 'post', state: 'scheduled', counted: 1, kept: 4 },
+    ],
+  );
+  assert.match(reported[0]?.message ?? '', /report/);
+  checkBooks(await lookAt(store));
+  assert.equal((await engine.stats('mail')).ready, 6);
+  assert.equal(await roster.tick('auditor'), 0);
+});
+
+test('the recount is made each ten minutes and not more often', async (t) => {
+  const { roster, store, world } = await rig(t);
+  let recounts = 0;
+  const statsAudit = store.statsAudit.bind(store);
+  store.statsAudit = (params) => {
+    recounts++;
+    return statsAudit(params);
+  };
+  roster.keeper('auditor').start();
+  await world.advance(9 * 60_000);
+  assert.equal(recounts, 1);
+  await world.advance(11 * 60_000);
+  assert.equal(recounts, 3);
+  assert.equal(roster.keeper('auditor').holding, true);
+});
+
+test('an auditor that was deposed repairs nothing and reports nothing', async (t) => {
+  const { roster, store, world, raw, reported } = await rig(t);
+  await roster.tick('auditor');
+  await world.advance(7000);
+  assert.ok(await store.dutyTake({ name: 'auditor', holder: 'b', ttlMs: 60_000 }));
+  raw.exec('UPDATE qstat SET ready = 99');
+  assert.equal(await roster.tick('auditor'), 0);
+  assert.deepEqual(reported, []);
+  assert.equal((await store.queueStats({ queue: 'mail' }))?.ready, 99);
+});

@@ -1,0 +1,304 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { isEngineError } from '../../core/errors.ts';
+import { refusal } from '../../store/conformance/scene.ts';
+import { checkBooks, lookAt } from '../../store/conformance/sight.ts';
+import { openSqlite } from '../../store/sqlite/open.ts';
+import type { Store, TriggerFiring } from '../../store/store.ts';
+import { VirtualWorld } from '../../testing.ts';
+import { Engine } from '../engine.ts';
+import { listTriggers, putTrigger, removeTrigger, type TriggerRequest } from '../triggers.ts';
+import { slotsOf } from './cron.ts';
+import { Roster } from './roster.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+interface Rig {
+  readonly world: VirtualWorld;
+  readonly store: Store;
+  readonly engine: Engine;
+  readonly roster: Roster;
+  readonly put: (request?: Partial<TriggerRequest>) => Promise<number>;
+  /** The slots that were fired, by the unique keys of their tasks, oldest first. */
+  readonly fired: () => Promise<readonly string[]>;
+}
+
+async function rig(t: TestContext, wall = '2026-01-05T12:00:30Z'): Promise<Rig> {
+  const world = new VirtualWorld({ wall: Date.parse(wall) });
+  const store = await openSqlite({ file: 'memory:', world });
+  const engine = new Engine({ store, world });
+  const roster = new Roster({ engine, holder: 'a' });
+  t.after(async () => {
+    await roster.stop();
+    checkBooks(await lookAt(store));
+    await store.close();
+  });
+  return {
+    world,
+    store,
+    engine,
+    roster,
+    put: (request) => putTrigger(engine, { name: 'nightly', queue: 'q', handler: 'h', cron: '* * * * *', ...request }),
+    fired: async () =>
+      (await engine.list({ limit: 1000 })).map(({ unique }) => (unique ?? '').replace('cron:nightly:', '')).reverse(),
+  };
+}
+
+const utc = (...times: string[]): readonly string[] => times.map((time) => new Date(time).toISOString());
+
+/** The next slots after an instant, in UTC. */
+function slots(cron: string, timezone: string, after: string, count: number): readonly string[] {
+  const next = slotsOf(cron, timezone);
+  const found: string[] = [];
+  for (let at: number | undefined = Date.parse(after); found.length < count; ) {
+    at = next(at);
+    if (at === undefined) break;
+    found.push(new Date(at).toISOString());
+  }
+  return found;
+}
+
+test("a trigger fires at each of its slots, at the slot's own instant", async (t) => {
+  const { world, roster, put, fired, engine } = await rig(t);
+  assert.equal(await put({ input: { n: 1 }, priority: 4, maxAttempts: 7 }), Date.parse('2026-01-05T12:01:00Z'));
+  roster.keeper('cron').start();
+  await world.advance(29_999);
+  assert.deepEqual(await fired(), []);
+  await world.advance(1);
+  assert.deepEqual(await fired(), utc('2026-01-05T12:01:00Z'));
+  await world.advance(2 * MINUTE);
+  assert.deepEqual(await fired(), utc('2026-01-05T12:01:00Z', '2026-01-05T12:02:00Z', '2026-01-05T12:03:00Z'));
+  const [task] = await engine.list({ limit: 1 });
+  assert.deepEqual([task?.payload, task?.priority, task?.maxTries, task?.handler], ['{"n":1}', 4, 7, 'h']);
+});
+
+test('a fired slot wakes who waits for work', async (t) => {
+  const { world, roster, put, engine } = await rig(t);
+  await put();
+  roster.keeper('cron').start();
+  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 1 });
+  let claimed = 0;
+  void engine.claim({ worker, max: 1, waitMs: HOUR }).then((grants) => {
+    claimed = grants.length;
+  });
+  await world.advance(30_000);
+  assert.equal(claimed, 1);
+});
+
+test('with two rosters on one store each slot fires once, also when both believe to hold the duty', async (t) => {
+  const { world, store, put, fired, roster } = await rig(t);
+  await put();
+  const second = new Engine({ store, world });
+  const other = new Roster({ engine: second, holder: 'b' });
+  roster.start();
+  other.start();
+  await world.advance(5 * MINUTE);
+  await roster.stop();
+  await world.advance(5 * MINUTE);
+  await other.stop();
+  const slots = await fired();
+  assert.equal(slots.length, 10);
+  assert.equal(new Set(slots).size, 10);
+
+  // The look of a deposed holder that acts on it after its successor has.
+  await put({ name: 'late' });
+  const stale = await store.dutyTake({ name: 'cron', holder: 'a', ttlMs: 10 });
+  assert.ok(stale);
+  await world.advance(MINUTE);
+  const due = await store.triggerDue({ limit: 10 });
+  assert.ok(due.triggers.length >= 2);
+  await roster.tick('cron');
+  const before = await lookAt(store);
+  for (const trigger of due.triggers) {
+    const fire: TriggerFiring = {
+      duty: stale,
+      name: trigger.name,
+      from: trigger.nextAt,
+      nextAt: trigger.nextAt + 1,
+      items: [],
+    };
+    assert.equal(await refusal(store.triggerFire(fire)), 'DUTY_LOST');
+  }
+  assert.deepEqual(await lookAt(store), before);
+});
+
+test('a wall clock that steps back fires no slot twice', async (t) => {
+  const { world, roster, put, fired } = await rig(t);
+  await put();
+  roster.keeper('cron').start();
+  await world.advance(3 * MINUTE);
+  const before = await fired();
+  world.jump(-2 * MINUTE);
+  await world.advance(2 * MINUTE);
+  assert.deepEqual(await fired(), before);
+  await world.advance(MINUTE);
+  assert.equal((await fired()).length, before.length + 1);
+});
+
+test('missed slots: "one" fires only the latest of them', async (t) => {
+  const { world, roster, put, fired } = await rig(t);
+  await put({ missed: 'one' });
+  await world.advance(HOUR);
+  await roster.tick('cron');
+  assert.deepEqual(await fired(), utc('2026-01-05T13:00:00Z'));
+  await world.advance(30_000);
+  await roster.tick('cron');
+  assert.equal((await fired()).length, 2);
+});
+
+test('missed slots: "one" is the default', async (t) => {
+  const { world, roster, put, fired } = await rig(t);
+  await put();
+  await world.advance(HOUR);
+  await roster.tick('cron');
+  assert.equal((await fired()).length, 1);
+});
+
+test('missed slots: "skip" fires none that is more than a minute late', async (t) => {
+  const { world, roster, put, fired } = await rig(t);
+  await put({ missed: 'skip', cron: '*/10 * * * *' });
+  await world.advance(HOUR);
+  await roster.tick('cron');
+  assert.deepEqual(await fired(), utc('2026-01-05T13:00:00Z'), 'the slot of half a minute ago is not too late');
+  await world.advance(15 * MINUTE);
+  await roster.tick('cron');
+  assert.equal((await fired()).length, 1, 'the slot of five minutes ago is');
+  await world.advance(5 * MINUTE);
+  await roster.tick('cron');
+  assert.deepEqual((await fired()).slice(1), utc('2026-01-05T13:20:00Z'));
+});
+
+test('missed slots: "all" fires every one of them, a hundred a pass', async (t) => {
+  const { world, roster, put, fired } = await rig(t);
+  await put({ missed: 'all' });
+  await world.advance(5 * HOUR);
+  assert.equal(await roster.tick('cron'), 100);
+  roster.keeper('cron').start();
+  await world.advance(10);
+  const slots = await fired();
+  assert.equal(slots.length, 300);
+  assert.equal(new Set(slots).size, 300);
+  assert.equal(slots[0], '2026-01-05T12:01:00.000Z');
+  assert.equal(slots.at(-1), '2026-01-05T17:00:00.000Z');
+});
+
+test('in Berlin a slot that the change to summer time skips fires at the first moment after the gap', () => {
+  assert.deepEqual(
+    slots('30 2 * * *', 'Europe/Berlin', '2026-03-27T12:00:00Z', 3),
+    utc('2026-03-28T01:30:00Z', '2026-03-29T01:00:00Z', '2026-03-30T00:30:00Z'),
+  );
+});
+
+test('in Berlin a daily slot in the hour that comes twice fires once', () => {
+  assert.deepEqual(
+    slots('30 2 * * *', 'Europe/Berlin', '2026-10-24T12:00:00Z', 2),
+    utc('2026-10-25T00:30:00Z', '2026-10-26T01:30:00Z'),
+  );
+});
+
+test('in Berlin an hourly schedule keeps to the hours that pass, on both days', () => {
+  assert.deepEqual(
+    slots('0 * * * *', 'Europe/Berlin', '2026-03-28T23:30:00Z', 4),
+    utc('2026-03-29T00:00:00Z', '2026-03-29T01:00:00Z', '2026-03-29T02:00:00Z', '2026-03-29T03:00:00Z'),
+  );
+  assert.deepEqual(
+    slots('0 * * * *', 'Europe/Berlin', '2026-10-24T22:30:00Z', 5),
+    utc(
+      '2026-10-24T23:00:00Z',
+      '2026-10-25T00:00:00Z',
+      '2026-10-25T01:00:00Z',
+      '2026-10-25T02:00:00Z',
+      '2026-10-25T03:00:00Z',
+    ),
+  );
+});
+
+test('in Berlin each night of the two changes has its one task', async (t) => {
+  for (const day of ['2026-03-28T12:00:00Z', '2026-10-24T12:00:00Z']) {
+    const { world, roster, put, fired } = await rig(t, day);
+    await put({ cron: '30 2 * * *', timezone: 'Europe/Berlin', missed: 'all' });
+    roster.keeper('cron').start();
+    for (let hour = 0; hour < 24; hour++) await world.advance(HOUR);
+    assert.equal((await fired()).length, 1, day);
+  }
+});
+
+test('the next slot is strictly later, whatever the fraction of a second, the zone and the change of clocks', () => {
+  for (const zone of ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'UTC']) {
+    for (const cron of ['30 2 * * *', '*/7 * * * *', '0 2 * * 0']) {
+      const next = slotsOf(cron, zone);
+      for (const day of ['2026-03-08', '2026-03-29', '2026-04-05', '2026-10-04', '2026-10-25', '2026-11-01']) {
+        const noon = Date.parse(`${day}T00:00:00Z`);
+        for (let at = noon - 12 * HOUR; at < noon + 16 * HOUR; at += 53 * MINUTE + 777) {
+          const slot = next(at);
+          assert.ok(slot !== undefined && slot > at, `${cron} in ${zone} after ${new Date(at).toISOString()}`);
+        }
+      }
+    }
+  }
+});
+
+test('what is wrong with a trigger is refused with its place, and nothing is put', async (t) => {
+  const { engine, put } = await rig(t);
+  const wrong: [string, Partial<Record<keyof TriggerRequest | 'delay', unknown>>][] = [
+    ['schedule', { cron: '61 * * * *' }],
+    ['schedule', { cron: 'often' }],
+    ['schedule', { cron: '0 0 31 2 *' }],
+    ['schedule', { timezone: 'Mars/Olympus' }],
+    ['missed', { missed: 'some' }],
+    ['trigger name', { name: 'No Name' }],
+    ['queue name', { queue: '' }],
+    ['priority', { priority: 0.5 }],
+  ];
+  for (const [field, request] of wrong) {
+    await assert.rejects(put(request as Partial<TriggerRequest>), (error) => {
+      assert.ok(isEngineError(error, 'INVALID_INPUT'), String(error));
+      assert.equal(error.details?.field, field);
+      return true;
+    });
+  }
+  assert.equal(await refusal(put({ delayed: 1 } as Partial<TriggerRequest>)), 'UNKNOWN_OPTION');
+  assert.deepEqual(await listTriggers(engine), []);
+});
+
+test('a trigger that is put again with the same schedule keeps its place, so that a restart loses no slot', async (t) => {
+  const { world, roster, put, fired, engine } = await rig(t);
+  const first = await put({ missed: 'all' });
+  await world.advance(2 * MINUTE);
+  assert.equal(await put({ missed: 'all', input: 'new' }), first);
+  await roster.tick('cron');
+  assert.equal((await fired()).length, 2);
+  assert.equal((await engine.list({ limit: 1 }))[0]?.payload, '"new"');
+  assert.equal(await put({ cron: '0 * * * *' }), Date.parse('2026-01-05T13:00:00Z'));
+});
+
+test('a removed trigger fires no more, and cannot be removed again', async (t) => {
+  const { world, roster, put, fired, engine } = await rig(t);
+  await put();
+  await removeTrigger(engine, 'nightly');
+  await world.advance(5 * MINUTE);
+  await roster.tick('cron');
+  assert.deepEqual(await fired(), []);
+  assert.equal(await refusal(removeTrigger(engine, 'nightly')), 'NOT_FOUND');
+});
+
+test('one trigger that cannot be read does not keep the others from firing', async (t) => {
+  const { world, roster, put, store, engine } = await rig(t);
+  await put({ name: 'good', queue: 'good' });
+  const [good] = await listTriggers(engine);
+  assert.ok(good);
+  const { queue: _queue, handler: _handler, ...rest } = good;
+  await store.triggerPut({ trigger: { ...rest, name: 'bad', cron: 'no cron', nextAt: good.nextAt - 1000 } });
+  roster.keeper('cron').start();
+  await world.advance(3 * MINUTE);
+  assert.equal((await engine.stats('good')).ready, 3);
+});
+
+test('more due triggers than fit into one pass all fire', async (t) => {
+  const { world, roster, put, engine } = await rig(t);
+  for (let n = 0; n < 130; n++) await put({ name: `t${n}` });
+  roster.keeper('cron').start();
+  await world.advance(30_000);
+  assert.equal((await engine.stats('q')).ready, 130);
+});

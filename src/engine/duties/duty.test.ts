@@ -1,0 +1,349 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { fault } from '../../core/errors.ts';
+import { openSqlite } from '../../store/sqlite/open.ts';
+import type { Store, Tenure } from '../../store/store.ts';
+import { VirtualWorld } from '../../testing.ts';
+import type { Log } from '../log.ts';
+import { type Duty, Keeper, type Pass } from './duty.ts';
+
+const TTL = 6000;
+
+interface Rig {
+  readonly world: VirtualWorld;
+  readonly store: Store;
+  /** What was logged, as `level message`. */
+  readonly logged: string[];
+  /** How often each verb of the store was called. */
+  readonly calls: Record<'dutyTake' | 'dutyRenew' | 'dutyRelease', number>;
+  /** Makes the next calls of the store fail. */
+  fails: Error | undefined;
+  readonly keeper: (duty: Partial<Duty>, holder?: string) => Keeper;
+}
+
+async function rig(t: TestContext): Promise<Rig> {
+  const world = new VirtualWorld();
+  const store = await openSqlite({ file: 'memory:', world });
+  t.after(() => store.close());
+  const logged: string[] = [];
+  const log: Log = {
+    info: (message) => void logged.push(`info ${message}`),
+    warn: (message) => void logged.push(`warn ${message}`),
+    error: (message) => void logged.push(`error ${message}`),
+  };
+  const calls = { dutyTake: 0, dutyRenew: 0, dutyRelease: 0 };
+  const counted = <K extends keyof typeof calls>(verb: K): Store[K] =>
+    ((params: never) => {
+      calls[verb]++;
+      return it.fails === undefined
+        ? (store[verb] as (params: never) => Promise<unknown>)(params)
+        : Promise.reject(it.fails);
+    }) as Store[K];
+  const faulty = {
+    dutyTake: counted('dutyTake'),
+    dutyRenew: counted('dutyRenew'),
+    dutyRelease: counted('dutyRelease'),
+  };
+  const it: Rig = {
+    world,
+    store,
+    logged,
+    calls,
+    fails: undefined,
+    keeper: (duty, holder = 'a') => {
+      const keeper = new Keeper(
+        { name: 'test', intervalMs: 1000, tick: () => Promise.resolve({ did: 0 }), ...duty },
+        { store: faulty, world, log, holder, ttlMs: TTL },
+      );
+      t.after(() => keeper.stop());
+      return keeper;
+    },
+  };
+  return it;
+}
+
+/** A duty that notes when it ran. */
+function noting(
+  world: VirtualWorld,
+  pass: (n: number) => Pass = () => ({ did: 0 }),
+): {
+  ran: number[];
+  terms: Tenure[];
+  tick: Duty['tick'];
+} {
+  const start = world.clock.monotonic();
+  const ran: number[] = [];
+  const terms: Tenure[] = [];
+  return {
+    ran,
+    terms,
+    tick: (term) => {
+      ran.push(world.clock.monotonic() - start);
+      terms.push(term);
+      return Promise.resolve(pass(ran.length));
+    },
+  };
+}
+
+test('a pass takes the duty and does its work, and its figures are summed up', async (t) => {
+  const { keeper, world } = await rig(t);
+  const duty = noting(world, (n) => ({ did: n }));
+  const one = keeper(duty);
+  assert.equal(one.holding, false);
+  assert.equal(await one.tick(), 1);
+  assert.equal(await one.tick(), 2);
+  assert.equal(one.holding, true);
+  assert.equal(one.done, 3);
+  assert.deepEqual(duty.terms[0], { name: 'test', epoch: 1, cursor: 0, vacant: true });
+});
+
+test('a keeper that has been started works once at the beginning of its term, and then at each interval', async (t) => {
+  const { keeper, world } = await rig(t);
+  const duty = noting(world);
+  keeper({ ...duty, intervalMs: 1500 }).start();
+  await world.advance(5000);
+  assert.deepEqual(duty.ran, [0, 1500, 3000, 4500]);
+});
+
+test('a duty that knows when the next thing is due is run then', async (t) => {
+  const { keeper, world } = await rig(t);
+  const duty = noting(world, (n) => ({ did: 0, nextInMs: n === 1 ? 300 : undefined }));
+  keeper(duty).start();
+  await world.advance(1400);
+  assert.deepEqual(duty.ran, [0, 300, 1300]);
+});
+
+test('a duty that has more to do goes again at once', async (t) => {
+  const { keeper, world } = await rig(t);
+  const duty = noting(world, (n) => ({ did: 1, more: n < 4 }));
+  const one = keeper(duty);
+  one.start();
+  await world.advance(10);
+  assert.deepEqual(duty.ran, [0, 0, 0, 0]);
+  assert.equal(one.done, 4);
+});
+
+test('a nudge wakes a sleeping duty earlier, and never later', async (t) => {
+  const { keeper, world } = await rig(t);
+  const duty = noting(world);
+  const one = keeper(duty);
+  one.start();
+  await world.advance(100);
+  one.nudge(200);
+  one.nudge(5000);
+  await world.advance(250);
+  assert.deepEqual(duty.ran, [0, 300]);
+});
+
+test('a nudge that comes during a pass is not lost', async (t) => {
+  const { keeper, world } = await rig(t);
+  let release = (): void => {};
+  const ran: number[] = [];
+  const start = world.clock.monotonic();
+  const one = keeper({
+    tick: async () => {
+      ran.push(world.clock.monotonic() - start);
+      if (ran.length === 1) await new Promise<void>((resolve) => void (release = resolve));
+      return { did: 0 };
+    },
+  });
+  one.start();
+  await world.advance(100);
+  one.nudge(50);
+  await world.advance(20);
+  release();
+  await world.advance(100);
+  assert.deepEqual(ran, [0, 150]);
+});
+
+test('a nudge to a keeper that was not started does nothing', async (t) => {
+  const { keeper, world } = await rig(t);
+  const duty = noting(world);
+  keeper(duty).nudge(1);
+  await world.advance(5000);
+  assert.deepEqual(duty.ran, []);
+});
+
+test('a term is renewed after a third of it, and not by working more often', async (t) => {
+  const { keeper, world, calls } = await rig(t);
+  const duty = noting(world);
+  const one = keeper({ ...duty, intervalMs: 600_000 });
+  one.start();
+  await world.advance(TTL / 3 - 1);
+  assert.equal(calls.dutyRenew, 0);
+  await world.advance(1);
+  assert.equal(calls.dutyRenew, 1);
+  await world.advance(60_000);
+  assert.equal(one.holding, true);
+  assert.deepEqual(duty.ran, [0], 'it worked when it had only to renew');
+  const renewals: number = calls.dutyRenew;
+  assert.ok(renewals >= 29 && renewals <= 31, `${renewals} renewals`);
+});
+
+test('of two keepers one holds the duty, and the other waits without working', async (t) => {
+  const { keeper, world } = await rig(t);
+  const first = noting(world);
+  const second = noting(world);
+  const one = keeper(first, 'a');
+  const two = keeper(second, 'b');
+  one.start();
+  await world.advance(10);
+  two.start();
+  await world.advance(30_000);
+  assert.deepEqual([one.holding, two.holding], [true, false]);
+  assert.equal(second.ran.length, 0);
+  assert.ok(first.ran.length >= 29);
+});
+
+test('a stop gives the duty back, and the other takes over at its next look with a vacant term', async (t) => {
+  const { keeper, world } = await rig(t);
+  const second = noting(world);
+  const one = keeper({}, 'a');
+  const two = keeper({ ...second, intervalMs: 600_000 }, 'b');
+  one.start();
+  await world.advance(10);
+  two.start();
+  await world.advance(3000);
+  await one.stop();
+  assert.equal(one.holding, false);
+  await world.advance(TTL / 3);
+  assert.equal(two.holding, true);
+  assert.deepEqual(second.terms, [{ name: 'test', epoch: 2, cursor: 0, vacant: true }]);
+});
+
+test('a crash leaves the duty to expire, and the successor is told that it was not vacant', async (t) => {
+  const { keeper, world, store } = await rig(t);
+  await store.dutyTake({ name: 'test', holder: 'crashed', ttlMs: TTL });
+  const duty = noting(world);
+  const one = keeper(duty);
+  one.start();
+  await world.advance(TTL);
+  assert.deepEqual(duty.ran, []);
+  await world.advance(TTL / 3);
+  assert.deepEqual(duty.terms[0], { name: 'test', epoch: 2, cursor: 0, vacant: false });
+});
+
+test('each term begins once', async (t) => {
+  const { keeper, world } = await rig(t);
+  const begun: number[] = [];
+  const one = keeper({ begin: ({ epoch }) => void begun.push(epoch) });
+  await one.tick();
+  await one.tick();
+  assert.deepEqual(begun, [1]);
+  world.elapse(TTL + 1); // The process was stopped for longer than its term.
+  await one.tick();
+  await one.tick();
+  assert.deepEqual(begun, [1, 2]);
+});
+
+test('a keeper whose renewal is refused stops being it, and does not work on', async (t) => {
+  const { keeper, world, store } = await rig(t);
+  const duty = noting(world);
+  const one = keeper(duty);
+  await one.tick();
+  world.elapse(TTL + 1);
+  assert.ok(await store.dutyTake({ name: 'test', holder: 'b', ttlMs: TTL }));
+  assert.equal(await one.tick(), 0);
+  assert.equal(one.holding, false);
+  assert.equal(duty.ran.length, 1);
+});
+
+test('a keeper whose work is refused with DUTY_LOST stops being it, and tries again later', async (t) => {
+  const { keeper, world, logged } = await rig(t);
+  let lost = true;
+  const one = keeper({
+    tick: () => (lost ? Promise.reject(fault('DUTY_LOST', { duty: 'test' })) : Promise.resolve({ did: 5 })),
+  });
+  assert.equal(await one.tick(), 0);
+  assert.equal(one.holding, false);
+  lost = false;
+  await world.advance(TTL + 1);
+  assert.equal(await one.tick(), 5);
+  assert.deepEqual(logged, []);
+});
+
+test('an error of the world is logged, and the duty goes on a second later', async (t) => {
+  const it = await rig(t);
+  let broken = true;
+  const one = it.keeper({
+    intervalMs: 600_000,
+    tick: () => (broken ? Promise.reject(fault('STORE_BUSY')) : Promise.resolve({ did: 7 })),
+  });
+  one.start();
+  await it.world.advance(10);
+  assert.deepEqual(it.logged, ['warn a duty failed and will try again']);
+  broken = false;
+  await it.world.advance(1000);
+  assert.equal(one.done, 7);
+});
+
+test('a renewal that fails is tried again before the term is over', async (t) => {
+  const it = await rig(t);
+  const one = it.keeper({});
+  one.start();
+  await it.world.advance(100);
+  it.fails = fault('STORE_BUSY');
+  await it.world.advance(TTL / 3 + 1000);
+  it.fails = undefined;
+  await it.world.advance(1000);
+  assert.equal(one.holding, true);
+  assert.equal(it.calls.dutyTake, 1, 'it had to take the duty anew');
+});
+
+test('a stop waits for the pass under way, and then nothing runs any more', async (t) => {
+  const { keeper, world } = await rig(t);
+  let release = (): void => {};
+  let ran = 0;
+  const one = keeper({
+    tick: async () => {
+      ran++;
+      await new Promise<void>((resolve) => void (release = resolve));
+      return { did: 1 };
+    },
+  });
+  one.start();
+  await world.advance(10);
+  let stopped = false;
+  const stopping = one.stop().then(() => {
+    stopped = true;
+  });
+  await world.settle();
+  assert.equal(stopped, false);
+  release();
+  await stopping;
+  await world.advance(10_000);
+  assert.equal(ran, 1);
+  assert.deepEqual(world.waits, []);
+});
+
+test('a duty that cannot be given back is left to expire, and that is logged', async (t) => {
+  const it = await rig(t);
+  const one = it.keeper({});
+  await one.tick();
+  it.fails = fault('STORE_UNAVAILABLE');
+  await one.stop();
+  assert.deepEqual(it.logged, ['warn a duty could not be given back; it will expire']);
+});
+
+test('a stop before the start, and a stop twice, are no harm', async (t) => {
+  const { keeper, calls } = await rig(t);
+  const one = keeper({});
+  await one.stop();
+  await one.tick();
+  await one.stop();
+  await one.stop();
+  assert.equal(calls.dutyRelease, 1);
+});
+
+test('a keeper can be started again', async (t) => {
+  const { keeper, world } = await rig(t);
+  const duty = noting(world);
+  const one = keeper(duty);
+  one.start();
+  await world.advance(100);
+  await one.stop();
+  await world.advance(5000);
+  one.start();
+  await world.advance(100);
+  assert.deepEqual(duty.ran, [0, 5100]);
+});

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { openSqlite } from '../../store/sqlite/open.ts';
+import type { Store } from '../../store/store.ts';
+import { VirtualWorld } from '../../testing.ts';
+import { Engine } from '../engine.ts';
+import { Roster } from './roster.ts';
+
+const HOUR = 3_600_000;
+
+async function rig(t: TestContext): Promise<{ world: VirtualWorld; store: Store; engine: Engine; roster: Roster }> {
+  const world = new VirtualWorld();
+  const store = await openSqlite({ file: 'memory:', world });
+  const engine = new Engine({ store, world, retentionMs: HOUR });
+  const roster = new Roster({ engine, holder: 'a' });
+  t.after(async () => {
+    await roster.stop();
+    await store.close();
+  });
+  return { world, store, engine, roster };
+}
+
+async function finish(engine: Engine, count: number): Promise<void> {
+  const pushed = await engine.pushMany(Array.from({ length: count }, () => ({ queue: 'mail', handler: 'send' })));
+  for (const { task } of pushed) await engine.cancel(task);
+}
+
+test('finished tasks and their events go after the retention, and what is younger stays', async (t) => {
+  const { world, engine, roster } = await rig(t);
+  await finish(engine, 20);
+  await world.advance(HOUR + 1);
+  await finish(engine, 5);
+  await roster.tick('pruner');
+  assert.equal((await engine.list({ limit: 100 })).length, 5);
+  const page = await engine.store.eventRead({ after: 0, limit: 100 });
+  assert.equal(page.reset, true);
+  assert.equal(page.events.length, 10);
+});
+
+test('a long past is walked in steps, with room between them for others', async (t) => {
+  const { world, engine, roster, store } = await rig(t);
+  await finish(engine, 1800);
+  await world.advance(2 * HOUR);
+  await finish(engine, 1);
+  const steps: number[] = [];
+  const taskPrune = store.taskPrune.bind(store);
+  store.taskPrune = async (params) => {
+    steps.push(world.clock.monotonic());
+    return taskPrune(params);
+  };
+  roster.keeper('pruner').start();
+  await world.advance(10_000);
+  assert.equal((await engine.list({ limit: 10 })).length, 1);
+  assert.ok(steps.length >= 4, `${steps.length} steps`);
+  for (const [n, at] of steps.entries()) {
+    const before = steps[n - 1];
+    if (before !== undefined) assert.ok(at - before >= 50, `only ${at - before} ms between two steps`);
+  }
+});
+
+test('when the walk has come round, the pruner rests for a minute', async (t) => {
+  const { world, roster, store } = await rig(t);
+  let steps = 0;
+  const taskPrune = store.taskPrune.bind(store);
+  store.taskPrune = (params) => {
+    steps++;
+    return taskPrune(params);
+  };
+  roster.keeper('pruner').start();
+  await world.advance(59_000);
+  assert.equal(steps, 1);
+  await world.advance(61_000);
+  assert.equal(steps, 3);
+});

@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { refusal } from '../../store/conformance/scene.ts';
+import { checkBooks, lookAt } from '../../store/conformance/sight.ts';
+import { openSqlite } from '../../store/sqlite/open.ts';
+import type { Grant, Store } from '../../store/store.ts';
+import { VirtualWorld } from '../../testing.ts';
+import { Engine } from '../engine.ts';
+import type { PushRequest } from '../push.ts';
+import { Roster } from './roster.ts';
+
+const LEASE = 30_000;
+const STEADY = { baseMs: 1000, factor: 2, jitter: 0 } as const;
+
+interface Rig {
+  readonly world: VirtualWorld;
+  readonly store: Store;
+  readonly engine: Engine;
+  readonly roster: Roster;
+  readonly worker: number;
+  readonly claim: (leaseMs?: number) => Promise<Grant>;
+  readonly running: (request?: Partial<PushRequest>, leaseMs?: number) => Promise<Grant>;
+  readonly stateOf: (task: number) => Promise<string>;
+}
+
+async function rig(t: TestContext): Promise<Rig> {
+  const world = new VirtualWorld();
+  const store = await openSqlite({ file: 'memory:', world });
+  const engine = new Engine({ store, world, leaseMs: LEASE });
+  const roster = new Roster({ engine, holder: 'a' });
+  t.after(async () => {
+    await roster.stop();
+    checkBooks(await lookAt(store));
+    await store.close();
+  });
+  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 8 });
+  const claim = async (leaseMs = LEASE): Promise<Grant> => {
+    const [grant] = await engine.claim({ worker, max: 1, leaseMs });
+    assert.ok(grant, 'there was nothing to claim');
+    return grant;
+  };
+  return {
+    world,
+    store,
+    engine,
+    roster,
+    worker,
+    claim,
+    running: async (request, leaseMs) => {
+      await engine.push({ queue: 'mail', handler: 'send', retry: STEADY, ...request });
+      return claim(leaseMs);
+    },
+    stateOf: async (task) => {
+      const record = await engine.get(task);
+      return `${record?.state} ${record?.reason} ${record?.tries}/${record?.attempt}`;
+    },
+  };
+}
+
+test("a silent worker's task is taken back a moment after its lease has run out, and not before", async (t) => {
+  const { roster, world, running, stateOf } = await rig(t);
+  roster.keeper('reaper').start();
+  await world.settle();
+  const { task } = await running();
+  await world.advance(LEASE);
+  assert.equal(await stateOf(task), 'running none 1/1');
+  await world.advance(1);
+  assert.equal(await stateOf(task), 'ready none 1/1');
+});
+
+test('the reaper wakes at the earliest expiry, for short leases too, and not only at its interval', async (t) => {
+  const { roster, world, engine, running } = await rig(t);
+  roster.keeper('reaper').start();
+  await world.advance(10_500);
+  const { task } = await running({}, 137);
+  await world.advance(137);
+  assert.equal((await engine.get(task))?.state, 'running');
+  await world.advance(1);
+  assert.equal((await engine.get(task))?.state, 'ready');
+});
+
+test('a renewed lease is left alone as long as it is renewed', async (t) => {
+  const { roster, world, engine, running, stateOf } = await rig(t);
+  roster.keeper('reaper').start();
+  const grant = await running();
+  for (let n = 0; n < 20; n++) {
+    await world.advance(LEASE / 3);
+    assert.equal((await engine.renew(grant)).held, true);
+  }
+  assert.equal(await stateOf(grant.task), 'running none 1/1');
+});
+
+test('the first lost lease is tried again at once, later ones after a backoff, the last one fails', async (t) => {
+  const { roster, world, claim, running, stateOf } = await rig(t);
+  roster.start();
+  const { task } = await running({ maxAttempts: 3 });
+  await world.advance(LEASE + 1);
+  assert.equal(await stateOf(task), 'ready none 1/1');
+  await claim();
+  await world.advance(LEASE + 1);
+  assert.equal(await stateOf(task), 'scheduled none 2/2');
+  await world.advance(1999);
+  assert.equal(await stateOf(task), 'scheduled none 2/2');
+  await world.advance(1);
+  assert.equal(await stateOf(task), 'ready none 2/2');
+  await claim();
+  await world.advance(LEASE + 1);
+  assert.equal(await stateOf(task), 'failed exhausted 3/3');
+});
+
+test('the result of a worker that was taken for dead is refused', async (t) => {
+  const { roster, world, engine, running } = await rig(t);
+  roster.keeper('reaper').start();
+  const grant = await running();
+  await world.advance(LEASE + 1);
+  assert.equal(await refusal(engine.complete(grant)), 'LEASE_LOST');
+});
+
+test('a task that was asked to stop is cancelled when its worker stays silent', async (t) => {
+  const { roster, world, engine, running, stateOf } = await rig(t);
+  roster.keeper('reaper').start();
+  const { task } = await running();
+  await engine.cancel(task);
+  await world.advance(LEASE + 1);
+  assert.equal(await stateOf(task), 'cancelled requested 1/1');
+});
+
+test('who waits for work is woken by the reap, without any further time passing', async (t) => {
+  const { roster, world, engine, running, worker } = await rig(t);
+  roster.keeper('reaper').start();
+  const { task } = await running();
+  await world.advance(LEASE - 100);
+  let claimed: readonly Grant[] = [];
+  void engine.claim({ worker, max: 1, waitMs: 60_000 }).then((grants) => {
+    claimed = grants;
+  });
+  await world.advance(101);
+  assert.deepEqual(
+    claimed.map((grant) => [grant.task, grant.attempt]),
+    [[task, 2]],
+  );
+});
+
+test('after a predecessor that vanished the reaper waits one lease, so that living workers can renew', async (t) => {
+  const { roster, world, store, engine, running, stateOf } = await rig(t);
+  const living = await running({ queue: 'living' });
+  const dead = await running({ queue: 'dead' });
+  await store.dutyTake({ name: 'reaper', holder: 'vanished', ttlMs: 1000 });
+  await world.advance(10 * LEASE);
+  await roster.tick('reaper');
+  assert.equal(await stateOf(dead.task), 'running none 1/1');
+  roster.keeper('reaper').start();
+  await world.advance(LEASE / 2);
+  assert.equal((await engine.renew(living)).held, true);
+  await world.advance(LEASE / 2);
+  assert.equal(await stateOf(living.task), 'running none 1/1');
+  await world.advance(2);
+  assert.equal(await stateOf(dead.task), 'ready none 1/1');
+  assert.equal(await stateOf(living.task), 'running none 1/1');
+});
+
+test('after an orderly predecessor the reaper goes to work at once', async (t) => {
+  const { roster, world, store, running, stateOf } = await rig(t);
+  const { task } = await running();
+  const duty = await store.dutyTake({ name: 'reaper', holder: 'before', ttlMs: 1000 });
+  assert.ok(duty);
+  await store.dutyRelease({ duty });
+  await world.advance(LEASE + 1);
+  await roster.tick('reaper');
+  assert.equal(await stateOf(task), 'ready none 1/1');
+});
+
+for (const jump of [3000, -3000]) {
+  test(`when the wall clock moved by ${jump} ms against the other one, the reaper waits one lease`, async (t) => {
+    const { roster, world, running, stateOf } = await rig(t);
+    roster.keeper('reaper').start();
+    const { task } = await running();
+    await world.advance(LEASE - 100);
+    world.jump(jump);
+    await world.advance(LEASE);
+    assert.equal(await stateOf(task), 'running none 1/1', 'it did not wait');
+    await world.advance(1000);
+    assert.equal(await stateOf(task), 'ready none 1/1', 'it waited too long');
+  });
+}
+
+test('small corrections of the wall clock hold nothing up', async (t) => {
+  const { roster, world, running, stateOf } = await rig(t);
+  roster.keeper('reaper').start();
+  const { task } = await running();
+  await world.advance(LEASE - 100);
+  world.jump(1500);
+  await world.advance(101);
+  assert.equal(await stateOf(task), 'ready none 1/1');
+});
+
+test('more overdue leases than fit into one pass are all taken', async (t) => {
+  const { roster, world, engine, worker } = await rig(t);
+  await engine.pushMany(Array.from({ length: 1200 }, () => ({ queue: 'mail', handler: 'send' })));
+  await engine.claim({ worker, max: 1200 });
+  roster.keeper('reaper').start();
+  await world.advance(LEASE + 1);
+  assert.equal((await engine.stats('mail')).ready, 1200);
+  assert.equal(roster.keeper('reaper').done, 1200);
+});
+
+test('a reaper that was deposed takes nothing', async (t) => {
+  const { roster, world, store, running, stateOf } = await rig(t);
+  const { task } = await running();
+  await roster.tick('reaper');
+  await world.advance(LEASE + 1);
+  assert.ok(await store.dutyTake({ name: 'reaper', holder: 'b', ttlMs: 60_000 }));
+  assert.equal(await roster.tick('reaper'), 0);
+  assert.equal(await stateOf(task), 'running none 1/1');
+});
+
+test('an idle reaper writes each ten seconds and not at every look, so that lease time is noted', async (t) => {
+  const { roster, world, store } = await rig(t);
+  let writes = 0;
+  const leaseReap = store.leaseReap.bind(store);
+  store.leaseReap = (params) => {
+    writes++;
+    return leaseReap(params);
+  };
+  roster.keeper('reaper').start();
+  await world.advance(100_000);
+  assert.ok(writes >= 9 && writes <= 11, `${writes} writes`);
+});

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openSqlite } from '../../store/sqlite/open.ts';
+import { VirtualWorld } from '../../testing.ts';
+import { Engine } from '../engine.ts';
+import { DUTIES, Roster } from './roster.ts';
+
+test('one process takes all duties, gives them back when it stops, and the next one takes them', async () => {
+  const world = new VirtualWorld();
+  const store = await openSqlite({ file: 'memory:', world });
+  const [one, two] = ['a', 'b'].map((holder) => new Roster({ engine: new Engine({ store, world }), holder }));
+  assert.ok(one && two);
+  assert.deepEqual(one.held(), []);
+  one.start();
+  await world.advance(10);
+  two.start();
+  await world.advance(5000);
+  assert.deepEqual(one.held(), [...DUTIES]);
+  assert.deepEqual(two.held(), []);
+  await one.stop();
+  assert.deepEqual(one.held(), []);
+  await world.advance(2000);
+  assert.deepEqual(two.held(), [...DUTIES]);
+  await two.stop();
+  assert.deepEqual(world.waits, []);
+  await store.close();
+});
+
+test('duties that crashed with their process are taken over when their term has run out', async () => {
+  const world = new VirtualWorld();
+  const store = await openSqlite({ file: 'memory:', world });
+  for (const name of DUTIES) await store.dutyTake({ name, holder: 'crashed', ttlMs: 6000 });
+  const roster = new Roster({ engine: new Engine({ store, world }), holder: 'b' });
+  roster.start();
+  await world.advance(6000);
+  assert.deepEqual(roster.held(), []);
+  await world.advance(2001);
+  assert.deepEqual(roster.held(), [...DUTIES]);
+  await roster.stop();
+  await store.close();
+});

@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { isEngineError } from '../core/errors.ts';
+import { EMPTY_STATS } from '../core/event.ts';
+import { refusal } from '../store/conformance/scene.ts';
+import { checkBooks, lookAt } from '../store/conformance/sight.ts';
+import { openSqlite } from '../store/sqlite/open.ts';
+import type { Grant, Store } from '../store/store.ts';
+import { VirtualWorld } from '../testing.ts';
+import { Engine } from './engine.ts';
+
+const TASK = { queue: 'mail', handler: 'send' } as const;
+
+interface Rig {
+  readonly world: VirtualWorld;
+  readonly store: Store;
+  readonly engine: Engine;
+  readonly worker: number;
+  readonly claim: () => Promise<Grant>;
+  /** Pushes and claims. */
+  readonly running: (request?: { queue?: string; maxAttempts?: number }) => Promise<Grant>;
+}
+
+/** An engine on a store in memory, whose books are checked when the test is over. */
+async function rig(t: TestContext): Promise<Rig> {
+  const world = new VirtualWorld();
+  const store = await openSqlite({ file: 'memory:', world });
+  t.after(async () => {
+    checkBooks(await lookAt(store));
+    await store.close();
+  });
+  const engine = new Engine({ store, world });
+  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 8 });
+  const claim = async (): Promise<Grant> => {
+    const [grant] = await engine.claim({ worker, max: 1 });
+    assert.ok(grant, 'there was nothing to claim');
+    return grant;
+  };
+  const running: Rig['running'] = async (request) => {
+    await engine.push({ ...TASK, ...request });
+    return claim();
+  };
+  return { world, store, engine, worker, claim, running };
+}
+
+async function stateOf(engine: Engine, task: number): Promise<string> {
+  const record = await engine.get(task);
+  return record === undefined ? 'unknown' : `${record.state} ${record.reason} ${record.tries}/${record.attempt}`;
+}
+
+test('a task goes from push to completion, and its result is kept', async (t) => {
+  const { engine, claim } = await rig(t);
+  const pushed = await engine.push({ ...TASK, input: { to: 'a' }, priority: 3, maxAttempts: 5 });
+  assert.deepEqual([pushed.state, pushed.fresh], ['ready', true]);
+  const grant = await claim();
+  assert.deepEqual(
+    [grant.task, grant.queue, grant.handler, grant.payload, grant.priority, grant.maxTries],
+    [pushed.task, 'mail', 'send', '{"to":"a"}', 3, 5],
+  );
+  await engine.complete(grant, { sent: true });
+  const record = await engine.get(pushed.task);
+  assert.deepEqual([record?.state, record?.result], ['completed', '{"sent":true}']);
+});
+
+test('the engine tells when something will be due, so that a sleeping duty can be woken', async (t) => {
+  const { engine, claim, world } = await rig(t);
+  const due: number[] = [];
+  const leases: number[] = [];
+  engine.onDue = (inMs) => void due.push(inMs);
+  engine.onLease = (inMs) => void leases.push(inMs);
+  await engine.push(TASK);
+  await engine.push({ ...TASK, delay: 5000 });
+  await engine.push({ ...TASK, runAt: world.clock.wall() + 7000 });
+  assert.deepEqual(due, [5000, 7000]);
+  const grant = await claim();
+  assert.deepEqual(leases, [30_000]);
+  await engine.release(grant, { delayMs: 900 });
+  assert.deepEqual(due, [5000, 7000, 900]);
+});
+
+test('a task that waits is cancelled at once, one that runs is asked, and its worker hears of it', async (t) => {
+  const { engine, running } = await rig(t);
+  const grant = await running({ queue: 'a' });
+  const waiting = await engine.push({ ...TASK, queue: 'b' });
+  assert.equal(await engine.cancel(waiting.task), 'cancelled');
+  assert.equal(await engine.cancel(waiting.task), 'finished');
+  assert.equal(await engine.cancel(grant.task), 'requested');
+  const renewal = await engine.renew(grant);
+  assert.ok(renewal.held && renewal.cancelRequested);
+  await engine.cancelled(grant);
+  assert.equal(await stateOf(engine, grant.task), 'cancelled requested 1/1');
+  assert.equal(await refusal(engine.cancel(4711)), 'NOT_FOUND');
+});
+
+test('a finished task can be run again, with all its tries', async (t) => {
+  const { engine, running, claim } = await rig(t);
+  const grant = await running({ maxAttempts: 1 });
+  await engine.fail(grant, 'no');
+  await engine.retry(grant.task);
+  const again = await claim();
+  assert.deepEqual([again.task, again.attempt, again.tries], [grant.task, 2, 1]);
+  await assert.rejects(engine.retry(grant.task), (error) => {
+    assert.ok(isEngineError(error, 'ILLEGAL_TRANSITION'));
+    assert.deepEqual(error.details, { kind: 'task', from: 'running', to: 'ready' });
+    return true;
+  });
+  assert.equal(await refusal(engine.retry(4711)), 'NOT_FOUND');
+});
+
+test('a queue can be paused and resumed, and its name is checked', async (t) => {
+  const { engine, worker } = await rig(t);
+  await engine.push(TASK);
+  await engine.pause('mail');
+  assert.deepEqual(await engine.claim({ worker, max: 1 }), []);
+  assert.deepEqual(
+    (await engine.queues()).map(({ name, paused }) => [name, paused]),
+    [['mail', true]],
+  );
+  await engine.resume('mail');
+  assert.equal((await engine.claim({ worker, max: 1 })).length, 1);
+  assert.equal(await refusal(engine.pause('No Name')), 'INVALID_INPUT');
+  assert.equal(await refusal(engine.resume('No Name')), 'INVALID_INPUT');
+});
+
+test('a pause holds although a claim scans while it is being written', async (t) => {
+  const { engine, worker, world } = await rig(t);
+  await engine.push(TASK);
+  await world.advance(2000);
+  const claims: Promise<readonly Grant[]>[] = [];
+  const pausing = engine.pause('mail');
+  claims.push(engine.claim({ worker, max: 0 }));
+  await pausing;
+  await Promise.all(claims);
+  assert.deepEqual(await engine.claim({ worker, max: 1 }), []);
+});
+
+test('the statistics follow the tasks, and an unknown queue has none', async (t) => {
+  const { engine, running } = await rig(t);
+  assert.deepEqual(await engine.stats('mail'), EMPTY_STATS);
+  const grant = await running();
+  await engine.push(TASK);
+  await engine.push({ ...TASK, delay: '1h' });
+  assert.deepEqual(await engine.stats('mail'), { ...EMPTY_STATS, ready: 1, running: 1, scheduled: 1 });
+  await engine.complete(grant);
+  assert.deepEqual(await engine.stats('mail'), { ...EMPTY_STATS, ready: 1, scheduled: 1, completed: 1 });
+});
+
+test('the feed tells what happened in order, goes on after a number, and follows what comes', async (t) => {
+  const { engine, running, world } = await rig(t);
+  const grant = await running();
+  const control = new AbortController();
+  const seen: string[] = [];
+  const reading = (async () => {
+    for await (const item of engine.events({ after: 1, signal: control.signal })) {
+      if (item.kind === 'event') seen.push(`${item.event.seq} ${item.event.change}`);
+    }
+  })();
+  await world.settle();
+  assert.deepEqual(seen, ['2 claimed']);
+  await engine.complete(grant);
+  await world.settle();
+  assert.deepEqual(seen, ['2 claimed', '3 completed']);
+  await engine.retry(grant.task);
+  await engine.cancel(grant.task);
+  await world.settle();
+  assert.deepEqual(seen, ['2 claimed', '3 completed', '4 revived', '5 cancelled']);
+  control.abort();
+  await reading;
+  assert.deepEqual(world.waits, []);
+});
+
+test('workers are registered under a checked name, each start as one of its own', async (t) => {
+  const { engine } = await rig(t);
+  await engine.registerWorker({ name: 'gpu-1', incarnation: 'j', slots: 2, tags: ['gpu'] });
+  assert.deepEqual(
+    (await engine.workers()).map(({ name, slots, tags }) => [name, slots, tags]),
+    [
+      ['w', 8, []],
+      ['gpu-1', 2, ['gpu']],
+    ],
+  );
+  await assert.rejects(
+    async () => engine.registerWorker({ name: 'No Name', incarnation: 'k', slots: 1 }),
+    (error) => isEngineError(error, 'INVALID_INPUT'),
+  );
+});
+
+test('calls that are made together share their commits', async (t) => {
+  const { engine, store, worker } = await rig(t);
+  await engine.push(TASK);
+  let pushes = 0;
+  const taskPush = store.taskPush.bind(store);
+  store.taskPush = (params) => {
+    pushes++;
+    return taskPush(params);
+  };
+  await Promise.all(Array.from({ length: 200 }, () => engine.push(TASK)));
+  assert.equal(pushes, 1);
+  let settles = 0;
+  const taskSettle = store.taskSettle.bind(store);
+  store.taskSettle = (params) => {
+    settles++;
+    return taskSettle(params);
+  };
+  const grants = await engine.claim({ worker, max: 200 });
+  await Promise.all(grants.map((grant) => engine.complete(grant)));
+  assert.equal(settles, 1);
+});
