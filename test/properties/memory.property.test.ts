@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { DEFECTS } from '../sim/defects.ts';
+import { full } from '../support/scale.ts';
+import { chosenSeed, compare, EVERY, LENGTH } from './compare.ts';
+import { Gates, Ground } from './rig.ts';
+import { runSteps } from './run.ts';
+import { Steps } from './steps.ts';
+
+/** Runs within which a planted defect must be noticed. */
+const PATIENCE = 1_000;
+
+test('on a store in memory the engine does what the model says, whatever happens', (t) => compare(t, 'memory'));
+
+test('the model notices each planted defect', { skip: full ? false : 'only in the full ladder' }, async (t) => {
+  const noticed: string[] = [];
+  for (const [name, { what, statements }] of Object.entries(DEFECTS)) {
+    const ground = new Ground('memory', statements);
+    const { seed } = chosenSeed();
+    const outcome = await fc.check(
+      fc.asyncProperty(new Steps('memory', LENGTH), (steps) => runSteps(ground, steps, new Gates(), { every: EVERY })),
+      { numRuns: PATIENCE, seed, endOnFailure: true },
+    );
+    ground.remove();
+    assert.ok(outcome.failed, `${name} (${what}) was not noticed in ${PATIENCE} runs with seed ${seed}`);
+    noticed.push(`${name} in run ${outcome.numRuns}`);
+  }
+  t.diagnostic(noticed.join(' · '));
+});
