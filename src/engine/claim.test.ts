@@ -337,13 +337,44 @@ test('a pause and a resume by another process hold within a second', async (t) =
 });
 
 test('a disabled worker gets nothing, and others get its share', async (t) => {
-  const { claim, push, store, engine, worker, world } = await rig(t);
+  const { claim, push, store, engine, worker } = await rig(t);
   const task = await push('mail');
   await store.workerEnable({ worker, enabled: false });
   assert.deepEqual(await claim({ max: 9 }), []);
   const next = await engine.registerWorker({ name: 'v', incarnation: 'j', slots: 1 });
-  await world.advance(1000);
-  assert.deepEqual(tasksOf(await claim({ worker: next })), [task]);
+  assert.deepEqual(await claim({ worker: 4711, max: 9 }), []);
+  assert.deepEqual(tasksOf(await claim({ worker: next })), [task], 'it was taken out of the ring');
+});
+
+test('what a lost hint hid is found within a second by whoever waits', async (t) => {
+  const { claim, world, store } = await rig(t);
+  const other = new Engine({ store, world });
+  for (let n = 0; n < 20; n++) {
+    const waiting = claim({ max: 9, waitMs: 60_000 });
+    await world.advance(10 + 37 * n);
+    await other.push({ queue: 'mail', handler: 'h' });
+    const before = world.clock.monotonic();
+    let found: number | undefined;
+    void waiting.then(() => {
+      found = world.clock.monotonic() - before;
+    });
+    for (let ms = 0; ms < 1100 && found === undefined; ms += 50) await world.advance(50);
+    assert.ok(found !== undefined && found <= 1000, `found after ${found} ms`);
+  }
+});
+
+test('a large claim is granted in parts, so that no transaction is long', async (t) => {
+  const { claim, engine, store } = await rig(t);
+  await engine.pushMany(Array.from({ length: 600 }, () => ({ queue: 'mail', handler: 'h' })));
+  let most = 0;
+  const { taskClaim } = store;
+  store.taskClaim = async (params) => {
+    const answers = await taskClaim.call(store, params);
+    most = Math.max(most, answers.flatMap((grants) => grants ?? []).length);
+    return answers;
+  };
+  assert.equal((await claim({ max: 600 })).length, 600);
+  assert.ok(most <= 250, `${most} grants in one call`);
 });
 
 test('more lanes than a claim looks at are all served in the end', async (t) => {

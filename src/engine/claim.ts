@@ -16,6 +16,8 @@ export interface Want {
 
 /** A claim looks at no more lanes than this; the ring brings the others to the front next time. */
 const MAX_LANES = 200;
+/** Tasks that one call of the store grants at most: more would hold the loop too long, and go into further rounds. */
+const MAX_GRANTS = 250;
 
 /** Turns wants into grants: picks lanes from the ring, asks the store once per flush, learns from what came back. */
 export class Claims {
@@ -73,30 +75,39 @@ export class Claims {
 
   /** Asks lanes for an equal share each, and answers with the wants that more lanes may still fill. */
   async #round(open: readonly Open[], round: number, answers: (readonly Grant[])[]): Promise<readonly Open[]> {
-    const asked = open.map((it) => {
+    let budget = MAX_GRANTS;
+    const now = open.filter((it) => {
+      const fits = budget > 0;
+      budget -= Math.min(it.max, MAX_GRANTS);
+      return fits;
+    });
+    const asked = now.map((it) => {
+      const max = Math.min(it.max, MAX_GRANTS);
       // As many lanes as tasks, for the sake of fairness; more of them when those turned out to be empty.
-      const limit = it.want.op === undefined ? Math.min(MAX_LANES, it.max * 2 ** round) : MAX_LANES;
+      const limit = it.want.op === undefined ? Math.min(MAX_LANES, max * 2 ** round) : MAX_LANES;
       const picks = this.#ring.pick((lane) => wanted(it.want, lane), limit);
-      return { ...it, limit, picks, share: Math.ceil(it.max / Math.max(1, picks.length)) };
+      return { ...it, ask: max, limit, picks, share: Math.ceil(max / Math.max(1, picks.length)) };
     });
     // A want with an operation id goes to the store even without a lane: its first answer may be waiting there.
     const sent = asked.filter(({ picks, want }) => picks.length > 0 || want.op !== undefined);
-    const claims: ClaimRequest[] = sent.map(({ want, max, picks, share }) => ({
+    const claims: ClaimRequest[] = sent.map(({ want, ask, picks, share }) => ({
       holder: want.worker,
       ttlMs: want.leaseMs,
-      max,
+      max: ask,
       lanes: picks.map(({ lane }) => ({ lane, max: share })),
-      ...(want.op === undefined ? {} : { op: want.op }),
+      op: want.op,
     }));
     const granted = claims.length === 0 ? [] : await this.#store.taskClaim({ claims });
-    return sent.flatMap(({ want, at, max, limit, picks, share }, i) => {
-      const grants = granted[i] ?? [];
+    const unfilled = sent.flatMap(({ want, at, max, ask, limit, picks, share }, i) => {
+      const grants = granted[i];
+      if (grants === undefined) return []; // nobody looked, so there is nothing to learn
       answers[at] = [...(answers[at] as readonly Grant[]), ...grants];
       // Grants of an earlier call say nothing about the lanes of this one.
       if (want.op !== undefined && grants.length > 0) return [];
-      const more = this.#learn(picks, share, max, grants) || picks.length === limit;
+      const more = this.#learn(picks, share, ask, grants) || picks.length === limit;
       return more && grants.length < max ? [{ want, at, max: max - grants.length }] : [];
     });
+    return [...unfilled, ...open.slice(now.length)];
   }
 
   /** Takes lanes out of the ring that were found empty. Answers whether some lane may have more. */

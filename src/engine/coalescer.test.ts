@@ -273,3 +273,39 @@ test('all kinds of a coalescer leave in the same turn, so that a store can commi
   assert.deepEqual(order, ['settle', 'push', 'claim']);
   await Promise.all(calls);
 });
+
+test('what goes wrong after the commit sends nothing again', async () => {
+  const { world, kind, sent, answer } = rig({
+    sent: () => {
+      throw new Error('a hook is broken');
+    },
+  });
+  const both = Promise.all([kind.submit('a'), kind.submit('b')]);
+  await world.settle();
+  await answer();
+  assert.deepEqual(await both, ['a!', 'b!']);
+  assert.deepEqual(sent, [['a', 'b']]);
+});
+
+test('large items leave in several flushes', async () => {
+  const { world, kind, sent, answer } = rig({ maxBytes: 10, sizeOf: (item) => item.length });
+  const single = ['aaaa', 'bbbb', 'cccc'].map((item) => kind.submit(item));
+  const many = kind.submitMany(['dddd', 'eeeeeeeeeeeeeeee', 'ffff', 'gggg']);
+  for (let n = 0; n < 9; n++) {
+    await world.settle();
+    await answer();
+  }
+  assert.deepEqual(await Promise.all(single), ['aaaa!', 'bbbb!', 'cccc!']);
+  assert.deepEqual(await many, ['dddd!', 'eeeeeeeeeeeeeeee!', 'ffff!', 'gggg!']);
+  assert.deepEqual(sent, [['aaaa', 'bbbb'], ['cccc', 'dddd'], ['eeeeeeeeeeeeeeee'], ['ffff', 'gggg']]);
+});
+
+test('the parts of one call are not a crowd to each other', async () => {
+  const { world, kind, answer } = rig({ maxPending: 10, patienceMs: 100 });
+  const many = kind.submitMany(Array.from({ length: 40 }, (_, n) => `i${n}`));
+  for (let n = 0; n < 4; n++) {
+    await world.advance(200);
+    await answer();
+  }
+  assert.equal((await many).length, 40);
+});

@@ -42,7 +42,15 @@ export interface KindOptions<I, A> {
   readonly name: string;
   /** One answer per item, in order. */
   readonly send: (items: readonly I[]) => Promise<readonly A[]>;
+  /**
+   * Gives hints after the callers were answered. Not part of `send`: whatever goes wrong here, the items are committed and
+   * must not be sent again.
+   */
+  readonly sent?: (items: readonly I[], answers: readonly A[]) => void;
   readonly maxItems: number;
+  /** A flush of large items is cut off here, so that it does not hold the loop. */
+  readonly maxBytes?: number;
+  readonly sizeOf?: (item: I) => number;
   readonly maxInFlight: number;
   /** Above this many waiting items a caller's patience counts. */
   readonly maxPending?: number;
@@ -54,6 +62,7 @@ interface Entry<I, A> {
   readonly item: I | undefined;
   readonly items: readonly I[] | undefined;
   readonly size: number;
+  readonly bytes: number;
   readonly since: number;
   readonly resolve: (answer: A) => void;
   readonly resolveMany: (answers: readonly A[]) => void;
@@ -82,23 +91,31 @@ export class Kind<I, A> implements Flushing {
 
   submit(item: I): Promise<A> {
     return new Promise<A>((resolve, reject) => {
-      this.#add({ item, items: undefined, size: 1, since: this.#crowdedSince(), resolve, resolveMany: nobody, reject });
+      const bytes = this.#options.sizeOf?.(item) ?? 0;
+      const since = this.#crowdedSince();
+      this.#add({ item, items: undefined, size: 1, bytes, since, resolve, resolveMany: nobody, reject });
     });
   }
 
   /** Items of one call stay together; more than a flush can take are split over several. */
   async submitMany(items: readonly I[]): Promise<readonly A[]> {
-    const { maxItems } = this.#options;
-    const parts: Promise<readonly A[]>[] = [];
-    for (let i = 0; i < items.length; i += maxItems) {
-      const part = items.length <= maxItems ? items : items.slice(i, i + maxItems);
-      parts.push(
-        new Promise((resolveMany, reject) => {
-          const since = this.#crowdedSince();
-          this.#add({ item: undefined, items: part, size: part.length, since, resolve: nobody, resolveMany, reject });
+    // Asked once: the parts of one call are not each other's crowd.
+    const since = this.#crowdedSince();
+    const parts = this.#split(items).map(
+      ({ items: part, bytes }) =>
+        new Promise<readonly A[]>((resolveMany, reject) => {
+          this.#add({
+            item: undefined,
+            items: part,
+            size: part.length,
+            bytes,
+            since,
+            resolve: nobody,
+            resolveMany,
+            reject,
+          });
         }),
-      );
-    }
+    );
     return parts.length === 1 ? (parts[0] as Promise<readonly A[]>) : (await Promise.all(parts)).flat();
   }
 
@@ -120,17 +137,37 @@ export class Kind<I, A> implements Flushing {
     this.#schedule();
   }
 
+  #split(items: readonly I[]): readonly { readonly items: readonly I[]; readonly bytes: number }[] {
+    const { maxItems, maxBytes = Number.POSITIVE_INFINITY, sizeOf } = this.#options;
+    const parts: { items: readonly I[]; bytes: number }[] = [];
+    let from = 0;
+    let bytes = 0;
+    for (let i = 0; i < items.length; i++) {
+      const size = sizeOf?.(items[i] as I) ?? 0;
+      if (i > from && (i - from === maxItems || bytes + size > maxBytes)) {
+        parts.push({ items: items.slice(from, i), bytes });
+        from = i;
+        bytes = 0;
+      }
+      bytes += size;
+    }
+    if (from < items.length) parts.push({ items: from === 0 ? items : items.slice(from), bytes });
+    return parts;
+  }
+
   /** From when on a caller's patience counts: 0 while there is room. */
   #crowdedSince(): number {
     return this.#pending < (this.#options.maxPending ?? MAX_PENDING) ? 0 : this.#world.clock.monotonic();
   }
 
   #take(): Entry<I, A>[] {
+    const { maxItems, maxBytes = Number.POSITIVE_INFINITY } = this.#options;
     const batch: Entry<I, A>[] = [];
     let items = 0;
+    let bytes = 0;
     let taken = 0;
     for (const entry of this.#entries) {
-      if (batch.length > 0 && items + entry.size > this.#options.maxItems) break;
+      if (batch.length > 0 && (items + entry.size > maxItems || bytes + entry.bytes > maxBytes)) break;
       taken++;
       this.#pending -= entry.size;
       if (entry.since > 0 && this.#world.clock.monotonic() - entry.since > (this.#options.patienceMs ?? PATIENCE_MS)) {
@@ -139,6 +176,7 @@ export class Kind<I, A> implements Flushing {
       }
       batch.push(entry);
       items += entry.size;
+      bytes += entry.bytes;
     }
     this.#entries = taken === this.#entries.length ? [] : this.#entries.slice(taken);
     return batch;
@@ -154,15 +192,16 @@ export class Kind<I, A> implements Flushing {
       await this.#divide(batch, error);
       return;
     }
-    if (alone !== undefined) {
-      batch[0]?.resolveMany(answers);
-      return;
-    }
     let at = 0;
     for (const entry of batch) {
       if (entry.items === undefined) entry.resolve(answers[at] as A);
-      else entry.resolveMany(answers.slice(at, at + entry.size));
+      else entry.resolveMany(alone === undefined ? answers.slice(at, at + entry.size) : answers);
       at += entry.size;
+    }
+    try {
+      this.#options.sent?.(items, answers);
+    } catch {
+      // Only hints come from here, and a hint that fails is a lost one: a scan finds what it hid.
     }
   }
 

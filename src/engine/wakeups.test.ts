@@ -43,13 +43,13 @@ test('a wake-up that comes while nobody waits is gone', async () => {
   assert.equal(came(), false);
 });
 
-test('without a wake-up the poll comes, a quarter earlier or later so that processes do not poll together', async () => {
+test('without a wake-up the poll comes in time, earlier by chance so that processes do not poll together', async () => {
   const waits = new Set<number>();
   for (let seed = 1; seed <= 50; seed++) {
     const world = new VirtualWorld({ seed });
     new Wakeups(world, 1000).arm();
     const [wait] = world.waits;
-    assert.ok(wait !== undefined && wait >= 750 && wait < 1250, `${wait}`);
+    assert.ok(wait !== undefined && wait >= 500 && wait < 1000, `${wait}`);
     waits.add(Math.round(wait / 100));
   }
   assert.ok(waits.size >= 4);

@@ -6,7 +6,7 @@ export interface Armed {
   readonly forget: () => void;
 }
 
-/** Wake-ups are hints: each only shortens a wait, and behind each stands a poll with jitter. */
+/** Wake-ups are hints: each only shortens a wait, and behind each stands a poll with jitter, at most `pollMs` later. */
 export class Wakeups {
   readonly #world: World;
   readonly #pollMs: number;
@@ -36,7 +36,7 @@ export class Wakeups {
         forget();
         resolve();
       };
-      const poll = this.#pollMs * (0.75 + this.#world.random() / 2);
+      const poll = this.#pollMs * (0.5 + this.#world.random() / 2);
       const cancel = this.#world.timers.after(Math.max(1, Math.min(poll, maxMs)), done);
       this.#waiting.add(done);
       signal?.addEventListener('abort', done, { once: true });

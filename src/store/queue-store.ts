@@ -18,7 +18,11 @@ export interface QueueStore {
   laneScan(params: { readonly after: number; readonly limit: number }): Promise<readonly Lane[]>;
 
   taskPush(params: { readonly items: readonly NewTask[] }): Promise<readonly PushAnswer[]>;
-  taskClaim(params: { readonly claims: readonly ClaimRequest[] }): Promise<readonly (readonly Grant[])[]>;
+  /**
+   * Undefined for a claim whose lanes were not looked at: its worker is disabled or unknown, or its operation id had its
+   * answer before and nothing of it holds any more. Such a claim says nothing about its lanes.
+   */
+  taskClaim(params: { readonly claims: readonly ClaimRequest[] }): Promise<readonly (readonly Grant[] | undefined)[]>;
   /** Ends tasks: completed, failed for good, or cancelled by their worker. */
   taskSettle(params: { readonly items: readonly SettleItem[] }): Promise<readonly SettleAnswer[]>;
   /** Gives tasks back to be run again: a retry after a failure, or a release that costs no try. */

@@ -124,7 +124,10 @@ export interface Tenure extends DutyTerm {
 
 export interface EventPage {
   readonly events: readonly TaskEvent[];
-  /** Set when events above `after` are no longer kept: the reader must start over from a fresh look at the state. */
+  /**
+   * Set when events above `after` are no longer kept, or when `after` lies ahead of the newest one (the store was restored
+   * from a backup): the reader must start over from a fresh look at the state.
+   */
   readonly reset: boolean;
   /** Give this as `after` next time. */
   readonly last: number;

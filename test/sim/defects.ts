@@ -121,7 +121,7 @@ export const DEFECTS = {
   'pruned-early': plant(
     'unfinished history is pruned too early',
     ['pruneTask', 'AND ended_at < ?', ANY],
-    ['pruneWalk', 'ended_at, flags', '0 AS ended_at, flags'],
+    ['pruneWalk', 'id, ended_at', 'id, 0 AS ended_at'],
   ),
   // What the simulator itself found while this was built, put back.
   'key-pruned-early': plant('the pruner takes the key of a finished task, which a revival then no longer holds', [

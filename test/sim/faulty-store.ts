@@ -137,7 +137,7 @@ const JUDGES: { readonly [K in Verb]?: Judge<K> } = {
     for (const [i, claim] of claims.entries()) model.claimed(claim, answers[i] ?? []);
     return (
       answers
-        .flat()
+        .flatMap((grants) => grants ?? [])
         .map((g) => `${g.task}#${g.attempt}`)
         .join(' ') || undefined
     );

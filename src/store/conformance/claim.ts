@@ -191,7 +191,7 @@ export const CLAIM: Topic = {
       await scene.push();
       const worker = await scene.worker();
       await scene.store.workerEnable({ worker, enabled: false });
-      assert.deepEqual(await scene.unchanged(() => scene.claim({ max: 5 })), []);
+      assert.equal(await scene.unchanged(() => scene.rawClaim({ max: 5 })), undefined, 'its lanes were called empty');
       const [renewed] = await scene.store.leaseRenew({ items: [{ task: held.task, attempt: 1, ttlMs: HOUR }] });
       assert.equal(renewed?.held, true);
       assert.equal(await scene.settle(held, 'completed'), 'done');
@@ -213,7 +213,11 @@ export const CLAIM: Topic = {
 
     'a worker that was never registered gets nothing': async (scene) => {
       await scene.push();
-      assert.deepEqual(await scene.unchanged(() => scene.claim({ holder: 4711 })), []);
+      assert.equal(
+        await scene.unchanged(() => scene.rawClaim({ holder: 4711 })),
+        undefined,
+        'its lanes were called empty',
+      );
     },
   },
 };

@@ -158,6 +158,11 @@ export const EVENTS: Topic = {
       assert.deepEqual(await scene.store.eventRead({ after: 15, limit: 2 }), { events: [], reset: false, last: 15 });
     },
 
+    'a reader ahead of the newest event is told to start over, as after a restore': async (scene) => {
+      await scene.pushMany(3);
+      assert.deepEqual(await scene.store.eventRead({ after: 1000, limit: 10 }), { events: [], reset: true, last: 3 });
+    },
+
     'numbers go on after everything old was pruned': async (scene) => {
       const duty = await scene.duty('pruner', 30 * DAY);
       const [task] = await scene.pushMany(3);

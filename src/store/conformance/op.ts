@@ -107,7 +107,14 @@ export const OP: Topic = {
       await scene.giveBack(grant);
       const newer = await scene.claimOne();
       assert.equal(newer.attempt, 2);
-      assert.deepEqual(await scene.unchanged(() => scene.claim({ op: 'op-1' })), []);
+      assert.equal(await scene.unchanged(() => scene.rawClaim({ op: 'op-1' })), undefined);
+    },
+
+    'two workers that choose the same operation id get tasks of their own': async (scene) => {
+      const [first, second] = await scene.pushMany(2);
+      const one = await scene.claim({ op: 'op-1', holder: await scene.newWorker() });
+      const two = await scene.claim({ op: 'op-1', holder: await scene.newWorker() });
+      assert.deepEqual([one.map(({ task }) => task), two.map(({ task }) => task)], [[first], [second]]);
     },
 
     'a claim that found nothing may be repeated until it finds something': async (scene) => {

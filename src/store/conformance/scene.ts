@@ -122,7 +122,13 @@ export class Scene {
     return this.store.workerRegister({ name: `worker-${n}`, incarnation: `incarnation-${n}`, slots: 8, tags: [] });
   }
 
+  /** What the claim was granted; nothing, too, when nobody looked. */
   async claim(wish: ClaimWish = {}): Promise<readonly Grant[]> {
+    return (await this.rawClaim(wish)) ?? [];
+  }
+
+  /** The store's own answer: undefined when the lanes were not looked at. */
+  async rawClaim(wish: ClaimWish = {}): Promise<readonly Grant[] | undefined> {
     const max = wish.max ?? 1;
     const lanes = wish.lanes ?? [await this.lane()];
     const [grants] = await this.store.taskClaim({
@@ -136,7 +142,7 @@ export class Scene {
         },
       ],
     });
-    return grants as readonly Grant[];
+    return grants;
   }
 
   async claimOne(wish: ClaimWish = {}): Promise<Grant> {

@@ -30,7 +30,7 @@ export function establishClock(sql: Prepared, clock: Clock, boot: string): Store
   };
 }
 
-/** Noted by the reaper each second, so that lease time never goes back over a reboot, whatever the wall clock says then. */
+/** Noted by the reaper now and then, so that lease time never goes back over a reboot, whatever the wall clock says then. */
 export function noteLeaseTime(sql: Prepared, now: number): void {
   sql.get('metaPut').run('lease_last', String(now));
 }

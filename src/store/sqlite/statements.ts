@@ -132,8 +132,6 @@ export const STATEMENTS = {
   // events and statistics
   eventAdd: `INSERT INTO event (seq, n, at, queue, kind, state, ids, attempts, born)
     VALUES ((SELECT seq + n FROM event ORDER BY seq DESC LIMIT 1), ?, ?, ?, ?, ?, ?, ?, ?)`,
-  eventFirst: 'SELECT seq, n FROM event ORDER BY seq LIMIT 1',
-  eventLast: 'SELECT seq + n - 1 AS last FROM event ORDER BY seq DESC LIMIT 1',
   eventRead: `SELECT seq, n, at, queue, kind, state, ids, attempts, born FROM event
     WHERE seq >= coalesce((SELECT seq FROM event WHERE seq <= ? ORDER BY seq DESC LIMIT 1), 0) ORDER BY seq LIMIT ?`,
   statAdd: `INSERT INTO qstat (queue, ready, running, scheduled, waiting, completed, failed, cancelled)
@@ -150,7 +148,7 @@ export const STATEMENTS = {
     WHERE t.state IN (2, 3) GROUP BY l.queue, t.state`,
 
   // prune
-  pruneWalk: 'SELECT id, state, ended_at, flags FROM task WHERE id > ? ORDER BY id LIMIT ?',
+  pruneWalk: 'SELECT id, ended_at FROM task WHERE id > ? ORDER BY id LIMIT ?',
   // Never the newest row: the next id is one more than the largest.
   pruneTask: 'DELETE FROM task WHERE id = ? AND state >= 4 AND ended_at < ? AND id < (SELECT max(id) FROM task)',
   pruneAttempts: 'DELETE FROM attempt WHERE task = ?',

@@ -75,7 +75,11 @@ export class SqliteStore implements port.Store {
     return pushInCallerTransaction(tx, items, this.#parts);
   }
 
-  taskClaim({ claims }: { claims: readonly port.ClaimRequest[] }): Promise<readonly (readonly port.Grant[])[]> {
+  taskClaim({
+    claims,
+  }: {
+    claims: readonly port.ClaimRequest[];
+  }): Promise<readonly (readonly port.Grant[] | undefined)[]> {
     return this.#writer.write('claim', (tx) => claims.map((claim) => claimTasks(tx, claim)));
   }
 

@@ -85,7 +85,7 @@ function otherWriter(t: TestContext, file: string): { begin(): void; commit(): v
   return { begin: () => db.exec('BEGIN IMMEDIATE'), commit: () => db.exec('COMMIT') };
 }
 
-function first(grants: readonly (readonly Grant[])[]): Grant {
+function first(grants: readonly (readonly Grant[] | undefined)[]): Grant {
   const grant = grants[0]?.[0];
   assert.ok(grant, 'there was nothing to claim');
   return grant;

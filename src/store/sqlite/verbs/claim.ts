@@ -22,13 +22,14 @@ type GrantRow = readonly [
 /** From here on one UPDATE over a subselect beats a look and single updates. */
 const MANY = 8;
 
-const opKey = (op: string): string => `claim:${op}`;
+/** Of this worker: two that chose the same id must not share a grant. */
+const opKey = (request: ClaimRequest): string => `claim:${request.holder}:${request.op}`;
 
-export function claimTasks(tx: Transaction, request: ClaimRequest): readonly Grant[] {
-  const again = request.op === undefined ? undefined : earlierGrants(tx, request.op);
-  if (again !== undefined) return again;
+export function claimTasks(tx: Transaction, request: ClaimRequest): readonly Grant[] | undefined {
+  const again = request.op === undefined ? undefined : earlierGrants(tx, request);
+  if (again !== undefined) return again.length > 0 ? again : undefined;
   const worker = tx.sql.get('workerEnabled').get(request.holder) as { enabled: number } | undefined;
-  if (worker?.enabled !== 1) return [];
+  if (worker?.enabled !== 1) return undefined;
   const grants: Grant[] = [];
   for (const { lane, max } of request.lanes) {
     const left = Math.min(max, request.max - grants.length);
@@ -43,7 +44,7 @@ export function claimTasks(tx: Transaction, request: ClaimRequest): readonly Gra
   // Nothing found is no answer to keep: the caller may be waiting for the first task, and asks again under the same id.
   if (request.op !== undefined && grants.length > 0) {
     const answer = JSON.stringify(grants.map((g) => [g.task, g.attempt]));
-    tx.sql.get('opPut').run(opKey(request.op), answer, tx.now + OP_MS);
+    tx.sql.get('opPut').run(opKey(request), answer, tx.now + OP_MS);
   }
   return grants;
 }
@@ -67,8 +68,8 @@ function inClaimOrder(rows: GrantRow[]): readonly GrantRow[] {
 }
 
 /** The grants of an earlier call whose answer was lost, as far as they still hold. */
-function earlierGrants(tx: Transaction, op: string): readonly Grant[] | undefined {
-  const row = tx.sql.get('opFind').get(opKey(op), tx.now) as { answer: string } | undefined;
+function earlierGrants(tx: Transaction, request: ClaimRequest): readonly Grant[] | undefined {
+  const row = tx.sql.get('opFind').get(opKey(request), tx.now) as { answer: string } | undefined;
   if (row === undefined) return undefined;
   const pairs = JSON.parse(row.answer) as [number, number][];
   return pairs.flatMap(([task, attempt]) => {

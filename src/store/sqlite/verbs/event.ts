@@ -15,19 +15,24 @@ interface EventRow {
   readonly born: string;
 }
 
+/**
+ * One statement reads everything that decides, so that a pruner in another process cannot come in between. It begins with
+ * the row that holds the number after `after`, or the newest one before it.
+ */
 export function readEvents(sql: Prepared, after: number, limit: number): EventPage {
-  const first = sql.get('eventFirst').get() as unknown as { seq: number; n: number };
-  // The founding row 0 stands for no event; once it is pruned, everything below the first row is gone.
-  const reset = first.seq > 0 && after + 1 < first.seq;
-  const rows = sql.get('eventRead').all(reset ? first.seq : after + 1, limit + 1) as unknown as EventRow[];
-  const names = queueNames(sql, rows);
+  const rows = sql.get('eventRead').all(after + 1, limit + 1) as unknown as EventRow[];
+  const first = rows[0] as EventRow;
+  const newest = rows.at(-1) as EventRow;
+  const ahead = newest.seq + newest.n - 1 < after; // of a store that was restored from a backup
+  if (ahead) return { events: [], reset: true, last: newest.seq + newest.n - 1 };
   const events: TaskEvent[] = [];
+  const names = queueNames(sql, rows);
   for (const row of rows) {
-    if (row.seq === 0) continue;
+    if (row.seq === 0) continue; // the founding row stands for no event
     expand(row, names, after, events, limit);
     if (events.length >= limit) break;
   }
-  return { events, reset, last: events.at(-1)?.seq ?? (reset ? first.seq - 1 : after) };
+  return { events, reset: first.seq > after + 1, last: events.at(-1)?.seq ?? after };
 }
 
 function expand(

@@ -1,10 +1,8 @@
 import type { PruneAnswer, PruneQuery } from '../../store.ts';
 import type { Transaction } from '../transaction.ts';
 
-/** At most this much of the past is walked in one transaction, so that a claim never waits long behind the pruner. */
 interface Walked {
   readonly id: number;
-  readonly state: number;
   readonly ended_at: number | null;
 }
 
@@ -34,8 +32,10 @@ export function prune(tx: Transaction, query: PruneQuery, cursor: number): Prune
 
 function pruneEvents(tx: Transaction, before: number, limit: number): { removed: number; done: boolean } {
   const rows = tx.sql.get('pruneEventsLook').all(limit) as unknown as { seq: number; n: number; at: number }[];
-  const young = rows.findIndex((row) => row.at >= before);
-  const old = young === -1 ? rows : rows.slice(0, young);
+  // In the order of their commits, not of their times: the clock may have been ahead for a while, and an event from a far
+  // future must not keep all that follow it.
+  const isOld = ({ at }: { readonly at: number }): boolean => at < before || at > tx.now + (tx.now - before);
+  const old = rows.slice(0, rows.findLastIndex(isOld) + 1);
   const last = old.at(-1);
   if (last === undefined) return { removed: 0, done: true };
   const rowsGone = Number(tx.sql.get('pruneEvents').run(last.seq).changes);
