@@ -21,6 +21,8 @@ export async function openStore(url: string, options: StoreOptions): Promise<Sto
     case 'sqlite': {
       const file = url.slice('sqlite:'.length);
       if (file === '') throw badUrl(url, 'it names no file');
+      // SQLite's own word for it, and ours: who writes it wants no file, and who wants a file of that name writes ./ first.
+      if (/^:?memory:/.test(file)) throw badUrl(url, 'a store in memory is memory: or memory:NAME, without sqlite:');
       return openSqlite({ ...options, file });
     }
     default:

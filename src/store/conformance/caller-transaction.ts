@@ -49,6 +49,21 @@ export const CALLER_TRANSACTION: Topic = {
       assert.ok(fresh.ok && fresh.fresh);
     }),
 
+    'a push that fails part-way leaves nothing of itself, though the caller commits': case_(async (scene) => {
+      const { tx, begin, commit } = await scene.caller();
+      await scene.unchanged(async () => {
+        await begin();
+        // The second one no store can keep; by then the first one is written.
+        const broken = { ...TASK, op: 'op-2', maxTries: null as unknown as number };
+        assert.throws(() => scene.store.taskPushIn({ tx, items: [{ ...TASK, op: 'op-1' }, broken] }));
+        await commit();
+      });
+      await begin();
+      const [answer] = scene.store.taskPushIn({ tx, items: [{ ...TASK, op: 'op-1' }] });
+      await commit();
+      assert.ok(answer?.ok && answer.fresh);
+    }),
+
     'lanes and specs that were rolled back are made anew, by the caller and by the store': case_(async (scene) => {
       const { tx, begin, commit, rollback } = await scene.caller();
       await begin();

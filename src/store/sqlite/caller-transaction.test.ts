@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync, type DatabaseSyncOptions } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { type EngineError, isEngineError } from '../../core/errors.ts';
 import { checkBooks, lookAt } from '../conformance/sight.ts';
 import { tempFolder } from '../conformance/temp-folder.ts';
 import { VirtualWorld } from '../conformance/virtual-world.ts';
-import type { NamedTask, Store } from '../store.ts';
+import type { NamedTask, PushAnswer, Store } from '../store.ts';
 import { openSqlite } from './open.ts';
 
 const folder = tempFolder('caller');
@@ -21,10 +21,18 @@ async function open(t: TestContext, file = join(folder, `${files++}.db`)): Promi
   return { store, file };
 }
 
-function handle(t: TestContext, file: string): DatabaseSync {
-  const db = new DatabaseSync(file, { timeout: 0 });
-  t.after(() => db.close());
+function handle(t: TestContext, file: string, options: DatabaseSyncOptions = {}): DatabaseSync {
+  const db = new DatabaseSync(file, { timeout: 0, ...options });
+  t.after(() => db.isOpen && db.close());
   return db;
+}
+
+/** Pushes in a transaction of its own, which it commits. */
+function pushAlone(store: Store, db: DatabaseSync, task: NamedTask = TASK): PushAnswer {
+  db.exec('BEGIN');
+  const [answer] = store.taskPushIn({ tx: db, items: [task] });
+  db.exec('COMMIT');
+  return answer as PushAnswer;
 }
 
 function refused(act: () => unknown): EngineError {
@@ -79,6 +87,109 @@ test('a savepoint that is rolled back takes its tasks with it and leaves the oth
     ['mail'],
   );
   checkBooks(await lookAt(store));
+});
+
+test('a push that finds the disk full leaves nothing of itself, and what the caller wrote stays', async (t) => {
+  const { store, file } = await open(t);
+  const db = handle(t, file);
+  db.exec('CREATE TABLE orders (id INTEGER PRIMARY KEY)');
+  const before = await lookAt(store);
+  const pages = Number(db.prepare('PRAGMA page_count').get()?.page_count);
+  db.exec(`PRAGMA max_page_count = ${pages + 20}; BEGIN IMMEDIATE; INSERT INTO orders VALUES (1)`);
+  const items = Array.from({ length: 400 }, () => ({ ...TASK, payload: JSON.stringify('x'.repeat(900)) }));
+  assert.equal(refused(() => store.taskPushIn({ tx: db, items })).code, 'STORE_FULL');
+  assert.ok(db.isTransaction);
+  db.exec('COMMIT');
+  assert.deepEqual(await lookAt(store), before);
+  assert.equal(db.prepare('SELECT count(*) AS n FROM orders').get()?.n, 1);
+  assert.ok(pushAlone(store, db).ok);
+  checkBooks(await lookAt(store));
+});
+
+test('an error that ended the whole transaction is the one that is told', async (t) => {
+  const { store, file } = await open(t);
+  const db = handle(t, file);
+  // What SQLite itself does after some I/O errors: the savepoint is gone with its transaction.
+  db.exec("CREATE TRIGGER no BEFORE INSERT ON task BEGIN SELECT RAISE(ROLLBACK, 'all of it'); END; BEGIN");
+  const error = refused(() => store.taskPushIn({ tx: db, items: [TASK] }));
+  assert.match(error.message, /all of it/);
+  assert.equal(db.isTransaction, false);
+});
+
+test('a push leaves no savepoint behind, neither when it is taken nor when it fails', async (t) => {
+  const { store, file } = await open(t);
+  const db = handle(t, file);
+  db.exec('BEGIN');
+  store.taskPushIn({ tx: db, items: [TASK] });
+  assert.throws(() => db.exec('RELEASE leasehold_push'), /no such savepoint/);
+  refused(() => store.taskPushIn({ tx: db, items: [{ ...TASK, maxTries: null as unknown as number }] }));
+  assert.throws(() => db.exec('RELEASE leasehold_push'), /no such savepoint/);
+  db.exec('COMMIT');
+});
+
+for (const options of [{ readBigInts: true }, { returnArrays: true }, { readBigInts: true, returnArrays: true }]) {
+  test(`a handle with ${Object.keys(options).join(' and ')} gets the same answers`, async (t) => {
+    const { store, file } = await open(t);
+    const plain = handle(t, file);
+    const db = handle(t, file, options);
+    const task = { ...TASK, unique: { key: 'k', hash: 7, windowMs: 1000 }, op: 'op-1' };
+    const first = pushAlone(store, plain, task);
+    assert.deepEqual(pushAlone(store, db, task), { ...first, fresh: false });
+    const { op: _, ...again } = task;
+    assert.deepEqual(pushAlone(store, db, again), { ...first, fresh: false });
+    const fresh = pushAlone(store, db, { ...TASK, queue: 'new' });
+    assert.ok(fresh.ok && fresh.fresh && typeof fresh.task === 'number');
+    checkBooks(await lookAt(store));
+  });
+}
+
+test('a handle of better-sqlite3 that reads large integers gets the same answers', async (t) => {
+  const { store, file } = await open(t);
+  const db = handle(t, file, { readBigInts: true });
+  /** As far as it differs: other names for the switches. */
+  const like = {
+    get inTransaction() {
+      return db.isTransaction;
+    },
+    prepare(sql: string) {
+      const statement = db.prepare(sql);
+      return {
+        get: statement.get.bind(statement),
+        all: statement.all.bind(statement),
+        run: statement.run.bind(statement),
+        safeIntegers: (on: boolean) => statement.setReadBigInts(on),
+      };
+    },
+  };
+  const unique = { key: 'k', hash: 7, windowMs: 1000 };
+  const first = pushAlone(store, handle(t, file), { ...TASK, unique });
+  db.exec('BEGIN');
+  assert.deepEqual(store.taskPushIn({ tx: like, items: [{ ...TASK, unique }] }), [{ ...first, fresh: false }]);
+  db.exec('COMMIT');
+  assert.equal(refused(() => store.taskPushIn({ tx: like, items: [TASK] })).code, 'INVALID_INPUT');
+});
+
+test('a handle that was closed and opened again is as good as before', async (t) => {
+  const { store, file } = await open(t);
+  const db = handle(t, file);
+  for (let i = 0; i < 3; i++) {
+    assert.ok(pushAlone(store, db).ok);
+    assert.ok(pushAlone(store, db).ok);
+    db.close();
+    db.open();
+  }
+  assert.equal((await store.taskList({ limit: 10 })).length, 6);
+  checkBooks(await lookAt(store));
+});
+
+test('a handle that is closed is refused as such', async (t) => {
+  const { store, file } = await open(t);
+  const db = handle(t, file);
+  pushAlone(store, db);
+  db.close();
+  const error = refused(() => store.taskPushIn({ tx: db, items: [TASK] }));
+  assert.equal(error.code, 'INVALID_INPUT');
+  assert.match(error.message, /closed/);
 });
 
 test('a handle without an open transaction is refused: its tasks could be half written', async (t) => {

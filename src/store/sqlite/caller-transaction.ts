@@ -11,8 +11,17 @@ import { laneReader } from './transaction.ts';
 import { internLane, internSpec } from './verbs/intern.ts';
 import { pushTasks } from './verbs/push.ts';
 
-/** Statements prepared on callers' handles, with the file that they were found to belong to; they go when the handle goes. */
-const preparedFor = new WeakMap<CallerTransaction, { readonly file: string; readonly sql: Prepared }>();
+/** What is prepared on a caller's handle, for the file that the handle was found to belong to. */
+interface CallerStatements {
+  readonly file: string;
+  readonly sql: Prepared;
+  readonly mark: StatementSync;
+  readonly undo: StatementSync;
+  readonly release: StatementSync;
+}
+
+/** They go when the handle goes. */
+const preparedFor = new WeakMap<CallerTransaction, CallerStatements>();
 
 /**
  * Pushes through the caller's own handle, inside its open transaction. Lanes and specs are interned there too and cached
@@ -26,20 +35,22 @@ export function pushInCallerTransaction(
 ): readonly PushAnswer[] {
   const { clock } = parts.writer;
   try {
-    return push(caller, items, parts, clock);
+    requireTransaction(caller);
+    const statements = setMark(caller, parts);
+    try {
+      const answers = push(statements.sql, items, clock);
+      statements.release.run();
+      return answers;
+    } catch (error) {
+      backToMark(statements);
+      throw error;
+    }
   } catch (error) {
     throw translate(error, parts.file);
   }
 }
 
-function push(
-  caller: CallerTransaction,
-  items: readonly NamedTask[],
-  parts: SqliteParts,
-  clock: StoreClock,
-): readonly PushAnswer[] {
-  const sql = statementsFor(caller, parts);
-  requireTransaction(caller);
+function push(sql: Prepared, items: readonly NamedTask[], clock: StoreClock): readonly PushAnswer[] {
   const tx = {
     sql,
     ledger: new Ledger(),
@@ -57,36 +68,75 @@ function push(
   return answers;
 }
 
-function statementsFor(caller: CallerTransaction, parts: SqliteParts): Prepared {
+/** Sets the savepoint that makes the push all or nothing: the caller may catch its error and commit what else it wrote. */
+function setMark(caller: CallerTransaction, parts: SqliteParts): CallerStatements {
   const kept = preparedFor.get(caller);
-  if (kept?.file === parts.file) return kept.sql;
-  const main = (caller.prepare('PRAGMA database_list') as StatementSync).all() as unknown as {
-    name: string;
-    file: string;
-  }[];
-  const file = main.find(({ name }) => name === 'main')?.file ?? '';
-  if (parts.inMemory || file === '' || realpathSync(file) !== realpathSync(parts.file)) {
-    throw fault(
-      'INVALID_INPUT',
-      {
-        field: 'transaction',
-        problem: `it belongs to ${file || 'a database in memory'} and the tasks to ${parts.file}`,
-      },
-      { hint: 'Open your own handle on the same SQLite file, and push inside its transaction.' },
-    );
+  if (kept?.file === parts.file) {
+    try {
+      kept.mark.run();
+      return kept;
+    } catch (error) {
+      // Closing a handle finalizes its statements, and a `DatabaseSync` can be opened again.
+      if ((error as { code?: unknown }).code !== 'ERR_INVALID_STATE') throw error;
+    }
   }
-  const prepared = new Prepared(caller);
-  preparedFor.set(caller, { file: parts.file, sql: prepared });
-  return prepared;
+  const fresh = prepareFor(caller, parts);
+  preparedFor.set(caller, fresh);
+  fresh.mark.run();
+  return fresh;
 }
 
-/** Outside a transaction each statement would commit alone, and a crash between two leave a task without its event. */
+function backToMark({ undo, release }: CallerStatements): void {
+  try {
+    undo.run();
+    release.run();
+  } catch {
+    // After some errors SQLite rolls back the whole transaction by itself; nothing of the push is kept either way.
+  }
+}
+
+function prepareFor(caller: CallerTransaction, parts: SqliteParts): CallerStatements {
+  const prepare = (sql: string): StatementSync => asOurs(caller.prepare(sql));
+  const list = prepare('PRAGMA database_list').all() as unknown as { name: string; file: string }[];
+  const file = list.find(({ name }) => name === 'main')?.file ?? '';
+  if (parts.inMemory || file === '' || realpathSync(file) !== realpathSync(parts.file)) {
+    throw badHandle(
+      `it belongs to ${file || 'a database in memory'} and the tasks to ${parts.file}`,
+      'Open your own handle on the same SQLite file, and push inside its transaction.',
+    );
+  }
+  return {
+    file: parts.file,
+    sql: new Prepared({ prepare }),
+    mark: prepare('SAVEPOINT leasehold_push'),
+    undo: prepare('ROLLBACK TO leasehold_push'),
+    release: prepare('RELEASE leasehold_push'),
+  };
+}
+
+/** Rows as our own handles give them, whatever the caller set for its handle. */
+function asOurs(statement: unknown): StatementSync {
+  const { setReadBigInts, setReturnArrays, safeIntegers } = statement as Partial<StatementSync> & {
+    readonly safeIntegers?: (on: boolean) => unknown; // better-sqlite3, which has arrays by statement only
+  };
+  setReadBigInts?.call(statement, false);
+  setReturnArrays?.call(statement, false);
+  safeIntegers?.call(statement, false);
+  return statement as StatementSync;
+}
+
+/** Outside a transaction there is nothing that the tasks could share their fate with. */
 function requireTransaction(caller: CallerTransaction): void {
-  // `DatabaseSync` has the one, better-sqlite3 the other; of a handle with neither the caller's word is taken.
+  // `DatabaseSync` has the `is` ones, better-sqlite3 the others; of a handle with neither the caller's word is taken.
+  const { isOpen, open } = caller as { readonly isOpen?: unknown; readonly open?: unknown };
+  if (isOpen === false || open === false) throw badHandle('the handle is closed');
   const { isTransaction, inTransaction } = caller as {
     readonly isTransaction?: unknown;
     readonly inTransaction?: unknown;
   };
-  if (isTransaction !== false && inTransaction !== false) return;
-  throw fault('INVALID_INPUT', { field: 'transaction', problem: 'the handle has no transaction open' });
+  if (isTransaction === false || inTransaction === false) throw badHandle('the handle has no transaction open');
+}
+
+function badHandle(problem: string, hint?: string): Error {
+  return fault('INVALID_INPUT', { field: 'transaction', problem }, hint === undefined ? {} : { hint });
 }

@@ -112,3 +112,46 @@ test('folders on the way to the file are made', async () => {
   const file = join(folder, 'a', 'b', 'c.db');
   await (await openSqlite({ file, world, housekeeping: false })).close();
 });
+
+const FOREIGN = {
+  event: 'CREATE TABLE Event (id INTEGER PRIMARY KEY, title TEXT)',
+  task: 'CREATE VIEW task AS SELECT 1 AS id',
+  op_until: 'CREATE TABLE t (x); CREATE INDEX op_until ON t (x)',
+  meta: 'CREATE TABLE meta (id INTEGER PRIMARY KEY, v TEXT)',
+};
+
+for (const [name, sql] of Object.entries(FOREIGN)) {
+  test(`a file where ${name} is something of another program is refused, and gets nothing of ours`, async (t) => {
+    const file = join(folder, `foreign-${name}.db`);
+    const db = new DatabaseSync(file);
+    t.after(() => db.close());
+    db.exec(sql);
+    const schema = schemaOf(db);
+    await assert.rejects(openSqlite({ file, world, housekeeping: false }), (error) => {
+      assert.ok(isEngineError(error, 'CONFLICT'), String(error));
+      assert.ok(error.message.includes(`"${name}"`), error.message);
+      assert.match(error.hint ?? '', /file of its own/);
+      return true;
+    });
+    assert.deepEqual(schemaOf(db), schema);
+  });
+}
+
+test("another program's meta that looks like ours is not taken for ours, whatever it says", async (t) => {
+  const file = join(folder, 'foreign-meta-alike.db');
+  const db = new DatabaseSync(file);
+  t.after(() => db.close());
+  db.exec("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT); INSERT INTO meta VALUES ('schema', '7')");
+  assert.equal(await refusal(openSqlite({ file, world, housekeeping: false })), 'CONFLICT');
+  assert.deepEqual(metaOf(db), { schema: '7' });
+});
+
+test('a file with tables of another name is shared', async () => {
+  const file = join(folder, 'shared.db');
+  const db = new DatabaseSync(file);
+  db.exec(
+    'CREATE TABLE orders (id INTEGER PRIMARY KEY); CREATE TRIGGER task AFTER INSERT ON orders BEGIN SELECT 1; END',
+  );
+  db.close();
+  for (let i = 0; i < 2; i++) await (await openSqlite({ file, world, housekeeping: false })).close();
+});

@@ -14,9 +14,11 @@ const MIGRATIONS: readonly Migration[] = [{ version: 1, file: '001-kernel.sql', 
 
 export const SCHEMA_VERSION = 1;
 
+const META = 'CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID';
+
 /** Brings the file up to date, inside the caller's write transaction. */
 export function migrate(db: DatabaseSync): void {
-  db.exec('CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID');
+  if (!hasOurMeta(db)) makeFrom(db, META);
   const have = Number(read(db, 'schema') ?? 0);
   const compatibleFrom = Number(read(db, 'compatible_from') ?? 0);
   if (have > SCHEMA_VERSION && compatibleFrom > SCHEMA_VERSION) {
@@ -24,10 +26,33 @@ export function migrate(db: DatabaseSync): void {
   }
   for (const migration of MIGRATIONS) {
     if (migration.version <= have) continue;
-    db.exec(readFileSync(new URL(`./migrations/${migration.file}`, import.meta.url), 'utf8'));
+    makeFrom(db, readFileSync(new URL(`./migrations/${migration.file}`, import.meta.url), 'utf8'));
     write(db, 'schema', String(migration.version));
     write(db, 'compatible_from', String(migration.compatibleFrom));
   }
+}
+
+/** Other programs call a table `meta` too, and some keep a schema version in it; ours says this since its first day. */
+function hasOurMeta(db: DatabaseSync): boolean {
+  const columns = db.prepare("SELECT name FROM pragma_table_info('meta')").all();
+  const fits = ['key', 'value'].every((column) => columns.some(({ name }) => name === column));
+  return fits && read(db, 'compatible_from') !== undefined;
+}
+
+/** Runs statements that make tables and indexes, unless another program's tables in the same file have one of the names. */
+function makeFrom(db: DatabaseSync, sql: string): void {
+  // Triggers have names of their own kind; all else shares one space of names, where case does not count.
+  const find = db.prepare("SELECT type FROM sqlite_schema WHERE name = ? COLLATE NOCASE AND type <> 'trigger'");
+  for (const [, name = ''] of sql.matchAll(/^CREATE (?:TABLE|INDEX) (\w+)/gm)) {
+    const taken = find.get(name);
+    if (taken === undefined) continue;
+    throw fault(
+      'CONFLICT',
+      { table: name, problem: `the file has a ${String(taken.type)} "${name}" of another program` },
+      { hint: `Give leasehold a file of its own, or rename the ${String(taken.type)}.` },
+    );
+  }
+  db.exec(sql);
 }
 
 function read(db: DatabaseSync, key: string): string | undefined {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { chmodSync } from 'node:fs';
+import { chmodSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { isEngineError } from '../../core/errors.ts';
 import { refusal } from '../conformance/scene.ts';
@@ -94,4 +94,33 @@ test('full durability is the default and is told; normal durability is not calle
     ],
   );
   await Promise.all([full, normal, memory].map((store) => store.close()));
+});
+
+test('a durability that is not one of the two is refused, and not taken for the weaker one', async () => {
+  const world = new VirtualWorld();
+  for (const file of ['memory:', join(folder, 'typo.db')]) {
+    await assert.rejects(openSqlite({ file, world, housekeeping: false, durability: 'ful' as 'full' }), (error) => {
+      assert.ok(isEngineError(error, 'INVALID_INPUT'), String(error));
+      assert.match(error.message, /durability.*"ful"/);
+      return true;
+    });
+  }
+  assert.equal(existsSync(join(folder, 'typo.db')), false);
+});
+
+test('a file that cannot keep a write-ahead log is refused, and the hint says where that happens', async (t) => {
+  const world = new VirtualWorld();
+  const file = join(folder, 'no-log.db');
+  // Where the index of the log cannot be shared, SQLite does not fail: it stays with the old journal and says so.
+  const prepare = Reflect.get(DatabaseSync.prototype, 'prepare') as (this: DatabaseSync, sql: string) => StatementSync;
+  t.mock.method(DatabaseSync.prototype, 'prepare', function (this: DatabaseSync, sql: string) {
+    return prepare.call(this, sql.replace('journal_mode = WAL', 'journal_mode = DELETE'));
+  });
+  await assert.rejects(openSqlite({ file, world, housekeeping: false }), (error) => {
+    assert.ok(isEngineError(error, 'STORE_UNAVAILABLE'), String(error));
+    assert.equal(error.details?.file, file);
+    assert.match(error.message, /write-ahead log.*delete/);
+    assert.match(error.hint ?? '', /network file system/);
+    return true;
+  });
 });

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
 import { fault } from '../../core/errors.ts';
 import type { World } from '../../core/world.ts';
 import { bootId, establishClock } from './clock.ts';
@@ -13,7 +14,7 @@ import { SqliteStore } from './store.ts';
 import { Writer } from './writer.ts';
 
 export interface SqliteOptions {
-  /** A path, or `memory:` for a database that lives and dies with this process. */
+  /** A path, or `memory:` or `memory:NAME` for a database that lives and dies with this process. */
   readonly file: string;
   readonly world: World;
   /** `full`: an acknowledged write survives the loss of power. `normal`: it survives kill -9, and the last ones may go. */
@@ -33,9 +34,9 @@ const MIN_SQLITE = [3, 51, 3] as const;
 
 export async function openSqlite(options: SqliteOptions): Promise<SqliteStore> {
   requireSqlite(process.versions.sqlite ?? '0');
-  const inMemory = options.file === 'memory:' || options.file.startsWith('memory:');
+  const durability = durabilityOf(options);
+  const inMemory = options.file.startsWith('memory:');
   const file = inMemory ? memoryUrl(options.file) : resolve(options.file);
-  const durability = options.durability ?? 'full';
   const busyDeadlineMs = options.busyDeadlineMs ?? 5000;
   const texts = { ...STATEMENTS, ...options.statements };
   const open = (): Connection => connect(file, durability, texts);
@@ -48,7 +49,10 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteStore> {
     return new Writer({ file, world: options.world, connect: open, reconnect: reopen, busyDeadlineMs });
   });
   try {
-    clusterKey = await patiently(options.world, busyDeadlineMs, file, () => prepare(writer, options, inMemory));
+    clusterKey = await patiently(options.world, busyDeadlineMs, file, () => {
+      if (!inMemory) useLog(writer.connection.db, file);
+      return prepare(writer, options);
+    });
     const housekeeper = inMemory || options.housekeeping === false ? undefined : new Housekeeper(file);
     return new SqliteStore({ file, inMemory, durability, world: options.world, writer, clusterKey, housekeeper });
   } catch (error) {
@@ -57,10 +61,27 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteStore> {
   }
 }
 
-/** Log mode, schema, clock and cluster key; in one write transaction, so that processes that start together agree. */
-function prepare(writer: Writer, options: SqliteOptions, inMemory: boolean): string {
+/** A typing error must not buy less durability than was meant. */
+function durabilityOf({ durability = 'full' }: SqliteOptions): Durability {
+  if (durability === 'full' || durability === 'normal') return durability;
+  const problem = `${JSON.stringify(durability)} is neither full nor normal`;
+  throw fault('INVALID_INPUT', { field: 'durability', problem });
+}
+
+/** Where SQLite cannot keep a log it does not fail, it answers with the mode that it stays in. */
+function useLog(db: DatabaseSync, file: string): void {
+  const mode = db.prepare('PRAGMA journal_mode = WAL').get()?.journal_mode;
+  if (mode === 'wal') return;
+  throw fault(
+    'STORE_UNAVAILABLE',
+    { file, problem: `SQLite keeps no write-ahead log where the file is, it stays in mode ${String(mode)}` },
+    { hint: 'Put the file on a local disk; network file systems cannot share the memory that the log needs.' },
+  );
+}
+
+/** Schema, clock and cluster key; in one write transaction, so that processes that start together agree. */
+function prepare(writer: Writer, options: SqliteOptions): string {
   const { db, sql } = writer.connection;
-  if (!inMemory) db.exec('PRAGMA journal_mode = WAL');
   db.exec('BEGIN IMMEDIATE');
   try {
     migrate(db);
