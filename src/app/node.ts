@@ -1,19 +1,36 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { type Duration, parseDuration } from '../core/duration.ts';
+import type { World } from '../core/world.ts';
+import { checkOptions } from '../engine/check.ts';
 import { Roster } from '../engine/duties/roster.ts';
 import { Engine } from '../engine/engine.ts';
 import { type Log, SILENT } from '../engine/log.ts';
+import type { Store } from '../store/store.ts';
 import { openStore, type StoreOptions } from './store-url.ts';
 import { realWorld } from './world.ts';
 
 export interface NodeOptions extends Partial<StoreOptions> {
-  readonly leaseMs?: number;
-  readonly retentionMs?: number;
+  /** How long a claim holds without being renewed: `30s`, or milliseconds. */
+  readonly leaseMs?: Duration;
+  /** How long finished tasks, events and keys are kept: `7d`, or milliseconds. */
+  readonly retentionMs?: Duration;
   /** Whether this process tries for the housekeeping duties; default true. */
   readonly duties?: boolean;
   readonly dutyMs?: number;
   readonly log?: Log;
 }
+
+const KNOWN: ReadonlySet<string> = new Set([
+  'world',
+  'durability',
+  'housekeeping',
+  'leaseMs',
+  'retentionMs',
+  'duties',
+  'dutyMs',
+  'log',
+] satisfies (keyof NodeOptions)[]);
 
 /** An engine on a store, its housekeeping, and the wake-ups between processes: the composition root. */
 export interface Node {
@@ -23,19 +40,30 @@ export interface Node {
 }
 
 export async function openNode(url: string, options: NodeOptions = {}): Promise<Node> {
-  const { world = realWorld(), log = SILENT, duties = true } = options;
+  checkOptions('node options', options, KNOWN);
+  const { world = realWorld() } = options;
   const store = await openStore(url, { ...options, world });
+  try {
+    return compose(store, world, options);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+function compose(store: Store, world: World, options: NodeOptions): Node {
+  const { leaseMs, retentionMs, dutyMs, log = SILENT, duties = true } = options;
   const engine = new Engine({
     store,
     world,
-    ...(options.leaseMs === undefined ? {} : { leaseMs: options.leaseMs }),
-    ...(options.retentionMs === undefined ? {} : { retentionMs: options.retentionMs }),
+    ...(leaseMs === undefined ? {} : { leaseMs }),
+    ...(retentionMs === undefined ? {} : { retentionMs }),
   });
   const roster = new Roster({
     engine,
     log,
     holder: `${hostname()}/${process.pid}/${randomUUID()}`,
-    ...(options.dutyMs === undefined ? {} : { ttlMs: options.dutyMs }),
+    ...(dutyMs === undefined ? {} : { ttlMs: parseDuration(dutyMs, 'dutyMs') }),
   });
   const unwatch = store.watch({ wanted: () => engine.waiting, onChange: () => engine.hint() });
   if (duties) roster.start();
@@ -46,6 +74,8 @@ export async function openNode(url: string, options: NodeOptions = {}): Promise<
       unwatch();
       await roster.stop();
       await store.close();
+      // Who still waits for work or for events looks again, and hears at once that the store is closed.
+      engine.hint();
     },
   };
 }

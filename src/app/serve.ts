@@ -29,8 +29,9 @@ export interface Service {
 
 export async function serve(options: ServeOptions): Promise<Service> {
   // The address first: a second start on the same port, or a host that is refused, should leave no file behind.
+  const { store, host: _host, port: _port, ...nodeOptions } = options;
   const health = await serveHealth(options);
-  const node = await openNode(options.store, options).catch(async (error: unknown) => {
+  const node = await openNode(store, nodeOptions).catch(async (error: unknown) => {
     await health.close();
     throw error;
   });
@@ -40,7 +41,7 @@ export async function serve(options: ServeOptions): Promise<Service> {
     glance: async () => ({
       queues: await node.engine.queues(),
       duties: node.roster.held(),
-      storeBytes: storeBytes(options.store),
+      storeBytes: storeBytes(store),
     }),
     async close() {
       await health.close();

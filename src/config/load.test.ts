@@ -96,11 +96,27 @@ test('a variable one slip away from ours is refused, any other is left alone', (
   assert.deepEqual(load([], Object.fromEntries(others.map((name) => [name, 'x']))), load([]));
 });
 
+test('what Kubernetes sets beside a service named leasehold changes nothing', () => {
+  const env = {
+    LEASEHOLD_SERVICE_HOST: '10.0.0.1',
+    LEASEHOLD_SERVICE_PORT: '7420',
+    LEASEHOLD_SERVICE_PORT_HTTP: '7420',
+    LEASEHOLD_PORT: 'tcp://10.0.0.1:7420',
+    LEASEHOLD_PORT_7420_TCP: 'tcp://10.0.0.1:7420',
+    LEASEHOLD_PORT_7420_TCP_PROTO: 'tcp',
+    LEASEHOLD_PORT_7420_TCP_PORT: '7420',
+    LEASEHOLD_PORT_7420_TCP_ADDR: '10.0.0.1',
+  };
+  assert.deepEqual(load([], env), load([]));
+  assert.equal(load(['--port', '1000'], env).port, 1000);
+});
+
 test('a value of the wrong form is refused by the name that it was given under', () => {
   for (const port of ['-1', '65536', '1e3', '80 ', 'http', '', '0x10']) {
     refused([`--port=${port}`], {}, 'INVALID_INPUT', /The --port is not valid/);
   }
-  refused([], { LEASEHOLD_PORT: 'tcp://10.0.0.1:7420' }, 'INVALID_INPUT', /The LEASEHOLD_PORT is not valid/);
+  refused([], { LEASEHOLD_PORT: 'http' }, 'INVALID_INPUT', /The LEASEHOLD_PORT is not valid/);
+  refused(['--port', 'tcp://10.0.0.1:7420'], {}, 'INVALID_INPUT', /The --port is not valid/);
   refused(['--durability', 'off'], {}, 'INVALID_INPUT', /"off" is not one of full, normal/);
   refused(['--store='], {}, 'INVALID_INPUT', /--store.*empty/);
 });

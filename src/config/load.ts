@@ -27,7 +27,8 @@ function fromEnvironment(key: OptionKey, env: Environment, sofar: Config): unkno
   for (const name of option.env) {
     const text = env[name];
     // Set to nothing is how shells and container files leave a variable out.
-    if (text !== undefined && text !== '') return (option.parseEnv ?? option.parse)(text, name);
+    if (text === undefined || text === '' || option.foreignEnv?.test(text)) continue;
+    return (option.parseEnv ?? option.parse)(text, name);
   }
   return option.fallback(sofar);
 }

@@ -14,6 +14,8 @@ export interface Option<T = unknown> {
   readonly env: readonly string[];
   /** Reads what a variable says, where that differs from the flag. */
   readonly parseEnv?: Parse<T>;
+  /** What somebody else puts under one of these names and does not mean for us: it counts as absent. */
+  readonly foreignEnv?: RegExp;
   /** Worked out from the options before it, so that an option may follow another one. */
   readonly fallback: (sofar: { readonly dataDir: string }) => T;
   /** The default in words, where the value itself would not do. */
@@ -54,6 +56,8 @@ export const OPTIONS = Object.freeze({
     value: 'PORT',
     parse: portNumber,
     env: ['LEASEHOLD_PORT'],
+    // In every pod beside a Kubernetes Service that is named leasehold this variable is tcp://ADDRESS:PORT of that service.
+    foreignEnv: /^tcp:\/\//,
     fallback: () => 7420,
   },
   durability: {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { isEngineError } from '../core/errors.ts';
+import { type EngineError, type ErrorCode, isEngineError } from '../core/errors.ts';
 import { EMPTY_STATS } from '../core/event.ts';
 import { refusal } from '../store/conformance/scene.ts';
 import { checkBooks, lookAt } from '../store/conformance/sight.ts';
@@ -128,7 +128,7 @@ test('a pause holds although a claim scans while it is being written', async (t)
   await world.advance(2000);
   const claims: Promise<readonly Grant[]>[] = [];
   const pausing = engine.pause('mail');
-  claims.push(engine.claim({ worker, max: 0 }));
+  claims.push(engine.claim({ worker, max: 1, queues: [] }));
   await pausing;
   await Promise.all(claims);
   assert.deepEqual(await engine.claim({ worker, max: 1 }), []);
@@ -183,6 +183,188 @@ test('workers are registered under a checked name, each start as one of its own'
     async () => engine.registerWorker({ name: 'No Name', incarnation: 'k', slots: 1 }),
     (error) => isEngineError(error, 'INVALID_INPUT'),
   );
+});
+
+/** What a caller without types may send. */
+type Loose = Readonly<Record<string, (...args: unknown[]) => Promise<unknown>>>;
+
+const loosely = (engine: Engine): Loose => engine as unknown as Loose;
+
+/** Refused by a rejected promise, with the field or the option by name. */
+async function refused(call: () => Promise<unknown>, code: ErrorCode, named: string): Promise<EngineError> {
+  let answer: Promise<unknown>;
+  try {
+    answer = call();
+  } catch (error) {
+    return assert.fail(`it threw instead of rejecting: ${String(error)}`);
+  }
+  const error = await answer.then(
+    () => assert.fail(`it was not refused: ${String(call)}`),
+    (reason: unknown) => reason,
+  );
+  assert.ok(isEngineError(error, code), `${String(call)}: ${String(error)}`);
+  assert.equal(error.details?.[code === 'UNKNOWN_OPTION' ? 'option' : 'field'], named, String(call));
+  return error;
+}
+
+test('a bad argument is refused with its field by a rejected promise, and changes nothing', async (t) => {
+  const { engine, running, worker, store } = await rig(t);
+  const grant = await running();
+  const loose = loosely(engine);
+  const before = await lookAt(store);
+  const worker8 = { name: 'w', incarnation: 'j', slots: 8 };
+  const cases: readonly (readonly [string, () => Promise<unknown>])[] = [
+    ...['get', 'cancel', 'retry', 'attempts'].flatMap((verb) =>
+      [undefined, null, 0, -1, 1.5, Number.NaN, {}].map((task) => ['task', () => loose[verb]?.(task)] as never),
+    ),
+    ...['renew', 'complete', 'fail', 'release', 'cancelled'].flatMap((verb) => [
+      ['lease', () => loose[verb]?.()] as never,
+      ['lease', () => loose[verb]?.(null)] as never,
+      ['task', () => loose[verb]?.({})] as never,
+      ['attempt', () => loose[verb]?.({ task: grant.task })] as never,
+      ['attempt', () => loose[verb]?.({ task: grant.task, attempt: Number.NaN })] as never,
+    ]),
+    ['queue name', () => engine.stats(undefined as never)],
+    ['queue name', () => engine.pause(undefined as never)],
+    ['queue name', () => engine.resume(undefined as never)],
+    ['options', () => engine.claim(undefined as never)],
+    ['worker', () => engine.claim({ max: 1 } as never)],
+    ['worker', () => engine.claim({ worker: 'w', max: 1 } as never)],
+    ['max', () => engine.claim({ worker } as never)],
+    ['max', () => engine.claim({ worker, max: 0 })],
+    ['max', () => engine.claim({ worker, max: 1001 })],
+    ['waitMs', () => engine.claim({ worker, max: 1, waitMs: -1 })],
+    ['waitMs', () => engine.claim({ worker, max: 1, waitMs: Number.NaN })],
+    ['signal', () => engine.claim({ worker, max: 1, signal: {} as never })],
+    ['queues', () => engine.claim({ worker, max: 1, queues: 'mail' as never })],
+    ['queue name', () => engine.claim({ worker, max: 1, queues: ['No Name'] })],
+    ['handlers', () => engine.claim({ worker, max: 1, handlers: { send: true } as never })],
+    ['handler name', () => engine.claim({ worker, max: 1, handlers: [7 as never] })],
+    ['query', () => engine.list(undefined as never)],
+    ['limit', () => engine.list({} as never)],
+    ['limit', () => engine.list({ limit: Number.NaN })],
+    ['limit', () => engine.list({ limit: 0 })],
+    ['limit', () => engine.list({ limit: 1001 })],
+    ['before', () => engine.list({ limit: 1, before: 0.5 })],
+    ['queue name', () => engine.list({ limit: 1, queue: 7 as never })],
+    ['states', () => engine.list({ limit: 1, states: 'ready' as never })],
+    ['states', () => engine.list({ limit: 1, states: ['0) OR (1=1' as never] })],
+    ['worker', () => engine.registerWorker(undefined as never)],
+    ['worker name', () => engine.registerWorker({ ...worker8, name: 'No Name' })],
+    ['slots', () => engine.registerWorker({ ...worker8, slots: Number.NaN })],
+    ['incarnation', () => engine.registerWorker({ name: 'w', slots: 1 } as never)],
+    ['tags', () => engine.registerWorker({ ...worker8, tags: 'gpu' as never })],
+    ['tags', () => engine.registerWorker({ ...worker8, tags: [1 as never] })],
+    ['request', () => engine.push(null as never)],
+    ['request', () => engine.push([] as never)],
+    ['requests', () => engine.pushMany({} as never)],
+    ['request', () => engine.pushMany([undefined as never])],
+    ['after', () => first(engine.events({ after: -1 }))],
+    ['signal', () => first(engine.events({ signal: 1 as never }))],
+    ['options', () => first(engine.events(null as never))],
+  ];
+  for (const [field, call] of cases) await refused(call, 'INVALID_INPUT', field);
+  assert.throws(
+    () => engine.pushIn({ prepare: () => {} }, {} as never),
+    (error) => isEngineError(error, 'INVALID_INPUT'),
+  );
+  assert.deepEqual(await lookAt(store), before);
+});
+
+async function first(items: AsyncIterable<unknown>): Promise<unknown> {
+  for await (const item of items) return item;
+  return undefined;
+}
+
+test('a public id in place of a number is refused with the way to the number', async (t) => {
+  const { engine, running } = await rig(t);
+  const grant = await running();
+  const id = engine.idOf(grant);
+  for (const call of [
+    () => engine.get(id as never),
+    () => engine.cancel(id as never),
+    () => engine.complete({ task: id as never, attempt: 1 }),
+  ]) {
+    assert.match((await refused(call, 'INVALID_INPUT', 'task')).hint ?? '', /engine\.parseId/);
+  }
+  assert.equal((await engine.get(engine.parseId(id)))?.task, grant.task);
+  for (const wrong of [undefined, null, 5, '']) {
+    assert.throws(
+      () => engine.parseId(wrong as never),
+      (error) => isEngineError(error, 'INVALID_ID'),
+    );
+    assert.throws(
+      () => engine.idOf({ task: wrong as never, createdAt: -1 }),
+      (error) => isEngineError(error, 'INVALID_INPUT'),
+    );
+  }
+});
+
+test('an unknown option is refused by every verb, which lists those that it knows', async (t) => {
+  const { engine, running, worker, store } = await rig(t);
+  const grant = await running();
+  await engine.push({ ...TASK, queue: 'other' });
+  const before = await lookAt(store);
+  const more = (known: object, wrong: string): never => ({ ...known, [wrong]: 'mail' }) as never;
+  const cases: readonly (readonly [string, () => Promise<unknown>, RegExp])[] = [
+    ['queue', () => engine.claim(more({ worker, max: 1 }, 'queue')), /queues, handlers/],
+    ['retryAfter', () => engine.fail(grant, 'no', more({}, 'retryAfter')), /giveUp, retryAfterMs/],
+    ['delay', () => engine.release(grant, more({}, 'delay')), /bounced, delayMs/],
+    ['slot', () => engine.registerWorker(more({ name: 'w', incarnation: 'j', slots: 1 }, 'slot')), /slots, tags/],
+    ['state', () => engine.list(more({ limit: 1 }, 'state')), /queue, states/],
+    ['from', () => first(engine.events(more({}, 'from'))), /after, signal/],
+    ['windows', () => engine.push({ ...TASK, unique: more({ key: 'a' }, 'windows') }), /key, window/],
+  ];
+  for (const [option, call, known] of cases) {
+    const error = await refused(call, 'UNKNOWN_OPTION', option);
+    assert.match(String(error.details?.known), known);
+    assert.match(error.hint ?? '', known);
+  }
+  assert.deepEqual(await lookAt(store), before);
+});
+
+test('a lease is from 10 ms to 24 hours long, and may be written as text', async (t) => {
+  const { engine, running, worker, store, world } = await rig(t);
+  const grant = await running();
+  for (const leaseMs of [0, 9, 24 * 3_600_000 + 1, '25h', 'soon', null as never]) {
+    await refused(() => engine.renew(grant, leaseMs), 'INVALID_INPUT', 'leaseMs');
+    assert.throws(
+      () => new Engine({ store, world, leaseMs: leaseMs ?? 1 }),
+      (error) => isEngineError(error, 'INVALID_INPUT'),
+    );
+    if (leaseMs !== null) await refused(() => engine.claim({ worker, max: 1, leaseMs }), 'INVALID_INPUT', 'leaseMs');
+  }
+  assert.ok((await engine.renew(grant, 10)).held);
+  assert.ok((await engine.renew(grant, '24h')).held);
+  assert.equal(new Engine({ store, world, leaseMs: '45s' }).leaseMs, 45_000);
+});
+
+test('a retention is a duration of a second or more, in milliseconds or as text', async (t) => {
+  const { store, world } = await rig(t);
+  assert.equal(new Engine({ store, world, retentionMs: '7d' }).retentionMs, 7 * 86_400_000);
+  assert.equal(new Engine({ store, world, retentionMs: 1000 }).retentionMs, 1000);
+  for (const retentionMs of [Number.NaN, 999, 0, -1, '', '7 days', Number.POSITIVE_INFINITY]) {
+    assert.throws(
+      () => new Engine({ store, world, retentionMs }),
+      (error) => isEngineError(error, 'INVALID_INPUT') && error.details?.field === 'retentionMs',
+      String(retentionMs),
+    );
+  }
+  assert.throws(
+    () => new Engine({ store, world, retention: '7d' } as never),
+    (error) => isEngineError(error, 'UNKNOWN_OPTION'),
+  );
+});
+
+test('a queue can be paused before it is used, and resuming an unknown one does not make it', async (t) => {
+  const { engine, worker } = await rig(t);
+  await engine.resume('typo');
+  assert.deepEqual(await engine.queues(), []);
+  await engine.pause('mail');
+  await engine.push(TASK);
+  assert.deepEqual(await engine.claim({ worker, max: 1 }), []);
+  await engine.resume('mail');
+  assert.equal((await engine.claim({ worker, max: 1 })).length, 1);
 });
 
 test('calls that are made together share their commits', async (t) => {

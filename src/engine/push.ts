@@ -3,9 +3,11 @@ import { type Duration, parseDuration } from '../core/duration.ts';
 import { fault } from '../core/errors.ts';
 import { checkKey, checkName } from '../core/names.ts';
 import { canonicalJson, encodePayload } from '../core/payload.ts';
-import { DEFAULT_MAX_TRIES, DEFAULT_RETRY, normalizeRetry, type RetryInput, type RetryPolicy } from '../core/retry.ts';
+import { DEFAULT_MAX_TRIES, type RetryInput } from '../core/retry.ts';
 import { MAX_TRIES_BOUND, PRIORITY_MAX, PRIORITY_MIN } from '../core/task.ts';
 import type { NewTask, UniqueKey } from '../store/store.ts';
+import { checkOptions, whole } from './check.ts';
+import { writeSpec } from './spec.ts';
 
 /** What a caller may say about a new task. */
 export interface PushRequest {
@@ -38,11 +40,6 @@ export interface Draft {
 
 type Placeable = { -readonly [K in keyof NewTask]: NewTask[K] };
 
-/** The rest of a task that has few distinct values: interned, so that a task row needs no columns for it. */
-export interface SpecBody {
-  readonly retry: RetryPolicy;
-}
-
 export const DEFAULT_UNIQUE_MS = 24 * 3_600_000;
 const KNOWN: ReadonlySet<string> = new Set([
   'queue',
@@ -56,13 +53,11 @@ const KNOWN: ReadonlySet<string> = new Set([
   'unique',
   'op',
 ] satisfies (keyof PushRequest)[]);
-const DEFAULT_SPEC = JSON.stringify({ retry: DEFAULT_RETRY } satisfies SpecBody);
+const UNIQUE: ReadonlySet<string> = new Set(['key', 'window']);
 
 /** Refuses everything that could fail later: past this point a push can only meet the world's faults. */
 export function draft(request: PushRequest, maxUniqueMs: number): Draft {
-  for (const name in request) {
-    if (!KNOWN.has(name)) throw fault('UNKNOWN_OPTION', { option: name, known: [...KNOWN].join(', ') });
-  }
+  checkOptions('request', request, KNOWN);
   const { delay, runAt, unique, op, retry } = request;
   if (delay !== undefined && runAt !== undefined) {
     throw fault('INVALID_INPUT', { field: 'runAt', problem: 'a task has either a delay or a time, not both' });
@@ -73,7 +68,7 @@ export function draft(request: PushRequest, maxUniqueMs: number): Draft {
   return {
     queue,
     handler,
-    specBody: retry === undefined ? DEFAULT_SPEC : JSON.stringify({ retry: normalizeRetry(retry) } satisfies SpecBody),
+    specBody: writeSpec(retry),
     task: {
       lane: 0,
       spec: 0,
@@ -88,10 +83,6 @@ export function draft(request: PushRequest, maxUniqueMs: number): Draft {
   };
 }
 
-export function readSpec(body: string | undefined): SpecBody {
-  return body === undefined ? { retry: DEFAULT_RETRY } : (JSON.parse(body) as SpecBody);
-}
-
 /** The last day that a JavaScript date can name. */
 const MAX_TIME = 8_640_000_000_000_000;
 
@@ -101,6 +92,7 @@ function uniqueKey(
   payload: string,
   maxUniqueMs: number,
 ): UniqueKey {
+  if (typeof unique !== 'string') checkOptions('unique', unique, UNIQUE);
   const { key, window = Math.min(DEFAULT_UNIQUE_MS, maxUniqueMs) } =
     typeof unique === 'string' ? { key: unique } : unique;
   const windowMs = parseDuration(window, 'unique.window');
@@ -117,9 +109,4 @@ function uniqueKey(
 function hashOf(handler: string, payload: string): number {
   const digest = createHash('sha256').update(handler).update('\u0000').update(canonicalJson(payload)).digest();
   return Number(digest.readBigUInt64BE(0) >> 12n);
-}
-
-export function whole(field: string, value: number, min: number, max: number): number {
-  if (Number.isSafeInteger(value) && value >= min && value <= max) return value;
-  throw fault('INVALID_INPUT', { field, problem: `it must be a whole number from ${min} to ${max}` });
 }

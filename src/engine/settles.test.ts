@@ -276,6 +276,31 @@ test('a result that cannot be stored is refused, and the lease is still held', a
   await engine.complete(grant, 'small');
 });
 
+test('a result that is too large is called a result', async (t) => {
+  const { engine, running } = await rig(t);
+  const grant = await running();
+  await assert.rejects(engine.complete(grant, 'x'.repeat(2_000_000)), /The result is too large/);
+  await assert.rejects(engine.complete(grant, { n: 1n }), /The result is not valid/);
+});
+
+test('options that contradict each other or are no flags are refused, and the lease is still held', async (t) => {
+  const { engine, running } = await rig(t);
+  const grant = await running();
+  for (const options of [
+    { giveUp: true, retryAfterMs: 5 },
+    { giveUp: 'no' },
+    { retryAfterMs: 'later' },
+    null,
+  ] as never[]) {
+    assert.equal(await refusal(engine.fail(grant, 'no', options)), 'INVALID_INPUT', JSON.stringify(options));
+  }
+  for (const options of [{ bounced: 1 }, { delayMs: 'later' }, null] as never[]) {
+    assert.equal(await refusal(engine.release(grant, options)), 'INVALID_INPUT', JSON.stringify(options));
+  }
+  assert.equal((await engine.renew(grant)).held, true);
+  assert.equal(await engine.fail(grant, 'no', { giveUp: false, retryAfterMs: 5 }), 'scheduled');
+});
+
 test('a task that fails or is released after a cancel request ends as cancelled', async (t) => {
   const { engine, running } = await rig(t);
   const failing = await running({ queue: 'a' });

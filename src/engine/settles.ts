@@ -4,11 +4,16 @@ import { afterFailure, afterRelease, type Lease, MAX_BOUNCES } from '../core/lea
 import { encodePayload } from '../core/payload.ts';
 import type { FinalState, Reason, TaskState } from '../core/task.ts';
 import type { Grant, RenewAnswer, RenewItem, ReturnItem, SettleAnswer, SettleItem, Store } from '../store/store.ts';
+import { checkFlag, checkLease, checkOptions } from './check.ts';
 import type { Coalescer, Kind } from './coalescer.ts';
 import type { Interner } from './interner.ts';
-import { readSpec } from './push.ts';
+import { readSpec } from './spec.ts';
 
-/** A lease as a caller may hold it: what the grant told beyond (task, attempt) saves a read and decides nothing. */
+/**
+ * A lease as a caller may hold it. What the grant told beyond (task, attempt) saves a read, and is believed: `tries`,
+ * `maxTries`, `bounces` and `spec` decide what becomes of the task. Callers in this process are trusted with that; a layer
+ * that speaks for others over a wire must pass on (task, attempt) alone.
+ */
 export type HeldLease = Lease & Partial<Omit<Grant, keyof Lease>>;
 
 export interface FailOptions {
@@ -23,6 +28,11 @@ export interface ReleaseOptions {
   readonly bounced?: boolean;
   readonly delayMs?: number;
 }
+
+const FAIL: ReadonlySet<string> = new Set(['giveUp', 'retryAfterMs'] satisfies (keyof FailOptions)[]);
+const RELEASE: ReadonlySet<string> = new Set(['bounced', 'delayMs'] satisfies (keyof ReleaseOptions)[]);
+const RESULT = { field: 'result' } as const;
+const ERROR = { field: 'error' } as const;
 
 export interface SettlesDeps {
   readonly store: Pick<Store, 'taskSettle' | 'taskReturn' | 'leaseRenew' | 'taskGet' | 'attemptList'>;
@@ -66,14 +76,18 @@ export class Settles {
   }
 
   renew(lease: Lease, ttlMs: number): Promise<RenewAnswer> {
+    checkLease(lease);
     return this.#renew.submit({ task: lease.task, attempt: lease.attempt, ttlMs });
   }
 
   async complete(lease: HeldLease, result?: unknown): Promise<void> {
-    await this.#end(lease, 'completed', 'none', result === undefined ? undefined : encodePayload(result));
+    checkLease(lease);
+    await this.#end(lease, 'completed', 'none', result === undefined ? undefined : encodePayload(result, RESULT));
   }
 
   async fail(lease: HeldLease, error: unknown, options: FailOptions): Promise<TaskState> {
+    checkLease(lease);
+    checkFail(options);
     const text = describe(error);
     if (options.retryAfterMs !== undefined) {
       return this.#giveBack(lease, {
@@ -97,6 +111,9 @@ export class Settles {
   }
 
   async release(lease: HeldLease, options: ReleaseOptions): Promise<TaskState> {
+    checkLease(lease);
+    checkOptions('options', options, RELEASE);
+    checkFlag('bounced', options.bounced);
     const bounced = options.bounced ?? false;
     const delayMs = parseDuration(options.delayMs ?? 0, 'delayMs');
     const bounces = bounced ? (await this.#known(lease)).bounces : 0;
@@ -109,8 +126,9 @@ export class Settles {
     return verdict.to;
   }
 
-  cancelled(lease: HeldLease): Promise<void> {
-    return this.#end(lease, 'cancelled', 'requested', undefined);
+  async cancelled(lease: HeldLease): Promise<void> {
+    checkLease(lease);
+    await this.#end(lease, 'cancelled', 'requested', undefined);
   }
 
   async #end(lease: HeldLease, to: FinalState, reason: Reason, result: string | undefined): Promise<void> {
@@ -158,6 +176,17 @@ interface Standing {
 const SPENT = { tries: 1, maxTries: 1, bounces: MAX_BOUNCES };
 const FRESH = { tries: 1, maxTries: 2, bounces: 0 };
 
+function checkFail(options: FailOptions): void {
+  checkOptions('options', options, FAIL);
+  checkFlag('giveUp', options.giveUp);
+  if (options.giveUp && options.retryAfterMs !== undefined) {
+    throw fault('INVALID_INPUT', {
+      field: 'retryAfterMs',
+      problem: 'a task is either given up or comes back later, not both',
+    });
+  }
+}
+
 function leaseLost(lease: Lease): Error {
   return fault('LEASE_LOST', { task: lease.task, attempt: lease.attempt });
 }
@@ -165,11 +194,11 @@ function leaseLost(lease: Lease): Error {
 /** Whatever a handler throws, its task must be able to fail: what no store can keep is told as text. */
 function describe(error: unknown): string {
   try {
-    if (!(error instanceof Error)) return encodePayload(error);
+    if (!(error instanceof Error)) return encodePayload(error, ERROR);
     const { name, message, stack } = error;
-    return encodePayload({ name, message, stack });
+    return encodePayload({ name, message, stack }, ERROR);
   } catch {
-    return encodePayload({ message: plainText(error) });
+    return encodePayload({ message: plainText(error) }, ERROR);
   }
 }
 

@@ -2,9 +2,9 @@ import { fault } from '../core/errors.ts';
 import { checkName } from '../core/names.ts';
 import type { MissedPolicy } from '../core/schedule.ts';
 import type { TriggerRecord } from '../store/store.ts';
-import { slotsOf } from './duties/cron.ts';
 import type { Engine } from './engine.ts';
 import { draft, type PushRequest } from './push.ts';
+import { slotsOf } from './slots.ts';
 
 /** A task that is pushed at each slot of a cron schedule. */
 export interface TriggerRequest

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Server } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { isEngineError } from '../core/errors.ts';
+import { SILENT } from '../engine/log.ts';
 import { type HealthServer, serveHealth } from './health.ts';
 
 async function serving(t: TestContext, host = '127.0.0.1'): Promise<HealthServer> {
@@ -115,6 +117,31 @@ test('a port in use is named together with the flag that chooses another', async
     assert.match(error.hint ?? '', /--port/);
     return true;
   });
+});
+
+test('connections that cannot be accepted are reported, and neither they nor a log that throws end the process', async (t) => {
+  // Node tells who listens; nothing else gets hold of the server inside.
+  let inside: Server | undefined;
+  const listening = 'tracing:net.server.listen:asyncStart';
+  const note = (message: unknown): void => void (inside = (message as { server: Server }).server);
+  subscribe(listening, note);
+  const warned: unknown[] = [];
+  const log = {
+    ...SILENT,
+    warn: (_message: string, fields?: object) => {
+      warned.push(fields);
+      throw new Error('the log is gone');
+    },
+  };
+  const server = await serveHealth({ host: '127.0.0.1', port: 0, log });
+  t.after(() => server.close());
+  unsubscribe(listening, note);
+  for (const n of [1, 2, 3]) inside?.emit('error', new Error(`accept EMFILE ${n}`));
+  assert.deepEqual(
+    warned,
+    [1, 2, 3].map((n) => ({ error: `Error: accept EMFILE ${n}` })),
+  );
+  assert.equal((await fetch(`${server.address}/healthz`)).status, 200);
 });
 
 test('closing does not wait for a client that never finishes its request', async () => {

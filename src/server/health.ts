@@ -1,11 +1,15 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, BlockList, isIP } from 'node:net';
 import { type EngineError, fault } from '../core/errors.ts';
+import { type Log, SILENT } from '../engine/log.ts';
+import { unfailing } from '../engine/unfailing-log.ts';
 
 export interface HealthOptions {
   readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;
+  readonly log?: Log;
 }
 
 export interface HealthServer {
@@ -20,11 +24,14 @@ const REQUEST_MS = 10_000;
 /** Says that this process is alive: `GET /healthz`, and nothing else. Listens on loopback addresses only. */
 export async function serveHealth(options: HealthOptions): Promise<HealthServer> {
   const { host, port } = options;
+  const log = unfailing(options.log ?? SILENT);
   requireLoopback(host);
   const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (request, response) =>
     answer(request, response, host),
   );
   await listen(server, host, port);
+  // Such as EMFILE when a connection comes. The server goes on; without a listener the error would end the process.
+  server.on('error', (error) => log.warn('the health server had an error and goes on', { error: String(error) }));
   const bound = server.address() as AddressInfo;
   return {
     address: `http://${isIP(host) === 6 ? `[${host}]` : host}:${bound.port}`,
@@ -101,11 +108,13 @@ function requireLoopback(host: string): void {
   );
 }
 
-function listen(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(cannotListen(error, host, port)));
-    server.listen({ host, port }, resolve);
-  });
+async function listen(server: Server, host: string, port: number): Promise<void> {
+  server.listen({ host, port });
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    throw cannotListen(error as NodeJS.ErrnoException, host, port);
+  }
 }
 
 function cannotListen(error: NodeJS.ErrnoException, host: string, port: number): Error {

@@ -82,7 +82,7 @@ export function judgeGrants(
   order: 'in order' | 'in any order' = 'in order',
 ): void {
   const { model, gates } = rig;
-  const before = want.op === undefined ? undefined : model.grantedBefore(want.op);
+  const before = want.op === undefined ? undefined : model.grantedBefore(claimOp(want.worker, want.op));
   if (before !== undefined) {
     const [have, due] = [
       grants.map((g) => leaseName(g.task, g.attempt)).join(),
@@ -115,7 +115,7 @@ export function judgeGrants(
   for (const grant of grants) take(rig, grant, want);
   if (want.op !== undefined) {
     model.rememberClaim(
-      want.op,
+      claimOp(want.worker, want.op),
       grants.map(({ task, attempt }) => ({ task, attempt })),
     );
   }
@@ -239,3 +239,8 @@ const claimLanes = operation(4, { by: BY, ...WANT, lanes: 6, second: 2 }, async 
 });
 
 export const CLAIMING = { claimSome, claimAll, claimWithOp, claimWaiting, claimLanes };
+
+/** An operation id is one worker's own. */
+function claimOp(worker: number, op: string): string {
+  return `${worker} ${op}`;
+}

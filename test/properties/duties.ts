@@ -180,9 +180,9 @@ async function meanwhile(rig: Rig, by: number, lease: ModelLease, what: number, 
     await say(rig, by, { lease, call: { verb: 'complete', result: '"late"' }, value: 'late' });
   } else if (what === 3) {
     await say(rig, by, { lease, call: { verb: 'release', delayMs: 0 } });
-    // A lease of no time: the newer attempt is overdue too, and still not the one that the reaper saw.
-    await claimAfterScan(rig, by, { worker, max: 50, leaseMs: 0 });
-    rig.advance(1);
+    // The shortest lease: the newer attempt is overdue too, and still not the one that the reaper saw.
+    await claimAfterScan(rig, by, { worker, max: 50, leaseMs: 10 });
+    rig.advance(11);
   } else if (what === 4) {
     must((await rig.engine(by).cancel(lease.task)) === 'requested', 'a running task was cancelled behind its worker');
     model.cancel(lease.task);

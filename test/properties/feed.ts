@@ -11,8 +11,16 @@ export async function readFrom(rig: Rig, by: number, after: number, limit: numbe
   let seen = after;
   for (let first = true; ; first = false) {
     const page = await rig.store(by).eventRead({ after: seen, limit });
-    const reset = first && seen + 1 < rig.firstKept;
+    const ahead = seen > feed.length;
+    const reset = first && (ahead || seen + 1 < rig.firstKept);
     must(page.reset === reset, `the feed after ${seen} says reset ${page.reset}`);
+    if (ahead) {
+      must(
+        page.last === feed.length && page.events.length === 0,
+        `a reader ahead was told to go on after ${page.last}`,
+      );
+      return;
+    }
     if (reset) {
       rig.gates.reach('reader told to start over');
       seen = rig.firstKept - 1;

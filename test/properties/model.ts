@@ -350,7 +350,8 @@ export class Model {
   }
 
   resume(queue: string): void {
-    this.queue(queue).paused = undefined;
+    const here = this.queues.get(queue);
+    if (here !== undefined) here.paused = undefined;
   }
 
   // Duties

@@ -24,7 +24,7 @@ interface Rig {
   readonly reported: { message: string; fields: unknown }[];
 }
 
-async function rig(t: TestContext): Promise<Rig> {
+async function rig(t: TestContext, options: { readonly logFails?: boolean } = {}): Promise<Rig> {
   const file = join(folder, `${files++}.db`);
   const world = new VirtualWorld();
   const store = await openSqlite({ file, world, housekeeping: false });
@@ -33,7 +33,10 @@ async function rig(t: TestContext): Promise<Rig> {
   const log: Log = {
     info: () => {},
     warn: () => {},
-    error: (message, fields) => void reported.push({ message, fields }),
+    error: (message, fields) => {
+      reported.push({ message, fields });
+      if (options.logFails) throw new Error('the log is gone');
+    },
   };
   const roster = new Roster({ engine, holder: 'a', log });
   const raw = new DatabaseSync(file);
@@ -70,6 +73,35 @@ test('a counter that has drifted is repaired, and reported as a bug with what it
   checkBooks(await lookAt(store));
   assert.equal((await engine.stats('mail')).ready, 6);
   assert.equal(await roster.tick('auditor'), 0);
+});
+
+test('a log that throws loses no report of a drift', async (t) => {
+  const { roster, raw, reported } = await rig(t, { logFails: true });
+  raw.exec('UPDATE qstat SET ready = 99');
+  assert.equal(await roster.tick('auditor'), 2);
+  assert.equal(reported.length, 2);
+});
+
+test('two auditors whose recount takes longer than a term do not depose each other', async (t) => {
+  const { roster, store, world, engine, reported } = await rig(t);
+  const RECOUNT_MS = 20_000;
+  const statsAudit = store.statsAudit.bind(store);
+  const recounts: number[] = [];
+  store.statsAudit = async (params) => {
+    await new Promise<void>((resolve) => void world.timers.after(RECOUNT_MS, resolve));
+    const drifts = await statsAudit(params);
+    recounts.push(params.duty.epoch);
+    return drifts;
+  };
+  const other = new Roster({ engine, holder: 'b' });
+  t.after(() => other.keeper('auditor').stop());
+  roster.keeper('auditor').start();
+  await world.advance(10);
+  other.keeper('auditor').start();
+  await world.advance(5 * 60_000);
+  assert.deepEqual(recounts, [1]);
+  assert.deepEqual([roster.held(), other.held()], [['auditor'], []]);
+  assert.deepEqual(reported, []);
 });
 
 test('the recount is made each ten minutes and not more often', async (t) => {

@@ -1,6 +1,7 @@
 import type { Tenure } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
 import type { Log } from '../log.ts';
+import { unfailing } from '../unfailing-log.ts';
 import type { Duty, Pass } from './duty.ts';
 
 /** Recounts what is counted as it goes. A difference is a bug of ours: it is repaired, and reported as one. */
@@ -12,7 +13,7 @@ export class Auditor implements Duty {
 
   constructor(engine: Engine, log: Log) {
     this.#engine = engine;
-    this.#log = log;
+    this.#log = unfailing(log);
   }
 
   async tick(term: Tenure): Promise<Pass> {

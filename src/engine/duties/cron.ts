@@ -1,9 +1,9 @@
-import { Cron as Croner } from 'croner';
-import { fault, isEngineError } from '../../core/errors.ts';
-import { dueSlots, type NextSlot, slotKey } from '../../core/schedule.ts';
+import { isEngineError } from '../../core/errors.ts';
+import { dueSlots, slotKey } from '../../core/schedule.ts';
 import type { NewTask, Tenure, TriggerRecord } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
 import { DEFAULT_UNIQUE_MS } from '../push.ts';
+import { slotsOf } from '../slots.ts';
 import type { Duty, Pass } from './duty.ts';
 
 const BATCH = 100;
@@ -58,21 +58,6 @@ export class Cron implements Duty {
       more: moved && due.nextAt !== undefined && due.nextAt <= now,
     };
   }
-}
-
-/** Reads a cron expression; times that a change of the clocks skips fire at the first moment after the gap. */
-export function slotsOf(expression: string, timezone: string): NextSlot {
-  let cron: Croner;
-  try {
-    cron = new Croner(expression, { timezone, paused: true });
-    cron.nextRun(new Date(0));
-  } catch (error) {
-    throw fault('INVALID_INPUT', {
-      field: 'schedule',
-      problem: error instanceof Error ? error.message : String(error),
-    });
-  }
-  return (after) => cron.nextRun(new Date(after))?.getTime();
 }
 
 function taskOf(trigger: TriggerRecord, slot: number): NewTask {

@@ -18,6 +18,8 @@ interface Rig {
   readonly calls: Record<'dutyTake' | 'dutyRenew' | 'dutyRelease', number>;
   /** Makes the next calls of the store fail. */
   fails: Error | undefined;
+  /** Makes the log throw, after it has noted what it was told. */
+  logFails: boolean;
   readonly keeper: (duty: Partial<Duty>, holder?: string) => Keeper;
 }
 
@@ -26,10 +28,14 @@ async function rig(t: TestContext): Promise<Rig> {
   const store = await openSqlite({ file: 'memory:', world });
   t.after(() => store.close());
   const logged: string[] = [];
+  const note = (line: string): void => {
+    logged.push(line);
+    if (it.logFails) throw new Error('the log is gone');
+  };
   const log: Log = {
-    info: (message) => void logged.push(`info ${message}`),
-    warn: (message) => void logged.push(`warn ${message}`),
-    error: (message) => void logged.push(`error ${message}`),
+    info: (message) => note(`info ${message}`),
+    warn: (message) => note(`warn ${message}`),
+    error: (message) => note(`error ${message}`),
   };
   const calls = { dutyTake: 0, dutyRenew: 0, dutyRelease: 0 };
   const counted = <K extends keyof typeof calls>(verb: K): Store[K] =>
@@ -50,6 +56,7 @@ async function rig(t: TestContext): Promise<Rig> {
     logged,
     calls,
     fails: undefined,
+    logFails: false,
     keeper: (duty, holder = 'a') => {
       const keeper = new Keeper(
         { name: 'test', intervalMs: 1000, tick: () => Promise.resolve({ did: 0 }), ...duty },
@@ -60,6 +67,13 @@ async function rig(t: TestContext): Promise<Rig> {
     },
   };
   return it;
+}
+
+/** Holds a pass up until it is opened; a test that fails opens it too, so that its keeper can stop. */
+function gateFor(t: TestContext): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  const gate = Promise.withResolvers<void>();
+  t.after(() => gate.resolve());
+  return gate;
 }
 
 /** A duty that notes when it ran. */
@@ -156,6 +170,27 @@ test('a nudge that comes during a pass is not lost', async (t) => {
   assert.deepEqual(ran, [0, 150]);
 });
 
+test('a nudge does not make a keeper that lacks the duty try for it', async (t) => {
+  const { keeper, world, calls } = await rig(t);
+  const waiting = noting(world);
+  const holder = keeper({}, 'a');
+  const other = keeper({ ...waiting, intervalMs: 600_000 }, 'b');
+  holder.start();
+  await world.advance(10);
+  other.start();
+  await world.advance(10);
+  const takes = calls.dutyTake;
+  for (let n = 0; n < 50; n++) {
+    other.nudge(2);
+    await world.advance(5);
+  }
+  assert.equal(calls.dutyTake, takes);
+  await holder.stop();
+  await world.advance(TTL / 3);
+  assert.equal(other.holding, true);
+  assert.equal(waiting.ran.length, 1, 'a new term begins with work');
+});
+
 test('a nudge to a keeper that was not started does nothing', async (t) => {
   const { keeper, world } = await rig(t);
   const duty = noting(world);
@@ -178,6 +213,71 @@ test('a term is renewed after a third of it, and not by working more often', asy
   assert.deepEqual(duty.ran, [0], 'it worked when it had only to renew');
   const renewals: number = calls.dutyRenew;
   assert.ok(renewals >= 29 && renewals <= 31, `${renewals} renewals`);
+});
+
+test('a term is renewed while a pass that outlasts it is under way, and nobody else becomes the holder', async (t) => {
+  const { keeper, world, calls } = await rig(t);
+  const gate = gateFor(t);
+  const second = noting(world);
+  const one = keeper({ tick: () => gate.promise.then(() => ({ did: 1 })) }, 'a');
+  const two = keeper(second, 'b');
+  one.start();
+  await world.advance(10);
+  two.start();
+  await world.advance(5 * TTL);
+  assert.deepEqual([one.holding, two.holding], [true, false]);
+  assert.deepEqual(second.ran, []);
+  assert.equal(calls.dutyRenew, 15);
+  gate.resolve();
+  await world.settle();
+  assert.equal(one.done, 1);
+});
+
+test('a renewal that fails during a pass is logged and tried again, and the pass goes on', async (t) => {
+  const it = await rig(t);
+  const gate = gateFor(t);
+  const one = it.keeper({ tick: () => gate.promise.then(() => ({ did: 1 })) });
+  one.start();
+  await it.world.advance(10);
+  it.fails = fault('STORE_BUSY');
+  await it.world.advance(TTL / 3);
+  it.fails = undefined;
+  assert.deepEqual(it.logged, ['warn a duty could not be renewed and will try again']);
+  await it.world.advance(2 * TTL);
+  assert.equal(await it.store.dutyTake({ name: 'test', holder: 'b', ttlMs: TTL }), undefined);
+  gate.resolve();
+  await it.world.settle();
+  assert.equal(one.done, 1);
+});
+
+test('a keeper that is deposed during a pass asks for no further renewal', async (t) => {
+  const { keeper, world, store, calls } = await rig(t);
+  const gate = gateFor(t);
+  const one = keeper({ tick: () => gate.promise.then(() => Promise.reject(fault('DUTY_LOST', { duty: 'test' }))) });
+  one.start();
+  await world.advance(10);
+  world.elapse(TTL + 1); // The process was stopped for longer than its term.
+  assert.ok(await store.dutyTake({ name: 'test', holder: 'b', ttlMs: 100 * TTL }));
+  await world.advance(3 * TTL);
+  assert.equal(one.holding, false);
+  assert.equal(calls.dutyRenew, 1);
+  gate.resolve();
+  await world.settle();
+  assert.equal(one.holding, false);
+});
+
+test('a stop during a pass leaves no timer of its renewals, and gives the duty back', async (t) => {
+  const { keeper, world, store } = await rig(t);
+  const gate = gateFor(t);
+  const one = keeper({ tick: () => gate.promise.then(() => ({ did: 1 })) });
+  one.start();
+  await world.advance(TTL);
+  const stopping = one.stop();
+  await world.advance(TTL);
+  gate.resolve();
+  await stopping;
+  assert.deepEqual(world.waits, []);
+  assert.equal((await store.dutyTake({ name: 'test', holder: 'b', ttlMs: TTL }))?.vacant, true);
 });
 
 test('of two keepers one holds the duty, and the other waits without working', async (t) => {
@@ -288,6 +388,75 @@ test('a renewal that fails is tried again before the term is over', async (t) =>
   await it.world.advance(1000);
   assert.equal(one.holding, true);
   assert.equal(it.calls.dutyTake, 1, 'it had to take the duty anew');
+});
+
+test('a log that throws ends neither the process nor the duty', async (t) => {
+  const it = await rig(t);
+  it.logFails = true;
+  let broken = true;
+  const one = it.keeper({ tick: () => (broken ? Promise.reject(fault('STORE_BUSY')) : Promise.resolve({ did: 7 })) });
+  one.start();
+  await it.world.advance(2500);
+  assert.equal(it.logged.length, 3);
+  broken = false;
+  await it.world.advance(1000);
+  assert.equal(one.done, 7);
+  it.fails = fault('STORE_UNAVAILABLE');
+  await one.stop();
+  assert.equal(it.logged.at(-1), 'warn a duty could not be given back; it will expire');
+});
+
+test('passes that are asked for at once go one after another, and the duty stays held until the stop', async (t) => {
+  const { keeper, world, store, calls } = await rig(t);
+  let under = 0;
+  const one = keeper({
+    tick: async () => {
+      assert.equal(++under, 1, 'two passes at once');
+      await new Promise<void>(world.timers.soon);
+      under--;
+      return { did: 1 };
+    },
+  });
+  one.start();
+  const passes = [one.tick(), one.tick()];
+  await world.advance(0);
+  assert.deepEqual(await Promise.all(passes), [1, 1]);
+  assert.equal(one.done, 3);
+  assert.equal(one.holding, true);
+  assert.equal(calls.dutyTake, 1);
+  await one.stop();
+  assert.equal((await store.dutyTake({ name: 'test', holder: 'b', ttlMs: TTL }))?.vacant, true);
+});
+
+test('a pass that is asked for sees what was written before it was asked for', async (t) => {
+  const { keeper, world } = await rig(t);
+  const gate = gateFor(t);
+  let written = 0;
+  const one = keeper({
+    tick: async () => {
+      const seen = written;
+      await gate.promise;
+      return { did: seen };
+    },
+  });
+  const first = one.tick();
+  await world.settle();
+  written = 5;
+  const second = one.tick();
+  gate.resolve();
+  assert.deepEqual([await first, await second], [0, 5]);
+});
+
+test('a pass that fails does not stop the one that waits for it, nor the stop', async (t) => {
+  const { keeper } = await rig(t);
+  let ran = 0;
+  const one = keeper({
+    tick: () => (++ran === 1 ? Promise.reject(fault('STORE_BUSY')) : Promise.resolve({ did: 2 })),
+  });
+  const [first, second] = await Promise.allSettled([one.tick(), one.tick(), one.stop()]);
+  assert.equal(first.status, 'rejected');
+  assert.deepEqual(second, { status: 'fulfilled', value: 2 });
+  assert.equal(one.holding, false);
 });
 
 test('a stop waits for the pass under way, and then nothing runs any more', async (t) => {

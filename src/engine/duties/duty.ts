@@ -2,6 +2,7 @@ import { isEngineError } from '../../core/errors.ts';
 import type { World } from '../../core/world.ts';
 import type { Store, Tenure } from '../../store/store.ts';
 import type { Log } from '../log.ts';
+import { unfailing } from '../unfailing-log.ts';
 
 /** A named housekeeping job. What it does must be safe to do twice; the epoch keeps a deposed holder's writes out. */
 export interface Duty {
@@ -40,16 +41,21 @@ const RETRY_MS = 1000;
  *
  *   idle ──dutyTake──> holding ──renew at ttl/3──> holding ──refused or DUTY_LOST──> idle
  *
- * A keeper trusts its own clock only to stop earlier: it renews before it works once a third of the term is gone, counted
- * from before the request was sent. A crash leaves the row to expire; a stop gives it back. An error of the world is logged
- * and tried again with the next interval; nothing here ever ends the process.
+ * A keeper trusts its own clock only to stop earlier: it renews before it works, and while it works, once a third of the
+ * term is gone, counted from before the request was sent. A crash leaves the row to expire; a stop gives it back. An error
+ * of the world is logged and tried again with the next interval; nothing here ever ends the process, nor does its log.
+ *
+ * Whatever takes, uses or gives back the term goes in turn, one after another: of two passes at once the second would be
+ * refused the duty that the first has just taken, and believe that it was lost.
  */
 export class Keeper {
   readonly duty: Duty;
   readonly #options: KeeperOptions;
+  readonly #log: Log;
   #term: Tenure | undefined;
   #renewAt = 0;
-  #running: Promise<void> | undefined;
+  /** Settles, and never rejects, when the turn that was asked for last is over. */
+  #lastTurn: Promise<unknown> = Promise.resolve();
   #cancelTimer: (() => void) | undefined;
   #workAt = 0;
   #stopped = true;
@@ -59,6 +65,7 @@ export class Keeper {
   constructor(duty: Duty, options: KeeperOptions) {
     this.duty = duty;
     this.#options = options;
+    this.#log = unfailing(options.log);
   }
 
   get holding(): boolean {
@@ -74,33 +81,46 @@ export class Keeper {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancelTimer?.();
-    await this.#running?.catch(() => undefined);
-    const term = this.#term;
-    this.#term = undefined;
-    if (term === undefined) return;
-    await this.#options.store.dutyRelease({ duty: term }).catch((error: unknown) => {
-      this.#options.log.warn('a duty could not be given back; it will expire', {
-        duty: this.duty.name,
-        error: String(error),
-      });
-    });
+    await this.#inTurn(() => this.#giveBack());
   }
 
-  /** Something will be due then: do not sleep longer. */
+  /**
+   * Something will be due then: do not sleep longer. This concerns the holder only. Whoever takes the duty later begins
+   * with work, and finds it; until then a nudge would cost a write for each push.
+   */
   nudge(inMs: number): void {
-    if (this.#stopped || this.#now() + inMs >= this.#workAt) return;
+    if (this.#stopped || this.#term === undefined || this.#now() + inMs >= this.#workAt) return;
     this.#workAt = this.#now() + inMs;
     this.#plan();
   }
 
-  /** One pass: take or renew the duty, then do its work. Returns how much was done. */
+  /**
+   * One pass: take or renew the duty, then do its work. Returns how much was done. It follows a pass that is under way and
+   * does not join it, since that one may have looked before the caller wrote what is to be found.
+   */
   async tick(): Promise<number> {
-    return (await this.#pass()).did;
+    return (await this.#inTurn(() => this.#pass())).did;
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#lastTurn.then(work);
+    this.#lastTurn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #giveBack(): Promise<void> {
+    const term = this.#term;
+    this.#term = undefined;
+    if (term === undefined) return;
+    await this.#options.store.dutyRelease({ duty: term }).catch((error: unknown) => {
+      this.#warn('a duty could not be given back; it will expire', error);
+    });
   }
 
   async #pass(): Promise<Pass> {
     const term = await this.#hold();
     if (term === undefined) return { did: 0 };
+    const endRenewals = this.#renewMeanwhile(term);
     try {
       const pass = await this.duty.tick(term);
       this.done += pass.did;
@@ -109,47 +129,75 @@ export class Keeper {
       if (!isEngineError(error, 'DUTY_LOST')) throw error;
       this.#term = undefined;
       return { did: 0 };
+    } finally {
+      await endRenewals();
     }
   }
 
   async #hold(): Promise<Tenure | undefined> {
     const { store, holder, ttlMs } = this.#options;
-    const now = this.#now();
-    if (this.#term !== undefined && now >= this.#renewAt) {
-      const held = await store.dutyRenew({ duty: this.#term, ttlMs });
-      this.#renewAt = now + ttlMs / 3;
-      if (!held) this.#term = undefined;
-    }
+    if (this.#term !== undefined && this.#now() >= this.#renewAt) await this.#renew(this.#term);
     if (this.#term === undefined) {
+      const asked = this.#now();
       this.#term = await store.dutyTake({ name: this.duty.name, holder, ttlMs });
-      this.#renewAt = now + ttlMs / 3;
+      this.#renewAt = asked + ttlMs / 3;
       if (this.#term !== undefined) this.duty.begin?.(this.#term);
     }
     return this.#term;
   }
 
+  async #renew(term: Tenure): Promise<void> {
+    const { store, ttlMs } = this.#options;
+    const asked = this.#now();
+    const held = await store.dutyRenew({ duty: term, ttlMs });
+    this.#renewAt = asked + ttlMs / 3;
+    if (!held) this.#term = undefined;
+  }
+
+  /**
+   * A pass may outlast its term: a recount of a large store does. Were the term not renewed meanwhile, two processes could
+   * depose each other for ever, each with a recount that comes to nothing. Returns what ends the renewals.
+   */
+  #renewMeanwhile(term: Tenure): () => Promise<void> {
+    let cancel = (): void => {};
+    let renewal = Promise.resolve();
+    const plan = (): void => {
+      if (this.#term === term) cancel = this.#after(this.#renewAt, renew);
+    };
+    const renew = (): void => {
+      const failed = (error: unknown): void => {
+        this.#renewAt = this.#now() + this.#retryMs();
+        this.#warn('a duty could not be renewed and will try again', error);
+      };
+      renewal = this.#renew(term).catch(failed).then(plan);
+    };
+    plan();
+    return async () => {
+      // In this order: a renewal that is under way plans the next one.
+      await renewal;
+      cancel();
+    };
+  }
+
   /** Sleeps until there is work or, before that, until the term wants renewing or the duty may have become free. */
   #plan(): void {
     this.#cancelTimer?.();
-    const wait = Math.max(0, Math.min(this.#workAt, this.#renewAt) - this.#now());
-    this.#cancelTimer = this.#options.world.timers.after(wait, () => void this.#run(), { unref: true });
+    if (this.#stopped) return;
+    this.#cancelTimer = this.#after(Math.min(this.#workAt, this.#renewAt), () => void this.#run());
   }
 
   async #run(): Promise<void> {
-    if (this.#stopped || this.#running !== undefined) return;
-    this.#running = this.#turn();
     try {
-      await this.#running;
+      await this.#inTurn(() => this.#turn());
     } catch (error) {
-      this.#workAt = this.#renewAt = this.#now() + Math.min(this.duty.intervalMs, RETRY_MS);
-      this.#options.log.warn('a duty failed and will try again', { duty: this.duty.name, error: String(error) });
-    } finally {
-      this.#running = undefined;
+      this.#workAt = this.#renewAt = this.#now() + this.#retryMs();
+      this.#warn('a duty failed and will try again', error);
     }
-    if (!this.#stopped) this.#plan();
+    this.#plan();
   }
 
   async #turn(): Promise<void> {
+    if (this.#stopped) return;
     if (this.#now() < this.#workAt) {
       const before = this.#term;
       const term = await this.#hold();
@@ -162,6 +210,19 @@ export class Keeper {
     const wait = more ? 0 : Math.min(this.duty.intervalMs, Math.max(1, nextInMs));
     // A nudge that came meanwhile may want it earlier.
     this.#workAt = Math.min(this.#workAt, this.#now() + wait);
+  }
+
+  #after(at: number, fn: () => void): () => void {
+    return this.#options.world.timers.after(Math.max(0, at - this.#now()), fn, { unref: true });
+  }
+
+  /** Well before the term is over, however short it is. */
+  #retryMs(): number {
+    return Math.min(this.duty.intervalMs, this.#options.ttlMs / 3, RETRY_MS);
+  }
+
+  #warn(message: string, error: unknown): void {
+    this.#log.warn(message, { duty: this.duty.name, error: String(error) });
   }
 
   #now(): number {

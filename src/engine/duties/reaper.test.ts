@@ -197,7 +197,7 @@ test('small corrections of the wall clock hold nothing up', async (t) => {
 test('more overdue leases than fit into one pass are all taken', async (t) => {
   const { roster, world, engine, worker } = await rig(t);
   await engine.pushMany(Array.from({ length: 1200 }, () => ({ queue: 'mail', handler: 'send' })));
-  await engine.claim({ worker, max: 1200 });
+  for (let i = 0; i < 2; i++) await engine.claim({ worker, max: 600 });
   roster.keeper('reaper').start();
   await world.advance(LEASE + 1);
   assert.equal((await engine.stats('mail')).ready, 1200);
