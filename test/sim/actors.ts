@@ -69,10 +69,7 @@ async function perform(run: Run, process: SimProcess, grant: Grant): Promise<voi
   const { rng, plan, faults } = run;
   if (rng.chance(faults.abandon)) return;
   const poison = (JSON.parse(grant.payload) as { poison?: boolean }).poison === true;
-  if (poison && !run.healed && rng.chance(0.7)) {
-    run.crash(process, `poisoned by ${grant.task}`);
-    return;
-  }
+  if (poison && !run.healed && rng.chance(0.7) && run.crash(process, `poisoned by ${grant.task}`)) return;
   const renews = rng.chance(0.7) || run.healed;
   for (let left = rng.int(0, plan.leaseMs * (run.healed ? 0.5 : 2)); left > 0; ) {
     const nap = Math.min(left, Math.ceil(plan.leaseMs / 3));

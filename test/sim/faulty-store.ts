@@ -60,16 +60,14 @@ function travel(verb: Verb, params: unknown, exec: Call, process: SimProcess, ru
         reject(fault('STORE_UNAVAILABLE', { problem: 'simulated' }));
         return;
       }
-      if (!READS.has(verb) && rng.chance(run.faults.crashBefore)) {
+      if (!READS.has(verb) && rng.chance(run.faults.crashBefore) && run.crash(process, `before ${verb}`)) {
         gates.reach('crash before the commit');
-        run.crash(process, `before ${verb}`);
         return;
       }
       void commit(verb, params, exec, process, run).then(
         (answer) => {
-          if (!READS.has(verb) && rng.chance(run.faults.crashAfter)) {
+          if (!READS.has(verb) && rng.chance(run.faults.crashAfter) && run.crash(process, `after ${verb}`)) {
             gates.reach('crash after the commit');
-            run.crash(process, `after ${verb}`);
             return;
           }
           if (repeatable(verb, params) && rng.chance(run.faults.double)) {

@@ -75,11 +75,13 @@ export class Run {
     return this.rng.pick(this.#processes.filter(({ alive }) => alive));
   }
 
-  crash(victim: SimProcess, why: string): void {
-    if (!victim.alive || this.#processes.filter(({ alive }) => alive).length === 1) return;
+  /** Returns false for the last one alive, which is spared. */
+  crash(victim: SimProcess, why: string): boolean {
+    if (!victim.alive || this.#processes.filter(({ alive }) => alive).length === 1) return false;
     victim.alive = false;
     this.trace.say(victim.name, `dies: ${why}`);
     this.scheduler.in(this.rng.int(20, 1500), NATURE, () => void this.guardAsync(this.#boot()));
+    return true;
   }
 
   /** Runs a check; the first failure ends the run. */

@@ -516,3 +516,19 @@ test('a keeper can be started again', async (t) => {
   await world.advance(100);
   assert.deepEqual(duty.ran, [0, 5100]);
 });
+
+test('a pass that hangs does not keep the duty from others for ever', async (t) => {
+  const { keeper, world, store } = await rig(t);
+  const gate = gateFor(t);
+  const one = keeper({
+    tick: async () => {
+      await gate.promise; // a call that is never answered
+      return { did: 0 };
+    },
+  });
+  one.start();
+  await world.advance(5 * TTL);
+  assert.equal(await store.dutyTake({ name: 'test', holder: 'b', ttlMs: TTL }), undefined, 'a long pass was deposed');
+  await world.advance(10 * TTL);
+  assert.equal((await store.dutyTake({ name: 'test', holder: 'b', ttlMs: TTL }))?.epoch, 2);
+});

@@ -35,6 +35,8 @@ export interface KeeperOptions {
 
 /** After a fault of the world. */
 const RETRY_MS = 1000;
+/** Of one pass, at a third of the term each: a pass of more than ten terms has hung. */
+const MAX_RENEWALS = 30;
 
 /**
  * Holds one duty for this process and runs it.
@@ -156,13 +158,15 @@ export class Keeper {
 
   /**
    * A pass may outlast its term: a recount of a large store does. Were the term not renewed meanwhile, two processes could
-   * depose each other for ever, each with a recount that comes to nothing. Returns what ends the renewals.
+   * depose each other for ever, each with a recount that comes to nothing. Not without end, though: a pass that hangs in a
+   * call that is never answered must not keep the duty from the others. Returns what ends the renewals.
    */
   #renewMeanwhile(term: Tenure): () => Promise<void> {
     let cancel = (): void => {};
     let renewal = Promise.resolve();
+    let left = MAX_RENEWALS;
     const plan = (): void => {
-      if (this.#term === term) cancel = this.#after(this.#renewAt, renew);
+      if (this.#term === term && left-- > 0) cancel = this.#after(this.#renewAt, renew);
     };
     const renew = (): void => {
       const failed = (error: unknown): void => {
