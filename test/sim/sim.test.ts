@@ -36,8 +36,8 @@ test('two seeds differ', async () => {
   assert.notEqual(first.digest, second.digest);
 });
 
-for (const { seed, defect } of REGRESSIONS) {
-  test(`seed ${seed} stays clean; it once showed that ${DEFECTS[defect].what}`, async () => {
+for (const { seed, found } of REGRESSIONS) {
+  test(`seed ${seed} stays clean; it once showed that ${found}`, async () => {
     const { failure } = await Run.seed(seed, { minSteps: STEPS });
     assert.equal(failure?.error.message, undefined, failure?.trace.join('\n'));
   });
