@@ -19,3 +19,15 @@ test('a signal 300 ms after the first forces, whatever came between', () => {
   assert.equal(policy.heard(1000 + FORCE_AFTER_MS), 'force');
   assert.equal(policy.heard(9000), 'force');
 });
+
+test('what says that a second signal forces agrees with what a second signal does', () => {
+  const policy = new StopPolicy();
+  policy.heard(1000);
+  assert.equal(policy.forceableIn(1000), FORCE_AFTER_MS);
+  assert.ok(
+    policy.forceableIn(1000 + FORCE_AFTER_MS - 0.5) > 0,
+    'a timer that fires half a millisecond early waits on',
+  );
+  assert.equal(policy.forceableIn(1000 + FORCE_AFTER_MS), 0);
+  assert.equal(policy.heard(1000 + FORCE_AFTER_MS), 'force');
+});

@@ -16,26 +16,44 @@ export class StopPolicy {
       this.#firstAt = now;
       return 'stop';
     }
-    return now - this.#firstAt >= FORCE_AFTER_MS ? 'force' : 'nothing';
+    return this.forceableIn(now) === 0 ? 'force' : 'nothing';
+  }
+
+  /** How long until a second signal would force; 0 when it would now. */
+  forceableIn(now: number): number {
+    return Math.max(0, (this.#firstAt ?? now) + FORCE_AFTER_MS - now);
   }
 }
 
 export interface StopHandlers {
   readonly stop: () => void;
   readonly force: (signal: StopSignal) => void;
+  /** From now on a second signal forces: the moment to say so. */
+  readonly forceable?: () => void;
 }
 
 /** Listens until the returned function is called. */
 export function onStopSignals(handlers: StopHandlers): () => void {
   const policy = new StopPolicy();
+  let patience: NodeJS.Timeout | undefined;
+  // Timers count from the loop's own, older time and may be early: who is told "once more forces" must be right.
+  const tellWhenForceable = (): void => {
+    const left = policy.forceableIn(performance.now());
+    if (left === 0) handlers.forceable?.();
+    else patience = setTimeout(tellWhenForceable, Math.ceil(left));
+  };
   const heard = (signal: StopSignal): void => {
     const wish = policy.heard(performance.now());
-    if (wish === 'stop') handlers.stop();
+    if (wish === 'stop') {
+      tellWhenForceable();
+      handlers.stop();
+    }
     if (wish === 'force') handlers.force(signal);
   };
   const signals: readonly StopSignal[] = ['SIGINT', 'SIGTERM'];
   for (const signal of signals) process.on(signal, heard);
   return () => {
+    clearTimeout(patience);
     for (const signal of signals) process.off(signal, heard);
   };
 }

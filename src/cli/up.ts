@@ -9,7 +9,7 @@ import { PlainDisplay } from './display/plain.ts';
 import { ScreenDisplay } from './display/screen.ts';
 import { EXIT, exitCodeOfSignal } from './exit.ts';
 import { figuresOf, type Look } from './figures.ts';
-import { FORCE_AFTER_MS, onStopSignals } from './signals.ts';
+import { onStopSignals } from './signals.ts';
 import { packageVersion } from './version.ts';
 
 const LOOK_MS = 1000;
@@ -27,6 +27,7 @@ export const up: Command = {
     const stopped = Promise.withResolvers<void>();
     const unlisten = onStopSignals({
       stop: stopped.resolve,
+      forceable: () => display.stillStopping(),
       force: (signal) => {
         display.restore();
         process.exit(exitCodeOfSignal(signal));
@@ -71,12 +72,7 @@ async function show(service: Service, config: Config, display: Display, stop: Pr
   await stop;
   stopLooking();
   display.stopping();
-  const patience = setTimeout(() => display.stillStopping(), FORCE_AFTER_MS);
-  try {
-    await service.close();
-  } finally {
-    clearTimeout(patience);
-  }
+  await service.close();
   display.stopped(Math.round(performance.now() - startedAt));
 }
 
