@@ -176,6 +176,20 @@ export const CATALOGUE = Object.freeze({
     message: 'The task {task|in question} failed: {problem|its handler gave no reason}.',
     hint: 'Read the attempts and the logs of the task, correct the cause, and retry the task.',
   },
+  RUN_TIMEOUT: {
+    family: 'work',
+    status: 504,
+    retryable: true,
+    message: 'The task ran longer than its timeout of {timeoutMs|the task} ms and was stopped.',
+    hint: 'Give the task a longer timeout, or make it do less in one go.',
+  },
+  LOOP_BLOCKED: {
+    family: 'work',
+    status: 504,
+    retryable: true,
+    message: 'The handler blocked the loop of its worker past its run timeout, for {afterMs|too many} ms.',
+    hint: 'Let the handler await something now and then, or run the task with isolation "process", which can be ended.',
+  },
   HANDLER_NOT_FOUND: {
     family: 'work',
     status: 404,

@@ -42,6 +42,8 @@ const LEGAL = `
   cancel_requested: running → running
   parked: running → waiting
   woken: waiting → ready
+  timed_out: ready → failed
+  timed_out: scheduled → failed
 `
   .trim()
   .split(/\n\s*/);
@@ -60,7 +62,7 @@ test('of all changes, states before and states after, exactly the listed ones ar
       }
     }
   }
-  assert.equal(tried, 13 * 8 * 7);
+  assert.equal(tried, 14 * 8 * 7);
   assert.deepEqual(found.sort(), LEGAL.toSorted());
 });
 
@@ -112,6 +114,7 @@ test('the numbers that stores write never move: states, changes and reasons keep
     'cancel_requested',
     'parked',
     'woken',
+    'timed_out',
   ]);
   assert.deepEqual(REASONS, ['none', 'exhausted', 'undeliverable', 'gave_up', 'requested', 'dependency', 'timeout']);
 });

@@ -6,6 +6,7 @@
  *                   └──────────────────┴──┼──retried───────┘ │
  *                                         └──woken── waiting <── parked
  *
+ * `timed_out` ends a task that waited too long for its first start.
  * `revived` (a person asks a finished task to run again) is the only way out of a final state.
  */
 
@@ -29,6 +30,7 @@ export const CHANGES = [
   'cancel_requested',
   'parked',
   'woken',
+  'timed_out',
 ] as const;
 export type Change = (typeof CHANGES)[number];
 
@@ -58,6 +60,7 @@ export const TRANSITIONS: Readonly<Record<Exclude<Change, 'created'>, Rule>> = {
   cancel_requested: { from: ['running'], to: ['running'] },
   parked: { from: ['running'], to: ['waiting'] },
   woken: { from: ['waiting'], to: ['ready'] },
+  timed_out: { from: ['ready', 'scheduled'], to: ['failed'] },
 };
 
 /** The states in which a task may be born. */

@@ -1,9 +1,12 @@
 import { type Duration, parseDuration } from '../core/duration.ts';
 import { fault } from '../core/errors.ts';
 import type { Lease } from '../core/lease.ts';
+import { type LogEntry, STREAMS } from '../core/log.ts';
 import { checkKey, checkName } from '../core/names.ts';
+import { encodePayload, utf8Length } from '../core/payload.ts';
 import { STATES } from '../core/task.ts';
-import type { NewWorker, TaskQuery } from '../store/store.ts';
+import { WORKER_STATES } from '../core/worker.ts';
+import type { LogPlace, NewWorker, TaskQuery, WorkerBeat } from '../store/store.ts';
 
 /**
  * What callers hand to the engine, looked at once, at its edge. Past it a call can only meet the world's faults: nothing
@@ -18,8 +21,23 @@ const MAX_SLOTS = 1_000_000;
 /** Grants of one claim and rows of one list: more in one answer would hold the loop for too long. */
 const MAX_ROWS = 1000;
 
+/** The last moment that a JavaScript date can name. */
+export const MAX_TIME = 8_640_000_000_000_000;
+/** One entry of a log. */
+const MAX_TEXT_BYTES = 65_536;
+
 const LIST: ReadonlySet<string> = new Set(['queue', 'states', 'before', 'limit'] satisfies (keyof TaskQuery)[]);
-const WORKER: ReadonlySet<string> = new Set(['name', 'incarnation', 'slots', 'tags'] satisfies (keyof NewWorker)[]);
+const WORKER: ReadonlySet<string> = new Set([
+  'name',
+  'incarnation',
+  'slots',
+  'tags',
+  'host',
+  'pid',
+  'handlers',
+] satisfies (keyof NewWorker)[]);
+const BEAT: ReadonlySet<string> = new Set(['worker', 'state', 'status', 'metadata'] satisfies (keyof WorkerBeat)[]);
+const METADATA = { field: 'metadata', maxBytes: 65_536 } as const;
 
 /** An object that has no other keys than these. */
 export function checkOptions(what: string, options: unknown, known: ReadonlySet<string>): void {
@@ -72,12 +90,17 @@ export function checkMax(max: unknown): number {
   return whole('max', max, 1, MAX_ROWS);
 }
 
+/** How long a worker may be silent. */
+export function checkStaleMs(staleMs: Duration): number {
+  return checkDuration('workerStaleMs', staleMs, MIN_LEASE_MS, MAX_LEASE_MS);
+}
+
 export function checkLeaseMs(leaseMs: Duration): number {
-  return duration('leaseMs', leaseMs, MIN_LEASE_MS, MAX_LEASE_MS);
+  return checkDuration('leaseMs', leaseMs, MIN_LEASE_MS, MAX_LEASE_MS);
 }
 
 export function checkRetentionMs(retentionMs: Duration): number {
-  return duration('retentionMs', retentionMs, MIN_RETENTION_MS);
+  return checkDuration('retentionMs', retentionMs, MIN_RETENTION_MS);
 }
 
 /** A wait without an end is allowed: its signal may end it. */
@@ -99,6 +122,45 @@ export function checkList(field: string, list: unknown): void {
   if (!Array.isArray(list)) throw refuse(field, 'it must be an array');
 }
 
+/**
+ * Entries of a log as a store can keep them. What a task prints is not its fault: characters that no store takes are
+ * replaced, not refused.
+ */
+export function checkLogEntries(entries: unknown): readonly LogEntry[] {
+  checkList('entries', entries);
+  return (entries as readonly unknown[]).map((entry, i) => {
+    if (typeof entry !== 'object' || entry === null) throw refuse('entries', `entry ${i} must be an object`);
+    const { seq, at, stream, text } = entry as LogEntry;
+    if (!STREAMS.includes(stream)) {
+      throw refuse('stream', `${describe(stream)} is not one of ${STREAMS.join(', ')}`);
+    }
+    if (typeof text !== 'string') throw refuse('text', 'it must be a text');
+    if (text.length * 3 > MAX_TEXT_BYTES && utf8Length(text) > MAX_TEXT_BYTES) {
+      throw fault('TOO_LARGE', { field: 'text', maxBytes: MAX_TEXT_BYTES });
+    }
+    return {
+      seq: whole('seq', seq, 1, Number.MAX_SAFE_INTEGER),
+      at: whole('at', at, 0, MAX_TIME),
+      stream,
+      text: text.toWellFormed().replaceAll('\u0000', '\ufffd'),
+    };
+  });
+}
+
+export function checkLogPlace(after: LogPlace | undefined): LogPlace | undefined {
+  if (after === undefined) return undefined;
+  if (typeof after !== 'object' || after === null) throw refuse('after', 'it must be an object with attempt and seq');
+  return {
+    attempt: whole('after.attempt', after.attempt, 0, Number.MAX_SAFE_INTEGER),
+    seq: whole('after.seq', after.seq, 0, Number.MAX_SAFE_INTEGER),
+  };
+}
+
+/** How many rows one answer may have. */
+export function checkLimit(limit: unknown): number {
+  return whole('limit', limit, 1, MAX_ROWS);
+}
+
 /** The names that a claim is limited to; undefined is no limit, an empty list lets nothing through. */
 export function checkNames(field: string, kind: string, names: unknown): ReadonlySet<string> | undefined {
   if (names === undefined) return undefined;
@@ -109,7 +171,7 @@ export function checkNames(field: string, kind: string, names: unknown): Readonl
 
 export function checkQuery(query: TaskQuery): void {
   checkOptions('query', query, LIST);
-  whole('limit', query.limit, 1, MAX_ROWS);
+  checkLimit(query.limit);
   if (query.queue !== undefined) checkName('queue', query.queue);
   if (query.before !== undefined) whole('before', query.before, 0, Number.MAX_SAFE_INTEGER);
   if (query.states === undefined) return;
@@ -121,17 +183,43 @@ export function checkQuery(query: TaskQuery): void {
 
 export function checkNewWorker(worker: Omit<NewWorker, 'tags'> & Partial<Pick<NewWorker, 'tags'>>): NewWorker {
   checkOptions('worker', worker, WORKER);
-  const { tags = [] } = worker;
+  const { tags = [], host, pid, handlers = [] } = worker;
   checkList('tags', tags);
+  checkList('handlers', handlers);
   return {
     name: checkName('worker', worker.name),
     incarnation: checkKey('incarnation', worker.incarnation),
     slots: whole('slots', worker.slots, 1, MAX_SLOTS),
     tags: tags.map((tag) => checkKey('tags', tag)),
+    host: host === undefined ? undefined : checkKey('host', host),
+    pid: pid === undefined ? undefined : whole('pid', pid, 0, Number.MAX_SAFE_INTEGER),
+    handlers: handlers.map((handler) => checkName('handler', handler)),
   };
 }
 
-function duration(field: string, value: Duration, minMs: number, maxMs = Number.POSITIVE_INFINITY): number {
+/** What a worker says of itself; its metadata is any JSON value of at most 64 KiB. */
+export interface Beat extends Omit<WorkerBeat, 'metadata'> {
+  readonly metadata?: unknown;
+}
+
+export function checkBeat(beat: Beat): WorkerBeat {
+  checkOptions('beat', beat, BEAT);
+  const { worker, state, status, metadata } = beat;
+  if (state !== undefined && ((state as string) === 'lost' || !WORKER_STATES.includes(state))) {
+    throw refuse(
+      'state',
+      `${describe(state)} is not one of ${WORKER_STATES.filter((word) => word !== 'lost').join(', ')}`,
+    );
+  }
+  return {
+    worker: checkWorker(worker),
+    state,
+    status: status === undefined || status === null ? status : checkKey('status', status),
+    metadata: metadata === undefined || metadata === null ? metadata : encodePayload(metadata, METADATA),
+  };
+}
+
+export function checkDuration(field: string, value: Duration, minMs: number, maxMs = Number.POSITIVE_INFINITY): number {
   const ms = parseDuration(value, field);
   if (ms < minMs) throw refuse(field, `${ms} ms is less than ${minMs} ms`);
   if (ms > maxMs) throw refuse(field, `${ms} ms is more than ${maxMs} ms`);

@@ -14,6 +14,11 @@ export interface Want {
   readonly op: string | undefined;
 }
 
+/** One very task, asked for by its number. */
+export interface TaskWant extends Pick<Want, 'worker' | 'leaseMs' | 'op'> {
+  readonly task: number;
+}
+
 /** A claim looks at no more lanes than this; the ring brings the others to the front next time. */
 const MAX_LANES = 200;
 /** Tasks that one call of the store grants at most: more would hold the loop too long, and go into further rounds. */
@@ -25,6 +30,7 @@ export class Claims {
   readonly #ring: Ring;
   readonly #world: World;
   readonly #kind: Kind<Want, readonly Grant[]>;
+  readonly #taskKind: Kind<TaskWant, readonly Grant[] | undefined>;
 
   constructor(deps: { store: Pick<Store, 'taskClaim'>; ring: Ring; world: World; coalescer: Coalescer }) {
     this.#store = deps.store;
@@ -37,6 +43,27 @@ export class Claims {
       maxInFlight: 1,
       send: (wants) => this.#send(wants),
     });
+    this.#taskKind = deps.coalescer.kind({
+      name: 'claim of a task',
+      maxItems: 250,
+      maxInFlight: 1,
+      send: (wants) =>
+        deps.store.taskClaim({
+          claims: wants.map(({ worker, leaseMs, op, task }) => ({
+            holder: worker,
+            ttlMs: leaseMs,
+            max: 1,
+            lanes: [],
+            op,
+            task,
+          })),
+        }),
+    });
+  }
+
+  /** That task, if it can be claimed now. It says nothing about lanes, so the ring neither decides nor learns. */
+  async claimTask(want: TaskWant): Promise<readonly Grant[]> {
+    return (await this.#taskKind.submit(want)) ?? [];
   }
 
   /** Answers with what there is, or waits up to `waitMs` for the first tasks to come. */

@@ -3,24 +3,34 @@ import { fault } from '../core/errors.ts';
 import { EMPTY_STATS, type QueueStats } from '../core/event.ts';
 import { type IdCodec, MAX_ID, makeIdCodec } from '../core/ids.ts';
 import { DEFAULT_LEASE_MS, type Lease } from '../core/lease.ts';
+import type { LogEntry } from '../core/log.ts';
 import { checkKey, checkName } from '../core/names.ts';
 import type { TaskState } from '../core/task.ts';
+import { DEFAULT_STALE_MS } from '../core/worker.ts';
 import type { World } from '../core/world.ts';
 import type {
   AttemptRecord,
   CallerTransaction,
   CancelAnswer,
   Grant,
+  LogLine,
+  LogPlace,
+  NewWorker,
   QueueRecord,
   RenewAnswer,
   Store,
   TaskQuery,
   TaskRecord,
+  WorkerBeat,
   WorkerRecord,
 } from '../store/store.ts';
 import {
+  type Beat,
+  checkBeat,
   checkLeaseMs,
+  checkLimit,
   checkList,
+  checkLogPlace,
   checkMax,
   checkNames,
   checkNewWorker,
@@ -28,19 +38,22 @@ import {
   checkQuery,
   checkRetentionMs,
   checkSignal,
+  checkStaleMs,
   checkTask,
   checkWaitMs,
   checkWorker,
   whole,
 } from './check.ts';
 import { Claims } from './claim.ts';
-import { Coalescer } from './coalescer.ts';
+import { Coalescer, type Kind } from './coalescer.ts';
 import { Feed, type FeedItem } from './feed.ts';
 import { Interner } from './interner.ts';
 import type { PushRequest } from './push.ts';
 import { type Pushed, Pushes } from './pushes.ts';
+import { Results } from './results.ts';
 import { Ring } from './ring.ts';
 import { type FailOptions, type HeldLease, type ReleaseOptions, Settles } from './settles.ts';
+import { TaskLogs } from './task-logs.ts';
 
 export interface EngineOptions {
   readonly store: Store;
@@ -49,6 +62,8 @@ export interface EngineOptions {
   readonly leaseMs?: Duration;
   /** How long finished tasks, events and keys are kept, at least 1 s; default 7 days. */
   readonly retentionMs?: Duration;
+  /** How long a worker may be silent before it counts as lost, from 10 ms to 24 h; default 30 s. */
+  readonly workerStaleMs?: Duration;
 }
 
 export const DEFAULT_RETENTION_MS = 7 * 24 * 3_600_000;
@@ -60,6 +75,8 @@ export interface ClaimOptions {
   readonly max: number;
   readonly queues?: readonly string[];
   readonly handlers?: readonly string[];
+  /** This very task, if it is ready and its queue is not paused; without `queues`, `handlers` and `waitMs`. */
+  readonly task?: number;
   /** From 10 ms to 24 h. */
   readonly leaseMs?: Duration;
   /** Wait this long for the first task; default: answer at once. */
@@ -74,18 +91,22 @@ const OPTIONS: ReadonlySet<string> = new Set([
   'world',
   'leaseMs',
   'retentionMs',
+  'workerStaleMs',
 ] satisfies (keyof EngineOptions)[]);
 const CLAIM: ReadonlySet<string> = new Set([
   'worker',
   'max',
   'queues',
   'handlers',
+  'task',
   'leaseMs',
   'waitMs',
   'signal',
   'op',
 ] satisfies (keyof ClaimOptions)[]);
 const EVENTS: ReadonlySet<string> = new Set(['after', 'signal']);
+const READ_LOG: ReadonlySet<string> = new Set(['after', 'limit']);
+const FOLLOW_LOG: ReadonlySet<string> = new Set(['after', 'signal']);
 
 /**
  * Durable, fenced, leased tasks on any store. Every process has its own; none needs another one to be right.
@@ -98,6 +119,7 @@ export class Engine {
   readonly world: World;
   readonly leaseMs: number;
   readonly retentionMs: number;
+  readonly workerStaleMs: number;
   readonly ring: Ring;
   readonly interner: Interner;
   readonly #ids: IdCodec;
@@ -105,6 +127,10 @@ export class Engine {
   readonly #claims: Claims;
   readonly #settles: Settles;
   readonly #feed: Feed;
+  readonly #results: Results;
+  readonly #logs: TaskLogs;
+  readonly #beats: Kind<WorkerBeat, boolean>;
+  readonly #cancelListeners = new Set<(task: number) => void>();
   /** Tells the duties of this process what will be due when; a hint, like every wake-up. */
   onDue: (inMs: number) => void = () => {};
   onLease: (inMs: number) => void = () => {};
@@ -116,14 +142,18 @@ export class Engine {
     this.world = world;
     this.leaseMs = checkLeaseMs(options.leaseMs ?? DEFAULT_LEASE_MS);
     this.retentionMs = checkRetentionMs(options.retentionMs ?? DEFAULT_RETENTION_MS);
+    this.workerStaleMs = checkStaleMs(options.workerStaleMs ?? DEFAULT_STALE_MS);
     this.ring = new Ring(store, world);
     this.interner = new Interner(store, (lane) => this.ring.learn(lane));
     this.#ids = makeIdCodec(store.clusterKey);
     this.#feed = new Feed(store, world);
+    this.#results = new Results(store, this.#feed);
     const { interner } = this;
     const coalescer = new Coalescer(world);
     const onDue = (inMs: number): void => this.onDue(inMs);
     const onCommit = (): void => this.#feed.nudge();
+    // What an attempt said leaves before its settle, after which it could say nothing more.
+    this.#logs = new TaskLogs({ store, coalescer, world });
     // What frees leaves before what takes, so that a settle and the next claim can share a commit.
     this.#settles = new Settles({
       store,
@@ -132,7 +162,10 @@ export class Engine {
       random: world.random,
       onReady: (lane) => (lane === undefined ? this.ring.hint() : this.ring.mark(lane)),
       onDue,
-      onCommit,
+      onCommit: (task) => {
+        onCommit();
+        this.#logs.nudge(task);
+      },
     });
     this.#pushes = new Pushes({
       store,
@@ -140,11 +173,18 @@ export class Engine {
       interner,
       ids: this.#ids,
       maxUniqueMs: this.retentionMs,
+      onComing: (lane) => this.ring.expect(lane),
       onReady: (lane) => this.ring.mark(lane),
       onDue,
       onCommit,
     });
     this.#claims = new Claims({ store, ring: this.ring, world, coalescer });
+    this.#beats = coalescer.kind({
+      name: 'beat',
+      maxItems: 500,
+      maxInFlight: 1,
+      send: (beats) => store.workerBeat({ beats }),
+    });
   }
 
   // Pushing
@@ -181,7 +221,12 @@ export class Engine {
       handlers: checkNames('handlers', 'handler', options.handlers),
       op: options.op === undefined ? undefined : checkKey('op', options.op),
     };
-    const grants = await this.#claims.claim(want, waitMs, options.signal);
+    const { task } = options;
+    if (task !== undefined) checkTaskClaim(options);
+    const grants =
+      task === undefined
+        ? await this.#claims.claim(want, waitMs, options.signal)
+        : await this.#claims.claimTask({ ...want, task });
     if (grants.length > 0) {
       this.onLease(leaseMs);
       this.#feed.nudge();
@@ -213,14 +258,40 @@ export class Engine {
     return this.#settles.cancelled(lease);
   }
 
+  /** Leases of this worker that somebody has asked to stop. */
+  async cancelRequests(worker: number): Promise<readonly Lease[]> {
+    return this.store.leaseCancels({ holder: checkWorker(worker) });
+  }
+
+  /**
+   * Adds lines to the log of a running attempt; a line that is there already stays as it is. Texts have at most 64 KiB;
+   * what no store can keep in them is replaced.
+   */
+  async appendLog(lease: Lease, entries: readonly LogEntry[]): Promise<void> {
+    await this.#logs.append(lease, entries);
+  }
+
   // Operating
 
   async cancel(task: number): Promise<CancelAnswer> {
     checkTask(task);
     const [answer] = (await this.store.taskCancel({ tasks: [task] })) as [CancelAnswer];
     this.#feed.nudge();
+    this.#logs.nudge(task);
+    if (answer === 'requested') this.#tellCancel(task);
     if (answer === 'unknown') throw fault('NOT_FOUND', { kind: 'task', id: task });
     return answer;
+  }
+
+  /**
+   * Calls back when a running task was asked, through this engine, to stop: a hint for a worker of the same process, which
+   * would hear of it with its next look otherwise. Returns what ends it.
+   */
+  onCancelRequest(listener: (task: number) => void): () => void {
+    // Of its own, so that the same function may be given twice and taken back once.
+    const own = (task: number): void => listener(task);
+    this.#cancelListeners.add(own);
+    return () => void this.#cancelListeners.delete(own);
   }
 
   /** Runs a finished task again: tries start at 0, the attempt keeps growing. */
@@ -266,6 +337,28 @@ export class Engine {
     return this.store.attemptList({ task });
   }
 
+  /** Lines of a task's log above `after`, ordered by attempt and number; at most 1000, by default 200. */
+  async readLog(
+    task: number,
+    options: { readonly after?: LogPlace; readonly limit?: number } = {},
+  ): Promise<readonly LogLine[]> {
+    checkTask(task);
+    checkOptions('options', options, READ_LOG);
+    const after = checkLogPlace(options.after);
+    return this.store.logRead({ task, after, limit: checkLimit(options.limit ?? 200) });
+  }
+
+  /** The lines of a task's log as they come; ends when the task has ended and all of them were read. */
+  async *followLog(
+    task: number,
+    options: { readonly after?: LogPlace; readonly signal?: AbortSignal } = {},
+  ): AsyncIterable<LogLine> {
+    checkTask(task);
+    checkOptions('options', options, FOLLOW_LOG);
+    checkSignal(options.signal);
+    yield* this.#logs.follow(task, checkLogPlace(options.after), options.signal);
+  }
+
   async stats(queue: string): Promise<QueueStats> {
     return (await this.store.queueStats({ queue: checkName('queue', queue) })) ?? EMPTY_STATS;
   }
@@ -274,19 +367,33 @@ export class Engine {
     return this.store.queueList();
   }
 
+  /** Waits for the end of a task and answers with its record. */
+  async finished(task: number, signal?: AbortSignal): Promise<TaskRecord> {
+    checkTask(task);
+    checkSignal(signal);
+    const record = await this.#results.wait(task, signal);
+    if (record === undefined) throw fault('NOT_FOUND', { kind: 'task', id: task });
+    return record;
+  }
+
   async *events(options: { readonly after?: number; readonly signal?: AbortSignal } = {}): AsyncIterable<FeedItem> {
     checkOptions('options', options, EVENTS);
     checkSignal(options.signal);
     yield* this.#feed.follow(whole('after', options.after ?? 0, 0, Number.MAX_SAFE_INTEGER), options.signal);
   }
 
-  async registerWorker(worker: {
-    readonly name: string;
-    readonly incarnation: string;
-    readonly slots: number;
-    readonly tags?: readonly string[];
-  }): Promise<number> {
+  async registerWorker(worker: Omit<NewWorker, 'tags'> & Partial<Pick<NewWorker, 'tags'>>): Promise<number> {
     return this.store.workerRegister(checkNewWorker(worker));
+  }
+
+  /** A sign of life. False: the store does not know this worker, which must register again. */
+  async beat(beat: Beat): Promise<boolean> {
+    return this.#beats.submit(checkBeat(beat));
+  }
+
+  /** How long an attempt under this spec may run; undefined sets no bound. */
+  timeoutOf(spec: number): Promise<number | undefined> {
+    return this.interner.timeout(spec);
   }
 
   workers(): Promise<readonly WorkerRecord[]> {
@@ -309,12 +416,38 @@ export class Engine {
 
   /** Somebody in this process waits for work or for events, so that news of other processes are wanted. */
   get waiting(): boolean {
-    return this.ring.signs.awaited || this.#feed.awaited;
+    return this.ring.signs.awaited || this.#feed.awaited || this.#logs.awaited;
+  }
+
+  /** A duty of this process changed tasks: readers of the feed and followers of logs look again. */
+  changed(): void {
+    this.#feed.nudge();
+    this.#logs.hint();
   }
 
   /** Others may have changed anything: claimers and readers look again. */
   hint(): void {
     this.ring.hint();
     this.#feed.nudge();
+    this.#logs.hint();
+  }
+
+  #tellCancel(task: number): void {
+    for (const listener of this.#cancelListeners) {
+      try {
+        listener(task);
+      } catch {
+        // A hint that fails is a lost one; the request itself is stored.
+      }
+    }
+  }
+}
+
+/** A task that is asked for by its number is there or not: filters and waiting would promise what is not done. */
+function checkTaskClaim(options: ClaimOptions): void {
+  checkTask(options.task);
+  for (const field of ['queues', 'handlers', 'waitMs'] as const) {
+    if (options[field] === undefined) continue;
+    throw fault('INVALID_INPUT', { field, problem: 'a claim of one task takes no filters and does not wait' });
   }
 }

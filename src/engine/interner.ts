@@ -1,4 +1,5 @@
 import type { Lane, LaneName, Store } from '../store/store.ts';
+import { readSpec } from './spec.ts';
 
 /** Lanes and specs have few distinct values: each is made once, in a transaction of its own, and then known by number. */
 export class Interner {
@@ -8,6 +9,7 @@ export class Interner {
   readonly #lanes = new Map<string, Map<string, number>>();
   readonly #specs = new Map<string, number>();
   readonly #bodies = new Map<number, string>();
+  readonly #timeouts = new Map<number, number | undefined>();
 
   constructor(store: Pick<Store, 'laneIntern' | 'specIntern' | 'specGet'>, onLane: (lane: Lane) => void) {
     this.#store = store;
@@ -49,5 +51,15 @@ export class Interner {
     const body = await this.#store.specGet({ spec: id });
     if (body !== undefined) this.#bodies.set(id, body);
     return body;
+  }
+
+  /** How long an attempt under this spec may run, if that is known already; a claim asks for each grant. */
+  knownTimeout(spec: number): number | undefined {
+    return this.#timeouts.get(spec);
+  }
+
+  async timeout(spec: number): Promise<number | undefined> {
+    if (!this.#timeouts.has(spec)) this.#timeouts.set(spec, readSpec(await this.specBody(spec)).timeoutMs);
+    return this.#timeouts.get(spec);
   }
 }

@@ -6,7 +6,7 @@ import { canonicalJson, encodePayload } from '../core/payload.ts';
 import { DEFAULT_MAX_TRIES, type RetryInput } from '../core/retry.ts';
 import { MAX_TRIES_BOUND, PRIORITY_MAX, PRIORITY_MIN } from '../core/task.ts';
 import type { NewTask, UniqueKey } from '../store/store.ts';
-import { checkOptions, whole } from './check.ts';
+import { checkDuration, checkOptions, MAX_TIME, whole } from './check.ts';
 import { writeSpec } from './spec.ts';
 
 /** What a caller may say about a new task. */
@@ -23,6 +23,10 @@ export interface PushRequest {
   /** Bounds the tries, crashes included; default 3. */
   readonly maxAttempts?: number;
   readonly retry?: RetryInput;
+  /** How long one attempt may run, at least 1 ms; its worker stops it then. */
+  readonly timeout?: Duration;
+  /** How long it may wait for its first start once it is due, at least 1 ms; then it fails with reason `timeout`. */
+  readonly waitTimeout?: Duration;
   /** The same key and input lead to the same task, the same key and another input are refused. */
   readonly unique?: string | { readonly key: string; readonly window?: Duration };
   /** Operation id: repeating the call with it gives the first answer. */
@@ -50,6 +54,8 @@ const KNOWN: ReadonlySet<string> = new Set([
   'runAt',
   'maxAttempts',
   'retry',
+  'timeout',
+  'waitTimeout',
   'unique',
   'op',
 ] satisfies (keyof PushRequest)[]);
@@ -58,7 +64,7 @@ const UNIQUE: ReadonlySet<string> = new Set(['key', 'window']);
 /** Refuses everything that could fail later: past this point a push can only meet the world's faults. */
 export function draft(request: PushRequest, maxUniqueMs: number): Draft {
   checkOptions('request', request, KNOWN);
-  const { delay, runAt, unique, op, retry } = request;
+  const { delay, runAt, unique, op, retry, timeout, waitTimeout } = request;
   if (delay !== undefined && runAt !== undefined) {
     throw fault('INVALID_INPUT', { field: 'runAt', problem: 'a task has either a delay or a time, not both' });
   }
@@ -68,7 +74,7 @@ export function draft(request: PushRequest, maxUniqueMs: number): Draft {
   return {
     queue,
     handler,
-    specBody: writeSpec(retry),
+    specBody: writeSpec(retry, timeout === undefined ? undefined : checkDuration('timeout', timeout, 1)),
     task: {
       lane: 0,
       spec: 0,
@@ -77,14 +83,12 @@ export function draft(request: PushRequest, maxUniqueMs: number): Draft {
       payload,
       delayMs: delay === undefined ? undefined : parseDuration(delay, 'delay'),
       runAt: runAt === undefined ? undefined : whole('runAt', runAt, 0, MAX_TIME),
+      waitTimeoutMs: waitTimeout === undefined ? undefined : checkDuration('waitTimeout', waitTimeout, 1),
       unique: unique === undefined ? undefined : uniqueKey(unique, handler, payload, maxUniqueMs),
       op: op === undefined ? undefined : checkKey('op', op),
     },
   };
 }
-
-/** The last day that a JavaScript date can name. */
-const MAX_TIME = 8_640_000_000_000_000;
 
 function uniqueKey(
   unique: NonNullable<PushRequest['unique']>,

@@ -22,6 +22,8 @@ export interface PushesDeps {
   readonly ids: IdCodec;
   /** A unique key cannot be held for longer than its task is kept. */
   readonly maxUniqueMs: number;
+  /** A task for this lane is on its way: who waits for one can ask now, and share the commit with the push. */
+  readonly onComing: (lane: number) => void;
   readonly onReady: (lane: number) => void;
   readonly onDue: (inMs: number) => void;
   readonly onCommit: () => void;
@@ -49,7 +51,10 @@ export class Pushes {
   async push(request: PushRequest): Promise<Pushed> {
     const checked = this.#check(request);
     // No wait on the hot path: the call must leave in this turn.
-    const answer = await this.#kind.submit(this.#placed(checked) ?? (await this.#place(checked)));
+    const task = this.#placed(checked) ?? (await this.#place(checked));
+    const sent = this.#kind.submit(task);
+    if (task.delayMs === undefined && task.runAt === undefined) this.#deps.onComing(task.lane);
+    const answer = await sent;
     return answer.ok ? this.#pushed(answer) : refuse(checked, answer.conflict);
   }
 
@@ -102,8 +107,10 @@ export class Pushes {
       const answer = answers[i] as PushAnswer;
       const item = items[i] as NewTask;
       if (!answer.ok || !answer.fresh) continue;
+      const dueInMs = answer.state === 'ready' ? 0 : (item.delayMs ?? (item.runAt ?? 0) - answer.createdAt);
       if (answer.state === 'ready') lanes.add(item.lane);
-      else this.#deps.onDue(item.delayMs ?? (item.runAt ?? 0) - answer.createdAt);
+      else this.#deps.onDue(dueInMs);
+      if (item.waitTimeoutMs !== undefined) this.#deps.onDue(dueInMs + item.waitTimeoutMs);
     }
     for (const lane of lanes) this.#deps.onReady(lane);
     this.#deps.onCommit();

@@ -43,6 +43,15 @@ export class Ring {
     this.signs.wake();
   }
 
+  /**
+   * Something is about to become ready here. Whoever waits asks in the same turn, so that a store which commits a turn at
+   * once pays for one commit instead of two between a push and its start (1.1 → 0.5 ms). Who asks in vain asks again when
+   * the lane is marked.
+   */
+  expect(lane: number): void {
+    if (this.signs.awaited) this.mark(lane);
+  }
+
   /** Anything may have changed: the next claim scans first. */
   hint(): void {
     this.#scannedAt = Number.NEGATIVE_INFINITY;

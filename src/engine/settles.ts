@@ -42,7 +42,7 @@ export interface SettlesDeps {
   /** A task is ready again; in which lane is not always known. */
   readonly onReady: (lane: number | undefined) => void;
   readonly onDue: (inMs: number) => void;
-  readonly onCommit: () => void;
+  readonly onCommit: (task: number) => void;
 }
 
 /** Everything that the holder of a lease can say about it. Each is fenced: an attempt that was overtaken hears `LEASE_LOST`. */
@@ -135,14 +135,14 @@ export class Settles {
     const { task, attempt, lane, createdAt } = lease;
     const hint = lane === undefined || createdAt === undefined ? undefined : { lane, createdAt };
     const answer = await this.#settle.submit({ task, attempt, to, reason, result, hint });
-    this.#deps.onCommit();
+    this.#deps.onCommit(lease.task);
     if (answer === 'lost') throw leaseLost(lease);
   }
 
   async #giveBack(lease: HeldLease, item: Omit<ReturnItem, keyof Lease>): Promise<TaskState> {
     const answer = await this.#return.submit({ task: lease.task, attempt: lease.attempt, ...item });
     if (answer === 'lost') throw leaseLost(lease);
-    this.#deps.onCommit();
+    this.#deps.onCommit(lease.task);
     if (answer === 'cancelled') return 'cancelled';
     if (item.delayMs > 0) this.#deps.onDue(item.delayMs);
     else this.#deps.onReady(lease.lane);

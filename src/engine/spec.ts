@@ -3,13 +3,17 @@ import { DEFAULT_RETRY, normalizeRetry, type RetryInput, type RetryPolicy } from
 /** The rest of a task that has few distinct values: interned, so that a task row needs no columns for it. */
 export interface SpecBody {
   readonly retry: RetryPolicy;
+  /** How long one attempt may run; the worker sees to it. */
+  readonly timeoutMs?: number | undefined;
 }
 
 const DEFAULT_BODY = JSON.stringify({ retry: DEFAULT_RETRY } satisfies SpecBody);
 
 /** The text that is interned. */
-export function writeSpec(retry: RetryInput | undefined): string {
-  return retry === undefined ? DEFAULT_BODY : JSON.stringify({ retry: normalizeRetry(retry) } satisfies SpecBody);
+export function writeSpec(retry: RetryInput | undefined, timeoutMs?: number): string {
+  if (retry === undefined && timeoutMs === undefined) return DEFAULT_BODY;
+  const policy = retry === undefined ? DEFAULT_RETRY : normalizeRetry(retry);
+  return JSON.stringify({ retry: policy, timeoutMs } satisfies SpecBody);
 }
 
 export function readSpec(body: string | undefined): SpecBody {

@@ -8,7 +8,7 @@ import { slotsOf } from './slots.ts';
 
 /** A task that is pushed at each slot of a cron schedule. */
 export interface TriggerRequest
-  extends Pick<PushRequest, 'queue' | 'handler' | 'input' | 'priority' | 'maxAttempts' | 'retry'> {
+  extends Pick<PushRequest, 'queue' | 'handler' | 'input' | 'priority' | 'maxAttempts' | 'retry' | 'timeout'> {
   readonly name: string;
   readonly cron: string;
   /** An IANA name; default UTC. */

@@ -1,5 +1,6 @@
 import type { QueueStats } from '../core/event.ts';
 import type { Lease } from '../core/lease.ts';
+import type { LogEntry } from '../core/log.ts';
 import type { FinalState, Reason, TaskState } from '../core/task.ts';
 
 /**
@@ -29,6 +30,14 @@ export interface QueueStore {
   taskReturn(params: { readonly items: readonly ReturnItem[] }): Promise<readonly SettleAnswer[]>;
   leaseRenew(params: { readonly items: readonly RenewItem[] }): Promise<readonly RenewAnswer[]>;
 
+  /** Running tasks of this holder that somebody has asked to stop. Reads only. */
+  leaseCancels(params: { readonly holder: number }): Promise<readonly Lease[]>;
+
+  /** Adds lines to the log of a running attempt; a line that is there already stays as it is. */
+  logAppend(params: { readonly items: readonly LogAppend[] }): Promise<readonly LogAnswer[]>;
+  /** Lines above `after`, ordered by attempt and number. */
+  logRead(params: LogQuery): Promise<readonly LogLine[]>;
+
   /** Running tasks whose lease has passed, and when the next one will. Reads only. */
   leaseOverdue(params: { readonly limit: number }): Promise<Overdue>;
   /**
@@ -38,6 +47,8 @@ export interface QueueStore {
   leaseReap(params: { readonly duty: DutyTerm; readonly items: readonly ReapItem[] }): Promise<ReapAnswer>;
   /** Makes due tasks ready. */
   taskStage(params: { readonly duty: DutyTerm; readonly limit: number }): Promise<StageAnswer>;
+  /** Fails tasks that waited for their first start for longer than they may. */
+  taskExpire(params: { readonly duty: DutyTerm; readonly limit: number }): Promise<ExpireAnswer>;
 
   taskGet(params: { readonly tasks: readonly number[] }): Promise<readonly (TaskRecord | undefined)[]>;
   queueStats(params: { readonly queue: string }): Promise<QueueStats | undefined>;
@@ -85,6 +96,8 @@ export interface NewTask {
   readonly delayMs?: number | undefined;
   /** Due at this calendar time. */
   readonly runAt?: number | undefined;
+  /** How long it may wait for its first start once it is due; then it fails. At least 1. */
+  readonly waitTimeoutMs?: number | undefined;
   readonly unique?: UniqueKey | undefined;
   /** Operation id: a repeat gets the first answer. */
   readonly op?: string | undefined;
@@ -114,6 +127,8 @@ export interface ClaimRequest {
   readonly ttlMs: number;
   readonly max: number;
   readonly lanes: readonly { readonly lane: number; readonly max: number }[];
+  /** This very task and no other, if it is ready and its queue is not paused; `lanes` is empty then. */
+  readonly task?: number | undefined;
   readonly op?: string | undefined;
 }
 
@@ -127,6 +142,11 @@ export interface Grant extends Lease, LaneName {
   readonly createdAt: number;
   readonly leaseUntil: number;
   readonly payload: string;
+  /**
+   * The lease of an earlier attempt ran out, and no handler has come to an end since: this task may be what killed its
+   * worker, and should run where that harms nobody else.
+   */
+  readonly suspect: boolean;
 }
 
 /** What a settling caller may already know from its grant; it saves a read and is never used to decide. */
@@ -139,7 +159,7 @@ export interface SettleItem extends Lease {
   readonly hint?: TaskHint | undefined;
   readonly to: FinalState;
   readonly reason: Reason;
-  /** JSON text: the result of a completed task, the error of a failed one. */
+  /** JSON text: the result of a completed task, the error of another one. */
   readonly result?: string | undefined;
 }
 
@@ -166,6 +186,29 @@ export interface RenewItem extends Lease {
 export type RenewAnswer =
   | { readonly held: true; readonly leaseUntil: number; readonly cancelRequested: boolean }
   | { readonly held: false };
+
+export interface LogAppend extends Lease {
+  readonly entries: readonly LogEntry[];
+}
+
+/** `lost`: another attempt owns the task, or nobody does; nothing was added. */
+export type LogAnswer = 'done' | 'lost';
+
+/** The place of a line in its task's log. */
+export interface LogPlace {
+  readonly attempt: number;
+  readonly seq: number;
+}
+
+export interface LogQuery {
+  readonly task: number;
+  readonly after?: LogPlace | undefined;
+  readonly limit: number;
+}
+
+export interface LogLine extends LogEntry {
+  readonly attempt: number;
+}
 
 export interface OverdueLease extends Lease {
   readonly spec: number;
@@ -199,6 +242,12 @@ export interface StageAnswer {
   readonly nextInMs: number | undefined;
 }
 
+export interface ExpireAnswer {
+  readonly expired: number;
+  /** Until the earliest task that will have waited too long, in milliseconds. */
+  readonly nextInMs: number | undefined;
+}
+
 /** Proof of holding a duty: every duty write is conditional on the epoch, inside its own transaction. */
 export interface DutyTerm {
   readonly name: string;
@@ -221,6 +270,8 @@ export interface TaskRecord extends LaneName {
   readonly startedAt: number | undefined;
   readonly finishedAt: number | undefined;
   readonly runAt: number | undefined;
+  /** When it will have waited too long for its first start; undefined once it was claimed. */
+  readonly expiresAt: number | undefined;
   readonly leaseUntil: number | undefined;
   readonly cancelRequestedAt: number | undefined;
   readonly payload: string;

@@ -1,6 +1,7 @@
 import type { QueueStats, TaskEvent } from '../core/event.ts';
 import type { MissedPolicy } from '../core/schedule.ts';
 import type { TaskState } from '../core/task.ts';
+import type { WorkerState } from '../core/worker.ts';
 import type { DutyTerm, NewTask, PushAnswer, QueueStore, TaskRecord } from './queue-store.ts';
 
 export type * from './queue-store.ts';
@@ -32,9 +33,12 @@ export interface Store extends QueueStore {
 
   /** A new row for each process start: an incarnation never inherits the leases of its predecessor. */
   workerRegister(params: NewWorker): Promise<number>;
-  workerBeat(params: { readonly workers: readonly number[] }): Promise<void>;
+  /** Says which of them are known: one that is not was pruned or never registered, and must register. */
+  workerBeat(params: { readonly beats: readonly WorkerBeat[] }): Promise<readonly boolean[]>;
   workerEnable(params: { readonly worker: number; readonly enabled: boolean }): Promise<void>;
   workerList(): Promise<readonly WorkerRecord[]>;
+  /** Marks those as lost that should beat and have not done so for `staleMs`; says which. */
+  workerReap(params: { readonly duty: DutyTerm; readonly staleMs: number }): Promise<readonly number[]>;
 
   /** Takes a duty that nobody holds; undefined while somebody does. */
   dutyTake(params: {
@@ -108,12 +112,35 @@ export interface NewWorker {
   readonly incarnation: string;
   readonly slots: number;
   readonly tags: readonly string[];
+  readonly host?: string | undefined;
+  readonly pid?: number | undefined;
+  readonly handlers?: readonly string[] | undefined;
 }
 
-export interface WorkerRecord extends NewWorker {
+/** What is not given stays as it was; null takes it away. */
+export interface WorkerBeat {
   readonly worker: number;
+  /** Default: what it was; one that was starting or lost is online. */
+  readonly state?: Exclude<WorkerState, 'lost'> | undefined;
+  /** A free word of the worker's own. */
+  readonly status?: string | null | undefined;
+  /** JSON text. */
+  readonly metadata?: string | null | undefined;
+}
+
+export interface WorkerRecord extends Omit<NewWorker, 'host' | 'pid' | 'handlers'> {
+  readonly worker: number;
+  readonly state: WorkerState;
   readonly enabled: boolean;
+  /** The last beat, in lease time. */
   readonly seenAt: number;
+  /** When it registered, in calendar time. */
+  readonly startedAt: number | undefined;
+  readonly host: string | undefined;
+  readonly pid: number | undefined;
+  readonly handlers: readonly string[];
+  readonly status: string | undefined;
+  readonly metadata: string | undefined;
 }
 
 /** A term of office. `vacant` says that the one before ended in order, so that nothing can have been missed. */
@@ -142,6 +169,7 @@ export interface PruneQuery {
 export interface PruneAnswer {
   readonly tasks: number;
   readonly events: number;
+  readonly workers: number;
   /** True when the walk has come round: nothing more to do for now. */
   readonly done: boolean;
 }

@@ -134,7 +134,7 @@ export function take(rig: Rig, grant: Grant, want: Pick<Want, 'worker' | 'leaseM
 }
 
 function compareGrant(grant: Grant, task: ModelTask): void {
-  const pairs: readonly (readonly [string, string | number, string | number | undefined])[] = [
+  const pairs: readonly (readonly [string, string | number | boolean, string | number | boolean | undefined])[] = [
     ['attempt', grant.attempt, task.attempt],
     ['queue', grant.queue, task.queue],
     ['handler', grant.handler, task.handler],
@@ -142,6 +142,7 @@ function compareGrant(grant: Grant, task: ModelTask): void {
     ['tries', grant.tries, task.tries],
     ['maxTries', grant.maxTries, task.maxTries],
     ['bounces', grant.bounces, task.bounces],
+    ['suspect', grant.suspect, task.suspect],
     ['createdAt', grant.createdAt, task.createdAt],
     ['leaseUntil', grant.leaseUntil, task.leaseUntil],
     ['payload', grant.payload, task.payload],

@@ -23,6 +23,8 @@ export async function tick(rig: Rig, by: number, duty: DutyName): Promise<void> 
   const holds = model.hold(by, duty);
   if (!holds) gates.reach('duty held by the other process');
   else if (epoch > 0 && (model.duties.get(duty)?.epoch as number) > epoch) gates.reach('duty taken over');
+  // The workers of a run are alive throughout: silent for a retention they would be forgotten.
+  if (duty === 'pruner') await rig.store(by).workerBeat({ beats: rig.workers.map((worker) => ({ worker })) });
   const did = await rig.process(by).roster.tick(duty);
   if (duty === 'stager') same(did, holds ? staged(rig) : 0, 'staged');
   else if (duty === 'reaper') await reap(rig, did, holds ? model.overdue(by) : []);

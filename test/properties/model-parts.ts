@@ -64,6 +64,8 @@ export interface ModelTask {
   attempt: number;
   tries: number;
   bounces: number;
+  /** A lease ran out, and no handler has come to its end since. */
+  suspect: boolean;
   worker: number | undefined;
   startedAt: number | undefined;
   finishedAt: number | undefined;

@@ -158,6 +158,7 @@ export class Model {
       attempt: 0,
       tries: 0,
       bounces: 0,
+      suspect: false,
       worker: undefined,
       startedAt: undefined,
       finishedAt: undefined,
@@ -329,7 +330,7 @@ export class Model {
     if (task === undefined || !isFinal(task.state)) return task?.state;
     if (task.attempt > 0 && task.attempts.at(-1)?.attempt !== task.attempt) {
       const { attempt, worker, startedAt, finishedAt, state, result } = task;
-      const error = state === 'failed' ? result : undefined;
+      const error = state === 'completed' ? undefined : result;
       task.attempts.push({ attempt, worker, startedAt, endedAt: finishedAt as number, outcome: state, error });
     }
     task.tries = 0;
@@ -514,6 +515,7 @@ export class Model {
   }
 
   #again(task: ModelTask, change: Change, delayMs: number): void {
+    if (change !== 'released') task.suspect = change === 'expired';
     task.worker = undefined;
     task.leaseUntil = undefined;
     task.runAt = delayMs > 0 ? this.wall + delayMs : undefined;
@@ -522,6 +524,7 @@ export class Model {
 
   #finish(task: ModelTask, change: Change, to: FinalState, reason: Reason, result: string | undefined): void {
     task.finishedAt = this.wall;
+    task.suspect = false;
     task.leaseUntil = undefined;
     task.runAt = undefined;
     task.reason = reason;

@@ -125,7 +125,7 @@ function judgeState(said: TaskState | undefined, fate: Fate, intent: Intent): vo
 export async function apply(rig: Rig, task: ModelTask, intent: Intent, fate: Fate): Promise<void> {
   const { model, gates } = rig;
   if (fate === 'cancelled') {
-    model.end(task, 'cancelled', 'requested', undefined);
+    model.end(task, 'cancelled', 'requested', 'error' in intent ? intent.error : undefined);
     gates.reach('given back after a cancel request');
   } else if ('to' in intent) {
     model.end(task, intent.to, intent.reason, intent.result);

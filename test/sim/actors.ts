@@ -38,12 +38,20 @@ function sleep(run: Run, owner: Owner, ms: number): Promise<void> {
 export async function work(run: Run, process: SimProcess): Promise<void> {
   const { rng } = run;
   const { engine } = process;
-  let worker: number | undefined;
-  for (let i = 0; worker === undefined; i++) {
-    const name = `${process.name}-${i}`;
-    worker = (await outcome(run, process, engine.registerWorker({ name, incarnation: name, slots: 4 }))).value;
-  }
+  let registrations = 0;
+  const register = async (): Promise<number> => {
+    for (;;) {
+      const name = `${process.name}-${registrations++}`;
+      const { value } = await outcome(run, process, engine.registerWorker({ name, incarnation: name, slots: 4 }));
+      if (value !== undefined) return value;
+    }
+  };
+  let worker = await register();
   for (let n = 0; ; n++) {
+    // One that was silent for so long that it was forgotten is told so, and begins anew.
+    if (rng.chance(0.3) && (await outcome(run, process, engine.beat({ worker }))).value === false)
+      worker = await register();
+    if (rng.chance(0.2)) await outcome(run, process, engine.cancelRequests(worker));
     const claim = `${process.name}/${n}`;
     const op = rng.chance(0.4) ? claim : undefined;
     const queues = rng.chance(0.3) ? [rng.pick(QUEUES), 'cron'] : undefined;
@@ -54,9 +62,13 @@ export async function work(run: Run, process: SimProcess): Promise<void> {
       ...(op === undefined ? {} : { op }),
       ...(queues ? { queues } : {}),
     };
-    let claimed = await outcome(run, process, engine.claim(options));
+    const some = rng.chance(0.2) ? run.model.unfinished() : [];
+    const one =
+      some.length > 0 ? { worker, max: 1, task: rng.pick(some), ...(op === undefined ? {} : { op }) } : undefined;
+    let claimed = await outcome(run, process, engine.claim(one ?? options));
     // The answer may have been lost after the grant: the same operation id asks for it again.
-    if (claimed.status === 'unknown' && op !== undefined) claimed = await outcome(run, process, engine.claim(options));
+    if (claimed.status === 'unknown' && op !== undefined)
+      claimed = await outcome(run, process, engine.claim(one ?? options));
     for (const grant of claimed.value ?? []) {
       run.history.add({ kind: 'grant', task: grant.task, attempt: grant.attempt, claim });
       void run.guardAsync(perform(run, process, grant));
@@ -71,10 +83,15 @@ async function perform(run: Run, process: SimProcess, grant: Grant): Promise<voi
   const poison = (JSON.parse(grant.payload) as { poison?: boolean }).poison === true;
   if (poison && !run.healed && rng.chance(0.7) && run.crash(process, `poisoned by ${grant.task}`)) return;
   const renews = rng.chance(0.7) || run.healed;
+  let lines = 0;
   for (let left = rng.int(0, plan.leaseMs * (run.healed ? 0.5 : 2)); left > 0; ) {
     const nap = Math.min(left, Math.ceil(plan.leaseMs / 3));
     await sleep(run, process, nap);
     left -= nap;
+    if (rng.chance(0.4)) {
+      const line = { seq: ++lines, at: run.scheduler.wall, stream: 'log', text: process.name } as const;
+      await outcome(run, process, process.engine.appendLog(grant, [line]));
+    }
     if (!renews) continue;
     const renewed = await outcome(run, process, process.engine.renew(grant));
     if (renewed.value?.held === false) return;
@@ -214,6 +231,7 @@ async function push(run: Run, me: Owner, op: string, pushed: number[]): Promise<
     retry: RETRY,
     op,
     ...(rng.chance(0.25) ? { delay: rng.int(1, 1500) } : {}),
+    ...(rng.chance(0.15) ? { waitTimeout: rng.int(1, 2000) } : {}),
     ...(key === undefined ? {} : { unique: { key, window: Math.min(plan.retentionMs, rng.pick([500, 100_000])) } }),
   };
   for (let i = 0; i < 4; i++) {

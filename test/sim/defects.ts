@@ -46,6 +46,8 @@ export const DEFECTS = {
   ),
   'renew-unfenced': plant('any attempt can renew', ['renew', 'AND attempt = ?', ANY]),
   'renew-after-reap': plant('a lease can be renewed after the reap', ['renew', 'AND state = 1', '']),
+  'log-unfenced': plant('a line is taken from any attempt', ['logFence', 'AND attempt = ?', ANY]),
+  'log-after-the-end': plant('a line is taken when nothing runs', ['logFence', 'AND state = 1', '']),
   'reap-renewed': plant(
     'the reaper takes what was renewed meanwhile',
     ['reapLook', 'AND lease_until < ?', ANY],
@@ -93,6 +95,22 @@ export const DEFECTS = {
   'duty-stolen': plant('a duty can be taken while it is held', ['dutyTake', 'duty.until < ?', '? IS NOT NULL']),
   'duty-renewed-late': plant('a duty can be renewed after it was lost', ['dutyRenew', 'AND epoch = ?', ANY]),
   'staged-early': plant('a task becomes ready before it is due', ['stageLook', 'run_at <= ?', 'run_at <= ? + 500']),
+  'timed-out-early': plant('a task times out before its time', [
+    'expireLook',
+    'expires_at <= ?',
+    'expires_at <= ? + 500',
+  ]),
+  'timed-out-late': plant(
+    'a task times out although it was started before',
+    ['expireLook', 'AND attempt = 0', ''],
+    ['expireOne', 'AND attempt = 0', ''],
+  ),
+  'number-claims-anything': plant(
+    'a task that is claimed by its number need not be ready',
+    ['claimTask', 'AND t.state = 0', ''],
+    ['claimOne', 'AND state = 0', ''],
+  ),
+  'suspicion-forgotten': plant('a lost lease leaves no suspicion', ['reapAgain', ', flags = flags | 16', '']),
   'cancel-forgotten': plant(
     'giving back forgets the cancel request',
     ['returnLook', 'cancel_at FROM', 'NULL AS cancel_at FROM'],

@@ -13,6 +13,8 @@ const READS: ReadonlySet<string> = new Set([
   'laneScan',
   'specGet',
   'leaseOverdue',
+  'leaseCancels',
+  'logRead',
   'taskGet',
   'taskList',
   'attemptList',
@@ -30,6 +32,10 @@ const HARMLESS: ReadonlySet<string> = new Set([
   'leaseRenew',
   'leaseReap',
   'taskStage',
+  'taskExpire',
+  'logAppend',
+  'workerBeat',
+  'workerReap',
   'triggerFire',
 ] satisfies Verb[]);
 
@@ -152,6 +158,14 @@ const JUDGES: { readonly [K in Verb]?: Judge<K> } = {
     for (const [i, item] of items.entries()) model.renewed(item, answers[i] as port.RenewAnswer);
     return items.map((item, i) => `${item.task}#${item.attempt} ${answers[i]?.held ? 'held' : 'lost'}`).join(', ');
   },
+  logAppend: ({ model }, { items }, answers) => {
+    for (const [i, item] of items.entries()) model.logged(item, answers[i] as port.LogAnswer);
+    return items.map((item, i) => `${item.task}#${item.attempt} ${answers[i]}`).join(', ');
+  },
+  leaseCancels: ({ model }, { holder }, leases) => {
+    model.askedToStop(holder, leases);
+    return undefined;
+  },
   leaseReap: ({ model }, { duty }, { reaped }) => {
     model.dutyWrote(duty, false);
     return reaped > 0 ? `reaped ${reaped}` : undefined;
@@ -159,6 +173,15 @@ const JUDGES: { readonly [K in Verb]?: Judge<K> } = {
   taskStage: ({ model }, { duty }, { staged }) => {
     model.dutyWrote(duty, false);
     return staged > 0 ? `staged ${staged}` : undefined;
+  },
+  taskExpire: ({ model }, { duty }, { expired }) => {
+    model.dutyWrote(duty, false);
+    return expired > 0 ? `timed out ${expired}` : undefined;
+  },
+  workerReap: ({ model, gates }, { duty }, lost) => {
+    model.dutyWrote(duty, false);
+    gates.reach('worker lost', lost.length);
+    return lost.length > 0 ? `lost ${lost}` : undefined;
   },
   taskPrune: ({ model }, { duty }, { tasks }) => {
     model.dutyWrote(duty, false);

@@ -1,8 +1,11 @@
+import type { Lease } from '../../src/core/lease.ts';
 import { type Change, isFinal, isLegal, type TaskState } from '../../src/core/task.ts';
 import type {
   ClaimRequest,
   DutyTerm,
   Grant,
+  LogAnswer,
+  LogAppend,
   NewTask,
   PushAnswer,
   RenewAnswer,
@@ -27,6 +30,12 @@ interface Known {
   /** Wall time before which it may not be claimed. */
   dueAt: number;
   cancelRequested: boolean;
+  /** The worker incarnation of the newest attempt. */
+  holder: number;
+  /** A lease ran out and no handler has come to its end since. */
+  suspect: boolean;
+  /** Wall time at which it will have waited too long for its first start. */
+  expiresAt: number;
   /** The attempts that ended the task by a settle of their own (more than one, if it was revived), and how. */
   readonly endedBy: Map<number, TaskState>;
   endedAt: number;
@@ -113,6 +122,13 @@ export class Model {
       task.attempt = grant.attempt;
       task.tries++;
       task.leaseUntil = this.#scheduler.now + request.ttlMs;
+      task.holder = request.holder;
+      must(grant.suspect === task.suspect, 'suspect', () => `${key} was handed out as suspect: ${grant.suspect}`);
+      if (grant.suspect) this.#gates.reach('suspect handed out');
+      if (request.task !== undefined) {
+        must(grant.task === request.task, 'I1', () => `${key} was granted for ${request.task}`);
+        this.#gates.reach('task claimed by its number');
+      }
       must(task.tries <= task.maxTries, 'I4', () => `${key} is try ${task.tries} of ${task.maxTries}`);
       must(grant.tries === task.tries, 'I4', () => `${key} says try ${grant.tries}, it is ${task.tries}`);
     }
@@ -140,6 +156,7 @@ export class Model {
       this.#gates.reach('exhausted by failures');
     }
     task.state = item.to;
+    task.suspect = false;
     task.endedBy.set(item.attempt, item.to);
     task.endedAt = this.#scheduler.wall;
   }
@@ -166,6 +183,7 @@ export class Model {
       task.tries--;
       this.#gates.reach(item.change === 'released' ? 'released with its try' : 'come back later with its try');
     }
+    if (item.change === 'retried') task.suspect = false;
     task.state = item.delayMs > 0 ? 'scheduled' : 'ready';
     task.dueAt = item.delayMs > 0 ? this.#scheduler.wall + item.delayMs : 0;
   }
@@ -185,6 +203,22 @@ export class Model {
       () => `${key} was told cancel ${answer.cancelRequested}`,
     );
     task.leaseUntil = this.#scheduler.now + item.ttlMs;
+  }
+
+  logged(item: LogAppend, answer: LogAnswer): void {
+    const task = this.tasks.get(item.task);
+    const holds = task !== undefined && this.#holds(task, item.attempt);
+    must(answer === (holds ? 'done' : 'lost'), 'I2', () => `a line of ${item.task}#${item.attempt}: ${answer}`);
+    if (!holds) this.#gates.reach('stale log line refused');
+  }
+
+  askedToStop(holder: number, leases: readonly Lease[]): void {
+    const due = [...this.tasks]
+      .filter(([, task]) => task.state === 'running' && task.holder === holder && task.cancelRequested)
+      .map(([id, { attempt }]) => `${id}#${attempt}`);
+    const have = leases.map(({ task, attempt }) => `${task}#${attempt}`);
+    must(have.join() === due.join(), 'I14', () => `worker ${holder} should stop ${due}, and was told ${have}`);
+    if (have.length > 0) this.#gates.reach('worker looked up its cancel requests');
   }
 
   dutyTaken(name: string, ttlMs: number, tenure: Tenure | undefined): void {
@@ -283,6 +317,8 @@ export class Model {
         task.tries = 0;
         task.dueAt = 0;
         task.cancelRequested = false;
+        task.suspect = false;
+        task.expiresAt = Number.POSITIVE_INFINITY;
         this.#gates.reach('finished task revived');
         break;
       case 'staged':
@@ -291,6 +327,17 @@ export class Model {
         task.state = 'ready';
         task.dueAt = 0; // due once is due for good, wherever the wall clock jumps
         this.#gates.reach('scheduled task staged');
+        break;
+      case 'timed_out':
+        must(
+          task.attempt === 0 && isLegal('timed_out', task.state, 'failed'),
+          'I3',
+          () => `${key} timed out while ${task.state}`,
+        );
+        must(this.#scheduler.wall >= task.expiresAt, 'I17', () => `${key} timed out before its time`);
+        task.state = 'failed';
+        task.endedAt = this.#scheduler.wall;
+        this.#gates.reach('task waited too long');
         break;
       // These were asked for one task by number, and judged with their answers.
       case 'created':
@@ -347,6 +394,7 @@ export class Model {
       );
     }
     task.state = event.state;
+    task.suspect = !isFinal(event.state);
     task.dueAt = 0;
     if (isFinal(event.state)) task.endedAt = this.#scheduler.wall;
   }
@@ -371,6 +419,12 @@ export class Model {
       leaseUntil: 0,
       dueAt,
       cancelRequested: false,
+      holder: 0,
+      suspect: false,
+      expiresAt:
+        item.waitTimeoutMs === undefined
+          ? Number.POSITIVE_INFINITY
+          : Math.max(dueAt, this.#scheduler.wall) + item.waitTimeoutMs,
       endedBy: new Map(),
       endedAt: 0,
       payload: item.payload,

@@ -24,6 +24,7 @@ export class SimProcess implements Owner {
       world,
       leaseMs: run.plan.leaseMs,
       retentionMs: run.plan.retentionMs,
+      workerStaleMs: 2 * run.plan.leaseMs,
     });
     this.roster = new Roster({ engine: this.engine, holder: name, ttlMs: run.plan.dutyMs });
   }

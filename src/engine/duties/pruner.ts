@@ -4,7 +4,7 @@ import type { Duty, Pass } from './duty.ts';
 
 const BATCH = 500;
 
-/** Removes finished tasks, events, operation ids and unique keys that are older than the retention, a little at a time. */
+/** Removes finished tasks, events, operation ids, unique keys and workers that are older than the retention, a little at a time. */
 export class Pruner implements Duty {
   readonly name = 'pruner';
   readonly intervalMs = 60_000;
@@ -16,8 +16,8 @@ export class Pruner implements Duty {
 
   async tick(term: Tenure): Promise<Pass> {
     const { retentionMs, store } = this.#engine;
-    const { tasks, events, done } = await store.taskPrune({ duty: term, retentionMs, limit: BATCH });
+    const { tasks, events, workers, done } = await store.taskPrune({ duty: term, retentionMs, limit: BATCH });
     // Not at once: a walk over a million rows should leave room between its steps.
-    return { did: tasks + events, nextInMs: done ? this.intervalMs : 50 };
+    return { did: tasks + events + workers, nextInMs: done ? this.intervalMs : 50 };
   }
 }

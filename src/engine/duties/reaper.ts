@@ -9,12 +9,14 @@ const BATCH = 500;
 const PAUSE_MS = 2000;
 /** An idle reaper writes this often, so that the store can note how far lease time has come; not more, for the disk's sake. */
 const NOTE_MS = 10_000;
+/** How many times within the silence that makes a worker lost it looks for lost ones. */
+const LOOKS = 6;
 
 /** A lease lives until its time has passed, not until it has come. */
 const wake = (nextInMs: number | undefined): number | undefined => nextInMs && nextInMs + 1;
 
 /**
- * Takes back what silent workers hold. Only the reaper reads expiry, and the reap is the takeover: a late result is
+ * Takes back what silent workers hold, and says which workers are lost: what they hold is judged by its leases alone. Only the reaper reads expiry, and the reap is the takeover: a late result is
  * accepted until then and refused from then on. It wakes at the earliest expiry.
  *
  * When its predecessor vanished, or the host was asleep, the workers may have been unable to renew; it then waits one
@@ -26,6 +28,7 @@ export class Reaper implements Duty {
   readonly #engine: Engine;
   #notBefore = 0;
   #noteAt = 0;
+  #workersAt = 0;
   #offset: number;
 
   constructor(engine: Engine) {
@@ -44,13 +47,22 @@ export class Reaper implements Duty {
     this.#offset = offset;
     if (this.#now() < this.#notBefore) return { did: 0, nextInMs: this.#notBefore - this.#now() };
 
+    await this.#markLost(term);
     const { leases, nextInMs } = await this.#engine.store.leaseOverdue({ limit: BATCH });
     const items = await Promise.all(leases.map((lease) => this.#judge(lease)));
     if (items.length === 0 && this.#now() < this.#noteAt) return { did: 0, nextInMs: wake(nextInMs) };
     this.#noteAt = this.#now() + NOTE_MS;
     const { reaped, lanes } = await this.#engine.store.leaseReap({ duty: term, items });
     for (const lane of lanes) this.#engine.ring.mark(lane);
+    if (reaped > 0) this.#engine.changed();
     return { did: reaped, more: leases.length === BATCH, nextInMs: wake(nextInMs) };
+  }
+
+  async #markLost(term: Tenure): Promise<void> {
+    const { store, workerStaleMs } = this.#engine;
+    if (this.#now() < this.#workersAt) return;
+    this.#workersAt = this.#now() + workerStaleMs / LOOKS;
+    await store.workerReap({ duty: term, staleMs: workerStaleMs });
   }
 
   async #judge(lease: OverdueLease): Promise<ReapItem> {

@@ -4,7 +4,7 @@ import type { Duty, Pass } from './duty.ts';
 
 const BATCH = 500;
 
-/** Makes due tasks ready. Wakes at the earliest one; the interval is the net for tasks that other processes pushed. */
+/** Makes due tasks ready, and ends those that waited too long for their first start. Wakes at the earliest one; the interval is the net for tasks that other processes pushed. */
 export class Stager implements Duty {
   readonly name = 'stager';
   readonly intervalMs = 1000;
@@ -15,8 +15,23 @@ export class Stager implements Duty {
   }
 
   async tick(term: Tenure): Promise<Pass> {
-    const { staged, lanes, nextInMs } = await this.#engine.store.taskStage({ duty: term, limit: BATCH });
-    for (const lane of lanes) this.#engine.ring.mark(lane);
-    return { did: staged, more: staged === BATCH, nextInMs };
+    const { store, ring } = this.#engine;
+    // In one turn, so that a store which can will commit both together.
+    const [late, due] = await Promise.all([
+      store.taskExpire({ duty: term, limit: BATCH }),
+      store.taskStage({ duty: term, limit: BATCH }),
+    ]);
+    for (const lane of due.lanes) ring.mark(lane);
+    const did = due.staged + late.expired;
+    if (did > 0) this.#engine.changed();
+    return {
+      did,
+      more: due.staged === BATCH || late.expired === BATCH,
+      nextInMs: earlier(due.nextInMs, late.nextInMs),
+    };
   }
+}
+
+function earlier(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 }

@@ -86,5 +86,27 @@ export const CANCEL: Topic = {
         assert.ok(answers.includes('requested') || answers.includes('finished'), JSON.stringify(answers));
       }
     },
+
+    'a holder can look up which of its running tasks were asked to stop, and nothing else is among them': async (
+      scene,
+    ) => {
+      const mine = await scene.worker();
+      const other = await scene.newWorker();
+      assert.deepEqual(await scene.store.leaseCancels({ holder: mine }), []);
+      const asked = await scene.running({ queue: 'asked' });
+      await scene.running({ queue: 'not-asked' });
+      const others = await scene.running({ queue: 'others' }, { holder: other });
+      const ended = await scene.running({ queue: 'ended' });
+      const waiting = await scene.push({ queue: 'waiting' });
+      const tasks = [asked.task, others.task, ended.task, waiting];
+      await scene.store.taskCancel({ tasks });
+      await scene.settle(ended, 'completed');
+      const look = (holder: number): Promise<unknown> => scene.unchanged(() => scene.store.leaseCancels({ holder }));
+      assert.deepEqual(await look(mine), [{ task: asked.task, attempt: 1 }]);
+      assert.deepEqual(await look(other), [{ task: others.task, attempt: 1 }]);
+      assert.deepEqual(await look(4711), []);
+      assert.equal(await scene.settle(asked, 'cancelled', { reason: 'requested' }), 'done');
+      assert.deepEqual(await look(mine), []);
+    },
   },
 };

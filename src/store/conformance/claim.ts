@@ -37,6 +37,7 @@ export const CLAIM: Topic = {
         createdAt: record.createdAt,
         leaseUntil: record.leaseUntil,
         payload: '{"x":1}',
+        suspect: false,
       });
       assert.deepEqual(
         { state: record.state, attempt: record.attempt, tries: record.tries, holder: record.holder },

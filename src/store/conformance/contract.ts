@@ -7,11 +7,14 @@ import { BODIES } from './bodies.ts';
 import { CALLER_TRANSACTION } from './caller-transaction.ts';
 import { CANCEL } from './cancel.ts';
 import { CLAIM } from './claim.ts';
+import { CLAIM_TASK } from './claim-task.ts';
 import { CLOSING } from './closing.ts';
 import { DUTIES } from './duties.ts';
 import { EVENTS } from './events.ts';
+import { EXPIRE } from './expire.ts';
 import { FENCES } from './fences.ts';
 import { LANES } from './lanes.ts';
+import { LOGS } from './logs.ts';
 import { OP } from './op.ts';
 import { PRUNE } from './prune.ts';
 import { PUSH } from './push.ts';
@@ -24,6 +27,7 @@ import { type CallerHandle, Scene } from './scene.ts';
 import { SETTLE } from './settle.ts';
 import { SHARING } from './sharing.ts';
 import { STAGE } from './stage.ts';
+import { SUSPECTS } from './suspects.ts';
 import type { Case, Need, Topic } from './topic.ts';
 import { TRANSITIONS_TABLE } from './transitions.ts';
 import { TRIGGERS } from './triggers.ts';
@@ -54,15 +58,19 @@ export const TOPICS: readonly Topic[] = [
   UNIQUE,
   OP,
   CLAIM,
+  CLAIM_TASK,
   SETTLE,
   RETURN,
   RENEW,
   REAP,
+  SUSPECTS,
   STAGE,
+  EXPIRE,
   CANCEL,
   REVIVE,
   TRANSITIONS_TABLE,
   FENCES,
+  LOGS,
   DUTIES,
   EVENTS,
   QUEUES,

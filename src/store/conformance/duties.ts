@@ -31,6 +31,16 @@ const WRITES: readonly DutyWrite[] = [
     did: (answer) => (answer as { staged: number }).staged === 1,
   },
   {
+    words: 'time out a task',
+    act: ({ store }, duty) => store.taskExpire({ duty, limit: 10 }),
+    did: (answer) => (answer as { expired: number }).expired === 1,
+  },
+  {
+    words: 'call a worker lost',
+    act: ({ store }, duty) => store.workerReap({ duty, staleMs: MINUTE }),
+    did: (answer) => (answer as readonly number[]).length === 1,
+  },
+  {
     words: 'prune anything',
     act: ({ store }, duty) => store.taskPrune({ duty, retentionMs: HOUR, limit: 100 }),
     did: (answer) => (answer as { tasks: number }).tasks === 1,
@@ -66,6 +76,7 @@ async function muchToDo(scene: Scene): Promise<void> {
   await scene.pass(2 * HOUR);
   await scene.running({ queue: 'overdue' }, { ttlMs: TTL });
   await scene.push({ queue: 'due', delayMs: TTL });
+  await scene.push({ queue: 'late', waitTimeoutMs: TTL });
   const now = scene.world.clock.wall();
   await scene.store.triggerPut({
     trigger: {

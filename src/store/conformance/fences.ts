@@ -44,6 +44,15 @@ const WRITES: readonly Write[] = [
       return answer?.held === true;
     },
   },
+  {
+    words: 'log for',
+    other: complete,
+    act: async (scene, { task, attempt }) => {
+      const entries = [{ seq: 1, at: 0, stream: 'stdout', text: 'a line' } as const];
+      const [answer] = await scene.store.logAppend({ items: [{ task, attempt, entries }] });
+      return answer === 'done';
+    },
+  },
   ...(['again', 'failed', 'cancelled'] as const).map((to) => ({
     words: { again: 'reap', failed: 'reap and fail', cancelled: 'reap and cancel' }[to],
     other: complete,

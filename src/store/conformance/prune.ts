@@ -182,6 +182,7 @@ export const PRUNE: Topic = {
       assert.deepEqual(await scene.store.taskPrune({ duty, retentionMs: HOUR, limit: 10 }), {
         tasks: 0,
         events: 0,
+        workers: 0,
         done: true,
       });
     },

@@ -41,6 +41,7 @@ export const PUSH: Topic = {
         startedAt: undefined,
         finishedAt: undefined,
         runAt: undefined,
+        expiresAt: undefined,
         leaseUntil: undefined,
         cancelRequestedAt: undefined,
         payload: '{"to":"a"}',

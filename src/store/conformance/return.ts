@@ -109,7 +109,24 @@ export const RETURN: Topic = {
         );
         const record = await scene.get(grant.task);
         assert.deepEqual([record.state, record.reason, record.tries], ['cancelled', 'requested', 1]);
+        assert.equal(record.result, undefined);
         assert.equal(record.finishedAt, grant.createdAt + 5);
+      }
+    },
+
+    'what went wrong before a task ended as cancelled is kept with it, however long, and with its attempt': async (
+      scene,
+    ) => {
+      for (const error of ['{"message":"no"}', JSON.stringify({ message: 'n'.repeat(5000) })]) {
+        const grant = await scene.running();
+        await scene.store.taskCancel({ tasks: [grant.task] });
+        assert.equal(await scene.giveBack(grant, { error }), 'cancelled');
+        assert.ok((await scene.get(grant.task)).result === error);
+        await scene.store.taskRevive({ tasks: [grant.task] });
+        assert.equal((await scene.get(grant.task)).result, undefined);
+        const [attempt] = await scene.store.attemptList({ task: grant.task });
+        assert.ok(attempt?.outcome === 'cancelled' && attempt.error === error);
+        await scene.settle(await scene.claimOne(), 'completed');
       }
     },
 

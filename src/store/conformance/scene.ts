@@ -40,6 +40,7 @@ export interface ClaimWish {
   readonly lanes?: readonly number[];
   readonly ttlMs?: number;
   readonly holder?: number;
+  readonly task?: number;
   readonly op?: string;
 }
 
@@ -130,7 +131,7 @@ export class Scene {
   /** The store's own answer: undefined when the lanes were not looked at. */
   async rawClaim(wish: ClaimWish = {}): Promise<readonly Grant[] | undefined> {
     const max = wish.max ?? 1;
-    const lanes = wish.lanes ?? [await this.lane()];
+    const lanes = wish.task === undefined ? (wish.lanes ?? [await this.lane()]) : [];
     const [grants] = await this.store.taskClaim({
       claims: [
         {
@@ -138,6 +139,7 @@ export class Scene {
           ttlMs: wish.ttlMs ?? TTL,
           max,
           lanes: lanes.map((lane) => ({ lane, max })),
+          ...(wish.task === undefined ? {} : { task: wish.task }),
           ...(wish.op === undefined ? {} : { op: wish.op }),
         },
       ],

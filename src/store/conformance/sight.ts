@@ -2,11 +2,14 @@ import assert from 'node:assert/strict';
 import type { QueueStats, TaskEvent } from '../../core/event.ts';
 import { EMPTY_STATS } from '../../core/event.ts';
 import { isFinal, isLegal, STATES, type TaskState } from '../../core/task.ts';
-import type { AttemptRecord, QueueRecord, Store, TaskRecord, TriggerRecord, WorkerRecord } from '../store.ts';
+import type { AttemptRecord, LogLine, QueueRecord, Store, TaskRecord, TriggerRecord, WorkerRecord } from '../store.ts';
 
 /** Everything that the port shows of a store. What is equal here is equal for every caller. */
 export interface Sight {
-  readonly tasks: readonly (TaskRecord & { readonly attempts: readonly AttemptRecord[] })[];
+  readonly tasks: readonly (TaskRecord & {
+    readonly attempts: readonly AttemptRecord[];
+    readonly log: readonly LogLine[];
+  })[];
   readonly queues: readonly QueueRecord[];
   readonly events: readonly TaskEvent[];
   readonly workers: readonly WorkerRecord[];
@@ -18,7 +21,9 @@ const PAGE = 200;
 export async function lookAt(store: Store): Promise<Sight> {
   const tasks: Sight['tasks'][number][] = [];
   for (const record of await allTasks(store)) {
-    tasks.push({ ...record, attempts: await store.attemptList({ task: record.task }) });
+    const { task } = record;
+    const log = await store.logRead({ task, limit: PAGE });
+    tasks.push({ ...record, attempts: await store.attemptList({ task }), log });
   }
   return {
     tasks,

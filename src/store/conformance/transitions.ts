@@ -20,16 +20,19 @@ interface Verb {
   readonly act: (scene: Scene, subject: Subject, duty: Tenure) => Promise<unknown>;
 }
 
+/** With a limit to its wait that has passed whenever time does: from the first claim on it must not matter. */
+const PUSH = { waitTimeoutMs: 1 };
+
 /** Every task has had its attempt 1, so that an illegal write fails by the state alone and not by a wrong attempt. */
 const WAYS: Readonly<Record<Exclude<TaskState, 'waiting'>, (scene: Scene) => Promise<Subject>>> = {
-  running: (scene) => scene.running(),
+  running: (scene) => scene.running(PUSH),
   ready: async (scene) => {
-    const grant = await scene.running();
+    const grant = await scene.running(PUSH);
     assert.equal(await scene.giveBack(grant, { change: 'released', refund: true }), 'done');
     return grant;
   },
   scheduled: async (scene) => {
-    const grant = await scene.running();
+    const grant = await scene.running(PUSH);
     assert.equal(await scene.giveBack(grant, { change: 'released', refund: true, delayMs: HOUR }), 'done');
     return grant;
   },
@@ -39,7 +42,7 @@ const WAYS: Readonly<Record<Exclude<TaskState, 'waiting'>, (scene: Scene) => Pro
 };
 
 async function ended(scene: Scene, to: 'completed' | 'failed' | 'cancelled'): Promise<Subject> {
-  const grant = await scene.running();
+  const grant = await scene.running(PUSH);
   assert.equal(await scene.settle(grant, to), 'done');
   return grant;
 }
@@ -120,6 +123,16 @@ const VERBS: readonly Verb[] = [
     act: async (scene, _subject, duty) => {
       await scene.pass(HOUR);
       return scene.store.taskStage({ duty, limit: 10 });
+    },
+  },
+  {
+    words: 'time out once it was claimed',
+    change: always('timed_out'),
+    to: 'failed',
+    only: [],
+    act: async (scene, _subject, duty) => {
+      await scene.pass(HOUR);
+      return scene.store.taskExpire({ duty, limit: 10 });
     },
   },
   {

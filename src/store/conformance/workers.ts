@@ -1,22 +1,53 @@
 import assert from 'node:assert/strict';
+import type { WorkerBeat, WorkerRecord } from '../store.ts';
+import { DAY, HOUR, MINUTE, type Scene, TTL } from './scene.ts';
 import type { Topic } from './topic.ts';
+
+const beat = async (scene: Scene, worker: number, more: Partial<WorkerBeat> = {}): Promise<boolean | undefined> =>
+  (await scene.store.workerBeat({ beats: [{ worker, ...more }] }))[0];
+
+async function recordOf({ store }: Scene, worker: number): Promise<WorkerRecord> {
+  const record = (await store.workerList()).find((one) => one.worker === worker);
+  assert.ok(record, `worker ${worker} is not there`);
+  return record;
+}
+
+const stateOf = async (scene: Scene, worker: number): Promise<string> => (await recordOf(scene, worker)).state;
 
 export const WORKERS: Topic = {
   name: 'workers',
   cases: {
-    'a registered worker is listed with what it said of itself, and is enabled': async ({ store }) => {
+    'a registered worker is listed with what it said of itself, is starting and is enabled': async ({
+      store,
+      world,
+    }) => {
       const tags = ['gpu', 'gpu=nvidia', 'credential:GITHUB'];
-      const worker = await store.workerRegister({ name: 'box-1', incarnation: 'i1', slots: 8, tags });
-      const [record] = await store.workerList();
-      assert.deepEqual(record, {
-        worker,
+      const said = {
         name: 'box-1',
         incarnation: 'i1',
         slots: 8,
         tags,
+        host: 'box',
+        pid: 77,
+        handlers: ['send', 'A/b'],
+      };
+      const worker = await store.workerRegister(said);
+      const [record] = await store.workerList();
+      assert.deepEqual(record, {
+        worker,
+        ...said,
+        state: 'starting',
         enabled: true,
         seenAt: record?.seenAt,
+        startedAt: world.clock.wall(),
+        status: undefined,
+        metadata: undefined,
       });
+    },
+
+    'a worker need not say where it runs and what it can do': async (scene) => {
+      const { host, pid, handlers } = await recordOf(scene, await scene.newWorker());
+      assert.deepEqual([host, pid, handlers], [undefined, undefined, []]);
     },
 
     'each start of a process is a worker of its own, also under the same name': async ({ store }) => {
@@ -46,10 +77,11 @@ export const WORKERS: Topic = {
       const seen = async (): Promise<readonly number[]> => (await store.workerList()).map(({ seenAt }) => seenAt);
       const [before] = await seen();
       await scene.pass(4000);
-      await store.workerBeat({ workers: [two] });
+      assert.deepEqual(await store.workerBeat({ beats: [{ worker: two }] }), [true]);
       await scene.pass(1000);
       assert.deepEqual(await seen(), [before, (before as number) + 4000]);
-      await store.workerBeat({ workers: [one, two, 4711] });
+      const beats = [one, 4711, two].map((worker) => ({ worker }));
+      assert.deepEqual(await store.workerBeat({ beats }), [true, false, true]);
       assert.deepEqual(await seen(), [(before as number) + 5000, (before as number) + 5000]);
     },
 
@@ -57,7 +89,7 @@ export const WORKERS: Topic = {
       const worker = await scene.newWorker();
       const [before] = await scene.store.workerList();
       scene.world.jump(3_600_000);
-      await scene.store.workerBeat({ workers: [worker] });
+      await beat(scene, worker);
       assert.equal((await scene.store.workerList())[0]?.seenAt, before?.seenAt);
     },
 
@@ -67,6 +99,156 @@ export const WORKERS: Topic = {
         await store.workerEnable({ worker, enabled });
         assert.equal((await store.workerList())[0]?.enabled, enabled);
       }
+    },
+
+    'a beat makes a starting worker online, and says what state it is in when it is another one': async (scene) => {
+      const worker = await scene.newWorker();
+      assert.equal(await stateOf(scene, worker), 'starting');
+      await beat(scene, worker);
+      assert.equal(await stateOf(scene, worker), 'online');
+      for (const state of ['draining', 'offline', 'starting', 'online'] as const) {
+        await beat(scene, worker, { state });
+        assert.equal(await stateOf(scene, worker), state);
+      }
+      for (const state of ['draining', 'offline'] as const) {
+        await beat(scene, worker, { state });
+        await beat(scene, worker);
+        assert.equal(await stateOf(scene, worker), state, 'a plain beat changed what the worker had said');
+      }
+    },
+
+    'what a worker says of itself with a beat stays until it says something else or takes it back': async (scene) => {
+      const worker = await scene.newWorker();
+      const said = async (): Promise<readonly unknown[]> => {
+        const { status, metadata } = await recordOf(scene, worker);
+        return [status, metadata];
+      };
+      await beat(scene, worker, { status: 'busy', metadata: '{"n":1}' });
+      await beat(scene, worker);
+      assert.deepEqual(await said(), ['busy', '{"n":1}']);
+      await beat(scene, worker, { status: null });
+      assert.deepEqual(await said(), [undefined, '{"n":1}']);
+      await beat(scene, worker, { status: 'idle', metadata: null });
+      assert.deepEqual(await said(), ['idle', undefined]);
+    },
+
+    'a worker that is silent for too long is lost, and not before': async (scene) => {
+      const duty = await scene.duty('reaper', DAY);
+      const silent = await scene.newWorker();
+      const draining = await scene.newWorker();
+      const alive = await scene.newWorker();
+      await beat(scene, silent, { status: 'busy', metadata: '1' });
+      await beat(scene, draining, { state: 'draining' });
+      await scene.pass(MINUTE);
+      assert.deepEqual(await scene.unchanged(() => scene.store.workerReap({ duty, staleMs: MINUTE })), []);
+      await beat(scene, alive);
+      await scene.pass(1);
+      assert.deepEqual(await scene.store.workerReap({ duty, staleMs: MINUTE }), [silent, draining]);
+      assert.deepEqual(
+        [await stateOf(scene, silent), await stateOf(scene, draining), await stateOf(scene, alive)],
+        ['lost', 'lost', 'online'],
+      );
+      const { status, metadata } = await recordOf(scene, silent);
+      assert.deepEqual([status, metadata], [undefined, '1'], 'its own word for what it does holds no longer');
+      assert.deepEqual(await scene.unchanged(() => scene.store.workerReap({ duty, staleMs: MINUTE })), []);
+    },
+
+    'a worker that registered and never beat is lost too, one that said goodbye never': async (scene) => {
+      const duty = await scene.duty('reaper', DAY);
+      const starting = await scene.newWorker();
+      const offline = await scene.newWorker();
+      await beat(scene, offline, { state: 'offline' });
+      await scene.pass(MINUTE + 1);
+      assert.deepEqual(await scene.store.workerReap({ duty, staleMs: MINUTE }), [starting]);
+      assert.equal(await stateOf(scene, offline), 'offline');
+    },
+
+    'a lost worker that beats again is online again, and keeps its number and its leases': async (scene) => {
+      const duty = await scene.duty('reaper', DAY);
+      const worker = await scene.worker();
+      const grant = await scene.running({}, { ttlMs: DAY });
+      await scene.pass(HOUR);
+      assert.deepEqual(await scene.store.workerReap({ duty, staleMs: MINUTE }), [worker]);
+      assert.equal((await scene.get(grant.task)).holder, worker);
+      assert.equal(await beat(scene, worker), true);
+      assert.equal(await stateOf(scene, worker), 'online');
+      assert.equal(await scene.settle(grant, 'completed'), 'done');
+    },
+
+    'setting the wall clock makes no worker lost': async (scene) => {
+      const duty = await scene.duty('reaper', DAY);
+      await scene.newWorker();
+      scene.world.jump(DAY);
+      assert.deepEqual(await scene.store.workerReap({ duty, staleMs: MINUTE }), []);
+    },
+
+    'a worker that is gone for longer than the retention is pruned, others are not': async (scene) => {
+      const duty = await scene.duty('any', 30 * DAY);
+      const offline = await scene.newWorker();
+      const lost = await scene.newWorker();
+      const draining = await scene.newWorker();
+      const young = await scene.newWorker();
+      await beat(scene, offline, { state: 'offline' });
+      await scene.store.workerReap({ duty, staleMs: MINUTE });
+      await scene.pass(2 * HOUR);
+      assert.equal((await scene.store.workerReap({ duty, staleMs: MINUTE })).length, 3);
+      await beat(scene, draining, { state: 'draining' });
+      await beat(scene, young, { state: 'offline' });
+      scene.forgets = true;
+      assert.equal((await scene.store.taskPrune({ duty, retentionMs: HOUR, limit: 10 })).workers, 2);
+      const left = (await scene.store.workerList()).map(({ worker }) => worker);
+      assert.deepEqual(left, [draining, young]);
+      assert.ok(!left.includes(lost));
+      assert.equal(await beat(scene, lost), false);
+      assert.equal(await scene.rawClaim({ holder: lost }), undefined);
+    },
+
+    'a worker that holds a running task stays, whatever its state': async (scene) => {
+      const duty = await scene.duty('any', 30 * DAY);
+      const worker = await scene.worker();
+      const grant = await scene.running({}, { ttlMs: 10 * DAY });
+      await beat(scene, worker, { state: 'offline' });
+      await scene.pass(DAY);
+      scene.forgets = true;
+      const prune = async (): Promise<number> =>
+        (await scene.store.taskPrune({ duty, retentionMs: HOUR, limit: 10 })).workers;
+      assert.equal(await prune(), 0);
+      await scene.settle(grant, 'completed');
+      assert.equal(await prune(), 1);
+      assert.deepEqual(await scene.store.workerList(), []);
+    },
+
+    'the number of a pruned worker never comes back, and its incarnation may register anew': async (scene) => {
+      const duty = await scene.duty('any', 30 * DAY);
+      const said = { name: 'box-1', incarnation: 'i1', slots: 1, tags: [] };
+      const worker = await scene.store.workerRegister(said);
+      await beat(scene, worker, { state: 'offline' });
+      await scene.pass(DAY);
+      scene.forgets = true;
+      assert.equal((await scene.store.taskPrune({ duty, retentionMs: HOUR, limit: 10 })).workers, 1);
+      assert.ok((await scene.store.workerRegister(said)) > worker);
+    },
+
+    'no more workers are pruned in one step than it was asked for': async (scene) => {
+      const duty = await scene.duty('any', 30 * DAY);
+      for (let n = 0; n < 5; n++) await beat(scene, await scene.newWorker(), { state: 'offline' });
+      await scene.pass(DAY);
+      scene.forgets = true;
+      const first = await scene.store.taskPrune({ duty, retentionMs: HOUR, limit: 3 });
+      assert.deepEqual([first.workers, first.done], [3, false]);
+      assert.equal((await scene.store.taskPrune({ duty, retentionMs: HOUR, limit: 3 })).workers, 2);
+    },
+
+    'a registration that is repeated counts as a beat and keeps the state': async (scene) => {
+      const duty = await scene.duty('any', DAY);
+      const said = { name: 'box-1', incarnation: 'i1', slots: 1, tags: [] };
+      const worker = await scene.store.workerRegister(said);
+      await beat(scene, worker, { state: 'draining' });
+      await scene.pass(TTL);
+      assert.equal(await scene.store.workerRegister(said), worker);
+      await scene.pass(MINUTE - TTL + 1);
+      assert.deepEqual(await scene.store.workerReap({ duty, staleMs: MINUTE }), []);
+      assert.equal(await stateOf(scene, worker), 'draining');
     },
   },
 };

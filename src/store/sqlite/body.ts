@@ -3,6 +3,8 @@ import type { Prepared } from './connection.ts';
 /** Flags of a task row; 1 (something depends on it) and 4 (it has checkpoints or waits) are reserved. */
 export const PAYLOAD_APART = 2;
 export const RESULT_APART = 8;
+/** The lease of an earlier attempt ran out: this task may be what killed its worker. */
+export const SUSPECT = 16;
 
 /** Texts above this go to `body`, so that a claim or an update does not rewrite them with the row. */
 export const INLINE_BYTES = 1024;

@@ -67,7 +67,7 @@ test('lease time never goes back over a reboot, whatever the wall clock says the
   const before = new VirtualWorld({ wall: 1_000_000 });
   const old = establishClock(sql, before.clock, 'boot-1');
   before.elapse(HOUR);
-  noteLeaseTime(sql, old.lease());
+  noteLeaseTime(sql, old.lease(), old.calendar());
   const after = new VirtualWorld({ wall: 5000, monotonic: 3 });
   const clock = establishClock(sql, after.clock, 'boot-2');
   assert.equal(clock.lease(), 1_000_000 + HOUR);

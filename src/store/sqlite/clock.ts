@@ -24,6 +24,7 @@ export function establishClock(sql: Prepared, clock: Clock, boot: string): Store
     sql.get('metaPut').run('boot', boot);
     sql.get('metaPut').run('lease_base', String(base));
   }
+  noteCalendar(sql, Math.floor(clock.wall()) - Math.floor(base + clock.monotonic()));
   return {
     lease: () => Math.floor(base + clock.monotonic()),
     calendar: () => Math.floor(clock.wall()),
@@ -31,8 +32,19 @@ export function establishClock(sql: Prepared, clock: Clock, boot: string): Store
 }
 
 /** Noted by the reaper now and then, so that lease time never goes back over a reboot, whatever the wall clock says then. */
-export function noteLeaseTime(sql: Prepared, now: number): void {
+export function noteLeaseTime(sql: Prepared, now: number, calendar: number): void {
   sql.get('metaPut').run('lease_last', String(now));
+  noteCalendar(sql, calendar - now);
+}
+
+/** Differences below this are of no use to a reader, and not worth a write. */
+const NOTABLE_MS = 100;
+
+/** How far the calendar is ahead of lease time; only the views, which show expiries to people, go by it. */
+function noteCalendar(sql: Prepared, ahead: number): void {
+  const noted = sql.get('metaGet').get('calendar_ahead') as { value: string } | undefined;
+  if (Math.abs(ahead - Number(noted?.value ?? 0)) >= NOTABLE_MS)
+    sql.get('metaPut').run('calendar_ahead', String(ahead));
 }
 
 /** Names this boot of this host: monotonic time means nothing across two of them. */

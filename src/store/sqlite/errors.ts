@@ -13,11 +13,19 @@ const NOTADB = 26;
 /** The index of the log could not grow, for which SQLite keeps an I/O error of its own. */
 const IOERR_SHMSIZE = 4874;
 
-/** The primary result code; extended codes (517 BUSY_SNAPSHOT) carry it in their low byte. */
+/** What better-sqlite3, whose handles a caller may bring, calls them. */
+const NAMES: Readonly<Record<string, number>> = { BUSY, LOCKED, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB };
+
+/**
+ * The primary result code. Extended codes carry it in their low byte (517 BUSY_SNAPSHOT), extended names at their beginning
+ * (SQLITE_BUSY_SNAPSHOT).
+ */
 function primaryCode(error: unknown): number {
-  const errcode = (error as { readonly errcode?: unknown } | undefined)?.errcode;
-  if (errcode === IOERR_SHMSIZE) return FULL;
-  return typeof errcode === 'number' ? errcode % 256 : 0;
+  const { errcode, code } = (error ?? {}) as { readonly errcode?: unknown; readonly code?: unknown };
+  if (errcode === IOERR_SHMSIZE || code === 'SQLITE_IOERR_SHMSIZE') return FULL;
+  if (typeof errcode === 'number') return errcode % 256;
+  const name = typeof code === 'string' ? /^SQLITE_([A-Z]+)/.exec(code)?.[1] : undefined;
+  return name === undefined ? 0 : (NAMES[name] ?? 0);
 }
 
 export function isFull(error: unknown): boolean {

@@ -5,7 +5,7 @@
  * Checkpoints: PASSIVE whenever 4 MB of the log are not yet in the file. The writer's own `wal_autocheckpoint` stays as the
  * net that lets the log start over (17 MB at most with one and with eight writers; this thread alone did not bound it:
  * 69–198 MB). How much is left to do is asked of SQLite: the size of the log does not tell, because a log that starts over
- * keeps its size.
+ * keeps its size. When the log has not moved for a while the thread ends; the next busy time starts another one.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { type Connection, connect, existing } from './connection.ts';
@@ -14,9 +14,14 @@ import { recount } from './verbs/audit.ts';
 const POLL_MS = 20;
 /** Pages of 4 KB. */
 const BACKLOG = 1000;
+const IDLE_POLLS = 10_000 / POLL_MS;
+/** A quiet process renews its duties, and that is all that it writes. */
+const IDLE_PAGES = 200;
 
 const { file } = workerData as { readonly file: string };
 let kept: Connection | undefined;
+let seen = -1;
+let idle = 0;
 
 const poll = setInterval(() => {
   try {
@@ -26,6 +31,9 @@ const poll = setInterval(() => {
       checkpointed: number;
     };
     if (log - checkpointed >= BACKLOG) db.exec('PRAGMA wal_checkpoint(PASSIVE)');
+    idle = Math.abs(log - seen) > IDLE_PAGES ? 0 : idle + 1;
+    if (idle === 0) seen = log;
+    if (idle > IDLE_POLLS) end();
   } catch {
     forget(); // Busy, out of space, a mount that went away: the next poll tries again.
   }
@@ -33,11 +41,10 @@ const poll = setInterval(() => {
 
 parentPort?.on('message', (message: { readonly ask: 'recount' | 'stop'; readonly id: number }) => {
   if (message.ask === 'stop') {
-    clearInterval(poll);
-    forget();
-    parentPort?.close();
+    end();
     return;
   }
+  idle = 0;
   try {
     const { db, sql } = connection();
     db.exec('BEGIN');
@@ -49,6 +56,12 @@ parentPort?.on('message', (message: { readonly ask: 'recount' | 'stop'; readonly
     parentPort?.postMessage({ id: message.id, error: String(error) });
   }
 });
+
+function end(): void {
+  clearInterval(poll);
+  forget();
+  parentPort?.close();
+}
 
 function connection(): Connection {
   kept ??= connect(existing(file), 'full');

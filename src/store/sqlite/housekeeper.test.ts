@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
@@ -93,8 +94,14 @@ test('what is written while the thread counts stays counted', async (t) => {
   checkBooks(await lookAt(store));
 });
 
-test('the log is carried over into the file while others write', async (t) => {
-  const { raw } = await open(t, true);
+/** Threads of this process, counted where the kernel keeps them. */
+const threads = (): number => (process.platform === 'linux' ? readdirSync('/proc/self/task').length : 0);
+
+test('the log is carried over into the file while a process is busy, by a thread that an idle one does not have', async (t) => {
+  const idle = threads();
+  const { store, raw } = await open(t, true);
+  await fill(store);
+  assert.ok(threads() <= idle, 'no thread for a few commits');
   raw.exec('CREATE TABLE big (data TEXT); PRAGMA wal_autocheckpoint = 0');
   const add = raw.prepare('INSERT INTO big VALUES (?)');
   for (let n = 0; n < 80; n++) add.run('x'.repeat(100_000));
@@ -102,6 +109,8 @@ test('the log is carried over into the file while others write', async (t) => {
     const row = raw.prepare('PRAGMA wal_checkpoint(NOOP)').get() as { log: number; checkpointed: number };
     return row.log - row.checkpointed;
   };
+  assert.ok(behind() >= 1000);
+  for (let n = 0; n < 60; n++) await store.queuePause({ queue: 'mail', paused: n % 2 === 0 });
   for (let n = 0; n < 500 && behind() >= 1000; n++) await sleep(10); // the thread has its own clock
   assert.ok(behind() < 1000, `${behind()} pages are behind`);
 });
@@ -112,6 +121,8 @@ test('a thread that has ended refuses what it is asked, and closing it again is 
   assert.deepEqual(await housekeeper.recount(), []);
   await Promise.all([housekeeper.close(), housekeeper.close()]);
   await housekeeper.close();
+  assert.equal(await refusal(housekeeper.recount()), 'STORE_UNAVAILABLE');
+  housekeeper.wrote(1);
   assert.equal(await refusal(housekeeper.recount()), 'STORE_UNAVAILABLE');
 });
 

@@ -10,33 +10,78 @@ interface Answer {
 }
 
 const GONE = 'its housekeeping thread has ended';
+/** This many commits within a second make a busy process. */
+const BUSY_COMMITS = 50;
+const SECOND_MS = 1000;
 
-/** The near end of `housekeeper-thread.ts`. It never keeps the process alive. */
+/**
+ * The near end of `housekeeper-thread.ts`. The thread is there while there is something for it to do: an idle process does
+ * without its 12 MB, and the writer's own checkpoints do for a slow one. It never keeps the process alive.
+ */
 export class Housekeeper {
-  readonly #thread: Worker;
+  readonly #file: string;
+  #thread: Thread | undefined;
+  #closed = false;
+  #since = 0;
+  #commits = 0;
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  /** The process has committed at this monotonic time. */
+  wrote(now: number): void {
+    if (now - this.#since > SECOND_MS) {
+      this.#since = now;
+      this.#commits = 0;
+    }
+    if (++this.#commits >= BUSY_COMMITS) this.#start();
+  }
+
+  recount(): Promise<readonly CounterDrift[]> {
+    const thread = this.#start();
+    return thread === undefined ? Promise.reject(fault('STORE_UNAVAILABLE', { problem: GONE })) : thread.recount();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#thread?.close();
+  }
+
+  #start(): Thread | undefined {
+    if (this.#thread !== undefined || this.#closed) return this.#closed ? undefined : this.#thread;
+    const thread = new Thread(this.#file);
+    this.#thread = thread;
+    void thread.ended.then(() => {
+      if (this.#thread === thread) this.#thread = undefined;
+    });
+    return thread;
+  }
+}
+
+class Thread {
+  readonly ended: Promise<void>;
+  readonly #worker: Worker;
   readonly #asked = new Map<
     number,
     { resolve: (drifts: readonly CounterDrift[]) => void; reject: (error: unknown) => void }
   >();
-  readonly #ended: Promise<void>;
-  #gone = false;
   #next = 1;
 
   constructor(file: string) {
     // The extension is taken from this file, so that the built package finds the built thread.
     const url = new URL(`./housekeeper-thread${extname(import.meta.url)}`, import.meta.url);
-    this.#thread = new Worker(url, { workerData: { file } });
-    this.#thread.unref();
-    this.#thread.on('message', (answer: Answer) => {
+    this.#worker = new Worker(url, { workerData: { file } });
+    this.#worker.unref();
+    this.#worker.on('message', (answer: Answer) => {
       const asked = this.#asked.get(answer.id);
       this.#asked.delete(answer.id);
       if (answer.drifts === undefined) asked?.reject(fault('STORE_UNAVAILABLE', { sqlite: answer.error }));
       else asked?.resolve(answer.drifts);
     });
-    this.#thread.on('error', (error) => this.#refuse(error));
-    this.#ended = new Promise((resolve) => {
-      this.#thread.once('exit', () => {
-        this.#gone = true;
+    this.#worker.on('error', (error) => this.#refuse(error));
+    this.ended = new Promise((resolve) => {
+      this.#worker.once('exit', () => {
         this.#refuse();
         resolve();
       });
@@ -44,18 +89,17 @@ export class Housekeeper {
   }
 
   recount(): Promise<readonly CounterDrift[]> {
-    if (this.#gone) return Promise.reject(fault('STORE_UNAVAILABLE', { problem: GONE }));
     return new Promise((resolve, reject) => {
       const id = this.#next++;
       this.#asked.set(id, { resolve, reject });
-      this.#thread.postMessage({ ask: 'recount', id });
+      this.#worker.postMessage({ ask: 'recount', id });
     });
   }
 
   async close(): Promise<void> {
-    this.#thread.ref();
-    this.#thread.postMessage({ ask: 'stop', id: 0 });
-    await this.#ended;
+    this.#worker.ref();
+    this.#worker.postMessage({ ask: 'stop', id: 0 });
+    await this.ended;
   }
 
   #refuse(cause?: unknown): void {

@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { isEngineError } from '../../core/errors.ts';
 import { refusal } from '../conformance/scene.ts';
+import { checkBooks, lookAt } from '../conformance/sight.ts';
 import { tempFolder } from '../conformance/temp-folder.ts';
 import { VirtualWorld } from '../conformance/virtual-world.ts';
 import { migrate, SCHEMA_VERSION } from './migrate.ts';
@@ -136,6 +137,61 @@ for (const [name, sql] of Object.entries(FOREIGN)) {
     assert.deepEqual(schemaOf(db), schema);
   });
 }
+
+test('where another program has a table of the name of a view, that view is left out and the others are there', async (t) => {
+  const file = join(folder, 'foreign-runs.db');
+  const db = new DatabaseSync(file);
+  t.after(() => db.close());
+  db.exec('CREATE TABLE Runs (id INTEGER PRIMARY KEY)');
+  await (await openSqlite({ file, world, housekeeping: false })).close();
+  const views = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'view' ORDER BY name").all();
+  assert.deepEqual(
+    views.map(({ name }) => name),
+    ['work_pool', 'worker_registry'],
+  );
+  assert.equal(db.prepare('SELECT count(*) AS n FROM Runs').get()?.n, 0);
+});
+
+test('a file of the first version is brought up to date and keeps what is in it', async (t) => {
+  const file = join(folder, 'first.db');
+  const db = new DatabaseSync(file);
+  t.after(() => db.close());
+  const { readFileSync } = await import('node:fs');
+  db.exec(readFileSync(new URL('./migrations/001-kernel.sql', import.meta.url), 'utf8'));
+  db.exec(`CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+    INSERT INTO meta VALUES ('schema', '1'), ('compatible_from', '1');
+    INSERT INTO queue (name) VALUES ('mail');
+    INSERT INTO lane (queue, handler, hash, used_at) VALUES (1, 'send', 'x', 0);
+    INSERT INTO qstat (queue, ready, running, scheduled, completed, failed, cancelled) VALUES (1, 1, 1, 1, 1, 1, 1);
+    INSERT INTO worker (name, incarnation, slots, beat_at) VALUES ('old', 'i', 1, 0);
+    INSERT INTO spec (hash, body, used_at) VALUES ('x', '{}', 0)`);
+  const add =
+    db.prepare(`INSERT INTO task (lane, spec, state, prio, attempt, tries, max_tries, created_at, payload, holder,
+    lease_until, run_at, ended_at) VALUES (1, 1, ?, 0, ?, ?, 3, 5, '1', ?, ?, ?, ?)`);
+  for (const state of [0, 1, 2, 4, 5, 6]) {
+    const [ran, runs, ended] = [state === 1 || state >= 4 ? 1 : 0, state === 1, state >= 4];
+    add.run(state, ran, ran, ran || null, runs ? 10 : null, state === 2 ? 10 : null, ended ? 10 : null);
+  }
+  const store = await openSqlite({ file, world, housekeeping: false });
+  t.after(() => store.close());
+  assert.equal(metaOf(db)['schema'], `${SCHEMA_VERSION}`);
+  const sight = await lookAt(store);
+  checkBooks(sight, { forgets: true });
+  assert.deepEqual(
+    sight.tasks.map(({ state }) => state),
+    ['ready', 'running', 'scheduled', 'completed', 'failed', 'cancelled'],
+  );
+  assert.ok(sight.tasks.every(({ payload, expiresAt }) => payload === '1' && expiresAt === undefined));
+  const [grants] = await store.taskClaim({ claims: [{ holder: 1, ttlMs: 10, max: 9, lanes: [{ lane: 1, max: 9 }] }] });
+  assert.deepEqual(
+    grants?.map(({ task, suspect }) => [task, suspect]),
+    [[1, false]],
+  );
+  const late = { task: 2, attempt: 1, to: 'completed', reason: 'none' } as const;
+  assert.deepEqual(await store.taskSettle({ items: [late] }), ['done']);
+  const [worker] = await store.workerList();
+  assert.deepEqual([worker?.state, worker?.startedAt, worker?.handlers], ['online', undefined, []]);
+});
 
 test("another program's meta that looks like ours is not taken for ours, whatever it says", async (t) => {
   const file = join(folder, 'foreign-meta-alike.db');

@@ -10,9 +10,12 @@ interface Migration {
 }
 
 /** Forward only, in order, each once. A released one never changes. */
-const MIGRATIONS: readonly Migration[] = [{ version: 1, file: '001-kernel.sql', compatibleFrom: 1 }];
+const MIGRATIONS: readonly Migration[] = [
+  { version: 1, file: '001-kernel.sql', compatibleFrom: 1 },
+  { version: 2, file: '002-workers.sql', compatibleFrom: 1 },
+];
 
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 2;
 
 const META = 'CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID';
 
@@ -39,11 +42,15 @@ function hasOurMeta(db: DatabaseSync): boolean {
   return fits && read(db, 'compatible_from') !== undefined;
 }
 
-/** Runs statements that make tables and indexes, unless another program's tables in the same file have one of the names. */
+/**
+ * Runs statements that make tables and indexes, unless another program's tables in the same file have one of the names.
+ * Views stand at the end. They are a service to people: where a name is taken, that view is left out.
+ */
 function makeFrom(db: DatabaseSync, sql: string): void {
+  const [tables = '', ...views] = sql.split(/^(?=CREATE VIEW )/m);
   // Triggers have names of their own kind; all else shares one space of names, where case does not count.
   const find = db.prepare("SELECT type FROM sqlite_schema WHERE name = ? COLLATE NOCASE AND type <> 'trigger'");
-  for (const [, name = ''] of sql.matchAll(/^CREATE (?:TABLE|INDEX) (\w+)/gm)) {
+  for (const [, name = ''] of tables.matchAll(/^CREATE (?:TABLE|INDEX) (\w+)/gm)) {
     const taken = find.get(name);
     if (taken === undefined) continue;
     throw fault(
@@ -52,7 +59,10 @@ function makeFrom(db: DatabaseSync, sql: string): void {
       { hint: `Give leasehold a file of its own, or rename the ${String(taken.type)}.` },
     );
   }
-  db.exec(sql);
+  db.exec(tables);
+  for (const view of views) {
+    if (find.get(/^CREATE VIEW (\w+)/.exec(view)?.[1] ?? '') === undefined) db.exec(view);
+  }
 }
 
 function read(db: DatabaseSync, key: string): string | undefined {

@@ -21,7 +21,7 @@ export interface SqliteOptions {
   readonly durability?: Durability;
   /** How long a write waits for other processes before it is refused as busy. */
   readonly busyDeadlineMs?: number;
-  /** A thread for checkpoints and recounts. Short-lived processes do without. */
+  /** A thread for checkpoints and recounts while the process is busy. Short-lived processes do without. */
   readonly housekeeping?: boolean;
   /** Names this boot of the host; the simulator has its own. */
   readonly boot?: string;
@@ -45,15 +45,16 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteStore> {
     inMemory ? open() : requireCluster(connect(existing(file), durability, texts), clusterKey);
   if (!inMemory) makeFolder(file);
 
+  const housekeeper = inMemory || options.housekeeping === false ? undefined : new Housekeeper(file);
+  const onCommit = (now: number): void => housekeeper?.wrote(now);
   const writer = await patiently(options.world, busyDeadlineMs, file, () => {
-    return new Writer({ file, world: options.world, connect: open, reconnect: reopen, busyDeadlineMs });
+    return new Writer({ file, world: options.world, connect: open, reconnect: reopen, busyDeadlineMs, onCommit });
   });
   try {
     clusterKey = await patiently(options.world, busyDeadlineMs, file, () => {
       if (!inMemory) useLog(writer.connection.db, file);
       return prepare(writer, options);
     });
-    const housekeeper = inMemory || options.housekeeping === false ? undefined : new Housekeeper(file);
     return new SqliteStore({ file, inMemory, durability, world: options.world, writer, clusterKey, housekeeper });
   } catch (error) {
     writer.close();

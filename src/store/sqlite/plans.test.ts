@@ -14,7 +14,9 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   claimLook: ['SEARCH task USING COVERING INDEX task_ready (lane=?)'],
   claimMany: [...BY_ID, 'SEARCH task USING COVERING INDEX task_ready (lane=?)'],
   claimOne: BY_ID,
+  claimTask: ['SEARCH t USING INTEGER PRIMARY KEY (rowid=?)', 'SEARCH l USING INTEGER PRIMARY KEY (rowid=?)', QUEUE],
   claimAgain: BY_ID,
+  taskExpiry: BY_ID,
   settleFast: BY_ID,
   settleSlow: BY_ID,
   taskPlace: BY_ID,
@@ -23,6 +25,10 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   returnLook: BY_ID,
   returnTask: BY_ID,
   renew: BY_ID,
+  cancels: ['SEARCH task USING INDEX task_running (holder=?)'],
+  logFence: BY_ID,
+  logRead: ['SEARCH log USING PRIMARY KEY (task=? AND (attempt,seq)>(?,?))'],
+  pruneLog: ['SEARCH log USING PRIMARY KEY (task=?)'],
   // The whole index on purpose: it never holds more rows than the fleet has slots.
   overdue: ['SCAN task USING INDEX task_running'],
   nextExpiry: ['SEARCH task USING INDEX task_running'],
@@ -33,6 +39,9 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   stageOne: BY_ID,
   // The first entry of the index: LIMIT 1 ends it there.
   stageNext: ['SCAN task USING INDEX task_due'],
+  expireLook: ['SEARCH task USING INDEX task_expires (expires_at>? AND expires_at<?)'],
+  expireOne: BY_ID,
+  expireNext: ['SEARCH task USING INDEX task_expires (expires_at>?)'],
   laneScan: [NEXT_LANE, NEXT_LANE, LANE, QUEUE],
   // The newest row, by the key from its end.
   eventAdd: ['SCAN event'],
@@ -51,13 +60,21 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   pruneTask: [...BY_ID, 'SEARCH task'],
   pruneUniq: ['SEARCH uniq USING INDEX uniq_task (task=?)'],
   pruneOps: ['SEARCH op USING PRIMARY KEY (id=?)', 'SEARCH op USING COVERING INDEX op_until (until<?)'],
+  // Workers are few, and this is the pruner's.
+  pruneWorkers: [
+    'SEARCH worker USING INTEGER PRIMARY KEY (rowid=?)',
+    'SCAN w',
+    'SEARCH task USING COVERING INDEX task_running (holder=?)',
+  ],
+  workerSilent: ['SCAN worker USING INDEX worker_live'],
+  workerReap: ['SCAN worker USING INDEX worker_live'],
   triggerNext: ['SEARCH trigger_def USING COVERING INDEX trigger_next (next_at>?)'],
 };
 
 /** Sorting in a temporary tree, or building an index for the occasion. */
 const DETOUR = /TEMP B-TREE|AUTOMATIC/;
 /** Reading a table that grows with the work from end to end. */
-const FULL_SCAN = /^SCAN (task|t|uniq|op|attempt|body|lane|spec)\b(?! USING)/;
+const FULL_SCAN = /^SCAN (task|t|log|uniq|op|attempt|body|lane|spec)\b(?! USING)/;
 /** Not on the way of any task: the auditor's recount groups, in its own thread. */
 const RECOUNTS: readonly StatementName[] = ['auditReady', 'auditRunning', 'auditDue'];
 /** Reads all triggers in order: there are few, and only people ask. */
@@ -91,6 +108,7 @@ function loadedDatabase(): DatabaseSync {
     ${many(5_000)} INSERT INTO uniq (queue, key, task, hash, until) SELECT 1, 'k' || i, i, 0, i FROM s;
     ${many(5_000)} INSERT INTO op (id, answer, until) SELECT 'k' || i, '[]', i FROM s;
     ${many(5_000)} INSERT INTO attempt (task, attempt, ended_at, outcome) SELECT i, 1, 0, 0 FROM s;
+    ${many(5_000)} INSERT INTO log (task, attempt, seq, at, stream, data) SELECT i / 50, 1, i, 0, 0, 'x' FROM s;
     ${many(5_000)} INSERT INTO body (task, part, data) SELECT i, 0, 'x' FROM s;
     ${many(50)} INSERT INTO trigger_def (name, lane, spec, cron, timezone, missed, prio, max_tries, payload, next_at)
       SELECT 'n' || i, 1, 1, '', '', '', 0, 1, '', i FROM s;

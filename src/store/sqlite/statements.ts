@@ -1,6 +1,7 @@
 /**
  * Every statement that runs against SQLite, by name. Literal state numbers let the partial indexes be used:
- * 0 ready, 1 running, 2 scheduled, 3 waiting, 4 completed, 5 failed, 6 cancelled. `plans.test.ts` pins the plans.
+ * 0 ready, 1 running, 2 scheduled, 3 waiting, 4 completed, 5 failed, 6 cancelled. Flags (body.ts): 8 the result lies apart,
+ * 16 suspect. `plans.test.ts` pins the plans.
  */
 
 const GRANT = 'id, attempt, tries, max_tries, bounces, lane, spec, prio, flags, created_at, lease_until, payload';
@@ -44,6 +45,8 @@ export const STATEMENTS = {
   // Several rows a statement: 2.2 instead of 3.3 µs a row.
   taskAdd4: `INSERT INTO task ${NEW_TASK} VALUES ${Array(4).fill(ROW).join(', ')}`,
   taskAdd16: `INSERT INTO task ${NEW_TASK} VALUES ${Array(16).fill(ROW).join(', ')}`,
+  // Apart from the insert, so that tasks without a limit to their wait pay nothing for it.
+  taskExpiry: 'UPDATE task SET expires_at = ? WHERE id = ?',
   bodyPut: 'INSERT OR REPLACE INTO body (task, part, data) VALUES (?, ?, ?)',
   bodyGet: 'SELECT data FROM body WHERE task = ? AND part = ?',
   bodyDrop: 'DELETE FROM body WHERE task = ?',
@@ -62,19 +65,21 @@ export const STATEMENTS = {
   claimLook: 'SELECT id FROM task WHERE lane = ? AND state = 0 ORDER BY prio, id LIMIT ?',
   claimOne: `UPDATE task SET state = 1, attempt = attempt + 1, tries = tries + 1, holder = ?, lease_until = ?, started_at = ?
     WHERE id = ? AND state = 0 RETURNING ${GRANT}`,
+  claimTask: `SELECT t.lane FROM task t JOIN lane l ON l.id = t.lane JOIN queue q ON q.id = l.queue
+    WHERE t.id = ? AND t.state = 0 AND q.paused = 0`,
   claimAgain: `SELECT ${GRANT} FROM task WHERE id = ? AND attempt = ? AND state = 1`,
   workerEnabled: 'SELECT enabled FROM worker WHERE id = ?',
 
   // settle, return, renew: each is fenced by (id, attempt, running)
-  settleFast: `UPDATE task SET state = ?, reason = ?, result = ?, flags = flags | ?, ended_at = ?, lease_until = NULL
+  settleFast: `UPDATE task SET state = ?, reason = ?, result = ?, flags = (flags & ~16) | ?, ended_at = ?, lease_until = NULL
     WHERE id = ? AND attempt = ? AND state = 1 AND flags & 1 = 0`,
-  settleSlow: `UPDATE task SET state = ?, reason = ?, result = ?, flags = flags | ?, ended_at = ?, lease_until = NULL
+  settleSlow: `UPDATE task SET state = ?, reason = ?, result = ?, flags = (flags & ~16) | ?, ended_at = ?, lease_until = NULL
     WHERE id = ? AND attempt = ? AND state = 1 RETURNING lane, created_at`,
   taskPlace: 'SELECT lane, created_at FROM task WHERE id = ?',
   taskEnded: 'SELECT state FROM task WHERE id = ? AND attempt = ? AND state >= 4',
   attemptEnded: 'SELECT outcome FROM attempt WHERE task = ? AND attempt = ?',
-  returnTask: `UPDATE task SET state = ?, run_at = ?, tries = tries - ?, bounces = ?, holder = NULL, lease_until = NULL
-    WHERE id = ? AND attempt = ? AND state = 1 AND cancel_at IS NULL`,
+  returnTask: `UPDATE task SET state = ?, run_at = ?, tries = tries - ?, bounces = ?, flags = flags & ~?,
+      holder = NULL, lease_until = NULL WHERE id = ? AND attempt = ? AND state = 1 AND cancel_at IS NULL`,
   returnLook: `SELECT lane, created_at, holder, started_at, bounces, cancel_at FROM task
     WHERE id = ? AND attempt = ? AND state = 1`,
   attemptAdd: `INSERT OR REPLACE INTO attempt (task, attempt, holder, started_at, ended_at, outcome, error)
@@ -82,6 +87,14 @@ export const STATEMENTS = {
   attemptList:
     'SELECT attempt, holder, started_at, ended_at, outcome, error FROM attempt WHERE task = ? ORDER BY attempt',
   renew: 'UPDATE task SET lease_until = ? WHERE id = ? AND attempt = ? AND state = 1 RETURNING cancel_at',
+  cancels: `SELECT id, attempt FROM task INDEXED BY task_running
+    WHERE holder = ? AND state = 1 AND cancel_at IS NOT NULL ORDER BY id`,
+
+  // logs; fenced like a settle
+  logFence: 'SELECT 1 FROM task WHERE id = ? AND attempt = ? AND state = 1',
+  logAdd: 'INSERT OR IGNORE INTO log (task, attempt, seq, at, stream, data) VALUES (?, ?, ?, ?, ?, ?)',
+  logRead: `SELECT attempt, seq, at, stream, data FROM log WHERE task = ? AND (attempt, seq) > (?, ?)
+    ORDER BY attempt, seq LIMIT ?`,
 
   // reap and stage
   overdue: `SELECT id, attempt, spec, tries, max_tries, cancel_at FROM task INDEXED BY task_running
@@ -89,35 +102,47 @@ export const STATEMENTS = {
   nextExpiry: 'SELECT min(lease_until) AS at FROM task INDEXED BY task_running WHERE state = 1 AND lease_until >= ?',
   reapLook: `SELECT lane, created_at, holder, started_at, cancel_at FROM task
     WHERE id = ? AND attempt = ? AND state = 1 AND lease_until < ?`,
-  reapEnd: `UPDATE task SET state = ?, reason = ?, ended_at = ?, lease_until = NULL
+  reapEnd: `UPDATE task SET state = ?, reason = ?, ended_at = ?, lease_until = NULL, flags = flags & ~16
     WHERE id = ? AND attempt = ? AND state = 1 AND lease_until < ?`,
-  reapAgain: `UPDATE task SET state = ?, run_at = ?, holder = NULL, lease_until = NULL
+  reapAgain: `UPDATE task SET state = ?, run_at = ?, holder = NULL, lease_until = NULL, flags = flags | 16
     WHERE id = ? AND attempt = ? AND state = 1 AND lease_until < ?`,
   // The double test is what lets SQLite use the partial index.
   stageLook: `SELECT id, lane, attempt, created_at FROM task
     WHERE state IN (2, 3) AND state = 2 AND run_at <= ? ORDER BY run_at LIMIT ?`,
   stageOne: 'UPDATE task SET state = 0, run_at = NULL WHERE id = ? AND state = 2',
   stageNext: 'SELECT run_at FROM task WHERE state IN (2, 3) AND state = 2 ORDER BY run_at LIMIT 1',
+  expireLook: `SELECT id, lane, state, created_at FROM task
+    WHERE expires_at IS NOT NULL AND state IN (0, 2) AND attempt = 0 AND expires_at <= ? ORDER BY expires_at LIMIT ?`,
+  expireOne: `UPDATE task SET state = 5, reason = 6, ended_at = ?, run_at = NULL, expires_at = NULL
+    WHERE id = ? AND state IN (0, 2) AND attempt = 0`,
+  expireNext: `SELECT expires_at FROM task
+    WHERE expires_at IS NOT NULL AND state IN (0, 2) AND attempt = 0 ORDER BY expires_at LIMIT 1`,
 
   // cancel and revive
   taskStand:
     'SELECT state, lane, attempt, created_at, holder, started_at, ended_at, flags, result, cancel_at FROM task WHERE id = ?',
-  cancelIdle: `UPDATE task SET state = 6, reason = 4, ended_at = ?, run_at = NULL, lease_until = NULL, cancel_at = ?
-    WHERE id = ? AND state IN (0, 2, 3)`,
+  cancelIdle: `UPDATE task SET state = 6, reason = 4, ended_at = ?, run_at = NULL, lease_until = NULL, cancel_at = ?,
+      flags = flags & ~16 WHERE id = ? AND state IN (0, 2, 3)`,
   cancelAsk: 'UPDATE task SET cancel_at = coalesce(cancel_at, ?) WHERE id = ? AND state = 1',
   revive: `UPDATE task SET state = 0, tries = 0, bounces = 0, reason = 0, run_at = NULL, ended_at = NULL, result = NULL,
-      cancel_at = NULL, holder = NULL, flags = flags & ~8 WHERE id = ? AND state >= 4`,
+      cancel_at = NULL, holder = NULL, expires_at = NULL, flags = flags & ~24 WHERE id = ? AND state >= 4`,
 
   // reads
   taskGet: `SELECT t.*, l.handler AS handler, q.name AS queue FROM task t
     JOIN lane l ON l.id = t.lane JOIN queue q ON q.id = l.queue WHERE t.id = ?`,
 
   // workers
-  workerAdd: `INSERT INTO worker (name, incarnation, slots, tags, beat_at) VALUES (?, ?, ?, ?, ?)
-    ON CONFLICT (incarnation) DO UPDATE SET beat_at = excluded.beat_at RETURNING id`,
-  workerBeat: 'UPDATE worker SET beat_at = ? WHERE id = ?',
+  workerAdd: `INSERT INTO worker (name, incarnation, state, slots, tags, beat_at, host, pid, started_at, handlers)
+    VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (incarnation) DO UPDATE SET beat_at = excluded.beat_at RETURNING id`,
+  // States: 0 starting, 1 online, 2 draining, 3 offline, 4 lost.
+  workerBeat: `UPDATE worker SET beat_at = ?, state = coalesce(?, CASE WHEN state IN (0, 4) THEN 1 ELSE state END),
+      status = CASE WHEN ? THEN ? ELSE status END, metadata = CASE WHEN ? THEN ? ELSE metadata END WHERE id = ?`,
+  workerSilent: 'SELECT 1 FROM worker INDEXED BY worker_live WHERE state IN (0, 1, 2) AND beat_at < ? LIMIT 1',
+  // Its own word for what it does holds no longer.
+  workerReap: `UPDATE worker INDEXED BY worker_live SET state = 4, status = NULL
+    WHERE state IN (0, 1, 2) AND beat_at < ? RETURNING id`,
   workerEnable: 'UPDATE worker SET enabled = ? WHERE id = ?',
-  workerList: 'SELECT id, name, incarnation, slots, tags, enabled, beat_at FROM worker ORDER BY id',
+  workerList: 'SELECT * FROM worker ORDER BY id',
 
   // duties
   dutyGet: 'SELECT holder, epoch, until, cursor FROM duty WHERE name = ?',
@@ -152,11 +177,15 @@ export const STATEMENTS = {
   // Never the newest row: the next id is one more than the largest.
   pruneTask: 'DELETE FROM task WHERE id = ? AND state >= 4 AND ended_at < ? AND id < (SELECT max(id) FROM task)',
   pruneAttempts: 'DELETE FROM attempt WHERE task = ?',
+  pruneLog: 'DELETE FROM log WHERE task = ?',
   pruneEventsLook: 'SELECT seq, n, at FROM event ORDER BY seq LIMIT ?',
   // Never the newest row: the next number is read from it.
   pruneEvents: 'DELETE FROM event WHERE seq <= ? AND seq < (SELECT max(seq) FROM event)',
   pruneOps: 'DELETE FROM op WHERE id IN (SELECT id FROM op WHERE until < ? LIMIT ?)',
   pruneUniq: 'DELETE FROM uniq WHERE task = ?',
+  // A holder stays as long as its lease does: whoever looks at a running task can say who has it.
+  pruneWorkers: `DELETE FROM worker WHERE id IN (SELECT w.id FROM worker w WHERE w.state IN (3, 4) AND w.beat_at < ?
+      AND NOT EXISTS (SELECT 1 FROM task INDEXED BY task_running WHERE state = 1 AND holder = w.id) LIMIT ?)`,
 
   // triggers; putting one again keeps its place in an unchanged schedule, so that no slot is lost or fires again
   triggerPut: `INSERT INTO trigger_def (name, lane, spec, cron, timezone, missed, prio, max_tries, payload, next_at)

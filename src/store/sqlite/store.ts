@@ -1,4 +1,5 @@
 import type { QueueStats } from '../../core/event.ts';
+import type { Lease } from '../../core/lease.ts';
 import type * as port from '../store.ts';
 import { pushInCallerTransaction } from './caller-transaction.ts';
 import type { Connection } from './connection.ts';
@@ -9,13 +10,15 @@ import { claimTasks } from './verbs/claim.ts';
 import { releaseDuty, renewDuty, requireDuty, takeDuty } from './verbs/duty.ts';
 import { readEvents } from './verbs/event.ts';
 import { internLane, internQueue, internSpec, scanLanes } from './verbs/intern.ts';
-import { overdueLeases, reapLeases, renewLease } from './verbs/lease.ts';
+import { cancelledLeases, overdueLeases, reapLeases, renewLease } from './verbs/lease.ts';
+import { appendLog, readLog } from './verbs/log.ts';
 import { prune } from './verbs/prune.ts';
 import { pushTasks } from './verbs/push.ts';
-import { getTask, listAttempts, listQueues, listTasks, listWorkers, queueStats } from './verbs/read.ts';
+import { getTask, listAttempts, listQueues, listTasks, queueStats } from './verbs/read.ts';
 import { returnTask, settleTask } from './verbs/settle.ts';
-import { stageTasks } from './verbs/stage.ts';
+import { expireTasks, stageTasks } from './verbs/stage.ts';
 import { dueTriggers, fireTrigger, listTriggers, putTrigger } from './verbs/trigger.ts';
+import { beat, listWorkers, reapWorkers, registerWorker, someSilent } from './verbs/worker.ts';
 import { watchCommits } from './watch.ts';
 import type { Writer } from './writer.ts';
 
@@ -95,6 +98,19 @@ export class SqliteStore implements port.Store {
     return this.#writer.write('settle', (tx) => items.map((item) => renewLease(tx, item)));
   }
 
+  leaseCancels({ holder }: { holder: number }): Promise<readonly Lease[]> {
+    return this.#writer.read(({ sql }) => cancelledLeases(sql, holder));
+  }
+
+  /** In the rank of the settles, which an attempt's last lines come before. */
+  logAppend({ items }: { items: readonly port.LogAppend[] }): Promise<readonly port.LogAnswer[]> {
+    return this.#writer.write('settle', (tx) => items.map((item) => appendLog(tx, item)));
+  }
+
+  logRead(query: port.LogQuery): Promise<readonly port.LogLine[]> {
+    return this.#writer.read(({ sql }) => readLog(sql, query));
+  }
+
   leaseOverdue({ limit }: { limit: number }): Promise<port.Overdue> {
     return this.#writer.read(({ sql }) => overdueLeases(sql, this.#writer.clock.lease(), limit));
   }
@@ -110,6 +126,13 @@ export class SqliteStore implements port.Store {
     return this.#writer.write('stage', (tx) => {
       requireDuty(tx, duty);
       return stageTasks(tx, limit);
+    });
+  }
+
+  taskExpire({ duty, limit }: { duty: port.DutyTerm; limit: number }): Promise<port.ExpireAnswer> {
+    return this.#writer.write('stage', (tx) => {
+      requireDuty(tx, duty);
+      return expireTasks(tx, limit);
     });
   }
 
@@ -148,16 +171,23 @@ export class SqliteStore implements port.Store {
   }
 
   workerRegister(worker: port.NewWorker): Promise<number> {
-    return this.#writer.write('rest', (tx) => {
-      const { name, incarnation, slots, tags } = worker;
-      const row = tx.sql.get('workerAdd').get(name, incarnation, slots, JSON.stringify(tags), tx.leaseNow);
-      return (row as { id: number }).id;
-    });
+    return this.#writer.write('rest', (tx) => registerWorker(tx, worker));
   }
 
-  workerBeat({ workers }: { workers: readonly number[] }): Promise<void> {
+  workerBeat({ beats }: { beats: readonly port.WorkerBeat[] }): Promise<readonly boolean[]> {
+    return this.#writer.write('rest', (tx) => beats.map((one) => beat(tx, one)));
+  }
+
+  async workerReap({ duty, staleMs }: { duty: port.DutyTerm; staleMs: number }): Promise<readonly number[]> {
+    const some = await this.#writer.read((connection) => {
+      // A deposed holder is told so whether there is something to mark or not.
+      requireDuty(connection, duty);
+      return someSilent(connection.sql, this.#writer.clock.lease(), staleMs);
+    });
+    if (!some) return [];
     return this.#writer.write('rest', (tx) => {
-      for (const worker of workers) tx.sql.get('workerBeat').run(tx.leaseNow, worker);
+      requireDuty(tx, duty);
+      return reapWorkers(tx, staleMs);
     });
   }
 

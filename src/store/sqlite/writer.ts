@@ -25,6 +25,8 @@ export interface WriterOptions {
   /** A new handle on the same data, or an error; default: as `connect`. */
   readonly reconnect?: () => Connection;
   readonly busyDeadlineMs: number;
+  /** Told of each commit, with its monotonic time. */
+  readonly onCommit?: (now: number) => void;
 }
 
 /** A commit should not hold the loop for longer than this; jobs that wait go into the next one, a turn later. */
@@ -170,6 +172,7 @@ export class Writer {
       return jobs.slice(Math.max(1, answers.length + 1));
     }
     this.#relieved = false;
+    this.#options.onCommit?.(started);
     for (const [i, answer] of answers.entries()) (jobs[i] as Job).resolve(answer);
     return jobs.slice(answers.length);
   }

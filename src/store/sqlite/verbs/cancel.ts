@@ -44,7 +44,7 @@ export function reviveTask(tx: Transaction, task: number): ReviveAnswer {
   const state = STATES[row.state] as TaskState;
   if (!isFinal(state)) return { ok: false, state };
   if (row.attempt > 0 && tx.sql.get('attemptEnded').get(task, row.attempt) === undefined) {
-    const error = state === 'failed' ? resultOf(tx.sql, task, row.flags, row.result) : undefined;
+    const error = state !== 'completed' ? resultOf(tx.sql, task, row.flags, row.result) : undefined;
     recordAttempt(
       tx,
       task,

@@ -1,5 +1,5 @@
 import type { ClaimRequest, Grant } from '../../store.ts';
-import { payloadOf } from '../body.ts';
+import { payloadOf, SUSPECT } from '../body.ts';
 import type { LaneInfo, Transaction } from '../transaction.ts';
 import { OP_MS } from './push.ts';
 
@@ -31,7 +31,7 @@ export function claimTasks(tx: Transaction, request: ClaimRequest): readonly Gra
   const worker = tx.sql.get('workerEnabled').get(request.holder) as { enabled: number } | undefined;
   if (worker?.enabled !== 1) return undefined;
   const grants: Grant[] = [];
-  for (const { lane, max } of request.lanes) {
+  for (const { lane, max } of request.task === undefined ? request.lanes : laneOfTask(tx, request.task)) {
     const left = Math.min(max, request.max - grants.length);
     if (left <= 0) break;
     const info = tx.laneOf(lane);
@@ -49,8 +49,17 @@ export function claimTasks(tx: Transaction, request: ClaimRequest): readonly Gra
   return grants;
 }
 
+/** The lane of a task that can be claimed by its number. */
+function laneOfTask(tx: Transaction, task: number): ClaimRequest['lanes'] {
+  const row = tx.sql.get('claimTask').get(task) as { lane: number } | undefined;
+  return row === undefined ? [] : [{ lane: row.lane, max: 1 }];
+}
+
 function claimLane(tx: Transaction, request: ClaimRequest, lane: number, max: number): readonly GrantRow[] {
   const until = tx.leaseNow + request.ttlMs;
+  if (request.task !== undefined) {
+    return [tx.sql.rows('claimOne').get(request.holder, until, tx.now, request.task) as unknown as GrantRow];
+  }
   if (max >= MANY) {
     const rows = tx.sql.rows('claimMany').all(request.holder, until, tx.now, lane, max) as unknown as GrantRow[];
     return inClaimOrder(rows);
@@ -94,5 +103,6 @@ function grantOf(tx: Transaction, row: GrantRow, info: LaneInfo): Grant {
     createdAt,
     leaseUntil,
     payload: payloadOf(tx.sql, task, flags, payload),
+    suspect: (flags & SUSPECT) !== 0,
   };
 }

@@ -1,3 +1,4 @@
+import type { Lease } from '../../../core/lease.ts';
 import type { Overdue, ReapAnswer, ReapItem, RenewAnswer, RenewItem } from '../../store.ts';
 import { noteLeaseTime } from '../clock.ts';
 import type { Prepared } from '../connection.ts';
@@ -9,6 +10,11 @@ export function renewLease(tx: Transaction, item: RenewItem): RenewAnswer {
   const leaseUntil = tx.leaseNow + item.ttlMs;
   const row = tx.sql.get('renew').get(leaseUntil, item.task, item.attempt) as { cancel_at: number | null } | undefined;
   return row === undefined ? { held: false } : { held: true, leaseUntil, cancelRequested: row.cancel_at !== null };
+}
+
+export function cancelledLeases(sql: Prepared, holder: number): readonly Lease[] {
+  const rows = sql.get('cancels').all(holder) as unknown as { id: number; attempt: number }[];
+  return rows.map(({ id, attempt }) => ({ task: id, attempt }));
 }
 
 export function overdueLeases(sql: Prepared, leaseNow: number, limit: number): Overdue {
@@ -44,7 +50,7 @@ interface OverdueRow {
 
 /** The takeover: from this commit on the old attempt is refused. */
 export function reapLeases(tx: Transaction, items: readonly ReapItem[]): ReapAnswer {
-  noteLeaseTime(tx.sql, tx.leaseNow);
+  noteLeaseTime(tx.sql, tx.leaseNow, tx.now);
   const lanes = new Set<number>();
   let reaped = 0;
   for (const item of items) {

@@ -19,6 +19,7 @@ export function prune(tx: Transaction, query: PruneQuery, cursor: number): Prune
     if (tx.sql.get('pruneTask').run(row.id, before).changes === 0) continue;
     tx.sql.get('bodyDrop').run(row.id);
     tx.sql.get('pruneAttempts').run(row.id);
+    tx.sql.get('pruneLog').run(row.id);
     // The key goes with its task, not with its window: a revived task is unfinished and holds its key again.
     tx.sql.get('pruneUniq').run(row.id);
     tasks++;
@@ -27,7 +28,9 @@ export function prune(tx: Transaction, query: PruneQuery, cursor: number): Prune
   tx.sql.get('dutyCursor').run(round ? 0 : (rows.at(-1) as Walked).id, query.duty.name, query.duty.epoch);
   const events = pruneEvents(tx, before, query.limit);
   tx.sql.get('pruneOps').run(tx.now, query.limit);
-  return { tasks, events: events.removed, done: round && events.done };
+  // Beats are told in lease time.
+  const workers = Number(tx.sql.get('pruneWorkers').run(tx.leaseNow - query.retentionMs, query.limit).changes);
+  return { tasks, events: events.removed, workers, done: round && events.done && workers < query.limit };
 }
 
 function pruneEvents(tx: Transaction, before: number, limit: number): { removed: number; done: boolean } {

@@ -57,6 +57,9 @@ function addTasks(tx: Transaction, items: readonly NewTask[], from: number, coun
     const task = first + i;
     const state = dueAt(item, now) === null ? 'ready' : 'scheduled';
     if (!fitsInline(item.payload)) putPayload(tx.sql, task, item.payload);
+    if (item.waitTimeoutMs !== undefined) {
+      tx.sql.get('taskExpiry').run((dueAt(item, now) ?? now) + item.waitTimeoutMs, task);
+    }
     tx.ledger.note(tx.laneOf(item.lane).queue, 'created', undefined, state, task, 0, now);
     answers.push({ ok: true, task, createdAt: now, state, fresh: true });
   }

@@ -1,6 +1,6 @@
 import { EMPTY_STATS, type QueueStats } from '../../../core/event.ts';
 import { REASONS, type Reason, STATES, type TaskState } from '../../../core/task.ts';
-import type { AttemptRecord, QueueRecord, TaskQuery, TaskRecord, WorkerRecord } from '../../store.ts';
+import type { AttemptRecord, QueueRecord, TaskQuery, TaskRecord } from '../../store.ts';
 import { payloadOf, resultOf } from '../body.ts';
 import type { Connection, Prepared } from '../connection.ts';
 import { OUTCOMES } from '../outcome.ts';
@@ -23,6 +23,7 @@ interface TaskRow {
   readonly created_at: number;
   readonly started_at: number | null;
   readonly run_at: number | null;
+  readonly expires_at: number | null;
   readonly lease_until: number | null;
   readonly cancel_at: number | null;
   readonly payload: string | null;
@@ -89,27 +90,6 @@ export function listQueues(sql: Prepared): readonly QueueRecord[] {
   return rows.map((row) => ({ name: row.name, paused: row.paused !== 0, stats: statsOf(row) }));
 }
 
-export function listWorkers(sql: Prepared): readonly WorkerRecord[] {
-  const rows = sql.get('workerList').all() as unknown as {
-    id: number;
-    name: string;
-    incarnation: string;
-    slots: number;
-    tags: string;
-    enabled: number;
-    beat_at: number;
-  }[];
-  return rows.map((row) => ({
-    worker: row.id,
-    name: row.name,
-    incarnation: row.incarnation,
-    slots: row.slots,
-    tags: JSON.parse(row.tags) as string[],
-    enabled: row.enabled !== 0,
-    seenAt: row.beat_at,
-  }));
-}
-
 function statsOf(row: StatsRow): QueueStats {
   const stats: Record<TaskState, number> = { ...EMPTY_STATS };
   for (const state of STATES) stats[state] = row[state] ?? 0;
@@ -135,6 +115,7 @@ function taskOf(sql: Prepared, row: TaskRow): TaskRecord {
     startedAt: row.started_at ?? undefined,
     finishedAt: row.ended_at ?? undefined,
     runAt: row.run_at ?? undefined,
+    expiresAt: row.attempt === 0 && row.ended_at === null ? (row.expires_at ?? undefined) : undefined,
     leaseUntil: row.lease_until ?? undefined,
     cancelRequestedAt: row.cancel_at ?? undefined,
     payload: payloadOf(sql, row.id, row.flags, row.payload),

@@ -1,6 +1,6 @@
 import { REASONS, type Reason, STATES, type TaskState } from '../../../core/task.ts';
 import type { ReturnItem, SettleAnswer, SettleItem, TaskHint } from '../../store.ts';
-import { fitsInline, putResult, RESULT_APART } from '../body.ts';
+import { fitsInline, putResult, RESULT_APART, SUSPECT } from '../body.ts';
 import { OUTCOMES, type Outcome } from '../outcome.ts';
 import type { Transaction } from '../transaction.ts';
 
@@ -47,7 +47,9 @@ export function returnTask(tx: Transaction, item: ReturnItem): SettleAnswer {
   }
   const hint = { lane: row.lane, createdAt: row.created_at };
   if (row.cancel_at !== null) {
-    return settleTask(tx, { ...item, hint, to: 'cancelled', reason: 'requested' }) === 'done' ? 'cancelled' : 'lost';
+    // What went wrong meanwhile is kept with it.
+    const end = { task: item.task, attempt: item.attempt, hint, to: 'cancelled', reason: 'requested' } as const;
+    return settleTask(tx, { ...end, result: item.error }) === 'done' ? 'cancelled' : 'lost';
   }
   const to = item.delayMs > 0 ? 'scheduled' : 'ready';
   const { changes } = tx.sql.get('returnTask').run(
@@ -56,6 +58,8 @@ export function returnTask(tx: Transaction, item: ReturnItem): SettleAnswer {
     item.refund ? 1 : 0,
     // A start ends the series; a task given back from the look-ahead neither started nor bounced.
     item.change === 'retried' ? 0 : row.bounces + (item.bounced ? 1 : 0),
+    // A handler that came to its end has killed nobody; a task that was only given back is under suspicion as before.
+    item.change === 'retried' ? SUSPECT : 0,
     item.task,
     item.attempt,
   );

@@ -1,4 +1,5 @@
-import type { StageAnswer } from '../../store.ts';
+import { STATES, type TaskState } from '../../../core/task.ts';
+import type { ExpireAnswer, StageAnswer } from '../../store.ts';
 import type { Transaction } from '../transaction.ts';
 
 export function stageTasks(tx: Transaction, limit: number): StageAnswer {
@@ -18,4 +19,25 @@ export function stageTasks(tx: Transaction, limit: number): StageAnswer {
   }
   const next = tx.sql.get('stageNext').get() as { run_at: number } | undefined;
   return { staged, lanes: [...lanes], nextInMs: next && Math.max(0, next.run_at - tx.now) };
+}
+
+/** Only what was never claimed: from its first claim on a task has had its start. */
+export function expireTasks(tx: Transaction, limit: number): ExpireAnswer {
+  const late = tx.sql.get('expireLook').all(tx.now, limit) as unknown as {
+    id: number;
+    lane: number;
+    state: number;
+    created_at: number;
+  }[];
+  // What became ready in the same transaction was told before.
+  tx.ledger.seal();
+  let expired = 0;
+  for (const row of late) {
+    if (tx.sql.get('expireOne').run(tx.now, row.id).changes === 0) continue;
+    const from = STATES[row.state] as TaskState;
+    tx.ledger.note(tx.laneOf(row.lane).queue, 'timed_out', from, 'failed', row.id, 0, row.created_at);
+    expired++;
+  }
+  const next = tx.sql.get('expireNext').get() as { expires_at: number } | undefined;
+  return { expired, nextInMs: next && Math.max(0, next.expires_at - tx.now) };
 }

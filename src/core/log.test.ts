@@ -1,0 +1,7 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { STREAMS } from './log.ts';
+
+test('the numbers that stores write for streams never move', () => {
+  assert.deepEqual(STREAMS, ['stdout', 'stderr', 'log', 'progress', 'system']);
+});

@@ -1,0 +1,29 @@
+import { STREAMS, type Stream } from '../../../core/log.ts';
+import type { LogAnswer, LogAppend, LogLine, LogQuery } from '../../store.ts';
+import type { Prepared } from '../connection.ts';
+import type { Transaction } from '../transaction.ts';
+
+/** The look holds for the writes that follow it: this transaction is the only writer. */
+export function appendLog(tx: Transaction, { task, attempt, entries }: LogAppend): LogAnswer {
+  if (tx.sql.get('logFence').get(task, attempt) === undefined) return 'lost';
+  const add = tx.sql.get('logAdd');
+  for (const { seq, at, stream, text } of entries) add.run(task, attempt, seq, at, STREAMS.indexOf(stream), text);
+  return 'done';
+}
+
+export function readLog(sql: Prepared, { task, after, limit }: LogQuery): readonly LogLine[] {
+  const rows = sql.get('logRead').all(task, after?.attempt ?? 0, after?.seq ?? 0, limit) as unknown as {
+    attempt: number;
+    seq: number;
+    at: number;
+    stream: number;
+    data: string;
+  }[];
+  return rows.map(({ attempt, seq, at, stream, data }) => ({
+    attempt,
+    seq,
+    at,
+    stream: STREAMS[stream] as Stream,
+    text: data,
+  }));
+}
