@@ -15,6 +15,8 @@ export interface NodeOptions extends Partial<StoreOptions> {
   readonly leaseMs?: Duration;
   /** How long finished tasks, events and keys are kept: `7d`, or milliseconds. */
   readonly retentionMs?: Duration;
+  /** A worker that has been silent for so long counts as lost; default 30 s. */
+  readonly workerStaleMs?: number;
   /** Whether this process tries for the housekeeping duties; default true. */
   readonly duties?: boolean;
   readonly dutyMs?: number;
@@ -27,6 +29,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'housekeeping',
   'leaseMs',
   'retentionMs',
+  'workerStaleMs',
   'duties',
   'dutyMs',
   'log',
@@ -36,6 +39,7 @@ const KNOWN: ReadonlySet<string> = new Set([
 export interface Node {
   readonly engine: Engine;
   readonly roster: Roster;
+  readonly log: Log;
   close(): Promise<void>;
 }
 
@@ -52,11 +56,12 @@ export async function openNode(url: string, options: NodeOptions = {}): Promise<
 }
 
 function compose(store: Store, world: World, options: NodeOptions): Node {
-  const { leaseMs, retentionMs, dutyMs, log = SILENT, duties = true } = options;
+  const { leaseMs, retentionMs, workerStaleMs, dutyMs, log = SILENT, duties = true } = options;
   const engine = new Engine({
     store,
     world,
     ...(leaseMs === undefined ? {} : { leaseMs }),
+    ...(workerStaleMs === undefined ? {} : { workerStaleMs }),
     ...(retentionMs === undefined ? {} : { retentionMs }),
   });
   const roster = new Roster({
@@ -70,6 +75,7 @@ function compose(store: Store, world: World, options: NodeOptions): Node {
   return {
     engine,
     roster,
+    log,
     async close() {
       unwatch();
       await roster.stop();

@@ -2,13 +2,23 @@ import { statSync } from 'node:fs';
 import type { DutyName } from '../engine/duties/roster.ts';
 import { serveHealth } from '../server/health.ts';
 import type { QueueRecord } from '../store/store.ts';
-import { type Node, type NodeOptions, openNode } from './node.ts';
+import type { Worker } from '../worker/worker.ts';
+import { type BuiltinOptions, builtinWorker } from './builtin-worker.ts';
+import type { NodeOptions } from './node.ts';
+import { type App, open } from './open.ts';
 
 export interface ServeOptions extends NodeOptions {
   readonly store: string;
   readonly host: string;
   readonly port: number;
+  /** The built-in worker; undefined: none. */
+  readonly worker?: BuiltinOptions | undefined;
+  /** How long a stop waits for running tasks. */
+  readonly drainMs?: number;
 }
+
+/** Who says it twice does not want to wait for handlers that tidy up. */
+const AT_ONCE = { abortMs: 0, termMs: 0 };
 
 /** What a person who watches a node wants to know at a glance. */
 export interface Glance {
@@ -17,37 +27,104 @@ export interface Glance {
   readonly duties: readonly DutyName[];
   /** The size of the store's files; undefined when it has none. */
   readonly storeBytes: number | undefined;
+  /** What the built-in worker does; undefined when there is none. */
+  readonly worker: WorkerGlance | undefined;
+}
+
+export interface WorkerGlance {
+  readonly name: string;
+  readonly slots: number;
+  readonly running: number;
 }
 
 /** A node that answers over HTTP. */
 export interface Service {
-  readonly node: Node;
+  readonly app: App;
   readonly address: string;
   glance(): Promise<Glance>;
-  close(): Promise<void>;
+  /** Puts another worker in the place of the built-in one, which finishes what it has. The old one stays if it cannot start. */
+  replaceWorker(options: BuiltinOptions): Promise<readonly string[]>;
+  /** Drains; a second call with `force` stops what still runs at once. */
+  close(options?: { readonly force?: boolean }): Promise<void>;
 }
 
 export async function serve(options: ServeOptions): Promise<Service> {
   // The address first: a second start on the same port, or a host that is refused, should leave no file behind.
-  const { store, host: _host, port: _port, ...nodeOptions } = options;
+  const { store, host: _host, port: _port, worker: wanted, drainMs: _drainMs, ...nodeOptions } = options;
   const health = await serveHealth(options);
-  const node = await openNode(store, nodeOptions).catch(async (error: unknown) => {
+  let app: App | undefined;
+  try {
+    app = await open(store, nodeOptions);
+    const worker = wanted === undefined ? undefined : builtinWorker(app, wanted);
+    await worker?.start();
+    return new RunningService(app, health, worker, options);
+  } catch (error) {
     await health.close();
+    await app?.close();
     throw error;
-  });
-  return {
-    node,
-    address: health.address,
-    glance: async () => ({
-      queues: await node.engine.queues(),
-      duties: node.roster.held(),
-      storeBytes: storeBytes(store),
-    }),
-    async close() {
-      await health.close();
-      await node.close();
-    },
-  };
+  }
+}
+
+class RunningService implements Service {
+  readonly app: App;
+  readonly address: string;
+  readonly #health: Awaited<ReturnType<typeof serveHealth>>;
+  readonly #options: ServeOptions;
+  #worker: Worker | undefined;
+  #shown: BuiltinOptions | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(
+    app: App,
+    health: Awaited<ReturnType<typeof serveHealth>>,
+    worker: Worker | undefined,
+    options: ServeOptions,
+  ) {
+    this.app = app;
+    this.address = health.address;
+    this.#health = health;
+    this.#worker = worker;
+    this.#shown = options.worker;
+    this.#options = options;
+  }
+
+  async glance(): Promise<Glance> {
+    const worker = this.#worker;
+    const { name, slots } = this.#shown ?? { name: '', slots: 0 };
+    return {
+      queues: await this.app.queues(),
+      duties: this.app.duties(),
+      storeBytes: storeBytes(this.#options.store),
+      worker: worker === undefined ? undefined : { name, slots, running: worker.stats.running },
+    };
+  }
+
+  async replaceWorker(options: BuiltinOptions): Promise<readonly string[]> {
+    const next = builtinWorker(this.app, options);
+    await next.start();
+    const before = this.#worker;
+    this.#worker = next;
+    this.#shown = options;
+    void before?.stop(this.#drain());
+    return next.handlers;
+  }
+
+  close({ force = false } = {}): Promise<void> {
+    if (force) void this.app.stopWorkers({ drain: false, ladder: AT_ONCE });
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#health.close();
+    await this.app.stopWorkers(this.#drain());
+    await this.app.close();
+  }
+
+  #drain(): { readonly drainMs?: number } {
+    const { drainMs } = this.#options;
+    return drainMs === undefined ? {} : { drainMs };
+  }
 }
 
 /** The database and its log; either may be missing for a moment. */

@@ -19,7 +19,8 @@ export class Results {
   readonly #store: Pick<Store, 'taskGet' | 'eventRead'>;
   readonly #feed: Feed;
   readonly #waiters = new Map<number, Set<Waiter>>();
-  #following: AbortController | undefined;
+  /** The one reader of the feed, while somebody waits. */
+  #reading: { readonly end: AbortController; readonly begun: Promise<void> } | undefined;
 
   constructor(store: Pick<Store, 'taskGet' | 'eventRead'>, feed: Feed) {
     this.#store = store;
@@ -35,10 +36,11 @@ export class Results {
     this.#waiters.set(task, waiters.add(waiter));
     const abort = (): void => reject(signal?.reason);
     signal?.addEventListener('abort', abort, { once: true });
+    // After the reading has begun: what ends from then on is told, what ended before is seen by this look.
+    void this.#begin()
+      .then(() => this.#look(task))
+      .catch(reject);
     try {
-      await this.#begin();
-      // After the reading has begun: what ends from now on is told, what ended before is seen here.
-      await this.#look(task);
       return await promise;
     } finally {
       signal?.removeEventListener('abort', abort);
@@ -49,31 +51,32 @@ export class Results {
   }
 
   #stop(): void {
-    this.#following?.abort();
-    this.#following = undefined;
-    this.#beginning = undefined;
+    this.#reading?.end.abort();
+    this.#reading = undefined;
   }
 
-  #beginning: Promise<void> | undefined;
-
   #begin(): Promise<void> {
-    this.#beginning ??= (async () => {
-      const { last } = await this.#store.eventRead({ after: AHEAD_OF_ALL, limit: 1 });
-      const following = new AbortController();
-      this.#following = following;
-      void this.#follow(last, following.signal);
-    })();
-    return this.#beginning;
+    if (this.#reading === undefined) {
+      const end = new AbortController();
+      this.#reading = { end, begun: this.#open(end.signal) };
+    }
+    return this.#reading.begun;
+  }
+
+  async #open(signal: AbortSignal): Promise<void> {
+    const { last } = await this.#store.eventRead({ after: AHEAD_OF_ALL, limit: 1 });
+    // Everybody may have left meanwhile.
+    if (!signal.aborted) void this.#follow(last, signal);
   }
 
   async #follow(after: number, signal: AbortSignal): Promise<void> {
     try {
       for await (const item of this.#feed.follow(after, signal)) {
-        if (item.kind === 'reset') for (const task of Array.from(this.#waiters.keys())) await this.#look(task);
+        if (item.kind === 'reset') await this.#lookAtAll();
         else if (isFinal(item.event.state) && this.#waiters.has(item.event.task)) await this.#look(item.event.task);
       }
     } catch (error) {
-      this.#fail(error);
+      if (!signal.aborted) this.#fail(error);
     }
   }
 
@@ -83,14 +86,17 @@ export class Results {
     for (const waiter of this.#waiters.get(task) ?? []) waiter.resolve(record);
   }
 
-  /** A store that is closed answers nobody any more; a fault that may pass is waited out by the next reader. */
+  async #lookAtAll(): Promise<void> {
+    for (const task of this.#waiters.keys()) await this.#look(task);
+  }
+
+  /** A store that is closed answers nobody any more; a fault that may pass is met by reading anew, once. */
   #fail(error: unknown): void {
     this.#stop();
-    if (isEngineError(error) && error.retryable && this.#waiters.size > 0) {
+    if (this.#waiters.size === 0) return;
+    if (isEngineError(error) && error.retryable) {
       void this.#begin()
-        .then(async () => {
-          for (const task of Array.from(this.#waiters.keys())) await this.#look(task);
-        })
+        .then(() => this.#lookAtAll())
         .catch((again: unknown) => this.#reject(again));
     } else {
       this.#reject(error);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { isEngineError } from '../core/errors.ts';
+import { fault, isEngineError } from '../core/errors.ts';
 import { refusal } from '../store/conformance/scene.ts';
 import { checkBooks, lookAt } from '../store/conformance/sight.ts';
 import { openSqlite } from '../store/sqlite/open.ts';
@@ -310,4 +310,12 @@ test('a task that fails or is released after a cancel request ends as cancelled'
   const released = await running({ queue: 'b' });
   await engine.cancel(released.task);
   assert.equal(await engine.release(released), 'cancelled');
+});
+
+test('the code of an error is kept with its words, so that a program can tell what failed', async (t) => {
+  const { engine, running } = await rig(t);
+  const lease = await running();
+  await engine.fail(lease, fault('RUN_TIMEOUT', { timeoutMs: 5 }), { giveUp: true });
+  const { result } = (await engine.get(lease.task)) ?? {};
+  assert.equal((JSON.parse(result ?? '{}') as { code?: string }).code, 'RUN_TIMEOUT');
 });

@@ -196,7 +196,8 @@ function describe(error: unknown): string {
   try {
     if (!(error instanceof Error)) return encodePayload(error, ERROR);
     const { name, message, stack } = error;
-    return encodePayload({ name, message, stack }, ERROR);
+    const { code } = error as { code?: unknown };
+    return encodePayload({ name, message, ...(typeof code === 'string' ? { code } : {}), stack }, ERROR);
   } catch {
     return encodePayload({ message: plainText(error) }, ERROR);
   }

@@ -72,10 +72,10 @@ class Thread {
     // The extension is taken from this file, so that the built package finds the built thread.
     const url = new URL(`./housekeeper-thread${extname(import.meta.url)}`, import.meta.url);
     this.#worker = new Worker(url, { workerData: { file } });
-    this.#worker.unref();
     this.#worker.on('message', (answer: Answer) => {
       const asked = this.#asked.get(answer.id);
       this.#asked.delete(answer.id);
+      if (this.#asked.size === 0) this.#worker.unref();
       if (answer.drifts === undefined) asked?.reject(fault('STORE_UNAVAILABLE', { sqlite: answer.error }));
       else asked?.resolve(answer.drifts);
     });
@@ -86,12 +86,16 @@ class Thread {
         resolve();
       });
     });
+    // After the listeners: to listen is to hold the process.
+    this.#worker.unref();
   }
 
   recount(): Promise<readonly CounterDrift[]> {
     return new Promise((resolve, reject) => {
       const id = this.#next++;
       this.#asked.set(id, { resolve, reject });
+      // Whoever waits for the answer must live to hear it.
+      this.#worker.ref();
       this.#worker.postMessage({ ask: 'recount', id });
     });
   }

@@ -1,0 +1,58 @@
+import { statSync } from 'node:fs';
+import { extname, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { environment } from '../config/environment.ts';
+import { fault } from '../core/errors.ts';
+import { BUILTIN_NAMES as NAMES, settingsEnvironment } from '../worker/handlers/settings.ts';
+import type { Worker } from '../worker/worker.ts';
+import type { App } from './open.ts';
+import type { AppWorkerOptions } from './worker.ts';
+
+export interface BuiltinOptions {
+  readonly name: string;
+  readonly slots: number;
+  readonly tags: readonly string[];
+  readonly queues: readonly string[];
+  /** Files with handlers of the user's own. */
+  readonly handlers: readonly string[];
+  /** Which of `shell` and `js`, which run code that a task brings, are offered. */
+  readonly allow: readonly ('shell' | 'js')[];
+  readonly allowHttp: readonly string[];
+  /** Modules of the `js` handler lie below this folder. */
+  readonly root: string;
+  readonly once?: boolean;
+  readonly idleExitMs?: number | undefined;
+  readonly onSettled?: NonNullable<AppWorkerOptions['onSettled']>;
+}
+
+/** Handlers that come with leasehold. */
+export const BUILTIN_NAMES: readonly string[] = NAMES;
+
+/** A worker with the handlers that come with leasehold and those of handlers files, each task in a child process. */
+export function builtinWorker(app: App, options: BuiltinOptions): Worker {
+  const { name, slots, tags, queues, handlers, allow, allowHttp, root, once, idleExitMs, onSettled } = options;
+  const builtin = new URL(`../worker/handlers/builtin${extname(import.meta.url)}`, import.meta.url).href;
+  const settings = settingsEnvironment({ only: ['echo', 'http', ...allow], http: { allow: allowHttp }, js: { root } });
+  return app.worker({
+    tasks: [],
+    modules: [builtin, ...handlers.map(moduleUrl)],
+    name,
+    slots,
+    tags,
+    ...(queues.length === 0 ? {} : { queues }),
+    ...(once === undefined ? {} : { once }),
+    ...(idleExitMs === undefined ? {} : { idleExit: idleExitMs }),
+    ...(onSettled === undefined ? {} : { onSettled }),
+    env: { ...environment(), ...settings },
+  });
+}
+
+function moduleUrl(file: string): string {
+  const path = resolve(file);
+  if (statSync(path, { throwIfNoEntry: false })?.isFile()) return pathToFileURL(path).href;
+  throw fault(
+    'INVALID_INPUT',
+    { field: 'handlers file', problem: `${file} is not a file` },
+    { hint: 'Name a module (.ts, .js or .mjs) that exports tasks made by task().' },
+  );
+}

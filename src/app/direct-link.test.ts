@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { fault } from '../core/errors.ts';
+import { refusal } from '../store/conformance/scene.ts';
+import { tempFolder } from '../store/conformance/temp-folder.ts';
+import { VirtualWorld } from '../testing.ts';
+import { linkContract } from '../worker/conformance/link-contract.ts';
+import type { LinkSetting } from '../worker/conformance/scene.ts';
+import type { Hello } from '../worker/link.ts';
+import { DirectLink } from './direct-link.ts';
+import { openRenewals } from './direct-renewals.ts';
+import { openNode } from './node.ts';
+
+const folder = tempFolder('direct-link');
+const HELLO: Hello = { name: 'w', incarnation: 'i', slots: 8, tags: [], handlers: ['send'], queues: undefined };
+
+async function setting(url: string): Promise<LinkSetting & { engine: Awaited<ReturnType<typeof openNode>>['engine'] }> {
+  const world = new VirtualWorld();
+  const node = await openNode(url, {
+    world,
+    duties: false,
+    housekeeping: false,
+    dutyMs: 86_400_000,
+  });
+  return {
+    link: new DirectLink(node.engine, undefined),
+    operator: node.engine,
+    tick: (duty) => node.roster.tick(duty),
+    world,
+    close: () => node.close(),
+    engine: node.engine,
+  };
+}
+
+linkContract({ name: 'direct, memory', open: () => setting('memory:') });
+linkContract({ name: 'direct, file', open: () => setting(`sqlite:${join(folder, `${randomUUID()}.db`)}`) });
+
+test('a fault between the grant and its answer gives the tasks back with their tries', async (t) => {
+  const { link, engine, close } = await setting('memory:');
+  t.after(close);
+  const session = await link.open(HELLO);
+  const tasks: number[] = [];
+  for (let n = 0; n < 3; n++) tasks.push((await engine.push({ queue: 'mail', handler: 'send', timeout: 500 })).task);
+  // As another process has pushed them: what their spec says is not known here.
+  t.mock.method(engine, 'timeoutOf', () => Promise.reject(fault('STORE_BUSY')), { times: 1 });
+  const signal = new AbortController().signal;
+  assert.equal(await refusal(session.claim({ max: 5, waitMs: 0, signal })), 'STORE_BUSY');
+  for (const task of tasks) {
+    const record = await engine.get(task);
+    assert.deepEqual([record?.state, record?.tries], ['ready', 0]);
+  }
+  t.mock.restoreAll();
+  const again = await session.claim({ max: 5, waitMs: 0, signal });
+  assert.deepEqual(
+    again.map(({ timeoutMs, tries, suspect }) => [timeoutMs, tries, suspect]),
+    [1, 2, 3].map(() => [500, 1, false]),
+  );
+});
+
+/** A store of its own in the real world, as the renewal thread opens it. */
+async function apart(t: TestContext) {
+  const url = `sqlite:${join(folder, `${randomUUID()}.db`)}`;
+  const node = await openNode(url, { duties: false, housekeeping: false });
+  const renewals = await openRenewals({ url, durability: 'normal' });
+  t.after(async () => {
+    await renewals.close();
+    await node.close();
+  });
+  const session = await new DirectLink(node.engine, undefined).open(HELLO);
+  const held = async (request: { maxAttempts?: number } = {}) => {
+    await node.engine.push({ queue: 'mail', handler: 'send', ...request });
+    const [assignment] = await session.claim({ max: 1, waitMs: 0, signal: new AbortController().signal });
+    assert.ok(assignment);
+    return assignment;
+  };
+  return { engine: node.engine, session, renewals, held };
+}
+
+test('the connection of the renewal thread renews, and tells of cancels and losses', async (t) => {
+  const { engine, session, renewals, held } = await apart(t);
+  const [one, two, three] = [await held(), await held(), await held()];
+  await engine.cancel(two.task);
+  await session.complete(three, 1);
+  assert.deepEqual(await renewals.renew([one, two, three], 3_600_000), ['held', 'cancel', 'lost']);
+  const { nextInMs } = await engine.store.leaseOverdue({ limit: 10 });
+  assert.ok((nextInMs ?? 0) > 3_500_000, `the next lease runs out in ${nextInMs} ms`);
+});
+
+test('the connection of the renewal thread ends an attempt that blocks its loop, by the policy of its task', async (t) => {
+  const { engine, session, renewals, held } = await apart(t);
+  const [again, last] = [await held({ maxAttempts: 2 }), await held({ maxAttempts: 1 })];
+  await renewals.blocked(again, 1234);
+  await renewals.blocked(last, 1234);
+  const [attempt] = await engine.attempts(again.task);
+  assert.deepEqual([(await engine.get(again.task))?.state, attempt?.outcome], ['scheduled', 'retried']);
+  const record = await engine.get(last.task);
+  assert.deepEqual([record?.state, record?.reason], ['failed', 'exhausted']);
+  for (const text of [attempt?.error, record?.result]) {
+    const { code, message } = JSON.parse(text ?? 'null') as { code: string; message: string };
+    assert.equal(code, 'LOOP_BLOCKED');
+    assert.match(message, /1234 ms/);
+  }
+  assert.equal(await refusal(session.complete(again, 'at last')), 'LEASE_LOST');
+  assert.equal(await refusal(session.complete(last, 'at last')), 'LEASE_LOST');
+});

@@ -1,0 +1,142 @@
+import { hostname } from 'node:os';
+import type { Lease } from '../core/lease.ts';
+import type { LogEntry } from '../core/log.ts';
+import type { TaskState } from '../core/task.ts';
+import { checkNames } from '../engine/check.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Grant } from '../store/store.ts';
+import type {
+  Assignment,
+  Failing,
+  Hello,
+  Link,
+  RenewalAddress,
+  RenewalAnswer,
+  Session,
+  Want,
+  WorkerState,
+} from '../worker/link.ts';
+
+/** The shortest link: the engine of this very process. */
+export class DirectLink implements Link {
+  readonly #engine: Engine;
+  readonly #renewal: RenewalAddress | undefined;
+
+  constructor(engine: Engine, renewal: RenewalAddress | undefined) {
+    this.#engine = engine;
+    this.#renewal = renewal;
+  }
+
+  async open(hello: Hello): Promise<Session> {
+    const { name, incarnation, slots, tags, handlers } = hello;
+    checkNames('queues', 'queue', hello.queues);
+    const worker = await this.#engine.registerWorker({
+      name,
+      incarnation,
+      slots,
+      tags,
+      handlers,
+      host: hostname(),
+      pid: process.pid,
+    });
+    return new DirectSession(this.#engine, this.#renewal, worker, hello);
+  }
+}
+
+/** What a grant told is kept with the assignment: it saves a read when the task is settled. */
+interface DirectAssignment extends Assignment {
+  readonly grant: Grant;
+}
+
+class DirectSession implements Session {
+  readonly leaseMs: number;
+  readonly renewal: RenewalAddress | undefined;
+  readonly #engine: Engine;
+  readonly #worker: number;
+  /** By spec, of which there are few. */
+  readonly #timeouts = new Map<number, number | undefined>();
+  readonly #filter: { readonly handlers: readonly string[]; readonly queues?: readonly string[] };
+
+  constructor(engine: Engine, renewal: RenewalAddress | undefined, worker: number, hello: Hello) {
+    this.#engine = engine;
+    this.#worker = worker;
+    this.leaseMs = engine.leaseMs;
+    this.renewal = renewal;
+    const { handlers, queues } = hello;
+    this.#filter = queues === undefined ? { handlers } : { handlers, queues };
+  }
+
+  async claim({ max, waitMs, signal }: Want): Promise<readonly Assignment[]> {
+    const grants = await this.#engine.claim({ worker: this.#worker, max, waitMs, signal, ...this.#filter });
+    if (grants.length === 0) return [];
+    try {
+      const assignments: DirectAssignment[] = [];
+      for (const grant of grants) {
+        // Not awaited when it is known: this is the path of every task.
+        const known = this.#timeouts.has(grant.spec);
+        const timeoutMs = known ? this.#timeouts.get(grant.spec) : await this.#readTimeout(grant.spec);
+        assignments.push(this.#assignment(grant, timeoutMs));
+      }
+      return assignments;
+    } catch (error) {
+      // They are granted, and nobody would hear of it: their leases would run out and cost them a try.
+      await Promise.allSettled(grants.map((grant) => this.#engine.release(grant)));
+      throw error;
+    }
+  }
+
+  #assignment(grant: Grant, timeoutMs: number | undefined): DirectAssignment {
+    const { task, attempt, queue, handler, payload, tries, maxTries, createdAt, suspect } = grant;
+    const id = this.#engine.idOf(grant);
+    return { task, attempt, id, queue, handler, payload, tries, maxTries, createdAt, suspect, timeoutMs, grant };
+  }
+
+  async #readTimeout(spec: number): Promise<number | undefined> {
+    const timeoutMs = await this.#engine.timeoutOf(spec);
+    this.#timeouts.set(spec, timeoutMs);
+    return timeoutMs;
+  }
+
+  complete(lease: Assignment, result: unknown): Promise<void> {
+    return this.#engine.complete((lease as DirectAssignment).grant, result);
+  }
+
+  fail(lease: Assignment, error: unknown, options: Failing = {}): Promise<TaskState> {
+    return this.#engine.fail((lease as DirectAssignment).grant, error, options);
+  }
+
+  release(lease: Assignment, options: { bounced?: boolean; delayMs?: number } = {}): Promise<TaskState> {
+    return this.#engine.release((lease as DirectAssignment).grant, options);
+  }
+
+  cancelled(lease: Assignment): Promise<void> {
+    return this.#engine.cancelled((lease as DirectAssignment).grant);
+  }
+
+  log(lease: Assignment, entries: readonly LogEntry[]): Promise<void> {
+    return this.#engine.appendLog(lease, entries);
+  }
+
+  renew(leases: readonly Lease[]): Promise<readonly RenewalAnswer[]> {
+    return Promise.all(
+      leases.map(async (lease) => {
+        const answer = await this.#engine.renew(lease);
+        return answer.held ? (answer.cancelRequested ? 'cancel' : 'held') : 'lost';
+      }),
+    );
+  }
+
+  cancels(): Promise<readonly Lease[]> {
+    return this.#engine.cancelRequests(this.#worker);
+  }
+
+  onCancel(listener: (task: number) => void): () => void {
+    return this.#engine.onCancelRequest(listener);
+  }
+
+  async beat(state: WorkerState): Promise<void> {
+    await this.#engine.beat({ worker: this.#worker, state });
+  }
+
+  async close(): Promise<void> {}
+}

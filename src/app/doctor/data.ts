@@ -1,0 +1,178 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { DEFAULT_STALE_MS } from '../../core/worker.ts';
+import type { Clock } from '../../core/world.ts';
+import { DUTIES } from '../../engine/duties/roster.ts';
+import { SCHEMA_VERSION } from '../../store/sqlite/migrate.ts';
+import { type Finding, fail, ok, warn } from './finding.ts';
+
+/** What is in the file, read by a handle that cannot write. */
+export interface Sight {
+  readonly db: DatabaseSync;
+  readonly clock: Clock;
+  readonly boot: string;
+}
+
+/** A lease that ran out this long ago should have been taken back. */
+const STUCK_MS = 60_000;
+/** What calendar and lease time may differ by before somebody must have set the clock. */
+const JUMP_MS = 5000;
+
+export function checkIntegrity({ db }: Sight): Finding {
+  const rows = db
+    .prepare('PRAGMA quick_check(5)')
+    .all()
+    .map((row) => String(Object.values(row)[0]));
+  if (rows.length === 1 && rows[0] === 'ok') return ok('integrity', 'quick_check finds nothing wrong');
+  return fail(
+    'integrity',
+    rows.join('; '),
+    'Stop all processes that use the store, keep a copy of its files, and restore the last good backup.',
+  );
+}
+
+export function checkSchema({ db }: Sight): Finding {
+  // Another program's file has no such table, or another one of that name.
+  const columns = db.prepare("SELECT name FROM pragma_table_info('meta')").all();
+  if (!columns.some(({ name }) => name === 'value')) return judgeSchema(0, 0, SCHEMA_VERSION);
+  return judgeSchema(Number(meta(db, 'schema') ?? 0), Number(meta(db, 'compatible_from') ?? 0), SCHEMA_VERSION);
+}
+
+export function judgeSchema(have: number, compatibleFrom: number, known: number): Finding {
+  const check = 'schema';
+  if (have === 0) return fail(check, 'the file is no store of leasehold', 'Check --store and --data-dir.');
+  if (have === known) return ok(check, `version ${have}`);
+  if (have < known)
+    return warn(
+      check,
+      `version ${have}, older than this program's ${known}`,
+      'Nothing: the next command that opens it brings it up to date.',
+    );
+  if (compatibleFrom > known)
+    return fail(
+      check,
+      `version ${have}, newer than this program understands (${known})`,
+      'Upgrade leasehold on this machine.',
+    );
+  return warn(
+    check,
+    `version ${have}, newer than this program's ${known}, which can still work on it`,
+    'Upgrade leasehold on this machine soon.',
+  );
+}
+
+/** Lease time now; undefined when the store was not opened since this machine was started. */
+export function leaseNow({ db, clock, boot }: Sight): number | undefined {
+  return meta(db, 'boot') === boot ? Math.floor(Number(meta(db, 'lease_base')) + clock.monotonic()) : undefined;
+}
+
+export function checkClock(sight: Sight): Finding {
+  const { db, clock } = sight;
+  const row = db.prepare('SELECT max(at) AS at FROM (SELECT at FROM event ORDER BY seq DESC LIMIT 10)').get();
+  return judgeClock({ wall: clock.wall(), lease: leaseNow(sight), newestEventAt: Number(row?.at ?? 0) });
+}
+
+export function judgeClock(times: {
+  readonly wall: number;
+  readonly lease: number | undefined;
+  readonly newestEventAt: number;
+}): Finding {
+  const { wall, lease, newestEventAt } = times;
+  const check = 'clock';
+  const todo = 'Let the clock be kept by NTP. Leases do not follow it; delays, schedules and retention do.';
+  if (newestEventAt > wall + JUMP_MS) {
+    return warn(
+      check,
+      `it stands ${seconds(newestEventAt - wall)} before the newest event: it was set back, or was wrong before`,
+      todo,
+    );
+  }
+  if (lease === undefined) return ok(check, 'the store was not opened since this machine was started');
+  const apart = Math.abs(wall - lease);
+  if (apart > JUMP_MS)
+    return warn(
+      check,
+      `it was moved by ${seconds(apart)} since the store was first opened after the start of this machine`,
+      todo,
+    );
+  return ok(check, `agrees with the store's to ${Math.round(apart)} ms`);
+}
+
+export function checkDuties(sight: Sight): Finding {
+  const rows = sight.db.prepare('SELECT name, holder, until FROM duty').all() as unknown as DutyRow[];
+  return judgeDuties(rows, leaseNow(sight));
+}
+
+interface DutyRow {
+  readonly name: string;
+  readonly holder: string;
+  readonly until: number;
+}
+
+export function judgeDuties(rows: readonly DutyRow[], now: number | undefined): Finding {
+  const fresh = rows.filter(({ until }) => now !== undefined && until >= now);
+  const missing = DUTIES.filter((duty) => !fresh.some(({ name }) => name === duty));
+  if (missing.length > 0) {
+    const what =
+      missing.length === DUTIES.length ? 'nobody does the housekeeping' : `nobody does: ${missing.join(', ')}`;
+    return warn(
+      'duties',
+      `${what}; due tasks stay scheduled and lost leases are not taken back`,
+      'Start a node: leasehold up.',
+    );
+  }
+  // Holders are HOST/PID/random; the first two are for people.
+  const holders = new Set(fresh.map(({ holder }) => holder.split('/').slice(0, 2).join(' pid ')));
+  return ok('duties', `all ${DUTIES.length} are held by ${[...holders].join(', ')}`);
+}
+
+export function checkLeases(sight: Sight): Finding {
+  const now = leaseNow(sight);
+  if (now === undefined) return ok('leases', 'cannot be judged before the store is opened on this boot');
+  const row = sight.db
+    .prepare('SELECT count(*) AS running, count(*) FILTER (WHERE lease_until < ?) AS stuck FROM task WHERE state = 1')
+    .get(now - STUCK_MS) as { running: number; stuck: number };
+  if (row.stuck === 0) return ok('leases', `${row.running} tasks run, none of them past its lease`);
+  return fail(
+    'leases',
+    `${row.stuck} of ${row.running} running tasks have a lease that ran out more than ${STUCK_MS / 1000} s ago`,
+    'Start a node (leasehold up): its reaper takes them back. If one is up, look at what it says.',
+  );
+}
+
+export function checkWorkers(sight: Sight): Finding {
+  const now = leaseNow(sight);
+  // States by their positions in WORKER_STATES: 0 to 2 should beat, 3 has said goodbye, 4 is lost.
+  const rows = sight.db
+    .prepare('SELECT name, state, beat_at FROM worker WHERE state <> 3')
+    .all() as unknown as WorkerRow[];
+  return judgeWorkers(rows, now);
+}
+
+interface WorkerRow {
+  readonly name: string;
+  readonly state: number;
+  readonly beat_at: number;
+}
+
+export function judgeWorkers(rows: readonly WorkerRow[], now: number | undefined): Finding {
+  const isLost = ({ state, beat_at: at }: WorkerRow): boolean =>
+    state === 4 || now === undefined || at < now - DEFAULT_STALE_MS;
+  const lost = rows.filter(isLost);
+  const there = rows.length - lost.length;
+  if (lost.length === 0) return ok('workers', there === 0 ? 'none is there' : `${there} beat`);
+  const names = [...new Set(lost.map(({ name }) => name))];
+  const some = names.slice(0, 5).join(', ') + (names.length > 5 ? ` and ${names.length - 5} more` : '');
+  return warn(
+    'workers',
+    `${there} beat, ${lost.length} fell silent: ${some}`,
+    'Look whether their processes still run; their tasks go to others. "leasehold workers list" tells more.',
+  );
+}
+
+function meta(db: DatabaseSync, key: string): string | undefined {
+  return (db.prepare('SELECT value FROM meta WHERE key = ?').get(key) as { value: string } | undefined)?.value;
+}
+
+function seconds(ms: number): string {
+  return `${Math.round(ms / 1000).toLocaleString('en')} s`;
+}

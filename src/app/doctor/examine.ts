@@ -1,0 +1,57 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { bootId } from '../../store/sqlite/clock.ts';
+import { translate } from '../../store/sqlite/errors.ts';
+import { fileOf } from '../operate.ts';
+import { realWorld } from '../world.ts';
+import { checkClock, checkDuties, checkIntegrity, checkLeases, checkSchema, checkWorkers, type Sight } from './data.ts';
+import { type Finding, fail, ok } from './finding.ts';
+import { checkFileSystem, checkLog, checkPermissions, checkRuntime, checkSpace } from './machine.ts';
+import { probeWrites } from './probe.ts';
+
+export type { Finding };
+
+/** Looks at this machine and at a store, one finding at a time. Makes no store, migrates none and changes nothing in one. */
+export async function* examine(url: string): AsyncGenerator<Finding> {
+  yield* checkRuntime(process.versions);
+  const file = resolve(fileOf(url));
+  if (!existsSync(file)) {
+    yield fail(
+      'store',
+      `there is none at ${file}`,
+      '"leasehold up" and "leasehold push" make one; --store URL or --data-dir DIR name another.',
+    );
+    return;
+  }
+  yield checkPermissions(file);
+  yield checkFileSystem(file);
+  yield checkSpace(file);
+  yield* checkData(file);
+}
+
+function* checkData(file: string): Generator<Finding> {
+  const { clock } = realWorld();
+  let db: DatabaseSync | undefined;
+  try {
+    db = new DatabaseSync(file, { readOnly: true, timeout: 5000 });
+    const sight: Sight = { db, clock, boot: bootId() };
+    const schema = checkSchema(sight);
+    yield ok('store', `${file} opens`);
+    yield schema;
+    yield checkIntegrity(sight);
+    yield checkLog(file);
+    // What is no store, or one that this program does not understand, has nothing more to tell.
+    if (schema.verdict === 'fail') return;
+    yield checkClock(sight);
+    yield checkDuties(sight);
+    yield checkLeases(sight);
+    yield checkWorkers(sight);
+    yield probeWrites(file, () => clock.monotonic());
+  } catch (error) {
+    const { message, hint = '' } = translate(error, file);
+    yield fail('store', message, hint);
+  } finally {
+    db?.close();
+  }
+}

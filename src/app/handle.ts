@@ -1,0 +1,129 @@
+import { fault } from '../core/errors.ts';
+import type { TaskEvent } from '../core/event.ts';
+import type { LogEntry } from '../core/log.ts';
+import { isFinal, type TaskState } from '../core/task.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { CancelAnswer, TaskRecord } from '../store/store.ts';
+import { newestEvent } from './follow.ts';
+
+const PAGE = 500;
+
+export interface FollowOptions {
+  readonly signal?: AbortSignal;
+}
+
+/** A task that was pushed: what became of it, and how to stop it. */
+export class TaskHandle<Result = unknown> {
+  readonly id: string;
+  /** The number by which the engine knows it. */
+  readonly task: number;
+  /** False when a unique key or an operation id led to a task that was there before. */
+  readonly fresh: boolean;
+  readonly #engine: Engine;
+
+  constructor(engine: Engine, pushed: { id: string; task: number; fresh: boolean }) {
+    this.#engine = engine;
+    this.id = pushed.id;
+    this.task = pushed.task;
+    this.fresh = pushed.fresh;
+  }
+
+  /** Waits for its end. Rejects with `TASK_FAILED` when it failed or was cancelled, whatever attempts it took. */
+  async result(options: FollowOptions = {}): Promise<Result> {
+    const record = await this.#engine.finished(this.task, options.signal);
+    if (record.state === 'completed') {
+      return (record.result === undefined ? undefined : JSON.parse(record.result)) as Result;
+    }
+    throw failure(this.id, record);
+  }
+
+  async state(): Promise<TaskState> {
+    return (await this.#record()).state;
+  }
+
+  /** The value that its handler last gave to `ctx.progress`; undefined before the first. */
+  async progress(): Promise<unknown> {
+    let latest: string | undefined;
+    for await (const entry of this.#entries()) if (entry.stream === 'progress') latest = entry.text;
+    return latest === undefined ? undefined : JSON.parse(latest);
+  }
+
+  /** Its log, line by line, as it comes; ends with the task. */
+  logs(options: FollowOptions = {}): AsyncIterable<LogEntry & { readonly attempt: number }> {
+    return this.#engine.followLog(this.task, options);
+  }
+
+  /** What happens to it from now on, or after that position of the feed; ends with its end. */
+  async *events(options: FollowOptions & { readonly after?: number } = {}): AsyncIterable<TaskEvent> {
+    // Before the look at the task: what ends it after the look comes after this position.
+    const after = options.after ?? (await newestEvent(this.#engine));
+    if (await this.#isOver()) {
+      yield* this.#pastEvents(after);
+      return;
+    }
+    for await (const item of this.#engine.events({ ...options, after })) {
+      if (item.kind === 'reset') {
+        if (!(await this.#isOver())) continue;
+        // Its end may be among what was lost, and would never come.
+        yield* this.#pastEvents(item.last);
+        return;
+      }
+      if (item.event.task !== this.task) continue;
+      yield item.event;
+      if (isFinal(item.event.state)) return;
+    }
+  }
+
+  /** Ends it when it waits; asks its worker to stop it when it runs. */
+  cancel(): Promise<CancelAnswer> {
+    return this.#engine.cancel(this.task);
+  }
+
+  async #isOver(): Promise<boolean> {
+    const record = await this.#engine.get(this.task);
+    return record === undefined || isFinal(record.state);
+  }
+
+  /** What the feed still has of it, without waiting for more. */
+  async *#pastEvents(after: number): AsyncIterable<TaskEvent> {
+    for (let last = after; ; ) {
+      const page = await this.#engine.store.eventRead({ after: last, limit: PAGE });
+      for (const event of page.events) {
+        if (event.task !== this.task) continue;
+        yield event;
+        if (isFinal(event.state)) return;
+      }
+      if (page.events.length === 0) return;
+      last = page.last;
+    }
+  }
+
+  async #record(): Promise<TaskRecord> {
+    const record = await this.#engine.get(this.task);
+    if (record === undefined) throw fault('NOT_FOUND', { kind: 'task', id: this.id });
+    return record;
+  }
+
+  async *#entries(): AsyncIterable<LogEntry> {
+    const limit = PAGE;
+    for (let after: { attempt: number; seq: number } | undefined; ; ) {
+      const page = await this.#engine.readLog(this.task, after === undefined ? { limit } : { after, limit });
+      yield* page;
+      const last = page.at(-1);
+      if (last === undefined || page.length < limit) return;
+      after = { attempt: last.attempt, seq: last.seq };
+    }
+  }
+}
+
+function failure(id: string, { state, reason, result }: TaskRecord): Error {
+  const error = result === undefined ? undefined : (JSON.parse(result) as unknown);
+  const message = typeof error === 'string' ? error : (error as { message?: unknown } | null | undefined)?.message;
+  const problem =
+    state === 'cancelled'
+      ? 'it was cancelled'
+      : typeof message === 'string' && message !== ''
+        ? message.replace(/\.$/, '')
+        : `it ended for the reason ${reason}`;
+  return fault('TASK_FAILED', { task: id, problem, state, reason, error });
+}

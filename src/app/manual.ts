@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { fault } from '../core/errors.ts';
+import { afterExpiry } from '../core/lease.ts';
+import type { Engine } from '../engine/engine.ts';
+import { readSpec } from '../engine/spec.ts';
+import type { OverdueLease, TaskRecord, Tenure } from '../store/store.ts';
+import type { RenewalAddress } from '../worker/link.ts';
+import { Beside } from './beside.ts';
+import { LeaseKeeper } from './leases.ts';
+import { type Node, type NodeOptions, openNode } from './node.ts';
+import { App, renewalOf } from './open.ts';
+
+/** What `compat`, which imports nothing but this folder, needs of the others. */
+export { fault, isEngineError } from '../core/errors.ts';
+export { checkKey } from '../core/names.ts';
+export type { TaskState } from '../core/task.ts';
+export { checkOptions, whole } from '../engine/check.ts';
+export type { Grant, TaskRecord, WorkerRecord } from '../store/store.ts';
+
+export interface ManualOptions extends NodeOptions {}
+
+/** More than can be overdue at once in earnest. */
+const MOST_OVERDUE = 10_000;
+const TAKEOVER_MS = 5000;
+const PAGE = 500;
+/** Of a worker that is known to others by a name of its own making, such as `host:123:run`. */
+const WORKER_NAME = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,126}$/;
+
+/** Opens a store for a caller who claims and settles by itself instead of giving tasks to a worker. */
+export async function openManual(url: string, options: ManualOptions = {}): Promise<Manual> {
+  // A name of its own, so that the renewal thread can open the same memory.
+  const named = url === 'memory:' ? `memory:${randomUUID()}` : url;
+  return new Manual(await openNode(named, options), named, renewalOf(named, options));
+}
+
+/** An app, the leases that its caller holds, and what an operator needs who acts on the leases of others. */
+export class Manual {
+  readonly app: App;
+  readonly leases: LeaseKeeper;
+  readonly beside: Beside;
+  readonly #node: Node;
+  readonly #holder = `${hostname()}/${process.pid}/${randomUUID()}`;
+
+  constructor(node: Node, url: string, renewal: RenewalAddress | undefined) {
+    this.#node = node;
+    this.app = new App(node, renewal);
+    this.leases = new LeaseKeeper({ engine: node.engine, renewal, log: node.log });
+    this.beside = new Beside(url, node.engine.world);
+  }
+
+  get engine(): Engine {
+    return this.#node.engine;
+  }
+
+  /** A new incarnation; its name may be any that the documents' programs make, with capitals and colons. */
+  async register(worker: {
+    readonly name: string;
+    readonly incarnation: string;
+    readonly tags?: readonly string[];
+    readonly host?: string | undefined;
+    readonly pid?: number | undefined;
+    readonly handlers?: readonly string[];
+  }): Promise<number> {
+    const { name, tags = [] } = worker;
+    if (typeof name !== 'string' || !WORKER_NAME.test(name)) {
+      const problem =
+        'it must be 1 to 127 letters, digits, ".", "_", ":", "@" and "-", beginning with a letter or a digit';
+      throw fault('INVALID_INPUT', { field: 'worker id', problem });
+    }
+    return this.engine.store.workerRegister({ ...worker, tags, slots: 1 });
+  }
+
+  /** Tasks that run now, of one queue or of all. */
+  async running(queue?: string): Promise<readonly TaskRecord[]> {
+    const found: TaskRecord[] = [];
+    for (let before: number | undefined; ; ) {
+      const page = await this.engine.list({
+        states: ['running'],
+        limit: PAGE,
+        ...(queue === undefined ? {} : { queue }),
+        ...(before === undefined ? {} : { before }),
+      });
+      found.push(...page);
+      if (page.length < PAGE) return found;
+      before = page.at(-1)?.task;
+    }
+  }
+
+  /** Lets the reaper of this process look, if something is overdue and nobody else is the reaper. Answers how much it took. */
+  async reap(): Promise<number> {
+    const { leases } = await this.engine.store.leaseOverdue({ limit: 1 });
+    return leases.length === 0 ? 0 : this.#node.roster.tick('reaper');
+  }
+
+  /**
+   * Reaps this very lease if its time has passed, without the reaper's pause after an outage: for a caller who asks for
+   * what an expired lease holds. True: nobody holds it now, or it has ended. False: it is held.
+   */
+  async takeOver(task: number): Promise<boolean> {
+    for (;;) {
+      const lease = await this.#overdue(task);
+      if (lease === undefined) return false;
+      const { store, world } = this.engine;
+      const term = await store.dutyTake({ name: 'takeover', holder: this.#holder, ttlMs: TAKEOVER_MS });
+      if (term !== undefined) return this.#reapOne(lease, term);
+      // Somebody else is at it, perhaps for this task.
+      await new Promise<void>((done) => void world.timers.after(5 + 10 * world.random(), done));
+    }
+  }
+
+  /**
+   * Ends the leases of others: the task is claimable again at once and the try stays counted, so that a task which kills
+   * its workers ends too. Answers how many leases were ended.
+   */
+  async free(records: readonly TaskRecord[], problem: string): Promise<number> {
+    const error = JSON.stringify({ message: problem });
+    const spent = records.filter(({ tries, maxTries }) => tries >= maxTries);
+    const others = records.filter(({ tries, maxTries }) => tries < maxTries);
+    const { store } = this.engine;
+    // A call with nothing in it would cost a commit all the same.
+    const [ended, returned] = await Promise.all([
+      spent.length === 0
+        ? []
+        : store.taskSettle({
+            items: spent.map(({ task, attempt }) => ({
+              task,
+              attempt,
+              to: 'failed',
+              reason: 'exhausted',
+              result: error,
+            })),
+          }),
+      others.length === 0
+        ? []
+        : store.taskReturn({
+            items: others.map(({ task, attempt }) => ({
+              task,
+              attempt,
+              change: 'released',
+              delayMs: 0,
+              refund: false,
+              bounced: false,
+              error,
+            })),
+          }),
+    ]);
+    for (const [i, { lane }] of others.entries()) if (returned[i] === 'done') this.engine.ring.mark(lane);
+    this.engine.changed();
+    // `repeated`: somebody else ended it in the same way just now, and has counted it.
+    return [...ended, ...returned].filter((answer) => answer === 'done' || answer === 'cancelled').length;
+  }
+
+  async close(): Promise<void> {
+    await this.leases.close();
+    await this.app.close();
+  }
+
+  async #overdue(task: number): Promise<OverdueLease | undefined> {
+    const { leases } = await this.engine.store.leaseOverdue({ limit: MOST_OVERDUE });
+    return leases.find((lease) => lease.task === task);
+  }
+
+  async #reapOne(lease: OverdueLease, term: Tenure): Promise<boolean> {
+    const { store, interner, world, ring } = this.engine;
+    const { task, attempt } = lease;
+    try {
+      const { retry } = readSpec(await interner.specBody(lease.spec));
+      const verdict = afterExpiry(lease, retry, world.random());
+      const item =
+        verdict.to === 'again'
+          ? ({ task, attempt, to: 'again', reason: 'none', delayMs: verdict.delayMs } as const)
+          : { task, attempt, to: verdict.to, reason: verdict.reason, delayMs: 0 };
+      const { reaped, lanes } = await store.leaseReap({ duty: term, items: [item] });
+      for (const lane of lanes) ring.mark(lane);
+      if (reaped > 0) this.engine.changed();
+      return reaped > 0;
+    } finally {
+      await store.dutyRelease({ duty: term });
+    }
+  }
+}

@@ -1,0 +1,215 @@
+import { randomUUID } from 'node:crypto';
+import { extname } from 'node:path';
+import { defaultWorkerName } from '../config/worker-name.ts';
+import { type Duration, parseDuration } from '../core/duration.ts';
+import type { QueueStats } from '../core/event.ts';
+import { checkList, checkOptions } from '../engine/check.ts';
+import type { FeedItem } from '../engine/feed.ts';
+import type { PushRequest } from '../engine/push.ts';
+import type { CallerTransaction, QueueRecord, TaskRecord, WorkerRecord } from '../store/store.ts';
+import type { AnyTask, InputOf, ResultOf } from '../worker/definition.ts';
+import type { RenewalAddress } from '../worker/link.ts';
+import { parseInput } from '../worker/schema.ts';
+import type { Worker } from '../worker/worker.ts';
+import { DirectLink } from './direct-link.ts';
+import type { DirectRenewalData } from './direct-renewals.ts';
+import { TaskHandle } from './handle.ts';
+import { type Node, type NodeOptions, openNode } from './node.ts';
+import { type AppWorkerOptions, makeWorker } from './worker.ts';
+
+export interface OpenOptions extends NodeOptions {}
+
+/** What a caller may say about one push of a defined task. */
+export interface PushOptions {
+  /** Whole number, higher first; default 0. */
+  readonly priority?: number;
+  /** Due this much later. */
+  readonly delay?: Duration;
+  /** Due at this calendar time, in milliseconds. */
+  readonly runAt?: number;
+  /** The same key and input lead to the same task, the same key and another input are refused. */
+  readonly unique?: NonNullable<PushRequest['unique']>;
+  /** Another queue than that of the definition. */
+  readonly queue?: string;
+  readonly maxAttempts?: number;
+  /** Operation id: repeating the call with it gives the first answer. */
+  readonly op?: string;
+  /** The caller's own transaction: the task exists when, and only when, it commits. */
+  readonly tx?: CallerTransaction;
+}
+
+const PUSH: ReadonlySet<string> = new Set([
+  'priority',
+  'delay',
+  'runAt',
+  'unique',
+  'queue',
+  'maxAttempts',
+  'op',
+  'tx',
+] satisfies (keyof PushOptions)[]);
+/** Each names one task. */
+const PUSH_MANY: ReadonlySet<string> = new Set([...PUSH].filter((option) => option !== 'unique' && option !== 'op'));
+
+const HOLD_MS = 60_000;
+
+/** Opens a store and everything that works on it: `sqlite:./work.db`, or `memory:`. */
+export async function open(url: string, options: OpenOptions = {}): Promise<App> {
+  // A name of its own, so that the renewal thread can open the same memory.
+  const named = url === 'memory:' ? `memory:${randomUUID()}` : url;
+  return new App(await openNode(named, options), renewalOf(named, options));
+}
+
+/** The library: push work, run workers, see what becomes of it. */
+export class App {
+  readonly #node: Node;
+  readonly #renewal: RenewalAddress | undefined;
+  readonly #workers = new Set<Worker>();
+
+  constructor(node: Node, renewal: RenewalAddress | undefined) {
+    this.#node = node;
+    this.#renewal = renewal;
+  }
+
+  /** The engine beneath, for what the library does not offer. */
+  get engine(): Node['engine'] {
+    return this.#node.engine;
+  }
+
+  /** Checks the input against the schema of the task and stores it; resolves when it is durable. */
+  async push<T extends AnyTask>(
+    task: T,
+    input: InputOf<T>,
+    options: PushOptions = {},
+  ): Promise<TaskHandle<ResultOf<T>>> {
+    checkOptions('push options', options, PUSH);
+    await parseInput(task.schema, input, task.name);
+    const request = requestOf(task, input, options);
+    const pushed =
+      options.tx === undefined
+        ? await this.engine.push(request)
+        : (this.engine.pushIn(options.tx, [request])[0] as Awaited<ReturnType<Node['engine']['push']>>);
+    return new TaskHandle<ResultOf<T>>(this.engine, pushed);
+  }
+
+  /** All inputs are checked before any is stored. */
+  async pushMany<T extends AnyTask>(
+    task: T,
+    inputs: readonly InputOf<T>[],
+    options: Omit<PushOptions, 'unique' | 'op'> = {},
+  ): Promise<readonly TaskHandle<ResultOf<T>>[]> {
+    checkOptions('options of pushMany', options, PUSH_MANY);
+    checkList('inputs', inputs);
+    if (task.schema !== undefined) for (const input of inputs) await parseInput(task.schema, input, task.name);
+    const requests = inputs.map((input) => requestOf(task, input, options));
+    const pushed =
+      options.tx === undefined ? await this.engine.pushMany(requests) : this.engine.pushIn(options.tx, requests);
+    return pushed.map((one) => new TaskHandle<ResultOf<T>>(this.engine, one));
+  }
+
+  /** A worker in this process. It runs after `start()`, and `close()` drains it. */
+  worker(options: AppWorkerOptions): Worker {
+    const { engine, log } = this.#node;
+    const worker = makeWorker(options, {
+      link: new DirectLink(engine, this.#renewal),
+      world: engine.world,
+      log,
+      name: defaultWorkerName(),
+    });
+    this.#workers.add(worker);
+    void worker.ended.then(() => this.#workers.delete(worker));
+    return worker;
+  }
+
+  /** Stops all its workers; they can be stopped one by one too. */
+  async stopWorkers(options: Parameters<Worker['stop']>[0] = {}): Promise<void> {
+    await Promise.all([...this.#workers].map((worker) => worker.stop(options)));
+  }
+
+  /** A handle on a task of which only the id is known. */
+  handle(id: string): TaskHandle {
+    return new TaskHandle(this.engine, { id, task: this.engine.parseId(id), fresh: false });
+  }
+
+  async get(id: string): Promise<TaskRecord | undefined> {
+    return this.engine.get(this.engine.parseId(id));
+  }
+
+  async cancel(id: string): ReturnType<Node['engine']['cancel']> {
+    return this.engine.cancel(this.engine.parseId(id));
+  }
+
+  /** Runs a finished task again: tries start at 0, the attempt keeps growing. */
+  async retry(id: string): Promise<void> {
+    return this.engine.retry(this.engine.parseId(id));
+  }
+
+  stats(queue: string): Promise<QueueStats> {
+    return this.engine.stats(queue);
+  }
+
+  queues(): Promise<readonly QueueRecord[]> {
+    return this.engine.queues();
+  }
+
+  workers(): Promise<readonly WorkerRecord[]> {
+    return this.engine.workers();
+  }
+
+  events(options: { readonly after?: number; readonly signal?: AbortSignal } = {}): AsyncIterable<FeedItem> {
+    return this.engine.events(options);
+  }
+
+  /** Names of the housekeeping duties that this process holds. */
+  duties(): ReturnType<Node['roster']['held']> {
+    return this.#node.roster.held();
+  }
+
+  /** Drains its workers, gives its duties back and closes the store. */
+  async close(options: { readonly drainMs?: Duration } = {}): Promise<void> {
+    const { drainMs } = options;
+    const stop = drainMs === undefined ? {} : { drainMs: parseDuration(drainMs, 'drainMs') };
+    // Our threads and timers do not hold the process; whoever waits for their end does, or it would end in the middle.
+    const hold = setInterval(() => {}, HOLD_MS);
+    try {
+      await this.stopWorkers(stop);
+    } finally {
+      await this.#node.close().finally(() => clearInterval(hold));
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+function requestOf(task: AnyTask, input: unknown, { tx: _tx, ...options }: PushOptions): PushRequest {
+  const { name, queue, retry, maxAttempts, timeoutMs, waitTimeoutMs } = task;
+  return {
+    queue,
+    handler: name,
+    input,
+    ...(retry === undefined ? {} : { retry }),
+    ...(maxAttempts === undefined ? {} : { maxAttempts }),
+    ...(timeoutMs === undefined ? {} : { timeout: timeoutMs }),
+    ...(waitTimeoutMs === undefined ? {} : { waitTimeout: waitTimeoutMs }),
+    ...said(options),
+  };
+}
+
+/** Without what is there and undefined: that says nothing, and must not hide what the task says. */
+function said<T extends object>(options: T): Partial<T> {
+  for (const value of Object.values(options)) {
+    if (value === undefined) {
+      return Object.fromEntries(Object.entries(options).filter((entry) => entry[1] !== undefined)) as Partial<T>;
+    }
+  }
+  return options;
+}
+
+/** A simulated world has no thread: whoever owns the clock renews from the loop. */
+export function renewalOf(url: string, options: NodeOptions): RenewalAddress | undefined {
+  if (options.world !== undefined) return undefined;
+  const module = new URL(`./direct-renewals${extname(import.meta.url)}`, import.meta.url).href;
+  return { module, data: { url, durability: options.durability } satisfies DirectRenewalData };
+}

@@ -1,0 +1,347 @@
+import { existsSync } from 'node:fs';
+import { fault } from '../core/errors.ts';
+import { type IdCodec, makeIdCodec } from '../core/ids.ts';
+import type { TaskState } from '../core/task.ts';
+import { Engine } from '../engine/engine.ts';
+import type { PushRequest } from '../engine/push.ts';
+import type { Pushed } from '../engine/pushes.ts';
+import type { CancelAnswer, LogLine, LogPlace, TaskQuery, TaskRecord, WorkerRecord } from '../store/store.ts';
+import { follow, newestEvent } from './follow.ts';
+import { calendarAhead } from './lease-time.ts';
+import { openStore } from './store-url.ts';
+import {
+  type AttemptView,
+  type Naming,
+  type QueueView,
+  type TaskView,
+  viewAttempts,
+  viewTask,
+  viewWorker,
+  type WorkerView,
+} from './views.ts';
+import { realWorld } from './world.ts';
+
+export interface OperateOptions {
+  readonly store: string;
+  readonly durability?: 'full' | 'normal';
+  /** Whether a store that does not exist is made; who only looks wants none. */
+  readonly create?: boolean;
+}
+
+export interface TaskFilter {
+  /** None names all. */
+  readonly queues: readonly string[];
+  readonly states: readonly TaskState[];
+  readonly limit: number;
+}
+
+export interface TaskDetail extends TaskView {
+  readonly attempts: readonly AttemptView[];
+  /** What its handler last said about how far it is. */
+  readonly progress?: unknown;
+  readonly queuePaused: boolean;
+  /** Workers that beat and have its handler. */
+  readonly workersForIt: number;
+}
+
+/** `again`: it is ready again. A state: it has not ended, and nothing was changed. */
+export type RetryAnswer = 'again' | 'unknown' | TaskState;
+
+/** Something that happened to a task that is followed, under public names. */
+export type Told =
+  | {
+      readonly kind: 'state';
+      readonly id: string;
+      readonly state: TaskState;
+      readonly attempt: number;
+      readonly at: number;
+    }
+  | { readonly kind: 'log'; readonly id: string; readonly line: LogLine }
+  | { readonly kind: 'ended'; readonly id: string; readonly task: TaskView | undefined };
+
+/** Rows of one read, and changes of one write: more would hold up whoever else works on the store. */
+const PAGE = 500;
+const BATCH = 250;
+/** Each has a reader of its own; above this only states are followed. */
+const MOST_LOGS = 20;
+
+/** Opens a store to work on it from outside: no duties, no thread, no worker. */
+export async function operate(options: OperateOptions): Promise<Operator> {
+  const { store: url, durability, create = false } = options;
+  const file = fileOf(url);
+  if (!create) requireFile(file);
+  const world = realWorld();
+  const store = await openStore(url, {
+    world,
+    housekeeping: false,
+    ...(durability === undefined ? {} : { durability }),
+  });
+  return new Operator(new Engine({ store, world }), file);
+}
+
+/** The file that a store's URL names; a store in memory cannot be seen from outside. */
+export function fileOf(url: string): string {
+  if (!url.startsWith('memory:')) return url.replace(/^sqlite:/, '');
+  throw fault(
+    'INVALID_INPUT',
+    { field: 'store URL', problem: 'a store in memory belongs to one process, and this one would end with it' },
+    { hint: 'Name a file: --store sqlite:PATH, or --data-dir DIR.' },
+  );
+}
+
+function requireFile(file: string): void {
+  // With another scheme it is no file; openStore says what is wrong with it.
+  if (/^[a-z][a-z0-9+.-]*:/.test(file) || existsSync(file)) return;
+  throw fault(
+    'NOT_FOUND',
+    { kind: 'store', id: file },
+    { hint: '"leasehold up" and "leasehold push" make one; --store URL or --data-dir DIR name another.' },
+  );
+}
+
+/** A store as commands see it: public ids and names, tasks by the batch. */
+export class Operator {
+  readonly #engine: Engine;
+  readonly #file: string;
+  readonly #ids: IdCodec;
+  #ahead: number | undefined;
+  #workers: Promise<readonly WorkerRecord[]> | undefined;
+
+  constructor(engine: Engine, file: string) {
+    this.#engine = engine;
+    this.#file = file;
+    this.#ids = makeIdCodec(engine.store.clusterKey);
+  }
+
+  // Tasks
+
+  push(requests: readonly PushRequest[]): Promise<readonly Pushed[]> {
+    return this.#engine.pushMany(requests);
+  }
+
+  /** The number of a task from its public id, or from the number itself. */
+  numberOf(id: string): number {
+    return /^[1-9]\d{0,14}$/.test(id) ? Number(id) : this.#engine.parseId(id);
+  }
+
+  /** Newest first. */
+  async list({ queues, states, limit }: TaskFilter): Promise<readonly TaskView[]> {
+    const filters = queues.length === 0 ? [undefined] : [...new Set(queues)];
+    const found: TaskRecord[] = [];
+    for (const queue of filters) {
+      for await (const page of this.#pages({ queue, states }, limit)) found.push(...page);
+    }
+    const newest = found.toSorted((a, b) => b.task - a.task).slice(0, limit);
+    const naming = await this.#naming(newest);
+    return newest.map((record) => viewTask(record, naming));
+  }
+
+  /** Numbers of the tasks of a queue in these states, newest first, a page at a time. */
+  async *find(queue: string, states: readonly TaskState[]): AsyncGenerator<readonly number[]> {
+    for await (const page of this.#pages({ queue, states }, Number.POSITIVE_INFINITY)) {
+      yield page.map(({ task }) => task);
+    }
+  }
+
+  async task(id: string): Promise<TaskView> {
+    const record = await this.#record(id);
+    return viewTask(record, await this.#naming([record]));
+  }
+
+  async detail(id: string): Promise<TaskDetail> {
+    const record = await this.#record(id);
+    const naming = await this.#naming([record], true);
+    const queues = await this.#engine.queues();
+    const workers = (await this.#workers) ?? [];
+    const progress = await this.#lastProgress(record);
+    return {
+      ...viewTask(record, naming),
+      attempts: viewAttempts(record, await this.#engine.attempts(record.task), naming),
+      ...(progress === undefined ? {} : { progress }),
+      queuePaused: queues.some(({ name, paused }) => paused && name === record.queue),
+      workersForIt: workers.filter((worker) => isLive(worker) && worker.handlers.includes(record.handler)).length,
+    };
+  }
+
+  /** Ends what does not run, asks the worker of what does; one answer for each, in order. */
+  async cancel(tasks: readonly number[]): Promise<readonly CancelAnswer[]> {
+    const answers: CancelAnswer[] = [];
+    for (const batch of batches(tasks)) answers.push(...(await this.#engine.store.taskCancel({ tasks: batch })));
+    return answers;
+  }
+
+  /**
+   * Ends those that wait still, and leaves the others alone. One that a worker claims at this very moment is asked to stop
+   * (`requested`): the port has no cancel that spares what runs.
+   */
+  async cancelWaiting(tasks: readonly number[]): Promise<readonly CancelAnswer[]> {
+    const answers: CancelAnswer[] = [];
+    for (const batch of batches(tasks)) {
+      const records = await this.#engine.store.taskGet({ tasks: batch });
+      const waiting = records.filter((record) => record?.state === 'ready' || record?.state === 'scheduled');
+      answers.push(...(await this.cancel(waiting.map((record) => (record as TaskRecord).task))));
+    }
+    return answers;
+  }
+
+  /** Runs finished tasks again; whatever else they are in is the answer. */
+  async retry(tasks: readonly number[]): Promise<readonly RetryAnswer[]> {
+    const answers: RetryAnswer[] = [];
+    for (const batch of batches(tasks)) {
+      const revived = await this.#engine.store.taskRevive({ tasks: batch });
+      answers.push(...revived.map((answer) => (answer.ok ? 'again' : (answer.state ?? 'unknown'))));
+    }
+    return answers;
+  }
+
+  /** The log as it is now, from an attempt on. */
+  async *log(task: number, from = 1): AsyncGenerator<LogLine> {
+    for (let last: LogPlace | undefined = { attempt: from - 1, seq: Number.MAX_SAFE_INTEGER }; ; ) {
+      const page: readonly LogLine[] = await this.#engine.readLog(task, { limit: PAGE, after: last });
+      yield* page;
+      last = page.at(-1);
+      if (last === undefined || page.length < PAGE) return;
+    }
+  }
+
+  /** A position to follow from, taken before the push of what is to be followed. */
+  now(): Promise<number> {
+    return newestEvent(this.#engine);
+  }
+
+  /** Logs, states and ends of these tasks as they come, until all have ended. Above twenty tasks without logs. */
+  async *follow(
+    tasks: readonly number[],
+    options: { readonly after: number; readonly signal: AbortSignal },
+  ): AsyncGenerator<Told> {
+    const { store } = this.#engine;
+    const unwatch = store.watch({ wanted: () => this.#engine.waiting, onChange: () => this.#engine.hint() });
+    const ids = new Map<number, string>();
+    for (const page of batches(tasks)) {
+      for (const record of await store.taskGet({ tasks: page })) {
+        if (record !== undefined) ids.set(record.task, this.#engine.idOf(record));
+      }
+    }
+    try {
+      for await (const told of follow(this.#engine, tasks, { ...options, logs: tasks.length <= MOST_LOGS })) {
+        const id = ids.get(told.task) ?? String(told.task);
+        if (told.kind === 'state') yield { kind: 'state', id, state: told.state, attempt: told.attempt, at: told.at };
+        else if (told.kind === 'log') yield { kind: 'log', id, line: told.line };
+        else yield { kind: 'ended', id, task: told.record && viewTask(told.record, await this.#naming([told.record])) };
+      }
+    } finally {
+      unwatch();
+    }
+  }
+
+  // Queues
+
+  async queues(): Promise<readonly QueueView[]> {
+    return (await this.#engine.queues()).map(({ name, paused, stats }) => ({ name, paused, ...stats }));
+  }
+
+  /** Refuses a queue that nobody ever pushed to: a typing error should not pass for an empty one. */
+  async queue(name: string): Promise<QueueView> {
+    const found = (await this.queues()).find((queue) => queue.name === name);
+    if (found !== undefined) return found;
+    throw fault(
+      'NOT_FOUND',
+      { kind: 'queue', id: name },
+      { hint: '"leasehold queues list" shows the queues; the first push or pause makes one.' },
+    );
+  }
+
+  async pause(name: string): Promise<void> {
+    await this.#engine.pause(name);
+  }
+
+  async resume(name: string): Promise<void> {
+    await this.queue(name);
+    await this.#engine.resume(name);
+  }
+
+  // Workers
+
+  async workers(): Promise<readonly WorkerView[]> {
+    const records = await this.#engine.workers();
+    const running = new Map<number, number>();
+    for await (const page of this.#pages({ queue: undefined, states: ['running'] }, Number.POSITIVE_INFINITY)) {
+      for (const { holder } of page) if (holder !== undefined) running.set(holder, (running.get(holder) ?? 0) + 1);
+    }
+    return records.map((record) =>
+      viewWorker(record, {
+        id: this.#ids.encode('wrk_', record.worker, record.startedAt ?? 0),
+        running: running.get(record.worker) ?? 0,
+        calendarOf: (leaseTime) => this.#calendarOf(leaseTime),
+      }),
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.#engine.store.close();
+    // Who still waits for events looks again, and hears at once that the store is closed.
+    this.#engine.hint();
+  }
+
+  async #record(id: string): Promise<TaskRecord> {
+    const record = await this.#engine.get(this.numberOf(id));
+    if (record === undefined) throw fault('NOT_FOUND', { kind: 'task', id });
+    return record;
+  }
+
+  async *#pages(
+    { queue, states }: { readonly queue: string | undefined; readonly states: readonly TaskState[] },
+    limit: number,
+  ): AsyncGenerator<readonly TaskRecord[]> {
+    let left = limit;
+    for (let before: number | undefined; left > 0; ) {
+      const query: TaskQuery = {
+        limit: Math.min(PAGE, left),
+        ...(queue === undefined ? {} : { queue }),
+        ...(states.length === 0 ? {} : { states }),
+        ...(before === undefined ? {} : { before }),
+      };
+      const page = await this.#engine.list(query);
+      if (page.length > 0) yield page;
+      if (page.length < query.limit) return;
+      left -= page.length;
+      before = page.at(-1)?.task;
+    }
+  }
+
+  /** Names of workers are read only where one is shown: a list of what waits needs none. */
+  async #naming(records: readonly TaskRecord[], always = false): Promise<Naming> {
+    if (always || records.some(({ holder }) => holder !== undefined)) this.#workers ??= this.#engine.workers();
+    const names = new Map((await this.#workers)?.map(({ worker, name }) => [worker, name]));
+    return {
+      idOf: (task) => this.#engine.idOf(task),
+      workerName: (worker) => names.get(worker) ?? `worker ${worker}`,
+      calendarOf: (leaseTime) => this.#calendarOf(leaseTime),
+    };
+  }
+
+  #calendarOf(leaseTime: number): number {
+    this.#ahead ??= calendarAhead(this.#file, this.#engine.world.clock);
+    return Math.round(leaseTime + this.#ahead);
+  }
+
+  async #lastProgress({ task, attempt }: TaskRecord): Promise<unknown> {
+    let text: string | undefined;
+    if (attempt === 0) return undefined;
+    for await (const line of this.log(task, attempt)) if (line.stream === 'progress') text = line.text;
+    if (text === undefined) return undefined;
+    try {
+      return JSON.parse(text) as unknown;
+    } catch {
+      return text;
+    }
+  }
+}
+
+function isLive({ state, enabled }: WorkerRecord): boolean {
+  return enabled && (state === 'online' || state === 'starting');
+}
+
+function* batches<T>(items: readonly T[]): Generator<readonly T[]> {
+  for (let from = 0; from < items.length; from += BATCH) yield items.slice(from, from + BATCH);
+}

@@ -1,0 +1,177 @@
+import { randomUUID } from 'node:crypto';
+import { environment } from '../config/environment.ts';
+import { type Duration, parseDuration } from '../core/duration.ts';
+import { fault } from '../core/errors.ts';
+import { checkName } from '../core/names.ts';
+import type { World } from '../core/world.ts';
+import { checkOptions, whole } from '../engine/check.ts';
+import type { Log } from '../engine/log.ts';
+import type { AnyTask } from '../worker/definition.ts';
+import type { Link } from '../worker/link.ts';
+import { InlineRunner } from '../worker/runner/inline-runner.ts';
+import { LazyRunner } from '../worker/runner/lazy-runner.ts';
+import { ProcessRunner } from '../worker/runner/process-runner.ts';
+import type { Ladder, Runner } from '../worker/runner/runner.ts';
+import { Worker, type WorkerOptions } from '../worker/worker.ts';
+
+export interface AppWorkerOptions {
+  readonly tasks: readonly AnyTask[];
+  /** Handlers that run at once; default 8. */
+  readonly slots?: number;
+  readonly tags?: readonly string[];
+  /** Only these queues; default all. */
+  readonly queues?: readonly string[];
+  /** How people know it; default host and process id. */
+  readonly name?: string;
+  /** Modules that export tasks: each runs in a child process. */
+  readonly modules?: readonly string[];
+  /** Claims one task, runs it, and ends. */
+  readonly once?: boolean;
+  /** Ends when nothing came for this long. */
+  readonly idleExit?: Duration;
+  /** Tasks claimed beyond the slots at most, when they are short; default 250, 0 for none. */
+  readonly lookahead?: number;
+  /** From the abort signal to SIGTERM; default 2 s. */
+  readonly abortGrace?: Duration;
+  /** From SIGTERM to SIGKILL; default 2 s. */
+  readonly killGrace?: Duration;
+  /** How long a blocked loop keeps the leases of runs without a timeout; default 10 min. */
+  readonly maxBlock?: Duration;
+  /** The environment of child processes; default that of this process. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Told of every task that it has parted with. */
+  readonly onSettled?: NonNullable<WorkerOptions['onSettled']>;
+}
+
+const KNOWN: ReadonlySet<string> = new Set([
+  'tasks',
+  'slots',
+  'tags',
+  'queues',
+  'name',
+  'modules',
+  'once',
+  'idleExit',
+  'lookahead',
+  'abortGrace',
+  'killGrace',
+  'maxBlock',
+  'env',
+  'onSettled',
+] satisfies (keyof AppWorkerOptions)[]);
+
+const MAX_SLOTS = 10_000;
+const DEFAULT_SLOTS = 8;
+const DEFAULT_GRACE_MS = 2000;
+
+export interface WorkerParts {
+  readonly link: Link;
+  readonly world: World;
+  readonly log: Log;
+  readonly name: string;
+}
+
+/** Puts a worker together from tasks: inline functions in its loop, the others in child processes. */
+export function makeWorker(options: AppWorkerOptions, parts: WorkerParts): Worker {
+  checkOptions('worker options', options, KNOWN);
+  const { tasks, modules = [], queues, tags } = options;
+  checkTasks(tasks);
+  const slots = whole('slots', options.slots ?? DEFAULT_SLOTS, 1, MAX_SLOTS);
+  const incarnation = randomUUID();
+  const inline = tasks.filter(({ isolation }) => isolation === 'inline');
+  const apart = tasks.filter(({ isolation }) => isolation === 'process');
+  let runnersMade = 0;
+  const children: MakeChildren = (found, spares) =>
+    new ProcessRunner({
+      modules: found,
+      slots,
+      // Each runner ends what bears its mark, and nothing of the others.
+      incarnation: `${incarnation}.${++runnersMade}`,
+      env: options.env ?? environment(),
+      log: parts.log,
+      ...(spares === undefined ? {} : { spares }),
+    });
+  const runners: Runner[] = [];
+  if (inline.length > 0) runners.push(new InlineRunner(inline, parts.world.timers));
+  if (apart.length > 0) runners.push(fromModules(apart, children));
+  if (modules.length > 0) runners.push(children(modules));
+  const shielded = inline.filter(({ module }) => module !== undefined);
+  return new Worker({
+    link: parts.link,
+    world: parts.world,
+    log: parts.log,
+    name: options.name === undefined ? parts.name : checkName('worker name', options.name),
+    incarnation,
+    runners,
+    ...(shielded.length === 0 ? {} : { shield: shieldOf(shielded, children) }),
+    slots,
+    ladder: ladderOf(options),
+    ...(tags === undefined ? {} : { tags }),
+    ...(queues === undefined ? {} : { queues }),
+    ...(options.once === undefined ? {} : { once: options.once }),
+    ...(options.idleExit === undefined ? {} : { idleExitMs: parseDuration(options.idleExit, 'idleExit') }),
+    ...(options.lookahead === undefined ? {} : { lookahead: whole('lookahead', options.lookahead, 0, 10_000) }),
+    ...(options.onSettled === undefined ? {} : { onSettled: options.onSettled }),
+    ...(options.maxBlock === undefined ? {} : { maxBlockMs: parseDuration(options.maxBlock, 'maxBlock') }),
+  } satisfies WorkerOptions);
+}
+
+type MakeChildren = (modules: readonly string[] | Readonly<Record<string, string>>, spares?: number) => Runner;
+
+/** An inline task that can be found in a module is moved out of the worker once it is suspected to kill it. */
+function shieldOf(tasks: readonly AnyTask[], children: MakeChildren): Runner {
+  return new LazyRunner({
+    handlers: tasks.map(nameOf),
+    isolates: true,
+    timeoutMs: (handler) => tasks.find(({ name }) => name === handler)?.timeoutMs,
+    make: () => children(modulesOf(tasks), 0),
+  });
+}
+
+/** A task that no child could find is refused when the worker starts. */
+function fromModules(tasks: readonly AnyTask[], children: MakeChildren): Runner {
+  if (tasks.every(({ module }) => module !== undefined)) return children(modulesOf(tasks));
+  return new LazyRunner({
+    handlers: tasks.map(nameOf),
+    isolates: true,
+    check: () => void modulesOf(tasks),
+    make: () => children(modulesOf(tasks)),
+  });
+}
+
+function modulesOf(tasks: readonly AnyTask[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(tasks.map((task) => [task.name, moduleOf(task)]));
+}
+
+function nameOf({ name }: AnyTask): string {
+  return name;
+}
+
+function checkTasks(tasks: readonly AnyTask[]): void {
+  if (!Array.isArray(tasks)) throw refuse('tasks', 'it must be a list of tasks made by task()');
+  const names = new Set<string>();
+  for (const one of tasks as readonly Partial<AnyTask>[]) {
+    if (typeof one?.run !== 'function' || typeof one.name !== 'string') {
+      throw refuse('tasks', 'each must be made by task()');
+    }
+    if (names.has(one.name)) throw refuse('tasks', `two are named ${one.name}`);
+    names.add(one.name);
+  }
+}
+
+function moduleOf({ name, module }: AnyTask): string {
+  if (module !== undefined) return module;
+  throw fault(
+    'INVALID_INPUT',
+    { field: `task ${name}`, problem: 'isolation "process" needs the module that exports the task' },
+    { hint: `Give task("${name}", { module: import.meta.url, … }) in a module that a child process can import.` },
+  );
+}
+
+function ladderOf({ abortGrace = DEFAULT_GRACE_MS, killGrace = DEFAULT_GRACE_MS }: AppWorkerOptions): Ladder {
+  return { abortMs: parseDuration(abortGrace, 'abortGrace'), termMs: parseDuration(killGrace, 'killGrace') };
+}
+
+function refuse(field: string, problem: string): Error {
+  return fault('INVALID_INPUT', { field, problem });
+}

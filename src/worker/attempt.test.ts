@@ -1,0 +1,271 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fault } from '../core/errors.ts';
+import type { TaskState } from '../core/task.ts';
+import { VirtualWorld } from '../testing.ts';
+import { Attempt, type Parting } from './attempt.ts';
+import type { Assignment, Session } from './link.ts';
+import type { Renewal } from './renewal.ts';
+import type { Ended, Runner, Sink, StopWhy } from './runner/runner.ts';
+
+const ASSIGNMENT: Assignment = {
+  task: 1,
+  attempt: 3,
+  id: 'task_x',
+  queue: 'q',
+  handler: 'h',
+  payload: '{}',
+  tries: 1,
+  maxTries: 3,
+  createdAt: 0,
+  suspect: false,
+  timeoutMs: undefined,
+};
+
+/** An attempt between a session and a runner that only take notes. */
+function rig(assignment: Partial<Assignment> = {}) {
+  const world = new VirtualWorld();
+  const calls: string[] = [];
+  /** What the next calls of the session meet instead of success. */
+  const faults: unknown[] = [];
+  const states: TaskState[] = [];
+  const call = async (what: string): Promise<void> => {
+    calls.push(what);
+    if (faults.length > 0) throw faults.shift();
+  };
+  const text = (value: unknown): string => JSON.stringify(value) ?? 'undefined';
+  const session = {
+    complete: (_lease, result) => call(`complete ${text(result)}`),
+    fail: async (_lease, error, options) => {
+      const code = (error as { code?: string } | null)?.code;
+      await call(`fail ${code ?? text(error)}${options === undefined ? '' : ` ${text(options)}`}`);
+      return states.shift() ?? 'scheduled';
+    },
+    release: async (_lease, options) => {
+      await call(`release${options === undefined ? '' : ` ${text(options)}`}`);
+      return states.shift() ?? 'ready';
+    },
+    cancelled: () => call('cancelled'),
+    log: (_lease, entries) => call(`log ${entries.map((entry) => entry.text).join('|')}`),
+  } as Partial<Session> as Session;
+  const renewal = {
+    hold: () => {
+      calls.push('hold');
+      return 5;
+    },
+    bound: (_place: number, _lease: unknown, ms: number) => void calls.push(`bound ${ms}`),
+    drop: (place: number) => void calls.push(`drop ${place}`),
+  } as unknown as Renewal;
+  const end = Promise.withResolvers<Ended>();
+  const stops: StopWhy[] = [];
+  let sink: Sink | undefined;
+  const runner: Runner = {
+    isolates: false,
+    handlers: ['h'],
+    start: async () => {},
+    run: (job, into) => {
+      calls.push(`run${job.alone ? ' alone' : ''}`);
+      sink = into;
+      return { ended: end.promise, stop: (why) => void stops.push(why) };
+    },
+    close: async () => {},
+  };
+  const attempt = new Attempt(
+    { session, renewal, world, ladder: { abortMs: 1, termMs: 1 } },
+    { ...ASSIGNMENT, ...assignment },
+  );
+  return { world, calls, faults, states, attempt, runner, end, stops, say: (line: string) => sink?.line('log', line) };
+}
+
+async function settled(it: ReturnType<typeof rig>, ended: Ended): Promise<{ parting: Parting; calls: string[] }> {
+  const running = it.attempt.run(it.runner, false);
+  it.end.resolve(ended);
+  it.calls.length = 0;
+  const parting = it.attempt.settle(await running);
+  parting.catch(() => {});
+  await it.world.advance(60_000);
+  return { parting: await parting, calls: it.calls };
+}
+
+test('it is held from the claim to its end, and let go once', async () => {
+  const it = rig();
+  assert.deepEqual(it.calls, ['hold']);
+  const running = it.attempt.run(it.runner, true);
+  assert.equal(it.attempt.started, true);
+  it.end.resolve({ kind: 'done', result: 1 });
+  assert.equal(await it.attempt.settle(await running), 'completed');
+  assert.deepEqual(it.calls, ['hold', 'run alone', 'complete 1', 'drop 5']);
+  await it.attempt.settle({ kind: 'done', result: 2 }).catch(() => {});
+  assert.equal(it.calls.filter((call) => call === 'drop 5').length, 1);
+});
+
+test('each end is recorded as what it is', async () => {
+  const cases: readonly [Ended, TaskState | undefined, string, Parting][] = [
+    [{ kind: 'done', result: { a: 1 } }, undefined, 'complete {"a":1}', 'completed'],
+    [{ kind: 'failed', error: 'no' }, 'scheduled', 'fail "no"', 'retried'],
+    [{ kind: 'failed', error: 'no' }, 'failed', 'fail "no"', 'failed'],
+    [{ kind: 'failed', error: 'no' }, 'cancelled', 'fail "no"', 'cancelled'],
+    [{ kind: 'giveUp', error: 'no' }, 'failed', 'fail "no" {"giveUp":true}', 'failed'],
+    [{ kind: 'retryAfter', delayMs: 9, reason: 'r' }, 'scheduled', 'fail "r" {"retryAfterMs":9}', 'retried'],
+    [{ kind: 'retryAfter', delayMs: 9, reason: undefined }, 'scheduled', 'fail null {"retryAfterMs":9}', 'retried'],
+    [{ kind: 'retryAfter', delayMs: 9, reason: 'r' }, 'cancelled', 'fail "r" {"retryAfterMs":9}', 'cancelled'],
+    [{ kind: 'unstarted', error: 'e' }, 'scheduled', 'release {"bounced":true,"delayMs":100}', 'released'],
+    [{ kind: 'unstarted', error: 'e' }, 'failed', 'release {"bounced":true,"delayMs":100}', 'failed'],
+  ];
+  for (const [ended, state, call, parting] of cases) {
+    const it = rig();
+    if (state !== undefined) it.states.push(state);
+    assert.deepEqual(await settled(it, ended), { parting, calls: [call, 'drop 5'] });
+  }
+});
+
+test('what it was stopped for decides over what it returned', async () => {
+  const done: Ended = { kind: 'done', result: 1 };
+  const failed: Ended = { kind: 'failed', error: 'stopped' };
+  const unstarted: Ended = { kind: 'unstarted', error: 'e' };
+  const cases: readonly [StopWhy, Ended, readonly string[], Parting][] = [
+    ['cancelled', done, ['cancelled'], 'cancelled'],
+    ['cancelled', unstarted, ['cancelled'], 'cancelled'],
+    ['timeout', done, ['fail RUN_TIMEOUT'], 'retried'],
+    ['timeout', failed, ['fail RUN_TIMEOUT'], 'retried'],
+    ['shutdown', failed, ['release'], 'released'],
+    ['shutdown', unstarted, ['release'], 'released'],
+    ['shutdown', done, ['complete 1'], 'completed'],
+    ['lost', done, [], 'lost'],
+    ['lost', failed, [], 'lost'],
+  ];
+  for (const [why, ended, calls, parting] of cases) {
+    const it = rig();
+    const running = it.attempt.run(it.runner, false);
+    it.attempt.stop(why);
+    assert.deepEqual(it.stops, [why]);
+    it.end.resolve(ended);
+    it.calls.length = 0;
+    assert.equal(await it.attempt.settle(await running), parting, `${why} ${ended.kind}`);
+    assert.deepEqual(it.calls, [...calls, 'drop 5']);
+  }
+});
+
+test('the first reason to stop counts, but a lost lease overrides all', async () => {
+  const it = rig();
+  const running = it.attempt.run(it.runner, false);
+  it.attempt.stop('timeout');
+  it.attempt.stop('cancelled');
+  assert.equal(it.attempt.stopped, 'timeout');
+  it.attempt.stop('lost');
+  assert.equal(it.attempt.stopped, 'lost');
+  it.end.resolve({ kind: 'failed', error: 'x' });
+  assert.equal(await it.attempt.settle(await running), 'lost');
+});
+
+test('a reason that comes after the end changes nothing', async () => {
+  const it = rig();
+  const running = it.attempt.run(it.runner, false);
+  it.end.resolve({ kind: 'done', result: 'whole' });
+  const ended = await running;
+  it.attempt.stop('cancelled');
+  it.attempt.stop('timeout');
+  assert.deepEqual(it.stops, []);
+  assert.equal(await it.attempt.settle(ended), 'completed');
+});
+
+test('the timeout runs from the start, is known to the renewal, and ends with the run', async () => {
+  const it = rig({ timeoutMs: 500 });
+  await it.world.advance(10_000);
+  const running = it.attempt.run(it.runner, false);
+  assert.deepEqual(it.calls, ['hold', 'bound 500', 'run']);
+  await it.world.advance(499);
+  assert.deepEqual(it.stops, []);
+  await it.world.advance(2);
+  assert.deepEqual(it.stops, ['timeout']);
+  it.end.resolve({ kind: 'failed', error: 'x' });
+  await running;
+  const quick = rig({ timeoutMs: 500 });
+  const fast = quick.attempt.run(quick.runner, false);
+  quick.end.resolve({ kind: 'done', result: 1 });
+  await fast;
+  assert.deepEqual(quick.world.waits, []);
+});
+
+test('what was said is shipped before the end is recorded', async () => {
+  const it = rig();
+  const running = it.attempt.run(it.runner, false);
+  it.say('one');
+  it.say('two');
+  it.end.resolve({ kind: 'done', result: 1 });
+  const parting = it.attempt.settle(await running);
+  await it.world.advance(10);
+  assert.equal(await parting, 'completed');
+  assert.deepEqual(it.calls.slice(-3), ['log one|two', 'complete 1', 'drop 5']);
+});
+
+test('faults that pass are waited out with growing pauses; the lease is held meanwhile', async () => {
+  const it = rig();
+  it.faults.push(fault('STORE_BUSY'), fault('STORE_FULL'), fault('STORE_UNAVAILABLE'));
+  const running = it.attempt.run(it.runner, false);
+  it.end.resolve({ kind: 'done', result: 1 });
+  const parting = it.attempt.settle(await running);
+  await it.world.settle();
+  assert.ok(!it.calls.includes('drop 5'));
+  await it.world.advance(1000);
+  assert.equal(await parting, 'completed');
+  assert.equal(it.calls.filter((call) => call === 'complete 1').length, 4);
+});
+
+test('a lease that is lost meanwhile ends the patience', async () => {
+  const it = rig();
+  it.faults.push(...Array.from({ length: 100 }, () => fault('STORE_UNAVAILABLE')));
+  const running = it.attempt.run(it.runner, false);
+  it.end.resolve({ kind: 'done', result: 1 });
+  const parting = it.attempt.settle(await running);
+  await it.world.advance(5000);
+  it.attempt.stop('lost');
+  await it.world.advance(3000);
+  assert.equal(await parting, 'lost');
+  assert.equal(it.calls.at(-1), 'drop 5');
+});
+
+test('a refusal is the end of it: the lease is lost, or there is a defect that must be seen', async () => {
+  const lost = rig();
+  lost.faults.push(fault('LEASE_LOST'));
+  assert.equal((await settled(lost, { kind: 'done', result: 1 })).parting, 'lost');
+  const broken = rig();
+  broken.faults.push(new TypeError('a defect'));
+  await assert.rejects(settled(broken, { kind: 'done', result: 1 }), /a defect/);
+  assert.equal(broken.calls.at(-1), 'drop 5');
+});
+
+test('a result that cannot be kept gives the task up, with the reason', async () => {
+  for (const code of ['INVALID_INPUT', 'TOO_LARGE'] as const) {
+    const it = rig();
+    it.faults.push(fault(code, { field: 'result' }));
+    const { parting, calls } = await settled(it, { kind: 'done', result: 1 });
+    assert.deepEqual([parting, calls], ['failed', ['complete 1', `fail ${code} {"giveUp":true}`, 'drop 5']]);
+  }
+});
+
+test('an attempt that was never started is given back, whatever the store makes of it', async () => {
+  for (const [state, parting] of [
+    ['ready', 'released'],
+    ['cancelled', 'cancelled'],
+  ] as const) {
+    const it = rig();
+    it.states.push(state);
+    assert.equal(await it.attempt.release(), parting);
+    assert.deepEqual(it.calls, ['hold', 'release', 'drop 5']);
+  }
+  const it = rig();
+  it.faults.push(fault('LEASE_LOST'));
+  assert.equal(await it.attempt.release(), 'lost');
+});
+
+test('a runner that throws did not start it', async () => {
+  const it = rig();
+  const throwing: Runner = {
+    ...it.runner,
+    run: () => {
+      throw new Error('a defect');
+    },
+  };
+  assert.equal((await it.attempt.run(throwing, false)).kind, 'unstarted');
+});

@@ -1,0 +1,193 @@
+import { fault, isEngineError } from '../core/errors.ts';
+import type { TaskState } from '../core/task.ts';
+import type { World } from '../core/world.ts';
+import { LazyLog } from './lazy-log.ts';
+import type { Assignment, Session } from './link.ts';
+import type { Renewal } from './renewal.ts';
+import type { Ended, Ladder, Runner, Running, StopWhy } from './runner/runner.ts';
+
+export interface AttemptDeps {
+  readonly session: Session;
+  readonly renewal: Renewal;
+  readonly world: World;
+  readonly ladder: Ladder;
+}
+
+/** How a worker parted with an assignment. */
+export type Parting = 'completed' | 'failed' | 'retried' | 'cancelled' | 'released' | 'lost';
+
+const RETRY_MS = 100;
+const MAX_RETRY_MS = 2000;
+
+/**
+ * One assignment in a worker's hands: held from the claim, perhaps run, then settled or given back. Its lease is renewed
+ * from the first moment to the last, so also while it waits for a slot and while its end is being recorded.
+ */
+export class Attempt {
+  readonly assignment: Assignment;
+  readonly claimedAt: number;
+  readonly #deps: AttemptDeps;
+  readonly #place: number;
+  #log: LazyLog | undefined;
+  #running: Running | undefined;
+  #ended = false;
+  #stopped: StopWhy | undefined;
+  #timeoutMs: number | undefined;
+  #cancelTimer = (): void => {};
+  #letGo = false;
+
+  constructor(deps: AttemptDeps, assignment: Assignment) {
+    this.#deps = deps;
+    this.assignment = assignment;
+    this.claimedAt = deps.world.clock.monotonic();
+    this.#place = deps.renewal.hold(assignment);
+  }
+
+  get started(): boolean {
+    return this.#running !== undefined;
+  }
+
+  get stopped(): StopWhy | undefined {
+    return this.#stopped;
+  }
+
+  /** Runs the handler. Resolves when no more of it runs; what is left is to `settle`. */
+  async run(runner: Runner, alone: boolean): Promise<Ended> {
+    const { assignment } = this;
+    const log = new LazyLog(this.#deps.world, (entries) => this.#deps.session.log(assignment, entries));
+    this.#log = log;
+    // Before the start: an inline handler may block the loop from its first line on.
+    this.#timeoutMs = assignment.timeoutMs ?? runner.timeoutMs?.(assignment.handler);
+    if (this.#timeoutMs !== undefined) this.#bound(this.#timeoutMs);
+    let ended: Ended;
+    try {
+      this.#running = runner.run({ ...jobOf(assignment), alone }, log);
+      ended = await this.#running.ended;
+    } catch (error) {
+      ended = { kind: 'unstarted', error };
+    }
+    this.#ended = true;
+    this.#cancelTimer();
+    return ended;
+  }
+
+  /**
+   * Tells the handler to stop; the first reason is the one that counts, except that a lost lease overrides all. What has
+   * come to its end meanwhile is recorded as it ended.
+   */
+  stop(why: StopWhy, ladder: Ladder = this.#deps.ladder): void {
+    if (why === 'lost' || (this.#stopped === undefined && !this.#ended)) this.#stopped = why;
+    if (!this.#ended) this.#running?.stop(why, ladder);
+  }
+
+  /** Records how it ended. Faults of the store are waited out while the lease may still be ours. */
+  async settle(ended: Ended): Promise<Parting> {
+    try {
+      if (this.#stopped === 'lost') return 'lost';
+      if (this.#log?.used) await this.#log.flush();
+      return await this.#patiently(() => this.#record(ended));
+    } finally {
+      this.#drop();
+    }
+  }
+
+  /** Gives it back unstarted; nothing of it was done. */
+  async release(): Promise<Parting> {
+    try {
+      return await this.#patiently(() => this.#released());
+    } finally {
+      this.#drop();
+    }
+  }
+
+  async #record(ended: Ended): Promise<Parting> {
+    const { session } = this.#deps;
+    const { assignment } = this;
+    switch (this.#stopped) {
+      case 'cancelled':
+        // Whatever it returned after it was told to stop may be half of a result.
+        await session.cancelled(assignment);
+        return 'cancelled';
+      case 'timeout':
+        // As its body: where our own error was made tells nobody anything, and its code would be missing.
+        return this.#failed(fault('RUN_TIMEOUT', { timeoutMs: this.#timeoutMs }).toJSON());
+      case 'shutdown':
+        if (ended.kind === 'failed' || ended.kind === 'unstarted') return this.#released();
+        break;
+      case 'lost':
+        return 'lost';
+      case undefined:
+        break;
+    }
+    switch (ended.kind) {
+      case 'done':
+        return this.#complete(ended.result);
+      case 'failed':
+        return this.#failed(ended.error);
+      case 'giveUp':
+        await session.fail(assignment, ended.error, { giveUp: true });
+        return 'failed';
+      case 'retryAfter':
+        return became('retried', await session.fail(assignment, ended.reason ?? null, { retryAfterMs: ended.delayMs }));
+      case 'unstarted':
+        return this.#released({ bounced: true, delayMs: RETRY_MS });
+    }
+  }
+
+  async #released(options?: { readonly bounced: boolean; readonly delayMs: number }): Promise<Parting> {
+    return became('released', await this.#deps.session.release(this.assignment, options));
+  }
+
+  async #complete(result: unknown): Promise<Parting> {
+    try {
+      await this.#deps.session.complete(this.assignment, result);
+      return 'completed';
+    } catch (error) {
+      // A result that cannot be kept is the handler's own fault, and the next try would give the same.
+      if (!isEngineError(error, 'INVALID_INPUT') && !isEngineError(error, 'TOO_LARGE')) throw error;
+      await this.#deps.session.fail(this.assignment, error.toJSON(), { giveUp: true });
+      return 'failed';
+    }
+  }
+
+  async #failed(error: unknown): Promise<Parting> {
+    return became('retried', await this.#deps.session.fail(this.assignment, error));
+  }
+
+  async #patiently(record: () => Promise<Parting>): Promise<Parting> {
+    for (let pause = RETRY_MS; ; pause = Math.min(MAX_RETRY_MS, pause * 2)) {
+      try {
+        return await record();
+      } catch (error) {
+        if (isEngineError(error, 'LEASE_LOST')) return 'lost';
+        if (!isEngineError(error) || !error.retryable) throw error;
+        if (this.#stopped === 'lost') return 'lost';
+      }
+      const wait = pause * (0.5 + this.#deps.world.random() / 2);
+      await new Promise<void>((resolve) => void this.#deps.world.timers.after(wait, resolve));
+      // Read anew: the renewal may have told of the loss meanwhile.
+      if ((this.#stopped as StopWhy | undefined) === 'lost') return 'lost';
+    }
+  }
+
+  #bound(timeoutMs: number): void {
+    this.#deps.renewal.bound(this.#place, this.assignment, timeoutMs);
+    this.#cancelTimer = this.#deps.world.timers.after(timeoutMs, () => this.stop('timeout'));
+  }
+
+  #drop(): void {
+    if (this.#letGo) return;
+    this.#letGo = true;
+    this.#deps.renewal.drop(this.#place);
+  }
+}
+
+function jobOf(a: Assignment): Omit<Parameters<Runner['run']>[0], 'alone'> {
+  const { task, attempt, id, queue, handler, payload, tries, maxTries } = a;
+  return { task, attempt, id, queue, handler, payload, tries, maxTries };
+}
+
+/** What was asked for may have come out otherwise: no tries were left, or somebody had asked to stop it. */
+function became(asked: Parting, state: TaskState): Parting {
+  return state === 'failed' || state === 'cancelled' ? state : asked;
+}

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { CANCELLING } from './cancelling.ts';
+import { CLAIMING } from './claiming.ts';
+import { FENCING } from './fencing.ts';
+import { LOGGING } from './logging.ts';
+import { OPENING } from './opening.ts';
+import { RENEWING } from './renewing.ts';
+import { LinkScene, type LinkSetting, type LinkTopic } from './scene.ts';
+import { SETTLING } from './settling.ts';
+import { STORING } from './storing.ts';
+
+export interface LinkContractOptions {
+  /** What the report calls the link. */
+  readonly name: string;
+  readonly open: () => Promise<LinkSetting>;
+  /** Cases that this link cannot pass, by their sentence, each with the reason. */
+  readonly skip?: Readonly<Record<string, string>>;
+  /** Only these topics; default all. */
+  readonly topics?: readonly string[];
+}
+
+export const LINK_TOPICS: readonly LinkTopic[] = [
+  OPENING,
+  CLAIMING,
+  SETTLING,
+  STORING,
+  FENCING,
+  RENEWING,
+  CANCELLING,
+  LOGGING,
+];
+
+/** A case that hangs is a case that fails. */
+const TIMEOUT_MS = 20_000;
+
+/** Registers the whole contract with `node:test`: one suite per topic, one test per guarantee, each in a new setting. */
+export function linkContract(options: LinkContractOptions): void {
+  checkOptions(options);
+  describe(`link contract: ${options.name}`, () => {
+    for (const { name: topic, cases } of LINK_TOPICS) {
+      if (options.topics !== undefined && !options.topics.includes(topic)) continue;
+      describe(topic, () => {
+        for (const [sentence, run] of Object.entries(cases)) {
+          test(sentence, { skip: options.skip?.[sentence] ?? false, timeout: TIMEOUT_MS }, async () => {
+            const setting = await options.open();
+            const scene = new LinkScene(setting);
+            try {
+              await run(scene);
+              await scene.close();
+            } finally {
+              await setting.close();
+            }
+          });
+        }
+      });
+    }
+  });
+}
+
+/** A skip that names nothing, or says no reason, would hide a hole. */
+function checkOptions({ skip = {}, topics = [] }: LinkContractOptions): void {
+  const known = new Set(LINK_TOPICS.flatMap(({ cases }) => Object.keys(cases)));
+  for (const [sentence, reason] of Object.entries(skip)) {
+    assert.ok(known.has(sentence), `the contract has no case "${sentence}" to skip`);
+    assert.ok(reason.trim() !== '', `the skip of "${sentence}" has no reason`);
+  }
+  for (const topic of topics) {
+    assert.ok(
+      LINK_TOPICS.some(({ name }) => name === topic),
+      `the contract has no topic "${topic}"`,
+    );
+  }
+}

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { type LinkTopic, refusal } from './scene.ts';
+
+export const OPENING: LinkTopic = {
+  name: 'opening',
+  cases: {
+    'opening registers the incarnation with all that it said of itself': async (scene) => {
+      await scene.open({
+        name: 'gpu-box',
+        incarnation: 'first',
+        slots: 3,
+        tags: ['gpu', 'gpu=nvidia'],
+        handlers: ['send', 'render'],
+      });
+      const { name, slots, tags, handlers } = await scene.worker('first');
+      assert.deepEqual([name, slots, tags], ['gpu-box', 3, ['gpu', 'gpu=nvidia']]);
+      assert.deepEqual(new Set(handlers), new Set(['send', 'render']));
+    },
+
+    'each start is a worker of its own, even under the same name': async (scene) => {
+      await scene.open({ name: 'box', incarnation: 'first' });
+      await scene.open({ name: 'box', incarnation: 'second' });
+      const names = (await scene.operator.workers()).map(({ name, incarnation }) => `${name} ${incarnation}`);
+      assert.deepEqual(names.toSorted(), ['box first', 'box second']);
+    },
+
+    'what cannot be registered is refused, and nothing is': async (scene) => {
+      assert.equal(await refusal(scene.open({ name: '' })), 'INVALID_INPUT');
+      assert.equal(await refusal(scene.open({ slots: 0 })), 'INVALID_INPUT');
+      assert.equal(await refusal(scene.open({ handlers: ['not a name!'] })), 'INVALID_INPUT');
+      assert.deepEqual(await scene.operator.workers(), []);
+    },
+
+    'queues that cannot exist are refused at the opening, not at every claim': async (scene) => {
+      assert.equal(await refusal(scene.open({ queues: ['no such queue!'] })), 'INVALID_INPUT');
+      assert.deepEqual(await scene.operator.workers(), []);
+    },
+
+    'a beat shows in the list of workers': async (scene) => {
+      const session = await scene.open({ incarnation: 'first' });
+      await scene.open({ incarnation: 'second' });
+      const before = await scene.worker('first');
+      await scene.world.advance(4000);
+      for (const state of ['online', 'draining', 'offline'] as const) {
+        await session.beat(state);
+        assert.equal((await scene.worker('first')).state, state);
+      }
+      assert.ok((await scene.worker('first')).seenAt >= before.seenAt + 4000);
+      assert.equal((await scene.worker('second')).state, 'starting');
+    },
+
+    'a session says how long its leases hold': async (scene) => {
+      const session = await scene.open();
+      const { task } = await scene.running(session);
+      await scene.world.advance(session.leaseMs - 10);
+      await scene.tick('reaper');
+      assert.equal(await scene.brief(task), 'running none 1/1');
+      await scene.world.advance(20);
+      await scene.tick('reaper');
+      assert.equal(await scene.brief(task), 'ready none 1/1');
+    },
+
+    'closing a session takes nothing from another one': async (scene) => {
+      const [one, two] = [await scene.open(), await scene.open()];
+      const held = await scene.running(two);
+      await one.close();
+      await two.complete(held, 1);
+      assert.equal(await scene.brief(held.task), 'completed none 1/1');
+    },
+  },
+};

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { type ErrorCode, isEngineError } from '../../core/errors.ts';
+import type { LogEntry } from '../../core/log.ts';
+import type { Reason, TaskState } from '../../core/task.ts';
+import type { World } from '../../core/world.ts';
+import type { Assignment, Hello, Link, Session, Want } from '../link.ts';
+
+/** What the other side of a link can do; an `Engine` is one. */
+export interface LinkOperator {
+  push(request: LinkPush): Promise<{ readonly task: number; readonly id: string }>;
+  get(task: number): Promise<LinkRecord | undefined>;
+  cancel(task: number): Promise<unknown>;
+  pause(queue: string): Promise<void>;
+  attempts(task: number): Promise<readonly LinkAttempt[]>;
+  readLog(task: number): Promise<readonly (LogEntry & { readonly attempt: number })[]>;
+  workers(): Promise<readonly LinkWorker[]>;
+}
+
+export interface LinkPush {
+  readonly queue: string;
+  readonly handler: string;
+  readonly input?: unknown;
+  readonly maxAttempts?: number;
+  readonly timeout?: number;
+  readonly retry?: { readonly baseMs: number };
+}
+
+export interface LinkRecord {
+  readonly state: TaskState;
+  readonly reason: Reason;
+  readonly attempt: number;
+  readonly tries: number;
+  readonly result?: string | undefined;
+}
+
+export interface LinkAttempt {
+  readonly attempt: number;
+  readonly outcome: string;
+  readonly error?: string | undefined;
+}
+
+export interface LinkWorker {
+  readonly name: string;
+  readonly incarnation: string;
+  readonly slots: number;
+  readonly tags: readonly string[];
+  readonly handlers: readonly string[];
+  readonly state: string;
+  readonly seenAt: number;
+}
+
+/** Time that the cases move: a `VirtualWorld` is one. */
+export interface LinkWorld extends World {
+  advance(ms: number): Promise<void>;
+  settle(): Promise<void>;
+}
+
+/** A new, empty cluster in a world of its own, seen from both sides of a link. */
+export interface LinkSetting {
+  readonly link: Link;
+  readonly operator: LinkOperator;
+  /** One pass of a duty, as the cluster would make it by itself. */
+  readonly tick: (duty: 'reaper' | 'stager') => Promise<unknown>;
+  readonly world: LinkWorld;
+  readonly close: () => Promise<void>;
+}
+
+export const QUEUE = 'mail';
+export const HANDLER = 'send';
+
+/** One setting, and short words for what most cases do with it. */
+export class LinkScene {
+  readonly operator: LinkOperator;
+  readonly world: LinkWorld;
+  readonly tick: LinkSetting['tick'];
+  readonly #link: Link;
+  readonly #sessions: Session[] = [];
+
+  constructor({ link, operator, tick, world }: LinkSetting) {
+    this.#link = link;
+    this.operator = operator;
+    this.tick = tick;
+    this.world = world;
+  }
+
+  /** A session that serves everything of the handler `send`, unless the case says otherwise. */
+  async open(hello: Partial<Hello> = {}): Promise<Session> {
+    const n = this.#sessions.length + 1;
+    const session = await this.#link.open({
+      name: `worker-${n}`,
+      incarnation: `incarnation-${n}`,
+      slots: 8,
+      tags: [],
+      handlers: [HANDLER],
+      queues: undefined,
+      ...hello,
+    });
+    this.#sessions.push(session);
+    return session;
+  }
+
+  push(request: Partial<LinkPush> = {}): Promise<{ readonly task: number; readonly id: string }> {
+    return this.operator.push({ queue: QUEUE, handler: HANDLER, ...request });
+  }
+
+  /** Takes what is there, without waiting. */
+  claim(session: Session, want: Partial<Want> = {}): Promise<readonly Assignment[]> {
+    return session.claim({ max: 10, waitMs: 0, signal: new AbortController().signal, ...want });
+  }
+
+  async claimOne(session: Session): Promise<Assignment> {
+    const [assignment, ...others] = await this.claim(session, { max: 1 });
+    assert.ok(assignment, 'there was nothing to claim');
+    assert.deepEqual(others, []);
+    return assignment;
+  }
+
+  /** A new task in the hands of a session. */
+  async running(session: Session, request: Partial<LinkPush> = {}): Promise<Assignment> {
+    const { task } = await this.push(request);
+    const assignment = await this.claimOne(session);
+    assert.equal(assignment.task, task, 'another task was claimed');
+    return assignment;
+  }
+
+  /** An assignment that lost its task to the session's next claim: its lease ran out, was reaped, and somebody claimed. */
+  async overtaken(session: Session): Promise<{ readonly stale: Assignment; readonly fresh: Assignment }> {
+    const stale = await this.running(session, { maxAttempts: 10 });
+    await this.expire(session);
+    const fresh = await this.claimOne(session);
+    assert.deepEqual([fresh.task, fresh.attempt], [stale.task, stale.attempt + 1]);
+    return { stale, fresh };
+  }
+
+  /** All leases run out, and are reaped. */
+  async expire({ leaseMs }: Session): Promise<void> {
+    await this.world.advance(leaseMs + 1);
+    await this.tick('reaper');
+  }
+
+  async get(task: number): Promise<LinkRecord> {
+    const record = await this.operator.get(task);
+    assert.ok(record, `task ${task} is not there`);
+    return record;
+  }
+
+  /** State, reason, tries and attempt in short. */
+  async brief(task: number): Promise<string> {
+    const { state, reason, tries, attempt } = await this.get(task);
+    return `${state} ${reason} ${tries}/${attempt}`;
+  }
+
+  async errorOf(task: number): Promise<unknown> {
+    const { result } = await this.get(task);
+    return result === undefined ? undefined : (JSON.parse(result) as unknown);
+  }
+
+  async worker(incarnation: string): Promise<LinkWorker> {
+    const found = (await this.operator.workers()).find((worker) => worker.incarnation === incarnation);
+    assert.ok(found, `no worker registered as ${incarnation}`);
+    return found;
+  }
+
+  async close(): Promise<void> {
+    for (const session of this.#sessions) await session.close();
+  }
+}
+
+/** The code of the error that a promise is rejected with. */
+export async function refusal(promise: Promise<unknown>): Promise<ErrorCode> {
+  try {
+    await promise;
+  } catch (error) {
+    assert.ok(isEngineError(error), `not an error of ours: ${String(error)}`);
+    return error.code;
+  }
+  return assert.fail('it was not refused');
+}
+
+export type LinkCase = (scene: LinkScene) => Promise<void>;
+
+/** Cases of one subject. The key of a case is the sentence that it proves. */
+export interface LinkTopic {
+  readonly name: string;
+  readonly cases: Readonly<Record<string, LinkCase>>;
+}

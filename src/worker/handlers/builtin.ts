@@ -1,0 +1,26 @@
+import type { AnyTask } from '../definition.ts';
+import { echo as echoTask } from './echo.ts';
+import { makeHttp } from './http.ts';
+import { makeJs } from './js.ts';
+import { BUILTIN_NAMES, type BuiltinName, parseSettings, SETTINGS_VARIABLE } from './settings.ts';
+import { makeShell } from './shell.ts';
+
+// The module that child processes import for the handlers that come with leasehold: its exports are the tasks.
+
+// oxlint-disable-next-line node/no-process-env, no-restricted-properties -- runs in a child process, and this is how its worker hands it what it needs
+const settings = parseSettings(process.env[SETTINGS_VARIABLE]);
+
+export { BUILTIN_NAMES };
+/** Where a child process finds them; in the published package this file has another ending. */
+export const BUILTIN_MODULE: string = import.meta.url;
+
+export const echo = offered('echo', echoTask);
+export const shell = offered('shell', makeShell());
+export const http = offered('http', makeHttp(settings.http));
+export const js = offered('js', makeJs(settings.js));
+
+/** Undefined when it is not on offer, which those who look for tasks among the exports pass over. */
+function offered<T extends AnyTask>(name: BuiltinName, definition: T): T | undefined {
+  if (!(settings.only ?? BUILTIN_NAMES).includes(name)) return undefined;
+  return Object.freeze({ ...definition, isolation: 'process', module: BUILTIN_MODULE });
+}

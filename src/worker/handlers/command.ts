@@ -1,0 +1,146 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable, Writable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { groupGone, ownGroup } from '../runner/groups.ts';
+import { endGroup, signalGroup } from './process-group.ts';
+import type { Tail } from './tail.ts';
+
+export interface Command {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly cwd: string | undefined;
+  readonly env: NodeJS.ProcessEnv;
+  readonly stdin: string | undefined;
+}
+
+/** Where a stream of the command goes: all of it to `to`, its end to `tail`. */
+export interface Outlet {
+  readonly to: Writable;
+  readonly tail: Tail;
+}
+
+export interface CommandOptions {
+  readonly stdout: Outlet;
+  readonly stderr: Outlet;
+  readonly signal: AbortSignal;
+  /** Between SIGTERM and SIGKILL. */
+  readonly killMs: number;
+}
+
+export interface CommandEnd {
+  readonly exitCode: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** What a command leaves running may finish a last write, such as `tee` behind a pipe. Then it is killed. */
+const LEFTOVER_MS = 200;
+/** Who has left the group may hold the pipes open for ever. The worker finds and ends it, but only when we are done. */
+const QUIET_MS = 300;
+const LOOK_MS = 25;
+
+/**
+ * Runs a command in a process group of its own, to the end of everybody in it. Rejects when it cannot be started.
+ *
+ *   running ──exit──> leftovers (until the pipes close, at most 200 ms) ──KILL──> output (until it is quiet) ──> ended
+ *      └──stop──> TERM to the group ──2 s, or nobody left──> KILL ───────────────────┘
+ */
+export async function runCommand(command: Command, options: CommandOptions): Promise<CommandEnd> {
+  const child = start(command);
+  const group = child.pid;
+  if (group === undefined) throw (await once(child, 'error'))[0];
+  ownGroup(group);
+  let closed = false;
+  const closing = once(child, 'close').then(() => {
+    closed = true;
+  });
+  const relays = [new Relay(child.stdout, options.stdout), new Relay(child.stderr, options.stderr)];
+  // A command that does not read to the end has its reasons.
+  child.stdin?.on('error', () => {}).end(command.stdin);
+  const ladder = new StopLadder(group, options);
+  const [exitCode, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+  const exitedAt = performance.now();
+  const patient = (): boolean => ladder.patient ?? (!closed && performance.now() < exitedAt + LEFTOVER_MS);
+  if (await endGroup(group, patient)) groupGone(group);
+  ladder.end();
+  while (!closed && !relays.every((relay) => relay.quietFor(QUIET_MS))) await Promise.race([closing, delay(LOOK_MS)]);
+  for (const relay of relays) relay.end();
+  return { exitCode, signal };
+}
+
+type Started = ChildProcess & { readonly stdout: Readable; readonly stderr: Readable };
+
+function start({ file, args, cwd, env, stdin }: Command): Started {
+  const from = stdin === undefined ? 'ignore' : 'pipe';
+  return spawn(file, args, { cwd, env, detached: true, stdio: [from, 'pipe', 'pipe'] }) as Started;
+}
+
+class StopLadder {
+  readonly #signal: AbortSignal;
+  readonly #stop: () => void;
+  #kill: NodeJS.Timeout | undefined;
+  #patientUntil: number | undefined;
+
+  constructor(group: number, { signal, killMs }: CommandOptions) {
+    this.#signal = signal;
+    this.#stop = () => {
+      signalGroup(group, 'SIGTERM');
+      this.#patientUntil = performance.now() + killMs;
+      this.#kill = setTimeout(() => signalGroup(group, 'SIGKILL'), killMs);
+    };
+    if (signal.aborted) this.#stop();
+    else signal.addEventListener('abort', this.#stop, { once: true });
+  }
+
+  /** Whether those who were told to end have time left; undefined: nobody was told. */
+  get patient(): boolean | undefined {
+    return this.#patientUntil === undefined ? undefined : performance.now() < this.#patientUntil;
+  }
+
+  end(): void {
+    clearTimeout(this.#kill);
+    this.#signal.removeEventListener('abort', this.#stop);
+  }
+}
+
+const NEWLINE = 0x0a;
+
+/** Hands a stream on as fast as the other side takes it; the command waits meanwhile. */
+class Relay {
+  readonly #from: Readable;
+  readonly #outlet: Outlet;
+  #lastAt = performance.now();
+  #held = false;
+  #lastByte = NEWLINE;
+
+  constructor(from: Readable, outlet: Outlet) {
+    this.#from = from;
+    this.#outlet = outlet;
+    from.on('data', (chunk: Buffer) => this.#take(chunk)).on('error', () => {});
+  }
+
+  quietFor(ms: number): boolean {
+    return !this.#held && performance.now() - this.#lastAt > ms;
+  }
+
+  end(): void {
+    this.#from.destroy();
+    // The next line in this stream may be another task's.
+    if (this.#lastByte !== NEWLINE) this.#outlet.to.write('\n');
+  }
+
+  #take(chunk: Buffer): void {
+    const { to, tail } = this.#outlet;
+    this.#lastAt = performance.now();
+    this.#lastByte = chunk.at(-1) ?? this.#lastByte;
+    tail.push(chunk);
+    if (to.write(chunk)) return;
+    this.#held = true;
+    this.#from.pause();
+    to.once('drain', () => {
+      this.#held = false;
+      this.#lastAt = performance.now();
+      this.#from.resume();
+    });
+  }
+}

@@ -1,0 +1,104 @@
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+
+export interface HttpRequest {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+  /** Checked. Connections go to one of these, whatever the name means by then. */
+  readonly addresses: readonly ResolvedAddress[];
+  readonly signal: AbortSignal;
+}
+
+export interface ResolvedAddress {
+  readonly address: string;
+  readonly family: number;
+}
+
+export interface HttpResponse {
+  readonly status: number;
+  /** Names in lower case; what came several times is one text, but for cookies, which cannot be joined. */
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  readonly body: Buffer;
+  /** There was more than is read. */
+  readonly cut: boolean;
+}
+
+export const MAX_BODY = 1024 * 1024;
+
+/** One request on a connection of its own. Redirects are answers like any other. */
+export async function exchange(given: HttpRequest): Promise<HttpResponse> {
+  const response = await send(given);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    size += chunk.length;
+    // Leaving the loop closes the connection.
+    if (size > MAX_BODY) break;
+  }
+  return {
+    status: response.statusCode ?? 0,
+    headers: headersOf(response),
+    body: Buffer.concat(chunks).subarray(0, MAX_BODY),
+    cut: size > MAX_BODY,
+  };
+}
+
+function send({ method, url, headers, body, addresses, signal }: HttpRequest): Promise<IncomingMessage> {
+  const secure = url.protocol === 'https:';
+  const hostname = hostOf(url);
+  const payload = body === undefined ? undefined : Buffer.from(body);
+  const options = {
+    method,
+    hostname,
+    port: portOf(url),
+    path: url.pathname + url.search,
+    headers: { ...headers, Host: url.host, ...(payload === undefined ? {} : { 'Content-Length': payload.length }) },
+    lookup: onlyThese(addresses),
+    // The certificate is that of the name, not of the address. An address has no name to send.
+    servername: isIP(hostname) === 0 ? hostname : '',
+    // Not the shared one: it may hold a connection to another address of this name, or be set up to use a proxy.
+    agent: secure ? new HttpsAgent() : new HttpAgent(),
+    signal,
+  };
+  return new Promise((resolve, reject) => {
+    const request = (secure ? httpsRequest : httpRequest)(options);
+    request.on('response', resolve).on('error', reject).end(payload);
+  });
+}
+
+function onlyThese(addresses: readonly ResolvedAddress[]): LookupFunction {
+  return (_hostname, options, answer) => {
+    const [first] = addresses;
+    if (options.all === true) answer(null, [...addresses]);
+    else answer(null, first?.address ?? '', first?.family);
+  };
+}
+
+/** Without the brackets of an IPv6 address. */
+export function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[|\]$/g, '');
+}
+
+export function portOf(url: URL): number {
+  if (url.port !== '') return Number(url.port);
+  return url.protocol === 'https:' ? 443 : 80;
+}
+
+function headersOf({ rawHeaders }: IncomingMessage): HttpResponse['headers'] {
+  const headers = new Map<string, string[]>();
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]?.toLowerCase() ?? '';
+    const values = headers.get(name) ?? [];
+    values.push(rawHeaders[i + 1] ?? '');
+    headers.set(name, values);
+  }
+  // A result with this key cannot be stored, and nobody can need it.
+  headers.delete('__proto__');
+  return Object.fromEntries(
+    Array.from(headers, ([name, values]) => [name, name === 'set-cookie' ? values : values.join(', ')]),
+  );
+}

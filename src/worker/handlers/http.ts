@@ -1,0 +1,193 @@
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import type { TaskContext } from '../definition.ts';
+import { giveUp, retryAfter } from '../outcome.ts';
+import { task } from '../task.ts';
+import { parseAddress } from './address.ts';
+import { Destinations } from './destinations.ts';
+import { failure } from './failure.ts';
+import { bodyText } from './http-body.ts';
+import { exchange, type HttpResponse, hostOf, portOf, type ResolvedAddress } from './http-exchange.ts';
+import { anything, object, oneOf, optional, type Shape, text, texts, whole } from './schema.ts';
+
+export interface HttpOptions {
+  /** Destinations beside the Internet on ports 80 and 443; see `Destinations`. */
+  readonly allow?: readonly string[];
+  /** Default: as everything else on this host resolves names. */
+  readonly resolve?: (host: string) => Promise<readonly ResolvedAddress[]>;
+  /** Calendar time, for a Retry-After that names a date. */
+  readonly now?: () => number;
+}
+
+export interface HttpResult {
+  readonly status: number;
+  readonly headers: HttpResponse['headers'];
+  readonly body: string;
+  readonly encoding: 'text' | 'base64';
+  readonly truncated: boolean;
+}
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
+const MAX_URL = 8 * 1024;
+const DEFAULT_TIMEOUT_MS = 30_000;
+/** An answer that says "again, at once" for ever would make a loop of it. */
+const MIN_RETRY_MS = 1_000;
+const MAX_RETRY_MS = 86_400_000;
+const QUOTED = 300;
+
+/** They speak of the connection or of the length of the body, which are ours; a second meaning would smuggle a request. */
+const RESERVED_HEADERS: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+const fields = {
+  method: optional(oneOf(METHODS, 'Default: GET.')),
+  url: text({ minLength: 1, check: checkUrl, about: 'http or https.' }),
+  headers: optional(texts({ check: checkHeader })),
+  body: optional(anything('A text is sent as it is, anything else as JSON.')),
+  timeout_ms: optional(whole({ min: 1, max: 3_600_000, about: 'For the whole exchange; default 30 s.' })),
+};
+
+const input = object(fields, {
+  check({ method = 'GET', headers = {}, body }, report) {
+    const names = Object.keys(headers).map((name) => name.toLowerCase());
+    const twice = names.find((name, i) => names.indexOf(name) !== i);
+    if (twice !== undefined) report(['headers', twice], 'is given twice');
+    if (body !== undefined && (method === 'GET' || method === 'HEAD')) report(['body'], `a ${method} request has none`);
+  },
+});
+
+/** Sends one request, to a public address unless an exception allows more. */
+export function makeHttp(options: HttpOptions = {}) {
+  const destinations = new Destinations(options.allow);
+  return task('http', { input, run: (given, ctx) => run(given, ctx, destinations, options) });
+}
+
+async function run(given: Shape<typeof fields>, ctx: TaskContext, destinations: Destinations, options: HttpOptions) {
+  const url = new URL(given.url);
+  const timeout = AbortSignal.timeout(given.timeout_ms ?? DEFAULT_TIMEOUT_MS);
+  const signal = AbortSignal.any([ctx.signal, timeout]);
+  try {
+    signal.throwIfAborted();
+    if (!destinations.allowsPort(portOf(url)))
+      return refused(`port ${portOf(url)} is not one that this worker may use`);
+    const addresses = await unlessAborted(signal, addressesOf(hostOf(url), options.resolve ?? resolveName));
+    if (!addresses.every((address) => isAllowed(url, address, destinations))) {
+      return refused(`${hostOf(url)} leads to a destination that this worker may not reach`);
+    }
+    const { method = 'GET' } = given;
+    const response = await exchange({ method, url, headers: headersOf(given), body: bodyOf(given), addresses, signal });
+    return outcomeOf(response, url, options.now ?? Date.now);
+  } catch (error) {
+    ctx.signal.throwIfAborted();
+    if (timeout.aborted) throw failure('TIMEOUT', `${url.origin} did not answer in time.`);
+    throw error;
+  }
+}
+
+/** Every address must be allowed, and the connection is made to one of them: the name is not asked a second time. */
+async function addressesOf(
+  host: string,
+  resolve: NonNullable<HttpOptions['resolve']>,
+): Promise<readonly ResolvedAddress[]> {
+  const family = isIP(host);
+  const addresses = family === 0 ? await resolve(host) : [{ address: host, family }];
+  if (addresses.length === 0) throw failure('ENOTFOUND', `The name ${host} has no address.`);
+  return addresses;
+}
+
+function resolveName(host: string): Promise<readonly ResolvedAddress[]> {
+  return lookup(host, { all: true, order: 'verbatim' });
+}
+
+function isAllowed(url: URL, { address }: ResolvedAddress, destinations: Destinations): boolean {
+  const parsed = parseAddress(address);
+  return parsed !== undefined && destinations.allows(hostOf(url), parsed, portOf(url));
+}
+
+/** Without the address: an answer must not tell a stranger how the inside of a network looks. */
+function refused(problem: string) {
+  return giveUp(failure('REFUSED', `The request was not sent: ${problem}.`));
+}
+
+function outcomeOf(response: HttpResponse, url: URL, now: () => number) {
+  const { status, headers } = response;
+  const text = bodyText(response);
+  if (status < 400) return { status, headers, ...text } satisfies HttpResult;
+  // Without path and query, which may hold secrets.
+  const quoted = text.encoding === 'text' ? quote(text.body) : '';
+  const problem = failure(`HTTP_${status}`, `${url.origin} answered with status ${status}${quoted}`);
+  const wait = status === 429 || status === 503 ? retryAfterMs(headers['retry-after'], now()) : undefined;
+  if (wait !== undefined) return retryAfter(wait, problem);
+  // Too slow, too early, too many: the request is right and its time is not.
+  if (status >= 500 || status === 408 || status === 425 || status === 429) throw problem;
+  return giveUp(problem);
+}
+
+function quote(body: string): string {
+  const line = body
+    .slice(0, QUOTED)
+    .toWellFormed()
+    .replace(/[\p{Cc}\s]+/gu, ' ')
+    .trim();
+  return line === '' ? '.' : `: ${line}`;
+}
+
+/** Seconds or a date. */
+export function retryAfterMs(value: string | readonly string[] | undefined, now: number): number | undefined {
+  if (typeof value !== 'string') return undefined;
+  // Date.parse alone makes a date of nearly anything, such as -1.
+  const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value.endsWith(' GMT') ? value : '') - now;
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, MIN_RETRY_MS), MAX_RETRY_MS);
+}
+
+function headersOf({ headers = {}, body }: Shape<typeof fields>): Readonly<Record<string, string>> {
+  const typed = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
+  const json = body !== undefined && typeof body !== 'string' && !typed;
+  return { 'User-Agent': 'leasehold', ...(json ? { 'Content-Type': 'application/json' } : {}), ...headers };
+}
+
+function bodyOf({ body }: Shape<typeof fields>): string | undefined {
+  return typeof body === 'string' || body === undefined ? body : JSON.stringify(body);
+}
+
+function checkUrl(given: string): string | undefined {
+  // A parser would drop or encode them in silence, and another one differently.
+  if (given.length > MAX_URL) return `must not be longer than ${MAX_URL} characters`;
+  if (/[\s\p{Cc}\\]/u.test(given)) return 'must not contain spaces, control characters or backslashes';
+  if (!URL.canParse(given)) return 'is not a URL';
+  const url = new URL(given);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'must begin with http:// or https://';
+  if (url.username !== '' || url.password !== '') return 'must not contain a user or a password: use a header';
+  return undefined;
+}
+
+function checkHeader(name: string, value: string): string | undefined {
+  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || name === '__proto__') return 'is not the name of a header';
+  if (RESERVED_HEADERS.has(name.toLowerCase())) return 'is set by the worker itself';
+  // Anything else could end the header and begin another one, or another request.
+  if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) return 'has characters that a header cannot carry';
+  return undefined;
+}
+
+async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

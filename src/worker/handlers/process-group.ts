@@ -1,0 +1,38 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { HAS_PROCESS_TABLE, processTable } from '../runner/process-table.ts';
+
+const LOOK_MS = 10;
+/** What was sent SIGKILL is gone in a moment, unless it hangs in the kernel. */
+const DEATH_MS = 500;
+
+export function signalGroup(leader: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-leader, signal);
+  } catch {
+    // ESRCH: nobody is left. EPERM: another user's; whoever asks next sees that it lives.
+  }
+}
+
+/** While one member is left, its number cannot become that of another group. */
+export async function groupLives(leader: number): Promise<boolean> {
+  try {
+    process.kill(-leader, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+  // Those that have ended answer until they are reaped, and in many containers nobody does.
+  return !HAS_PROCESS_TABLE || (await processTable()).some(({ group }) => group === leader);
+}
+
+/** Waits for the group to end by itself until `patient` says no, then kills it. True when nobody is left. */
+export async function endGroup(leader: number, patient: () => boolean): Promise<boolean> {
+  let lives = await groupLives(leader);
+  for (; lives && patient(); lives = await groupLives(leader)) await delay(LOOK_MS);
+  const deadline = performance.now() + DEATH_MS;
+  for (; lives && performance.now() < deadline; lives = await groupLives(leader)) {
+    // Each time: one of them may have been about to fork.
+    signalGroup(leader, 'SIGKILL');
+    await delay(LOOK_MS);
+  }
+  return !lives;
+}

@@ -1,0 +1,140 @@
+import { stat } from 'node:fs/promises';
+import type { Writable } from 'node:stream';
+import type { TaskContext } from '../definition.ts';
+import { giveUp } from '../outcome.ts';
+import { LEASE_MARK, WORKER_MARK } from '../runner/sweep.ts';
+import { task } from '../task.ts';
+import { type Command, type CommandEnd, runCommand } from './command.ts';
+import { failure } from './failure.ts';
+import { list, object, optional, type Shape, text, texts } from './schema.ts';
+import { Tail } from './tail.ts';
+
+export interface ShellOptions {
+  /** What of it is on the allow-list is handed on; default: the environment of this process, as it is at each run. */
+  readonly env?: NodeJS.ProcessEnv;
+  /** Where the output goes; default: that of this process, which its runner reads. */
+  readonly stdout?: Writable;
+  readonly stderr?: Writable;
+  /** Between SIGTERM and SIGKILL when the task is told to stop; default 2 s. */
+  readonly killMs?: number;
+}
+
+export interface ShellResult {
+  readonly exitCode: number;
+  /** Its last 64 KiB. */
+  readonly stdout: string;
+  readonly truncated: boolean;
+  readonly durationMs: number;
+}
+
+const KEPT_OUTPUT = 64 * 1024;
+const KEPT_ERRORS = 8 * 1024;
+const ERROR_LINES = 20;
+
+/**
+ * Commands get this much of our environment and no more: the rest may hold credentials of the worker. The marks say whose
+ * a process is, so that it is found and ended with its task.
+ */
+const HANDED_ON: ReadonlySet<string> = new Set([
+  'PATH',
+  'HOME',
+  'LANG',
+  'TZ',
+  'TMPDIR',
+  'USER',
+  'SHELL',
+  WORKER_MARK,
+  LEASE_MARK,
+]);
+
+const fields = {
+  command: optional(text({ minLength: 1, check: noNul, about: 'A line for sh -c. Data belongs into argv or env.' })),
+  argv: optional(list(text({ check: noNul }), { min: 1, about: 'A program and its arguments, run without a shell.' })),
+  cwd: optional(text({ minLength: 1, check: noNul, about: 'The folder to run in.' })),
+  env: optional(texts({ check: checkVariable, about: 'Variables beside the few that are handed on.' })),
+  stdin: optional(text({ about: 'What the command can read.' })),
+};
+
+const input = object(fields, {
+  check({ command, argv }, report) {
+    if ((command === undefined) === (argv === undefined)) report([], 'must have either command or argv');
+    if (argv?.[0] === '') report(['argv', 0], 'must not be empty');
+  },
+});
+
+/** Runs a command. */
+export function makeShell(options: ShellOptions = {}) {
+  return task('shell', { input, run: (given, ctx) => run(given, ctx, options) });
+}
+
+async function run(given: Shape<typeof fields>, ctx: TaskContext, options: ShellOptions) {
+  ctx.signal.throwIfAborted();
+  if (given.cwd !== undefined && !(await isFolder(given.cwd))) {
+    return giveUp(failure('NO_FOLDER', `There is no folder ${JSON.stringify(given.cwd)} on this worker.`));
+  }
+  const stdout = { to: options.stdout ?? process.stdout, tail: new Tail(KEPT_OUTPUT) };
+  const stderr = { to: options.stderr ?? process.stderr, tail: new Tail(KEPT_ERRORS) };
+  const startedAt = performance.now();
+  let end: CommandEnd;
+  try {
+    const command = commandOf(given, options.env);
+    end = await runCommand(command, { stdout, stderr, signal: ctx.signal, killMs: options.killMs ?? 2_000 });
+  } catch (error) {
+    return notStarted(error);
+  }
+  // Whatever it answered, it was told to stop before it was done.
+  ctx.signal.throwIfAborted();
+  if (end.exitCode !== 0) throw failed(end, stderr.tail);
+  const durationMs = Math.round(performance.now() - startedAt);
+  const result: ShellResult = { exitCode: 0, stdout: stdout.tail.text(), truncated: stdout.tail.cut, durationMs };
+  return result;
+}
+
+function commandOf(given: Shape<typeof fields>, environment: NodeJS.ProcessEnv | undefined): Command {
+  const { command, argv, cwd, stdin } = given;
+  const [file = '', ...args] = argv ?? ['/bin/sh', '-c', command ?? ''];
+  // oxlint-disable-next-line node/no-process-env, no-restricted-properties -- runs in a child process, to hand a part of what it was started with on to a command
+  const env = handedOn(environment ?? process.env);
+  return { file, args, cwd, env: { ...env, ...given.env }, stdin };
+}
+
+function handedOn(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(
+    Object.entries(environment).filter(([name]) => HANDED_ON.has(name) || name.startsWith('LC_')),
+  );
+}
+
+function noNul(value: string): string | undefined {
+  return value.includes('\0') ? 'must not contain NUL' : undefined;
+}
+
+function checkVariable(name: string, value: string): string | undefined {
+  if (!/^[A-Za-z_]\w*$/.test(name)) return 'is not the name of a variable';
+  // A command that could change its marks would not be found again.
+  if (name.startsWith('LEASEHOLD_')) return 'names that begin with LEASEHOLD_ are reserved';
+  return noNul(value);
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+function failed({ exitCode, signal }: CommandEnd, stderr: Tail): Error {
+  const lines = stderr.lines(ERROR_LINES);
+  const said = lines.length === 0 ? '' : `\n${lines.join('\n')}`;
+  if (exitCode === null)
+    return failure('SIGNAL', `The command was ended by ${signal ?? 'a signal'}.${said}`, { signal });
+  return failure('EXIT', `The command ended with exit code ${exitCode}.${said}`, { exitCode, stderr: lines });
+}
+
+/** Programs do not appear by themselves; memory and places in the process table do. */
+function notStarted(error: unknown) {
+  const { code = 'unknown' } = error as NodeJS.ErrnoException;
+  const problem = failure('NOT_STARTED', `The command could not be started (${code}).`);
+  if (code === 'ENOENT' || code === 'EACCES' || code === 'ENOEXEC' || code === 'E2BIG') return giveUp(problem);
+  throw problem;
+}

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Lease } from '../core/lease.ts';
+import type { World } from '../core/world.ts';
+import type { RenewalAnswer, Session } from './link.ts';
+import { Renewal } from './renewal.ts';
+import type { RenewalNews } from './renewal-rounds.ts';
+
+const LEASE_MS = 300;
+const READY_MS = 900;
+
+/** A thread that needs three times the lease to be ready, and then never has to renew in a hurry. */
+const SLOW = `data:text/javascript,${encodeURIComponent(`
+  export async function openRenewals() {
+    await new Promise((resolve) => setTimeout(resolve, ${READY_MS}));
+    return { renew: async (leases) => leases.map(() => 'held'), blocked: async () => {}, close: async () => {} };
+  }`)}`;
+
+test('leases are kept while the thread that will keep them is still starting', async (t) => {
+  const news: RenewalNews[] = [];
+  const renewed: Lease[] = [];
+  const session: Pick<Session, 'leaseMs' | 'renewal' | 'renew'> = {
+    leaseMs: LEASE_MS,
+    renewal: { module: SLOW, data: undefined },
+    async renew(leases): Promise<readonly RenewalAnswer[]> {
+      renewed.push(...leases);
+      return leases.map(() => 'held');
+    },
+  };
+  const renewal = new Renewal({
+    session: session as Session,
+    world: realWorld(),
+    capacity: 4,
+    maxBlockMs: 60_000,
+    onNews: (one) => void news.push(one),
+    onTrouble: (error) => assert.fail(String(error)),
+  });
+  t.after(() => renewal.close());
+  renewal.start();
+  renewal.hold({ task: 7, attempt: 1 });
+  // Until the thread has taken over from the loop, and then for longer than it could go without having been told when.
+  while (renewed.length < 3 && news.length === 0) await pause(10);
+  let before = -1;
+  while (before !== renewed.length) {
+    before = renewed.length;
+    await pause(2 * LEASE_MS);
+  }
+  assert.deepEqual([renewed[0]?.task, renewed[0]?.attempt], [7, 1]);
+  assert.deepEqual(news, [], 'no lease was late');
+});
+
+function realWorld(): World {
+  const monotonic = (): number => Number(process.hrtime.bigint()) / 1e6;
+  return {
+    clock: { wall: () => Date.now(), monotonic },
+    random: Math.random,
+    timers: {
+      after: (ms, fn) => {
+        const timer = setTimeout(fn, ms);
+        return () => clearTimeout(timer);
+      },
+      soon: (fn) => void setImmediate(fn),
+    },
+  };
+}

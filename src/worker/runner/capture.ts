@@ -1,0 +1,70 @@
+import { Writable } from 'node:stream';
+import { Lines } from './lines.ts';
+
+type Done = (error?: Error | null) => void;
+export type Printed = 'stdout' | 'stderr';
+
+/**
+ * Takes the place of `process.stdout` and `process.stderr`, and so of what `console` writes to: it then goes the same way as
+ * `ctx.log` and the outcome, in the same order. What is written to the descriptors themselves, by native code or by other
+ * processes, is read by the worker from the pipes. Node's own streams are never made, because they make the descriptors
+ * non-blocking: then a raw write of more than 64 KiB fails with EAGAIN.
+ */
+export class Capture {
+  readonly #outlets: readonly Outlet[];
+
+  constructor(line: (stream: Printed, text: string) => void, full: () => boolean) {
+    this.#outlets = (['stdout', 'stderr'] as const).map((name, index) => {
+      const outlet = new Outlet(index + 1, new Lines((text) => line(name, text)), full);
+      Object.defineProperty(process, name, { configurable: true, enumerable: true, get: () => outlet });
+      return outlet;
+    });
+  }
+
+  /** Gives out lines that have no newline yet. */
+  flush(): void {
+    for (const outlet of this.#outlets) outlet.lines.flush();
+  }
+
+  /** Whoever was told to wait may go on. */
+  drain(): void {
+    for (const outlet of this.#outlets) outlet.emit('drain');
+  }
+}
+
+class Outlet extends Writable {
+  readonly fd: number;
+  readonly lines: Lines;
+  readonly #full: () => boolean;
+
+  constructor(fd: number, lines: Lines, full: () => boolean) {
+    super({ autoDestroy: false, emitClose: false });
+    this.fd = fd;
+    this.lines = lines;
+    this.#full = full;
+  }
+
+  /** Nothing is kept in the stream: a writer that does not wait when it is told to loses lines, not memory. */
+  override write(chunk: Uint8Array | string, encodingOrDone?: BufferEncoding | Done, done?: Done): boolean {
+    const encoding = typeof encodingOrDone === 'string' ? encodingOrDone : 'utf8';
+    this.lines.push(typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk);
+    const callback = typeof encodingOrDone === 'function' ? encodingOrDone : done;
+    if (callback !== undefined) process.nextTick(callback);
+    return !this.#full();
+  }
+
+  /** It has no end: the next task of this process prints as well. */
+  override end(...args: readonly unknown[]): this {
+    const [chunk] = args;
+    if (typeof chunk === 'string' || chunk instanceof Uint8Array) this.write(chunk);
+    const done = args.find((arg) => typeof arg === 'function');
+    if (done !== undefined) this.once('finish', done as () => void);
+    process.nextTick(() => this.emit('finish'));
+    return this;
+  }
+
+  /** As with Node's own. */
+  override destroy(): this {
+    return this;
+  }
+}

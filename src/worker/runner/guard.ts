@@ -1,0 +1,111 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { HAS_PROCESS_TABLE } from './process-table.ts';
+import { WORKER_MARK } from './sweep.ts';
+
+/**
+ * Learns process groups on its standard input ("+ 123", "- 123"). At end of file, which comes when the worker ends in
+ * whatever way, SIGKILL included, it ends the groups, and then whoever carries the mark of the worker in its environment:
+ * those have left their group. `grep -z` compares whole entries; a text inside of another variable is none.
+ */
+const SCRIPT = `
+trap '' HUP INT TERM PIPE
+groups=
+while read -r op group; do
+  case $op in
+    +) groups="$groups $group" ;;
+    -) rest=; for g in $groups; do [ "$g" = "$group" ] || rest="$rest $g"; done; groups=$rest ;;
+  esac
+done
+for g in $groups; do kill -KILL -"$g" 2>/dev/null; done
+[ -n "$1" ] || exit 0
+round=0
+while [ "$round" -lt 60 ]; do
+  found=$(grep -lzxF -e "$1" /proc/[0-9]*/environ 2>/dev/null)
+  [ -n "$found" ] || exit 0
+  for file in $found; do pid=\${file#/proc/}; kill -KILL "\${pid%/environ}" 2>/dev/null; done
+  round=$((round + 1))
+  [ "$round" -lt 5 ] || sleep 0.05
+done
+exit 1
+`;
+
+const RESTART_MS = 100;
+
+export interface GuardOptions {
+  readonly incarnation: string;
+  readonly path: string | undefined;
+  readonly warn: (message: string, fields?: Readonly<Record<string, unknown>>) => void;
+}
+
+/** A shell outside of the worker which ends the worker's processes when the worker cannot. One for each worker. */
+export class Guard {
+  readonly #options: GuardOptions;
+  readonly #groups = new Set<number>();
+  #shell: ChildProcess | undefined;
+  #restart: NodeJS.Timeout | undefined;
+  #closing = false;
+
+  constructor(options: GuardOptions) {
+    this.#options = options;
+  }
+
+  get pid(): number | undefined {
+    return this.#shell?.pid;
+  }
+
+  /** Rejects where there is no shell: without a guard nothing must be started. */
+  async start(): Promise<void> {
+    const shell = this.#spawn();
+    await once(shell, 'spawn');
+  }
+
+  watch(group: number): void {
+    this.#groups.add(group);
+    this.#shell?.stdin?.write(`+ ${group}\n`);
+  }
+
+  forget(group: number): void {
+    if (this.#groups.delete(group)) this.#shell?.stdin?.write(`- ${group}\n`);
+  }
+
+  async close(): Promise<void> {
+    this.#closing = true;
+    clearTimeout(this.#restart);
+    const shell = this.#shell;
+    if (shell?.pid === undefined || shell.exitCode !== null || shell.signalCode !== null) return;
+    shell.ref();
+    shell.stdin?.end();
+    await once(shell, 'exit');
+  }
+
+  #spawn(): ChildProcess {
+    const { incarnation, path = '/usr/local/bin:/usr/bin:/bin' } = this.#options;
+    const mark = HAS_PROCESS_TABLE ? `${WORKER_MARK}=${incarnation}` : '';
+    // In a session of its own, so that nothing sent to the worker's group reaches it; without the mark that it hunts.
+    const shell = spawn('sh', ['-c', SCRIPT, 'leasehold-guard', mark], {
+      cwd: '/',
+      detached: true,
+      env: { PATH: path },
+      stdio: ['pipe', 'ignore', 'ignore'],
+    });
+    this.#shell = shell;
+    shell.unref();
+    shell.on('error', (error) =>
+      this.#options.warn('the guard of the child processes does not start', { error: error.message }),
+    );
+    shell.stdin?.on('error', () => {});
+    shell.once('exit', (code, signal) => {
+      if (this.#closing) return;
+      this.#options.warn('the guard of the child processes has ended; another one is started', { code, signal });
+      this.#restart = setTimeout(() => this.#again(), RESTART_MS).unref();
+    });
+    return shell;
+  }
+
+  #again(): void {
+    if (this.#closing) return;
+    const shell = this.#spawn();
+    for (const group of this.#groups) shell.stdin?.write(`+ ${group}\n`);
+  }
+}

@@ -1,0 +1,116 @@
+import type { Timers } from '../../core/world.ts';
+import type { AnyTask } from '../definition.ts';
+import { perform } from '../perform.ts';
+import type { Ended, Job, Ladder, Runner, Running, Sink, StopWhy } from './runner.ts';
+
+/** Runs functions in the worker's own loop: no start-up cost, no isolation. What ignores its signal cannot be ended. */
+export class InlineRunner implements Runner {
+  readonly isolates = false;
+  readonly #tasks: ReadonlyMap<string, AnyTask>;
+  readonly #timers: Timers;
+
+  constructor(tasks: readonly AnyTask[], timers: Timers) {
+    this.#tasks = new Map(tasks.map((task) => [task.name, task]));
+    this.#timers = timers;
+  }
+
+  get handlers(): readonly string[] {
+    return [...this.#tasks.keys()];
+  }
+
+  timeoutMs(handler: string): number | undefined {
+    return this.#tasks.get(handler)?.timeoutMs;
+  }
+
+  async start(): Promise<void> {}
+
+  run(job: Job, sink: Sink): Running {
+    return new InlineRun(this.#tasks.get(job.handler), job, sink, this.#timers);
+  }
+
+  async close(): Promise<void> {}
+}
+
+class InlineRun implements Running {
+  readonly ended: Promise<Ended>;
+  readonly #sink: Sink;
+  readonly #timers: Timers;
+  /** Made when somebody asks for it: most short handlers never look, and it is a tenth of their price. */
+  #abort: AbortController | undefined;
+  #stopped: StopWhy | undefined;
+  #end: (ended: Ended) => void = () => {};
+  #over = false;
+  readonly #cancelTimers: (() => void)[] = [];
+
+  constructor(definition: AnyTask | undefined, job: Job, sink: Sink, timers: Timers) {
+    this.#sink = sink;
+    this.#timers = timers;
+    this.ended = definition === undefined ? Promise.resolve(unknown(job)) : this.#perform(definition, job);
+  }
+
+  stop(why: StopWhy, ladder: Ladder): void {
+    if (this.#over) return;
+    const first = this.#stopped === undefined;
+    this.#stopped ??= why;
+    if (first) {
+      this.#sink.line('system', `stop (${why}): abort signal`);
+      this.#abort?.abort(new StopError(why));
+    }
+    // Beside the timer of an earlier stop: the one that is over first counts, so that nothing gives it more time.
+    const cancel = this.#timers.after(ladder.abortMs + ladder.termMs, () => {
+      this.#sink.line('system', `stop (${why}): the handler ignores its signal and runs on inside the worker`);
+      this.#end({ kind: 'failed', error: new StopError(why) });
+    });
+    this.#cancelTimers.push(cancel);
+  }
+
+  #perform(definition: AnyTask, job: Job): Promise<Ended> {
+    const signal = (): AbortSignal => this.#signal();
+    const parts = {
+      get signal(): AbortSignal {
+        return signal();
+      },
+      // As it is: the sink makes a text of it, and does not throw when that fails.
+      log: (message: string) => this.#sink.line('log', message),
+      progress: (value: unknown) => this.#sink.progress(value),
+    };
+    return new Promise((resolve) => {
+      this.#end = (ended) => {
+        this.#over = true;
+        for (const cancel of this.#cancelTimers) cancel();
+        resolve(ended);
+      };
+      void perform(definition, job, parts).then((ended) => this.#end(ended));
+    });
+  }
+
+  #signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController();
+      if (this.#stopped !== undefined) this.#abort.abort(new StopError(this.#stopped));
+    }
+    return this.#abort.signal;
+  }
+}
+
+/** What `ctx.signal` gives as its reason. */
+export class StopError extends Error {
+  readonly why: StopWhy;
+
+  constructor(why: StopWhy) {
+    super(REASONS[why]);
+    this.name = 'AbortError';
+    this.why = why;
+  }
+}
+
+const REASONS: Readonly<Record<StopWhy, string>> = {
+  cancelled: 'the task was cancelled',
+  timeout: 'the run timeout of the task has passed',
+  lost: 'the lease of the task is lost',
+  shutdown: 'the worker is shutting down',
+};
+
+function unknown(job: Job): Ended {
+  return { kind: 'unstarted', error: { name: 'HandlerNotFound', message: `no handler named ${job.handler} is here` } };
+}

@@ -1,0 +1,93 @@
+import type { Ended, Job, Ladder, Runner, Running, Sink, StopWhy } from './runner.ts';
+
+export interface LazyOptions {
+  readonly handlers: readonly string[];
+  readonly isolates: boolean;
+  readonly make: () => Runner;
+  readonly timeoutMs?: (handler: string) => number | undefined;
+  /** Throws when it could never work: known before any task is claimed. */
+  readonly check?: () => void;
+}
+
+/** A runner that is started with its first job: the shield that most workers never need. */
+export class LazyRunner implements Runner {
+  readonly isolates: boolean;
+  readonly handlers: readonly string[];
+  readonly #make: () => Runner;
+  readonly #check: () => void;
+  readonly #timeoutMs: (handler: string) => number | undefined;
+  #runner: Promise<Runner> | undefined;
+
+  constructor(options: LazyOptions) {
+    this.handlers = options.handlers;
+    this.isolates = options.isolates;
+    this.#make = options.make;
+    this.#check = options.check ?? (() => {});
+    this.#timeoutMs = options.timeoutMs ?? (() => undefined);
+  }
+
+  timeoutMs(handler: string): number | undefined {
+    return this.#timeoutMs(handler);
+  }
+
+  async start(): Promise<void> {
+    this.#check();
+  }
+
+  run(job: Job, sink: Sink): Running {
+    if (this.#runner === undefined) {
+      const runner = this.#begin();
+      this.#runner = runner;
+      // What failed once may work for the next job: its task comes again, and would bounce for ever.
+      runner.catch(() => {
+        if (this.#runner === runner) this.#runner = undefined;
+      });
+    }
+    return new LazyRun(this.#runner, job, sink);
+  }
+
+  async close(): Promise<void> {
+    const runner = await this.#runner?.catch(() => undefined);
+    await runner?.close();
+  }
+
+  async #begin(): Promise<Runner> {
+    const runner = this.#make();
+    try {
+      await runner.start();
+    } catch (error) {
+      await runner.close().catch(() => {});
+      throw error;
+    }
+    return runner;
+  }
+}
+
+class LazyRun implements Running {
+  readonly ended: Promise<Ended>;
+  readonly #unstarted = Promise.withResolvers<Ended>();
+  #running: Running | undefined;
+  #stopped = false;
+
+  constructor(runner: Promise<Runner>, job: Job, sink: Sink) {
+    this.ended = Promise.race([this.#run(runner, job, sink), this.#unstarted.promise]);
+  }
+
+  async #run(starting: Promise<Runner>, job: Job, sink: Sink): Promise<Ended> {
+    try {
+      const runner = await starting;
+      if (this.#stopped) return await this.#unstarted.promise;
+      this.#running = runner.run(job, sink);
+    } catch (error) {
+      return { kind: 'unstarted', error };
+    }
+    return this.#running.ended;
+  }
+
+  /** What has not begun need not: a start may take long, and a lost lease leaves no time. */
+  stop(why: StopWhy, ladder: Ladder): void {
+    this.#stopped = true;
+    if (this.#running === undefined) this.#unstarted.resolve({ kind: 'unstarted', error: `stopped (${why})` });
+    else this.#running.stop(why, ladder);
+  }
+}

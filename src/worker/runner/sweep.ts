@@ -1,0 +1,111 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { environmentOf, type ProcessRow, processTable } from './process-table.ts';
+
+/** Every process of a worker has this in its environment: the incarnation. */
+export const WORKER_MARK = 'LEASEHOLD_WORKER';
+/** Every process that a task starts has this as well: task and attempt. */
+export const LEASE_MARK = 'LEASEHOLD_LEASE';
+
+/** Which processes a sweep is after. */
+export interface Prey {
+  readonly incarnation: string;
+  /** `task/attempt`. `all`: every process of the worker. `none`: only those that the rest of this names. */
+  readonly lease: string;
+  /** The child process. It leads a session, and whoever is in it or descends from it is prey, with or without a mark. */
+  readonly leader: number | undefined;
+  /** The leader lives on, and so does what its modules started for themselves when they were loaded. */
+  readonly spareLeader: boolean;
+  readonly groups: ReadonlySet<number>;
+  /** Seen among the descendants before their parents were ended. */
+  readonly family: readonly ProcessRow[];
+}
+
+export interface Swept {
+  /** Ended by the sweep, though no signal to a group had reached them. */
+  readonly ended: number;
+  /** Could not be ended: another user's, or stuck in the kernel. */
+  readonly left: number;
+}
+
+const ROUND_MS = 5;
+const GIVE_UP_MS = 2_000;
+
+/**
+ * Ends, by SIGKILL, the processes of a task which a signal to its groups does not reach, because they called `setsid` or
+ * moved to groups of their own. Again and again until none is found: one of them may have been about to fork.
+ */
+export async function sweep(prey: Prey): Promise<Swept> {
+  const deadline = performance.now() + GIVE_UP_MS;
+  const strays = new Set<string>();
+  for (;;) {
+    const found = await survivors(prey);
+    if (found.length === 0) return { ended: strays.size, left: 0 };
+    if (performance.now() > deadline) return { ended: strays.size, left: found.length };
+    for (const row of found) {
+      if (!prey.groups.has(row.group) || prey.spareLeader) strays.add(identity(row));
+      signal(row.pid, 'SIGKILL');
+    }
+    await delay(ROUND_MS);
+  }
+}
+
+/** Those that live. Descendants are followed by parent, so that one which cleared its environment is found as well. */
+export async function survivors(prey: Prey): Promise<readonly ProcessRow[]> {
+  const table = await processTable();
+  const known = new Set(prey.family.map(identity));
+  const isKin = (row: ProcessRow): boolean =>
+    prey.groups.has(row.group) || row.session === prey.leader || row.pid === prey.leader || known.has(identity(row));
+  const found = new Set<ProcessRow>();
+  const look = (row: ProcessRow, kin: boolean): void => {
+    // Never init, nor whoever sweeps: in a child that cleans up after its task, that is the leader.
+    if (found.has(row) || row.pid === process.pid || row.pid === 1) return;
+    if (row.pid === prey.leader && prey.spareLeader) return;
+    const mark = markOf(row.pid, prey);
+    if (mark === 'ours' || (kin && !(mark === 'helper' && prey.spareLeader))) found.add(row);
+  };
+  for (const row of table) look(row, isKin(row));
+  for (const row of table) if (row.parent === prey.leader) look(row, true);
+  // Those added while the loop runs are visited by it too.
+  for (const parent of found) for (const row of table) if (row.parent === parent.pid) look(row, true);
+  return [...found];
+}
+
+/** The descendants of a process that still lives. */
+export async function descendants(leader: number): Promise<readonly ProcessRow[]> {
+  const table = await processTable();
+  const family = new Set(table.filter((row) => row.parent === leader));
+  for (const parent of family) for (const row of table) if (row.parent === parent.pid) family.add(row);
+  return [...family];
+}
+
+/** "1 process that … was ended", "3 processes that … were ended" */
+export function sayEnded(count: number, which: string): string {
+  return count === 1 ? `1 process that ${which} was ended` : `${count} processes that ${which} were ended`;
+}
+
+function identity(row: ProcessRow): string {
+  return `${row.pid}@${row.startedAt}`;
+}
+
+/** False: it is gone already, or another user's. Signal 0 only asks. A negative number is a group. */
+export function signal(pid: number, name: NodeJS.Signals | 0): boolean {
+  if (!isGroup(Math.abs(pid))) return false;
+  try {
+    return process.kill(pid, name);
+  } catch {
+    return false;
+  }
+}
+
+/** Signals to the groups 0 and 1 would reach this process, or everybody. */
+export function isGroup(pid: unknown): pid is number {
+  return Number.isSafeInteger(pid) && (pid as number) > 1;
+}
+
+/** `helper`: of this worker, but started outside of any task. */
+function markOf(pid: number, prey: Prey): 'ours' | 'helper' | 'stranger' {
+  const environment = environmentOf(pid);
+  if (environment === undefined || !environment.includes(`${WORKER_MARK}=${prey.incarnation}`)) return 'stranger';
+  if (prey.lease === 'all' || environment.includes(`${LEASE_MARK}=${prey.lease}`)) return 'ours';
+  return environment.some((entry) => entry.startsWith(`${LEASE_MARK}=`)) ? 'stranger' : 'helper';
+}
