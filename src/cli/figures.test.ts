@@ -8,6 +8,7 @@ const look = (at: number, queues: Record<string, Partial<typeof EMPTY_STATS>>): 
   queues: Object.entries(queues).map(([name, stats]) => ({ name, paused: false, stats: { ...EMPTY_STATS, ...stats } })),
   duties: ['reaper'],
   storeBytes: 10,
+  worker: undefined,
 });
 
 test('a rate is what ended since the look before, over the time between', () => {

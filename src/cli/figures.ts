@@ -1,4 +1,4 @@
-import type { Glance } from '../app/serve.ts';
+import type { Glance, WorkerGlance } from '../app/serve.ts';
 
 /** One queue as it is shown. */
 export interface QueueFigures {
@@ -20,6 +20,7 @@ export interface Figures {
   readonly duties: readonly string[];
   readonly storeBytes: number | undefined;
   readonly uptimeMs: number;
+  readonly worker?: WorkerGlance | undefined;
 }
 
 /** A look at the node and the time of it, kept to take the difference from. */
@@ -39,6 +40,7 @@ export function figuresOf(now: Look, before: Look | undefined, startedAt: number
     })),
     duties: now.duties,
     storeBytes: now.storeBytes,
+    worker: now.worker,
     uptimeMs: Math.round(now.at - startedAt),
   };
 }
@@ -54,6 +56,11 @@ function essence({ queues, duties }: Figures): string {
 
 function endedIn(stats: { completed: number; failed: number; cancelled: number }): number {
   return stats.completed + stats.failed + stats.cancelled;
+}
+
+/** `host-12, 2 of 4 slots busy`. */
+export function formatWorker({ name, running, slots }: WorkerGlance): string {
+  return `${name}, ${formatCount(running)} of ${formatCount(slots)} slots busy`;
 }
 
 /** `12,345`. */

@@ -1,42 +1,51 @@
 import { suggest } from '../config/suggest.ts';
 import { fault, isEngineError } from '../core/errors.ts';
-import type { Command } from './command.ts';
+import { type Command, type Entry, type Group, isGroup } from './command.ts';
+import { COMMANDS } from './commands.ts';
+import { safeJson, safeText } from './display/safe.ts';
 import { EXIT, exitCodeOf } from './exit.ts';
-import { helpFor, helpForAll } from './help.ts';
+import { helpFor, helpForAll, helpForGroup } from './help.ts';
 import { version } from './version.ts';
-
-/** Loaded when it is asked for: `leasehold version` and the help need no store. */
-const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
-  up: async () => (await import('./up.ts')).up,
-  version: () => Promise.resolve(version),
-};
 
 async function main(args: readonly string[]): Promise<number> {
   const [word, ...rest] = args;
   if (word === '--version' || word === '-v') return version.run(rest);
-  if (word === undefined || word === 'help' || word === '--help' || word === '-h') return help(rest[0], word);
-  const command = await find(word);
-  if (asksForHelp(rest)) return print(helpFor(command));
-  return command.run(rest);
-}
-
-async function help(topic: string | undefined, word: string | undefined): Promise<number> {
-  if (topic !== undefined) return print(helpFor(await find(topic)));
-  const text = helpForAll(await Promise.all(Object.values(COMMANDS).map((load) => load())));
-  if (word !== undefined) return print(text);
+  if (word === 'help' || word === '--help' || word === '-h') return help(rest);
   // Nothing asked is nothing done.
-  process.stderr.write(text);
-  return EXIT.usage;
+  if (word === undefined) return complainWith(helpForAll(COMMANDS));
+  const entry = find(word, COMMANDS);
+  return isGroup(entry) ? runIn(word, entry, rest) : run(await entry.load(), rest);
 }
 
-function find(word: string): Promise<Command> {
-  const load = Object.hasOwn(COMMANDS, word) ? COMMANDS[word] : undefined;
-  if (load !== undefined) return load();
-  const meant = suggest(word, Object.keys(COMMANDS));
+/** `leasehold tasks …`: the next word names the command. */
+async function runIn(name: string, group: Group, args: readonly string[]): Promise<number> {
+  const [word, ...rest] = args;
+  if (word === undefined) return complainWith(helpForGroup(name, group));
+  if (word === '--help' || word === '-h') return print(helpForGroup(name, group));
+  return run(await find(word, group.commands, name).load(), rest);
+}
+
+function run(command: Command, args: readonly string[]): Promise<number> {
+  return asksForHelp(args) ? Promise.resolve(print(helpFor(command))) : command.run(args);
+}
+
+async function help([word, second]: readonly string[]): Promise<number> {
+  if (word === undefined || word.startsWith('-')) return print(helpForAll(COMMANDS));
+  const entry = find(word, COMMANDS);
+  if (!isGroup(entry)) return print(helpFor(await entry.load()));
+  if (second === undefined) return print(helpForGroup(word, entry));
+  return print(helpFor(await find(second, entry.commands, word).load()));
+}
+
+function find<T extends Entry | Group>(word: string, among: Readonly<Record<string, T>>, group?: string): T {
+  const found = Object.hasOwn(among, word) ? among[word] : undefined;
+  if (found !== undefined) return found;
+  const before = group === undefined ? 'leasehold' : `leasehold ${group}`;
+  const meant = suggest(word, Object.keys(among));
   throw fault(
     'INVALID_INPUT',
-    { field: 'command', problem: `there is no ${JSON.stringify(word)}` },
-    { hint: meant === undefined ? '"leasehold --help" lists the commands.' : `Did you mean "leasehold ${meant}"?` },
+    { field: 'command', problem: `there is no ${JSON.stringify(group === undefined ? word : `${group} ${word}`)}` },
+    { hint: meant === undefined ? `"${before} --help" lists the commands.` : `Did you mean "${before} ${meant}"?` },
   );
 }
 
@@ -50,14 +59,19 @@ function print(text: string): number {
   return EXIT.fine;
 }
 
-/** The message and what to do about it; the stack only for what we did not foresee. */
+function complainWith(text: string): number {
+  process.stderr.write(text);
+  return EXIT.usage;
+}
+
+/** The message and what to do about it; the stack only for what we did not foresee. Either may quote what users wrote. */
 function complain(error: unknown, json: boolean): void {
   if (!isEngineError(error)) {
     console.error(error);
   } else if (json) {
-    console.error(JSON.stringify({ error }));
+    console.error(safeJson({ error }));
   } else {
-    console.error(error.hint === undefined ? error.message : `${error.message}\n${error.hint}`);
+    console.error(safeText(error.hint === undefined ? error.message : `${error.message}\n${error.hint}`));
   }
 }
 

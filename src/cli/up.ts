@@ -1,138 +1,31 @@
-import { styleText } from 'node:util';
-import { type Service, serve } from '../app/serve.ts';
 import { loadConfig } from '../config/load.ts';
-import type { Config } from '../config/options.ts';
+import type { OptionKey } from '../config/options.ts';
 import type { Command } from './command.ts';
-import type { Display } from './display/display.ts';
-import { JsonDisplay } from './display/json.ts';
-import { PlainDisplay } from './display/plain.ts';
-import { ScreenDisplay } from './display/screen.ts';
-import { EXIT, exitCodeOfSignal } from './exit.ts';
-import { figuresOf, type Look } from './figures.ts';
-import { onStopSignals } from './signals.ts';
-import { packageVersion } from './version.ts';
+import { runNode } from './run-node.ts';
+import { WORKER_OPTIONS } from './worker-options.ts';
 
-const LOOK_MS = 1000;
-const REPEAT_MS = 30_000;
+export const NODE_OPTIONS: readonly OptionKey[] = [
+  'store',
+  'dataDir',
+  'host',
+  'port',
+  'durability',
+  'leaseDuration',
+  'retention',
+  'worker',
+  ...WORKER_OPTIONS,
+  'drainTimeout',
+  'json',
+];
 
 /** `leasehold up`: a node on a store, until it is told to stop. */
 export const up: Command = {
   name: 'up',
-  doc: 'Run a node: open the store, do the housekeeping, answer /healthz and show live figures',
-  options: ['store', 'dataDir', 'host', 'port', 'durability', 'leaseDuration', 'retention', 'json'],
-
-  async run(args) {
-    const config = loadConfig(up, args);
-    const display = displayFor(config);
-    const stopped = Promise.withResolvers<void>();
-    const unlisten = onStopSignals({
-      stop: stopped.resolve,
-      forceable: () => display.stillStopping(),
-      force: (signal) => {
-        display.restore();
-        process.exit(exitCodeOfSignal(signal));
-      },
-    });
-    // A reader that goes away (`leasehold up | head`) ends the show, not the data.
-    process.stdout.on('error', () => stopped.resolve());
-    try {
-      const service = await open(config, display);
-      await show(service, config, display, stopped.promise);
-    } finally {
-      unlisten();
-      display.restore();
-    }
-    return EXIT.fine;
-  },
+  doc: 'Run a node: open the store, do the housekeeping, run tasks in a built-in worker, show live figures',
+  options: NODE_OPTIONS,
+  examples: [
+    { line: 'up', does: 'everything in one process, on a file in ./.leasehold' },
+    { line: 'up --no-worker --store sqlite:./work.db', does: 'no built-in worker: others do the work' },
+  ],
+  run: (args) => runNode(loadConfig(up, args)),
 };
-
-function open(config: Config, display: Display): Promise<Service> {
-  const { store, host, port, durability, leaseDuration, retention } = config;
-  const say = sparing((message, fields) => display.warning(message, fields));
-  return serve({
-    store,
-    host,
-    port,
-    durability,
-    leaseMs: leaseDuration,
-    retentionMs: retention,
-    log: { info: () => {}, warn: say, error: say },
-  });
-}
-
-async function show(service: Service, config: Config, display: Display, stop: Promise<void>): Promise<void> {
-  const startedAt = performance.now();
-  display.started({
-    version: packageVersion(),
-    address: service.address,
-    store: config.store.replace(/^sqlite:/, ''),
-    pid: process.pid,
-  });
-  const stopLooking = watch(service, display, startedAt);
-  await stop;
-  stopLooking();
-  display.stopping();
-  await service.close();
-  display.stopped(Math.round(performance.now() - startedAt));
-}
-
-/** Looks at the node each second; what cannot be read now is said once and tried again. */
-function watch(service: Service, display: Display, startedAt: number): () => void {
-  let before: Look | undefined;
-  let complaint = '';
-  let looking = false;
-  let over = false;
-  const look = async (): Promise<void> => {
-    if (looking) return;
-    looking = true;
-    try {
-      const now: Look = { ...(await service.glance()), at: performance.now() };
-      if (!over) display.figures(figuresOf(now, before, startedAt));
-      before = now;
-      complaint = '';
-    } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      if (!over && message !== complaint) display.warning(message);
-      complaint = message;
-    } finally {
-      looking = false;
-    }
-  };
-  const timer = setInterval(() => void look(), LOOK_MS);
-  if (display instanceof ScreenDisplay) {
-    void look();
-    process.stdout.on('resize', () => display.resized());
-  }
-  return () => {
-    over = true;
-    clearInterval(timer);
-  };
-}
-
-type Say = (message: string, fields?: Readonly<Record<string, unknown>>) => void;
-
-/** A duty that cannot reach its store complains each second: the same words are said again after half a minute. */
-function sparing(say: Say): Say {
-  const saidAt = new Map<string, number>();
-  return (message, fields) => {
-    const words = JSON.stringify([message, fields]);
-    const now = performance.now();
-    if (now - (saidAt.get(words) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return;
-    if (saidAt.size >= 100) saidAt.clear();
-    saidAt.set(words, now);
-    say(message, fields);
-  };
-}
-
-function displayFor(config: Config): Display {
-  const { stdout } = process;
-  const write = (text: string): void => void stdout.write(text);
-  if (config.json) return new JsonDisplay({ write, wall: Date.now });
-  if (!stdout.isTTY) return new PlainDisplay({ write });
-  return new ScreenDisplay({
-    write,
-    size: () => ({ columns: stdout.columns, rows: stdout.rows }),
-    // Colours only where the stream takes them and NO_COLOR is not set: styleText looks at both.
-    style: (format, text) => styleText(format, text, { stream: stdout }),
-  });
-}

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ErrorCode, isEngineError } from '../core/errors.ts';
-import { type Environment, loadConfig } from './load.ts';
+import { type Environment, loadCall, loadConfig } from './load.ts';
 import { OPTION_KEYS } from './options.ts';
+import { workerNameFor } from './worker-name.ts';
 
 const UP = { name: 'up', options: OPTION_KEYS };
 const load = (args: readonly string[], env: Environment = {}) => loadConfig(UP, args, env);
@@ -19,7 +20,9 @@ function refused(args: readonly string[], env: Environment, code: ErrorCode, say
 }
 
 test('without flags and variables there are the documented defaults', () => {
-  assert.deepEqual(load([]), {
+  const { name, ...rest } = load([]);
+  assert.match(name, new RegExp(`^[a-z0-9][a-z0-9._-]*-${process.pid}$`));
+  assert.deepEqual(rest, {
     dataDir: '.leasehold',
     store: 'sqlite:.leasehold/leasehold.db',
     host: '127.0.0.1',
@@ -27,6 +30,30 @@ test('without flags and variables there are the documented defaults', () => {
     durability: 'full',
     leaseDuration: 30_000,
     retention: 604_800_000,
+    worker: true,
+    slots: 4,
+    tag: [],
+    handlers: [],
+    allow: undefined,
+    allowHttp: [],
+    once: false,
+    idleExit: undefined,
+    drainTimeout: 30_000,
+    queue: [],
+    state: [],
+    limit: 20,
+    handler: undefined,
+    count: 1,
+    file: undefined,
+    priority: 0,
+    delay: undefined,
+    unique: undefined,
+    maxAttempts: undefined,
+    timeout: undefined,
+    waitTimeout: undefined,
+    follow: false,
+    yes: false,
+    dryRun: false,
     json: false,
   });
 });
@@ -87,7 +114,7 @@ test('a variable one slip away from ours is refused, any other is left alone', (
     'LEASEHOLD_PORT_7420_TCP',
     'LEASEHOLD_TEST_SCALE',
     'LEASEHOLD_TOKEN',
-    'LEASEHOLD_NODE_ID',
+    'LEASEHOLD_NODE_ROLE',
     'LEASEHOLD_LEADER_LEASE_SECONDS',
     'LEASEHOLD_LEASE_CLEANUP_INTERVAL_SECONDS',
     'APFLOW_LEADER_LEASE',
@@ -127,4 +154,68 @@ test('a flag without its value, a switch with one and a stray argument are refus
   refused(['--json=yes'], {}, 'INVALID_INPUT', /--json is not valid: it takes no value/);
   refused(['now'], {}, 'INVALID_INPUT', /takes no argument like "now"/);
   refused(['--', 'now'], {}, 'INVALID_INPUT', /takes no argument like "now"/);
+});
+
+test('an option that may be repeated gathers what it is given, in order', () => {
+  assert.deepEqual(load(['--queue', 'b', '--tag', 'gpu', '--queue=a']).queue, ['b', 'a']);
+  assert.deepEqual(load(['--state', 'failed', '--state', 'cancelled']).state, ['failed', 'cancelled']);
+  refused(['--state', 'done'], {}, 'INVALID_INPUT', /"done" is not one of ready, running/);
+  refused(['--queue', 'Not A Name'], {}, 'INVALID_INPUT', /queue name is not valid/);
+});
+
+test('a switch that is on has a flag that turns it off; the last one counts', () => {
+  assert.equal(load(['--no-worker']).worker, false);
+  assert.equal(load(['--no-worker', '--worker']).worker, true);
+  refused(['--no-worker=yes'], {}, 'INVALID_INPUT', /--no-worker is not valid: it takes no value/);
+  refused(['--no-wroker'], {}, 'UNKNOWN_OPTION', /Did you mean --no-worker\?/);
+  refused(['--no-json'], {}, 'UNKNOWN_OPTION', /There is no option --no-json/);
+});
+
+test('some switches have a letter, and a number below zero is a value', () => {
+  assert.equal(load(['-f']).follow, true);
+  assert.deepEqual([load(['-fy']).follow, load(['-fy']).yes], [true, true]);
+  assert.equal(load(['--priority', '-5']).priority, -5);
+  refused(['--priority', '--json'], {}, 'INVALID_INPUT', /it needs a value/);
+  refused(['--count', '-5'], {}, 'INVALID_INPUT', /it needs a value/);
+  refused(['--count', '0'], {}, 'INVALID_INPUT', /whole number from 1/);
+});
+
+test('lists take commas, and what may run code can be none at all', () => {
+  assert.deepEqual(load(['--allow', 'js, shell']).allow, ['js', 'shell']);
+  assert.deepEqual(load(['--allow', 'none']).allow, []);
+  assert.deepEqual(load(['--allow-http', 'db.internal,10.0.0.0/8', '--allow-http', '::1']).allowHttp, [
+    'db.internal',
+    '10.0.0.0/8',
+    '::1',
+  ]);
+  refused(['--allow', 'shell,python'], {}, 'INVALID_INPUT', /"python" is not one of shell, js/);
+  for (const place of ['10.0.0.0/33', 'x/8', '10.0.0.0/8/8', 'a b', '', '10.0.0.0/', 'fd00::/129']) {
+    refused([`--allow-http=${place}`], {}, 'INVALID_INPUT', /--allow-http is not valid/);
+  }
+});
+
+test('the name of a worker is made of the host and the process, with what a name may have', () => {
+  assert.equal(workerNameFor('Build Box.Local', 12), 'build-box.local-12');
+  assert.equal(workerNameFor('', 12), 'worker-12');
+  assert.equal(workerNameFor('--x', 1), 'x-1');
+  assert.equal(workerNameFor('h'.repeat(100), 4_194_304).length, 63);
+  assert.equal(load([], { LEASEHOLD_NODE_ID: 'box-1' }).name, 'box-1');
+});
+
+test('arguments go to their places: one that is missing, and one too many, are named', () => {
+  const usage = {
+    name: 'push',
+    args: [
+      { name: 'QUEUE', doc: 'Where it waits' },
+      { name: 'JSON', doc: 'The input', optional: true },
+    ] as const,
+    options: OPTION_KEYS,
+  };
+  assert.deepEqual(loadCall(usage, ['q', '--json', '-'], {}).args, ['q', '-']);
+  assert.deepEqual(loadCall(usage, ['q', '--', '--json'], {}).args, ['q', '--json']);
+  assert.throws(() => loadCall(usage, ['--json'], {}), /"leasehold push" needs QUEUE \(where it waits\)/);
+  assert.throws(() => loadCall(usage, ['q', '1', 'x'], {}), /takes no argument like "x"/);
+  const many = { ...usage, args: [{ name: 'ID', doc: 'Which task', many: true }] as const };
+  assert.deepEqual(loadCall(many, ['1', '2', '3'], {}).args, ['1', '2', '3']);
+  assert.throws(() => loadCall(many, [], {}), /needs ID/);
 });

@@ -1,25 +1,48 @@
 import { parseArgs } from 'node:util';
 import { fault } from '../core/errors.ts';
-import { type Config, flagOf, OPTION_KEYS, type OptionKey, optionOf } from './options.ts';
+import { type Config, flagOf, negatedFlagOf, OPTION_KEYS, type OptionKey, optionOf } from './options.ts';
 import { suggest } from './suggest.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What a command takes: its name for the errors, and the settings that have a meaning for it. */
+/** A word without a flag, in its place: `QUEUE` of `push QUEUE [JSON]`. */
+export interface Argument {
+  /** What stands for it in the help. */
+  readonly name: string;
+  readonly doc: string;
+  readonly optional?: true;
+  /** Takes all that follow, one at least; only the last one may. */
+  readonly many?: true;
+}
+
+/** What a command takes: its name for the errors, its arguments, and the settings that have a meaning for it. */
 export interface Usage {
   readonly name: string;
+  readonly args?: readonly Argument[];
   readonly options: readonly OptionKey[];
 }
 
+/** One call of a command. */
+export interface Call {
+  readonly config: Config;
+  /** As many as the usage asks for at least, and as it takes at most. */
+  readonly args: readonly string[];
+}
+
 /** Settings by precedence: flag, then environment, then default. Whatever is not understood is refused. */
-export function loadConfig(usage: Usage, args: readonly string[], env: Environment = process.env): Config {
+export function loadConfig(usage: Usage, args: readonly string[], env?: Environment): Config {
+  return loadCall(usage, args, env).config;
+}
+
+/** The settings and the arguments of a call. */
+export function loadCall(usage: Usage, args: readonly string[], env: Environment = process.env): Call {
   refuseNearMisses(env);
-  const flags = readFlags(usage, args);
+  const { flags, words } = readLine(usage, args);
   const config: Record<string, unknown> = {};
   for (const key of OPTION_KEYS) {
     config[key] = flags.has(key) ? flags.get(key) : fromEnvironment(key, env, config as Config);
   }
-  return Object.freeze(config as Config);
+  return { config: Object.freeze(config as Config), args: words };
 }
 
 function fromEnvironment(key: OptionKey, env: Environment, sofar: Config): unknown {
@@ -33,43 +56,110 @@ function fromEnvironment(key: OptionKey, env: Environment, sofar: Config): unkno
   return option.fallback(sofar);
 }
 
-function readFlags(usage: Usage, args: readonly string[]): Map<OptionKey, unknown> {
-  const keys = new Map(usage.options.map((key) => [flagOf(key), key]));
+interface Line {
+  readonly flags: ReadonlyMap<OptionKey, unknown>;
+  readonly words: readonly string[];
+}
+
+function readLine(usage: Usage, args: readonly string[]): Line {
+  const known = spellings(usage.options);
   const { tokens } = parseArgs({
     args: [...args],
     strict: false,
     tokens: true,
     allowPositionals: true,
-    options: Object.fromEntries(
-      usage.options.map((key) => [
-        flagOf(key).slice(2),
-        { type: optionOf(key).value === undefined ? 'boolean' : 'string' } as const,
-      ]),
-    ),
+    options: Object.fromEntries(usage.options.map((key) => [flagOf(key).slice(2), parserOption(key)])),
   });
-  const values = new Map<OptionKey, unknown>();
+  const flags = new Map<OptionKey, unknown>();
+  const words: string[] = [];
   for (const token of tokens) {
     if (token.kind === 'option-terminator') continue;
-    if (token.kind === 'positional') throw unexpected(usage, token.value);
-    const key = keys.get(token.rawName);
-    if (key === undefined) throw unknownFlag(usage, token.rawName, keys.keys());
-    values.set(key, flagValue(key, token.value, token.inlineValue));
+    if (token.kind === 'positional') {
+      words.push(token.value);
+      continue;
+    }
+    const found = known.get(token.rawName);
+    if (found === undefined) throw unknownFlag(usage, token.rawName, known.keys());
+    const value = found.negated ? negated(token) : flagValue(found.key, token);
+    flags.set(found.key, optionOf(found.key).many ? [...asList(flags.get(found.key)), ...asList(value)] : value);
   }
-  return values;
+  checkWords(usage, words);
+  return { flags, words };
 }
 
-function flagValue(key: OptionKey, text: string | undefined, inline: boolean | undefined): unknown {
-  const { value, parse } = optionOf(key);
-  const flag = flagOf(key);
+interface Spelling {
+  readonly key: OptionKey;
+  readonly negated: boolean;
+}
+
+/** Every way in which an option of the command may be written. */
+function spellings(keys: readonly OptionKey[]): ReadonlyMap<string, Spelling> {
+  const known = new Map<string, Spelling>();
+  for (const key of keys) {
+    const { short, negatable } = optionOf(key);
+    known.set(flagOf(key), { key, negated: false });
+    if (short !== undefined) known.set(`-${short}`, { key, negated: false });
+    if (negatable) known.set(negatedFlagOf(key), { key, negated: true });
+  }
+  return known;
+}
+
+function parserOption(key: OptionKey): { type: 'string' | 'boolean'; short?: string } {
+  const { value, short } = optionOf(key);
+  return { type: value === undefined ? 'boolean' : 'string', ...(short === undefined ? {} : { short }) };
+}
+
+function asList(value: unknown): readonly unknown[] {
+  return (value ?? []) as readonly unknown[];
+}
+
+interface FlagToken {
+  readonly rawName: string;
+  readonly value?: string | undefined;
+  readonly inlineValue?: boolean | undefined;
+}
+
+function flagValue(key: OptionKey, { rawName, value: text, inlineValue: inline }: FlagToken): unknown {
+  const { value, parse, signed } = optionOf(key);
   if (value === undefined) {
-    if (inline) throw fault('INVALID_INPUT', { field: flag, problem: 'it takes no value' });
-    return parse('', flag);
+    refuseValue(rawName, inline);
+    return parse('', rawName);
   }
   // `--port --json`: the next flag is not the value that was forgotten. `--store=-x` says that it is.
-  if (text === undefined || (text.startsWith('-') && !inline)) {
-    throw fault('INVALID_INPUT', { field: flag, problem: `it needs a value (${value})` });
+  const forgotten = text?.startsWith('-') && !inline && !(signed && /^-\d/.test(text));
+  if (text === undefined || forgotten) {
+    throw fault('INVALID_INPUT', { field: rawName, problem: `it needs a value (${value})` });
   }
-  return parse(text, flag);
+  return parse(text, rawName);
+}
+
+function negated({ rawName, inlineValue }: FlagToken): boolean {
+  refuseValue(rawName, inlineValue);
+  return false;
+}
+
+function refuseValue(flag: string, inline: boolean | undefined): void {
+  if (inline) throw fault('INVALID_INPUT', { field: flag, problem: 'it takes no value' });
+}
+
+function checkWords(usage: Usage, words: readonly string[]): void {
+  const { args = [] } = usage;
+  const missing = args.find(({ optional }, i) => !optional && words[i] === undefined);
+  if (missing !== undefined) throw lacking(usage, missing);
+  const extra = args.at(-1)?.many ? undefined : words[args.length];
+  if (extra !== undefined) throw unexpected(usage, extra);
+}
+
+function lacking(usage: Usage, { name, doc }: Argument): Error {
+  return fault(
+    'INVALID_INPUT',
+    { field: 'command line', problem: `"leasehold ${usage.name}" needs ${name} (${lowerFirst(doc)})` },
+    { hint: `"leasehold ${usage.name} --help" shows what it takes.` },
+  );
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
 function unknownFlag(usage: Usage, flag: string, known: Iterable<string>): Error {

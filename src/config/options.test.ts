@@ -2,7 +2,16 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { loadConfig } from './load.ts';
-import { type Config, fallbackOf, flagOf, OPTION_KEYS, type OptionKey, optionOf } from './options.ts';
+import {
+  type Config,
+  fallbackOf,
+  flagOf,
+  negatedFlagOf,
+  OPTION_KEYS,
+  type OptionKey,
+  optionOf,
+  usageOf,
+} from './options.ts';
 
 const ALL = { name: 'up', options: OPTION_KEYS };
 
@@ -15,6 +24,31 @@ const SAMPLES: { readonly [K in OptionKey]: readonly [text: string, value: Confi
   durability: ['normal', 'normal'],
   leaseDuration: ['90s', 90_000],
   retention: ['2d', 172_800_000],
+  worker: ['', false],
+  slots: ['16', 16],
+  name: ['box', 'box'],
+  tag: ['gpu=nvidia', ['gpu=nvidia']],
+  handlers: ['./mine.ts', ['./mine.ts']],
+  allow: ['shell,js', ['shell', 'js']],
+  allowHttp: ['db.internal,10.0.0.0/8', ['db.internal', '10.0.0.0/8']],
+  once: ['', true],
+  idleExit: ['30s', 30_000],
+  drainTimeout: ['1m', 60_000],
+  queue: ['papers', ['papers']],
+  state: ['failed', ['failed']],
+  limit: ['5', 5],
+  handler: ['Summarise', 'Summarise'],
+  count: ['1000', 1000],
+  file: ['in.ndjson', 'in.ndjson'],
+  priority: ['-5', -5],
+  delay: ['5m', 300_000],
+  unique: ['doi:10', 'doi:10'],
+  maxAttempts: ['7', 7],
+  timeout: ['10m', 600_000],
+  waitTimeout: ['1h', 3_600_000],
+  follow: ['', true],
+  yes: ['', true],
+  dryRun: ['', true],
   json: ['', true],
 };
 
@@ -22,7 +56,9 @@ test('every option has a flag that sets it, and nothing else changes but what fo
   const plain = loadConfig(ALL, [], {});
   for (const key of OPTION_KEYS) {
     const [text, value] = SAMPLES[key];
-    const args = optionOf(key).value === undefined ? [flagOf(key)] : [flagOf(key), text];
+    const { value: placeholder, negatable } = optionOf(key);
+    const flag = negatable ? negatedFlagOf(key) : flagOf(key);
+    const args = placeholder === undefined ? [flag] : [flag, text];
     const config = loadConfig(ALL, args, {});
     assert.deepEqual(config[key], value, key);
     assert.notDeepEqual(plain[key], value, `the sample of ${key} is not its default`);
@@ -48,20 +84,33 @@ test('flags and variables have one owner each and are spelled as they are docume
   for (const key of OPTION_KEYS) {
     const { doc, value, env } = optionOf(key);
     assert.match(doc, /^[A-Z].*[^.]$/, key);
-    assert.equal(env.length > 0, value !== undefined, `${key}: a switch has no variable, anything else has one`);
+    assert.ok(env.length === 0 || value !== undefined, `${key}: a switch belongs to one call and has no variable`);
     assert.ok(env.length === 0 || env[0]?.startsWith('LEASEHOLD_'), `${key}: our own name comes first`);
+  }
+});
+
+test('what is on by itself is turned off by its flag, and only a switch can be', () => {
+  for (const key of OPTION_KEYS) {
+    const { negatable, value, fallback } = optionOf(key);
+    assert.equal(negatable === true, value === undefined && fallback({ dataDir: '' }) === true, key);
+  }
+});
+
+test('letters have one owner each, and a list begins empty', () => {
+  const letters = OPTION_KEYS.flatMap((key) => optionOf(key).short ?? []);
+  assert.equal(new Set(letters).size, letters.length);
+  for (const key of OPTION_KEYS) {
+    if (optionOf(key).many) assert.deepEqual(optionOf(key).fallback({ dataDir: '' }), [], key);
   }
 });
 
 test('the reference page lists exactly the declared options, with their variables and defaults', () => {
   const page = readFileSync(new URL('../../docs/reference/config.md', import.meta.url), 'utf8');
-  const rows = [...page.matchAll(/^\| `(--[^`]+)` \| (.*) \| `([^`]*)` \| (.+) \|$/gm)].map((row) => row.slice(1));
+  const rows = [...page.matchAll(/^\| `(-[^`]+)` \| (.*) \| `([^`]*)` \| (.+) \|$/gm)].map((row) => row.slice(1));
   const declared = OPTION_KEYS.map((key) => {
-    const { doc, value, env } = optionOf(key);
+    const { doc, env } = optionOf(key);
     const names = env.map((name) => `\`${name}\``).join(', ') || '–';
-    return [value === undefined ? flagOf(key) : `${flagOf(key)} ${value}`, names, fallbackOf(key), doc].map((cell) =>
-      cell.replaceAll('|', '\\|'),
-    );
+    return [usageOf(key), names, fallbackOf(key), doc].map((cell) => cell.replaceAll('|', '\\|'));
   });
   assert.deepEqual(rows, declared);
 });

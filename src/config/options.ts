@@ -1,16 +1,38 @@
-import { type Duration, parseDuration } from '../core/duration.ts';
-import { fault } from '../core/errors.ts';
-
-/** How the text of a flag or a variable becomes a value. `name` is what the error calls it. */
-type Parse<T> = (text: string, name: string) => T;
+import { MAX_TRIES_BOUND, PRIORITY_MAX, PRIORITY_MIN, STATES } from '../core/task.ts';
+import {
+  atLeast,
+  commaList,
+  duration,
+  filled,
+  handlerName,
+  networkPlace,
+  oneOf,
+  type Parse,
+  portNumber,
+  queueName,
+  secondsOrDuration,
+  someOf,
+  tagName,
+  wholeNumber,
+  workerName,
+} from './parse.ts';
+import { defaultWorkerName } from './worker-name.ts';
 
 export interface Option<T = unknown> {
   /** One sentence without a full stop, for the help and the reference page. */
   readonly doc: string;
   /** What stands for the value in the help; absent for a switch, which takes none. */
   readonly value?: string;
+  /** One letter, for what is typed often: `-f`. */
+  readonly short?: string;
+  /** May be given several times; each time adds to the list. */
+  readonly many?: true;
+  /** A switch that is on, so that its flag is the one that turns it off: `--no-worker`. */
+  readonly negatable?: true;
+  /** A number that may be below zero, so that `-5` is its value and not a forgotten one. */
+  readonly signed?: true;
   readonly parse: Parse<T>;
-  /** Environment variables, the best name first. A switch has none: it belongs to one call. */
+  /** Environment variables, the best name first. What belongs to one call has none. */
   readonly env: readonly string[];
   /** Reads what a variable says, where that differs from the flag. */
   readonly parseEnv?: Parse<T>;
@@ -79,10 +101,213 @@ export const OPTIONS = Object.freeze({
   retention: {
     doc: 'How long finished tasks, their events and their keys are kept',
     value: 'TIME',
-    parse: parseDuration,
+    parse: duration,
     env: ['LEASEHOLD_RETENTION'],
     fallback: () => 7 * 24 * 3_600_000,
     fallbackDoc: '7d',
+  },
+  // The worker, built in (`up`, `dev`) or alone (`worker`).
+  worker: {
+    doc: 'Serve without the built-in worker',
+    negatable: true,
+    parse: (): boolean => true,
+    env: [],
+    fallback: () => true,
+    fallbackDoc: 'with one',
+  },
+  slots: {
+    doc: 'How many tasks the worker runs at a time',
+    value: 'N',
+    parse: wholeNumber(1, 10_000),
+    env: ['LEASEHOLD_MAX_PARALLEL_TASKS_PER_NODE', 'APFLOW_MAX_PARALLEL_TASKS_PER_NODE'],
+    fallback: () => 4,
+  },
+  name: {
+    doc: 'What the worker is called',
+    value: 'NAME',
+    parse: workerName,
+    env: ['LEASEHOLD_NODE_ID'],
+    fallback: defaultWorkerName,
+    fallbackDoc: 'HOST-PID',
+  },
+  tag: {
+    doc: 'What the worker offers, such as gpu or gpu=nvidia; may be repeated',
+    value: 'TAG',
+    many: true,
+    parse: tagName,
+    env: [],
+    fallback: () => [],
+    fallbackDoc: 'none',
+  },
+  handlers: {
+    doc: 'File with handlers of your own; may be repeated',
+    value: 'FILE',
+    many: true,
+    parse: (text, name) => [filled(text, name)],
+    env: [],
+    fallback: () => [],
+    fallbackDoc: 'the built-in ones',
+  },
+  allow: {
+    doc: 'Which of the handlers that run code of the task the worker offers, wherever the node listens',
+    value: 'shell,js|none',
+    parse: someOf('shell', 'js'),
+    env: ['LEASEHOLD_ALLOW'],
+    fallback: () => undefined,
+    fallbackDoc: 'both while the node listens on loopback, else none',
+  },
+  allowHttp: {
+    doc: 'Private hosts or networks (10.0.0.0/8) that the http handler may reach all the same; a comma between two',
+    value: 'PLACES',
+    many: true,
+    parse: commaList(networkPlace),
+    env: ['LEASEHOLD_ALLOW_HTTP'],
+    fallback: () => [],
+    fallbackDoc: 'none',
+  },
+  once: {
+    doc: 'Run one task, then end',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
+  },
+  idleExit: {
+    doc: 'End after this long without a task',
+    value: 'TIME',
+    parse: duration,
+    env: ['LEASEHOLD_IDLE_EXIT'],
+    fallback: () => undefined,
+    fallbackDoc: 'never',
+  },
+  drainTimeout: {
+    doc: 'How long a stop waits for running tasks before it gives them back',
+    value: 'TIME',
+    parse: duration,
+    env: ['LEASEHOLD_DRAIN_TIMEOUT'],
+    fallback: () => 30_000,
+    fallbackDoc: '30s',
+  },
+
+  // One call: what is pushed, listed or changed.
+  queue: {
+    doc: 'Only this queue; may be repeated',
+    value: 'QUEUE',
+    many: true,
+    parse: queueName,
+    env: [],
+    fallback: () => [],
+    fallbackDoc: 'all',
+  },
+  state: {
+    doc: 'Only tasks in this state; may be repeated',
+    value: 'STATE',
+    many: true,
+    parse: (text, name) => [oneOf(...STATES)(text, name)],
+    env: [],
+    fallback: () => [],
+    fallbackDoc: 'all',
+  },
+  limit: {
+    doc: 'How many to show at most, the newest ones',
+    value: 'N',
+    parse: wholeNumber(1, 1_000_000),
+    env: [],
+    fallback: () => 20,
+  },
+  handler: {
+    doc: 'What performs the task',
+    value: 'HANDLER',
+    parse: handlerName,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'the one named like the queue',
+  },
+  count: {
+    doc: 'Push this many copies',
+    value: 'N',
+    parse: wholeNumber(1, 100_000_000),
+    env: [],
+    fallback: () => 1,
+  },
+  file: {
+    doc: 'Read the input from a file: JSON, or one JSON value a line for as many tasks',
+    value: 'FILE',
+    parse: filled,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'none',
+  },
+  priority: {
+    doc: 'Higher goes first; may be below zero',
+    value: 'N',
+    signed: true,
+    parse: wholeNumber(PRIORITY_MIN, PRIORITY_MAX),
+    env: [],
+    fallback: () => 0,
+  },
+  delay: {
+    doc: 'Due this much later',
+    value: 'TIME',
+    parse: duration,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'at once',
+  },
+  unique: {
+    doc: 'The same key and input lead to the same task, however often it is pushed',
+    value: 'KEY',
+    parse: filled,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'none',
+  },
+  maxAttempts: {
+    doc: 'How often it may be tried, crashes included',
+    value: 'N',
+    parse: wholeNumber(1, MAX_TRIES_BOUND),
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: '3',
+  },
+  timeout: {
+    doc: 'How long one attempt may run',
+    value: 'TIME',
+    parse: duration,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'no bound',
+  },
+  waitTimeout: {
+    doc: 'How long it may wait for its first start; then it fails',
+    value: 'TIME',
+    parse: duration,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'no bound',
+  },
+  follow: {
+    doc: 'Show logs and states as they come, until the end',
+    short: 'f',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
+  },
+  yes: {
+    doc: 'Do it without asking',
+    short: 'y',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
+  },
+  dryRun: {
+    doc: 'Only say what would be done',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
   },
   json: {
     doc: 'Print one JSON object a line, for programs',
@@ -96,7 +321,9 @@ export const OPTIONS = Object.freeze({
 export type OptionKey = keyof typeof OPTIONS;
 
 /** The settings of one process, parsed and frozen. Durations are milliseconds. */
-export type Config = { readonly [K in OptionKey]: ReturnType<(typeof OPTIONS)[K]['parse']> };
+export type Config = {
+  readonly [K in OptionKey]: ReturnType<(typeof OPTIONS)[K]['parse']> | ReturnType<(typeof OPTIONS)[K]['fallback']>;
+};
 
 export const OPTION_KEYS = Object.freeze(Object.keys(OPTIONS) as OptionKey[]);
 
@@ -110,44 +337,20 @@ export function flagOf(key: OptionKey): string {
   return `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
+/** As a person writes it: `--port PORT`, `-f, --follow`, `--no-worker`. */
+export function usageOf(key: OptionKey): string {
+  const { short, value, negatable } = optionOf(key);
+  const flag = negatable ? negatedFlagOf(key) : flagOf(key);
+  return `${short === undefined ? '' : `-${short}, `}${flag}${value === undefined ? '' : ` ${value}`}`;
+}
+
+/** `worker` → `--no-worker`. */
+export function negatedFlagOf(key: OptionKey): string {
+  return flagOf(key).replace('--', '--no-');
+}
+
 /** The default as a person would write it. */
 export function fallbackOf(key: OptionKey): string {
   const { fallbackDoc, fallback } = optionOf(key);
   return fallbackDoc ?? String(fallback({ dataDir: 'DIR' }));
-}
-
-function filled(text: string, name: string): string {
-  if (text !== '') return text;
-  throw fault('INVALID_INPUT', { field: name, problem: 'it is empty' });
-}
-
-function portNumber(text: string, name: string): number {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (port <= 65_535) return port;
-  throw fault('INVALID_INPUT', { field: name, problem: `${quote(text)} is not a whole number from 0 to 65535` });
-}
-
-function oneOf<const T extends string>(...words: readonly T[]): Parse<T> {
-  return (text, name) => {
-    const found = words.find((word) => word === text);
-    if (found !== undefined) return found;
-    throw fault('INVALID_INPUT', { field: name, problem: `${quote(text)} is not one of ${words.join(', ')}` });
-  };
-}
-
-function atLeast(minMs: number): (input: Duration, name: string) => number {
-  return (input, name) => {
-    const ms = parseDuration(input, name);
-    if (ms >= minMs) return ms;
-    throw fault('INVALID_INPUT', { field: name, problem: `${quote(String(input))} is less than ${minMs}ms` });
-  };
-}
-
-/** The variables that count in seconds take a bare number, whole or not, and also the form with a unit. */
-function secondsOrDuration(text: string): Duration {
-  return /^\d{1,9}(\.\d{1,3})?$/.test(text) ? Math.round(Number(text) * 1000) : text;
-}
-
-function quote(text: string): string {
-  return JSON.stringify(text.slice(0, 80));
 }

@@ -1,23 +1,60 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { ROOT, temporaryFolder } from '../support/leasehold.ts';
 
 const execute = promisify(execFile);
-const examples = globSync('examples/*.ts', { cwd: ROOT });
 
-for (const file of examples) {
+/** What each example prints, in this order; an example that is not here fails. */
+const PRINTS: Readonly<Record<string, readonly RegExp[]>> = {
+  'first.ts': [/What 10\.1000\/182 says\./, /completed: 1/],
+  'outcomes.ts': [
+    /^On bees: done, tries used: 1$/m,
+    /^On ants: done, tries used: 1$/m,
+    /^On shaky: done, tries used: 2$/m,
+    /^failed \(gave_up\): /m,
+  ],
+  'transaction.ts': [
+    /^after the commit: 1 order, 1 task$/m,
+    /^rolled back: the card was refused$/m,
+    /^after the roll-back: 1 order, 1 task$/m,
+    /^mail about a lamp$/m,
+  ],
+  'isolation.ts': [
+    /longer than its timeout of 500 ms/,
+    /^log: stop \(timeout\): abort signal$/m,
+    /^log: stop \(timeout\): SIGTERM after \d+ ms$/m,
+    /^the child is gone$/m,
+    /^the program is gone$/m,
+  ],
+  'progress.ts': [
+    /^step 1\nstep 2\nstep 3$/m,
+    /^progress: \{ done: \d+, of: 100 \}$/m,
+    /^cancel: requested$/m,
+    /^state: cancelled$/m,
+    /it was cancelled/,
+  ],
+};
+
+for (const file of globSync('examples/*.ts', { cwd: ROOT }).toSorted()) {
   test(`${file} runs from an empty folder, and runs again`, async (t) => {
+    const patterns = PRINTS[basename(file)];
+    assert.ok(patterns, 'say here what it prints');
     const cwd = temporaryFolder(t);
     for (const round of ['first', 'second']) {
       const { stdout, stderr } = await execute(process.execPath, ['--conditions=@leasehold/source', join(ROOT, file)], {
         cwd,
       });
-      assert.match(stdout, /completed: 1/, round);
       assert.equal(stderr, '');
+      let rest = stdout;
+      for (const pattern of patterns) {
+        const found = pattern.exec(rest);
+        assert.ok(found, `${round} run, ${pattern} is missing:\n${stdout}`);
+        rest = rest.slice(found.index + found[0].length);
+      }
     }
   });
 }

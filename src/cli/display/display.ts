@@ -13,6 +13,8 @@ export interface Banner {
 export interface Display {
   started(banner: Banner): void;
   figures(figures: Figures): void;
+  /** Something that went well. */
+  note(message: string): void;
   /** Something that a person should know and the process survives. */
   warning(message: string, fields?: Readonly<Record<string, unknown>>): void;
   stopping(): void;
@@ -36,8 +38,12 @@ export function farewell(banner: Banner | undefined, uptimeMs: number): string {
   return `Stopped after ${formatUptime(uptimeMs)}.${kept}`;
 }
 
+/** A node has tried for every duty by then. */
+const SETTLED_MS = 2000;
+
 export function duties(figures: Figures): string {
-  return figures.duties.length === 0 ? 'none here (another process holds them)' : figures.duties.join(', ');
+  if (figures.duties.length > 0) return figures.duties.join(', ');
+  return figures.uptimeMs < SETTLED_MS ? 'none yet' : 'none here (another process holds them)';
 }
 
 /** A message with its fields on one line: `a duty failed (duty: reaper)`. */

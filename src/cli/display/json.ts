@@ -22,6 +22,10 @@ export class JsonDisplay implements Display {
     this.#line('figures', figures);
   }
 
+  note(message: string): void {
+    this.#line('note', { message });
+  }
+
   warning(message: string, fields: Readonly<Record<string, unknown>> = {}): void {
     this.#line('warning', { message, fields });
   }

@@ -1,4 +1,12 @@
-import { type Figures, formatCount, formatRate, formatUptime, isNews, type QueueFigures } from '../figures.ts';
+import {
+  type Figures,
+  formatCount,
+  formatRate,
+  formatUptime,
+  formatWorker,
+  isNews,
+  type QueueFigures,
+} from '../figures.ts';
 import { type Banner, type Display, duties, farewell, greeting, STILL_STOPPING, withFields } from './display.ts';
 
 /** A log should not fill up with figures. */
@@ -24,7 +32,13 @@ export class PlainDisplay implements Display {
     if (early || !isNews(figures, this.#shown)) return;
     this.#shown = figures;
     const queues = figures.queues.length === 0 ? ['no queues yet'] : figures.queues.map(describeQueue);
-    this.#line([`up ${formatUptime(figures.uptimeMs)}`, ...queues, `duties: ${duties(figures)}`].join(' | '));
+    const worker = figures.worker === undefined ? [] : [`worker: ${formatWorker(figures.worker)}`];
+    const parts = [`up ${formatUptime(figures.uptimeMs)}`, ...queues, ...worker, `duties: ${duties(figures)}`];
+    this.#line(parts.join(' | '));
+  }
+
+  note(message: string): void {
+    this.#line(message);
   }
 
   warning(message: string, fields?: Readonly<Record<string, unknown>>): void {

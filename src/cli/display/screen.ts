@@ -1,4 +1,12 @@
-import { type Figures, formatBytes, formatCount, formatRate, formatUptime, type QueueFigures } from '../figures.ts';
+import {
+  type Figures,
+  formatBytes,
+  formatCount,
+  formatRate,
+  formatUptime,
+  formatWorker,
+  type QueueFigures,
+} from '../figures.ts';
 import { type Banner, type Display, duties, farewell, greeting, STILL_STOPPING, withFields } from './display.ts';
 
 export type Style = (format: 'bold' | 'dim' | 'green' | 'yellow' | 'red', text: string) => string;
@@ -33,6 +41,10 @@ export class ScreenDisplay implements Display {
   figures(figures: Figures): void {
     this.#figures = figures;
     this.#options.write(this.#erased() + this.#drawn());
+  }
+
+  note(message: string): void {
+    this.#say(this.#options.style('green', message));
   }
 
   warning(message: string, fields?: Readonly<Record<string, unknown>>): void {
@@ -87,8 +99,8 @@ export class ScreenDisplay implements Display {
 }
 
 const COLUMNS = ['ready', 'running', 'scheduled', 'completed', 'failed'] as const;
-/** What stands around the rows of the table: greeting, blank, head, blank, duties, store, uptime, cursor. */
-const OTHER_LINES = 8;
+/** What stands around the rows of the table: greeting, blank, head, blank, worker, duties, store, uptime, cursor. */
+const OTHER_LINES = 9;
 /** Below this, columns at the right give way to the name. */
 const MIN_NAME = 12;
 
@@ -109,6 +121,9 @@ export function renderBlock(
     ...renderTable(shown, columns, style),
     ...(rest > 0 ? [style('dim', clip(`  … and ${formatCount(rest)} more`, columns))] : []),
     '',
+    ...(figures.worker === undefined
+      ? []
+      : [`  ${style('dim', 'worker')}   ${clip(formatWorker(figures.worker), columns - 12)}`]),
     `  ${style('dim', 'duties')}   ${clip(duties(figures), columns - 12)}`,
     `  ${style('dim', 'store')}    ${clip(banner.store + storeSize, columns - 12)}`,
     `  ${style('dim', 'uptime')}   ${clip(formatUptime(figures.uptimeMs), columns - 12)}`,

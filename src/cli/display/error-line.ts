@@ -1,0 +1,8 @@
+/** What an error says, in one line: what handlers throw is kept as `{ name, message, stack }`, but may be anything. */
+export function errorLine(error: unknown): string {
+  if (typeof error === 'string') return error;
+  if (typeof error !== 'object' || error === null) return JSON.stringify(error) ?? '';
+  const { name, message } = error as { readonly name?: unknown; readonly message?: unknown };
+  if (typeof message !== 'string') return JSON.stringify(error);
+  return typeof name === 'string' && name !== 'Error' && name !== '' ? `${name}: ${message}` : message;
+}

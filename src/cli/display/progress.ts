@@ -1,0 +1,78 @@
+import { formatCount, formatRate, formatUptime } from '../figures.ts';
+import { clip } from './width.ts';
+
+export interface ProgressOptions {
+  /** What is done, as a word before the figures: `pushed`. */
+  readonly verb: string;
+  /** How many there will be; undefined while that is not known. */
+  readonly total: number | undefined;
+  /** A terminal gets a bar that is drawn over itself, anything else a line now and then. */
+  readonly screen: boolean;
+  readonly columns: number;
+  readonly write: (text: string) => void;
+  readonly now: () => number;
+}
+
+const DRAW_MS = 100;
+const LINE_MS = 5000;
+const BAR = 24;
+
+/** Shows how far long work is; what is over in a moment shows nothing. */
+export class Progress {
+  readonly #options: ProgressOptions;
+  readonly #startedAt: number;
+  #shownAt: number;
+  #done = 0;
+  #drawn = false;
+
+  constructor(options: ProgressOptions) {
+    this.#options = options;
+    this.#startedAt = options.now();
+    this.#shownAt = this.#startedAt;
+  }
+
+  get done(): number {
+    return this.#done;
+  }
+
+  get tookMs(): number {
+    return this.#options.now() - this.#startedAt;
+  }
+
+  add(count: number): void {
+    this.#done += count;
+    const now = this.#options.now();
+    const { screen, write } = this.#options;
+    if (now - this.#shownAt < (screen ? DRAW_MS : LINE_MS)) return;
+    this.#shownAt = now;
+    write(screen ? `\r\u001b[K${this.#bar(now)}` : `${this.#line(now)}\n`);
+    this.#drawn = true;
+  }
+
+  /** Takes the bar away, so that what is said next stands in its place. */
+  end(): void {
+    if (this.#drawn && this.#options.screen) this.#options.write('\r\u001b[K');
+    this.#drawn = false;
+  }
+
+  #bar(now: number): string {
+    const { total, columns } = this.#options;
+    const filled = total === undefined ? 0 : Math.round((BAR * Math.min(this.#done, total)) / total);
+    const bar = total === undefined ? '' : `${'█'.repeat(filled)}${'░'.repeat(BAR - filled)} `;
+    return clip(`${bar}${this.#line(now)}`, columns - 1);
+  }
+
+  #line(now: number): string {
+    const { verb, total } = this.#options;
+    const seconds = (now - this.#startedAt) / 1000;
+    const rate = seconds > 0 ? this.#done / seconds : 0;
+    const parts = [
+      `${verb} ${formatCount(this.#done)}${total === undefined ? '' : ` of ${formatCount(total)}`}`,
+      formatRate(rate),
+    ];
+    if (total !== undefined && rate > 0 && this.#done < total) {
+      parts.push(`${formatUptime(((total - this.#done) / rate) * 1000)} left`);
+    }
+    return parts.join(', ');
+  }
+}

@@ -1,0 +1,38 @@
+import type { Reason, TaskState } from '../../app/views.ts';
+import type { Format, Out } from './out.ts';
+
+/** Told apart by symbol as well as by colour: not everybody sees colours. */
+const LOOKS: Readonly<Record<TaskState, { readonly symbol: string; readonly colour: Format }>> = {
+  ready: { symbol: '○', colour: 'blue' },
+  running: { symbol: '●', colour: 'cyan' },
+  scheduled: { symbol: '◷', colour: 'magenta' },
+  waiting: { symbol: '◌', colour: 'dim' },
+  completed: { symbol: '✓', colour: 'green' },
+  failed: { symbol: '✗', colour: 'red' },
+  cancelled: { symbol: '⊘', colour: 'yellow' },
+};
+
+export const STATES = Object.keys(LOOKS) as readonly TaskState[];
+
+/** `✓ completed`. */
+export function stateText(state: TaskState): string {
+  return `${LOOKS[state].symbol} ${state}`;
+}
+
+export function paintState({ paint }: Pick<Out, 'paint'>, state: TaskState, text: string): string {
+  return paint(LOOKS[state].colour, text);
+}
+
+const REASON_WORDS: Readonly<Record<Exclude<Reason, 'none'>, string>> = {
+  exhausted: 'all its tries are used up',
+  undeliverable: 'workers took it again and again and could not start it',
+  gave_up: 'its handler gave up, so it is not tried again',
+  requested: 'somebody asked for it',
+  dependency: 'a task that it depends on did not complete',
+  timeout: 'its time ran out',
+};
+
+/** Why a task ended as it did, in words; nothing where the state says it all. */
+export function reasonWords(reason: Reason | undefined): string | undefined {
+  return reason === undefined || reason === 'none' ? undefined : REASON_WORDS[reason];
+}

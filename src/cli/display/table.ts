@@ -1,0 +1,76 @@
+import type { Out } from './out.ts';
+import { isolated, safeLine } from './safe.ts';
+import { clip, widthOf } from './width.ts';
+
+/** One column: its head, and what it shows of a row. */
+export interface Column<Row> {
+  readonly head: string;
+  readonly cell: (row: Row) => string;
+  /** For people, where it says more than the plain cell: a symbol before the word, a time in words. */
+  readonly show?: (row: Row) => string;
+  readonly paint?: (row: Row, text: string) => string;
+  readonly right?: true;
+  /** Takes what room is left, and is cut to it. Only the last one may. */
+  readonly rest?: true;
+}
+
+const GAP = 2;
+/** Narrower than this, a column that takes the rest says nothing. */
+const LEAST_REST = 8;
+
+/**
+ * Rows for a terminal (aligned, with a head, no wider than it) or for a pipe (tabs, no head, nothing cut: made for `cut`
+ * and `awk`).
+ */
+export function printTable<Row>(out: Out, columns: readonly Column<Row>[], rows: readonly Row[]): void {
+  const lines = out.mode === 'screen' ? aligned(columns, rows, out) : tabbed(columns, rows);
+  for (const line of lines) out.line(line);
+}
+
+function tabbed<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): readonly string[] {
+  return rows.map((row) => columns.map(({ cell }) => safeLine(cell(row))).join('\t'));
+}
+
+export function aligned<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  { columns: room, paint }: Pick<Out, 'columns' | 'paint'>,
+): readonly string[] {
+  const texts = rows.map((row) => columns.map(({ cell, show }) => safeLine((show ?? cell)(row))));
+  const widths = columns.map(({ head }, i) => Math.max(head.length, ...texts.map((row) => widthOf(row[i] as string))));
+  const fitting = fit(columns, widths, room);
+  const lay = (text: string, i: number, last: boolean): string => {
+    const clipped = clip(text, fitting[i] as number);
+    const pad = ' '.repeat((fitting[i] as number) - widthOf(clipped));
+    if (columns[i]?.right) return pad + clipped;
+    return last ? clipped : clipped + pad;
+  };
+  const join = (cells: readonly string[]): string => cells.join(' '.repeat(GAP)).trimEnd();
+  const end = fitting.length - 1;
+  return [
+    join(fitting.map((_, i) => paint('dim', lay((columns[i] as Column<Row>).head, i, i === end)))),
+    ...texts.map((row, r) =>
+      join(
+        fitting.map((_, i) => {
+          const text = isolated(lay(row[i] as string, i, i === end));
+          return (columns[i] as Column<Row>).paint?.(rows[r] as Row, text) ?? text;
+        }),
+      ),
+    ),
+  ];
+}
+
+/** Whole columns are left out at the right where the terminal is too narrow: half an id or a number is a wrong one. */
+function fit<Row>(columns: readonly Column<Row>[], widths: readonly number[], room: number): readonly number[] {
+  const fitting: number[] = [];
+  let used = 0;
+  for (const [i, width] of widths.entries()) {
+    const gap = i === 0 ? 0 : GAP;
+    const left = room - used - gap;
+    if (columns[i]?.rest && left >= Math.min(width, LEAST_REST)) fitting.push(Math.min(width, left));
+    else if (width <= left || i === 0) fitting.push(width);
+    else break;
+    used += gap + (fitting[i] as number);
+  }
+  return fitting;
+}

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { TaskDetail } from '../../app/operate.ts';
+import { STATES } from '../../core/task.ts';
+import { describeTask, whatNext } from './task-page.ts';
+import { testOut } from './test-out.ts';
+
+const NOW = new Date(2026, 4, 4, 13, 0, 0).getTime();
+const TASK: TaskDetail = {
+  id: 'task_1',
+  queue: 'papers',
+  handler: 'summarise',
+  state: 'ready',
+  input: { doi: '10.1000/182' },
+  priority: 0,
+  attempt: 0,
+  tries: 0,
+  maxAttempts: 3,
+  createdAt: NOW - 192_000,
+  attempts: [],
+  queuePaused: false,
+  workersForIt: 1,
+};
+const page = (task: Partial<TaskDetail>): string =>
+  describeTask({ ...TASK, ...task }, testOut('screen', 100), NOW).join('\n');
+
+test('a task that waits says for what', () => {
+  assert.equal(
+    page({}),
+    [
+      'task_1',
+      '',
+      '  state     ○ ready: waits for a free slot',
+      '  queue     papers',
+      '  handler   summarise',
+      '  tries     0 of 3',
+      '  created   2026-05-04 12:56:48 (3m 12s ago)',
+      '',
+      '  input',
+      '    {',
+      '      "doi": "10.1000/182"',
+      '    }',
+      '',
+      'Next: nothing to do: it runs when a slot is free',
+    ].join('\n'),
+  );
+  assert.match(page({ workersForIt: 0 }), /ready: no worker for its handler is online[^]*Next: start a worker/);
+  assert.match(page({ queuePaused: true }), /papers \(paused\)[^]*Next: leasehold queues resume papers/);
+  assert.match(
+    page({ state: 'scheduled', runAt: NOW + 5000 }),
+    /scheduled: becomes ready in 5s[^]*due +2026-05-04 13:00:05 \(in 5s\)/,
+  );
+  assert.match(page({ state: 'scheduled', tries: 1, runAt: NOW - 5000 }), /is tried again as soon as a node looks/);
+});
+
+test('a task that runs shows its worker, what is left of its lease and how far it is', () => {
+  const running = { state: 'running', tries: 1, attempt: 2, startedAt: NOW - 3000, worker: 'laptop' } as const;
+  const text = page({ ...running, leaseExpiresAt: NOW + 12_000, progress: { done: 4 }, cancelRequestedAt: NOW - 1000 });
+  for (const part of [
+    /● running/,
+    /1 of 3 \(attempt 2\)/,
+    /worker +laptop/,
+    /lease +12s left/,
+    /progress +\{"done":4\}/,
+    /asked for 1s ago/,
+  ]) {
+    assert.match(text, part);
+  }
+  assert.match(page({ ...running, leaseExpiresAt: NOW - 5000 }), /lease +ran out 5s ago/);
+});
+
+test('a task that failed shows why, its attempts and its error', () => {
+  const error = { name: 'TypeError', message: 'no such paper', stack: 'TypeError: no such paper\n    at run' };
+  const text = page({
+    state: 'failed',
+    reason: 'exhausted',
+    error,
+    startedAt: NOW - 2000,
+    finishedAt: NOW - 1000,
+    attempts: [{ attempt: 1, outcome: 'failed', worker: 'laptop', startedAt: NOW - 2000, endedAt: NOW - 1000, error }],
+  });
+  assert.match(text, /✗ failed: all its tries are used up/);
+  assert.match(text, /finished .* \(1s ago\), took 1.0s/);
+  assert.match(text, /^ {4}TypeError: no such paper\n {8}at run$/m);
+  assert.match(text, /^ {4}1 {2}failed +laptop .* 1\.0s {2}TypeError: no such paper$/m);
+  assert.match(text, /Next: leasehold tasks logs task_1\n {6}leasehold tasks retry task_1/);
+});
+
+test('nothing that a task holds can reach the terminal', () => {
+  const evil = '\u001b]52;c;eA==\u0007\u009b2J\u202e';
+  const text = page({
+    state: 'failed',
+    input: { [evil]: evil },
+    error: evil,
+    unique: evil,
+    worker: evil,
+    progress: evil,
+    attempts: [{ attempt: 1, outcome: 'failed', worker: evil, error: { message: evil, name: evil } }],
+  });
+  assert.doesNotMatch(text, /(?!\n)\p{Cc}|[\u202a-\u202e]/u);
+});
+
+test('every state has something to do next', () => {
+  for (const state of STATES) assert.ok(whatNext({ ...TASK, state }).length > 0, state);
+});

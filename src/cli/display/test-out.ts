@@ -1,0 +1,24 @@
+import type { Out } from './out.ts';
+import { safeJson } from './safe.ts';
+
+export interface TestOut extends Out {
+  readonly lines: string[];
+  readonly notes: string[];
+}
+
+/** Keeps what is said, for the tests of whoever says it. */
+export function testOut(mode: Out['mode'], columns = 100): TestOut {
+  const lines: string[] = [];
+  const notes: string[] = [];
+  return {
+    mode,
+    columns,
+    colours: false,
+    paint: (_format, text) => text,
+    lines,
+    notes,
+    line: (text) => void lines.push(text),
+    json: (value) => void lines.push(safeJson(value)),
+    note: (text) => void notes.push(text),
+  };
+}

@@ -1,0 +1,108 @@
+import { styleText } from 'node:util';
+import { formatCount } from '../figures.ts';
+import { STILL_STOPPING, withFields } from './display.ts';
+import { safeJson, safeText } from './safe.ts';
+
+/** A task that a worker has parted with, and how. */
+export interface Parted {
+  readonly id: string;
+  readonly queue: string;
+  readonly handler: string;
+  readonly parting: 'completed' | 'failed' | 'retried' | 'cancelled' | 'released' | 'lost';
+  readonly ranMs: number;
+}
+
+interface Output {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+/** Above this many lines a second only their number is told. */
+const LINES_A_SECOND = 20;
+
+const LOOKS = {
+  completed: ['✓', 'green'],
+  failed: ['✗', 'red'],
+  retried: ['↻', 'yellow'],
+  cancelled: ['⊘', 'yellow'],
+  released: ['↩', 'dim'],
+  lost: ['?', 'red'],
+} as const;
+
+/** What `leasehold worker` says: a line a task while they are few, their number while they are many. */
+export class WorkerDisplay {
+  readonly #json: boolean;
+  readonly #stream: Output;
+  #second = 0;
+  #lines = 0;
+  #unsaid = 0;
+
+  constructor(options: { readonly json: boolean; readonly stream: Output }) {
+    this.#json = options.json;
+    this.#stream = options.stream;
+  }
+
+  started(worker: { name: string; handlers: readonly string[]; slots: number; store: string }): void {
+    const { name, handlers, slots, store } = worker;
+    const place = store.replace(/^sqlite:/, '');
+    this.#say('started', worker, `Worker ${name} runs ${handlers.join(', ')} from ${place}, ${slots} at a time.`);
+  }
+
+  parted(one: Parted): void {
+    if (this.#json) {
+      this.#say('parted', one, '');
+      return;
+    }
+    const second = Math.floor(performance.now() / 1000);
+    if (second !== this.#second) {
+      this.#tellUnsaid();
+      this.#second = second;
+      this.#lines = 0;
+    }
+    if (++this.#lines > LINES_A_SECOND) {
+      this.#unsaid++;
+      return;
+    }
+    const [symbol, colour] = LOOKS[one.parting];
+    const time = `${formatCount(one.ranMs)} ms`;
+    this.#line(`${this.#style(colour, symbol)} ${one.id}  ${one.handler}  ${one.parting}  ${this.#style('dim', time)}`);
+  }
+
+  readonly warning = (message: string, fields?: Readonly<Record<string, unknown>>): void => {
+    this.#say('warning', { message, fields }, this.#style('yellow', withFields(message, fields)));
+  };
+
+  stopping(): void {
+    this.#say('stopping', {}, 'Stopping: running tasks come to their end first.');
+  }
+
+  stillStopping(): void {
+    this.#say('still-stopping', {}, STILL_STOPPING);
+  }
+
+  stopped(settled: Readonly<Record<Parted['parting'], number>>): void {
+    this.#tellUnsaid();
+    const parts = Object.entries(settled).filter(([, count]) => count > 0);
+    const words = parts.map(([parting, count]) => `${formatCount(count)} ${parting}`).join(', ');
+    this.#say('stopped', { settled }, `Stopped. ${words === '' ? 'No task was run' : words}.`);
+  }
+
+  #tellUnsaid(): void {
+    if (this.#unsaid === 0) return;
+    this.#line(this.#style('dim', `… and ${formatCount(this.#unsaid)} more`));
+    this.#unsaid = 0;
+  }
+
+  #say(event: string, body: object, line: string): void {
+    if (this.#json) this.#stream.write(`${safeJson({ event, ...body })}\n`);
+    else this.#line(line);
+  }
+
+  #line(text: string): void {
+    this.#stream.write(`${this.#stream.isTTY ? text : safeText(text)}\n`);
+  }
+
+  #style(format: 'green' | 'red' | 'yellow' | 'dim', text: string): string {
+    return this.#stream.isTTY ? styleText(format, text) : text;
+  }
+}

@@ -1,0 +1,54 @@
+import type { QueueView } from '../../app/views.ts';
+import { loadConfig } from '../../config/load.ts';
+import type { Command } from '../command.ts';
+import { type Out, outFor } from '../display/out.ts';
+import { paintState, STATES } from '../display/state.ts';
+import { type Column, printTable } from '../display/table.ts';
+import { EXIT } from '../exit.ts';
+import { formatCount } from '../figures.ts';
+import { STORE_OPTIONS, withStore } from '../with-store.ts';
+
+/** `leasehold queues list`. */
+export const list: Command = {
+  name: 'queues list',
+  doc: 'List queues with the number of their tasks in each state',
+  args: [],
+  options: STORE_OPTIONS,
+  examples: [
+    { line: 'queues list', does: 'how much waits, runs and has failed' },
+    { line: 'queues list --json', does: 'one queue a line, for programs' },
+  ],
+
+  async run(args) {
+    const config = loadConfig(list, args);
+    const out = outFor(config);
+    const queues = await withStore(config, (operator) => operator.queues());
+    if (out.mode === 'json') for (const queue of queues) out.json(queue);
+    else printTable(out, columns(out), queues);
+    if (out.mode === 'screen' && queues.length === 0) out.note('No queues yet: the first push makes one.');
+    return EXIT.fine;
+  },
+};
+
+function columns(out: Out): readonly Column<QueueView>[] {
+  return [
+    {
+      head: 'queue',
+      cell: ({ name }) => name,
+      show: ({ name, paused }) => (paused ? `${name} ‖ paused` : name),
+      paint: ({ paused }, text) => (paused ? out.paint('yellow', text) : text),
+    },
+    ...STATES.map(
+      (state): Column<QueueView> => ({
+        head: state,
+        cell: (queue) => String(queue[state]),
+        show: (queue) => formatCount(queue[state]),
+        paint: (queue, text) => (queue[state] > 0 ? paintState(out, state, text) : out.paint('dim', text)),
+        right: true,
+      }),
+    ),
+    ...(out.mode === 'screen'
+      ? []
+      : [{ head: 'paused', cell: ({ paused }: QueueView) => (paused ? 'paused' : 'open') }]),
+  ];
+}

@@ -1,0 +1,75 @@
+import type { Operator } from '../../app/operate.ts';
+import { loadCall } from '../../config/load.ts';
+import type { Config } from '../../config/options.ts';
+import type { Command } from '../command.ts';
+import { confirm } from '../confirm.ts';
+import { outFor } from '../display/out.ts';
+import { EXIT } from '../exit.ts';
+import { formatCount } from '../figures.ts';
+import { progressFor } from '../progress-for.ts';
+import { STORE_OPTIONS, withStore } from '../with-store.ts';
+
+/** `leasehold queues purge QUEUE`. */
+export const purge: Command = {
+  name: 'queues purge',
+  doc: 'Cancel everything that waits in a queue; what runs goes on',
+  args: [{ name: 'QUEUE', doc: 'Which one' }],
+  options: ['dryRun', 'yes', ...STORE_OPTIONS],
+  examples: [
+    { line: 'queues purge papers --dry-run', does: 'how many tasks that would be' },
+    { line: 'queues purge papers --yes', does: 'do it without asking, as a script must' },
+  ],
+
+  run(args) {
+    const { config, args: words } = loadCall(purge, args);
+    const [name] = words as [string];
+    return withStore(config, (operator) => purgeQueue(operator, name, config));
+  },
+};
+
+async function purgeQueue(operator: Operator, name: string, config: Config): Promise<number> {
+  const out = outFor(config);
+  const say = (queue: string, cancelled: number, dryRun: boolean, words: string): number => {
+    if (out.mode === 'json') out.json({ queue, cancelled, dryRun });
+    else out.line(words);
+    return EXIT.fine;
+  };
+  const before = await operator.queue(name);
+  const waiting = before.ready + before.scheduled;
+  const what = `${formatCount(before.ready)} ready and ${formatCount(before.scheduled)} scheduled tasks`;
+  if (config.dryRun) return say(name, waiting, true, `Would cancel ${what} of ${name}; nothing was changed.`);
+  if (waiting === 0) return say(name, 0, false, `Nothing waits in ${name}.`);
+  const ask = `Cancel ${what} of ${name}?`;
+  if (!(await confirm({ ask, word: name }, config))) {
+    out.note('Nothing was changed.');
+    return EXIT.failed;
+  }
+  const { cancelled, asked } = await cancelWaiting(operator, name, waiting, config);
+  const after = await operator.queue(name);
+  const left = after.ready + after.scheduled;
+  const words = [`Cancelled ${formatCount(cancelled)} tasks of ${name}.`];
+  if (asked > 0) words.push(`${formatCount(asked)} were claimed at that moment and are asked to stop.`);
+  if (left > 0) words.push(`${formatCount(left)} came meanwhile and wait now.`);
+  return say(name, cancelled, false, words.join(' '));
+}
+
+/** From the newest down: what is pushed meanwhile is newer than that, and stays. */
+async function cancelWaiting(
+  operator: Operator,
+  name: string,
+  total: number,
+  config: Config,
+): Promise<{ readonly cancelled: number; readonly asked: number }> {
+  const progress = progressFor(config, 'cancelled', total);
+  let asked = 0;
+  try {
+    for await (const page of operator.find(name, ['ready', 'scheduled'])) {
+      const answers = await operator.cancelWaiting(page);
+      progress.add(answers.filter((answer) => answer === 'cancelled').length);
+      asked += answers.filter((answer) => answer === 'requested').length;
+    }
+  } finally {
+    progress.end();
+  }
+  return { cancelled: progress.done, asked };
+}

@@ -1,0 +1,152 @@
+import { styleText } from 'node:util';
+import { type Service, serve } from '../app/serve.ts';
+import type { Config } from '../config/options.ts';
+import type { Display } from './display/display.ts';
+import { JsonDisplay } from './display/json.ts';
+import { PlainDisplay } from './display/plain.ts';
+import { ScreenDisplay } from './display/screen.ts';
+import { EXIT, exitCodeOfSignal } from './exit.ts';
+import { figuresOf, type Look } from './figures.ts';
+import { onStopSignals } from './signals.ts';
+import { packageVersion } from './version.ts';
+import { workerOptions } from './worker-options.ts';
+
+const LOOK_MS = 1000;
+const REPEAT_MS = 30_000;
+const FORCED_MS = 1000;
+
+/** Something to do while the node runs; the answer ends it. */
+export type Companion = (service: Service, display: Display) => () => void;
+
+/** A node on a store, shown on the terminal until it is told to stop. */
+export async function runNode(config: Config, companion: Companion = () => () => {}): Promise<number> {
+  const display = displayFor(config);
+  const stopped = Promise.withResolvers<void>();
+  let service: Service | undefined;
+  const unlisten = onStopSignals({
+    stop: stopped.resolve,
+    forceable: () => display.stillStopping(),
+    force: (signal) => {
+      void endAtOnce(service, display, exitCodeOfSignal(signal));
+    },
+  });
+  // A reader that goes away (`leasehold up | head`) ends the show, not the data.
+  process.stdout.on('error', () => stopped.resolve());
+  try {
+    service = await open(config, display);
+    await show(service, config, display, companion, stopped.promise);
+  } finally {
+    unlisten();
+    display.restore();
+  }
+  return EXIT.fine;
+}
+
+/** What runs is killed and given back, if the store lets us within a second; its lease runs out otherwise. */
+async function endAtOnce(service: Service | undefined, display: Display, status: number): Promise<never> {
+  display.restore();
+  setTimeout(() => process.exit(status), FORCED_MS).unref();
+  await service?.close({ force: true }).catch(() => {});
+  process.exit(status);
+}
+
+function open(config: Config, display: Display): Promise<Service> {
+  const { store, host, port, durability, leaseDuration, retention } = config;
+  const say = sparing((message, fields) => display.warning(message, fields));
+  return serve({
+    store,
+    host,
+    port,
+    durability,
+    leaseMs: leaseDuration,
+    retentionMs: retention,
+    worker: config.worker ? workerOptions(config) : undefined,
+    drainMs: config.drainTimeout,
+    log: { info: () => {}, warn: say, error: say },
+  });
+}
+
+async function show(
+  service: Service,
+  config: Config,
+  display: Display,
+  companion: Companion,
+  stop: Promise<void>,
+): Promise<void> {
+  const startedAt = performance.now();
+  display.started({
+    version: packageVersion(),
+    address: service.address,
+    store: config.store.replace(/^sqlite:/, ''),
+    pid: process.pid,
+  });
+  const stopLooking = watch(service, display, startedAt);
+  const leave = companion(service, display);
+  await stop;
+  leave();
+  stopLooking();
+  display.stopping();
+  await service.close();
+  display.stopped(Math.round(performance.now() - startedAt));
+}
+
+/** Looks at the node each second; what cannot be read now is said once and tried again. */
+function watch(service: Service, display: Display, startedAt: number): () => void {
+  let before: Look | undefined;
+  let complaint = '';
+  let looking = false;
+  let over = false;
+  const look = async (): Promise<void> => {
+    if (looking) return;
+    looking = true;
+    try {
+      const now: Look = { ...(await service.glance()), at: performance.now() };
+      if (!over) display.figures(figuresOf(now, before, startedAt));
+      before = now;
+      complaint = '';
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      if (!over && message !== complaint) display.warning(message);
+      complaint = message;
+    } finally {
+      looking = false;
+    }
+  };
+  const timer = setInterval(() => void look(), LOOK_MS);
+  if (display instanceof ScreenDisplay) {
+    void look();
+    process.stdout.on('resize', () => display.resized());
+  }
+  return () => {
+    over = true;
+    clearInterval(timer);
+  };
+}
+
+type Say = (message: string, fields?: Readonly<Record<string, unknown>>) => void;
+
+/** A duty that cannot reach its store complains each second: the same words are said again after half a minute. */
+function sparing(say: Say): Say {
+  const saidAt = new Map<string, number>();
+  return (message, fields) => {
+    const words = JSON.stringify([message, fields]);
+    const now = performance.now();
+    if (now - (saidAt.get(words) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return;
+    if (saidAt.size >= 100) saidAt.clear();
+    saidAt.set(words, now);
+    say(message, fields);
+  };
+}
+
+function displayFor(config: Config): Display {
+  const { stdout } = process;
+  const write = (text: string): void => void stdout.write(text);
+  if (config.json) return new JsonDisplay({ write, wall: Date.now });
+  if (!stdout.isTTY) return new PlainDisplay({ write });
+  return new ScreenDisplay({
+    write,
+    size: () => ({ columns: stdout.columns, rows: stdout.rows }),
+    // Colours only where the stream takes them and NO_COLOR is not set: styleText looks at both.
+    style: (format, text) => styleText(format, text, { stream: stdout }),
+  });
+}

@@ -1,0 +1,78 @@
+import type { TaskView } from '../../app/views.ts';
+import { loadCall } from '../../config/load.ts';
+import type { Command } from '../command.ts';
+import { errorLine } from '../display/error-line.ts';
+import { type Out, outFor } from '../display/out.ts';
+import { paintState, reasonWords, stateText } from '../display/state.ts';
+import { type Column, printTable } from '../display/table.ts';
+import { formatRelative } from '../display/time.ts';
+import { EXIT } from '../exit.ts';
+import { STORE_OPTIONS, withStore } from '../with-store.ts';
+
+/** `leasehold tasks list`. */
+export const list: Command = {
+  name: 'tasks list',
+  doc: 'List tasks, the newest first',
+  args: [],
+  options: ['queue', 'state', 'limit', ...STORE_OPTIONS],
+  examples: [
+    { line: 'tasks list --queue papers --state failed', does: 'what failed in one queue, and why' },
+    { line: 'tasks list --json --limit 1000', does: 'one task a line with all its fields, for jq' },
+  ],
+
+  async run(args) {
+    const { config } = loadCall(list, args);
+    const { queue, state, limit } = config;
+    const out = outFor(config);
+    const tasks = await withStore(config, (operator) => operator.list({ queues: queue, states: state, limit }));
+    if (out.mode === 'json') for (const task of tasks) out.json(task);
+    else printTable(out, columns(out, Date.now()), tasks);
+    const hint = hintFor(tasks.length, limit);
+    if (out.mode === 'screen' && hint !== undefined) out.note(out.paint('dim', hint));
+    return EXIT.fine;
+  },
+};
+
+function columns(out: Out, now: number): readonly Column<TaskView>[] {
+  return [
+    { head: 'id', cell: ({ id }) => id },
+    {
+      head: 'state',
+      cell: ({ state }) => state,
+      show: ({ state }) => stateText(state),
+      paint: ({ state }, text) => paintState(out, state, text),
+    },
+    { head: 'queue', cell: ({ queue }) => queue },
+    { head: 'handler', cell: ({ handler }) => handler },
+    { head: 'tries', cell: ({ tries, maxAttempts }) => `${tries}/${maxAttempts}`, right: true },
+    {
+      head: 'created',
+      cell: ({ createdAt }) => new Date(createdAt).toISOString(),
+      show: ({ createdAt }) => formatRelative(createdAt, now),
+    },
+    { head: '', cell: (task) => remark(task, now), paint: (_task, text) => out.paint('dim', text), rest: true },
+  ];
+}
+
+/** The one thing that one would ask about a task in this state. */
+function remark(task: TaskView, now: number): string {
+  const { state, error, runAt, worker, cancelRequestedAt, reason } = task;
+  switch (state) {
+    case 'failed':
+      return error === undefined ? (reasonWords(reason) ?? '') : errorLine(error);
+    case 'scheduled':
+      return runAt === undefined ? '' : `due ${formatRelative(runAt, now)}`;
+    case 'running':
+      return `${worker ?? ''}${cancelRequestedAt === undefined ? '' : ' (asked to stop)'}`;
+    case 'ready':
+    case 'waiting':
+    case 'completed':
+    case 'cancelled':
+      return '';
+  }
+}
+
+function hintFor(count: number, limit: number): string | undefined {
+  if (count === 0) return 'No tasks here. "leasehold push QUEUE" adds one.';
+  return count < limit ? undefined : `The newest ${limit}; --limit N shows more, --queue and --state narrow it down.`;
+}

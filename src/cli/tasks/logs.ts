@@ -1,0 +1,49 @@
+import { loadCall } from '../../config/load.ts';
+import type { Command } from '../command.ts';
+import { logLines } from '../display/log-lines.ts';
+import { type Out, outFor } from '../display/out.ts';
+import { EXIT } from '../exit.ts';
+import { followTasks } from '../follow.ts';
+import { STORE_OPTIONS, withStore } from '../with-store.ts';
+import { ID } from './id.ts';
+
+/** `leasehold tasks logs ID`. */
+export const logs: Command = {
+  name: 'tasks logs',
+  doc: 'Print what a task said',
+  args: [ID],
+  options: ['follow', ...STORE_OPTIONS],
+  examples: [
+    { line: 'tasks logs 42', does: 'all attempts, the oldest first' },
+    { line: 'tasks logs 42 -f', does: 'and what comes, until the task ends' },
+  ],
+
+  run(args) {
+    const { config, args: words } = loadCall(logs, args);
+    const [id] = words as [string];
+    const out = outFor(config);
+    return withStore(config, async (operator) => {
+      // Where the feed stands before the task is looked at, so that its end cannot fall between.
+      const after = await operator.now();
+      const { id: publicId, attempt } = await operator.task(id);
+      const task = operator.numberOf(id);
+      if (config.follow) return followTasks(operator, { tasks: [task], after, out, logsOnly: true });
+      let shown = 0;
+      for await (const line of operator.log(task)) {
+        if (out.mode === 'json') out.json({ id: publicId, ...line });
+        else {
+          if (out.mode === 'screen' && line.attempt !== shown) out.line(out.paint('dim', `— attempt ${line.attempt}`));
+          for (const text of logLines(line, out)) out.line(text);
+        }
+        shown = line.attempt;
+      }
+      if (shown === 0) sayWhyEmpty(out, attempt);
+      return EXIT.fine;
+    });
+  },
+};
+
+function sayWhyEmpty(out: Out, attempt: number): void {
+  if (out.mode === 'json') return;
+  out.note(attempt === 0 ? 'Nothing yet: the task has not been started.' : 'The task has said nothing.');
+}

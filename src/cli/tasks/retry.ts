@@ -1,0 +1,105 @@
+import type { Operator, RetryAnswer } from '../../app/operate.ts';
+import { loadCall } from '../../config/load.ts';
+import type { Config } from '../../config/options.ts';
+import { fault } from '../../core/errors.ts';
+import type { Command } from '../command.ts';
+import { confirm } from '../confirm.ts';
+import { type Out, outFor } from '../display/out.ts';
+import { EXIT } from '../exit.ts';
+import { formatCount } from '../figures.ts';
+import { progressFor } from '../progress-for.ts';
+import { STORE_OPTIONS, withStore } from '../with-store.ts';
+import { ID } from './id.ts';
+
+/** `leasehold tasks retry ID…`, or all that ended so in a queue. */
+export const retry: Command = {
+  name: 'tasks retry',
+  doc: 'Run finished tasks again, with a full budget of tries',
+  args: [{ ...ID, many: true, optional: true }],
+  options: ['queue', 'state', 'dryRun', 'yes', ...STORE_OPTIONS],
+  examples: [
+    { line: 'tasks retry 42', does: 'one task' },
+    { line: 'tasks retry --queue papers --state failed', does: 'everything that failed in a queue, after a question' },
+  ],
+
+  run(args) {
+    const { config, args: ids } = loadCall(retry, args);
+    checkTogether(config, ids);
+    const out = outFor(config);
+    return withStore(config, (operator) =>
+      ids.length > 0 ? retryThese(operator, ids, out) : retryAll(operator, config, out),
+    );
+  },
+};
+
+async function retryThese(operator: Operator, ids: readonly string[], out: Out): Promise<number> {
+  // All ids are read before anything is changed.
+  const answers = await operator.retry(ids.map((id) => operator.numberOf(id)));
+  for (const [i, answer] of answers.entries()) {
+    const id = ids[i] as string;
+    if (out.mode === 'json') out.json({ id, answer });
+    else out.line(`${id} ${wordsFor(answer)}`);
+  }
+  if (answers.includes('unknown')) return EXIT.notFound;
+  return answers.every((answer) => answer === 'again') ? EXIT.fine : EXIT.failed;
+}
+
+function wordsFor(answer: RetryAnswer): string {
+  if (answer === 'again') return 'is ready again';
+  if (answer === 'unknown') return 'not found';
+  return `is ${answer}: only a finished task can be run again`;
+}
+
+async function retryAll(operator: Operator, config: Config, out: Out): Promise<number> {
+  const [queue] = config.queue as [string];
+  const { state: states } = config;
+  await operator.queue(queue);
+  const tasks: number[] = [];
+  for await (const page of operator.find(queue, states)) tasks.push(...page);
+  const what = `${formatCount(tasks.length)} ${states.join(' and ')} tasks of ${queue}`;
+  if (config.dryRun || tasks.length === 0) {
+    if (out.mode === 'json') out.json({ queue, states, retried: 0, found: tasks.length, dryRun: config.dryRun });
+    else
+      out.line(
+        tasks.length === 0
+          ? `There are no ${what.replace(/^0 /, '')}.`
+          : `Would run ${what} again; nothing was changed.`,
+      );
+    return EXIT.fine;
+  }
+  if (!(await confirm({ ask: `Run ${what} again?`, word: queue }, config))) {
+    out.note('Nothing was changed.');
+    return EXIT.failed;
+  }
+  const progress = progressFor(config, 'retried', tasks.length);
+  for (let from = 0; from < tasks.length; from += BATCH) {
+    const answers = await operator.retry(tasks.slice(from, from + BATCH));
+    progress.add(answers.filter((answer) => answer === 'again').length);
+  }
+  progress.end();
+  if (out.mode === 'json') out.json({ queue, states, retried: progress.done, found: tasks.length, dryRun: false });
+  else out.line(`${formatCount(progress.done)} tasks of ${queue} are ready again.`);
+  return EXIT.fine;
+}
+
+const BATCH = 250;
+
+function checkTogether({ queue, state }: Config, ids: readonly string[]): void {
+  const all = queue.length > 0 || state.length > 0;
+  if (ids.length > 0 && !all) return;
+  const hint = 'Name tasks by their ids, or all of a queue: --queue QUEUE --state failed.';
+  if (ids.length > 0) {
+    throw fault(
+      'INVALID_INPUT',
+      { field: 'command line', problem: 'ids and a queue are given; give one of them' },
+      { hint },
+    );
+  }
+  if (queue.length !== 1 || state.length === 0) {
+    throw fault('INVALID_INPUT', { field: 'command line', problem: 'it says not which tasks to run again' }, { hint });
+  }
+  const unfinished = state.find((one) => one !== 'failed' && one !== 'cancelled' && one !== 'completed');
+  if (unfinished !== undefined) {
+    throw fault('INVALID_INPUT', { field: '--state', problem: `a ${unfinished} task has not ended` }, { hint });
+  }
+}

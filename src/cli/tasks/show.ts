@@ -1,0 +1,32 @@
+import { loadCall } from '../../config/load.ts';
+import type { Command } from '../command.ts';
+import { outFor } from '../display/out.ts';
+import { describeTask } from '../display/task-page.ts';
+import { EXIT } from '../exit.ts';
+import { STORE_OPTIONS, withStore } from '../with-store.ts';
+import { ID } from './id.ts';
+
+/** `leasehold tasks show ID`. */
+export const show: Command = {
+  name: 'tasks show',
+  doc: 'Show everything about one task, and what to do next',
+  args: [ID],
+  options: STORE_OPTIONS,
+  examples: [
+    { line: 'tasks show 42', does: 'the task of that number in this store' },
+    {
+      line: 'tasks show task_0198c0de-7a5e-7000-8000-000000aa1b2c --json',
+      does: 'by its public id, with its attempts, for programs',
+    },
+  ],
+
+  async run(args) {
+    const { config, args: words } = loadCall(show, args);
+    const [id] = words as [string];
+    const out = outFor(config);
+    const task = await withStore(config, (operator) => operator.detail(id));
+    if (out.mode === 'json') out.json(task);
+    else for (const line of describeTask(task, out, Date.now())) out.line(line);
+    return EXIT.fine;
+  },
+};

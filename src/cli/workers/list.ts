@@ -1,0 +1,61 @@
+import type { WorkerView } from '../../app/views.ts';
+import { loadConfig } from '../../config/load.ts';
+import type { Command } from '../command.ts';
+import { type Format, type Out, outFor } from '../display/out.ts';
+import { type Column, printTable } from '../display/table.ts';
+import { formatRelative } from '../display/time.ts';
+import { EXIT } from '../exit.ts';
+import { STORE_OPTIONS, withStore } from '../with-store.ts';
+
+/** `leasehold workers list`. */
+export const list: Command = {
+  name: 'workers list',
+  doc: 'List workers, where they run and how busy they are',
+  args: [],
+  options: STORE_OPTIONS,
+  examples: [
+    { line: 'workers list', does: 'who is there, and who was lost' },
+    { line: 'workers list --json', does: 'one worker a line, with its handlers and tags' },
+  ],
+
+  async run(args) {
+    const config = loadConfig(list, args);
+    const out = outFor(config);
+    const workers = await withStore(config, (operator) => operator.workers());
+    if (out.mode === 'json') for (const worker of workers) out.json(worker);
+    else printTable(out, columns(out, Date.now()), workers);
+    if (out.mode === 'screen' && workers.length === 0) out.note('No workers yet: "leasehold up" brings one.');
+    return EXIT.fine;
+  },
+};
+
+const LOOKS: Readonly<Record<string, readonly [symbol: string, colour: Format]>> = {
+  starting: ['◌', 'blue'],
+  online: ['●', 'green'],
+  draining: ['◒', 'yellow'],
+  offline: ['○', 'dim'],
+  lost: ['✗', 'red'],
+};
+
+function columns(out: Out, now: number): readonly Column<WorkerView>[] {
+  const look = ({ state }: WorkerView): readonly [string, Format] => LOOKS[state] ?? ['?', 'dim'];
+  return [
+    { head: 'name', cell: ({ name }) => name },
+    {
+      head: 'state',
+      cell: ({ state, enabled }) => (enabled ? state : `${state},disabled`),
+      show: (worker) => `${look(worker)[0]} ${worker.state}${worker.enabled ? '' : ' (disabled)'}`,
+      paint: (worker, text) => out.paint(look(worker)[1], text),
+    },
+    { head: 'slots', cell: ({ slots }) => String(slots), right: true },
+    { head: 'running', cell: ({ running }) => String(running), right: true },
+    { head: 'host', cell: ({ host }) => host ?? '–' },
+    { head: 'pid', cell: ({ pid }) => (pid === undefined ? '–' : String(pid)), right: true },
+    {
+      head: 'seen',
+      cell: ({ lastSeenAt }) => new Date(lastSeenAt).toISOString(),
+      show: ({ lastSeenAt }) => formatRelative(lastSeenAt, now),
+    },
+    { head: 'handlers', cell: ({ handlers }) => handlers.join(','), rest: true },
+  ];
+}

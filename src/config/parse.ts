@@ -1,0 +1,98 @@
+import { isIP } from 'node:net';
+import { type Duration, parseDuration } from '../core/duration.ts';
+import { fault } from '../core/errors.ts';
+import { checkKey, checkName } from '../core/names.ts';
+
+/** How the text of a flag or a variable becomes a value. `name` is what the error calls it. */
+export type Parse<T> = (text: string, name: string) => T;
+
+export function filled(text: string, name: string): string {
+  if (text !== '') return text;
+  throw refuse(name, 'it is empty');
+}
+
+export function portNumber(text: string, name: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (port <= 65_535) return port;
+  throw refuse(name, `${quote(text)} is not a whole number from 0 to 65535`);
+}
+
+export function wholeNumber(min: number, max: number): Parse<number> {
+  return (text, name) => {
+    const number = /^-?\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (number >= min && number <= max) return number;
+    throw refuse(name, `${quote(text)} is not a whole number from ${min} to ${max}`);
+  };
+}
+
+export function oneOf<const T extends string>(...words: readonly T[]): Parse<T> {
+  return (text, name) => {
+    const found = words.find((word) => word === text);
+    if (found !== undefined) return found;
+    throw refuse(name, `${quote(text)} is not one of ${words.join(', ')}`);
+  };
+}
+
+/** A comma list of these words, or `none`. */
+export function someOf<const T extends string>(...words: readonly T[]): Parse<readonly T[]> {
+  return (text, name) => (text === 'none' ? [] : commaList(oneOf(...words))(text, name));
+}
+
+export function commaList<T>(parse: Parse<T>): Parse<readonly T[]> {
+  return (text, name) =>
+    filled(text, name)
+      .split(',')
+      .map((part) => parse(part.trim(), name));
+}
+
+export function duration(text: string, name: string): number {
+  return parseDuration(text, name);
+}
+
+export function atLeast(minMs: number): (input: Duration, name: string) => number {
+  return (input, name) => {
+    const ms = parseDuration(input, name);
+    if (ms >= minMs) return ms;
+    throw refuse(name, `${quote(String(input))} is less than ${minMs}ms`);
+  };
+}
+
+/** The variables that count in seconds take a bare number, whole or not, and also the form with a unit. */
+export function secondsOrDuration(text: string): Duration {
+  return /^\d{1,9}(\.\d{1,3})?$/.test(text) ? Math.round(Number(text) * 1000) : text;
+}
+
+export function queueName(text: string): readonly string[] {
+  return [checkName('queue', text)];
+}
+
+export function handlerName(text: string): string {
+  return checkName('handler', text);
+}
+
+export function workerName(text: string): string {
+  return checkName('worker', text);
+}
+
+export function tagName(text: string, name: string): readonly string[] {
+  return [checkKey(name, text)];
+}
+
+/** A host name, an address, or a network in CIDR form. */
+export function networkPlace(text: string, name: string): string {
+  const [address = '', prefix, ...more] = text.split('/');
+  const family = isIP(address);
+  if (prefix === undefined && (family !== 0 || /^(?=.{1,253}$)[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(text)))
+    return text;
+  const bits = /^\d{1,3}$/.test(prefix ?? '') ? Number(prefix) : Number.NaN;
+  if (family !== 0 && more.length === 0 && bits <= (family === 6 ? 128 : 32)) return text;
+  throw refuse(name, `${quote(text)} is not a host, an address or a network like 10.0.0.0/8`);
+}
+
+function refuse(field: string, problem: string): Error {
+  return fault('INVALID_INPUT', { field, problem });
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text.slice(0, 80));
+}

@@ -1,0 +1,17 @@
+import { hostname } from 'node:os';
+
+/** `host-1234`: tells the processes of a fleet apart; what a worker's name may not have becomes a dash. */
+export function defaultWorkerName(): string {
+  return workerNameFor(hostname(), process.pid);
+}
+
+const LONGEST = 63;
+
+export function workerNameFor(host: string, pid: number): string {
+  const tail = `-${pid}`;
+  const plain = host
+    .toLowerCase()
+    .replace(/[^a-z0-9._-]+/g, '-')
+    .replace(/^[^a-z0-9]+/, '');
+  return `${plain.slice(0, LONGEST - tail.length) || 'worker'}${tail}`;
+}
