@@ -1,0 +1,95 @@
+import { checkOptions, fault } from '../app/manual.ts';
+import type { RegistrationBackend } from './registration-backend.ts';
+import type { WorkBackend } from './work-backend.ts';
+
+export type BackendType = 'sqlite' | 'memory';
+
+/**
+ * `settings.backends` of document 000. A path names the file; with type `memory` it names the memory, so that two backends
+ * of one process can share it. Keys of other kinds of backends may stand beside these.
+ */
+export interface BackendConfig {
+  readonly type?: BackendType;
+  readonly registration?: BackendType;
+  readonly work?: BackendType;
+  readonly registration_path?: string;
+  readonly work_path?: string;
+  /** For both, where they have no path of their own. */
+  readonly sqlite_path?: string;
+  readonly persistence?: unknown;
+  readonly locking?: unknown;
+  readonly results?: unknown;
+  readonly signal?: unknown;
+  readonly trigger?: unknown;
+  readonly trigger_path?: unknown;
+  readonly dynamodb_table?: unknown;
+  readonly aws_region?: unknown;
+}
+
+/** What document 000 adds to the runtime of an SDK. */
+export interface SDKRuntimeWrapper {
+  readonly registration_backend?: RegistrationBackend;
+  readonly work_backend?: WorkBackend;
+}
+
+const KEYS: ReadonlySet<string> = new Set([
+  'type',
+  'registration',
+  'work',
+  'registration_path',
+  'work_path',
+  'sqlite_path',
+  'persistence',
+  'locking',
+  'results',
+  'signal',
+  'trigger',
+  'trigger_path',
+  'dynamodb_table',
+  'aws_region',
+] satisfies (keyof BackendConfig)[]);
+
+/** The store that a configuration names for one of its two backends. */
+export function storeUrl(config: BackendConfig, kind: 'work' | 'registration'): string {
+  checkOptions('backend configuration', config, KEYS);
+  const type: string | undefined = config[kind] ?? config.type;
+  const path = pathOf(config, kind);
+  switch (type) {
+    case 'memory':
+      return `memory:${path ?? ''}`;
+    case 'sqlite':
+      if (path !== undefined) return `sqlite:${path}`;
+      throw fault(
+        'INVALID_INPUT',
+        { field: `${kind} backend`, problem: 'type sqlite needs the path of its file' },
+        { hint: `Give ${kind}_path, or sqlite_path for both backends.` },
+      );
+    case 'postgres':
+    case 'redis':
+      throw badType(kind, type, `${type} comes with a later version; until then there are sqlite and memory.`);
+    case undefined:
+    default:
+      throw badType(kind, type, `Set ${kind} (or type) to sqlite or memory.`);
+  }
+}
+
+function pathOf(config: BackendConfig, kind: 'work' | 'registration'): string | undefined {
+  // The other one's path too: the document lets both share a file.
+  const keys = ['sqlite_path', 'work_path', 'registration_path'] as const;
+  for (const key of [`${kind}_path`, ...keys] as const) {
+    const path: unknown = config[key];
+    if (path === undefined) continue;
+    if (typeof path === 'string' && path !== '') return path;
+    throw fault('INVALID_INPUT', { field: key, problem: 'it must be the path of a file' });
+  }
+  return undefined;
+}
+
+function badType(kind: string, type: unknown, hint: string): Error {
+  const found = typeof type === 'string' ? JSON.stringify(type.slice(0, 40)) : 'nothing';
+  return fault(
+    'INVALID_INPUT',
+    { field: `type of the ${kind} backend`, problem: `${found} is not one of sqlite, memory` },
+    { hint },
+  );
+}

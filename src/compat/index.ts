@@ -1,0 +1,28 @@
+export { type BackendConfig, type BackendType, type SDKRuntimeWrapper } from './backend-config.ts';
+export {
+  createRegistrationBackend,
+  type RegistrationBackend,
+  type WorkerFilter,
+  type WorkerRecord,
+  type WorkerRegistration,
+  type WorkerStatus,
+} from './registration-backend.ts';
+export { type Run, type RunSpec, type RunStatus, runStateOf, taskStatesOf } from './runs.ts';
+export {
+  acknowledgeCancel,
+  acquireRunLease,
+  acquireRunLeaseInfo,
+  completeRun,
+  connectRuntimeDb,
+  failRun,
+  getRun,
+  heartbeatRunLease,
+  heartbeatRunLeaseInfo,
+  type LeaseToken,
+  type NewRun,
+  queueRun,
+  type RuntimeDb,
+  releaseRunLease,
+  requestCancel,
+} from './runtime-db.ts';
+export { createWorkBackend, type WorkBackend, type WorkItem, type WorkPool } from './work-backend.ts';

@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Manual, WorkerRecord } from '../app/manual.ts';
+
+/** A registration of the document: its incarnation also carries the start time that the worker told. */
+const MARK = 'registered ';
+
+export function incarnationOf(startedAt: string | undefined): string {
+  return `${MARK}${randomUUID()}${startedAt === undefined ? '' : ` ${startedAt}`}`;
+}
+
+/** What the worker itself said of its start. */
+export function toldStart({ incarnation }: WorkerRecord): string | undefined {
+  return /^registered \S+ (.+)$/.exec(incarnation)?.[1];
+}
+
+/** The newest incarnation of this name. */
+export function newestOf(rows: readonly WorkerRecord[], name: string): WorkerRecord | undefined {
+  return rows.findLast((row) => row.name === name);
+}
+
+/** A sign of life is worth a write this often. */
+const SIGN_MS = 5000;
+
+interface Row {
+  readonly worker: number;
+  /** Made here: it says goodbye when this object is closed. */
+  readonly own: boolean;
+  signedAt: number;
+}
+
+/**
+ * The rows under which one object holds leases: that of the worker's registration, if it has one in the same store, else
+ * one of its own for each worker id. Leases are never inherited with a row; the attempt alone gives the right to a task.
+ */
+export class WorkerRows {
+  readonly #manual: Manual;
+  readonly #handlers: readonly string[];
+  readonly #rows = new Map<string, Promise<Row>>();
+
+  constructor(manual: Manual, handlers: readonly string[]) {
+    this.#manual = manual;
+    this.#handlers = handlers;
+  }
+
+  /** The number of the row; asking for it is a sign of life. */
+  async numberOf(name: string): Promise<number> {
+    const { engine } = this.#manual;
+    for (;;) {
+      const row = await this.#row(name);
+      const now = engine.world.clock.monotonic();
+      if (now - row.signedAt < SIGN_MS) return row.worker;
+      if (await engine.beat({ worker: row.worker })) {
+        row.signedAt = now;
+        return row.worker;
+      }
+      // It was away for so long that the store has forgotten it.
+      this.#rows.delete(name);
+    }
+  }
+
+  async close(): Promise<void> {
+    const { engine } = this.#manual;
+    for (const settled of await Promise.allSettled(this.#rows.values())) {
+      if (settled.status !== 'fulfilled' || !settled.value.own) continue;
+      await engine.beat({ worker: settled.value.worker, state: 'offline' }).catch(() => false);
+    }
+  }
+
+  #row(name: string): Promise<Row> {
+    const known = this.#rows.get(name);
+    if (known !== undefined) return known;
+    const row = this.#findOrMake(name);
+    this.#rows.set(name, row);
+    row.catch(() => this.#rows.delete(name));
+    return row;
+  }
+
+  async #findOrMake(name: string): Promise<Row> {
+    const { engine } = this.#manual;
+    const found = newestOf(await engine.workers(), name);
+    if (found !== undefined && found.incarnation.startsWith(MARK) && found.state !== 'offline') {
+      return { worker: found.worker, own: false, signedAt: Number.NEGATIVE_INFINITY };
+    }
+    const worker = await this.#manual.register({
+      name,
+      incarnation: randomUUID(),
+      host: hostname(),
+      pid: process.pid,
+      handlers: this.#handlers,
+    });
+    return { worker, own: true, signedAt: Number.NEGATIVE_INFINITY };
+  }
+}
