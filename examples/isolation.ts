@@ -1,0 +1,46 @@
+// Code that may hang, leak or crash belongs in a process of its own: only a process can be killed. This task blocks its
+// loop for ever and starts a program; when its time is up, both are ended.
+import { spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { open, task } from 'leasehold';
+
+// The child process imports this very module to find the task, so the task is exported …
+export const hang = task('hang', {
+  isolation: 'process',
+  module: import.meta.url,
+  timeout: '500ms',
+  maxAttempts: 1,
+  async run(_input, ctx) {
+    const program = spawn('sleep', ['600'], { stdio: 'ignore' });
+    ctx.progress({ child: process.pid, program: program.pid });
+    await sleep(10); // logs and progress leave when the loop turns
+    for (;;); // and from here on it never does, so the abort signal is not seen either
+  },
+});
+
+// … and what must not happen in the child stands behind this.
+if (import.meta.main) {
+  const app = await open('memory:');
+  // From the abort signal to SIGTERM, and from there to SIGKILL; 2 s each if nothing is said.
+  const worker = app.worker({ tasks: [hang], slots: 1, abortGrace: '200ms', killGrace: '200ms' });
+  await worker.start();
+
+  const handle = await app.push(hang, {});
+  await handle.result().catch((error: Error) => console.log(error.message));
+  for await (const { stream, text } of handle.logs()) if (stream === 'system') console.log(`log: ${text}`);
+
+  const pids = (await handle.progress()) as Record<string, number>;
+  for (const [name, pid] of Object.entries(pids)) {
+    while (isThere(pid)) await sleep(10); // a dead process is listed until somebody has taken note of it
+    console.log(`the ${name} is gone`);
+  }
+  await app.close();
+}
+
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
