@@ -16,14 +16,18 @@ export class Figures {
   ratio(over: Place, under: Place): number | undefined {
     const above = this.get(over.key, over.contender);
     const below = this.get(under.key, under.contender);
-    if (above.length !== below.length) {
-      const [a, b] = [percentile(above, 50), percentile(below, 50)];
-      return a === undefined || b === undefined ? undefined : a / b;
-    }
+    if (above.length !== below.length) return this.ratioOfMedians(over, under);
     return percentile(
       above.map((value, n) => value / (below[n] ?? Number.NaN)),
       50,
     );
+  }
+
+  /** For samples, of which the n-th of both have nothing to do with each other. */
+  ratioOfMedians(over: Place, under: Place): number | undefined {
+    const above = percentile(this.get(over.key, over.contender), 50);
+    const below = percentile(this.get(under.key, under.contender), 50);
+    return above === undefined || below === undefined ? undefined : above / below;
   }
 }
 

@@ -20,7 +20,9 @@ const { values: flags } = parseArgs({
     contenders: { type: 'string' },
     rounds: { type: 'string' },
     quick: { type: 'boolean', default: false },
+    record: { type: 'boolean', default: true },
   },
+  allowNegative: true,
 });
 const rounds = Number(flags.rounds ?? (flags.quick ? 1 : 3));
 if (!Number.isInteger(rounds) || rounds < 1) throw new Error('--rounds takes a whole number from 1');
@@ -57,7 +59,7 @@ const problems = failures.map((failure) => `**FAILED** ${failure}`);
 console.log(
   [figureTable(figures, { rows, contenders: names, spread: false }), targetTable(figures), ...problems].join('\n\n'),
 );
-if (!flags.quick) {
+if (flags.record && !flags.quick) {
   const title = `${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC · rounds ${rounds} · ${minutes()}`;
   appendResults(
     title,
@@ -72,11 +74,13 @@ process.exit(failures.length > 0 ? 1 : 0);
 /** One round of one measure of one contender. After a failure that pair is not tried again. */
 async function once(measure: Measure, contender: Contender, round: number): Promise<void> {
   const pair = `${measure.name}, ${contender.name}`;
-  if (contender.without?.includes(measure.name) || failures.some((failure) => failure.startsWith(`${pair}:`))) return;
+  if (measure.only?.includes(contender.name) === false || contender.without?.includes(measure.name)) return;
+  if (failures.some((failure) => failure.startsWith(`${pair}:`))) return;
   const used: string[] = [];
   const say = (what: string): void => progress(`round ${round}/${rounds}  ${contender.name.padEnd(20)} ${what}`);
   const world: World = {
     quick: flags.quick,
+    folder: scratch,
     fresh() {
       const file = join(scratch, `fresh-${round}-${used.length}.db`);
       used.push(file);

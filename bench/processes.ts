@@ -16,6 +16,12 @@ export function killChildren(): void {
   for (const child of alive) child.kill('SIGKILL');
 }
 
+/** It is killed when the bench ends. */
+export function keep(child: ChildProcess): void {
+  alive.add(child);
+  child.on('exit', () => alive.delete(child));
+}
+
 export class Child<K extends JobName> {
   readonly ready: Promise<void>;
   readonly result: Promise<JobResult<K>>;
@@ -26,7 +32,7 @@ export class Child<K extends JobName> {
     const child = fork(CHILD, [contender.name, job, file, JSON.stringify(args)], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
-    alive.add(child);
+    keep(child);
     this.#process = child;
     const ready = Promise.withResolvers<void>();
     const result = Promise.withResolvers<JobResult<K>>();
@@ -50,7 +56,6 @@ export class Child<K extends JobName> {
     child.on('error', (error) => fail(error.message));
     child.on('exit', (code, signal) => {
       clearTimeout(limit);
-      alive.delete(child);
       if (value)
         result.resolve(value.result); // only now: the file is closed and the cores are free
       else fail(`ended early (${signal ?? code})`);

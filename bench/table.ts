@@ -2,7 +2,7 @@
 import { REFERENCE } from './contenders/index.ts';
 import { type Figures, percentile } from './figures.ts';
 import type { Row } from './measures/measure.ts';
-import { targets } from './targets.ts';
+import { met, targets } from './targets.ts';
 
 const NONE = '–';
 
@@ -24,11 +24,13 @@ export function figureTable(figures: Figures, { rows, contenders, spread }: Tabl
 export function targetTable(figures: Figures): string {
   const body = targets.map((target) => {
     const figure = target.figure(figures);
-    const show = (value: number): string => (target.unit === '×' ? `×${value.toFixed(2)}` : `${number(value)} /s`);
-    const verdict = figure === undefined ? NONE : figure >= target.wanted ? 'met' : 'NOT MET';
-    return [target.label, figure === undefined ? NONE : show(figure), `≥ ${show(target.wanted)}`, verdict];
+    const show = (value: number): string =>
+      target.unit === '×' ? `×${value.toFixed(2)}` : `${number(value)} ${target.unit}`;
+    const verdict = figure === undefined ? NONE : met(target, figure) ? 'met' : 'NOT MET';
+    const wanted = `${target.bound} ${show(target.wanted)}`;
+    return [target.label, figure === undefined ? NONE : show(figure), wanted, verdict];
   });
-  return markdown([['target', 'leasehold', 'wanted', ''], ...body]);
+  return markdown([['target', 'figure', 'wanted', ''], ...body]);
 }
 
 function cell(figures: Figures, row: Row, contender: string, spread: boolean): string {

@@ -1,6 +1,6 @@
 /** What every contender offers. A contender is opened inside child processes only; see `jobs/`. */
 
-export type MeasureName = 'push' | 'drain' | 'latency' | 'growth' | 'idle';
+export type MeasureName = 'push' | 'drain' | 'latency' | 'children' | 'timer' | 'growth' | 'idle';
 
 export interface Contender {
   readonly name: string;

@@ -2,13 +2,15 @@
 import type { Contender } from './contender.ts';
 import { floor } from './floor.ts';
 import { leasehold } from './leasehold.ts';
+import { library } from './library.ts';
 import { plainjob } from './plainjob.ts';
 
 /** The column that ratios refer to. */
 export const REFERENCE = 'floor batch FULL';
 
 export const contenders: readonly Contender[] = [
-  leasehold, // the targets look it up by its name
+  leasehold,
+  library,
   plainjob,
   floor({ name: 'floor single FULL', durability: 'FULL', batch: 1, drainTasks: 5_000, without: ['growth'] }),
   floor({ name: REFERENCE, durability: 'FULL', batch: 200, drainTasks: 60_000 }),

@@ -8,6 +8,7 @@ const HANDLER = 'noop';
 /** Slots, and as many tasks ahead of them, so that the slots never wait for a claim: together what one flush can take. */
 const SLOTS = 125;
 
+/** The targets look it up by its name. */
 export const leasehold: Contender = {
   name: 'leasehold',
   drainTasks: 60_000,

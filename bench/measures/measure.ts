@@ -5,7 +5,7 @@ export interface Row {
   readonly label: string;
   readonly key: string;
   readonly unit: '/s' | 'ms' | 'µs' | 'MB' | 'ms/s';
-  /** Of many samples, pooled over the rounds; without it a figure is the median of the rounds. */
+  /** Of many samples, pooled over the rounds (100: the greatest); without it a figure is the median of the rounds. */
   readonly percentile?: number;
   /** What the × refers to, round by round: the reference contender, or the contender's own figure under another key. */
   readonly ratio?: 'reference' | { readonly own: string };
@@ -14,6 +14,8 @@ export interface Row {
 export interface Measure {
   readonly name: MeasureName;
   readonly rows: readonly Row[];
+  /** Names of the contenders that it is about; default all. */
+  readonly only?: readonly string[];
   /** One round of one contender. */
   round(world: World, contender: Contender): Promise<void>;
 }
@@ -21,6 +23,8 @@ export interface Measure {
 /** What a measure gets from the bench. */
 export interface World {
   readonly quick: boolean;
+  /** Lasts for the whole run. */
+  readonly folder: string;
   /** A fresh file for one use, gone after the round. */
   fresh(): string;
   /** A file that lasts for the whole run. */

@@ -4,7 +4,7 @@ import type { World } from '../core/world.ts';
 import { LazyLog } from './lazy-log.ts';
 import type { Assignment, Session } from './link.ts';
 import type { Renewal } from './renewal.ts';
-import type { Ended, Ladder, Runner, Running, StopWhy } from './runner/runner.ts';
+import type { Ended, Job, Ladder, Runner, Running, StopWhy } from './runner/runner.ts';
 
 export interface AttemptDeps {
   readonly session: Session;
@@ -33,7 +33,7 @@ export class Attempt {
   #ended = false;
   #stopped: StopWhy | undefined;
   #timeoutMs: number | undefined;
-  #cancelTimer = (): void => {};
+  #cancelTimer: (() => void) | undefined;
   #letGo = false;
 
   constructor(deps: AttemptDeps, assignment: Assignment) {
@@ -54,20 +54,20 @@ export class Attempt {
   /** Runs the handler. Resolves when no more of it runs; what is left is to `settle`. */
   async run(runner: Runner, alone: boolean): Promise<Ended> {
     const { assignment } = this;
-    const log = new LazyLog(this.#deps.world, (entries) => this.#deps.session.log(assignment, entries));
+    const log = new LazyLog(this.#deps, assignment);
     this.#log = log;
     // Before the start: an inline handler may block the loop from its first line on.
     this.#timeoutMs = assignment.timeoutMs ?? runner.timeoutMs?.(assignment.handler);
     if (this.#timeoutMs !== undefined) this.#bound(this.#timeoutMs);
     let ended: Ended;
     try {
-      this.#running = runner.run({ ...jobOf(assignment), alone }, log);
+      this.#running = runner.run(jobOf(assignment, alone), log);
       ended = await this.#running.ended;
     } catch (error) {
       ended = { kind: 'unstarted', error };
     }
     this.#ended = true;
-    this.#cancelTimer();
+    this.#cancelTimer?.();
     return ended;
   }
 
@@ -85,6 +85,8 @@ export class Attempt {
     try {
       if (this.#stopped === 'lost') return 'lost';
       if (this.#log?.used) await this.#log.flush();
+      // Most end well: the short way saves them three promises.
+      if (ended.kind === 'done' && this.#stopped === undefined) return await this.#done(ended);
       return await this.#patiently(() => this.#record(ended));
     } finally {
       this.#drop();
@@ -97,6 +99,18 @@ export class Attempt {
       return await this.#patiently(() => this.#released());
     } finally {
       this.#drop();
+    }
+  }
+
+  async #done(ended: Ended & { readonly kind: 'done' }): Promise<Parting> {
+    try {
+      await this.#deps.session.complete(this.assignment, ended.result);
+      return 'completed';
+    } catch (error) {
+      return this.#patiently(
+        () => this.#record(ended),
+        () => this.#unkept(error),
+      );
     }
   }
 
@@ -143,21 +157,25 @@ export class Attempt {
       await this.#deps.session.complete(this.assignment, result);
       return 'completed';
     } catch (error) {
-      // A result that cannot be kept is the handler's own fault, and the next try would give the same.
-      if (!isEngineError(error, 'INVALID_INPUT') && !isEngineError(error, 'TOO_LARGE')) throw error;
-      await this.#deps.session.fail(this.assignment, error.toJSON(), { giveUp: true });
-      return 'failed';
+      return this.#unkept(error);
     }
+  }
+
+  /** A result that cannot be kept is the handler's own fault, and the next try would give the same. */
+  async #unkept(error: unknown): Promise<Parting> {
+    if (!isEngineError(error, 'INVALID_INPUT') && !isEngineError(error, 'TOO_LARGE')) throw error;
+    await this.#deps.session.fail(this.assignment, error.toJSON(), { giveUp: true });
+    return 'failed';
   }
 
   async #failed(error: unknown): Promise<Parting> {
     return became('retried', await this.#deps.session.fail(this.assignment, error));
   }
 
-  async #patiently(record: () => Promise<Parting>): Promise<Parting> {
-    for (let pause = RETRY_MS; ; pause = Math.min(MAX_RETRY_MS, pause * 2)) {
+  async #patiently(record: () => Promise<Parting>, first = record): Promise<Parting> {
+    for (let pause = RETRY_MS, next = first; ; pause = Math.min(MAX_RETRY_MS, pause * 2), next = record) {
       try {
-        return await record();
+        return await next();
       } catch (error) {
         if (isEngineError(error, 'LEASE_LOST')) return 'lost';
         if (!isEngineError(error) || !error.retryable) throw error;
@@ -182,9 +200,9 @@ export class Attempt {
   }
 }
 
-function jobOf(a: Assignment): Omit<Parameters<Runner['run']>[0], 'alone'> {
+function jobOf(a: Assignment, alone: boolean): Job {
   const { task, attempt, id, queue, handler, payload, tries, maxTries } = a;
-  return { task, attempt, id, queue, handler, payload, tries, maxTries };
+  return { task, attempt, id, queue, handler, payload, tries, maxTries, alone };
 }
 
 /** What was asked for may have come out otherwise: no tries were left, or somebody had asked to stop it. */

@@ -3,10 +3,13 @@ import { test } from 'node:test';
 import type { LogEntry } from '../core/log.ts';
 import { VirtualWorld } from '../testing.ts';
 import { LazyLog } from './lazy-log.ts';
+import type { Assignment } from './link.ts';
+
+const LEASE = { task: 1, attempt: 1 } as Assignment;
 
 test('a log that nobody writes to costs nothing', async () => {
   const world = new VirtualWorld();
-  const log = new LazyLog(world, () => assert.fail('there is nothing to ship'));
+  const log = new LazyLog({ world, session: { log: () => assert.fail('there is nothing to ship') } }, LEASE);
   await log.flush();
   assert.equal(log.used, false);
   assert.deepEqual(world.waits, []);
@@ -15,7 +18,7 @@ test('a log that nobody writes to costs nothing', async () => {
 test('lines and progress are shipped in order, with the time of the calendar', async () => {
   const world = new VirtualWorld();
   const shipped: LogEntry[] = [];
-  const log = new LazyLog(world, async (entries) => void shipped.push(...entries));
+  const log = new LazyLog({ world, session: { log: async (_, entries) => void shipped.push(...entries) } }, LEASE);
   log.line('log', 'one');
   log.progress({ n: 2 });
   assert.equal(log.used, true);

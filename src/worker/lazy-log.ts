@@ -1,17 +1,23 @@
 import type { LogEntry, Stream } from '../core/log.ts';
 import type { World } from '../core/world.ts';
+import type { Assignment, Session } from './link.ts';
 import { TaskLog } from './logs.ts';
 import type { Sink } from './runner/runner.ts';
 
+export interface LazyLogDeps {
+  readonly world: World;
+  readonly session: Pick<Session, 'log'>;
+}
+
 /** A log that is made with its first line: most short tasks say nothing. */
 export class LazyLog implements Sink {
-  readonly #world: World;
-  readonly #ship: (entries: readonly LogEntry[]) => Promise<void>;
+  readonly #deps: LazyLogDeps;
+  readonly #lease: Assignment;
   #log: TaskLog | undefined;
 
-  constructor(world: World, ship: (entries: readonly LogEntry[]) => Promise<void>) {
-    this.#world = world;
-    this.#ship = ship;
+  constructor(deps: LazyLogDeps, lease: Assignment) {
+    this.#deps = deps;
+    this.#lease = lease;
   }
 
   get used(): boolean {
@@ -31,8 +37,11 @@ export class LazyLog implements Sink {
   }
 
   #open(): TaskLog {
-    const { timers, clock } = this.#world;
-    this.#log ??= new TaskLog({ ship: this.#ship, timers, now: clock.wall });
+    if (this.#log === undefined) {
+      const { session, world } = this.#deps;
+      const ship = (entries: readonly LogEntry[]): Promise<void> => session.log(this.#lease, entries);
+      this.#log = new TaskLog({ ship, timers: world.timers, now: world.clock.wall });
+    }
     return this.#log;
   }
 }

@@ -20,27 +20,55 @@ export async function perform(definition: AnyTask, job: Job, parts: ContextParts
     return { kind: 'giveUp', error };
   }
   try {
-    return outcomeOf(await definition.run(input, contextOf(job, parts)));
+    return outcomeOf(await definition.run(input, new Context(job, parts)));
   } catch (error) {
     return { kind: 'failed', error };
   }
 }
 
-function contextOf(job: Job, parts: ContextParts): TaskContext {
-  const { id, queue, attempt, tries, maxTries } = job;
-  const { log, progress } = parts;
-  return {
-    id,
-    queue,
-    // Asked for when it is used: an inline run makes its signal only then.
-    get signal() {
-      return parts.signal;
-    },
-    attempt,
-    fence: attempt,
-    tries,
-    maxAttempts: maxTries,
-    log,
-    progress,
-  };
+/** Everything of it is made when it is asked for: a short handler looks at nothing. It may be taken apart: `{ log, signal }`. */
+class Context implements TaskContext {
+  readonly #job: Job;
+  readonly #parts: ContextParts;
+
+  constructor(job: Job, parts: ContextParts) {
+    this.#job = job;
+    this.#parts = parts;
+  }
+
+  get id(): string {
+    return this.#job.id;
+  }
+
+  get queue(): string {
+    return this.#job.queue;
+  }
+
+  get signal(): AbortSignal {
+    return this.#parts.signal;
+  }
+
+  get attempt(): number {
+    return this.#job.attempt;
+  }
+
+  get fence(): number {
+    return this.#job.attempt;
+  }
+
+  get tries(): number {
+    return this.#job.tries;
+  }
+
+  get maxAttempts(): number {
+    return this.#job.maxTries;
+  }
+
+  get log(): (message: string) => void {
+    return this.#parts.log;
+  }
+
+  get progress(): (value: unknown) => void {
+    return this.#parts.progress;
+  }
 }

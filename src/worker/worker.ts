@@ -64,8 +64,8 @@ const CANCEL_LOOK_MS = 1000;
 const STALE_MS = 500;
 const FAULT_PAUSE_MS = 500;
 const MAX_UNSETTLED = 1000;
-/** What one claim may ask for. */
-const MAX_CLAIM = 1000;
+/** What one claim asks for: as much as the engine grants in one commit. */
+const MAX_CLAIM = 250;
 
 /**
  * Claims tasks over a link, runs them in its slots, and settles them.

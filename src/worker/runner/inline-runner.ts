@@ -1,6 +1,6 @@
 import type { Timers } from '../../core/world.ts';
 import type { AnyTask } from '../definition.ts';
-import { perform } from '../perform.ts';
+import { type ContextParts, perform } from '../perform.ts';
 import type { Ended, Job, Ladder, Runner, Running, Sink, StopWhy } from './runner.ts';
 
 /** Runs functions in the worker's own loop: no start-up cost, no isolation. What ignores its signal cannot be ended. */
@@ -31,25 +31,29 @@ export class InlineRunner implements Runner {
   async close(): Promise<void> {}
 }
 
-class InlineRun implements Running {
+/** One run, and what its context is made of. */
+class InlineRun implements Running, ContextParts {
   readonly ended: Promise<Ended>;
   readonly #sink: Sink;
   readonly #timers: Timers;
   /** Made when somebody asks for it: most short handlers never look, and it is a tenth of their price. */
   #abort: AbortController | undefined;
   #stopped: StopWhy | undefined;
-  #end: (ended: Ended) => void = () => {};
-  #over = false;
-  readonly #cancelTimers: (() => void)[] = [];
+  #resolve: ((ended: Ended) => void) | undefined;
+  #cancelTimers: (() => void)[] | undefined;
 
   constructor(definition: AnyTask | undefined, job: Job, sink: Sink, timers: Timers) {
     this.#sink = sink;
     this.#timers = timers;
-    this.ended = definition === undefined ? Promise.resolve(unknown(job)) : this.#perform(definition, job);
+    this.ended = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+    if (definition === undefined) this.#end(unknown(job));
+    else void this.#perform(definition, job);
   }
 
   stop(why: StopWhy, ladder: Ladder): void {
-    if (this.#over) return;
+    if (this.#resolve === undefined) return;
     const first = this.#stopped === undefined;
     this.#stopped ??= why;
     if (first) {
@@ -61,35 +65,38 @@ class InlineRun implements Running {
       this.#sink.line('system', `stop (${why}): the handler ignores its signal and runs on inside the worker`);
       this.#end({ kind: 'failed', error: new StopError(why) });
     });
+    this.#cancelTimers ??= [];
     this.#cancelTimers.push(cancel);
   }
 
-  #perform(definition: AnyTask, job: Job): Promise<Ended> {
-    const signal = (): AbortSignal => this.#signal();
-    const parts = {
-      get signal(): AbortSignal {
-        return signal();
-      },
-      // As it is: the sink makes a text of it, and does not throw when that fails.
-      log: (message: string) => this.#sink.line('log', message),
-      progress: (value: unknown) => this.#sink.progress(value),
-    };
-    return new Promise((resolve) => {
-      this.#end = (ended) => {
-        this.#over = true;
-        for (const cancel of this.#cancelTimers) cancel();
-        resolve(ended);
-      };
-      void perform(definition, job, parts).then((ended) => this.#end(ended));
-    });
-  }
-
-  #signal(): AbortSignal {
+  get signal(): AbortSignal {
     if (this.#abort === undefined) {
       this.#abort = new AbortController();
       if (this.#stopped !== undefined) this.#abort.abort(new StopError(this.#stopped));
     }
     return this.#abort.signal;
+  }
+
+  get log(): (message: string) => void {
+    // As it is: the sink makes a text of it, and does not throw when that fails.
+    return (message) => this.#sink.line('log', message);
+  }
+
+  get progress(): (value: unknown) => void {
+    return (value) => this.#sink.progress(value);
+  }
+
+  async #perform(definition: AnyTask, job: Job): Promise<void> {
+    this.#end(await perform(definition, job, this));
+  }
+
+  /** The first end counts: what an abandoned handler comes to later is nobody's. */
+  #end(ended: Ended): void {
+    const resolve = this.#resolve;
+    if (resolve === undefined) return;
+    this.#resolve = undefined;
+    for (const cancel of this.#cancelTimers ?? []) cancel();
+    resolve(ended);
   }
 }
 
