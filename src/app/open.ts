@@ -3,6 +3,7 @@ import { extname } from 'node:path';
 import { defaultWorkerName } from '../config/worker-name.ts';
 import { type Duration, parseDuration } from '../core/duration.ts';
 import type { QueueStats } from '../core/event.ts';
+import type { Clock } from '../core/world.ts';
 import { checkList, checkOptions } from '../engine/check.ts';
 import type { FeedItem } from '../engine/feed.ts';
 import type { PushRequest } from '../engine/push.ts';
@@ -16,8 +17,12 @@ import type { DirectRenewalData } from './direct-renewals.ts';
 import { TaskHandle } from './handle.ts';
 import { type Node, type NodeOptions, openNode } from './node.ts';
 import { type AppWorkerOptions, makeWorker } from './worker.ts';
+import { realWorld } from './world.ts';
 
-export interface OpenOptions extends NodeOptions {}
+export interface OpenOptions extends NodeOptions {
+  /** Another clock than the machine's own, for tests; leases are then renewed from the loop. */
+  readonly clock?: Clock;
+}
 
 /** What a caller may say about one push of a defined task. */
 export interface PushOptions {
@@ -38,6 +43,12 @@ export interface PushOptions {
   readonly tx?: CallerTransaction;
 }
 
+/** A task that takes nothing needs no input. */
+export type PushArguments<T> =
+  undefined extends InputOf<T>
+    ? [input?: InputOf<T>, options?: PushOptions]
+    : [input: InputOf<T>, options?: PushOptions];
+
 const PUSH: ReadonlySet<string> = new Set([
   'priority',
   'delay',
@@ -57,7 +68,9 @@ const HOLD_MS = 60_000;
 export async function open(url: string, options: OpenOptions = {}): Promise<App> {
   // A name of its own, so that the renewal thread can open the same memory.
   const named = url === 'memory:' ? `memory:${randomUUID()}` : url;
-  return new App(await openNode(named, options), renewalOf(named, options));
+  const { clock, ...rest } = options;
+  const nodeOptions = clock === undefined ? rest : { ...rest, world: { ...(rest.world ?? realWorld()), clock } };
+  return new App(await openNode(named, nodeOptions), renewalOf(named, nodeOptions));
 }
 
 /** The library: push work, run workers, see what becomes of it. */
@@ -77,11 +90,8 @@ export class App {
   }
 
   /** Checks the input against the schema of the task and stores it; resolves when it is durable. */
-  async push<T extends AnyTask>(
-    task: T,
-    input: InputOf<T>,
-    options: PushOptions = {},
-  ): Promise<TaskHandle<ResultOf<T>>> {
+  async push<T extends AnyTask>(task: T, ...args: PushArguments<T>): Promise<TaskHandle<ResultOf<T>>> {
+    const [input, options = {}] = args;
     checkOptions('push options', options, PUSH);
     await parseInput(task.schema, input, task.name);
     const request = requestOf(task, input, options);

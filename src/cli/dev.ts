@@ -1,4 +1,4 @@
-import { existsSync, globSync, mkdirSync, watch, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BUILTIN_NAMES } from '../app/builtin-worker.ts';
 import type { Service } from '../app/serve.ts';
@@ -12,8 +12,8 @@ import { workerOptions } from './worker-options.ts';
 
 const FOLDER = 'tasks';
 const PATTERN = `${FOLDER}/*.{ts,mts,js,mjs}`;
-/** An editor writes a file in several steps. */
-const SETTLE_MS = 100;
+/** How often to look. Notices of the file system get lost when the folder itself is replaced, as by a change of branch. */
+const LOOK_MS = 300;
 
 const SAMPLE = `import { task } from 'leasehold';
 
@@ -60,7 +60,6 @@ function makeSample(): boolean {
 
 /** Loads the folder now and after each change. What does not load is said, and the tasks before it go on. */
 function keepLoaded(service: Service, display: Display, config: Config): () => void {
-  let timer: NodeJS.Timeout | undefined;
   let loading = Promise.resolve();
   let loaded = false;
   const load = async (): Promise<void> => {
@@ -79,16 +78,28 @@ function keepLoaded(service: Service, display: Display, config: Config): () => v
       if (!loaded) await service.replaceWorker(options).catch(() => {});
     }
   };
-  const reload = (): void => {
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      loading = loading.then(load);
-    }, SETTLE_MS);
-  };
+  let seen = looksOf(FOLDER);
+  let before = seen;
   loading = load();
-  const watcher = watch(FOLDER, { recursive: true }, reload);
-  return () => {
-    clearTimeout(timer);
-    watcher.close();
-  };
+  const timer = setInterval(() => {
+    const now = looksOf(FOLDER);
+    // Twice the same: an editor writes a file in several steps.
+    if (now !== seen && now === before) {
+      seen = now;
+      loading = loading.then(load);
+    }
+    before = now;
+  }, LOOK_MS);
+  return () => clearInterval(timer);
+}
+
+/** What is there and when it was written, as one text to compare. */
+function looksOf(folder: string): string {
+  return globSync(`${folder}/**/*`)
+    .toSorted()
+    .map((path) => {
+      const stat = statSync(path, { throwIfNoEntry: false });
+      return `${path} ${stat?.mtimeMs} ${stat?.size}`;
+    })
+    .join('\n');
 }

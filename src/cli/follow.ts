@@ -6,7 +6,7 @@ import type { Out } from './display/out.ts';
 import { safeJson, safeLine } from './display/safe.ts';
 import { paintState, reasonWords, stateText } from './display/state.ts';
 import { formatClock, formatTook } from './display/time.ts';
-import { EXIT, exitCodeOfSignal } from './exit.ts';
+import { EXIT, exitCodeOfSignal, type StopSignal } from './exit.ts';
 import { progressFor } from './progress-for.ts';
 import { onStopSignals } from './signals.ts';
 
@@ -33,7 +33,7 @@ export async function followTasks(
 ): Promise<number> {
   const stopping = new AbortController();
   const unlisten = onStopSignals({
-    stop: () => stopping.abort(),
+    stop: (signal) => stopping.abort(signal),
     force: (signal) => process.exit(exitCodeOfSignal(signal)),
   });
   const counting = tasks.length > MOST_TOLD && out.mode !== 'json';
@@ -51,7 +51,7 @@ export async function followTasks(
     unlisten();
     progress.end();
   }
-  if (stopping.signal.aborted) return stopped(out, tasks.length);
+  if (stopping.signal.aborted) return stopped(out, tasks.length, stopping.signal.reason as StopSignal);
   if (counting) out.line(summary(ended));
   return ended.completed === tasks.length || logsOnly ? EXIT.fine : EXIT.failed;
 }
@@ -105,13 +105,13 @@ function ending(task: TaskView | undefined, out: Out): readonly string[] {
   return state === 'completed' ? [head, safeJson(result ?? null)] : [head];
 }
 
-function stopped(out: Out, count: number): number {
+function stopped(out: Out, count: number, signal: StopSignal): number {
   out.note(
     count === 1
       ? 'Stopped following; the task goes on. "leasehold tasks show ID" tells how it stands, "tasks cancel ID" stops it.'
       : `Stopped following; the ${count} tasks go on. "leasehold tasks list" tells how they stand.`,
   );
-  return EXIT.interrupted;
+  return exitCodeOfSignal(signal);
 }
 
 function summary(ended: Readonly<Record<string, number>>): string {

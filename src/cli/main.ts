@@ -67,7 +67,9 @@ function complainWith(text: string): number {
 /** The message and what to do about it; the stack only for what we did not foresee. Either may quote what users wrote. */
 function complain(error: unknown, json: boolean): void {
   if (!isEngineError(error)) {
-    console.error(error);
+    const problem = error instanceof Error ? error.message : String(error);
+    if (json) console.error(safeJson({ error: fault('INTERNAL', { problem }) }));
+    else console.error(error);
   } else if (json) {
     console.error(safeJson({ error }));
   } else {

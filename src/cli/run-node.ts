@@ -24,7 +24,7 @@ export async function runNode(config: Config, companion: Companion = () => () =>
   const stopped = Promise.withResolvers<void>();
   let service: Service | undefined;
   const unlisten = onStopSignals({
-    stop: stopped.resolve,
+    stop: () => stopped.resolve(),
     forceable: () => display.stillStopping(),
     force: (signal) => {
       void endAtOnce(service, display, exitCodeOfSignal(signal));

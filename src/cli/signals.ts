@@ -26,7 +26,7 @@ export class StopPolicy {
 }
 
 export interface StopHandlers {
-  readonly stop: () => void;
+  readonly stop: (signal: StopSignal) => void;
   readonly force: (signal: StopSignal) => void;
   /** From now on a second signal forces: the moment to say so. */
   readonly forceable?: () => void;
@@ -46,7 +46,7 @@ export function onStopSignals(handlers: StopHandlers): () => void {
     const wish = policy.heard(performance.now());
     if (wish === 'stop') {
       tellWhenForceable();
-      handlers.stop();
+      handlers.stop(signal);
     }
     if (wish === 'force') handlers.force(signal);
   };

@@ -46,8 +46,8 @@ test('a worker is known as it registered itself', async (t) => {
   assert.ok(Math.abs(Date.parse(last_heartbeat) - Date.now()) < 10_000);
   const { last_heartbeat: later, ...same } = (await backend.get('w1')) as WorkerRecord;
   assert.deepEqual(same, rest);
-  // Told from the lease clock, whose distance to the calendar is known to a millisecond.
-  assert.ok(Math.abs(Date.parse(later) - Date.parse(last_heartbeat)) <= 2);
+  // Told from the lease clock, whose distance to the calendar is taken anew each time.
+  assert.ok(Math.abs(Date.parse(later) - Date.parse(last_heartbeat)) < 1000);
   assert.equal(await backend.get('w2'), null);
 });
 

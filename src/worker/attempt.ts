@@ -94,9 +94,9 @@ export class Attempt {
   }
 
   /** Gives it back unstarted; nothing of it was done. */
-  async release(): Promise<Parting> {
+  async release(delayMs = 0): Promise<Parting> {
     try {
-      return await this.#patiently(() => this.#released());
+      return await this.#patiently(() => this.#released(delayMs === 0 ? undefined : { delayMs }));
     } finally {
       this.#drop();
     }
@@ -148,7 +148,7 @@ export class Attempt {
     }
   }
 
-  async #released(options?: { readonly bounced: boolean; readonly delayMs: number }): Promise<Parting> {
+  async #released(options?: { readonly bounced?: boolean; readonly delayMs: number }): Promise<Parting> {
     return became('released', await this.#deps.session.release(this.assignment, options));
   }
 

@@ -62,5 +62,23 @@ export interface TaskDefinition<Input = never, Result = unknown> {
 /** Any definition: each input type takes the place of `never`, as with the parameters of functions. */
 export type AnyTask = TaskDefinition<never, unknown>;
 export type InputOf<T> = T extends TaskDefinition<infer I, infer _R> ? I : never;
-export type ResultOf<T> = T extends TaskDefinition<infer _I, infer R> ? R : never;
+/** As it comes back: a result is stored as JSON, so that a Date has become a text. */
+export type ResultOf<T> = T extends TaskDefinition<infer _I, infer R> ? Jsonify<R> : never;
+
+type Primitive = string | number | boolean | null | undefined;
+
+/** What `JSON.parse(JSON.stringify(value))` gives back. */
+export type Jsonify<T> = unknown extends T
+  ? T
+  : T extends Primitive
+    ? T
+    : T extends { toJSON(): infer J }
+      ? Jsonify<J>
+      : T extends (...args: never[]) => unknown
+        ? never
+        : T extends readonly unknown[]
+          ? { [K in keyof T]: Jsonify<T[K]> }
+          : T extends object
+            ? { [K in keyof T as T[K] extends (...args: never[]) => unknown ? never : K]: Jsonify<T[K]> }
+            : never;
 export type { Given };

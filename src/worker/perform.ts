@@ -26,42 +26,31 @@ export async function perform(definition: AnyTask, job: Job, parts: ContextParts
   }
 }
 
-/** Everything of it is made when it is asked for: a short handler looks at nothing. It may be taken apart: `{ log, signal }`. */
+/**
+ * Plain values are there; what costs something is made when it is asked for, because a short handler looks at nothing. It
+ * may be taken apart: `{ log, signal }`.
+ */
 class Context implements TaskContext {
-  readonly #job: Job;
+  readonly id: string;
+  readonly queue: string;
+  readonly attempt: number;
+  readonly fence: number;
+  readonly tries: number;
+  readonly maxAttempts: number;
   readonly #parts: ContextParts;
 
-  constructor(job: Job, parts: ContextParts) {
-    this.#job = job;
+  constructor({ id, queue, attempt, tries, maxTries }: Job, parts: ContextParts) {
+    this.id = id;
+    this.queue = queue;
+    this.attempt = attempt;
+    this.fence = attempt;
+    this.tries = tries;
+    this.maxAttempts = maxTries;
     this.#parts = parts;
-  }
-
-  get id(): string {
-    return this.#job.id;
-  }
-
-  get queue(): string {
-    return this.#job.queue;
   }
 
   get signal(): AbortSignal {
     return this.#parts.signal;
-  }
-
-  get attempt(): number {
-    return this.#job.attempt;
-  }
-
-  get fence(): number {
-    return this.#job.attempt;
-  }
-
-  get tries(): number {
-    return this.#job.tries;
-  }
-
-  get maxAttempts(): number {
-    return this.#job.maxTries;
   }
 
   get log(): (message: string) => void {

@@ -108,7 +108,10 @@ export class Renewal {
       leaseMs: session.leaseMs,
       maxBlockMs,
       now: world.clock.monotonic,
-      tell: onNews,
+      // While there is a thread, this side only bridges its start: what it knows of the times may be old by a whole block.
+      tell: (news) => {
+        if (this.#thread === undefined || news.news === 'cancel' || news.news === 'lost') onNews(news);
+      },
     });
     const next = (): void => {
       this.#cancelRound = world.timers.after(roundMs(session.leaseMs), () => {
@@ -147,7 +150,13 @@ export class Renewal {
       leaseMs: session.leaseMs,
       maxBlockMs,
     } satisfies ThreadData;
-    const thread = new Thread(program, { workerData, resourceLimits: { maxYoungGenerationSizeMb: 2 } });
+    let thread: Thread;
+    try {
+      thread = new Thread(program, { workerData, resourceLimits: { maxYoungGenerationSizeMb: 2 } });
+    } catch (error) {
+      this.#giveUpThread(error);
+      return;
+    }
     this.#thread = thread;
     this.#idleBeats = 0;
     this.#beat();
@@ -160,12 +169,15 @@ export class Renewal {
       if (this.#thread !== thread) return;
       this.#thread = undefined;
       this.#cancelBeat();
-      if (this.#closed) return;
-      this.#fromLoop = true;
-      this.#options.onTrouble(error);
-      this.#renewFromLoop();
+      if (!this.#closed) this.#giveUpThread(error);
     });
     // After the listeners: to listen is to hold the process.
     thread.unref();
+  }
+
+  #giveUpThread(error: unknown): void {
+    this.#fromLoop = true;
+    this.#options.onTrouble(error);
+    this.#renewFromLoop();
   }
 }

@@ -433,12 +433,23 @@ test('a suspect that comes while others run lets them end, and only then starts'
   await it.world.advance(200);
   assert.equal(await it.brief(bad), 'running none 2/2');
   assert.equal(it.runs.length, 1);
-  await it.world.advance(2 * LEASE);
-  assert.equal(await it.brief(bad), 'running none 2/2', 'its lease is kept meanwhile');
   await it.end(it.open[0]);
   assert.deepEqual(
     it.open.map(({ name }) => name),
     ['slow'],
+  );
+});
+
+test('a suspect that waits too long for its neighbours goes back with its try, and its worker goes on with other work', async (t) => {
+  const it = await rig(t);
+  const { bad } = await waitingSuspect(it);
+  await it.world.advance(LEASE / 6);
+  assert.equal(await it.brief(bad), 'scheduled none 1/2');
+  await it.push('other', { queue: 'else' });
+  await it.world.settle();
+  assert.deepEqual(
+    it.open.map(({ name }) => name),
+    ['other', 'other'],
   );
 });
 

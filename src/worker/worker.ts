@@ -64,6 +64,10 @@ const CANCEL_LOOK_MS = 1000;
 const STALE_MS = 500;
 const FAULT_PAUSE_MS = 500;
 const MAX_UNSETTLED = 1000;
+/** After tasks on their last try were met, nothing is claimed ahead for this long. */
+const CAREFUL_MS = 1000;
+/** A suspect that was given back so often is waited for, however long it takes. */
+const MAX_DEFERRALS = 10;
 /** What one claim asks for: as much as the engine grants in one commit. */
 const MAX_CLAIM = 250;
 
@@ -104,6 +108,7 @@ export class Worker {
   #suspect: Attempt | undefined;
   /** One after a suspect, since all that comes with the next one goes back; twice as much with each claim without any. */
   #mostPerClaim = MAX_CLAIM;
+  #carefulUntil = 0;
   #claimed = 0;
   #idleSince = 0;
   #stopping: Promise<void> | undefined;
@@ -234,7 +239,8 @@ export class Worker {
     if (this.#settling.size >= MAX_UNSETTLED) return 0;
     const { slots } = this.#options;
     const free = slots - this.#running.size;
-    const ahead = this.#lookahead.size;
+    const careful = this.#options.world.clock.monotonic() < this.#carefulUntil;
+    const ahead = careful ? 0 : this.#lookahead.size;
     const room = free + ahead - this.#ahead.length;
     // Claimed ahead in portions: a claim for each task that ends would cost more than it.
     return free > this.#ahead.length || room > ahead / 2 ? room : 0;
@@ -266,8 +272,21 @@ export class Worker {
     this.#mostPerClaim = suspects ? 1 : Math.min(MAX_CLAIM, 2 * this.#mostPerClaim);
     this.#ahead.push(...attempts);
     // It was under way when nothing more was wanted.
-    if (this.#stopClaims.signal.aborted || this.#suspect !== undefined) void this.#giveAllBack();
-    else this.#fill();
+    if (this.#stopClaims.signal.aborted || this.#suspect !== undefined) {
+      void this.#giveAllBack();
+      return;
+    }
+    this.#fill();
+    this.#spareLastTries();
+  }
+
+  /** Should this process die, a task on its last try would have failed without having been run: such are not held ahead. */
+  #spareLastTries(): void {
+    const last = this.#ahead.filter(({ assignment }) => assignment.tries >= assignment.maxTries);
+    if (last.length === 0 || this.#options.once) return;
+    for (const one of last) this.#ahead.splice(this.#ahead.indexOf(one), 1);
+    this.#carefulUntil = this.#options.world.clock.monotonic() + CAREFUL_MS;
+    void this.#giveBack(last);
   }
 
   // Running
@@ -298,13 +317,36 @@ export class Worker {
     this.#claiming?.abort();
     void this.#giveAllBack();
     void (async () => {
-      while (this.#running.size + this.#settling.size > 0 || this.#claiming !== undefined) await this.#change.next();
+      const { expired, cancel } = this.#patienceWith(suspect.assignment);
+      while (this.#running.size + this.#settling.size > 0 || this.#claiming !== undefined) {
+        if (expired() && this.#running.size > 0) break;
+        await this.#change.next();
+      }
+      cancel();
       const unwanted = suspect.stopped !== undefined || (this.#stopClaims.signal.aborted && !this.#options.once);
-      if (unwanted) await this.#giveBack([suspect]);
+      // Long neighbours: another worker may be free, and this one has other work to do meanwhile.
+      const deferred = !unwanted && this.#running.size > 0;
+      if (unwanted || deferred) await this.#giveBack([suspect], deferred ? this.#deferralMs() : 0);
       else await this.#run(suspect);
       this.#suspect = undefined;
       this.#freed();
     })();
+  }
+
+  /** How long a suspect may keep this worker from its other work, until the neighbours are gone. */
+  #patienceWith({ attempt, tries }: Assignment): { readonly expired: () => boolean; readonly cancel: () => void } {
+    // Given back often enough: it must come to its turn, or it would never run on a worker that is never empty.
+    if (attempt - tries >= MAX_DEFERRALS) return { expired: () => false, cancel: () => {} };
+    let over = false;
+    const cancel = this.#options.world.timers.after(this.#deferralMs(), () => {
+      over = true;
+      this.#change.open();
+    });
+    return { expired: () => over, cancel };
+  }
+
+  #deferralMs(): number {
+    return Math.ceil(Math.min(5000, (this.#deps?.session.leaseMs ?? 1000) / 6));
   }
 
   async #run(attempt: Attempt): Promise<void> {
@@ -364,12 +406,12 @@ export class Worker {
     return this.#giveBack(this.#ahead.splice(0));
   }
 
-  async #giveBack(attempts: readonly Attempt[]): Promise<void> {
+  async #giveBack(attempts: readonly Attempt[], delayMs = 0): Promise<void> {
     for (const attempt of attempts) this.#settling.add(attempt);
     await Promise.all(
       attempts.map(async (attempt) => {
         try {
-          this.#counts[await attempt.release()]++;
+          this.#counts[await attempt.release(delayMs)]++;
         } catch (error) {
           this.#counts.lost++;
           this.#warn(`${attempt.assignment.id} cannot be given back`, error);

@@ -38,8 +38,8 @@ export function farewell(banner: Banner | undefined, uptimeMs: number): string {
   return `Stopped after ${formatUptime(uptimeMs)}.${kept}`;
 }
 
-/** A node has tried for every duty by then. */
-const SETTLED_MS = 2000;
+/** A node has tried for every duty by then, and the first look of a plain display comes later. */
+const SETTLED_MS = 900;
 
 export function duties(figures: Figures): string {
   if (figures.duties.length > 0) return figures.duties.join(', ');

@@ -66,7 +66,16 @@ function send({ method, url, headers, body, addresses, signal }: HttpRequest): P
   };
   return new Promise((resolve, reject) => {
     const request = (secure ? httpsRequest : httpRequest)(options);
-    request.on('response', resolve).on('error', reject).end(payload);
+    request
+      .on('response', resolve)
+      .on('error', reject)
+      // A server that changes the protocol unasked is given no socket; and no end of the request may go unnoticed.
+      .on('upgrade', (_response, socket) => {
+        socket.destroy();
+        reject(new Error('the server answered with another protocol (101), which was not asked for'));
+      })
+      .on('close', () => reject(new Error('the connection ended without an answer')))
+      .end(payload);
   });
 }
 

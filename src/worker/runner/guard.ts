@@ -5,8 +5,8 @@ import { WORKER_MARK } from './sweep.ts';
 
 /**
  * Learns process groups on its standard input ("+ 123", "- 123"). At end of file, which comes when the worker ends in
- * whatever way, SIGKILL included, it ends the groups, and then whoever carries the mark of the worker in its environment:
- * those have left their group. `grep -z` compares whole entries; a text inside of another variable is none.
+ * whatever way, SIGKILL included, it ends the groups, whoever descends from them, and then whoever carries the mark of the
+ * worker in its environment: those have left their group. `grep -z` compares whole entries; a text inside of another variable is none.
  */
 const SCRIPT = `
 trap '' HUP INT TERM PIPE
@@ -17,7 +17,15 @@ while read -r op group; do
     -) rest=; for g in $groups; do [ "$g" = "$group" ] || rest="$rest $g"; done; groups=$rest ;;
   esac
 done
+# Before anybody dies: a child whose parent is gone belongs to nobody any more.
+kin=
+[ -z "$1" ] || kin=$(awk -v groups="$groups" '
+  BEGIN { n = split(groups, list, " "); for (i = 1; i <= n; i++) wanted[list[i]] = 1 }
+  { pid = $1; line = $0; sub(/^.*[)] /, "", line); split(line, f, " "); parent[pid] = f[2]; if (f[3] in wanted) mine[pid] = 1 }
+  END { do { more = 0; for (p in parent) if (!(p in mine) && (parent[p] in mine)) { mine[p] = 1; more = 1 } } while (more)
+        for (p in mine) printf "%s ", p }' /proc/[0-9]*/stat 2>/dev/null)
 for g in $groups; do kill -KILL -"$g" 2>/dev/null; done
+for p in $kin; do kill -KILL "$p" 2>/dev/null; done
 [ -n "$1" ] || exit 0
 round=0
 while [ "$round" -lt 60 ]; do

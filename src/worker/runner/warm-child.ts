@@ -113,7 +113,12 @@ export class WarmChild {
     this.#process.on('error', (error) => this.#faulty(error));
     if (this.#pid === 0) return;
     guard.watch(this.#pid);
-    this.#process.on('message', (message) => this.#hear(message as FromChild));
+    this.#process.on('message', (message) => {
+      // A task can write to the channel by hand; what is none of ours must not end the worker.
+      if (typeof message === 'number' || (typeof message === 'object' && message !== null)) {
+        this.#hear(message as FromChild);
+      }
+    });
     this.#process.once('exit', (code, by) => void this.#afterExit(code, by));
     this.#timer = setTimeout(() => this.#late(), options.startMs);
     this.#tell({ type: 'load', modules, incarnation });

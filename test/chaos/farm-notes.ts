@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto';
+import { openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Everything that a process of the farm writes down, as it happens; times are CLOCK_MONOTONIC, the same for all. */
+export type Note =
+  | Ask
+  | Told
+  | { readonly note: 'saw'; readonly id: string; readonly state: string; readonly at: number }
+  | Start
+  | End
+  | Parted
+  | { readonly note: 'exit'; readonly pid: number; readonly released: number; readonly at: number }
+  | Struck
+  | { readonly note: 'died'; readonly pid: number; readonly code: number | null; readonly signal: string | null };
+
+/** A client is about to ask. */
+export interface Ask {
+  readonly note: 'ask';
+  readonly call: string;
+  readonly verb: 'push' | 'cancel';
+  readonly kind: string;
+  /** What tells the tasks of a push apart; for a cancel, the public id. */
+  readonly keys: readonly string[];
+}
+
+/** What the client was told; where it is missing, or has an error, nobody knows whether it happened. */
+export interface Told {
+  readonly note: 'told';
+  readonly call: string;
+  readonly at: number;
+  readonly pushed?: readonly { readonly id: string; readonly task: number }[];
+  readonly cancel?: string;
+  readonly error?: string;
+}
+
+/** A handler begins. Commands know their lease, `task/attempt`, and no more. */
+export interface Start {
+  readonly note: 'start';
+  readonly id?: string;
+  readonly attempt?: number;
+  readonly lease?: string;
+  readonly tries?: number;
+  readonly max?: number;
+  readonly pid: number;
+  /** The worker process that it belongs to. */
+  readonly worker?: number;
+  readonly at: number;
+}
+
+export interface End {
+  readonly note: 'end';
+  readonly id: string;
+  readonly attempt: number;
+  readonly how: 'done' | 'retryAfter' | 'giveUp' | 'threw';
+  /** Why it was told to stop, if it was. */
+  readonly why?: string;
+  readonly at: number;
+}
+
+/** A worker has parted with a task that it had started. */
+export interface Parted {
+  readonly note: 'parted';
+  readonly id: string;
+  readonly attempt: number;
+  readonly parting: string;
+  readonly worker: number;
+  readonly at: number;
+}
+
+/** The farm sends a signal, or lets a frozen worker go on. */
+export interface Struck {
+  readonly note: 'struck';
+  readonly signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT' | 'SIGTERM';
+  readonly pid: number;
+  readonly at: number;
+}
+
+export function now(): number {
+  return Number(process.hrtime.bigint() / 1000n) / 1000;
+}
+
+/** One file for each process, opened with its first note, so that who writes nothing leaves nothing. */
+export class Notes {
+  readonly #folder: string;
+  readonly #name: string;
+  #file: number | undefined;
+
+  constructor(folder: string, name: string) {
+    this.#folder = folder;
+    this.#name = name;
+  }
+
+  write(note: Note): void {
+    this.#file ??= openSync(join(this.#folder, `${this.#name}-${process.pid}-${randomUUID()}.jsonl`), 'a');
+    writeSync(this.#file, `${JSON.stringify(note)}\n`);
+  }
+}
+
+export function readNotes(folder: string): readonly Note[] {
+  const files = readdirSync(folder).filter((file) => file.endsWith('.jsonl'));
+  return files.flatMap((file) => {
+    const text = readFileSync(join(folder, file), 'utf8');
+    // What follows the last line break is a line that death cut short.
+    const lines = text.slice(0, text.lastIndexOf('\n') + 1).split('\n');
+    return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Note);
+  });
+}
