@@ -309,3 +309,10 @@ test('a program that opens, works and closes ends by itself, and at once', async
     assert.equal(stdout, 'said\nclosed\n', args.join(' '));
   }
 });
+
+test('a task that takes nothing is pushed with nothing, and a clock of the caller is believed', async (t) => {
+  const app = await open('memory:', { clock: { wall: () => 1_000_000, monotonic: () => performance.now() } });
+  t.after(() => app.close());
+  const { id } = await app.push(task('nothing', { run: () => 1 }));
+  assert.equal((await app.get(id))?.createdAt, 1_000_000);
+});

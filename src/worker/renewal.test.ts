@@ -50,6 +50,53 @@ test('leases are kept while the thread that will keep them is still starting', a
   assert.deepEqual(news, [], 'no lease was late');
 });
 
+test('where no thread can be made, the loop keeps the leases and says so', async (t) => {
+  const troubles: unknown[] = [];
+  const renewed: Lease[] = [];
+  const renewal = new Renewal({
+    session: {
+      leaseMs: LEASE_MS,
+      // A function cannot be cloned: the thread is refused on the spot.
+      renewal: { module: SLOW, data: () => {} },
+      async renew(leases): Promise<readonly RenewalAnswer[]> {
+        renewed.push(...leases);
+        return leases.map(() => 'held');
+      },
+    },
+    world: realWorld(),
+    capacity: 4,
+    maxBlockMs: 60_000,
+    onNews: (news) => assert.fail(news.news),
+    onTrouble: (error) => void troubles.push(error),
+  });
+  t.after(() => renewal.close());
+  renewal.start();
+  assert.equal(typeof renewal.hold({ task: 7, attempt: 1 }), 'number');
+  while (renewed.length < 3) await pause(10);
+  assert.equal(troubles.length, 1);
+});
+
+test('a loop that was blocked while its thread was starting does not take its leases for lost', async (t) => {
+  const news: RenewalNews[] = [];
+  const QUICK = `data:text/javascript,${encodeURIComponent(`
+    export const openRenewals = async () =>
+      ({ renew: async (leases) => leases.map(() => 'held'), blocked: async () => {}, close: async () => {} });`)}`;
+  const renewal = new Renewal({
+    session: { leaseMs: 2000, renewal: { module: QUICK, data: undefined }, renew: async (ls) => ls.map(() => 'held') },
+    world: realWorld(),
+    capacity: 4,
+    maxBlockMs: 60_000,
+    onNews: (one) => void news.push(one),
+    onTrouble: (error) => assert.fail(String(error)),
+  });
+  t.after(() => renewal.close());
+  renewal.start();
+  renewal.hold({ task: 7, attempt: 1 });
+  for (const end = performance.now() + 3000; performance.now() < end; );
+  await pause(300);
+  assert.deepEqual(news, []);
+});
+
 function realWorld(): World {
   const monotonic = (): number => Number(process.hrtime.bigint()) / 1e6;
   return {

@@ -39,6 +39,13 @@ test('without a schema the input is unknown', () => {
   same<ResultOf<typeof plain>, unknown>(true);
 });
 
+test('a result is typed as it comes back from its JSON', () => {
+  const stamped = task('stamped', {
+    run: () => ({ at: new Date(), tags: ['a'] as const, nested: { skip: () => 1, n: 1 } }),
+  });
+  same<ResultOf<typeof stamped>, { at: string; tags: readonly ['a']; nested: { n: number } }>(true);
+});
+
 for (const [vendor, schema] of [
   ['zod', z.object({ to: z.string(), times: z.number().default(1) })],
   ['valibot', v.object({ to: v.string(), times: v.optional(v.number(), 1) })],

@@ -1256,3 +1256,12 @@ test('a thread that cannot start is replaced by renewals from the loop, with a w
   assert.equal((await run('warm', { maxAttempts: 100, retry: { baseMs: 0 } })).state, 'completed');
   await worker.stop();
 });
+
+test('tasks on their last try are not held ahead: the death of the worker would fail them unrun', async (t) => {
+  const it = await rig(t);
+  for (let i = 0; i < 40; i++) await it.push('quick', { input: i, maxAttempts: 1 });
+  const worker = await it.start([task('quick', { queue: 'work', run: () => 1 })], { slots: 2 });
+  await it.world.advance(5000);
+  assert.equal(worker.stats.settled.completed, 40);
+  assert.equal(worker.stats.ahead, 0);
+});

@@ -71,7 +71,7 @@ class Thread {
   constructor(file: string) {
     // The extension is taken from this file, so that the built package finds the built thread.
     const url = new URL(`./housekeeper-thread${extname(import.meta.url)}`, import.meta.url);
-    this.#worker = new Worker(url, { workerData: { file } });
+    this.#worker = new Worker(url, { workerData: { file }, resourceLimits: { maxYoungGenerationSizeMb: 2 } });
     this.#worker.on('message', (answer: Answer) => {
       const asked = this.#asked.get(answer.id);
       this.#asked.delete(answer.id);

@@ -128,6 +128,7 @@ export const STATEMENTS = {
       cancel_at = NULL, holder = NULL, expires_at = NULL, flags = flags & ~24 WHERE id = ? AND state >= 4`,
 
   // reads
+  taskMax: 'SELECT max(id) AS id FROM task',
   taskGet: `SELECT t.*, l.handler AS handler, q.name AS queue FROM task t
     JOIN lane l ON l.id = t.lane JOIN queue q ON q.id = l.queue WHERE t.id = ?`,
 

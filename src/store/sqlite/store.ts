@@ -22,6 +22,9 @@ import { beat, listWorkers, reapWorkers, registerWorker, someSilent } from './ve
 import { watchCommits } from './watch.ts';
 import type { Writer } from './writer.ts';
 
+/** The books of fewer tasks than this are gone over in a few milliseconds. */
+const MANY_TASKS = 20_000;
+
 /** The port on SQLite: each verb is a function in `verbs/`, run by the one writer or read beside it. */
 export class SqliteStore implements port.Store {
   readonly clusterKey: string;
@@ -225,8 +228,10 @@ export class SqliteStore implements port.Store {
     const { housekeeper } = this.#parts;
     // A deposed holder is told so whether there is something to repair or not, and no recount is made for it.
     await this.#writer.read((connection) => requireDuty(connection, duty));
-    // Without its thread the recount holds up the loop, but it is made.
-    const early = await housekeeper?.recount().catch(() => undefined);
+    // Without its thread a long recount holds up the loop, but it is made. A short one is not worth a thread.
+    const early = (await this.#hasManyTasks())
+      ? await housekeeper?.recount().catch(() => undefined)
+      : await this.#writer.read(({ sql }) => recount(sql));
     if (early?.length === 0) return [];
     return this.#writer.write('rest', (tx) => {
       requireDuty(tx, duty);
@@ -234,6 +239,10 @@ export class SqliteStore implements port.Store {
       repair(tx.sql, drifts);
       return drifts.map(({ name, state, counted, kept }) => ({ queue: name, state, counted, kept }));
     });
+  }
+
+  #hasManyTasks(): Promise<boolean> {
+    return this.#writer.read(({ sql }) => ((sql.get('taskMax').get() as { id: number | null }).id ?? 0) > MANY_TASKS);
   }
 
   triggerPut({ trigger }: { trigger: port.NewTrigger }): Promise<number> {

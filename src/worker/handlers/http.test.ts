@@ -437,3 +437,16 @@ describe('inputs', () => {
     });
   }
 });
+
+test('a server that changes the protocol unasked ends the attempt and does not hang it', async (t) => {
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () =>
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'),
+    );
+  });
+  const peer = await listen(t, server);
+  const tried = await tryOut(talkingTo(peer), { url: `http://127.0.0.1:${peer.port}/`, timeout_ms: 20_000 });
+  assert.equal(tried.ended.kind, 'failed');
+  assert.match(problemOf(tried).message, /another protocol \(101\)/);
+});

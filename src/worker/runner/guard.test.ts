@@ -54,6 +54,36 @@ test('the guard ends whoever bears the whole mark, and nobody else', async (t) =
   assert.deepEqual(others.filter(isAlive), others);
 });
 
+test('the guard ends who descends from a group, though it left with a session of its own and an empty environment', async (t) => {
+  const { guard } = await guardOf(t);
+  const mark = `4${Math.floor(Math.random() * 1e8)}`;
+  const child = spawn('sh', ['-c', `setsid env -i sleep ${mark} & echo on; sleep 1000; :`], {
+    env: { PATH },
+    detached: true,
+  });
+  t.after(() => signal(-(child.pid ?? 0), 'SIGKILL'));
+  await once(child.stdout, 'data');
+  const sleepers = (): readonly number[] =>
+    readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .filter((pid) => commandOf(pid) === `sleep\0${mark}\0`)
+      .map(Number);
+  await eventually(() => sleepers().length === 1, 'it sleeps');
+  const [sleeper = 0] = sleepers();
+  t.after(() => signal(sleeper, 'SIGKILL'));
+  guard.watch(child.pid ?? 0);
+  await guard.close();
+  await eventually(() => !isAlive(sleeper), 'it has ended');
+});
+
+function commandOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
 test('a guard with nothing to end is gone when it is closed', async (t) => {
   const { guard, warnings } = await guardOf(t);
   const pid = guard.pid ?? 0;
