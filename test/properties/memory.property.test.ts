@@ -11,11 +11,23 @@ import { Steps } from './steps.ts';
 /** Runs within which a planted defect must be noticed. */
 const PATIENCE = 1_000;
 
+/** Of verbs that no operation here calls: logs, bounded waits, claims by number. The simulator calls them, and notices these. */
+const OUT_OF_SIGHT: readonly (keyof typeof DEFECTS)[] = [
+  'log-unfenced',
+  'log-after-the-end',
+  'timed-out-early',
+  'timed-out-late',
+  'number-claims-anything',
+];
+
 test('on a store in memory the engine does what the model says, whatever happens', (t) => compare(t, 'memory'));
 
-test('the model notices each planted defect', { skip: full ? false : 'only in the full ladder' }, async (t) => {
+test('the model notices each planted defect that its operations can meet', {
+  skip: full ? false : 'only in the full ladder',
+}, async (t) => {
   const noticed: string[] = [];
-  for (const [name, { what, statements }] of Object.entries(DEFECTS)) {
+  for (const name of (Object.keys(DEFECTS) as (keyof typeof DEFECTS)[]).filter((one) => !OUT_OF_SIGHT.includes(one))) {
+    const { what, statements } = DEFECTS[name];
     const ground = new Ground('memory', statements);
     const { seed } = chosenSeed();
     const outcome = await fc.check(
