@@ -22,8 +22,8 @@ async function farm(t: TestContext, options: Pick<FarmOptions, 'kills' | 'tasks'
   assert.deepEqual(report.violations, []);
   assert.deepEqual(report.orphans, []);
   assert.equal(report.acknowledged, options.tasks, 'every push was acknowledged');
-  // A short run meets most of them, but not each time.
-  if (!full) return;
+  // A run of fewer strikes meets most of them, but not each time: the long one is the judge.
+  if (options.kills < 300) return;
   for (const [what, count] of Object.entries(report.gates)) assert.ok(count > 0, `the run never met: ${what}`);
 }
 
