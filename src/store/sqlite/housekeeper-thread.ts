@@ -9,7 +9,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { type Connection, connect, existing } from './connection.ts';
-import { recount } from './verbs/audit.ts';
+import { recountApart } from './verbs/audit.ts';
 
 const POLL_MS = 20;
 /** Pages of 4 KB. */
@@ -46,11 +46,7 @@ parentPort?.on('message', (message: { readonly ask: 'recount' | 'stop'; readonly
   }
   idle = 0;
   try {
-    const { db, sql } = connection();
-    db.exec('BEGIN');
-    const drifts = recount(sql);
-    db.exec('COMMIT');
-    parentPort?.postMessage({ id: message.id, drifts });
+    parentPort?.postMessage({ id: message.id, drifts: recountApart(connection()) });
   } catch (error) {
     forget();
     parentPort?.postMessage({ id: message.id, error: String(error) });

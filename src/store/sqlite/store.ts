@@ -4,7 +4,7 @@ import type * as port from '../store.ts';
 import { pushInCallerTransaction } from './caller-transaction.ts';
 import type { Connection } from './connection.ts';
 import type { SqliteParts } from './parts.ts';
-import { recount, repair } from './verbs/audit.ts';
+import { recount, recountApart, repair } from './verbs/audit.ts';
 import { cancelTask, reviveTask } from './verbs/cancel.ts';
 import { claimTasks } from './verbs/claim.ts';
 import { releaseDuty, renewDuty, requireDuty, takeDuty } from './verbs/duty.ts';
@@ -231,7 +231,7 @@ export class SqliteStore implements port.Store {
     // Without its thread a long recount holds up the loop, but it is made. A short one is not worth a thread.
     const early = (await this.#hasManyTasks())
       ? await housekeeper?.recount().catch(() => undefined)
-      : await this.#writer.read(({ sql }) => recount(sql));
+      : await this.#writer.read(recountApart);
     if (early?.length === 0) return [];
     return this.#writer.write('rest', (tx) => {
       requireDuty(tx, duty);

@@ -1,5 +1,5 @@
 import { STATES, type TaskState } from '../../../core/task.ts';
-import type { Prepared } from '../connection.ts';
+import type { Connection, Prepared } from '../connection.ts';
 
 /** How far the kept counters of one queue are from the rows: what to add to make them right. */
 export interface CounterDrift {
@@ -10,7 +10,17 @@ export interface CounterDrift {
   readonly kept: number;
 }
 
-/** Recounts inside one read snapshot, so that every difference is a real one whatever is written meanwhile. */
+/** Recounts in one snapshot, so that every difference is a real one whatever other processes write meanwhile. */
+export function recountApart({ db, sql }: Connection): readonly CounterDrift[] {
+  db.exec('BEGIN');
+  try {
+    return recount(sql);
+  } finally {
+    db.exec('COMMIT');
+  }
+}
+
+/** Inside a transaction of the caller's: several statements that see different moments would find what is not there. */
 export function recount(sql: Prepared): readonly CounterDrift[] {
   const counted = new Map<number, number[]>();
   const add = (queue: number, state: number, n: number): void => {
