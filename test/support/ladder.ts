@@ -72,6 +72,7 @@ function ladder(length: Length): readonly Rung[] {
         [
           ...test,
           '--test-concurrency=3',
+          '--test-global-setup=test/support/servers.ts',
           ...files('{src,test}/**/*.test.ts', /^(src\/core|test\/chaos|test\/lint\/planted)\//),
         ],
       ],
