@@ -262,7 +262,7 @@ describe('flush', () => {
     log.line('log', 'a');
     let over = false;
     const flushed = log.flush().then(() => (over = true));
-    await world.advance(1_999);
+    await world.advance(3_999);
     assert.equal(over, false);
     await world.advance(1);
     await flushed;
@@ -270,6 +270,19 @@ describe('flush', () => {
     assert.equal(log.unsent, 1);
     assert.equal(log.lost, false);
     assert.deepEqual(world.waits, []);
+  });
+
+  test('a process that was stopped for longer than a flush may take stores its lines when it goes on', async () => {
+    const { world, log, latest } = rig({ flushMs: 300 });
+    log.line('stdout', 'a');
+    const flushed = log.flush();
+    await world.advance(0);
+    world.elapse(10_000);
+    // What the timer does comes before the answer of the store, which was waiting too.
+    await world.advance(0);
+    await latest().store();
+    await flushed;
+    assert.equal(log.unsent, 0);
   });
 
   test('a shipment that never ends holds it no longer either', async () => {

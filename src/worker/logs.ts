@@ -98,13 +98,17 @@ export class TaskLog implements Sink {
 
   /**
    * Ships all that is left. Must come before the task is settled: from then on the store refuses this attempt. It gives up
-   * after `flushMs`, because a full disk must not hold the settle as well.
+   * after `flushMs`, because a full disk must not hold the settle as well. Twice half of it: a process that was stopped for
+   * a while finds its timer over when it goes on, with the store as well as ever.
    */
   flush(): Promise<void> {
     if (this.#stopped || this.unsent === 0) return Promise.resolve();
     if (this.#flushing === undefined) {
       const { promise, resolve } = Promise.withResolvers<void>();
-      const cancel = this.#options.timers.after(this.#options.flushMs ?? 2_000, () => this.#stop());
+      const { timers, flushMs = 4_000 } = this.#options;
+      let cancel = timers.after(flushMs / 2, () => {
+        cancel = timers.after(flushMs / 2, () => this.#stop());
+      });
       const end = (): void => {
         cancel();
         this.#flushing = undefined;
