@@ -81,6 +81,18 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     doc: 'Check this machine and the store, and say what to do about what is wrong',
     load: async () => (await import('./doctor.ts')).doctor,
   },
+  backup: {
+    doc: 'Copy a store, while it is in use, into one file that was checked',
+    load: async () => (await import('./backup.ts')).backup,
+  },
+  restore: {
+    doc: 'Put a backup in the place of a store that no process has open',
+    load: async () => (await import('./restore.ts')).restore,
+  },
+  migrate: {
+    doc: 'Bring the tables of a store up to the version of this program',
+    load: async () => (await import('./migrate.ts')).migrate,
+  },
   version: {
     doc: version.doc,
     load: () => Promise.resolve(version),

@@ -53,6 +53,7 @@ test('without flags and variables there are the documented defaults', () => {
     waitTimeout: undefined,
     follow: false,
     yes: false,
+    force: false,
     dryRun: false,
     json: false,
   });

@@ -48,6 +48,7 @@ const SAMPLES: { readonly [K in OptionKey]: readonly [text: string, value: Confi
   waitTimeout: ['1h', 3_600_000],
   follow: ['', true],
   yes: ['', true],
+  force: ['', true],
   dryRun: ['', true],
   json: ['', true],
 };

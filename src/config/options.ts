@@ -302,6 +302,13 @@ export const OPTIONS = Object.freeze({
     fallback: () => false,
     fallbackDoc: 'off',
   },
+  force: {
+    doc: 'Replace what is there',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
+  },
   dryRun: {
     doc: 'Only say what would be done',
     parse: () => true,

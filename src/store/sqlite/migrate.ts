@@ -1,38 +1,37 @@
 import { readFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { fault } from '../../core/errors.ts';
-
-interface Migration {
-  readonly version: number;
-  readonly file: string;
-  /** The oldest version whose processes can still work on the data after this migration. */
-  readonly compatibleFrom: number;
-}
+import { knownVersion, type Migration, planMigrations, type SchemaStand } from '../migrations.ts';
 
 /** Forward only, in order, each once. A released one never changes. */
-const MIGRATIONS: readonly Migration[] = [
+export const MIGRATIONS: readonly Migration[] = [
   { version: 1, file: '001-kernel.sql', compatibleFrom: 1 },
   { version: 2, file: '002-workers.sql', compatibleFrom: 1 },
 ];
 
-export const SCHEMA_VERSION = 2;
+export const SCHEMA_VERSION = knownVersion(MIGRATIONS);
 
 const META = 'CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID';
 
+/** Told when a migration has run, inside the same transaction. */
+export type OnMigration = (migration: Migration) => void;
+
 /** Brings the file up to date, inside the caller's write transaction. */
-export function migrate(db: DatabaseSync): void {
+export function migrate(db: DatabaseSync, onMigration?: OnMigration): void {
   if (!hasOurMeta(db)) makeFrom(db, META);
-  const have = Number(read(db, 'schema') ?? 0);
-  const compatibleFrom = Number(read(db, 'compatible_from') ?? 0);
-  if (have > SCHEMA_VERSION && compatibleFrom > SCHEMA_VERSION) {
-    throw fault('SCHEMA_TOO_NEW', { found: have, known: SCHEMA_VERSION });
-  }
-  for (const migration of MIGRATIONS) {
-    if (migration.version <= have) continue;
+  const { version, compatibleFrom } = schemaStand(db);
+  for (const migration of planMigrations(MIGRATIONS, version, compatibleFrom)) {
     makeFrom(db, readFileSync(new URL(`./migrations/${migration.file}`, import.meta.url), 'utf8'));
     write(db, 'schema', String(migration.version));
     write(db, 'compatible_from', String(migration.compatibleFrom));
+    onMigration?.(migration);
   }
+}
+
+/** What the file says of its schema; reads only. */
+export function schemaStand(db: DatabaseSync): SchemaStand {
+  if (!hasOurMeta(db)) return { version: 0, compatibleFrom: 0 };
+  return { version: Number(read(db, 'schema') ?? 0), compatibleFrom: Number(read(db, 'compatible_from') ?? 0) };
 }
 
 /** Other programs call a table `meta` too, and some keep a schema version in it; ours says this since its first day. */

@@ -1,0 +1,69 @@
+import type { MigrationView, SchemaView } from '../app/upkeep.ts';
+import { loadConfig } from '../config/load.ts';
+import type { Command } from './command.ts';
+import { type Out, outFor } from './display/out.ts';
+import { safeLine } from './display/safe.ts';
+import { formatTook } from './display/time.ts';
+import { EXIT } from './exit.ts';
+import { STORE_OPTIONS } from './with-store.ts';
+
+/** `leasehold migrate`. */
+export const migrate: Command = {
+  name: 'migrate',
+  doc: 'Bring the tables of a store up to the version of this program',
+  args: [],
+  options: ['dryRun', ...STORE_OPTIONS],
+  examples: [
+    { line: 'migrate --dry-run', does: 'what would run, and whether older processes can go on beside it' },
+    { line: 'migrate --store sqlite:/var/lib/lh/work.db', does: 'run it now, and not when the first process opens it' },
+  ],
+
+  async run(args) {
+    const config = loadConfig(migrate, args);
+    const out = outFor(config);
+    const { upkeepOf } = await import('../app/upkeep.ts');
+    const upkeep = upkeepOf(config.store);
+    const view = await upkeep.schema();
+    if (out.mode !== 'json') for (const line of describe(view)) out.line(line);
+    const ran: (MigrationView & { readonly tookMs: number })[] = [];
+    if (!config.dryRun && view.migrations.length > 0) {
+      let startedAt = performance.now();
+      await upkeep.migrate((migration) => {
+        const tookMs = Math.round(performance.now() - startedAt);
+        startedAt = performance.now();
+        ran.push({ ...migration, tookMs });
+        tell(`Ran ${migration.name} in ${formatTook(tookMs)}.`, out);
+      });
+    }
+    if (out.mode === 'json')
+      out.json({ ...view, migrations: config.dryRun ? view.migrations : ran, dryRun: config.dryRun });
+    else out.line(closing(view, ran.length, config.dryRun));
+    return EXIT.fine;
+  },
+};
+
+function tell(line: string, out: Out): void {
+  if (out.mode !== 'json') out.line(line);
+}
+
+function describe({ store, found, known, migrations }: SchemaView): readonly string[] {
+  const stands = found === 0 ? 'has no tables of leasehold yet' : `has schema version ${found}`;
+  return [
+    safeLine(`${store} ${stands}; this program knows version ${known}.`),
+    ...migrations.map(
+      ({ name, compatibleFrom, oldProcessesGoOn }) =>
+        `  ${name}  compatible from version ${compatibleFrom}: processes of the version before ${oldProcessesGoOn ? 'can go on beside it' : 'must be stopped first'}`,
+    ),
+  ];
+}
+
+function closing({ found, known, migrations }: SchemaView, ran: number, dryRun: boolean): string {
+  if (found > known)
+    return 'Nothing to do: the store is newer, and this program can still work on it. Upgrade it soon.';
+  if (migrations.length === 0) return 'Nothing to do.';
+  if (dryRun) return `Nothing was changed; ${migrations.length} to run.`;
+  // Another process may have opened the store in between, and done it.
+  return ran === 0
+    ? `Another process was quicker: the store has version ${known} now.`
+    : `The store has version ${known} now.`;
+}

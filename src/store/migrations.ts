@@ -1,0 +1,39 @@
+import { fault } from '../core/errors.ts';
+
+/** One numbered step of a schema. Forward only, each once; a released one never changes. */
+export interface Migration {
+  readonly version: number;
+  readonly file: string;
+  /** The oldest version whose processes can still work on the data after this migration. */
+  readonly compatibleFrom: number;
+}
+
+/** What a store says of itself; 0 and 0 where nothing of ours is there yet. */
+export interface SchemaStand {
+  readonly version: number;
+  readonly compatibleFrom: number;
+}
+
+/** The version that a program with these migrations knows. */
+export function knownVersion(migrations: readonly Migration[]): number {
+  return migrations.at(-1)?.version ?? 0;
+}
+
+/**
+ * The migrations that would bring a store up to date, in order. A newer store needs none, as long as the version of this
+ * program can still work on it; one that has left it behind is refused.
+ */
+export function planMigrations(
+  migrations: readonly Migration[],
+  have: number,
+  compatibleFrom: number,
+): readonly Migration[] {
+  const known = knownVersion(migrations);
+  if (have > known && compatibleFrom > known) throw fault('SCHEMA_TOO_NEW', { found: have, known });
+  return migrations.filter(({ version }) => version > have);
+}
+
+/** Whether processes of this version can go on working beside a store after a migration. */
+export function leavesRoomFor(version: number, migration: Migration): boolean {
+  return migration.compatibleFrom <= version;
+}
