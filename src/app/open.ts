@@ -64,7 +64,7 @@ const PUSH_MANY: ReadonlySet<string> = new Set([...PUSH].filter((option) => opti
 
 const HOLD_MS = 60_000;
 
-/** Opens a store and everything that works on it: `sqlite:./work.db`, or `memory:`. */
+/** Opens a store and everything that works on it: `sqlite:./work.db`, `postgres://…`, or `memory:`. */
 export async function open(url: string, options: OpenOptions = {}): Promise<App> {
   // A name of its own, so that the renewal thread can open the same memory.
   const named = url === 'memory:' ? `memory:${randomUUID()}` : url;
@@ -98,7 +98,7 @@ export class App {
     const pushed =
       options.tx === undefined
         ? await this.engine.push(request)
-        : (this.engine.pushIn(options.tx, [request])[0] as Awaited<ReturnType<Node['engine']['push']>>);
+        : ((await this.engine.pushIn(options.tx, [request]))[0] as Awaited<ReturnType<Node['engine']['push']>>);
     return new TaskHandle<ResultOf<T>>(this.engine, pushed);
   }
 
@@ -112,8 +112,9 @@ export class App {
     checkList('inputs', inputs);
     if (task.schema !== undefined) for (const input of inputs) await parseInput(task.schema, input, task.name);
     const requests = inputs.map((input) => requestOf(task, input, options));
-    const pushed =
-      options.tx === undefined ? await this.engine.pushMany(requests) : this.engine.pushIn(options.tx, requests);
+    const pushed = await (options.tx === undefined
+      ? this.engine.pushMany(requests)
+      : this.engine.pushIn(options.tx, requests));
     return pushed.map((one) => new TaskHandle<ResultOf<T>>(this.engine, one));
   }
 

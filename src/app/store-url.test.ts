@@ -38,7 +38,7 @@ test('sqlite: with the word memory for a path is refused: it would be gone with 
 });
 
 test('other URLs are refused, with what is wrong and what would be right', async () => {
-  const cases = { 'sqlite:': /names no file/, 'work.db': /no scheme/, 'postgres://x': /postgres: is not a store/ };
+  const cases = { 'sqlite:': /names no file/, 'work.db': /no scheme/, 'mysql://x': /mysql: is not a store/ };
   for (const [url, problem] of Object.entries(cases)) {
     await assert.rejects(openStore(url, options), (error) => {
       assert.ok(isEngineError(error, 'INVALID_INPUT'), String(error));

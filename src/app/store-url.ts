@@ -12,7 +12,7 @@ export interface StoreOptions {
   readonly housekeeping?: boolean;
 }
 
-/** Opens the store that a URL names: `sqlite:PATH` or `memory:`. */
+/** Opens the store that a URL names: `sqlite:PATH`, `postgres://…` or `memory:`. */
 export async function openStore(url: string, options: StoreOptions): Promise<Store> {
   const scheme = /^([a-z][a-z0-9+.-]*):/.exec(url)?.[1];
   switch (scheme ?? '') {
@@ -24,6 +24,12 @@ export async function openStore(url: string, options: StoreOptions): Promise<Sto
       // SQLite's own word for it, and ours: who writes it wants no file, and who wants a file of that name writes ./ first.
       if (/^:?memory:/.test(file)) throw badUrl(url, 'a store in memory is memory: or memory:NAME, without sqlite:');
       return openSqlite({ ...options, file });
+    }
+    case 'postgres':
+    case 'postgresql': {
+      // Loaded when it is asked for: who works on a file does not pay for the driver.
+      const { openPostgres } = await import('../store/postgres/open.ts');
+      return openPostgres({ url, world: options.world });
     }
     default:
       throw badUrl(
@@ -38,7 +44,7 @@ function badUrl(url: string, problem: string): Error {
     'INVALID_INPUT',
     { field: 'store URL', problem: `${JSON.stringify(url)}: ${problem}` },
     {
-      hint: 'Give sqlite:PATH for a file, such as sqlite:./work.db, or memory: for a store that is gone with the process.',
+      hint: 'Give sqlite:PATH for a file, such as sqlite:./work.db, postgres://USER@HOST/DATABASE, or memory: for a store that is gone with the process.',
     },
   );
 }

@@ -264,7 +264,7 @@ test('a bad argument is refused with its field by a rejected promise, and change
     ['options', () => first(engine.events(null as never))],
   ];
   for (const [field, call] of cases) await refused(call, 'INVALID_INPUT', field);
-  assert.throws(
+  await assert.rejects(
     () => engine.pushIn({ prepare: () => {} }, {} as never),
     (error) => isEngineError(error, 'INVALID_INPUT'),
   );

@@ -134,6 +134,8 @@ export class Engine {
   /** Tells the duties of this process what will be due when; a hint, like every wake-up. */
   onDue: (inMs: number) => void = () => {};
   onLease: (inMs: number) => void = () => {};
+  /** Something was committed by this process: there are events to number, where that is a duty. */
+  onCommit: () => void = () => {};
 
   constructor(options: EngineOptions) {
     checkOptions('engine options', options, OPTIONS);
@@ -151,7 +153,7 @@ export class Engine {
     const { interner } = this;
     const coalescer = new Coalescer(world);
     const onDue = (inMs: number): void => this.onDue(inMs);
-    const onCommit = (): void => this.#feed.nudge();
+    const onCommit = (): void => this.#committed();
     // What an attempt said leaves before its settle, after which it could say nothing more.
     this.#logs = new TaskLogs({ store, coalescer, world });
     // What frees leaves before what takes, so that a settle and the next claim can share a commit.
@@ -199,8 +201,11 @@ export class Engine {
     return this.#pushes.pushMany(requests);
   }
 
-  /** Part of the caller's own transaction: the tasks exist when, and only when, the caller commits. */
-  pushIn(tx: CallerTransaction, requests: readonly PushRequest[]): readonly Pushed[] {
+  /**
+   * Part of the caller's own transaction: the tasks exist when, and only when, the caller commits. On SQLite the work is
+   * done when the call returns, so that a transaction which cannot wait may commit at once; a refusal is told by the promise.
+   */
+  async pushIn(tx: CallerTransaction, requests: readonly PushRequest[]): Promise<readonly Pushed[]> {
     checkList('requests', requests);
     return this.#pushes.pushIn(tx, requests);
   }
@@ -229,7 +234,7 @@ export class Engine {
         : await this.#claims.claimTask({ ...want, task });
     if (grants.length > 0) {
       this.onLease(leaseMs);
-      this.#feed.nudge();
+      this.#committed();
     }
     return grants;
   }
@@ -276,7 +281,7 @@ export class Engine {
   async cancel(task: number): Promise<CancelAnswer> {
     checkTask(task);
     const [answer] = (await this.store.taskCancel({ tasks: [task] })) as [CancelAnswer];
-    this.#feed.nudge();
+    this.#committed();
     this.#logs.nudge(task);
     if (answer === 'requested') this.#tellCancel(task);
     if (answer === 'unknown') throw fault('NOT_FOUND', { kind: 'task', id: task });
@@ -300,7 +305,7 @@ export class Engine {
     const [answer] = await this.store.taskRevive({ tasks: [task] });
     if (answer?.ok) {
       this.ring.mark(answer.lane);
-      this.#feed.nudge();
+      this.#committed();
       return;
     }
     if (answer?.state === undefined) throw fault('NOT_FOUND', { kind: 'task', id: task });
@@ -425,10 +430,16 @@ export class Engine {
     this.#logs.hint();
   }
 
-  /** Others may have changed anything: claimers and readers look again. */
-  hint(): void {
-    this.ring.hint();
+  #committed(): void {
     this.#feed.nudge();
+    this.onCommit();
+  }
+
+  /** Others have changed something: claimers and readers look again, in these lanes if it is known which. */
+  hint(lanes?: readonly number[]): void {
+    if (lanes === undefined) this.ring.hint();
+    else for (const lane of lanes) this.ring.tell(lane);
+    this.#committed();
     this.#logs.hint();
   }
 

@@ -155,7 +155,7 @@ test('a delayed task is scheduled and not claimable before its time', async (t) 
 
 test('a store without transactions of callers refuses a push into one', async (t) => {
   const { engine } = await rig(t);
-  assert.throws(
+  await assert.rejects(
     () => engine.pushIn({ prepare: () => undefined }, [TASK]),
     (error) => isEngineError(error, 'INVALID_INPUT'),
   );
@@ -172,7 +172,7 @@ test("tasks of the caller's own transaction exist when it commits, and a refused
   });
   const engine = new Engine({ store, world });
   db.exec('BEGIN');
-  const [one, two] = engine.pushIn(db, [
+  const [one, two] = await engine.pushIn(db, [
     { ...TASK, input: 1 },
     { ...TASK, queue: 'other', delay: '1h', unique: 'k', retry: { baseMs: 5 } },
   ]);
@@ -180,11 +180,11 @@ test("tasks of the caller's own transaction exist when it commits, and a refused
   assert.deepEqual([one.state, two.state], ['ready', 'scheduled']);
   assert.equal(engine.parseId(one.id), one.task);
   assert.equal(await engine.get(one.task), undefined);
-  assert.throws(
+  await assert.rejects(
     () => engine.pushIn(db, [TASK, { ...TASK, queue: 'other', unique: 'k', input: 'else' }]),
     (error) => isEngineError(error, 'UNIQUE_CONFLICT') && error.details?.index === 1 && error.details.stored === 1,
   );
-  assert.throws(
+  await assert.rejects(
     () => engine.pushIn(db, [TASK, { ...TASK, queue: 'No Name' }]),
     (error) => isEngineError(error, 'INVALID_INPUT'),
   );

@@ -53,7 +53,8 @@ export class Pushes {
     // No wait on the hot path: the call must leave in this turn.
     const task = this.#placed(checked) ?? (await this.#place(checked));
     const sent = this.#kind.submit(task);
-    if (task.delayMs === undefined && task.runAt === undefined) this.#deps.onComing(task.lane);
+    const { commitsTurns } = this.#deps.store.capabilities;
+    if (commitsTurns && task.delayMs === undefined && task.runAt === undefined) this.#deps.onComing(task.lane);
     const answer = await sent;
     return answer.ok ? this.#pushed(answer) : refuse(checked, answer.conflict);
   }
@@ -68,14 +69,14 @@ export class Pushes {
   }
 
   /** Part of the caller's own transaction: the tasks exist when, and only when, the caller commits. */
-  pushIn(tx: CallerTransaction, requests: readonly PushRequest[]): readonly Pushed[] {
+  async pushIn(tx: CallerTransaction, requests: readonly PushRequest[]): Promise<readonly Pushed[]> {
     const { name, callerTransactions } = this.#deps.store.capabilities;
     if (!callerTransactions) {
       throw fault('INVALID_INPUT', { field: 'tx', problem: `a ${name} store has no transactions of callers` });
     }
     const drafts = requests.map((request) => this.#check(request));
     const items = drafts.map(({ queue, handler, specBody, task }) => ({ ...task, queue, handler, specBody }));
-    return this.#pushedAll(drafts, this.#deps.store.taskPushIn({ tx, items }));
+    return this.#pushedAll(drafts, await this.#deps.store.taskPushIn({ tx, items }));
   }
 
   #check(request: PushRequest): Draft {

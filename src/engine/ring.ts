@@ -43,6 +43,12 @@ export class Ring {
     this.signs.wake();
   }
 
+  /** Another process says that something became ready here. A lane that was never seen has no name yet: the scan finds it. */
+  tell(lane: number): void {
+    if (this.#known.has(lane)) this.mark(lane);
+    else this.hint();
+  }
+
   /**
    * Something is about to become ready here. Whoever waits asks in the same turn, so that a store which commits a turn at
    * once pays for one commit instead of two between a push and its start (1.1 → 0.5 ms). Who asks in vain asks again when

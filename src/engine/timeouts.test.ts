@@ -135,7 +135,7 @@ test("a push in the caller's own transaction has its limits too", async (t) => {
   const db = new DatabaseSync(file);
   t.after(() => db.close());
   db.exec('BEGIN IMMEDIATE');
-  const [late, fine] = engine.pushIn(db, [
+  const [late, fine] = await engine.pushIn(db, [
     { ...TASK, waitTimeout: 100, timeout: '5s' },
     { ...TASK, timeout: '5s' },
   ]);

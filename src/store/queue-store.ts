@@ -57,8 +57,14 @@ export interface QueueStore {
    * Calls back after another process has committed: only a hint, which may come late, doubled or never. While nobody wants
    * to know, the store does not look.
    */
-  watch(params: { readonly wanted: () => boolean; readonly onChange: () => void }): () => void;
+  watch(params: WatchParams): () => void;
   close(): Promise<void>;
+}
+
+export interface WatchParams {
+  readonly wanted: () => boolean;
+  /** With the lanes in which something became ready, where the store knows them. */
+  readonly onChange: (lanes?: readonly number[]) => void;
 }
 
 /** What a store can do beyond the plain queue. A caller that needs more than a store has is refused when it starts. */
@@ -72,6 +78,8 @@ export interface Capabilities {
   readonly callerTransactions: boolean;
   /** Events get their numbers in the write itself, so no sequencer is needed. */
   readonly numbersEvents: boolean;
+  /** What is asked for in one turn of the loop shares a commit. */
+  readonly commitsTurns: boolean;
 }
 
 export interface LaneName {
@@ -221,6 +229,8 @@ export interface Overdue {
   readonly leases: readonly OverdueLease[];
   /** Until the earliest lease that has not passed, in milliseconds; undefined when nothing runs. */
   readonly nextInMs: number | undefined;
+  /** How long the store has been up, where it can tell: nobody could renew a lease before. */
+  readonly upForMs?: number | undefined;
 }
 
 export interface ReapItem extends Lease {

@@ -15,7 +15,7 @@ export interface Store extends QueueStore {
   readonly clusterKey: string;
 
   /** Pushes inside the caller's own transaction: nothing exists until the caller commits. */
-  taskPushIn(params: { readonly tx: CallerTransaction; readonly items: readonly NamedTask[] }): readonly PushAnswer[];
+  taskPushIn(params: PushInParams): readonly PushAnswer[] | Promise<readonly PushAnswer[]>;
 
   specIntern(params: { readonly specs: readonly string[] }): Promise<readonly number[]>;
   specGet(params: { readonly spec: number }): Promise<string | undefined>;
@@ -25,6 +25,10 @@ export interface Store extends QueueStore {
   /** Makes finished tasks ready again: tries 0, the attempt keeps growing. */
   taskRevive(params: { readonly tasks: readonly number[] }): Promise<readonly ReviveAnswer[]>;
   taskList(params: TaskQuery): Promise<readonly TaskRecord[]>;
+  /** The task that has this unique key, finished or not. */
+  taskByKey(params: { readonly queue: string; readonly key: string }): Promise<number | undefined>;
+  /** What time it is for this store. */
+  clock(): Promise<StoreTime>;
   /** Attempts that did not end their task, oldest first; the last attempt is the task's own record. */
   attemptList(params: { readonly task: number }): Promise<readonly AttemptRecord[]>;
 
@@ -52,6 +56,9 @@ export interface Store extends QueueStore {
   /** Events numbered above `after`, in order. */
   eventRead(params: { readonly after: number; readonly limit: number }): Promise<EventPage>;
 
+  /** Gives numbers to events that have none yet; a store that numbers them as it writes them has nothing to do. */
+  eventNumber(params: { readonly duty: DutyTerm; readonly limit: number }): Promise<NumberAnswer>;
+
   /** One step of removing what is older than the retention; goes on from the duty's cursor. */
   taskPrune(params: PruneQuery): Promise<PruneAnswer>;
   /** Recounts the counters from the rows, repairs them and reports every difference. */
@@ -67,9 +74,34 @@ export interface Store extends QueueStore {
   triggerFire(params: TriggerFiring): Promise<TriggerAnswer>;
 }
 
+/** The caller's own transaction on the same data, as its client offers it. */
+export type CallerTransaction = SqliteTransaction | PostgresTransaction;
+
 /** The least that a caller's SQLite handle must offer; `DatabaseSync` and better-sqlite3 both do. */
-export interface CallerTransaction {
+export interface SqliteTransaction {
   prepare(sql: string): unknown;
+}
+
+/** The least that a caller's Postgres client must offer; those of `pg` and others do. */
+export interface PostgresTransaction {
+  query(sql: string, values: unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
+}
+
+export interface PushInParams {
+  readonly tx: CallerTransaction;
+  readonly items: readonly NamedTask[];
+}
+
+export interface NumberAnswer {
+  /** How many events got their numbers. */
+  readonly events: number;
+  readonly more: boolean;
+}
+
+/** What the store's two clocks say. */
+export interface StoreTime {
+  readonly calendar: number;
+  readonly lease: number;
 }
 
 /** A task for the caller's own transaction: its lane and spec are interned there too, if they are new. */

@@ -1,5 +1,5 @@
 import { afterExpiry } from '../../core/lease.ts';
-import type { OverdueLease, ReapItem, Tenure } from '../../store/store.ts';
+import type { Overdue, OverdueLease, ReapItem, Tenure } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
 import { readSpec } from '../spec.ts';
 import type { Duty, Pass } from './duty.ts';
@@ -12,6 +12,9 @@ const NOTE_MS = 10_000;
 /** How many times within the silence that makes a worker lost it looks for lost ones. */
 const LOOKS = 6;
 
+/** A store that is out of reach for this part of a lease has kept somebody from renewing: they do it at a third of it. */
+const OUTAGE = 1 / 3;
+
 /** A lease lives until its time has passed, not until it has come. */
 const wake = (nextInMs: number | undefined): number | undefined => nextInMs && nextInMs + 1;
 
@@ -20,13 +23,16 @@ const wake = (nextInMs: number | undefined): number | undefined => nextInMs && n
  * accepted until then and refused from then on. It wakes at the earliest expiry.
  *
  * When its predecessor vanished, or the host was asleep, the workers may have been unable to renew; it then waits one
- * lease before the first reap, so that an outage does not send everything round again.
+ * lease before the first reap, so that an outage does not send everything round again. So it does after the store itself
+ * was out of reach, or has only just started.
  */
 export class Reaper implements Duty {
   readonly name = 'reaper';
   readonly intervalMs = 1000;
   readonly #engine: Engine;
   #notBefore = 0;
+  /** Since when the store does not answer. */
+  #outSince: number | undefined;
   #noteAt = 0;
   #workersAt = 0;
   #offset: number;
@@ -48,7 +54,17 @@ export class Reaper implements Duty {
     if (this.#now() < this.#notBefore) return { did: 0, nextInMs: this.#notBefore - this.#now() };
 
     await this.#markLost(term);
-    const { leases, nextInMs } = await this.#engine.store.leaseOverdue({ limit: BATCH });
+    const asked = this.#now();
+    const { leases, nextInMs, upForMs = Number.POSITIVE_INFINITY } = await this.#overdue();
+    const out = Math.max(this.#now() - asked, this.#outSince === undefined ? 0 : this.#now() - this.#outSince);
+    this.#outSince = undefined;
+    // Whoever holds a lease could not reach the store either: it gets a lease's time to say that it is there.
+    const { leaseMs } = this.#engine;
+    const wait = out > leaseMs * OUTAGE ? leaseMs : Math.max(0, leaseMs - upForMs);
+    if (wait > 0) {
+      this.#notBefore = this.#now() + wait;
+      return { did: 0, nextInMs: wait };
+    }
     const items = await Promise.all(leases.map((lease) => this.#judge(lease)));
     if (items.length === 0 && this.#now() < this.#noteAt) return { did: 0, nextInMs: wake(nextInMs) };
     this.#noteAt = this.#now() + NOTE_MS;
@@ -56,6 +72,15 @@ export class Reaper implements Duty {
     for (const lane of lanes) this.#engine.ring.mark(lane);
     if (reaped > 0) this.#engine.changed();
     return { did: reaped, more: leases.length === BATCH, nextInMs: wake(nextInMs) };
+  }
+
+  async #overdue(): Promise<Overdue> {
+    try {
+      return await this.#engine.store.leaseOverdue({ limit: BATCH });
+    } catch (error) {
+      this.#outSince ??= this.#now();
+      throw error;
+    }
   }
 
   async #markLost(term: Tenure): Promise<void> {

@@ -5,6 +5,9 @@ import { VirtualWorld } from '../../testing.ts';
 import { Engine } from '../engine.ts';
 import { DUTIES, Roster } from './roster.ts';
 
+/** SQLite numbers its events as it writes them. */
+const EVERY = DUTIES.filter((name) => name !== 'feed');
+
 test('one process takes all duties, gives them back when it stops, and the next one takes them', async () => {
   const world = new VirtualWorld();
   const store = await openSqlite({ file: 'memory:', world });
@@ -15,12 +18,12 @@ test('one process takes all duties, gives them back when it stops, and the next 
   await world.advance(10);
   two.start();
   await world.advance(5000);
-  assert.deepEqual(one.held(), [...DUTIES]);
+  assert.deepEqual(one.held(), EVERY);
   assert.deepEqual(two.held(), []);
   await one.stop();
   assert.deepEqual(one.held(), []);
   await world.advance(2000);
-  assert.deepEqual(two.held(), [...DUTIES]);
+  assert.deepEqual(two.held(), EVERY);
   await two.stop();
   assert.deepEqual(world.waits, []);
   await store.close();
@@ -35,7 +38,7 @@ test('duties that crashed with their process are taken over when their term has 
   await world.advance(6000);
   assert.deepEqual(roster.held(), []);
   await world.advance(2001);
-  assert.deepEqual(roster.held(), [...DUTIES]);
+  assert.deepEqual(roster.held(), EVERY);
   await roster.stop();
   await store.close();
 });

@@ -1,3 +1,4 @@
+import { fault } from '../../core/errors.ts';
 import type { Engine } from '../engine.ts';
 import { type Log, SILENT } from '../log.ts';
 import { Auditor } from './auditor.ts';
@@ -5,6 +6,7 @@ import { Cron } from './cron.ts';
 import { type Duty, Keeper } from './duty.ts';
 import { Pruner } from './pruner.ts';
 import { Reaper } from './reaper.ts';
+import { AFTER_COMMIT_MS, Sequencer } from './sequencer.ts';
 import { Stager } from './stager.ts';
 
 export interface RosterOptions {
@@ -17,35 +19,43 @@ export interface RosterOptions {
 }
 
 export const DEFAULT_DUTY_MS = 6000;
-export const DUTIES = ['stager', 'reaper', 'cron', 'pruner', 'auditor'] as const;
+/** `feed` is there only where the store leaves the numbering of events to somebody. */
+export const DUTIES = ['stager', 'reaper', 'feed', 'cron', 'pruner', 'auditor'] as const;
 export type DutyName = (typeof DUTIES)[number];
 
 /** The housekeeping of one process: tries for every duty and runs those that it holds. */
 export class Roster {
-  readonly #keepers: Readonly<Record<DutyName, Keeper>>;
+  readonly #keepers: Readonly<Partial<Record<DutyName, Keeper>>>;
 
   constructor(options: RosterOptions) {
     const { engine, holder, log = SILENT, ttlMs = DEFAULT_DUTY_MS } = options;
     const keep = (duty: Duty): Keeper =>
       new Keeper(duty, { store: engine.store, world: engine.world, log, holder, ttlMs });
+    const stager = keep(new Stager(engine));
+    const reaper = keep(new Reaper(engine));
+    const feed = engine.store.capabilities.numbersEvents ? undefined : keep(new Sequencer(engine));
     this.#keepers = {
-      stager: keep(new Stager(engine)),
-      reaper: keep(new Reaper(engine)),
+      stager,
+      reaper,
+      ...(feed === undefined ? {} : { feed }),
       cron: keep(new Cron(engine)),
       pruner: keep(new Pruner(engine)),
       auditor: keep(new Auditor(engine, log)),
     };
-    engine.onDue = (inMs) => this.#keepers.stager.nudge(inMs);
-    engine.onLease = (inMs) => this.#keepers.reaper.nudge(inMs);
+    engine.onDue = (inMs) => stager.nudge(inMs);
+    engine.onLease = (inMs) => reaper.nudge(inMs);
+    if (feed !== undefined) engine.onCommit = () => feed.nudge(AFTER_COMMIT_MS);
   }
 
   keeper(name: DutyName): Keeper {
-    return this.#keepers[name];
+    const keeper = this.#keepers[name];
+    if (keeper === undefined) throw fault('NOT_FOUND', { kind: 'duty', id: name });
+    return keeper;
   }
 
   /** Names of the duties that this process holds. */
   held(): readonly DutyName[] {
-    return DUTIES.filter((name) => this.#keepers[name].holding);
+    return DUTIES.filter((name) => this.#keepers[name]?.holding);
   }
 
   start(): void {
@@ -58,6 +68,6 @@ export class Roster {
 
   /** One pass of one duty, for tests and commands. */
   tick(name: DutyName): Promise<number> {
-    return this.#keepers[name].tick();
+    return this.keeper(name).tick();
   }
 }

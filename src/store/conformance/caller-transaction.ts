@@ -20,7 +20,7 @@ export const CALLER_TRANSACTION: Topic = {
     'what is pushed in it exists when the caller commits, and for nobody before': case_(async (scene) => {
       const { tx, begin, commit } = await scene.caller();
       await begin();
-      const [answer] = scene.store.taskPushIn({ tx, items: [{ ...TASK, priority: 4 }] });
+      const [answer] = await scene.store.taskPushIn({ tx, items: [{ ...TASK, priority: 4 }] });
       assert.ok(answer?.ok && answer.fresh && answer.state === 'ready');
       assert.deepEqual(await scene.store.taskGet({ tasks: [answer.task] }), [undefined]);
       assert.deepEqual((await scene.look()).events, []);
@@ -36,7 +36,7 @@ export const CALLER_TRANSACTION: Topic = {
       const { tx, begin, rollback } = await scene.caller();
       await scene.unchanged(async () => {
         await begin();
-        scene.store.taskPushIn({
+        await scene.store.taskPushIn({
           tx,
           items: [
             { ...TASK, unique: { key: 'k', hash: 1, windowMs: HOUR }, op: 'op-1' },
@@ -55,11 +55,11 @@ export const CALLER_TRANSACTION: Topic = {
         await begin();
         // The second one no store can keep; by then the first one is written.
         const broken = { ...TASK, op: 'op-2', maxTries: null as unknown as number };
-        assert.throws(() => scene.store.taskPushIn({ tx, items: [{ ...TASK, op: 'op-1' }, broken] }));
+        await assert.rejects(async () => scene.store.taskPushIn({ tx, items: [{ ...TASK, op: 'op-1' }, broken] }));
         await commit();
       });
       await begin();
-      const [answer] = scene.store.taskPushIn({ tx, items: [{ ...TASK, op: 'op-1' }] });
+      const [answer] = await scene.store.taskPushIn({ tx, items: [{ ...TASK, op: 'op-1' }] });
       await commit();
       assert.ok(answer?.ok && answer.fresh);
     }),
@@ -67,12 +67,12 @@ export const CALLER_TRANSACTION: Topic = {
     'lanes and specs that were rolled back are made anew, by the caller and by the store': case_(async (scene) => {
       const { tx, begin, commit, rollback } = await scene.caller();
       await begin();
-      scene.store.taskPushIn({ tx, items: [{ ...TASK, queue: 'one', specBody: '{"a":1}' }] });
+      await scene.store.taskPushIn({ tx, items: [{ ...TASK, queue: 'one', specBody: '{"a":1}' }] });
       await rollback();
       const lane = await scene.lane('two');
       const spec = await scene.spec('{"b":2}');
       await begin();
-      const [answer] = scene.store.taskPushIn({ tx, items: [{ ...TASK, queue: 'one', specBody: '{"a":1}' }] });
+      const [answer] = await scene.store.taskPushIn({ tx, items: [{ ...TASK, queue: 'one', specBody: '{"a":1}' }] });
       await commit();
       assert.ok(answer?.ok);
       const record = await scene.get(answer.task);
@@ -87,10 +87,10 @@ export const CALLER_TRANSACTION: Topic = {
       const { tx, begin, commit } = await scene.caller();
       await scene.push();
       await begin();
-      scene.store.taskPushIn({ tx, items: [TASK, TASK] });
-      scene.store.taskPushIn({ tx, items: [{ ...TASK, delayMs: HOUR }] });
+      await scene.store.taskPushIn({ tx, items: [TASK, TASK] });
+      await scene.store.taskPushIn({ tx, items: [{ ...TASK, delayMs: HOUR }] });
       const payload = JSON.stringify('x'.repeat(70_000));
-      const [long] = scene.store.taskPushIn({ tx, items: [{ ...TASK, handler: 'other', payload }] });
+      const [long] = await scene.store.taskPushIn({ tx, items: [{ ...TASK, handler: 'other', payload }] });
       await commit();
       const stats = await scene.stats();
       assert.deepEqual([stats.ready, stats.scheduled], [4, 1]);
@@ -104,7 +104,7 @@ export const CALLER_TRANSACTION: Topic = {
       const task = await scene.push({ unique });
       const { tx, begin, commit } = await scene.caller();
       await begin();
-      const answers = scene.store.taskPushIn({
+      const answers = await scene.store.taskPushIn({
         tx,
         items: [
           { ...TASK, unique },
@@ -120,7 +120,7 @@ export const CALLER_TRANSACTION: Topic = {
     'an operation id of the transaction is known to later pushes': case_(async (scene) => {
       const { tx, begin, commit } = await scene.caller();
       await begin();
-      const [answer] = scene.store.taskPushIn({ tx, items: [{ ...TASK, op: 'op-1' }] });
+      const [answer] = await scene.store.taskPushIn({ tx, items: [{ ...TASK, op: 'op-1' }] });
       await commit();
       const again = await scene.pushAnswer({ op: 'op-1' });
       assert.ok(answer?.ok && again.ok && !again.fresh && again.task === answer.task);

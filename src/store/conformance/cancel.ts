@@ -27,7 +27,7 @@ export const CANCEL: Topic = {
       const record = await scene.get(grant.task);
       assert.deepEqual([record.state, record.leaseUntil], ['running', grant.leaseUntil]);
       assert.equal(record.cancelRequestedAt, grant.createdAt + 3);
-      const { events } = await scene.store.eventRead({ after: 2, limit: 10 });
+      const { events } = await scene.eventPage({ after: 2, limit: 10 });
       assert.deepEqual(
         events.map(({ change, state, attempt }) => ({ change, state, attempt })),
         [{ change: 'cancel_requested', state: 'running', attempt: 1 }],

@@ -45,7 +45,7 @@ export interface StoreContractOptions {
   /** A handle whose transactions `taskPushIn` can take part in. */
   readonly caller?: (store: Store) => Promise<CallerHandle>;
   /** For a store with a clock of its own, which must move together with the world's. */
-  readonly pass?: (ms: number, store: Store) => Promise<void>;
+  readonly pass?: (ms: number, store: Store, setting: { readonly world: VirtualWorld }) => Promise<void>;
   /** Cases that this store cannot pass, by their sentence, each with the reason. */
   readonly skip?: Readonly<Record<string, string>>;
   /** Only these topics; default all. */
@@ -121,7 +121,7 @@ async function play(
   const scene = new Scene(store, world, {
     reopen: reopen && ((opened) => reopen(opened, { world })),
     caller,
-    pass: pass === undefined ? (ms) => world.advance(ms) : (ms) => pass(ms, store),
+    pass: pass === undefined ? (ms) => world.advance(ms) : (ms) => pass(ms, store, { world }),
   });
   try {
     const missing = needs.find((need) => !meets(need, options, store));

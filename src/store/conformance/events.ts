@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { TaskEvent } from '../../core/event.ts';
-import { DAY, HOUR, MINUTE, type Scene, TTL } from './scene.ts';
+import { DAY, HOUR, MINUTE, refusal, type Scene, TTL } from './scene.ts';
 import { allEvents } from './sight.ts';
 import type { Topic } from './topic.ts';
 
@@ -104,7 +104,7 @@ export const EVENTS: Topic = {
       assert.equal(all.length, 40);
       for (let after = 0; after <= 40; after++) {
         for (const limit of [1, 7, 100]) {
-          const page = await scene.store.eventRead({ after, limit });
+          const page = await scene.eventPage({ after, limit });
           assert.deepEqual(page.events, all.slice(after, after + limit), `after ${after}, ${limit} at most`);
           assert.equal(page.reset, false);
           assert.equal(page.last, Math.min(40, after + limit));
@@ -115,9 +115,9 @@ export const EVENTS: Topic = {
 
     'a reader at the end gets what comes next, and only that': async (scene) => {
       await scene.push();
-      assert.deepEqual(await scene.store.eventRead({ after: 1, limit: 10 }), { events: [], reset: false, last: 1 });
+      assert.deepEqual(await scene.eventPage({ after: 1, limit: 10 }), { events: [], reset: false, last: 1 });
       const task = await scene.push();
-      const page = await scene.store.eventRead({ after: 1, limit: 10 });
+      const page = await scene.eventPage({ after: 1, limit: 10 });
       assert.deepEqual(page.events.map(brief), [`2 created ready ${task}/0`]);
       assert.equal(page.last, 2);
     },
@@ -145,22 +145,22 @@ export const EVENTS: Topic = {
       await scene.pass(2 * HOUR);
       const young = await scene.pushMany(5);
       await scene.prune(duty, HOUR);
-      const page = await scene.store.eventRead({ after: 3, limit: 100 });
+      const page = await scene.eventPage({ after: 3, limit: 100 });
       assert.equal(page.reset, true);
       assert.deepEqual(
         page.events.map(({ seq, task }) => [seq, task]),
         young.map((task, n) => [11 + n, task]),
       );
       assert.equal(page.last, 15);
-      assert.equal((await scene.store.eventRead({ after: 0, limit: 2 })).reset, true);
-      const at = await scene.store.eventRead({ after: 10, limit: 2 });
+      assert.equal((await scene.eventPage({ after: 0, limit: 2 })).reset, true);
+      const at = await scene.eventPage({ after: 10, limit: 2 });
       assert.deepEqual([at.reset, at.events.map(({ seq }) => seq), at.last], [false, [11, 12], 12]);
-      assert.deepEqual(await scene.store.eventRead({ after: 15, limit: 2 }), { events: [], reset: false, last: 15 });
+      assert.deepEqual(await scene.eventPage({ after: 15, limit: 2 }), { events: [], reset: false, last: 15 });
     },
 
     'a reader ahead of the newest event is told to start over, as after a restore': async (scene) => {
       await scene.pushMany(3);
-      assert.deepEqual(await scene.store.eventRead({ after: 1000, limit: 10 }), { events: [], reset: true, last: 3 });
+      assert.deepEqual(await scene.eventPage({ after: 1000, limit: 10 }), { events: [], reset: true, last: 3 });
     },
 
     'numbers go on after everything old was pruned': async (scene) => {
@@ -168,11 +168,22 @@ export const EVENTS: Topic = {
       const [task] = await scene.pushMany(3);
       await scene.pass(DAY);
       await scene.prune(duty, HOUR);
-      const before = await scene.store.eventRead({ after: 3, limit: 10 });
+      const before = await scene.eventPage({ after: 3, limit: 10 });
       assert.deepEqual(before, { events: [], reset: false, last: 3 });
       await scene.store.taskCancel({ tasks: [task as number] });
-      const page = await scene.store.eventRead({ after: 3, limit: 10 });
+      const page = await scene.eventPage({ after: 3, limit: 10 });
       assert.deepEqual([page.reset, page.events.map(({ seq }) => seq)], [false, [4]]);
+    },
+
+    'a deposed holder gives no event its number': async (scene) => {
+      const deposed = await scene.duty('numbers', MINUTE);
+      await scene.pass(MINUTE + 1);
+      const holder = await scene.duty('numbers', DAY);
+      await scene.push();
+      assert.equal(await refusal(scene.store.eventNumber({ duty: deposed, limit: 10 })), 'DUTY_LOST');
+      const unheard = { name: 'nobody holds this', epoch: 1 };
+      assert.equal(await refusal(scene.store.eventNumber({ duty: unheard, limit: 10 })), 'DUTY_LOST');
+      assert.ok(holder.epoch > deposed.epoch);
     },
   },
 };

@@ -160,7 +160,7 @@ export const EXPIRE: Topic = {
         };
         const { tx, begin, commit } = await scene.caller();
         await begin();
-        const [answer] = scene.store.taskPushIn({ tx, items: [task] });
+        const [answer] = await scene.store.taskPushIn({ tx, items: [task] });
         await commit();
         assert.ok(answer?.ok);
         await scene.pass(10);

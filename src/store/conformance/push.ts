@@ -48,7 +48,7 @@ export const PUSH: Topic = {
         result: undefined,
         unique: undefined,
       });
-      const { events } = await scene.store.eventRead({ after: 0, limit: 10 });
+      const { events } = await scene.eventPage({ after: 0, limit: 10 });
       assert.deepEqual(events, [
         {
           seq: 1,

@@ -7,17 +7,17 @@ const AGAIN = { to: 'again', reason: 'none', delayMs: 0 } as const;
 export const REAP: Topic = {
   name: 'reap',
   cases: {
-    'nothing is overdue while nothing runs, and nothing is expected': async ({ store }) => {
-      assert.deepEqual(await store.leaseOverdue({ limit: 10 }), { leases: [], nextInMs: undefined });
+    'nothing is overdue while nothing runs, and nothing is expected': async (scene) => {
+      assert.deepEqual(await scene.overdue(10), { leases: [], nextInMs: undefined });
     },
 
     'a lease is overdue when its time has passed, and not before': async (scene) => {
       const grant = await scene.running({ maxTries: 5 });
-      assert.deepEqual(await scene.store.leaseOverdue({ limit: 10 }), { leases: [], nextInMs: TTL });
+      assert.deepEqual(await scene.overdue(10), { leases: [], nextInMs: TTL });
       await scene.pass(TTL);
-      assert.deepEqual(await scene.store.leaseOverdue({ limit: 10 }), { leases: [], nextInMs: 0 });
+      assert.deepEqual(await scene.overdue(10), { leases: [], nextInMs: 0 });
       await scene.pass(1);
-      assert.deepEqual(await scene.store.leaseOverdue({ limit: 10 }), {
+      assert.deepEqual(await scene.overdue(10), {
         leases: [{ task: grant.task, attempt: 1, spec: grant.spec, tries: 1, maxTries: 5, cancelRequested: false }],
         nextInMs: undefined,
       });

@@ -64,11 +64,20 @@ export const RENEW: Topic = {
     'setting the wall clock moves no lease': async (scene) => {
       const grant = await scene.running();
       scene.world.jump(365 * 24 * HOUR);
-      assert.deepEqual(await scene.store.leaseOverdue({ limit: 1 }), { leases: [], nextInMs: TTL });
+      assert.deepEqual(await scene.overdue(1), { leases: [], nextInMs: TTL });
       scene.world.jump(-2 * 365 * 24 * HOUR);
-      assert.deepEqual(await scene.store.leaseOverdue({ limit: 1 }), { leases: [], nextInMs: TTL });
+      assert.deepEqual(await scene.overdue(1), { leases: [], nextInMs: TTL });
       const [answer] = await scene.store.leaseRenew({ items: [{ task: grant.task, attempt: 1, ttlMs: TTL }] });
       assert.deepEqual(answer, { held: true, leaseUntil: grant.leaseUntil, cancelRequested: false });
+    },
+
+    'the clock of the store is the one that leases are told by': async (scene) => {
+      const { lease, calendar } = await scene.store.clock();
+      const { leaseUntil, createdAt } = await scene.running();
+      assert.equal(leaseUntil, lease + TTL);
+      assert.equal(createdAt, calendar);
+      await scene.pass(1234);
+      assert.deepEqual(await scene.store.clock(), { lease: lease + 1234, calendar: calendar + 1234 });
     },
   },
 };

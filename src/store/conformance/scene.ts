@@ -5,9 +5,11 @@ import type { Lease } from '../../core/lease.ts';
 import type { FinalState, Reason } from '../../core/task.ts';
 import type {
   CallerTransaction,
+  EventPage,
   Grant,
   LaneName,
   NewTask,
+  Overdue,
   PruneAnswer,
   PushAnswer,
   ReturnItem,
@@ -16,7 +18,7 @@ import type {
   TaskRecord,
   Tenure,
 } from '../store.ts';
-import { checkBooks, lookAt, type Sight } from './sight.ts';
+import { checkBooks, lookAt, numberEvents, type Sight } from './sight.ts';
 import type { VirtualWorld } from './virtual-world.ts';
 
 /** The store's part of a caller's own transaction, as the caller drives it. */
@@ -190,6 +192,12 @@ export class Scene {
     return stats;
   }
 
+  /** A page of the feed, with all that has happened. */
+  async eventPage(query: { readonly after: number; readonly limit: number }): Promise<EventPage> {
+    await numberEvents(this.store);
+    return this.store.eventRead(query);
+  }
+
   async duty(name = 'reaper', ttlMs = HOUR): Promise<Tenure> {
     const term = await this.store.dutyTake({ name, holder: 'this process', ttlMs });
     assert.ok(term, `the duty ${name} is taken`);
@@ -204,9 +212,16 @@ export class Scene {
     return (await this.store.leaseReap({ duty, items })).reaped;
   }
 
+  /** What is overdue, and when the next lease will be; without what only some stores can tell. */
+  async overdue(limit: number): Promise<Pick<Overdue, 'leases' | 'nextInMs'>> {
+    const { leases, nextInMs } = await this.store.leaseOverdue({ limit });
+    return { leases, nextInMs };
+  }
+
   /** Prunes until the walk has come round. */
   async prune(duty: Tenure, retentionMs: number, limit = 500): Promise<{ tasks: number; events: number }> {
     this.forgets = true;
+    await numberEvents(this.store);
     const sum = { tasks: 0, events: 0 };
     for (let step = 0; step < 1000; step++) {
       const answer: PruneAnswer = await this.store.taskPrune({ duty, retentionMs, limit });

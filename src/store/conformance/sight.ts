@@ -2,7 +2,16 @@ import assert from 'node:assert/strict';
 import type { QueueStats, TaskEvent } from '../../core/event.ts';
 import { EMPTY_STATS } from '../../core/event.ts';
 import { isFinal, isLegal, STATES, type TaskState } from '../../core/task.ts';
-import type { AttemptRecord, LogLine, QueueRecord, Store, TaskRecord, TriggerRecord, WorkerRecord } from '../store.ts';
+import type {
+  AttemptRecord,
+  DutyTerm,
+  LogLine,
+  QueueRecord,
+  Store,
+  TaskRecord,
+  TriggerRecord,
+  WorkerRecord,
+} from '../store.ts';
 
 /** Everything that the port shows of a store. What is equal here is equal for every caller. */
 export interface Sight {
@@ -46,7 +55,22 @@ export async function allTasks(store: Store): Promise<readonly TaskRecord[]> {
   }
 }
 
+const feeds = new Map<string, DutyTerm>();
+const FOR_EVER_MS = 1e12;
+
+/** Lets every event have its number, where the store leaves that to a duty. */
+export async function numberEvents(store: Store): Promise<void> {
+  if (store.capabilities.numbersEvents) return;
+  const { clusterKey } = store;
+  const duty =
+    feeds.get(clusterKey) ?? (await store.dutyTake({ name: 'feed', holder: 'the suite', ttlMs: FOR_EVER_MS }));
+  assert.ok(duty, 'somebody else numbers the events');
+  feeds.set(clusterKey, duty);
+  while ((await store.eventNumber({ duty, limit: 500 })).more);
+}
+
 export async function allEvents(store: Store, after = 0): Promise<readonly TaskEvent[]> {
+  await numberEvents(store);
   const events: TaskEvent[] = [];
   for (let last = after; ; ) {
     const page = await store.eventRead({ after: last, limit: PAGE });

@@ -163,5 +163,15 @@ export const UNIQUE: Topic = {
       assertSame(await scene.pushAnswer({ unique: { ...KEY, hash } }), task, 'ready');
       assert.deepEqual(await scene.pushAnswer({ unique: { ...KEY, hash: hash - 1 } }), { ok: false, conflict: task });
     },
+
+    'the task that has a key is found by it, in its queue, finished or not': async (scene) => {
+      const find = (queue: string, key: string): Promise<number | undefined> => scene.store.taskByKey({ queue, key });
+      assert.equal(await find('mail', 'k'), undefined);
+      const task = await scene.push({ unique: { key: 'k', hash: 1, windowMs: HOUR } });
+      assert.equal(await find('mail', 'k'), task);
+      assert.equal(await find('post', 'k'), undefined);
+      await scene.store.taskCancel({ tasks: [task] });
+      assert.equal(await find('mail', 'k'), task);
+    },
   },
 };

@@ -7,15 +7,19 @@ import { type EngineError, isEngineError } from '../../core/errors.ts';
 import { checkBooks, lookAt } from '../conformance/sight.ts';
 import { tempFolder } from '../conformance/temp-folder.ts';
 import { VirtualWorld } from '../conformance/virtual-world.ts';
-import type { NamedTask, PushAnswer, Store } from '../store.ts';
+import type { NamedTask, PushAnswer } from '../store.ts';
 import { openSqlite } from './open.ts';
+import type { SqliteStore } from './store.ts';
 
 const folder = tempFolder('caller');
 const world = new VirtualWorld();
 const TASK: NamedTask = { queue: 'mail', handler: 'send', specBody: '{}', priority: 0, maxTries: 3, payload: '1' };
 let files = 0;
 
-async function open(t: TestContext, file = join(folder, `${files++}.db`)): Promise<{ store: Store; file: string }> {
+async function open(
+  t: TestContext,
+  file = join(folder, `${files++}.db`),
+): Promise<{ store: SqliteStore; file: string }> {
   const store = await openSqlite({ file, world, housekeeping: false });
   t.after(() => store.close());
   return { store, file };
@@ -28,7 +32,7 @@ function handle(t: TestContext, file: string, options: DatabaseSyncOptions = {})
 }
 
 /** Pushes in a transaction of its own, which it commits. */
-function pushAlone(store: Store, db: DatabaseSync, task: NamedTask = TASK): PushAnswer {
+function pushAlone(store: SqliteStore, db: DatabaseSync, task: NamedTask = TASK): PushAnswer {
   db.exec('BEGIN');
   const [answer] = store.taskPushIn({ tx: db, items: [task] });
   db.exec('COMMIT');

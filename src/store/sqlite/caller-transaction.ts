@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs';
 import type { StatementSync } from 'node:sqlite';
 import { fault } from '../../core/errors.ts';
-import type { CallerTransaction, NamedTask, PushAnswer } from '../store.ts';
+import type { NamedTask, PushAnswer, SqliteTransaction } from '../store.ts';
 import type { StoreClock } from './clock.ts';
 import { Prepared } from './connection.ts';
 import { translate } from './errors.ts';
@@ -21,7 +21,7 @@ interface CallerStatements {
 }
 
 /** They go when the handle goes. */
-const preparedFor = new WeakMap<CallerTransaction, CallerStatements>();
+const preparedFor = new WeakMap<SqliteTransaction, CallerStatements>();
 
 /**
  * Pushes through the caller's own handle, inside its open transaction. Lanes and specs are interned there too and cached
@@ -29,7 +29,7 @@ const preparedFor = new WeakMap<CallerTransaction, CallerStatements>();
  * end within a second.
  */
 export function pushInCallerTransaction(
-  caller: CallerTransaction,
+  caller: SqliteTransaction,
   items: readonly NamedTask[],
   parts: SqliteParts,
 ): readonly PushAnswer[] {
@@ -69,7 +69,7 @@ function push(sql: Prepared, items: readonly NamedTask[], clock: StoreClock): re
 }
 
 /** Sets the savepoint that makes the push all or nothing: the caller may catch its error and commit what else it wrote. */
-function setMark(caller: CallerTransaction, parts: SqliteParts): CallerStatements {
+function setMark(caller: SqliteTransaction, parts: SqliteParts): CallerStatements {
   const kept = preparedFor.get(caller);
   if (kept?.file === parts.file) {
     try {
@@ -95,7 +95,7 @@ function backToMark({ undo, release }: CallerStatements): void {
   }
 }
 
-function prepareFor(caller: CallerTransaction, parts: SqliteParts): CallerStatements {
+function prepareFor(caller: SqliteTransaction, parts: SqliteParts): CallerStatements {
   const prepare = (sql: string): StatementSync => asOurs(caller.prepare(sql));
   const list = prepare('PRAGMA database_list').all() as unknown as { name: string; file: string }[];
   const file = list.find(({ name }) => name === 'main')?.file ?? '';
@@ -126,7 +126,7 @@ function asOurs(statement: unknown): StatementSync {
 }
 
 /** Outside a transaction there is nothing that the tasks could share their fate with. */
-function requireTransaction(caller: CallerTransaction): void {
+function requireTransaction(caller: SqliteTransaction): void {
   // `DatabaseSync` has the `is` ones, better-sqlite3 the others; of a handle with neither the caller's word is taken.
   const { isOpen, open } = caller as { readonly isOpen?: unknown; readonly open?: unknown };
   if (isOpen === false || open === false) throw badHandle('the handle is closed');

@@ -88,9 +88,30 @@ test('full durability is the default and is told; normal durability is not calle
   assert.deepEqual(
     [full, normal, memory].map(({ capabilities }) => capabilities),
     [
-      { name: 'sqlite', shared: true, durable: true, callerTransactions: true, numbersEvents: true },
-      { name: 'sqlite', shared: true, durable: false, callerTransactions: true, numbersEvents: true },
-      { name: 'memory', shared: false, durable: false, callerTransactions: false, numbersEvents: true },
+      {
+        name: 'sqlite',
+        shared: true,
+        durable: true,
+        callerTransactions: true,
+        numbersEvents: true,
+        commitsTurns: true,
+      },
+      {
+        name: 'sqlite',
+        shared: true,
+        durable: false,
+        callerTransactions: true,
+        numbersEvents: true,
+        commitsTurns: true,
+      },
+      {
+        name: 'memory',
+        shared: false,
+        durable: false,
+        callerTransactions: false,
+        numbersEvents: true,
+        commitsTurns: true,
+      },
     ],
   );
   await Promise.all([full, normal, memory].map((store) => store.close()));

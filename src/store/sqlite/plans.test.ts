@@ -171,6 +171,7 @@ test('a statement that touches tasks has its plan pinned here, or is named as on
     'taskAdd',
     'taskAdd4',
     'taskAdd16',
+    'uniqGet', // one key, by the table's own tree
     'taskMax', // the last entry of the table's own tree
     'taskGet', // for people, by id; its joins are covered by the rules above
     ...RECOUNTS,

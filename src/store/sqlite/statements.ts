@@ -55,6 +55,7 @@ export const STATEMENTS = {
   uniqPut: `INSERT INTO uniq (queue, key, task, hash, until) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (queue, key) DO UPDATE SET task = excluded.task, hash = excluded.hash, until = excluded.until`,
   uniqOf: 'SELECT key FROM uniq WHERE task = ?',
+  uniqGet: 'SELECT u.task FROM uniq u JOIN queue q ON q.id = u.queue WHERE q.name = ? AND u.key = ?',
   opFind: 'SELECT answer FROM op WHERE id = ? AND until > ?',
   opPut: `INSERT INTO op (id, answer, until) VALUES (?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET answer = excluded.answer, until = excluded.until`,

@@ -1,3 +1,4 @@
+import { fault } from '../../core/errors.ts';
 import type { QueueStats } from '../../core/event.ts';
 import type { Lease } from '../../core/lease.ts';
 import type * as port from '../store.ts';
@@ -43,6 +44,7 @@ export class SqliteStore implements port.Store {
       durable: !parts.inMemory && parts.durability === 'full',
       callerTransactions: !parts.inMemory,
       numbersEvents: true,
+      commitsTurns: true,
     };
   }
 
@@ -71,13 +73,10 @@ export class SqliteStore implements port.Store {
     return this.#writer.write('push', (tx) => pushTasks(tx, items));
   }
 
-  taskPushIn({
-    tx,
-    items,
-  }: {
-    tx: port.CallerTransaction;
-    items: readonly port.NamedTask[];
-  }): readonly port.PushAnswer[] {
+  taskPushIn({ tx, items }: port.PushInParams): readonly port.PushAnswer[] {
+    if (!('prepare' in tx)) {
+      throw fault('INVALID_INPUT', { field: 'tx', problem: 'a handle of SQLite has a method "prepare"' });
+    }
     return pushInCallerTransaction(tx, items, this.#parts);
   }
 
@@ -155,6 +154,15 @@ export class SqliteStore implements port.Store {
     return this.#writer.read((connection) => listTasks(connection, query));
   }
 
+  taskByKey({ queue, key }: { queue: string; key: string }): Promise<number | undefined> {
+    return this.#writer.read(({ sql }) => (sql.get('uniqGet').get(queue, key) as { task: number } | undefined)?.task);
+  }
+
+  async clock(): Promise<port.StoreTime> {
+    const { calendar, lease } = this.#writer.clock;
+    return { calendar: calendar(), lease: lease() };
+  }
+
   attemptList({ task }: { task: number }): Promise<readonly port.AttemptRecord[]> {
     return this.#writer.read(({ sql }) => listAttempts(sql, task));
   }
@@ -220,6 +228,12 @@ export class SqliteStore implements port.Store {
     return this.#writer.read(({ sql }) => readEvents(sql, after, limit));
   }
 
+  /** Events have their numbers from the write itself. */
+  async eventNumber({ duty }: { duty: port.DutyTerm; limit: number }): Promise<port.NumberAnswer> {
+    await this.#writer.read((connection) => requireDuty(connection, duty));
+    return { events: 0, more: false };
+  }
+
   taskPrune(query: port.PruneQuery): Promise<port.PruneAnswer> {
     return this.#writer.write('rest', (tx) => prune(tx, query, requireDuty(tx, query.duty)));
   }
@@ -268,7 +282,7 @@ export class SqliteStore implements port.Store {
     });
   }
 
-  watch({ wanted, onChange }: { wanted: () => boolean; onChange: () => void }): () => void {
+  watch({ wanted, onChange }: port.WatchParams): () => void {
     if (this.#parts.inMemory) return () => {};
     const { file, world } = this.#parts;
     const connection = (): Connection => this.#writer.connection;

@@ -1,0 +1,30 @@
+import type { Tenure } from '../../store/store.ts';
+import type { Engine } from '../engine.ts';
+import type { Duty, Pass } from './duty.ts';
+
+const BATCH = 500;
+/** While there is something to number, and while there is not: an idle cluster should ask its database for little. */
+const BUSY_MS = 100;
+const IDLE_MS = 500;
+/** After a commit of this process: so that many commits share one pass. */
+export const AFTER_COMMIT_MS = 20;
+
+/**
+ * Gives events their numbers, where the store cannot do that in the write itself: of many that commit at the same time,
+ * somebody must say who was first. Order by what has become visible keeps cause before effect.
+ */
+export class Sequencer implements Duty {
+  readonly name = 'feed';
+  readonly intervalMs = IDLE_MS;
+  readonly #engine: Engine;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  async tick(term: Tenure): Promise<Pass> {
+    const { events, more } = await this.#engine.store.eventNumber({ duty: term, limit: BATCH });
+    if (events > 0) this.#engine.changed();
+    return { did: events, more, nextInMs: events > 0 ? BUSY_MS : IDLE_MS };
+  }
+}

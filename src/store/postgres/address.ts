@@ -1,0 +1,75 @@
+import type { ClientConfig } from 'pg';
+import { fault } from '../../core/errors.ts';
+
+/** What a `postgres://` URL says; what is ours in it is taken out before the driver sees it. */
+export interface Address {
+  readonly config: ClientConfig;
+  /** Quoted. */
+  readonly schema: string;
+  readonly pool: number;
+  /** A pooler in transaction mode stands in between: no named statements, no listening. */
+  readonly pooled: boolean;
+  /** Without the password, for messages. */
+  readonly name: string;
+}
+
+/** Fast paths are pinned by their plans (plans.test.ts): the planner's guesses about a queue are always out of date. */
+const SETTINGS = {
+  enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
+  jit: 'off',
+  plan_cache_mode: 'force_generic_plan',
+  // A process that is stopped inside a transaction holds its locks no longer than this.
+  idle_in_transaction_session_timeout: '5s',
+  statement_timeout: '30s',
+} as const;
+
+const DEFAULT_POOL = 6;
+
+export function parseAddress(url: string): Address {
+  let parsed: URL;
+  try {
+    // A URL without a host is fine for a socket, and not for this parser.
+    parsed = new URL(url.replace(/^(postgres(?:ql)?:\/\/(?:[^/@]*@)?)(?=\/)/, '$1localhost'));
+  } catch {
+    throw bad('it is not a URL');
+  }
+  const { searchParams } = parsed;
+  const schema = searchParams.get('schema') ?? 'leasehold';
+  const pool = Number(searchParams.get('pool') ?? DEFAULT_POOL);
+  const pooler = searchParams.get('pooler') ?? 'none';
+  if (!/^[a-z_][a-z0-9_]{0,50}$/.test(schema)) throw bad(`schema ${JSON.stringify(schema)} is not a plain name`);
+  if (!Number.isInteger(pool) || pool < 1 || pool > 1000) throw bad('pool is not a number from 1 to 1000');
+  if (pooler !== 'none' && pooler !== 'transaction') throw bad('pooler is neither "none" nor "transaction"');
+  const pooled = pooler === 'transaction';
+  const own = searchParams.get('options') ?? '';
+  const options = pooled
+    ? own
+    : `${own} ${Object.entries(SETTINGS)
+        .map(([key, value]) => `-c ${key}=${value}`)
+        .join(' ')}`;
+  for (const name of ['schema', 'pool', 'pooler', 'options']) searchParams.delete(name);
+  return {
+    config: {
+      connectionString: stripped(url, parsed),
+      application_name: searchParams.get('application_name') ?? 'leasehold',
+      ...(options.trim() === '' ? {} : { options: options.trim() }),
+    },
+    schema: `"${schema}"`,
+    pool,
+    pooled,
+    name: `${parsed.hostname}${parsed.port === '' ? '' : `:${parsed.port}`}${parsed.pathname}`,
+  };
+}
+
+/** The URL as it was given, but for the parameters that are ours. */
+function stripped(url: string, { searchParams }: URL): string {
+  const query = searchParams.toString();
+  const base = url.split('?')[0] as string;
+  return query === '' ? base : `${base}?${query}`;
+}
+
+function bad(problem: string): Error {
+  const hint = 'Give postgres://USER:PASSWORD@HOST:PORT/DATABASE, with ?schema=NAME and ?pool=N if you like.';
+  return fault('INVALID_INPUT', { field: 'store URL', problem }, { hint });
+}

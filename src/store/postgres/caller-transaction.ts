@@ -1,0 +1,96 @@
+import { fault } from '../../core/errors.ts';
+import type { NewTask, PostgresTransaction, PushAnswer, PushInParams } from '../store.ts';
+import type { Session } from './database.ts';
+import { Lanes } from './lanes.ts';
+import type { PostgresParts } from './parts.ts';
+import { internLanes, internSpecs } from './verbs/intern.ts';
+import { type Flight, isReady, pushKeyed, pushTasks, waves } from './verbs/push.ts';
+
+/**
+ * Pushes through the caller's own client, inside its transaction: the statements name their schema, so that neither its
+ * search path nor its settings matter. Lanes and specs that are new are made there too, and are not remembered here, because
+ * the caller may roll them back. A push that fails is undone by a savepoint, so that the caller may go on.
+ */
+export async function pushInCallerTransaction(
+  { tx, items }: PushInParams,
+  parts: PostgresParts,
+  flight: () => Flight,
+): Promise<readonly PushAnswer[]> {
+  if (!('query' in tx) || typeof tx.query !== 'function') {
+    throw fault('INVALID_INPUT', { field: 'tx', problem: 'a client of Postgres has a method "query"' });
+  }
+  const session = sessionOf(tx, parts);
+  // In a transaction there is one; outside of one Postgres refuses the savepoint, and nothing was done.
+  await session.raw('SAVEPOINT leasehold').catch((error: unknown) => {
+    const problem = 'the client is not inside a transaction';
+    if ((error as { readonly code?: unknown }).code === '25P01') throw fault('INVALID_INPUT', { field: 'tx', problem });
+    throw error;
+  });
+  try {
+    const answers = await push(session, { ...parts, lanes: new Lanes() }, items, flight);
+    await session.raw('RELEASE SAVEPOINT leasehold');
+    return answers;
+  } catch (error) {
+    await session.raw('ROLLBACK TO SAVEPOINT leasehold').catch(() => {});
+    throw error;
+  }
+}
+
+async function push(
+  session: Session,
+  parts: PostgresParts,
+  items: PushInParams['items'],
+  flight: () => Flight,
+): Promise<readonly PushAnswer[]> {
+  const lanes = await internLanes(session, parts.lanes, items);
+  const specs = await internSpecs(
+    session,
+    items.map(({ specBody }) => specBody),
+  );
+  const tasks = items.map((item, i): NewTask => {
+    return { ...item, lane: lanes[i]?.id as number, spec: specs[i] as number };
+  });
+  const answers: PushAnswer[] = [];
+  const plain = tasks.flatMap(({ op, unique }, i) => (op === undefined && unique === undefined ? [i] : []));
+  const keyed = tasks.flatMap((_, i) => (plain.includes(i) ? [] : [i]));
+  const put = (places: readonly number[], given: readonly PushAnswer[]): void => {
+    for (const [at, i] of places.entries()) answers[i] = given[at] as PushAnswer;
+  };
+  const some = (places: readonly number[]): readonly NewTask[] => places.map((i) => tasks[i] as NewTask);
+  if (plain.length > 0) put(plain, await pushTasks(session, parts, flight(), some(plain), { again: false }));
+  const queueOf = ({ lane }: NewTask): number => parts.lanes.known(lane)?.queueId ?? 0;
+  for (const wave of waves(some(keyed), queueOf)) {
+    const places = wave.map((at) => keyed[at] as number);
+    put(places, await pushKeyed(session, parts, flight(), some(places)));
+  }
+  const ready = new Set(tasks.flatMap(({ lane }, i) => (isReady(answers[i] as PushAnswer) ? [lane] : [])));
+  // Inside, as the only prompt hint: only the caller knows when it commits.
+  if (ready.size > 0) {
+    await session.rows('notify', [`leasehold_${parts.schema.slice(1, -1)}`, `0:${[...ready].slice(0, 200).join(',')}`]);
+  }
+  return answers;
+}
+
+/** Whatever the client makes of large numbers and of arrays, here they are numbers. */
+function sessionOf(tx: PostgresTransaction, { texts }: PostgresParts): Session {
+  const ask = async (text: string, values: readonly unknown[]): Promise<readonly Record<string, unknown>[]> => {
+    const { rows } = await tx.query(text, values as unknown[]);
+    return (rows as readonly Record<string, unknown>[]).map(plainRow);
+  };
+  return {
+    rows: async (name, values) => (await ask(texts[name], values)).map((row) => Object.values(row)),
+    all: async <T>(name: keyof typeof texts, values: readonly unknown[]) => (await ask(texts[name], values)) as T[],
+    raw: async <T>(text: string, values: readonly unknown[] = []) => (await ask(text, values)) as T[],
+  };
+}
+
+const NUMBERS: ReadonlySet<string> = new Set(['id', 'task', 'created_at', 'run_at', 'hash']);
+
+function plainRow(row: Record<string, unknown>): Record<string, unknown> {
+  const entries = Object.entries(row).map(([key, value]): [string, unknown] => {
+    const number =
+      NUMBERS.has(key) && (typeof value === 'bigint' || (typeof value === 'string' && /^\d+$/.test(value)));
+    return [key, number ? Number(value) : value];
+  });
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,59 @@
+import type { Session } from './database.ts';
+
+/**
+ * `done` is cut by days (UTC), so that what is old goes as a table and not row by row. Days are made ahead; what ends on a
+ * day without a table lies in `done_rest`.
+ */
+const DAY_MS = 24 * 3_600_000;
+const AHEAD = 3;
+
+const nameOf = (day: number): string => `done_${new Date(day).toISOString().slice(0, 10).replaceAll('-', '')}`;
+const dayOf = (at: number): number => Math.floor(at / DAY_MS) * DAY_MS;
+
+interface TableRow {
+  readonly name: string;
+  readonly attached: boolean;
+}
+
+async function tables(session: Session, schema: string): Promise<readonly TableRow[]> {
+  const rows = await session.raw<TableRow>(
+    `SELECT c.relname AS name, c.relispartition AS attached FROM pg_class c
+      WHERE c.relnamespace = $1::regnamespace AND c.relkind = 'r' AND c.relname ~ '^done_[0-9]{8}$' ORDER BY 1`,
+    [schema],
+  );
+  return rows;
+}
+
+/** Makes the tables of today and the next days, as far as they are missing. */
+export async function makeDays(session: Session, schema: string, now: number): Promise<void> {
+  const there = new Set((await tables(session, schema)).map(({ name }) => name));
+  for (let i = 0; i < AHEAD; i++) {
+    const day = dayOf(now) + i * DAY_MS;
+    const name = nameOf(day);
+    if (there.has(name)) continue;
+    // Attached and not made as a part: that takes no lock on `done` which a write would wait for.
+    await session.raw(`CREATE TABLE ${schema}.${name} (LIKE ${schema}.done INCLUDING INDEXES INCLUDING DEFAULTS)`);
+    await session.raw(
+      `ALTER TABLE ${schema}.done ATTACH PARTITION ${schema}.${name} FOR VALUES FROM (${day}) TO (${day + DAY_MS})`,
+    );
+  }
+}
+
+/** Days that were taken out and are not cleared yet. */
+export async function setAside(session: Session, schema: string): Promise<readonly string[]> {
+  return (await tables(session, schema)).filter(({ attached }) => !attached).map(({ name }) => name);
+}
+
+/** The oldest day of which every task ended before `before`. */
+export async function expiredDay(session: Session, schema: string, before: number): Promise<string | undefined> {
+  const [first] = (await tables(session, schema)).filter(({ attached }) => attached);
+  return first !== undefined && first.name < nameOf(before) ? first.name : undefined;
+}
+
+export async function detachDay(session: Session, schema: string, table: string): Promise<void> {
+  await session.raw(`ALTER TABLE ${schema}.done DETACH PARTITION ${schema}.${table}`);
+}
+
+export async function dropDay(session: Session, schema: string, table: string): Promise<void> {
+  await session.raw(`DROP TABLE ${schema}.${table}`);
+}

@@ -1,0 +1,103 @@
+import { randomBytes } from 'node:crypto';
+import { fault } from '../../core/errors.ts';
+import type { World } from '../../core/world.ts';
+import { parseAddress } from './address.ts';
+import { Connection } from './connection.ts';
+import { Database } from './database.ts';
+import { judge, translate } from './errors.ts';
+import { Lanes } from './lanes.ts';
+import { Marks } from './marks.ts';
+import { migrate } from './migrate.ts';
+import { statements } from './statements.ts';
+import { PostgresStore } from './store.ts';
+import { PostgresWakeups } from './wakeups.ts';
+
+/** Where our statements were written and measured; older ones lack what they need. */
+const MIN_VERSION = 15;
+const OPEN_MS = 15_000;
+const CALL_MS = 15_000;
+
+export interface PostgresOptions {
+  readonly url: string;
+  readonly world: World;
+  /** Connections at most; default 6, or what the URL says. */
+  readonly pool?: number;
+  /** How long a call may take in all, repeats included; default 15 s. */
+  readonly deadlineMs?: number;
+  /** Replaces the server's clock: for tests, whose time stands still. Runs once, when the schema is there. */
+  readonly prepare?: (connection: Connection, schema: string) => Promise<void>;
+}
+
+/** Opens the store that lies in a schema of a Postgres database, and brings the schema up to date. */
+export async function openPostgres(options: PostgresOptions): Promise<PostgresStore> {
+  const { url, world, deadlineMs = CALL_MS } = options;
+  const address = parseAddress(url);
+  const { schema, config } = address;
+  const texts = statements(schema);
+  const { store, clusterKey } = await prepare(options, address);
+  const pool = options.pool ?? address.pool;
+  const { name, pooled } = address;
+  const database = new Database({ config, name, texts, world, size: pool, deadlineMs, pooled });
+  const channel = `leasehold_${schema.slice(1, -1)}`;
+  const wakeups = new PostgresWakeups({ database, config, world, channel, store, listens: !pooled });
+  const parts = { database, world, texts, schema, lanes: new Lanes(), marks: new Marks(world.clock), store };
+  return new PostgresStore(parts, wakeups, clusterKey);
+}
+
+/** Waits for a server that is starting; whatever else is wrong is said at once. */
+async function prepare(
+  options: PostgresOptions,
+  address: ReturnType<typeof parseAddress>,
+): Promise<{ readonly store: number; readonly clusterKey: string }> {
+  const { world } = options;
+  const deadline = world.clock.monotonic() + OPEN_MS;
+  for (let i = 0; ; i++) {
+    let connection: Connection | undefined;
+    try {
+      connection = await Connection.open(address.config, world, deadline);
+      return await found(connection, options, address);
+    } catch (error) {
+      const verdict = judge(error);
+      // A wrong address is as refused as a server that is down: only one that is known to be starting is waited for.
+      const starting = (error as { readonly code?: unknown }).code === '57P03' || verdict === 'crowded';
+      if (!starting || world.clock.monotonic() >= deadline) throw translate(error, address.name);
+      await pause(world, 50 + 50 * Math.min(i, 10));
+    } finally {
+      await connection?.close();
+    }
+  }
+}
+
+async function found(
+  connection: Connection,
+  options: PostgresOptions,
+  { schema, name }: ReturnType<typeof parseAddress>,
+): Promise<{ readonly store: number; readonly clusterKey: string }> {
+  const [version] = await connection.all<{ server_version_num: string; server_version: string }>(
+    undefined,
+    "SELECT current_setting('server_version_num') AS server_version_num, current_setting('server_version') AS server_version",
+    [],
+  );
+  if (Number(version?.server_version_num) < MIN_VERSION * 10_000) {
+    throw fault('RUNTIME_TOO_OLD', {
+      what: 'Postgres',
+      found: `Postgres ${version?.server_version} at ${name}`,
+      needed: `Postgres ${MIN_VERSION} or newer`,
+    });
+  }
+  await migrate({ connection, schema, pause: (ms) => pause(options.world, ms) });
+  await options.prepare?.(connection, schema);
+  const put = `INSERT INTO ${schema}.meta (key, value) VALUES ('cluster_key', $1) ON CONFLICT (key) DO NOTHING`;
+  await connection.all(undefined, put, [randomBytes(16).toString('hex')]);
+  const [row] = await connection.all<{ value: string; store: number }>(
+    undefined,
+    `SELECT value, nextval('${schema}.store_seq') AS store FROM ${schema}.meta WHERE key = 'cluster_key'`,
+    [],
+  );
+  if (row === undefined) throw fault('INTERNAL', { problem: 'the cluster key is not there' });
+  return { store: row.store, clusterKey: row.value };
+}
+
+function pause(world: World, ms: number): Promise<void> {
+  return new Promise((resolve) => void world.timers.after(ms, resolve));
+}

@@ -1,0 +1,18 @@
+import type { World } from '../../core/world.ts';
+import type { Database } from './database.ts';
+import type { Lanes } from './lanes.ts';
+import type { Marks } from './marks.ts';
+import type { Statements } from './statements.ts';
+
+/** What the verbs of one open store share. */
+export interface PostgresParts {
+  readonly database: Database;
+  readonly world: World;
+  readonly texts: Statements;
+  /** Quoted. */
+  readonly schema: string;
+  readonly lanes: Lanes;
+  readonly marks: Marks;
+  /** The number of this store among all that were ever opened on this data. */
+  readonly store: number;
+}

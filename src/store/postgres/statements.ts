@@ -1,0 +1,410 @@
+/**
+ * Every statement that runs against Postgres, by name; `plans.test.ts` pins the plans. Names are qualified, so that no
+ * statement depends on the search path of its connection (a pooler, or a caller's own transaction).
+ *
+ * States: 0 ready, 1 running, 2 scheduled, 3 waiting, 4 completed, 5 failed, 6 cancelled. Flags: 2 the payload lies apart,
+ * 8 the result does, 16 suspect. Kinds of events and reasons are positions in the lists of core/task.ts.
+ *
+ * `state + 0 = 1` keeps the planner from walking the index of running tasks for a batch of ids (78 instead of 4.8 ms for
+ * 500 tasks); `= ANY(ARRAY(…))` keeps it from a hash join over the whole table.
+ */
+
+const GRANT = 'id, attempt, tries, max_tries, bounces, lane, spec, prio, flags, created_at, lease_until, payload';
+/** Of `task`; those that a finished row has besides come after. */
+const KEPT = `id, created_at, started_at, cancel_at, queue, lane, spec, attempt, holder, prio, tries, max_tries, bounces,
+  payload`;
+
+export function statements(schema: string) {
+  const s = schema;
+  /** Once a statement, not once a row. */
+  const NOW = `(SELECT ${s}.now_ms())`;
+  const HELD = `g AS MATERIALIZED (SELECT cursor FROM ${s}.duty WHERE name = $1 AND epoch = $2 FOR SHARE)`;
+
+  /** Events of the rows of `from`, which has queue, id, attempt and created_at; `deltas` is what each state gains. */
+  const tell = (
+    from: string,
+    kind: number | string,
+    state: number | string,
+    deltas: Readonly<Record<string, string>> = {},
+    by = 'queue',
+  ): string => {
+    const columns = Object.keys(deltas).map((name) => `, d_${name}`);
+    const values = Object.values(deltas).map((value) => `, ${value}`);
+    return `INSERT INTO ${s}.outbox (at, queue, kind, state, n${columns.join('')}, ids, attempts, born)
+      SELECT ${NOW}, queue, ${kind}, ${state}, count(*)${values.join('')}, array_agg(id),
+        CASE WHEN min(attempt) = max(attempt) THEN ARRAY[min(attempt)] ELSE array_agg(attempt) END, array_agg(created_at)
+      FROM ${from} GROUP BY ${by}`;
+  };
+  const where = (state: string, code: number): string => `count(*) FILTER (WHERE ${state} = ${code})`;
+  const gain = (state: string): Record<string, string> => ({
+    ready: where(state, 0),
+    scheduled: where(state, 2),
+    completed: where(state, 4),
+    failed: where(state, 5),
+    cancelled: where(state, 6),
+  });
+  const end = (from: string, state: string, reason: string, flags: string, result: string): string =>
+    `INSERT INTO ${s}.done (${KEPT}, state, reason, flags, ended_at, result)
+      SELECT ${KEPT}, ${state}, ${reason}, ${flags}, ${NOW}, ${result} FROM ${from}`;
+
+  const newTasks = `unnest($3::int[], $4::int[], $5::int[], $6::smallint[], $7::smallint[], $8::text[])
+    x(queue, lane, spec, prio, max_tries, payload)`;
+
+  return {
+    // meta, lanes, specs, queues
+    now: `SELECT ${s}.now_ms() AS now`,
+    metaGet: `SELECT value FROM ${s}.meta WHERE key = $1`,
+    metaPut: `INSERT INTO ${s}.meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING`,
+    queueAdd: `INSERT INTO ${s}.queue (name) SELECT DISTINCT name FROM unnest($1::text[]) x(name)
+      WHERE NOT EXISTS (SELECT FROM ${s}.queue q WHERE q.name = x.name) ORDER BY name ON CONFLICT (name) DO NOTHING`,
+    queuePause: `INSERT INTO ${s}.queue (name, paused) VALUES ($1, $2)
+      ON CONFLICT (name) DO UPDATE SET paused = excluded.paused`,
+    queueNames: `SELECT id, name FROM ${s}.queue`,
+    laneAdd: `INSERT INTO ${s}.lane (queue, handler, hash, used_at)
+      SELECT q.id, x.handler, x.hash, ${NOW} FROM unnest($1::text[], $2::text[], $3::text[]) x(queue, handler, hash)
+      JOIN ${s}.queue q ON q.name = x.queue
+      WHERE NOT EXISTS (SELECT FROM ${s}.lane l WHERE l.hash = x.hash) ORDER BY x.hash ON CONFLICT (hash) DO NOTHING`,
+    laneFind: `SELECT l.id, l.queue AS queue_id, q.name AS queue, l.handler, q.paused, l.hash
+      FROM ${s}.lane l JOIN ${s}.queue q ON q.id = l.queue WHERE l.hash = ANY($1::text[])`,
+    laneGet: `SELECT l.id, l.queue AS queue_id, q.name AS queue, l.handler, q.paused
+      FROM ${s}.lane l JOIN ${s}.queue q ON q.id = l.queue WHERE l.id = ANY($1::int[])`,
+    // From one ready lane to the next, not over all lanes that there ever were.
+    laneScan: `WITH RECURSIVE r(lane, k) AS (
+        SELECT (SELECT lane FROM ${s}.task WHERE state = 0 AND lane > $1 ORDER BY lane LIMIT 1), 1
+        UNION ALL
+        SELECT (SELECT t.lane FROM ${s}.task t WHERE t.state = 0 AND t.lane > r.lane ORDER BY t.lane LIMIT 1), r.k + 1
+        FROM r WHERE r.lane IS NOT NULL AND r.k < $2)
+      SELECT l.id, l.queue AS queue_id, q.name AS queue, l.handler, q.paused
+      FROM r JOIN ${s}.lane l ON l.id = r.lane JOIN ${s}.queue q ON q.id = l.queue ORDER BY l.id`,
+    specAdd: `INSERT INTO ${s}.spec (hash, body, used_at)
+      SELECT x.hash, x.body, ${NOW} FROM unnest($1::text[], $2::text[]) x(hash, body)
+      WHERE NOT EXISTS (SELECT FROM ${s}.spec p WHERE p.hash = x.hash) ORDER BY x.hash ON CONFLICT (hash) DO NOTHING`,
+    specFind: `SELECT id, hash FROM ${s}.spec WHERE hash = ANY($1::text[])`,
+    specGet: `SELECT body FROM ${s}.spec WHERE id = $1`,
+
+    // push: of two sendings of one flush only one gets its flight row, and with it its tasks
+    push: `WITH f AS (INSERT INTO ${s}.flight (store, n, at) VALUES ($1, $2, ${NOW}) ON CONFLICT DO NOTHING RETURNING 1),
+      i AS (INSERT INTO ${s}.task (created_at, queue, lane, spec, state, prio, max_tries, payload)
+        SELECT ${NOW}, queue, lane, spec, 0, prio, max_tries, payload FROM ${newTasks} WHERE EXISTS (SELECT FROM f)
+        RETURNING id, created_at, queue),
+      e AS (INSERT INTO ${s}.outbox (at, queue, kind, state, n, d_ready, ids, attempts, born, note)
+        SELECT ${NOW}, queue, 0, 0, count(*), count(*), array_agg(id), '{0}', ARRAY[min(created_at)], $9
+        FROM i GROUP BY queue)
+      SELECT id, created_at FROM i`,
+    /** With times, limits to the wait and texts that lie apart; the ids are drawn first, or were before. */
+    pushFull: `WITH f AS (INSERT INTO ${s}.flight (store, n, at) VALUES ($1, $2, ${NOW}) ON CONFLICT DO NOTHING RETURNING 1),
+      x AS MATERIALIZED (SELECT coalesce(id, nextval('${s}.task_id_seq')) AS id, queue, lane, spec, prio,
+          max_tries, payload, apart, wait, o, CASE WHEN due > ${NOW} THEN due END AS run_at
+        FROM (SELECT x.*, coalesce(x.run_at, ${NOW} + x.delay) AS due
+          FROM unnest($3::int[], $4::int[], $5::int[], $6::smallint[], $7::smallint[], $8::text[], $9::bigint[], $10::bigint[],
+            $11::bigint[], $12::boolean[], $13::bigint[])
+            WITH ORDINALITY x(queue, lane, spec, prio, max_tries, payload, run_at, delay, wait, apart, id, o)
+          WHERE EXISTS (SELECT FROM f) ORDER BY o) x),
+      i AS (INSERT INTO ${s}.task (id, created_at, queue, lane, spec, state, prio, max_tries, flags, run_at, expires_at, payload)
+        SELECT id, ${NOW}, queue, lane, spec, CASE WHEN run_at IS NULL THEN 0 ELSE 2 END, prio, max_tries,
+          CASE WHEN apart THEN 2 ELSE 0 END, run_at, coalesce(run_at, ${NOW}) + wait, CASE WHEN NOT apart THEN payload END
+        FROM x ORDER BY o),
+      b AS (INSERT INTO ${s}.body (task, part, data) SELECT id, 0, payload FROM x WHERE apart),
+      e AS (INSERT INTO ${s}.outbox (at, queue, kind, state, n, d_ready, d_scheduled, ids, attempts, born, note)
+        SELECT ${NOW}, queue, 0, CASE WHEN run_at IS NULL THEN 0 ELSE 2 END, count(*), count(*) FILTER (WHERE run_at IS NULL),
+          count(*) FILTER (WHERE run_at IS NOT NULL), array_agg(id ORDER BY o), '{0}', ARRAY[min(${NOW})], $14
+        FROM x GROUP BY queue, run_at IS NULL)
+      SELECT id, ${NOW} AS created_at, run_at FROM x ORDER BY o`,
+    /** What a flush had inserted whose answer was lost. */
+    pushed: `SELECT ids, at, state FROM ${s}.outbox WHERE note = $1 AND kind = 0
+      UNION ALL SELECT ids, at, state FROM ${s}.event WHERE note = $1 AND kind = 0 AND seq > 0`,
+    flightsOver: `DELETE FROM ${s}.flight WHERE store = $1 AND n < $2`,
+    taskIds: `SELECT nextval('${s}.task_id_seq') AS id FROM generate_series(1, $1)`,
+    /** Owns the operation ids that nobody else does, or whose time is over. */
+    opTake: `INSERT INTO ${s}.op (id, answer, until)
+      SELECT id, '', ${NOW} + $2 FROM unnest($1::text[]) x(id) ORDER BY id
+      ON CONFLICT (id) DO UPDATE SET answer = '', until = excluded.until WHERE op.until <= ${NOW} RETURNING id`,
+    opFind: `SELECT id, answer FROM ${s}.op WHERE id = ANY($1::text[]) AND until > ${NOW}`,
+    opAnswer: `UPDATE ${s}.op SET answer = x.answer FROM unnest($1::text[], $2::text[]) x(id, answer) WHERE op.id = x.id`,
+    opPut: `INSERT INTO ${s}.op (id, answer, until) VALUES ($1, $2, ${NOW} + $3)
+      ON CONFLICT (id) DO UPDATE SET answer = excluded.answer, until = excluded.until`,
+    uniqTake: `INSERT INTO ${s}.uniq (queue, key, task, hash, until)
+      SELECT queue, key, task, hash, ${NOW} + window_ms
+      FROM unnest($1::int[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[]) x(queue, key, task, hash, window_ms)
+      ORDER BY queue, key ON CONFLICT DO NOTHING RETURNING task`,
+    /** Who has the key now, and whether it still holds: while its task is unfinished, and for its window. */
+    uniqFind: `SELECT u.queue, u.key, u.task, u.hash, t.state, t.created_at,
+        t.state IS NOT NULL AND (u.until > ${NOW} OR t.state < 4) AS holds
+      FROM unnest($1::int[], $2::text[]) x(queue, key)
+      JOIN ${s}.uniq u ON u.queue = x.queue AND u.key = x.key
+      LEFT JOIN LATERAL (SELECT state, created_at FROM ${s}.task WHERE id = u.task
+        UNION ALL SELECT state, created_at FROM ${s}.done WHERE id = u.task LIMIT 1) t ON true`,
+    uniqReplace: `UPDATE ${s}.uniq SET task = $4, hash = $5, until = ${NOW} + $6
+      WHERE queue = $1 AND key = $2 AND task = $3 RETURNING task`,
+    uniqGet: `SELECT u.task FROM ${s}.uniq u JOIN ${s}.queue q ON q.id = u.queue WHERE q.name = $1 AND u.key = $2`,
+    stand: `SELECT id, state, created_at FROM ${s}.task WHERE id = ANY($1::bigint[])
+      UNION ALL SELECT id, state, created_at FROM ${s}.done WHERE id = ANY($1::bigint[])`,
+
+    // claim
+    claim: `WITH w AS MATERIALIZED (SELECT enabled FROM ${s}.worker WHERE id = $1),
+      c AS MATERIALIZED (SELECT t.id FROM unnest($4::int[], $5::int[], $6::smallint[], $7::bigint[]) l(lane, k, mp, mi)
+        CROSS JOIN LATERAL (SELECT id FROM ${s}.task WHERE lane = l.lane AND state = 0 AND (prio, id) >= (l.mp, l.mi)
+          ORDER BY prio, id LIMIT l.k FOR UPDATE SKIP LOCKED) t
+        WHERE (SELECT enabled FROM w) LIMIT $3),
+      u AS (UPDATE ${s}.task t SET state = 1, attempt = attempt + 1, tries = tries + 1, holder = $1, lease_until = ${NOW} + $2,
+          started_at = ${NOW}, expires_at = NULL
+        WHERE id = ANY(ARRAY(SELECT id FROM c)) RETURNING ${GRANT}, queue),
+      e AS (INSERT INTO ${s}.outbox (at, queue, kind, state, n, d_ready, d_running, ids, attempts, born, note)
+        SELECT ${NOW}, queue, 1, 1, count(*), -count(*), count(*), array_agg(id),
+          CASE WHEN min(attempt) = max(attempt) THEN ARRAY[min(attempt)] ELSE array_agg(attempt) END, array_agg(created_at), $8
+        FROM u GROUP BY queue)
+      SELECT w.enabled, ${GRANT} FROM w LEFT JOIN u ON true`,
+    claimTask: `WITH w AS MATERIALIZED (SELECT enabled FROM ${s}.worker WHERE id = $1),
+      c AS MATERIALIZED (SELECT t.id FROM ${s}.task t WHERE t.id = $3 AND t.state + 0 = 0 AND (SELECT enabled FROM w)
+        AND NOT (SELECT paused FROM ${s}.queue q WHERE q.id = t.queue) FOR UPDATE OF t SKIP LOCKED),
+      u AS (UPDATE ${s}.task t SET state = 1, attempt = attempt + 1, tries = tries + 1, holder = $1, lease_until = ${NOW} + $2,
+          started_at = ${NOW}, expires_at = NULL
+        WHERE id = ANY(ARRAY(SELECT id FROM c)) RETURNING ${GRANT}, queue),
+      e AS (INSERT INTO ${s}.outbox (at, queue, kind, state, n, d_ready, d_running, ids, attempts, born, note)
+        SELECT ${NOW}, queue, 1, 1, count(*), -count(*), count(*), array_agg(id), array_agg(attempt), array_agg(created_at), $4
+        FROM u GROUP BY queue)
+      SELECT w.enabled, ${GRANT} FROM w LEFT JOIN u ON true`,
+    claimAgain: `SELECT ${GRANT} FROM ${s}.task t JOIN unnest($1::bigint[], $2::int[]) x(task, n)
+      ON t.id = x.task AND t.attempt = x.n WHERE t.state + 0 = 1 ORDER BY t.prio, t.id`,
+    /** What a claim had granted whose answer was lost. */
+    claimed: `SELECT ids, attempts FROM ${s}.outbox WHERE note = $1 AND kind = 1
+      UNION ALL SELECT ids, attempts FROM ${s}.event WHERE note = $1 AND kind = 1`,
+    bodies: `SELECT task, data FROM ${s}.body WHERE task = ANY($1::bigint[]) AND part = $2`,
+
+    // settle, return, renew: each is fenced by (id, attempt, running)
+    settle: `WITH d AS (SELECT * FROM unnest($1::bigint[], $2::int[], $3::smallint[], $4::smallint[], $5::text[], $6::boolean[])
+        d(task, n, ends, reason, result, apart)),
+      x AS (DELETE FROM ${s}.task t USING d WHERE t.id = d.task AND t.attempt = d.n AND t.state + 0 = 1
+        RETURNING t.*, d.ends, d.reason, d.result, d.apart),
+      h AS (${end('x', 'ends', 'reason', '(flags & ~16) | CASE WHEN apart THEN 8 ELSE 0 END', 'CASE WHEN NOT apart THEN result END')}),
+      b AS (INSERT INTO ${s}.body (task, part, data) SELECT id, 1, result FROM x WHERE apart
+        ON CONFLICT (task, part) DO UPDATE SET data = excluded.data),
+      e AS (${tell('x', 'ends - 2', 'ends', { running: '-count(*)', completed: where('ends', 4), failed: where('ends', 5), cancelled: where('ends', 6) }, 'queue, ends')})
+      SELECT id FROM x`,
+    /** How these attempts ended, if they did: 3 and more are final states, as outcomes of attempts are counted. */
+    endedAs: `SELECT x.task, coalesce(a.outcome, h.state - 1) AS outcome FROM unnest($1::bigint[], $2::int[]) x(task, n)
+      LEFT JOIN ${s}.attempt a ON a.task = x.task AND a.attempt = x.n
+      LEFT JOIN LATERAL (SELECT state FROM ${s}.done WHERE id = x.task AND attempt = x.n LIMIT 1) h ON true
+      WHERE x.n > 0 AND (a.outcome IS NOT NULL OR h.state IS NOT NULL)`,
+    return: `WITH d AS (SELECT * FROM unnest($1::bigint[], $2::int[], $3::smallint[], $4::bigint[], $5::smallint[], $6::smallint[],
+        $7::text[]) d(task, n, outcome, delay, refund, bounced, error)),
+      o AS MATERIALIZED (SELECT t.id, t.holder AS held, d.* FROM d JOIN ${s}.task t ON t.id = d.task AND t.attempt = d.n
+        WHERE t.state + 0 = 1 AND t.cancel_at IS NULL ORDER BY t.id FOR UPDATE OF t),
+      x AS (UPDATE ${s}.task t SET state = CASE WHEN o.delay > 0 THEN 2 ELSE 0 END,
+          run_at = CASE WHEN o.delay > 0 THEN ${NOW} + o.delay END, tries = t.tries - o.refund,
+          bounces = CASE WHEN o.outcome = 0 THEN 0 ELSE t.bounces + o.bounced END,
+          flags = CASE WHEN o.outcome = 0 THEN t.flags & ~16 ELSE t.flags END, holder = NULL, lease_until = NULL
+        FROM o WHERE t.id = o.id AND t.attempt = o.n AND t.state + 0 = 1
+        RETURNING t.id, t.attempt, t.queue, t.lane, t.state, t.created_at, t.started_at, o.held, o.outcome, o.error),
+      a AS (INSERT INTO ${s}.attempt (task, attempt, holder, started_at, ended_at, outcome, error)
+        SELECT id, attempt, held, started_at, ${NOW}, outcome, error FROM x
+        ON CONFLICT (task, attempt) DO UPDATE SET ended_at = excluded.ended_at, outcome = excluded.outcome,
+          error = excluded.error),
+      e AS (${tell('x', 'outcome + 5', 'state', { running: '-count(*)', ready: where('state', 0), scheduled: where('state', 2) }, 'queue, outcome, state')})
+      SELECT id, lane, state FROM x`,
+    cancelWanted: `SELECT t.id FROM ${s}.task t JOIN unnest($1::bigint[], $2::int[]) x(task, n) ON t.id = x.task AND t.attempt = x.n
+      WHERE t.state + 0 = 1 AND t.cancel_at IS NOT NULL`,
+    renew: `UPDATE ${s}.task t SET lease_until = ${NOW} + d.ttl FROM unnest($1::bigint[], $2::int[], $3::bigint[]) d(task, n, ttl)
+      WHERE t.id = d.task AND t.attempt = d.n AND t.state + 0 = 1 RETURNING t.id, t.lease_until, t.cancel_at IS NOT NULL`,
+    cancels: `SELECT id, attempt FROM ${s}.task WHERE holder = $1 AND state = 1 AND cancel_at IS NOT NULL ORDER BY id`,
+
+    // logs; fenced like a settle, and the row is held until the lines are in
+    logAdd: `WITH t AS MATERIALIZED (SELECT t.id, x.n FROM (SELECT DISTINCT * FROM unnest($1::bigint[], $2::int[]) x(task, n)) x
+        JOIN ${s}.task t ON t.id = x.task AND t.attempt = x.n WHERE t.state + 0 = 1 ORDER BY t.id FOR NO KEY UPDATE OF t),
+      i AS (INSERT INTO ${s}.log (task, attempt, seq, at, stream, data)
+        SELECT l.task, l.n, l.seq, l.at, l.stream, l.data
+        FROM unnest($3::bigint[], $4::int[], $5::int[], $6::bigint[], $7::smallint[], $8::text[]) l(task, n, seq, at, stream, data)
+        JOIN t ON t.id = l.task AND t.n = l.n ORDER BY 1, 2, 3 ON CONFLICT DO NOTHING)
+      SELECT id, n FROM t`,
+    logRead: `SELECT attempt, seq, at, stream, data FROM ${s}.log WHERE task = $1 AND (attempt, seq) > ($2, $3)
+      ORDER BY attempt, seq LIMIT $4`,
+
+    // duties that take tasks over: each begins with its epoch, locked until the commit
+    overdue: `SELECT id, attempt, spec, tries, max_tries, cancel_at IS NOT NULL AS cancel FROM ${s}.task
+      WHERE state = 1 AND lease_until < ${NOW} LIMIT $1`,
+    nextExpiry: `SELECT min(lease_until) - ${NOW} AS next,
+        floor(date_part('epoch', now() - pg_postmaster_start_time()) * 1000)::bigint AS up
+      FROM ${s}.task WHERE state = 1 AND lease_until >= ${NOW}`,
+    reap: `WITH ${HELD},
+      o AS MATERIALIZED (SELECT t.*, d.delay,
+          CASE WHEN t.cancel_at IS NOT NULL THEN 6 WHEN d.ends = 0 AND d.delay > 0 THEN 2 ELSE d.ends END AS ends,
+          CASE WHEN t.cancel_at IS NOT NULL THEN 4 ELSE d.why END AS why
+        FROM unnest($3::bigint[], $4::int[], $5::smallint[], $6::smallint[], $7::bigint[]) d(task, n, ends, why, delay)
+        JOIN ${s}.task t ON t.id = d.task AND t.attempt = d.n
+        WHERE t.state + 0 = 1 AND t.lease_until < ${NOW} AND EXISTS (SELECT FROM g) ORDER BY t.id FOR UPDATE OF t SKIP LOCKED),
+      u AS (UPDATE ${s}.task t SET state = o.ends, run_at = CASE WHEN o.ends = 2 THEN ${NOW} + o.delay END, holder = NULL,
+          lease_until = NULL, flags = t.flags | 16
+        FROM o WHERE o.ends < 4 AND t.id = o.id AND t.attempt = o.attempt AND t.state + 0 = 1 RETURNING t.id, o.ends),
+      x AS (DELETE FROM ${s}.task t USING o WHERE o.ends >= 4 AND t.id = o.id AND t.attempt = o.attempt AND t.state + 0 = 1
+        RETURNING t.id, o.ends),
+      r AS MATERIALIZED (SELECT o.* FROM o WHERE o.id IN (SELECT id FROM u UNION ALL SELECT id FROM x)),
+      h AS (${end('r WHERE ends >= 4', 'ends', 'why', 'flags & ~16', 'NULL')}),
+      a AS (INSERT INTO ${s}.attempt (task, attempt, holder, started_at, ended_at, outcome)
+        SELECT id, attempt, holder, started_at, ${NOW}, 2 FROM r
+        ON CONFLICT (task, attempt) DO UPDATE SET ended_at = excluded.ended_at, outcome = excluded.outcome),
+      e AS (${tell('r', 7, 'ends', { running: '-count(*)', ...gain('ends') }, 'queue, ends')})
+      SELECT g.cursor, r.id, r.lane, r.ends FROM g LEFT JOIN r ON true`,
+    stage: `WITH ${HELD},
+      x AS (UPDATE ${s}.task SET state = 0, run_at = NULL
+        WHERE id = ANY(ARRAY(SELECT id FROM ${s}.task WHERE state IN (2, 3) AND state = 2 AND run_at <= ${NOW}
+          AND EXISTS (SELECT FROM g) ORDER BY run_at LIMIT $3 FOR UPDATE SKIP LOCKED))
+        RETURNING id, queue, lane, attempt, created_at),
+      e AS (${tell('x', 8, 0, { scheduled: '-count(*)', ready: 'count(*)' })})
+      SELECT g.cursor, x.id, x.lane FROM g LEFT JOIN x ON true`,
+    stageNext: `SELECT run_at - ${NOW} AS next FROM ${s}.task WHERE state IN (2, 3) AND state = 2 ORDER BY run_at LIMIT 1`,
+    expire: `WITH ${HELD},
+      x AS (DELETE FROM ${s}.task WHERE id = ANY(ARRAY(SELECT id FROM ${s}.task
+          WHERE expires_at IS NOT NULL AND state IN (0, 2) AND attempt = 0 AND expires_at <= ${NOW}
+          AND EXISTS (SELECT FROM g) ORDER BY expires_at LIMIT $3 FOR UPDATE SKIP LOCKED)) RETURNING *),
+      h AS (${end('x', '5', '6', 'flags', 'NULL')}),
+      e AS (${tell('x', 13, 5, { ready: `-${where('state', 0)}`, scheduled: `-${where('state', 2)}`, failed: 'count(*)' })})
+      SELECT g.cursor, x.id FROM g LEFT JOIN x ON true`,
+    expireNext: `SELECT expires_at - ${NOW} AS next FROM ${s}.task
+      WHERE expires_at IS NOT NULL AND state IN (0, 2) AND attempt = 0 ORDER BY expires_at LIMIT 1`,
+
+    // cancel and revive
+    cancelIdle: `WITH x AS (DELETE FROM ${s}.task WHERE id = ANY($1::bigint[]) AND state + 0 <> 1
+        RETURNING id, created_at, started_at, ${NOW} AS cancel_at, queue, lane, spec, attempt, holder, prio, tries, max_tries,
+          bounces, payload, flags, state),
+      h AS (${end('x', '6', '4', 'flags & ~16', 'NULL')}),
+      e AS (${tell('x', 4, 6, { ready: `-${where('state', 0)}`, scheduled: `-${where('state', 2)}`, waiting: `-${where('state', 3)}`, cancelled: 'count(*)' })})
+      SELECT id FROM x`,
+    cancelAsk: `WITH x AS (UPDATE ${s}.task SET cancel_at = ${NOW} WHERE id = ANY($1::bigint[]) AND state + 0 = 1 AND cancel_at IS NULL
+        RETURNING id, queue, attempt, created_at),
+      e AS (${tell('x', 10, 1)})
+      SELECT id FROM x`,
+    revive: `WITH x AS (DELETE FROM ${s}.done WHERE id = $1 RETURNING *),
+      i AS (INSERT INTO ${s}.task (id, created_at, started_at, queue, lane, spec, attempt, state, prio, max_tries, flags, payload)
+        SELECT id, created_at, started_at, queue, lane, spec, attempt, 0, prio, max_tries, flags & ~24, payload FROM x),
+      a AS (INSERT INTO ${s}.attempt (task, attempt, holder, started_at, ended_at, outcome, error)
+        SELECT id, attempt, holder, started_at, ended_at, state - 1,
+          CASE WHEN state <> 4 THEN coalesce(result, (SELECT data FROM ${s}.body WHERE task = x.id AND part = 1)) END
+        FROM x WHERE attempt > 0 ON CONFLICT DO NOTHING),
+      b AS (DELETE FROM ${s}.body WHERE task = $1 AND part = 1 AND EXISTS (SELECT FROM x)),
+      e AS (${tell('x', 9, 0, { ready: 'count(*)', completed: `-${where('state', 4)}`, failed: `-${where('state', 5)}`, cancelled: `-${where('state', 6)}` })})
+      SELECT lane FROM x`,
+
+    // reads
+    taskGet: `${record(s, 'task')} WHERE t.id = ANY($1::bigint[]) UNION ALL ${record(s, 'done')} WHERE t.id = ANY($1::bigint[])`,
+    attemptList: `SELECT attempt, holder, started_at, ended_at, outcome, error FROM ${s}.attempt WHERE task = $1 ORDER BY attempt`,
+    /** The counters and what the sequencer has not added to them yet: exact in every snapshot. */
+    queueList: `${stats(s)} ORDER BY q.name`,
+    queueStats: `${stats(s)} WHERE q.name = $1`,
+
+    // workers; states: 0 starting, 1 online, 2 draining, 3 offline, 4 lost
+    workerAdd: `INSERT INTO ${s}.worker (name, incarnation, state, slots, tags, beat_at, host, pid, started_at, handlers)
+      VALUES ($1, $2, 0, $3, $4, ${NOW}, $5, $6, ${NOW}, $7)
+      ON CONFLICT (incarnation) DO UPDATE SET beat_at = excluded.beat_at RETURNING id`,
+    workerBeat: `UPDATE ${s}.worker w SET beat_at = ${NOW},
+        state = coalesce(x.state, CASE WHEN w.state IN (0, 4) THEN 1 ELSE w.state END),
+        status = CASE WHEN x.has_status THEN x.status ELSE w.status END,
+        metadata = CASE WHEN x.has_metadata THEN x.metadata ELSE w.metadata END
+      FROM unnest($1::int[], $2::smallint[], $3::boolean[], $4::text[], $5::boolean[], $6::text[])
+        x(id, state, has_status, status, has_metadata, metadata)
+      WHERE w.id = x.id RETURNING w.id`,
+    workerReap: `WITH ${HELD},
+      x AS (UPDATE ${s}.worker SET state = 4, status = NULL WHERE id = ANY(ARRAY(SELECT id FROM ${s}.worker
+          WHERE state IN (0, 1, 2) AND beat_at < ${NOW} - $3 AND EXISTS (SELECT FROM g) FOR UPDATE SKIP LOCKED)) RETURNING id)
+      SELECT g.cursor, x.id FROM g LEFT JOIN x ON true ORDER BY x.id`,
+    workerEnable: `UPDATE ${s}.worker SET enabled = $2 WHERE id = $1`,
+    workerList: `SELECT * FROM ${s}.worker ORDER BY id`,
+
+    // duties
+    dutyTake: `WITH b AS (SELECT until FROM ${s}.duty WHERE name = $1),
+      t AS (INSERT INTO ${s}.duty AS d (name, holder, epoch, until) VALUES ($1, $2, 1, ${NOW} + $3)
+        ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, epoch = d.epoch + 1, until = excluded.until
+        WHERE d.until < ${NOW} RETURNING epoch, cursor)
+      SELECT t.epoch, t.cursor, (SELECT until FROM b) AS was FROM t`,
+    dutyRenew: `UPDATE ${s}.duty SET until = ${NOW} + $3 WHERE name = $1 AND epoch = $2 AND until >= ${NOW} RETURNING epoch`,
+    dutyRelease: `UPDATE ${s}.duty SET until = 0 WHERE name = $1 AND epoch = $2`,
+    dutyHeld: `SELECT cursor FROM ${s}.duty WHERE name = $1 AND epoch = $2 FOR SHARE`,
+    dutyCursor: `UPDATE ${s}.duty SET cursor = $3 WHERE name = $1 AND epoch = $2`,
+
+    // events: who acts on a task has seen the commit before, so its row in the outbox has the larger id
+    sequence: `WITH f AS MATERIALIZED (SELECT cursor FROM ${s}.duty WHERE name = $1 AND epoch = $2 FOR UPDATE),
+      x AS (DELETE FROM ${s}.outbox WHERE id = ANY(ARRAY(SELECT id FROM ${s}.outbox WHERE EXISTS (SELECT FROM f) ORDER BY id LIMIT $3))
+        RETURNING *),
+      n AS (SELECT x.*, (SELECT cursor FROM f) + 1
+          + coalesce(sum(n) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS seq FROM x),
+      i AS (INSERT INTO ${s}.event (seq, n, at, queue, kind, state, ids, attempts, born, note)
+        SELECT seq, n, at, queue, kind, state, ids, attempts, born, note FROM n RETURNING n),
+      q AS (INSERT INTO ${s}.qstat AS c (queue, ready, running, scheduled, waiting, completed, failed, cancelled)
+        SELECT queue, sum(d_ready), sum(d_running), sum(d_scheduled), sum(d_waiting), sum(d_completed), sum(d_failed),
+          sum(d_cancelled) FROM x GROUP BY queue ORDER BY queue
+        ON CONFLICT (queue) DO UPDATE SET ready = c.ready + excluded.ready, running = c.running + excluded.running,
+          scheduled = c.scheduled + excluded.scheduled, waiting = c.waiting + excluded.waiting,
+          completed = c.completed + excluded.completed, failed = c.failed + excluded.failed,
+          cancelled = c.cancelled + excluded.cancelled),
+      u AS (UPDATE ${s}.duty SET cursor = cursor + (SELECT coalesce(sum(n), 0) FROM i)
+        WHERE name = $1 AND epoch = $2 AND EXISTS (SELECT FROM i) RETURNING cursor)
+      SELECT (SELECT cursor FROM f) AS held, (SELECT count(*) FROM i) AS rows, (SELECT coalesce(sum(n), 0) FROM i) AS events`,
+    eventRead: `SELECT seq, n, at, queue, kind, state, ids, attempts, born FROM ${s}.event
+      WHERE seq >= coalesce((SELECT seq FROM ${s}.event WHERE seq <= $1 ORDER BY seq DESC LIMIT 1), 0) ORDER BY seq LIMIT $2`,
+
+    // audit
+    audit: `WITH c AS (SELECT queue, state, count(*) AS n FROM ${s}.task GROUP BY queue, state)
+      SELECT q.id, q.name, x.state, coalesce(c.n, 0) AS counted, x.kept FROM (${stats(s)}) q
+      CROSS JOIN LATERAL (VALUES (0, q.ready), (1, q.running), (2, q.scheduled), (3, q.waiting)) x(state, kept)
+      LEFT JOIN c ON c.queue = q.id AND c.state = x.state WHERE coalesce(c.n, 0) <> x.kept ORDER BY q.name, x.state`,
+    statAdd: `INSERT INTO ${s}.qstat AS c (queue, ready, running, scheduled, waiting) VALUES ($1, $2, $3, $4, $5)
+      ON CONFLICT (queue) DO UPDATE SET ready = c.ready + excluded.ready, running = c.running + excluded.running,
+        scheduled = c.scheduled + excluded.scheduled, waiting = c.waiting + excluded.waiting`,
+
+    // prune
+    pruneOps: `DELETE FROM ${s}.op WHERE id = ANY(ARRAY(SELECT id FROM ${s}.op WHERE until < ${NOW} LIMIT $1))`,
+    pruneFlights: `DELETE FROM ${s}.flight WHERE (store, n) IN (SELECT store, n FROM ${s}.flight WHERE at < ${NOW} - $1 LIMIT $2)`,
+    pruneEventsLook: `SELECT seq, n, at FROM ${s}.event ORDER BY seq LIMIT $1`,
+    pruneEvents: `DELETE FROM ${s}.event WHERE seq <= $1 AND seq < (SELECT max(seq) FROM ${s}.event)`,
+    pruneWorkers: `DELETE FROM ${s}.worker WHERE id = ANY(ARRAY(SELECT w.id FROM ${s}.worker w
+      WHERE w.state IN (3, 4) AND w.beat_at < ${NOW} - $1
+      AND NOT EXISTS (SELECT FROM ${s}.task t WHERE t.state = 1 AND t.holder = w.id) LIMIT $2)) RETURNING id`,
+    /** What belongs to tasks that are gone. */
+    pruneBodies: `DELETE FROM ${s}.body WHERE task = ANY($1::bigint[])`,
+    pruneAttempts: `DELETE FROM ${s}.attempt WHERE task = ANY($1::bigint[])`,
+    pruneLogs: `DELETE FROM ${s}.log WHERE task = ANY($1::bigint[])`,
+    pruneUniq: `DELETE FROM ${s}.uniq WHERE task = ANY($1::bigint[])`,
+    pruneDone: `DELETE FROM ${s}.done WHERE id = ANY($1::bigint[]) AND ended_at < $2 RETURNING id`,
+
+    // triggers; putting one again keeps its place in an unchanged schedule, so that no slot is lost or fires again
+    triggerPut: `INSERT INTO ${s}.trigger_def AS d (name, lane, spec, cron, timezone, missed, prio, max_tries, payload, next_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (name) DO UPDATE SET lane = excluded.lane,
+        spec = excluded.spec, cron = excluded.cron, timezone = excluded.timezone, missed = excluded.missed,
+        prio = excluded.prio, max_tries = excluded.max_tries, payload = excluded.payload,
+        next_at = CASE WHEN d.cron = excluded.cron AND d.timezone = excluded.timezone THEN d.next_at
+          ELSE excluded.next_at END RETURNING next_at`,
+    triggerRemove: `DELETE FROM ${s}.trigger_def WHERE name = $1 RETURNING name`,
+    triggerList: `SELECT t.*, l.handler, q.name AS queue FROM ${s}.trigger_def t JOIN ${s}.lane l ON l.id = t.lane
+      JOIN ${s}.queue q ON q.id = l.queue ORDER BY t.name`,
+    triggerDue: `SELECT t.*, l.handler, q.name AS queue FROM ${s}.trigger_def t JOIN ${s}.lane l ON l.id = t.lane
+      JOIN ${s}.queue q ON q.id = l.queue WHERE t.next_at <= $1 ORDER BY t.next_at LIMIT $2`,
+    triggerNext: `SELECT min(next_at) AS at FROM ${s}.trigger_def WHERE next_at > $1`,
+    triggerMove: `UPDATE ${s}.trigger_def SET next_at = $1 WHERE name = $2 AND next_at = $3 RETURNING name`,
+
+    notify: 'SELECT pg_notify($1, $2)',
+  } as const;
+}
+
+export type Statements = ReturnType<typeof statements>;
+export type StatementName = keyof Statements;
+
+/** A task's record, unfinished or finished; the columns come in the same order from both tables. */
+export function record(s: string, table: 'task' | 'done'): string {
+  const own =
+    table === 'task'
+      ? 'NULL::bigint AS ended_at, 0::smallint AS reason, NULL::text AS result, t.run_at, t.lease_until, t.expires_at'
+      : 't.ended_at, t.reason, t.result, NULL::bigint AS run_at, NULL::bigint AS lease_until, NULL::bigint AS expires_at';
+  return `SELECT t.id, t.lane, t.spec, q.name AS queue, l.handler, t.state, t.prio, t.attempt, t.tries, t.max_tries, t.bounces,
+    t.flags, t.holder, t.created_at, t.started_at, t.cancel_at, t.payload, ${own},
+    (SELECT key FROM ${s}.uniq u WHERE u.task = t.id LIMIT 1) AS unique_key,
+    CASE WHEN t.flags & 2 <> 0 THEN (SELECT data FROM ${s}.body b WHERE b.task = t.id AND b.part = 0) END AS payload_apart,
+    CASE WHEN t.flags & 8 <> 0 THEN (SELECT data FROM ${s}.body b WHERE b.task = t.id AND b.part = 1) END AS result_apart
+    FROM ${s}.${table} t JOIN ${s}.lane l ON l.id = t.lane JOIN ${s}.queue q ON q.id = l.queue`;
+}
+
+function stats(s: string): string {
+  const states = ['ready', 'running', 'scheduled', 'waiting', 'completed', 'failed', 'cancelled'];
+  const sums = states.map((state) => `sum(d_${state}) AS ${state}`).join(', ');
+  const both = states.map((state) => `coalesce(c.${state}, 0) + coalesce(o.${state}, 0) AS ${state}`).join(', ');
+  return `SELECT q.id, q.name, q.paused, ${both} FROM ${s}.queue q LEFT JOIN ${s}.qstat c ON c.queue = q.id
+    LEFT JOIN (SELECT queue, ${sums} FROM ${s}.outbox GROUP BY queue) o ON o.queue = q.id`;
+}

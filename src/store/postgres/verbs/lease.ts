@@ -1,0 +1,88 @@
+import type { Lease } from '../../../core/lease.ts';
+import type { DutyTerm, Overdue, ReapAnswer, ReapItem, RenewAnswer, RenewItem } from '../../store.ts';
+import { numbers } from '../arrays.ts';
+import { reasonCode, stateCode } from '../codes.ts';
+import type { Session } from '../database.ts';
+import { requireRow } from './duty.ts';
+
+/** Expiry is not tested: until the reaper has taken it, the lease lives. */
+export async function renewLeases(session: Session, items: readonly RenewItem[]): Promise<readonly RenewAnswer[]> {
+  const rows = (await session.rows('renew', [
+    numbers(items.map(({ task }) => task)),
+    numbers(items.map(({ attempt }) => attempt)),
+    numbers(items.map(({ ttlMs }) => ttlMs)),
+  ])) as readonly (readonly [number, number, boolean])[];
+  const held = new Map(rows.map(([id, leaseUntil, cancelRequested]) => [id, { leaseUntil, cancelRequested }]));
+  if (held.size === items.length) return items.map(({ task }) => ({ held: true, ...(held.get(task) as Held) }));
+  return uneven(session, items, held);
+}
+
+interface Held {
+  readonly leaseUntil: number;
+  readonly cancelRequested: boolean;
+}
+
+/** Some were lost, or one task was named with two attempts: each is asked by itself which of them it was. */
+async function uneven(
+  session: Session,
+  items: readonly RenewItem[],
+  held: ReadonlyMap<number, Held>,
+): Promise<readonly RenewAnswer[]> {
+  const named = Map.groupBy(items, ({ task }) => task);
+  const answers: RenewAnswer[] = [];
+  for (const item of items) {
+    const answer = held.get(item.task);
+    const doubtful = answer !== undefined && (named.get(item.task)?.length ?? 0) > 1;
+    if (doubtful) {
+      const one = numbers([item.task]);
+      const [row] = await session.rows('renew', [one, numbers([item.attempt]), numbers([item.ttlMs])]);
+      answers.push(
+        row === undefined
+          ? { held: false }
+          : { held: true, leaseUntil: row[1] as number, cancelRequested: row[2] as boolean },
+      );
+    } else answers.push(answer === undefined ? { held: false } : { held: true, ...answer });
+  }
+  return answers;
+}
+
+export async function cancelledLeases(session: Session, holder: number): Promise<readonly Lease[]> {
+  const rows = await session.all<{ id: number; attempt: number }>('cancels', [holder]);
+  return rows.map(({ id, attempt }) => ({ task: id, attempt }));
+}
+
+export async function overdueLeases(session: Session, limit: number): Promise<Overdue> {
+  const rows = await session.all<{
+    id: number;
+    attempt: number;
+    spec: number;
+    tries: number;
+    max_tries: number;
+    cancel: boolean;
+  }>('overdue', [limit]);
+  const [row] = await session.all<{ next: number | null; up: number }>('nextExpiry', []);
+  return {
+    leases: rows.map(({ id, attempt, spec, tries, max_tries: maxTries, cancel }) => {
+      return { task: id, attempt, spec, tries, maxTries, cancelRequested: cancel };
+    }),
+    nextInMs: row?.next === null || row === undefined ? undefined : Math.max(0, row.next),
+    upForMs: row?.up,
+  };
+}
+
+/** The takeover: from this commit on the old attempt is refused. */
+export async function reapLeases(session: Session, duty: DutyTerm, items: readonly ReapItem[]): Promise<ReapAnswer> {
+  const rows = await session.all<{ id: number | null; lane: number; ends: number }>('reap', [
+    duty.name,
+    duty.epoch,
+    numbers(items.map(({ task }) => task)),
+    numbers(items.map(({ attempt }) => attempt)),
+    numbers(items.map(({ to }) => (to === 'again' ? 0 : stateCode(to)))),
+    numbers(items.map(({ reason }) => reasonCode(reason))),
+    numbers(items.map(({ delayMs }) => delayMs)),
+  ]);
+  requireRow(duty, rows[0]);
+  const reaped = rows.filter(({ id }) => id !== null);
+  const ready = reaped.filter(({ ends }) => ends === 0).map(({ lane }) => lane);
+  return { reaped: reaped.length, lanes: [...new Set(ready)] };
+}

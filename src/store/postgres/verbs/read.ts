@@ -1,0 +1,126 @@
+import { EMPTY_STATS, type QueueStats } from '../../../core/event.ts';
+import { REASONS, type Reason, STATES, type TaskState } from '../../../core/task.ts';
+import type { AttemptRecord, QueueRecord, TaskQuery, TaskRecord } from '../../store.ts';
+import { numbers } from '../arrays.ts';
+import { OUTCOMES, priorityOf, stateCode, stateOf } from '../codes.ts';
+import type { Session } from '../database.ts';
+import { record } from '../statements.ts';
+
+interface TaskRow {
+  readonly id: number;
+  readonly lane: number;
+  readonly spec: number;
+  readonly queue: string;
+  readonly handler: string;
+  readonly state: number;
+  readonly prio: number;
+  readonly attempt: number;
+  readonly tries: number;
+  readonly max_tries: number;
+  readonly bounces: number;
+  readonly holder: number | null;
+  readonly created_at: number;
+  readonly started_at: number | null;
+  readonly cancel_at: number | null;
+  readonly payload: string | null;
+  readonly ended_at: number | null;
+  readonly reason: number;
+  readonly result: string | null;
+  readonly run_at: number | null;
+  readonly lease_until: number | null;
+  readonly expires_at: number | null;
+  readonly unique_key: string | null;
+  readonly payload_apart: string | null;
+  readonly result_apart: string | null;
+}
+
+export async function getTasks(
+  session: Session,
+  tasks: readonly number[],
+): Promise<readonly (TaskRecord | undefined)[]> {
+  const rows = await session.all<TaskRow>('taskGet', [numbers(tasks)]);
+  const byId = new Map(rows.map((row) => [row.id, taskOf(row)]));
+  return tasks.map((task) => byId.get(task));
+}
+
+/** Newest first. A page of each table, merged: both are in the order of ids. */
+export async function listTasks(session: Session, schema: string, query: TaskQuery): Promise<readonly TaskRecord[]> {
+  const values: unknown[] = [query.limit];
+  const where: string[] = [];
+  if (query.before !== undefined) where.push(`t.id < $${values.push(query.before)}`);
+  if (query.queue !== undefined) where.push(`q.name = $${values.push(query.queue)}`);
+  const codes = query.states?.map(stateCode);
+  if (codes !== undefined) where.push(`t.state = ANY($${values.push(numbers(codes))}::smallint[])`);
+  const filter = where.length === 0 ? '' : `WHERE ${where.join(' AND ')}`;
+  const page = (table: 'task' | 'done'): string => `(${record(schema, table)} ${filter} ORDER BY t.id DESC LIMIT $1)`;
+  const rows = await session.raw<TaskRow>(
+    `${page('task')} UNION ALL ${page('done')} ORDER BY id DESC LIMIT $1`,
+    values,
+  );
+  return rows.map(taskOf);
+}
+
+export async function listAttempts(session: Session, task: number): Promise<readonly AttemptRecord[]> {
+  const rows = await session.all<{
+    attempt: number;
+    holder: number | null;
+    started_at: number | null;
+    ended_at: number;
+    outcome: number;
+    error: string | null;
+  }>('attemptList', [task]);
+  return rows.map((row) => ({
+    attempt: row.attempt,
+    holder: row.holder ?? undefined,
+    startedAt: row.started_at ?? undefined,
+    endedAt: row.ended_at,
+    outcome: OUTCOMES[row.outcome] as AttemptRecord['outcome'],
+    error: row.error ?? undefined,
+  }));
+}
+
+type StatsRow = { readonly [state in TaskState]: number };
+
+export async function queueStats(session: Session, queue: string): Promise<QueueStats | undefined> {
+  const [row] = await session.all<StatsRow>('queueStats', [queue]);
+  return row && statsOf(row);
+}
+
+export async function listQueues(session: Session): Promise<readonly QueueRecord[]> {
+  const rows = await session.all<StatsRow & { name: string; paused: boolean }>('queueList', []);
+  return rows.map((row) => ({ name: row.name, paused: row.paused, stats: statsOf(row) }));
+}
+
+function statsOf(row: StatsRow): QueueStats {
+  const stats: Record<TaskState, number> = { ...EMPTY_STATS };
+  for (const state of STATES) stats[state] = row[state];
+  return stats;
+}
+
+function taskOf(row: TaskRow): TaskRecord {
+  return {
+    task: row.id,
+    lane: row.lane,
+    spec: row.spec,
+    queue: row.queue,
+    handler: row.handler,
+    state: stateOf(row.state),
+    reason: REASONS[row.reason] as Reason,
+    priority: priorityOf(row.prio),
+    attempt: row.attempt,
+    tries: row.tries,
+    maxTries: row.max_tries,
+    bounces: row.bounces,
+    holder: row.holder ?? undefined,
+    createdAt: row.created_at,
+    startedAt: row.started_at ?? undefined,
+    finishedAt: row.ended_at ?? undefined,
+    runAt: row.run_at ?? undefined,
+    expiresAt: row.attempt === 0 ? (row.expires_at ?? undefined) : undefined,
+    leaseUntil: row.lease_until ?? undefined,
+    cancelRequestedAt: row.cancel_at ?? undefined,
+    payload: row.payload ?? row.payload_apart ?? 'null',
+    result: row.result ?? row.result_apart ?? undefined,
+    unique: row.unique_key ?? undefined,
+  };
+}

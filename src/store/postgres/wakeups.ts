@@ -1,0 +1,149 @@
+import type { ClientConfig } from 'pg';
+import type { World } from '../../core/world.ts';
+import { Connection } from './connection.ts';
+import type { Database } from './database.ts';
+
+/** Between two notices of one process. */
+const APART_MS = 5;
+const PROBE_MS = 10_000;
+const PROBE_PATIENCE_MS = 5000;
+const FIRST_RETRY_MS = 100;
+const LONGEST_RETRY_MS = 5000;
+/** More lanes than this are told as "any". */
+const MAX_LANES = 200;
+
+export interface WakeupsOptions {
+  readonly database: Database;
+  readonly config: ClientConfig;
+  readonly world: World;
+  readonly channel: string;
+  /** The number of this store: its own notices are no news to it. */
+  readonly store: number;
+  /** A pooler in transaction mode cannot listen: the polls of the engine stand alone then. */
+  readonly listens: boolean;
+}
+
+export type Listener = (lanes: readonly number[] | undefined) => void;
+
+/**
+ * Tells other processes where something became ready, after the commit and outside of it, and hears them. Every notice is
+ * only a hint: NOTIFY takes a lock of the whole database at its commit, so it is sent at most every 5 ms, and behind it the
+ * engine looks once a second anyway.
+ */
+export class PostgresWakeups {
+  readonly #options: WakeupsOptions;
+  readonly #listeners = new Set<Listener>();
+  #lanes = new Set<number>();
+  #any = false;
+  #sending: Promise<void> | undefined;
+  #sentAt = Number.NEGATIVE_INFINITY;
+  #connection: Connection | undefined;
+  #listening = false;
+  #cancel = (): void => {};
+  #closed = false;
+  #failures = 0;
+
+  constructor(options: WakeupsOptions) {
+    this.#options = options;
+  }
+
+  /** Something became ready in these lanes; undefined: somewhere, or there are new events. */
+  tell(lanes: Iterable<number> | undefined): void {
+    if (lanes === undefined) this.#any = true;
+    else for (const lane of lanes) this.#lanes.add(lane);
+    if (this.#sending === undefined && (this.#any || this.#lanes.size > 0)) this.#sending = this.#send();
+  }
+
+  listen(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    if (!this.#listening && this.#options.listens) {
+      this.#listening = true;
+      void this.#connect();
+    }
+    return () => void this.#listeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    await this.#sending;
+    this.#closed = true;
+    this.#cancel();
+    await this.#connection?.close();
+  }
+
+  async #send(): Promise<void> {
+    const { database, world, channel, store } = this.#options;
+    const wait = this.#sentAt + APART_MS - world.clock.monotonic();
+    if (wait > 0) await new Promise<void>((resolve) => void world.timers.after(wait, resolve));
+    this.#sentAt = world.clock.monotonic();
+    const lanes = this.#any || this.#lanes.size > MAX_LANES ? '*' : [...this.#lanes].join(',');
+    this.#lanes = new Set();
+    this.#any = false;
+    // A hint that is lost is a hint that is lost.
+    await database.run((session) => session.rows('notify', [channel, `${store}:${lanes}`])).catch(() => {});
+    this.#sending = undefined;
+    if (!this.#closed && (this.#any || this.#lanes.size > 0)) this.#sending = this.#send();
+  }
+
+  async #connect(): Promise<void> {
+    const { config, world, channel } = this.#options;
+    try {
+      const connection = await Connection.open(config, world, world.clock.monotonic() + PROBE_PATIENCE_MS);
+      if (this.#closed) {
+        await connection.close();
+        return;
+      }
+      this.#connection = connection;
+      connection.onNotification((payload) => this.#hear(payload));
+      connection.onEnd(() => this.#again(connection));
+      await connection.raw(`LISTEN ${channel}`);
+      connection.rest();
+      this.#failures = 0;
+      // What was told while nobody listened.
+      this.#pass(undefined);
+      this.#probeLater(connection);
+    } catch {
+      this.#again(this.#connection);
+    }
+  }
+
+  /** A socket may be dead without saying so: a deaf listener must notice. */
+  #probeLater(connection: Connection): void {
+    const { world } = this.#options;
+    this.#cancel = world.timers.after(
+      PROBE_MS,
+      () => {
+        connection.deadline = world.clock.monotonic() + PROBE_PATIENCE_MS;
+        connection.raw('SELECT 1').then(
+          () => this.#probeLater(connection),
+          () => this.#again(connection),
+        );
+      },
+      { unref: true },
+    );
+  }
+
+  #again(connection: Connection | undefined): void {
+    if (this.#closed || connection !== this.#connection) return;
+    this.#cancel();
+    this.#connection = undefined;
+    void connection?.close();
+    const wait = Math.min(FIRST_RETRY_MS * 2 ** this.#failures++, LONGEST_RETRY_MS);
+    this.#cancel = this.#options.world.timers.after(
+      wait * (0.5 + this.#options.world.random()),
+      () => void this.#connect(),
+      {
+        unref: true,
+      },
+    );
+  }
+
+  #hear(payload: string): void {
+    const [store, lanes = '*'] = payload.split(':');
+    if (Number(store) === this.#options.store) return;
+    this.#pass(lanes === '*' ? undefined : lanes.split(',').map(Number));
+  }
+
+  #pass(lanes: readonly number[] | undefined): void {
+    for (const listener of this.#listeners) listener(lanes);
+  }
+}
