@@ -1,6 +1,6 @@
-/** One process of the benchmark: `child.ts CONTENDER JOB FILE ARGS-AS-JSON`, started by `processes.ts`, answers over IPC. */
+/** One process of the benchmark: `child.ts STORE CONTENDER JOB PLACE ARGS-AS-JSON`, started by `processes.ts`, answers over IPC. */
 import type { Queue } from './contenders/contender.ts';
-import { contender } from './contenders/index.ts';
+import { contenderOf } from './contenders/index.ts';
 import { jobs, libraryJobs } from './jobs/index.ts';
 import { Line, type Report } from './jobs/line.ts';
 import { warm } from './jobs/warm.ts';
@@ -10,7 +10,7 @@ const WARMED: ReadonlySet<string> = new Set(['push', 'drain', 'echo', 'receive',
 
 type Job<On> = (on: On, args: unknown, line: Line) => Promise<unknown>;
 
-const [name = '', job = '', file = '', args = ''] = process.argv.slice(2);
+const [store, name = '', job = '', place = '', args = ''] = process.argv.slice(2);
 process.on('disconnect', () => process.exit(1)); // the bench is gone: leave nothing behind
 process.send?.(await outcome(), () => process.exit(0));
 
@@ -24,12 +24,20 @@ async function outcome(): Promise<Report> {
 
 async function run(given: unknown, line: Line): Promise<unknown> {
   const onFile = (libraryJobs as Record<string, Job<string> | undefined>)[job];
-  if (onFile) return await onFile(file, given, line);
+  if (onFile) return await onFile(place, given, line);
   const onQueue = (jobs as Record<string, Job<Queue> | undefined>)[job];
   if (!onQueue) throw new Error(`no job "${job}"`);
-  if (WARMED.has(job)) await warm(contender(name), file);
-  const queue = await contender(name).open(file);
+  const contender = await contenderOf(store === 'postgres' ? store : 'sqlite', name);
+  if (WARMED.has(job)) await warm(contender, await warmPlace());
+  const queue = await contender.open(place);
   const value = await onQueue(queue, given, line);
   await queue.close();
   return value;
+}
+
+/** It goes when the place itself goes: see `ground/`. */
+async function warmPlace(): Promise<string> {
+  if (store !== 'postgres') return `${place}-warm-${process.pid}`;
+  const { beside } = await import('./ground/databases.ts');
+  return await beside(place, `warm_${process.pid}`);
 }

@@ -6,15 +6,15 @@ import { join } from 'node:path';
 
 const TMPFS = 0x01021994;
 
-/** `dir`: where the databases will be. */
-export function describe(dir: string): string {
+/** `dir`: where the databases are; `database`: what they are. */
+export function describe(dir: string, database: string): string {
   const cores = cpus();
-  const memory = statfsSync(dir).type === TMPFS ? ', in memory (tmpfs): FULL says nothing here, set TMPDIR' : '';
+  const memory = statfsSync(dir).type === TMPFS ? ', in memory (tmpfs): durability says nothing here, set TMPDIR' : '';
   return [
     `commit ${commit()}`,
     `${cores.length} cores (${cores[0]?.model.trim() ?? 'unknown'})`,
     `Node ${process.version}`,
-    `SQLite ${process.versions['sqlite'] ?? 'unknown'}`,
+    database,
     `fdatasync ${fsyncMicros(join(dir, 'fsync')).toFixed(0)} µs${memory}`,
     `load ${loadavg()[0]?.toFixed(1)}`,
   ].join(' · ');

@@ -1,21 +1,18 @@
 /** `npm run bench`: all contenders, all measures, interleaved in one run; one table. See README.md. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Contender } from './contenders/contender.ts';
-import { contenders } from './contenders/index.ts';
 import { Figures, percentile } from './figures.ts';
 import { describe } from './machine.ts';
-import { measures } from './measures/index.ts';
 import type { Measure, Row, World } from './measures/measure.ts';
 import { installPeers } from './peers.ts';
-import { killChildren } from './processes.ts';
+import { killChildren, useStore } from './processes.ts';
 import { appendResults } from './results.ts';
+import { suiteOf } from './suites/index.ts';
 import { figureTable, number, targetTable } from './table.ts';
 
 const { values: flags } = parseArgs({
   options: {
+    store: { type: 'string', default: 'sqlite' },
     only: { type: 'string' },
     contenders: { type: 'string' },
     rounds: { type: 'string' },
@@ -26,15 +23,18 @@ const { values: flags } = parseArgs({
 });
 const rounds = Number(flags.rounds ?? (flags.quick ? 1 : 3));
 if (!Number.isInteger(rounds) || rounds < 1) throw new Error('--rounds takes a whole number from 1');
-const chosenMeasures = choose(measures, flags.only, '--only');
-const chosenContenders = choose(contenders, flags.contenders, '--contenders');
+const suite = suiteOf(flags.store);
+const chosenMeasures = choose(suite.measures, flags.only, '--only');
+const chosenContenders = choose(suite.contenders, flags.contenders, '--contenders');
 
 const started = performance.now();
 const figures = new Figures();
 const failures: string[] = [];
+const lasting = new Map<string, Promise<string>>();
+let places = 0;
 installPeers();
-const scratch = mkdtempSync(join(tmpdir(), 'leasehold-bench-'));
-const clean = (): void => rmSync(scratch, { recursive: true, force: true });
+useStore(suite.store);
+const ground = await suite.open();
 for (const [signal, status] of [
   ['SIGINT', 130],
   ['SIGTERM', 143],
@@ -42,10 +42,10 @@ for (const [signal, status] of [
   process.on(signal, () => process.exit(status));
 process.on('exit', () => {
   killChildren();
-  clean();
+  ground.close();
 });
 
-const machine = describe(scratch);
+const machine = describe(ground.folder, ground.version);
 progress(machine);
 for (let round = 1; round <= rounds; round++) {
   for (const measure of chosenMeasures) {
@@ -55,17 +55,18 @@ for (let round = 1; round <= rounds; round++) {
 
 const rows = chosenMeasures.flatMap((measure) => measure.rows);
 const names = chosenContenders.map(({ name }) => name);
+const columns = { rows, contenders: names, reference: suite.reference };
 const problems = failures.map((failure) => `**FAILED** ${failure}`);
 console.log(
-  [figureTable(figures, { rows, contenders: names, spread: false }), targetTable(figures), ...problems].join('\n\n'),
+  [figureTable(figures, { ...columns, spread: false }), targetTable(figures, suite.targets), ...problems].join('\n\n'),
 );
 if (flags.record && !flags.quick) {
-  const title = `${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC · rounds ${rounds} · ${minutes()}`;
+  const at = new Date().toISOString().slice(0, 16).replace('T', ' ');
   appendResults(
-    title,
+    `${suite.title} · ${at} UTC · rounds ${rounds} · ${minutes()}`,
     machine,
-    figureTable(figures, { rows, contenders: names, spread: true }),
-    targetTable(figures),
+    figureTable(figures, { ...columns, spread: true }),
+    targetTable(figures, suite.targets),
     ...problems,
   );
 }
@@ -80,13 +81,18 @@ async function once(measure: Measure, contender: Contender, round: number): Prom
   const say = (what: string): void => progress(`round ${round}/${rounds}  ${contender.name.padEnd(20)} ${what}`);
   const world: World = {
     quick: flags.quick,
-    folder: scratch,
-    fresh() {
-      const file = join(scratch, `fresh-${round}-${used.length}.db`);
-      used.push(file);
-      return file;
+    ground,
+    async fresh() {
+      const place = await ground.create(`fresh_${places++}`);
+      used.push(place);
+      return place;
     },
-    lasting: (name) => join(scratch, `${name.replaceAll(' ', '-')}.db`),
+    lasting(name, like) {
+      const known = lasting.get(name) ?? ground.create(`lasting_${lasting.size}`, like);
+      lasting.set(name, known);
+      return known;
+    },
+    say,
     record(of: Contender, row: Row, figure: number) {
       figures.add(row.key, of.name, figure);
       say(`${row.label}: ${number(figure)} ${row.unit}`);
@@ -103,7 +109,7 @@ async function once(measure: Measure, contender: Contender, round: number): Prom
     failures.push(`${pair}: ${error instanceof Error ? error.message : String(error)}`);
     progress(`FAILED ${failures.at(-1)}`);
   }
-  for (const file of used) for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true });
+  for (const place of used) await ground.remove(place);
 }
 
 function choose<T extends { readonly name: string }>(

@@ -2,8 +2,15 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Contender } from './contenders/contender.ts';
+import type { StoreName } from './contenders/index.ts';
 import type { JobArgs, JobName, JobResult } from './jobs/index.ts';
 import { micros, type Order, type Report } from './jobs/line.ts';
+
+/** Which store the contenders of this run are for: the first argument of every child. */
+let store: StoreName = 'sqlite';
+export function useStore(name: StoreName): void {
+  store = name;
+}
 
 const CHILD = fileURLToPath(new URL('./child.ts', import.meta.url));
 const TIME_LIMIT_MS = 60_000;
@@ -28,9 +35,11 @@ export class Child<K extends JobName> {
   #count = 0;
   readonly #process: ChildProcess;
 
-  constructor(contender: Contender, job: K, file: string, args: JobArgs<K>) {
-    const child = fork(CHILD, [contender.name, job, file, JSON.stringify(args)], {
+  /** `tasks`: how many it has before it; a millisecond each is the most that is waited for. */
+  constructor(contender: Contender, job: K, place: string, args: JobArgs<K>, tasks = 0) {
+    const child = fork(CHILD, [store, contender.name, job, place, JSON.stringify(args)], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      execArgv: ['--disable-warning=DeprecationWarning'], // of peers, in every process
     });
     keep(child);
     this.#process = child;
@@ -46,7 +55,7 @@ export class Child<K extends JobName> {
     this.ready.catch(() => {}); // whoever waits hears of it; nobody has to
     this.result.catch(() => {});
     let value: { readonly result: JobResult<K> } | undefined;
-    const limit = setTimeout(() => child.kill('SIGKILL'), TIME_LIMIT_MS);
+    const limit = setTimeout(() => child.kill('SIGKILL'), TIME_LIMIT_MS + tasks);
     child.on('message', (report: Report) => {
       if (report.kind === 'ready') ready.resolve();
       else if (report.kind === 'progress') this.#count = report.count;
@@ -57,7 +66,7 @@ export class Child<K extends JobName> {
     child.on('exit', (code, signal) => {
       clearTimeout(limit);
       if (value)
-        result.resolve(value.result); // only now: the file is closed and the cores are free
+        result.resolve(value.result); // only now: the store is closed and the cores are free
       else fail(`ended early (${signal ?? code})`);
     });
   }
@@ -76,10 +85,11 @@ export class Child<K extends JobName> {
 export function run<K extends JobName>(
   contender: Contender,
   job: K,
-  file: string,
+  place: string,
   args: JobArgs<K>,
+  tasks = 0,
 ): Promise<JobResult<K>> {
-  return new Child(contender, job, file, args).result;
+  return new Child(contender, job, place, args, tasks).result;
 }
 
 /** Starts all of them at the same instant, which it returns (monotonic µs). */

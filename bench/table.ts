@@ -1,27 +1,29 @@
 /** The figures as text: tables that read well in a terminal and are Markdown at the same time. */
-import { REFERENCE } from './contenders/index.ts';
 import { type Figures, percentile } from './figures.ts';
 import type { Row } from './measures/measure.ts';
-import { met, targets } from './targets.ts';
+import { met, type Target } from './targets/target.ts';
 
 const NONE = '–';
 
 export interface TableOptions {
   readonly rows: readonly Row[];
   readonly contenders: readonly string[];
+  /** The contender that ratios refer to. */
+  readonly reference: string;
   /** Also the lowest and the highest round. */
   readonly spread: boolean;
 }
 
-export function figureTable(figures: Figures, { rows, contenders, spread }: TableOptions): string {
+export function figureTable(figures: Figures, options: TableOptions): string {
+  const { rows, contenders, reference } = options;
   const body = rows.map((row) => [
     `${row.label} (${row.unit})`,
-    ...contenders.map((name) => cell(figures, row, name, spread)),
+    ...contenders.map((name) => cell(figures, row, name, options)),
   ]);
-  return markdown([[`medians; × = ratio to ${REFERENCE}`, ...contenders], ...body]);
+  return markdown([[`medians; × = ratio to ${reference}`, ...contenders], ...body]);
 }
 
-export function targetTable(figures: Figures): string {
+export function targetTable(figures: Figures, targets: readonly Target[]): string {
   const body = targets.map((target) => {
     const figure = target.figure(figures);
     const show = (value: number): string =>
@@ -33,7 +35,7 @@ export function targetTable(figures: Figures): string {
   return markdown([['target', 'figure', 'wanted', ''], ...body]);
 }
 
-function cell(figures: Figures, row: Row, contender: string, spread: boolean): string {
+function cell(figures: Figures, row: Row, contender: string, { reference, spread }: TableOptions): string {
   const values = figures.get(row.key, contender);
   const figure = percentile(values, row.percentile ?? 50);
   if (figure === undefined) return NONE;
@@ -41,7 +43,7 @@ function cell(figures: Figures, row: Row, contender: string, spread: boolean): s
   if (spread && !row.percentile) parts.push(`(${number(Math.min(...values))}…${number(Math.max(...values))})`);
   if (row.ratio) {
     const under =
-      row.ratio === 'reference' ? { key: row.key, contender: REFERENCE } : { key: row.ratio.own, contender };
+      row.ratio === 'reference' ? { key: row.key, contender: reference } : { key: row.ratio.own, contender };
     const ratio = figures.ratio({ key: row.key, contender }, under);
     if (ratio !== undefined) parts.push(`×${ratio.toFixed(2)}`);
   }

@@ -1,39 +1,59 @@
-/** This engine through its public API: claims of slots + look-ahead, one `complete` per task, durability FULL by default. */
-import { DatabaseSync } from 'node:sqlite';
-import { type Engine, type Grant, type Node, openNode } from '../../src/index.ts';
+/** This engine through its public API, durable by default: claims of slots + look-ahead, one `complete` per task. */
+import type { Engine, Grant, Node } from '../../src/index.ts';
 import type { Contender, Counts, Hooks, Payload, Queue, Worker } from './contender.ts';
 
 const QUEUE = 'bench';
+const ASIDE = 'aside';
 const HANDLER = 'noop';
 /** Slots, and as many tasks ahead of them, so that the slots never wait for a claim: together what one flush can take. */
 const SLOTS = 125;
 
+export interface LeaseholdOptions {
+  /** Of the store in a place of the bench. */
+  readonly url: (place: string) => string;
+  /** Adds finished tasks that look like a given one; without it they have to be worked off. */
+  readonly seedFinished?: (place: string, like: number, count: number) => void;
+}
+
 /** The targets look it up by its name. */
-export const leasehold: Contender = {
-  name: 'leasehold',
-  drainTasks: 60_000,
-  async open(file) {
-    return new LeaseholdQueue(file, await openNode(`sqlite:${file}`));
-  },
-};
+export function leasehold(options: LeaseholdOptions): Contender {
+  return {
+    name: 'leasehold',
+    drainTasks: 60_000,
+    async open(place) {
+      const { openNode } = await import('../../src/index.ts'); // only here: peers shall not carry it
+      return new LeaseholdQueue(place, await openNode(options.url(place)), options.seedFinished);
+    },
+  };
+}
 
 class LeaseholdQueue implements Queue {
-  readonly #file: string;
+  readonly #place: string;
   readonly #node: Node;
   readonly #engine: Engine;
+  readonly #seedFinished: LeaseholdOptions['seedFinished'];
 
-  constructor(file: string, node: Node) {
-    this.#file = file;
+  constructor(place: string, node: Node, seed: LeaseholdOptions['seedFinished']) {
+    this.#place = place;
     this.#node = node;
     this.#engine = node.engine;
+    this.#seedFinished = seed;
   }
 
   async push(payload: Payload): Promise<void> {
     await this.#engine.push({ queue: QUEUE, handler: HANDLER, input: payload.value });
   }
 
-  async pushMany(payloads: readonly Payload[]): Promise<void> {
-    await this.#engine.pushMany(payloads.map(({ value }) => ({ queue: QUEUE, handler: HANDLER, input: value })));
+  pushMany(payloads: readonly Payload[]): Promise<void> {
+    return this.#pushMany(QUEUE, payloads);
+  }
+
+  pushAside(payloads: readonly Payload[]): Promise<void> {
+    return this.#pushMany(ASIDE, payloads);
+  }
+
+  async #pushMany(queue: string, payloads: readonly Payload[]): Promise<void> {
+    await this.#engine.pushMany(payloads.map(({ value }) => ({ queue, handler: HANDLER, input: value })));
   }
 
   async worker(hooks: Hooks): Promise<Worker> {
@@ -79,22 +99,11 @@ class LeaseholdQueue implements Queue {
     return { unfinished: ready + running + scheduled + waiting, finished: completed + failed + cancelled };
   }
 
-  /** Straight into the tables, as the engine would leave them: a finished row and its part of the counters. */
   async seedFinished(count: number): Promise<void> {
+    if (!this.#seedFinished) throw new Error('finished tasks have to be worked off on this store');
     const { task } = await this.#engine.push({ queue: QUEUE, handler: HANDLER, input: { sent: 0 }, delay: '1h' });
     await this.#engine.cancel(task);
-    const db = new DatabaseSync(this.#file, { timeout: 5000 });
-    db.exec('BEGIN IMMEDIATE');
-    db.prepare(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-      INSERT INTO task (lane, spec, state, prio, attempt, tries, max_tries, holder, created_at, started_at, ended_at, payload, result)
-      SELECT lane, spec, 4, 0, 1, 1, 3, 1, created_at, created_at, created_at, ?, 'null' FROM task, n WHERE task.id = ?`).run(
-      count - 1,
-      '{"sent":0}'.padEnd(400),
-      task,
-    );
-    db.prepare('UPDATE qstat SET completed = completed + ?').run(count - 1);
-    db.exec('COMMIT');
-    db.close();
+    this.#seedFinished(this.#place, task, count - 1); // the cancelled one is finished too
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,5 @@
 /** This engine as its users see it: `open()`, `task()`, `app.push` and a worker whose handler runs inline. */
-import { type App, open, task } from '../../src/index.ts';
+import type { App, TaskDefinition } from '../../src/index.ts';
 import type { Contender, Counts, Hooks, Payload, Queue, Worker } from './contender.ts';
 
 const QUEUE = 'bench';
@@ -7,33 +7,48 @@ const QUEUE = 'bench';
 const SLOTS = 125;
 
 /** Where the worker has its handler from: pushes need only the names. */
-const definition = (handle: Hooks['handle']) => task('noop', { queue: QUEUE, run: (input) => handle(input) });
-const pushed = definition(() => {});
+type Define = (handle: Hooks['handle']) => TaskDefinition<unknown>;
 
 /** The targets and some measures look it up by its name. */
-export const library: Contender = {
-  name: 'library',
-  drainTasks: 60_000,
-  without: ['growth'],
-  async open(file) {
-    return new LibraryQueue(await open(`sqlite:${file}`));
-  },
-};
+export const LIBRARY = 'library';
+
+export interface LibraryOptions {
+  /** Of the store in a place of the bench. */
+  readonly url: (place: string) => string;
+  readonly without: NonNullable<Contender['without']>;
+}
+
+export function library({ url, without }: LibraryOptions): Contender {
+  return {
+    name: LIBRARY,
+    drainTasks: 60_000,
+    without,
+    async open(place) {
+      const { open, task } = await import('../../src/index.ts'); // only here: peers shall not carry it
+      const define: Define = (handle) => task('noop', { queue: QUEUE, run: (input) => handle(input) });
+      return new LibraryQueue(await open(url(place)), define);
+    },
+  };
+}
 
 class LibraryQueue implements Queue {
   readonly #app: App;
+  readonly #define: Define;
+  readonly #pushed: TaskDefinition<unknown>;
 
-  constructor(app: App) {
+  constructor(app: App, define: Define) {
     this.#app = app;
+    this.#define = define;
+    this.#pushed = define(() => {});
   }
 
   async push(payload: Payload): Promise<void> {
-    await this.#app.push(pushed, payload.value);
+    await this.#app.push(this.#pushed, payload.value);
   }
 
   async pushMany(payloads: readonly Payload[]): Promise<void> {
     await this.#app.pushMany(
-      pushed,
+      this.#pushed,
       payloads.map(({ value }) => value),
     );
   }
@@ -41,7 +56,7 @@ class LibraryQueue implements Queue {
   /** Registration and the renewal thread come with the start: the library offers no way to be ready before. */
   async worker(hooks: Hooks): Promise<Worker> {
     const worker = this.#app.worker({
-      tasks: [definition((input) => hooks.handle(input))],
+      tasks: [this.#define((input) => hooks.handle(input))],
       slots: SLOTS,
       onSettled: (_, parting) => {
         if (parting === 'completed') hooks.settled(1);

@@ -13,7 +13,7 @@ export interface IdleResult {
 /** A worker with nothing to do. */
 export async function idle(queue: Queue, { ms }: IdleArgs): Promise<IdleResult> {
   const worker = await queue.worker({ handle: () => {}, settled: () => {} });
-  worker.start();
+  await worker.start();
   await delay(300);
   const before = process.cpuUsage();
   await delay(ms);

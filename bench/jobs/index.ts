@@ -1,4 +1,5 @@
-import { childDrain, childLatency, childReplace } from './children.ts';
+import type { childDrain, childLatency, childReplace } from './children.ts';
+import { count } from './count.ts';
 import { drain } from './drain.ts';
 import { idle } from './idle.ts';
 import { echo, receive, send } from './latency.ts';
@@ -7,9 +8,15 @@ import { seed } from './seed.ts';
 import { timer } from './timer.ts';
 
 /** What a child process can do with an open queue. */
-export const jobs = { seed, push, drain, idle, echo, receive, send, timer };
-/** What it can do with a file, through the library. */
-export const libraryJobs = { childDrain, childLatency, childReplace };
+export const jobs = { seed, count, push, drain, idle, echo, receive, send, timer };
+/** What it can do with a file, through the library: loaded only then, so that peers do not carry it. */
+export const libraryJobs = {
+  childDrain: async (...args: Parameters<typeof childDrain>) => (await import('./children.ts')).childDrain(...args),
+  childLatency: async (...args: Parameters<typeof childLatency>) =>
+    (await import('./children.ts')).childLatency(...args),
+  childReplace: async (...args: Parameters<typeof childReplace>) =>
+    (await import('./children.ts')).childReplace(...args),
+};
 
 export type Jobs = typeof jobs & typeof libraryJobs;
 export type JobName = keyof Jobs;

@@ -28,7 +28,7 @@ export async function receive(
     settled: () => {},
   });
   await line.barrier();
-  worker.start();
+  await worker.start();
   await Promise.all([meanwhile(), line.untilStopped(() => received)]);
   await worker.stop();
   return samples;

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { type Queue, thousand } from '../contenders/contender.ts';
+import type { Line } from './line.ts';
 
 export interface PushArgs {
   /** Concurrent callers, each awaiting its own push before the next; 'bulk' is one caller with 1000 a call. */
@@ -7,16 +8,21 @@ export interface PushArgs {
   readonly ms: number;
 }
 
+export interface PushResult {
+  readonly perSecond: number;
+  /** All that was acknowledged, so that the bench can look whether all of it is stored. */
+  readonly acknowledged: number;
+}
+
 /** Pushes for a while and gives the rate. */
-export async function push(queue: Queue, { callers, ms }: PushArgs): Promise<{ readonly perSecond: number }> {
+export async function push(queue: Queue, { callers, ms }: PushArgs, line: Line): Promise<PushResult> {
+  await line.barrier();
   const warm = await pushFor(queue, callers, ms / 5);
   await turn();
   const start = performance.now();
   const pushed = await pushFor(queue, callers, ms);
   const perSecond = pushed / ((performance.now() - start) / 1000);
-  const { unfinished } = await queue.counts();
-  if (unfinished !== warm + pushed) throw new Error(`${warm + pushed} pushes acknowledged, ${unfinished} stored`);
-  return { perSecond };
+  return { perSecond, acknowledged: warm + pushed };
 }
 
 async function pushFor(queue: Queue, callers: number | 'bulk', ms: number): Promise<number> {

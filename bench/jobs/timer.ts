@@ -26,7 +26,7 @@ export async function timer(queue: Queue, { ms }: TimerArgs): Promise<TimerResul
       settled += count;
     },
   });
-  worker.start();
+  await worker.start();
   const late: number[] = [];
   const start = performance.now();
   let due = start + EVERY_MS;

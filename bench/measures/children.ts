@@ -1,5 +1,6 @@
 /** Tasks in warm child processes: how many, how soon, and how soon again when one of them is killed. */
 import type { Contender } from '../contenders/contender.ts';
+import { LIBRARY } from '../contenders/library.ts';
 import { run } from '../processes.ts';
 import type { Measure, Row, World } from './measure.ts';
 
@@ -20,17 +21,17 @@ const KILLS = 10;
 
 export const children: Measure = {
   name: 'children',
-  only: ['library'],
+  only: [LIBRARY],
   rows: [...RATES.map(({ row }) => row), ...percentiles(latency, 50, 95, 99), ...percentiles(replaced, 50, 95)],
   async round(world: World, contender: Contender) {
     for (const { slots, row } of RATES) {
       const args = { slots, thousands: world.quick ? 1 : 5 };
-      const { perSecond } = await run(contender, 'childDrain', world.fresh(), args);
+      const { perSecond } = await run(contender, 'childDrain', await world.fresh(), args);
       world.record(contender, row, perSecond);
     }
     const paced = { pushes: world.quick ? PUSHES / 2 : PUSHES, everyMs: EVERY_MS };
-    world.samples(contender, latency.key, await run(contender, 'childLatency', world.fresh(), paced));
+    world.samples(contender, latency.key, await run(contender, 'childLatency', await world.fresh(), paced));
     const kills = { kills: world.quick ? 3 : KILLS, restMs: 700 };
-    world.samples(contender, replaced.key, await run(contender, 'childReplace', world.fresh(), kills));
+    world.samples(contender, replaced.key, await run(contender, 'childReplace', await world.fresh(), kills));
   },
 };

@@ -1,7 +1,7 @@
 /** Whether finished tasks behind slow a drain down: the same drain on an empty file and on files that keep 1 k to 1 M. */
 import type { Contender } from '../contenders/contender.ts';
 import { run } from '../processes.ts';
-import { drained } from './drain.ts';
+import { drained } from './drained.ts';
 import type { Measure, Row, World } from './measure.ts';
 
 interface Size {
@@ -34,10 +34,10 @@ export const growth: Measure = {
   async round(world: World, contender: Contender) {
     const tasks = contender.drainTasks / (world.quick ? 4 : 1);
     for (const { finished, rate, cpu } of world.quick ? QUICK : FULL) {
-      const file = finished === 0 ? world.fresh() : world.lasting(`${contender.name} ${finished}`);
+      const file = await (finished === 0 ? world.fresh() : world.lasting(`${contender.name} ${finished}`));
       const before = behind.get(file) ?? finished;
       if (!behind.has(file)) await run(contender, 'seed', file, { finished, tasks: 0 });
-      const { perSecond, cpuMicros } = await drained(contender, file, { tasks, processes: 1, before });
+      const { perSecond, cpuMicros } = await drained(world, contender, file, { tasks, processes: 1, before });
       if (finished > 0) behind.set(file, before + tasks);
       world.record(contender, rate, perSecond);
       world.record(contender, cpu, cpuMicros);

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { buildInto } from '../built.ts';
 import type { Contender } from '../contenders/contender.ts';
-import { library } from '../contenders/library.ts';
+import { LIBRARY } from '../contenders/library.ts';
 import { keep, run } from '../processes.ts';
 import type { Measure, Row, World } from './measure.ts';
 
@@ -28,15 +28,17 @@ export const idle: Measure = {
   name: 'idle',
   rows: Object.values(rows),
   async round(world: World, contender: Contender) {
-    const { rssMb, cpuMillisPerSecond } = await run(contender, 'idle', world.fresh(), { ms: world.quick ? 300 : 1000 });
+    const { rssMb, cpuMillisPerSecond } = await run(contender, 'idle', await world.fresh(), {
+      ms: world.quick ? 300 : 1000,
+    });
     world.record(contender, rows.rss, rssMb);
     world.record(contender, rows.cpu, cpuMillisPerSecond);
-    if (contender.name !== library.name || rested || world.quick) return;
+    if (contender.name !== LIBRARY || rested || world.quick) return;
     rested = true;
-    const built = join(buildInto(join(world.folder, 'package')), 'index.js');
+    const built = join(buildInto(join(world.ground.folder, 'package')), 'index.js');
     const [fromSource, fromBuilt] = await Promise.all([
-      resident(join(HERE, '../src/index.ts'), world.fresh()),
-      resident(built, world.fresh()),
+      resident(join(HERE, '../src/index.ts'), await world.fresh()),
+      resident(built, await world.fresh()),
     ]);
     world.record(contender, rows.source, fromSource);
     world.record(contender, rows.built, fromBuilt);

@@ -1,4 +1,5 @@
 import type { Contender, MeasureName } from '../contenders/contender.ts';
+import type { Ground } from '../ground/ground.ts';
 
 /** One line of the table, computed from the figures under `key`. */
 export interface Row {
@@ -23,13 +24,14 @@ export interface Measure {
 /** What a measure gets from the bench. */
 export interface World {
   readonly quick: boolean;
-  /** Lasts for the whole run. */
-  readonly folder: string;
-  /** A fresh file for one use, gone after the round. */
-  fresh(): string;
-  /** A file that lasts for the whole run. */
-  lasting(name: string): string;
-  /** Keeps a figure of this round, and says it on stderr. */
+  readonly ground: Ground;
+  /** A fresh file or database for one use, gone after the round. */
+  fresh(): Promise<string>;
+  /** One that lasts for the whole run; made at its first use, empty or as a copy. */
+  lasting(name: string, like?: string): Promise<string>;
+  /** Says on stderr what is going on. */
+  say(what: string): void;
+  /** Keeps a figure of this round, and says it. */
   record(contender: Contender, row: Row, figure: number): void;
   /** Keeps samples that several rows share. */
   samples(contender: Contender, key: string, figures: readonly number[]): void;

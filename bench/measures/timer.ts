@@ -18,7 +18,7 @@ export const timer: Measure = {
     rate,
   ],
   async round(world: World, contender: Contender) {
-    const { late: samples, perSecond } = await run(contender, 'timer', world.fresh(), {
+    const { late: samples, perSecond } = await run(contender, 'timer', await world.fresh(), {
       ms: world.quick ? MS / 3 : MS,
     });
     world.samples(contender, late.key, samples);

@@ -6,7 +6,7 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Contender, Counts, Hooks, Payload, Queue, Worker } from './contender.ts';
+import type { Contender, Counts, Hooks, Payload, Queue, Worker } from '../contender.ts';
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS task (id INTEGER PRIMARY KEY, state INTEGER NOT NULL, attempt INTEGER NOT NULL,

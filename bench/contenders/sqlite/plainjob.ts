@@ -2,9 +2,10 @@
  * plainjob through its public API, as fast as it goes: no logging, a poll each millisecond, else its own defaults
  * (better-sqlite3, WAL, synchronous NORMAL, busy timeout 5 s, one job at a time; a second worker in the process brings nothing).
  */
-import type { Contender, Counts, Hooks, Payload, Queue, Worker } from './contender.ts';
+import type { Contender, Counts, Hooks, Payload, Queue, Worker } from '../contender.ts';
+import { load } from '../peer.ts';
 
-// The parts of the two packages used here: they are installed on first use, so their own types may be missing.
+// The parts of the two packages used here.
 interface Database {
   prepare(sql: string): { run(...values: unknown[]): unknown };
 }
@@ -40,11 +41,6 @@ export const plainjob: Contender = {
     return new PlainjobQueue(lib, database, lib.defineQueue({ connection: lib.better(database), logger }));
   },
 };
-
-async function load<T>(name: string): Promise<T> {
-  const module: unknown = await import(name);
-  return module as T;
-}
 
 class PlainjobQueue implements Queue {
   readonly #lib: Plainjob;

@@ -1,0 +1,19 @@
+import { contenders, REFERENCE } from '../contenders/postgres/index.ts';
+import { openServer } from '../ground/server.ts';
+import { backlog } from '../measures/backlog.ts';
+import { drain } from '../measures/drain.ts';
+import { latency } from '../measures/latency.ts';
+import { MANY_PROCESSES, push } from '../measures/push.ts';
+import { snapshot } from '../measures/snapshot.ts';
+import { postgresTargets } from '../targets/postgres.ts';
+import type { Suite } from './suite.ts';
+
+export const postgres: Suite = {
+  store: 'postgres',
+  title: 'Postgres',
+  contenders,
+  reference: REFERENCE,
+  measures: [push(MANY_PROCESSES), drain({ server: true }), latency({ seconds: 4, alone: false }), backlog, snapshot],
+  targets: postgresTargets,
+  open: openServer,
+};
