@@ -83,8 +83,7 @@ export class Claims {
   }
 
   async #send(wants: readonly Want[]): Promise<readonly (readonly Grant[])[]> {
-    // Not awaited when there is nothing to do, so that a settle of the same turn shares its commit with this claim.
-    if (this.#ring.stale) await this.#ring.refresh();
+    if (this.#ring.stale) await this.#refresh(wants);
     const answers: (readonly Grant[])[] = wants.map(() => []);
     let open: readonly Open[] = wants.map((want, at) => ({ want, at, max: want.max }));
     // What the lanes of one round left over goes to others. Each round grants something or finds a lane empty, so it ends.
@@ -98,6 +97,18 @@ export class Claims {
       }
     }
     return answers;
+  }
+
+  /**
+   * Looks which lanes have something. Not awaited by a claim that knows of a lane already: it would start later by two round
+   * trips, and a settle of the same turn could not share its commit. What the look finds is there for the next one.
+   */
+  async #refresh(wants: readonly Want[]): Promise<void> {
+    const looked = this.#ring.refresh();
+    const knows = wants.every((want) => this.#ring.knows((lane) => wanted(want, lane)));
+    if (!knows) await looked;
+    // A store that cannot be asked says so to the claim itself.
+    else looked.catch(() => {});
   }
 
   /** Asks lanes for an equal share each, and answers with the wants that more lanes may still fill. */

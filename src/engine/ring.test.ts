@@ -212,3 +212,28 @@ test('a lane is known by its number once it was learned', () => {
   ring.learn(lane(1));
   assert.deepEqual(ring.lane(1), lane(1));
 });
+
+test('a lane that another process tells of is marked when it is known, and looked for when it is not', async () => {
+  const { ring, pick, store } = rig([1]);
+  await ring.refresh();
+  for (const one of ring.pick(() => true, 10)) ring.empty(one);
+  assert.equal(
+    ring.knows(() => true),
+    false,
+  );
+  ring.tell(1);
+  assert.equal(
+    ring.knows(() => true),
+    true,
+  );
+  assert.equal(
+    ring.knows(({ id }) => id === 2),
+    false,
+  );
+  assert.equal(ring.stale, false);
+  ring.tell(2);
+  assert.equal(ring.stale, true);
+  store.ready = [2];
+  await ring.refresh();
+  assert.deepEqual(pick(), [1, 2]);
+});

@@ -83,6 +83,15 @@ export class Ring {
     await this.#scanning;
   }
 
+  /** Whether there is a lane to serve for this request. */
+  knows(wants: (lane: Lane) => boolean): boolean {
+    for (const id of this.#ready.keys()) {
+      const lane = this.#known.get(id);
+      if (lane !== undefined && !this.#pausedQueues.has(lane.queue) && wants(lane)) return true;
+    }
+    return false;
+  }
+
   /** Lanes to serve for this request, moved to the back of the ring. */
   pick(wants: (lane: Lane) => boolean, limit: number): readonly Pickup[] {
     const picked: Pickup[] = [];
