@@ -6,7 +6,6 @@ import type { Engine } from '../engine/engine.ts';
 import { readSpec } from '../engine/spec.ts';
 import type { OverdueLease, TaskRecord, Tenure } from '../store/store.ts';
 import type { RenewalAddress } from '../worker/link.ts';
-import { Beside } from './beside.ts';
 import { LeaseKeeper } from './leases.ts';
 import { type Node, type NodeOptions, openNode } from './node.ts';
 import { App, renewalOf } from './open.ts';
@@ -15,8 +14,8 @@ import { App, renewalOf } from './open.ts';
 export { fault, isEngineError } from '../core/errors.ts';
 export { checkKey } from '../core/names.ts';
 export type { TaskState } from '../core/task.ts';
-export { checkOptions, whole } from '../engine/check.ts';
-export type { Grant, TaskRecord, WorkerRecord } from '../store/store.ts';
+export { checkOptions, MAX_COUNT, whole } from '../engine/check.ts';
+export type { Grant, StoreTime, TaskRecord, WorkerRecord } from '../store/store.ts';
 
 export interface ManualOptions extends NodeOptions {}
 
@@ -31,22 +30,20 @@ const WORKER_NAME = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,126}$/;
 export async function openManual(url: string, options: ManualOptions = {}): Promise<Manual> {
   // A name of its own, so that the renewal thread can open the same memory.
   const named = url === 'memory:' ? `memory:${randomUUID()}` : url;
-  return new Manual(await openNode(named, options), named, renewalOf(named, options));
+  return new Manual(await openNode(named, options), renewalOf(named, options));
 }
 
 /** An app, the leases that its caller holds, and what an operator needs who acts on the leases of others. */
 export class Manual {
   readonly app: App;
   readonly leases: LeaseKeeper;
-  readonly beside: Beside;
   readonly #node: Node;
   readonly #holder = `${hostname()}/${process.pid}/${randomUUID()}`;
 
-  constructor(node: Node, url: string, renewal: RenewalAddress | undefined) {
+  constructor(node: Node, renewal: RenewalAddress | undefined) {
     this.#node = node;
     this.app = new App(node, renewal);
     this.leases = new LeaseKeeper({ engine: node.engine, renewal, log: node.log });
-    this.beside = new Beside(url, node.engine.world);
   }
 
   get engine(): Engine {

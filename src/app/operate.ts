@@ -2,12 +2,13 @@ import { existsSync } from 'node:fs';
 import { fault } from '../core/errors.ts';
 import { type IdCodec, makeIdCodec } from '../core/ids.ts';
 import type { TaskState } from '../core/task.ts';
+import type { World } from '../core/world.ts';
 import { Engine } from '../engine/engine.ts';
 import type { PushRequest } from '../engine/push.ts';
 import type { Pushed } from '../engine/pushes.ts';
 import type { CancelAnswer, LogLine, LogPlace, TaskQuery, TaskRecord, WorkerRecord } from '../store/store.ts';
 import { follow, newestEvent } from './follow.ts';
-import { calendarAhead } from './lease-time.ts';
+import { isPostgres, withoutPassword } from './store-name.ts';
 import { openStore } from './store-url.ts';
 import {
   type AttemptView,
@@ -68,15 +69,16 @@ const MOST_LOGS = 20;
 /** Opens a store to work on it from outside: no duties, no thread, no worker. */
 export async function operate(options: OperateOptions): Promise<Operator> {
   const { store: url, durability, create = false } = options;
-  const file = fileOf(url);
-  if (!create) requireFile(file);
   const world = realWorld();
+  if (isPostgres(url)) await (create ? undefined : requireTables(url, world));
+  else if (!create) requireFile(fileOf(url));
+  else fileOf(url);
   const store = await openStore(url, {
     world,
     housekeeping: false,
     ...(durability === undefined ? {} : { durability }),
   });
-  return new Operator(new Engine({ store, world }), file);
+  return new Operator(new Engine({ store, world }));
 }
 
 /** The file that a store's URL names; a store in memory cannot be seen from outside. */
@@ -92,24 +94,30 @@ export function fileOf(url: string): string {
 function requireFile(file: string): void {
   // With another scheme it is no file; openStore says what is wrong with it.
   if (/^[a-z][a-z0-9+.-]*:/.test(file) || existsSync(file)) return;
-  throw fault(
-    'NOT_FOUND',
-    { kind: 'store', id: file },
-    { hint: '"leasehold up" and "leasehold push" make one; --store URL or --data-dir DIR name another.' },
-  );
+  throw noStore(file);
+}
+
+/** Who only looks makes no tables either. */
+async function requireTables(url: string, world: World): Promise<void> {
+  const { readSchema } = await import('../store/postgres/migrate-database.ts');
+  const { version } = await readSchema(url, world);
+  if (version === 0) throw noStore(`in ${withoutPassword(url)}`);
+}
+
+function noStore(id: string): Error {
+  const hint = '"leasehold up" and "leasehold push" make one; --store URL or --data-dir DIR name another.';
+  return fault('NOT_FOUND', { kind: 'store', id }, { hint });
 }
 
 /** A store as commands see it: public ids and names, tasks by the batch. */
 export class Operator {
   readonly #engine: Engine;
-  readonly #file: string;
   readonly #ids: IdCodec;
-  #ahead: number | undefined;
+  #ahead: Promise<number> | undefined;
   #workers: Promise<readonly WorkerRecord[]> | undefined;
 
-  constructor(engine: Engine, file: string) {
+  constructor(engine: Engine) {
     this.#engine = engine;
-    this.#file = file;
     this.#ids = makeIdCodec(engine.store.clusterKey);
   }
 
@@ -268,11 +276,12 @@ export class Operator {
     for await (const page of this.#pages({ queue: undefined, states: ['running'] }, Number.POSITIVE_INFINITY)) {
       for (const { holder } of page) if (holder !== undefined) running.set(holder, (running.get(holder) ?? 0) + 1);
     }
+    const calendarOf = await this.#calendar();
     return records.map((record) =>
       viewWorker(record, {
         id: this.#ids.encode('wrk_', record.worker, record.startedAt ?? 0),
         running: running.get(record.worker) ?? 0,
-        calendarOf: (leaseTime) => this.#calendarOf(leaseTime),
+        calendarOf,
       }),
     );
   }
@@ -316,13 +325,15 @@ export class Operator {
     return {
       idOf: (task) => this.#engine.idOf(task),
       workerName: (worker) => names.get(worker) ?? `worker ${worker}`,
-      calendarOf: (leaseTime) => this.#calendarOf(leaseTime),
+      calendarOf: await this.#calendar(),
     };
   }
 
-  #calendarOf(leaseTime: number): number {
-    this.#ahead ??= calendarAhead(this.#file, this.#engine.world.clock);
-    return Math.round(leaseTime + this.#ahead);
+  /** Expiries and beats are told in lease time, which nobody can set; people read calendars. */
+  async #calendar(): Promise<(leaseTime: number) => number> {
+    this.#ahead ??= this.#engine.store.clock().then(({ calendar, lease }) => calendar - lease);
+    const ahead = await this.#ahead;
+    return (leaseTime) => Math.round(leaseTime + ahead);
   }
 
   async #lastProgress({ task, attempt }: TaskRecord): Promise<unknown> {

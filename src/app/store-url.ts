@@ -3,6 +3,7 @@ import type { World } from '../core/world.ts';
 import type { Durability } from '../store/sqlite/connection.ts';
 import { openSqlite } from '../store/sqlite/open.ts';
 import type { Store } from '../store/store.ts';
+import { withoutPassword } from './store-name.ts';
 
 export interface StoreOptions {
   readonly world: World;
@@ -42,7 +43,7 @@ export async function openStore(url: string, options: StoreOptions): Promise<Sto
 function badUrl(url: string, problem: string): Error {
   return fault(
     'INVALID_INPUT',
-    { field: 'store URL', problem: `${JSON.stringify(url)}: ${problem}` },
+    { field: 'store URL', problem: `${JSON.stringify(withoutPassword(url))}: ${problem}` },
     {
       hint: 'Give sqlite:PATH for a file, such as sqlite:./work.db, postgres://USER@HOST/DATABASE, or memory: for a store that is gone with the process.',
     },

@@ -8,6 +8,7 @@ import { MIGRATIONS, SCHEMA_VERSION } from '../store/sqlite/migrate.ts';
 import { migrateFile, readSchema } from '../store/sqlite/migrate-file.ts';
 import { type Restored, restoreSqlite } from '../store/sqlite/restore.ts';
 import { fileOf } from './operate.ts';
+import { withoutPassword } from './store-name.ts';
 import { realWorld } from './world.ts';
 
 export type { Contents, Restored };
@@ -43,7 +44,7 @@ export interface Upkeep {
   readonly store: string;
   /** Refuses a schema that this program does not understand. Changes nothing. */
   schema(): Promise<SchemaView>;
-  /** Runs what `schema` lists; told of each when it has run. All of them hold, or none. */
+  /** Runs what `schema` lists; told of each when it has run. In a file all of them hold or none, in Postgres each by itself. */
   migrate(onMigration: (migration: MigrationView) => void): Promise<void>;
   backup(to: string, options: CopyOptions): Promise<Contents>;
   restore(from: string, options: CopyOptions): Promise<Restored>;
@@ -62,14 +63,14 @@ export function upkeepOf(url: string): Upkeep {
     }
     case 'postgres':
     case 'postgresql':
-      return postgresUpkeep(withoutPassword(url));
+      return postgresUpkeep(url);
     default:
       throw badUrl(scheme === undefined ? 'it has no scheme' : `no store is called ${scheme}:`);
   }
 }
 
 function badUrl(problem: string): Error {
-  const hint = 'Give sqlite:PATH for a file, such as sqlite:./work.db.';
+  const hint = 'Give sqlite:PATH for a file, such as sqlite:./work.db, or postgres://USER@HOST/DATABASE.';
   return fault('INVALID_INPUT', { field: 'store URL', problem }, { hint });
 }
 
@@ -93,18 +94,31 @@ function sqliteUpkeep(file: string): Upkeep {
   };
 }
 
-/** Reading and running its migrations comes with the store; a database has tools of its own for the rest. */
-function postgresUpkeep(address: string): Upkeep {
+/** A database has tools of its own for copies. */
+function postgresUpkeep(url: string): Upkeep {
+  const store = withoutPassword(url);
   const refuse = (problem: string, hint: string): Promise<never> =>
     Promise.reject(fault('INVALID_INPUT', { field: 'store URL', problem }, { hint }));
+  const { address, schema } = forTools(store);
   return {
-    store: address,
-    schema: () => refuse('this version knows no store in Postgres yet', 'Give sqlite:PATH for a file.'),
-    migrate: () => refuse('this version knows no store in Postgres yet', 'Give sqlite:PATH for a file.'),
+    store,
+    // Loaded when it is asked for: who works on a file does not pay for the driver.
+    async schema() {
+      const [{ readSchema }, migrations] = await Promise.all([
+        import('../store/postgres/migrate-database.ts'),
+        import('../store/postgres/migrate.ts'),
+      ]);
+      const stand = await readSchema(url, realWorld());
+      return schemaView(store, stand, migrations.MIGRATIONS, migrations.SCHEMA_VERSION);
+    },
+    async migrate(onMigration) {
+      const { migrateDatabase } = await import('../store/postgres/migrate-database.ts');
+      await migrateDatabase(url, realWorld(), (migration) => onMigration(migrationView(migration)));
+    },
     backup: (to) =>
       refuse(
         'a store in Postgres is backed up with the tools of Postgres',
-        `pg_dump --format=custom --file=${shellWord(to)} ${shellWord(address)}\nor a snapshot of your provider. Processes may go on meanwhile.`,
+        `pg_dump --format=custom --schema=${schema} --file=${shellWord(to)} ${shellWord(address)}\nor a snapshot of your provider. Processes may go on meanwhile.`,
       ),
     restore: (from) =>
       refuse(
@@ -116,6 +130,15 @@ function postgresUpkeep(address: string): Upkeep {
         ].join('\n'),
       ),
   };
+}
+
+/** What in an address is ours the tools of Postgres would refuse. */
+function forTools(store: string): { readonly address: string; readonly schema: string } {
+  const [place = '', query = ''] = store.split('?');
+  const parts = query.split('&').filter((part) => part !== '');
+  const rest = parts.filter((part) => !/^(schema|pool|pooler)=/.test(part));
+  const schema = parts.find((part) => part.startsWith('schema='))?.slice('schema='.length) ?? 'leasehold';
+  return { address: rest.length === 0 ? place : `${place}?${rest.join('&')}`, schema: shellWord(schema) };
 }
 
 export function schemaView(
@@ -141,11 +164,6 @@ function migrationView(migration: Migration): MigrationView {
 function requireFile(file: string): void {
   if (existsSync(file)) return;
   throw fault('NOT_FOUND', { kind: 'store', id: file }, { hint: '--store URL or --data-dir DIR name another.' });
-}
-
-/** It would end up in logs and in the history of a shell; the tools ask for it, or find it in ~/.pgpass. */
-function withoutPassword(url: string): string {
-  return url.replace(/^([a-z]+:\/\/[^/@:]*):[^@]*@/, '$1@').replace(/([?&]password=)[^&]*/g, '$1');
 }
 
 function shellWord(text: string): string {

@@ -15,7 +15,7 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     load: async () => (await import('./dev.ts')).dev,
   },
   worker: {
-    doc: 'Run a worker directly on a store: many at once, on the same machine, share the work',
+    doc: 'Run a worker directly on a store: many at once share the work',
     load: async () => (await import('./worker.ts')).worker,
   },
   push: {
@@ -90,7 +90,7 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     load: async () => (await import('./restore.ts')).restore,
   },
   migrate: {
-    doc: 'Bring the tables of a store up to the version of this program',
+    doc: 'Bring the tables of a store up to the version of this program, or move a store to Postgres',
     load: async () => (await import('./migrate.ts')).migrate,
   },
   version: {

@@ -1,26 +1,35 @@
 import type { MigrationView, SchemaView } from '../app/upkeep.ts';
 import { loadConfig } from '../config/load.ts';
+import { fault } from '../core/errors.ts';
 import type { Command } from './command.ts';
 import { type Out, outFor } from './display/out.ts';
 import { safeLine } from './display/safe.ts';
 import { formatTook } from './display/time.ts';
 import { EXIT } from './exit.ts';
+import { runMove } from './migrate-move.ts';
 import { STORE_OPTIONS } from './with-store.ts';
 
 /** `leasehold migrate`. */
 export const migrate: Command = {
   name: 'migrate',
-  doc: 'Bring the tables of a store up to the version of this program',
+  doc: 'Bring the tables of a store up to the version of this program, or move a store to Postgres',
   args: [],
-  options: ['dryRun', ...STORE_OPTIONS],
+  options: ['dryRun', 'from', 'to', ...STORE_OPTIONS],
   examples: [
     { line: 'migrate --dry-run', does: 'what would run, and whether older processes can go on beside it' },
     { line: 'migrate --store sqlite:/var/lib/lh/work.db', does: 'run it now, and not when the first process opens it' },
+    {
+      line: 'migrate --from sqlite:work.db --to postgres://me@db/work',
+      does: 'move everything; the file is closed for good',
+    },
   ],
 
   async run(args) {
     const config = loadConfig(migrate, args);
     const out = outFor(config);
+    const { from, to } = config;
+    if (from !== undefined && to !== undefined) return runMove(config, from, to);
+    if (from !== undefined || to !== undefined) throw oneAlone(from === undefined ? '--to' : '--from');
     const { upkeepOf } = await import('../app/upkeep.ts');
     const upkeep = upkeepOf(config.store);
     const view = await upkeep.schema();
@@ -41,6 +50,11 @@ export const migrate: Command = {
     return EXIT.fine;
   },
 };
+
+function oneAlone(field: string): Error {
+  const hint = 'Give both to move a store: --from sqlite:PATH --to postgres://USER@HOST/DATABASE.';
+  return fault('INVALID_INPUT', { field, problem: 'it is given without the other' }, { hint });
+}
 
 function tell(line: string, out: Out): void {
   if (out.mode !== 'json') out.line(line);

@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import { type Service, serve } from '../app/serve.ts';
+import { storeName } from '../app/store-name.ts';
 import type { Config } from '../config/options.ts';
 import type { Display } from './display/display.ts';
 import { JsonDisplay } from './display/json.ts';
@@ -77,7 +78,7 @@ async function show(
   display.started({
     version: packageVersion(),
     address: service.address,
-    store: config.store.replace(/^sqlite:/, ''),
+    store: storeName(config.store),
     pid: process.pid,
   });
   const stopLooking = watch(service, display, startedAt);

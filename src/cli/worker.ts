@@ -1,5 +1,6 @@
 import { builtinWorker } from '../app/builtin-worker.ts';
 import { open } from '../app/open.ts';
+import { storeName } from '../app/store-name.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Command } from './command.ts';
 import { type Parted, WorkerDisplay } from './display/worker.ts';
@@ -13,7 +14,7 @@ const AT_ONCE = { abortMs: 0, termMs: 0 };
 /** `leasehold worker`: a worker directly on a store, as long-lived as one wants. */
 export const worker: Command = {
   name: 'worker',
-  doc: 'Run a worker directly on a store: many at once, on the same machine, share the work',
+  doc: 'Run a worker directly on a store: many at once share the work',
   options: [
     'store',
     'dataDir',
@@ -69,7 +70,12 @@ export const worker: Command = {
     });
     try {
       await running.start();
-      display.started({ name: options.name, handlers: running.handlers, slots: options.slots, store });
+      display.started({
+        name: options.name,
+        handlers: running.handlers,
+        slots: options.slots,
+        store: storeName(store),
+      });
       await running.ended;
     } finally {
       await app.close();

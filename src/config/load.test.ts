@@ -54,6 +54,8 @@ test('without flags and variables there are the documented defaults', () => {
     follow: false,
     yes: false,
     force: false,
+    from: undefined,
+    to: undefined,
     dryRun: false,
     json: false,
   });

@@ -50,6 +50,8 @@ const SAMPLES: { readonly [K in OptionKey]: readonly [text: string, value: Confi
   yes: ['', true],
   force: ['', true],
   dryRun: ['', true],
+  from: ['sqlite:a.db', 'sqlite:a.db'],
+  to: ['postgres://db/work', 'postgres://db/work'],
   json: ['', true],
 };
 

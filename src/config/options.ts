@@ -59,7 +59,7 @@ export const OPTIONS = Object.freeze({
     fallback: () => '.leasehold',
   },
   store: {
-    doc: 'Where tasks are kept: sqlite:PATH, or memory: for a store that ends with the process',
+    doc: 'Where tasks are kept: sqlite:PATH, postgres://USER@HOST/DATABASE, or memory: for a store that ends with the process',
     value: 'URL',
     parse: filled,
     env: ['LEASEHOLD_STORE', 'APFLOW_DATABASE_URL'],
@@ -315,6 +315,22 @@ export const OPTIONS = Object.freeze({
     env: [],
     fallback: () => false,
     fallbackDoc: 'off',
+  },
+  from: {
+    doc: 'The SQLite store whose contents move',
+    value: 'URL',
+    parse: filled,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'none',
+  },
+  to: {
+    doc: 'The Postgres database that they move to',
+    value: 'URL',
+    parse: filled,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'none',
   },
   json: {
     doc: 'Print one JSON object a line, for programs',

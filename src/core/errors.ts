@@ -134,6 +134,13 @@ export const CATALOGUE = Object.freeze({
     message: 'The store was closed by this process and takes no more calls.',
     hint: 'Open it again, or send the call to a process that still runs.',
   },
+  STORE_MOVED: {
+    family: 'environment',
+    status: 410,
+    retryable: false,
+    message: 'The store was moved to {to|another place}, and gives out no more work here.',
+    hint: 'Use the new address: --store URL, LEASEHOLD_STORE, or the URL that your program opens.',
+  },
   SCHEMA_TOO_NEW: {
     family: 'environment',
     status: 500,

@@ -23,11 +23,11 @@ export function knownVersion(migrations: readonly Migration[]): number {
  * The migrations that would bring a store up to date, in order. A newer store needs none, as long as the version of this
  * program can still work on it; one that has left it behind is refused.
  */
-export function planMigrations(
-  migrations: readonly Migration[],
+export function planMigrations<M extends Migration>(
+  migrations: readonly M[],
   have: number,
   compatibleFrom: number,
-): readonly Migration[] {
+): readonly M[] {
   const known = knownVersion(migrations);
   if (have > known && compatibleFrom > known) throw fault('SCHEMA_TOO_NEW', { found: have, known });
   return migrations.filter(({ version }) => version > have);

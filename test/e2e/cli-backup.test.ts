@@ -169,7 +169,7 @@ test('what cannot be done is said, with what to do', async (t) => {
   await says(
     ['backup', 'x.dump', ...postgres],
     2,
-    /\npg_dump --format=custom --file=x\.dump postgres:\/\/me@db\/work\n/,
+    /\npg_dump --format=custom --schema=leasehold --file=x\.dump postgres:\/\/me@db\/work\n/,
   );
   await says(['restore', 'x.dump', ...postgres], 2, /\npg_restore .*--dbname=postgres:\/\/me@db\/work x\.dump\n/);
   new DatabaseSync(join(cwd, 'other.db')).exec('CREATE TABLE t (x)');

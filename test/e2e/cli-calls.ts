@@ -18,7 +18,11 @@ export interface Place {
   readonly cwd: string;
   readonly url: string;
   /** Runs `leasehold ARGS` to its end. */
-  readonly call: (args: readonly string[], input?: string) => Promise<Answer>;
+  readonly call: (
+    args: readonly string[],
+    input?: string,
+    settings?: Readonly<Record<string, string>>,
+  ) => Promise<Answer>;
 }
 
 /** A folder with no store yet, and calls in it. */
@@ -27,17 +31,22 @@ export function place(t: TestContext): Place {
   return {
     cwd,
     url: `sqlite:${join(cwd, '.leasehold/leasehold.db')}`,
-    call: (args, input = '') => call(cwd, args, input),
+    call: (args, input = '', settings = {}) => call(cwd, args, input, settings),
   };
 }
 
-async function call(cwd: string, args: readonly string[], input: string): Promise<Answer> {
+async function call(
+  cwd: string,
+  args: readonly string[],
+  input: string,
+  settings: Readonly<Record<string, string>>,
+): Promise<Answer> {
   const env = Object.fromEntries(
     Object.entries(process.env).filter(
       ([name]) => !/^(LEASEHOLD|APFLOW)_|^(NODE_OPTIONS|NODE_TEST_CONTEXT|FORCE_COLOR)$/.test(name),
     ),
   );
-  const child = spawn(process.execPath, [BIN, ...args], { cwd, env });
+  const child = spawn(process.execPath, [BIN, ...args], { cwd, env: { ...env, ...settings } });
   child.stdin.on('error', () => {}); // it may have ended without reading
   child.stdin.end(input);
   const [stdout, stderr, code] = await Promise.all([

@@ -71,5 +71,5 @@ test('migrate makes no store', async (t) => {
   const answer = await call(['migrate']);
   assert.equal(answer.code, 3);
   assert.match(answer.stderr, /^There is no store /);
-  assert.equal((await call(['migrate', '--store', 'postgres://x/y'])).code, 2);
+  assert.equal((await call(['migrate', '--store', 'mysql://x/y'])).code, 2);
 });

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { DEFAULT_STALE_MS } from '../../core/worker.ts';
 import type { Clock } from '../../core/world.ts';
-import { DUTIES } from '../../engine/duties/roster.ts';
+import { DUTIES, type DutyName } from '../../engine/duties/roster.ts';
 import { SCHEMA_VERSION } from '../../store/sqlite/migrate.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
@@ -13,7 +13,7 @@ export interface Sight {
 }
 
 /** A lease that ran out this long ago should have been taken back. */
-const STUCK_MS = 60_000;
+export const STUCK_MS = 60_000;
 /** What calendar and lease time may differ by before somebody must have set the clock. */
 const JUMP_MS = 5000;
 
@@ -31,6 +31,8 @@ export function checkIntegrity({ db }: Sight): Finding {
 }
 
 export function checkSchema({ db }: Sight): Finding {
+  const moved = movedTo(db);
+  if (moved !== undefined) return fail('schema', `the store was moved to ${moved}`, 'Use that address: --store URL.');
   // Another program's file has no such table, or another one of that name.
   const columns = db.prepare("SELECT name FROM pragma_table_info('meta')").all();
   if (!columns.some(({ name }) => name === 'value')) return judgeSchema(0, 0, SCHEMA_VERSION);
@@ -58,6 +60,11 @@ export function judgeSchema(have: number, compatibleFrom: number, known: number)
     `version ${have}, newer than this program's ${known}, which can still work on it`,
     'Upgrade leasehold on this machine soon.',
   );
+}
+
+function movedTo(db: DatabaseSync): string | undefined {
+  const columns = db.prepare("SELECT name FROM pragma_table_info('meta')").all();
+  return columns.some(({ name }) => name === 'value') ? meta(db, 'moved_to') : undefined;
 }
 
 /** Lease time now; undefined when the store was not opened since this machine was started. */
@@ -99,7 +106,12 @@ export function judgeClock(times: {
 
 export function checkDuties(sight: Sight): Finding {
   const rows = sight.db.prepare('SELECT name, holder, until FROM duty').all() as unknown as DutyRow[];
-  return judgeDuties(rows, leaseNow(sight));
+  // Events have their numbers from the write itself here.
+  return judgeDuties(
+    rows,
+    leaseNow(sight),
+    DUTIES.filter((duty) => duty !== 'feed'),
+  );
 }
 
 interface DutyRow {
@@ -108,12 +120,16 @@ interface DutyRow {
   readonly until: number;
 }
 
-export function judgeDuties(rows: readonly DutyRow[], now: number | undefined): Finding {
+export function judgeDuties(
+  rows: readonly DutyRow[],
+  now: number | undefined,
+  duties: readonly DutyName[] = DUTIES,
+): Finding {
   const fresh = rows.filter(({ until }) => now !== undefined && until >= now);
-  const missing = DUTIES.filter((duty) => !fresh.some(({ name }) => name === duty));
+  const missing = duties.filter((duty) => !fresh.some(({ name }) => name === duty));
   if (missing.length > 0) {
     const what =
-      missing.length === DUTIES.length ? 'nobody does the housekeeping' : `nobody does: ${missing.join(', ')}`;
+      missing.length === duties.length ? 'nobody does the housekeeping' : `nobody does: ${missing.join(', ')}`;
     return warn(
       'duties',
       `${what}; due tasks stay scheduled and lost leases are not taken back`,
@@ -122,7 +138,7 @@ export function judgeDuties(rows: readonly DutyRow[], now: number | undefined): 
   }
   // Holders are HOST/PID/random; the first two are for people.
   const holders = new Set(fresh.map(({ holder }) => holder.split('/').slice(0, 2).join(' pid ')));
-  return ok('duties', `all ${DUTIES.length} are held by ${[...holders].join(', ')}`);
+  return ok('duties', `all ${duties.length} are held by ${[...holders].join(', ')}`);
 }
 
 export function checkLeases(sight: Sight): Finding {
@@ -131,6 +147,10 @@ export function checkLeases(sight: Sight): Finding {
   const row = sight.db
     .prepare('SELECT count(*) AS running, count(*) FILTER (WHERE lease_until < ?) AS stuck FROM task WHERE state = 1')
     .get(now - STUCK_MS) as { running: number; stuck: number };
+  return judgeLeases(row);
+}
+
+export function judgeLeases(row: { readonly running: number; readonly stuck: number }): Finding {
   if (row.stuck === 0) return ok('leases', `${row.running} tasks run, none of them past its lease`);
   return fail(
     'leases',

@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { bootId } from '../../store/sqlite/clock.ts';
 import { translate } from '../../store/sqlite/errors.ts';
 import { fileOf } from '../operate.ts';
+import { isPostgres } from '../store-name.ts';
 import { realWorld } from '../world.ts';
 import { checkClock, checkDuties, checkIntegrity, checkLeases, checkSchema, checkWorkers, type Sight } from './data.ts';
 import { type Finding, fail, ok } from './finding.ts';
@@ -14,7 +15,14 @@ export type { Finding };
 
 /** Looks at this machine and at a store, one finding at a time. Makes no store, migrates none and changes nothing in one. */
 export async function* examine(url: string): AsyncGenerator<Finding> {
-  yield* checkRuntime(process.versions);
+  const [node, sqlite] = checkRuntime(process.versions);
+  yield node;
+  if (isPostgres(url)) {
+    const { examinePostgres } = await import('./postgres.ts');
+    yield* examinePostgres(url);
+    return;
+  }
+  yield sqlite;
   const file = resolve(fileOf(url));
   if (!existsSync(file)) {
     yield fail(

@@ -3,7 +3,10 @@ import { dirname } from 'node:path';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 /** The same bounds as in bin/leasehold.js, which has refused to come this far without them. */
-export function checkRuntime(versions: { readonly node: string; readonly sqlite?: string }): readonly Finding[] {
+export function checkRuntime(versions: {
+  readonly node: string;
+  readonly sqlite?: string;
+}): readonly [Finding, Finding] {
   const { node, sqlite = '0' } = versions;
   return [
     Number.parseInt(node, 10) >= 24

@@ -29,13 +29,11 @@ export function probeWrites(file: string, now: () => number): Finding {
   }
 }
 
-export function judgeWrites(times: readonly number[]): Finding {
+const SLOW_DISK = 'The disk is slow or busy. Move the store to a quicker one, or choose --durability normal.';
+
+export function judgeWrites(times: readonly number[], todo = SLOW_DISK): Finding {
   const middle = times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] as number;
   const says = `a durable commit takes ${middle.toFixed(1)} ms`;
   if (middle < SLOW_MS) return ok('writes', says);
-  return warn(
-    'writes',
-    says,
-    'The disk is slow or busy. Move the store to a quicker one, or choose --durability normal.',
-  );
+  return warn('writes', says, todo);
 }

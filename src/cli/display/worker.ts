@@ -44,8 +44,7 @@ export class WorkerDisplay {
 
   started(worker: { name: string; handlers: readonly string[]; slots: number; store: string }): void {
     const { name, handlers, slots, store } = worker;
-    const place = store.replace(/^sqlite:/, '');
-    this.#say('started', worker, `Worker ${name} runs ${handlers.join(', ')} from ${place}, ${slots} at a time.`);
+    this.#say('started', worker, `Worker ${name} runs ${handlers.join(', ')} from ${store}, ${slots} at a time.`);
   }
 
   parted(one: Parted): void {

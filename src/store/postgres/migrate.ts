@@ -15,8 +15,9 @@ export const SCHEMA_VERSION = knownVersion(MIGRATIONS);
 
 const META = 'CREATE TABLE IF NOT EXISTS meta (key text COLLATE "C" PRIMARY KEY, value text NOT NULL)';
 /** A lock that is not to be had within this is tried for again: whoever waits for it, all others wait behind. */
-const LOCK_MS = 100;
-const TRIES = 300;
+const LOCK_MS = 50;
+/** With the pauses between them about a minute. */
+const TRIES = 200;
 
 /** What the schema says of itself. */
 export async function standOf(connection: Connection, schema: string): Promise<SchemaStand> {
@@ -35,75 +36,177 @@ export async function standOf(connection: Connection, schema: string): Promise<S
 
 export interface MigrateOptions {
   readonly connection: Connection;
+  /** Another session, which keeps other migrators off while statements run that may stand in no transaction. */
+  readonly connect: () => Promise<Connection>;
   /** Quoted. */
   readonly schema: string;
+  /** Settings of a session do not reach the next statement: there is a pooler in between. */
+  readonly pooled?: boolean;
   readonly migrations?: readonly PostgresMigration[];
   /** The text of a migration; by default its file. */
   readonly read?: (migration: PostgresMigration) => string;
-  readonly onStep?: (migration: PostgresMigration) => void;
+  /** Told when a migration has run here, and not elsewhere. */
+  readonly onRan?: (migration: PostgresMigration) => void;
   readonly pause: (ms: number) => Promise<void>;
+  /** How often a migration tries for its locks before it gives up. */
+  readonly tries?: number;
 }
+
+/** How a try went: `others` migrate just now, `locked` means that somebody holds a lock which it needs. */
+type Went = 'ran' | 'was done' | 'others' | 'locked';
 
 /**
  * Brings the schema up to date while others work on it. Each migration is a transaction that gives up a lock which it cannot
  * have at once, and is tried again; of several processes one does it and the others find it done.
  */
 export async function migrate(options: MigrateOptions): Promise<void> {
-  const { connection, schema, migrations = MIGRATIONS, onStep, pause } = options;
+  const { connection, schema, migrations = MIGRATIONS, onRan } = options;
   const stand = await standOf(connection, schema);
-  const plan = planMigrations(migrations, stand.version, stand.compatibleFrom);
-  for (const migration of plan) {
-    onStep?.(migration as PostgresMigration);
-    for (let i = 0; !(await step(options, migration as PostgresMigration)); i++) {
-      if (i >= TRIES) {
-        throw fault('STORE_BUSY', { problem: `migration ${migration.version} did not get its locks` });
-      }
-      await pause(50 + Math.random() * 100);
-    }
+  for (const migration of planMigrations(migrations, stand.version, stand.compatibleFrom)) {
+    if ((await untilDone(options, migration)) === 'ran') onRan?.(migration);
   }
 }
 
-/** False: somebody held a lock that it needs. */
-async function step(options: MigrateOptions, migration: PostgresMigration): Promise<boolean> {
+async function untilDone(options: MigrateOptions, migration: PostgresMigration): Promise<Went> {
+  const { pause, tries = TRIES } = options;
+  for (let i = 0; ; i++) {
+    const went = await (migration.apart ? runApart(options, migration) : runInside(options, migration));
+    if (went === 'ran' || went === 'was done') return went;
+    if (i >= tries) {
+      const problem = `migration ${migration.version} did not get its locks, which a long transaction holds`;
+      const hint = 'End long transactions (reports, pg_dump, forgotten sessions), and try again; nothing was changed.';
+      throw fault('STORE_BUSY', { problem }, { hint });
+    }
+    // While it waits for a lock all others wait behind it: they must come through in between.
+    await pause((went === 'others' ? 20 : 200) * (1 + Math.random()));
+  }
+}
+
+async function runInside(options: MigrateOptions, migration: PostgresMigration): Promise<Went> {
   const { connection, schema, read = textOf } = options;
-  if (migration.apart) await runApart(options, migration);
   await connection.raw('BEGIN');
   try {
     await connection.raw(`SET LOCAL lock_timeout = '${LOCK_MS}ms'`);
-    // Ends with the transaction, so that it works behind a pooler too.
-    await connection.all(undefined, 'SELECT pg_advisory_xact_lock(hashtext($1))', [`leasehold ${schema}`]);
-    await connection.raw(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
-    await connection.raw(`SET LOCAL search_path = ${schema}`);
-    const { version } = await standOf(connection, schema);
-    if (version < migration.version) {
+    let went = await turn(connection, options, migration);
+    if (went === undefined) {
+      await makeSchema(connection, schema);
+      await connection.raw(`SET LOCAL search_path = ${schema}`);
       await connection.raw(META);
-      if (!migration.apart) await connection.raw(read(migration));
-      await write(connection, 'schema', String(migration.version));
-      await write(connection, 'compatible_from', String(migration.compatibleFrom));
+      await connection.raw(read(migration));
+      await note(connection, schema, migration);
+      went = 'ran';
     }
     await connection.raw('COMMIT');
-    return true;
+    return went;
   } catch (error) {
     await connection.raw('ROLLBACK');
-    if ((error as { readonly code?: unknown }).code === '55P03') return false;
+    if (isLocked(error)) return 'locked';
+    throw explained(error, schema);
+  }
+}
+
+/**
+ * Each statement by itself. The turn is kept by a second session, in an open transaction: that ends with the process, works
+ * behind a pooler too, and has no snapshot that the making of an index would wait for.
+ */
+async function runApart(options: MigrateOptions, migration: PostgresMigration): Promise<Went> {
+  const { connection, connect, schema, pooled = false, read = textOf } = options;
+  const guard = await connect();
+  try {
+    await guard.raw('BEGIN');
+    await guard.raw('SET LOCAL idle_in_transaction_session_timeout = 0');
+    const went = await turn(guard, options, migration);
+    if (went !== undefined) return went;
+    // An index of a large table takes minutes. What waits for locks here holds up nobody who reads or writes.
+    if (!pooled) await connection.raw('SET statement_timeout = 0; SET lock_timeout = 0');
+    for (const statement of statementsOf(read(migration), schema)) await alone(connection, schema, statement);
+    await note(guard, schema, migration);
+    await guard.raw('COMMIT');
+    return 'ran';
+  } catch (error) {
+    if (isLocked(error)) return 'locked';
+    throw explained(error, schema);
+  } finally {
+    if (!pooled && connection.usable) await connection.raw('RESET statement_timeout; RESET lock_timeout');
+    await guard.close();
+  }
+}
+
+/** Undefined: it is ours to run, until the end of the transaction. */
+async function turn(
+  connection: Connection,
+  { schema, migrations = MIGRATIONS }: MigrateOptions,
+  migration: PostgresMigration,
+): Promise<Went | undefined> {
+  const take = 'SELECT pg_try_advisory_xact_lock(hashtext($1)) AS ours';
+  const [row] = await connection.all<{ ours: boolean }>(undefined, take, [`leasehold ${schema}`]);
+  if (!row?.ours) return 'others';
+  const { version, compatibleFrom } = await standOf(connection, schema);
+  // Somebody else may have come further meanwhile than this program can follow.
+  planMigrations(migrations, version, compatibleFrom);
+  return version < migration.version ? undefined : 'was done';
+}
+
+/** IF NOT EXISTS would ask for the right to make one, though it is there. */
+async function makeSchema(connection: Connection, schema: string): Promise<void> {
+  const sql = 'SELECT to_regnamespace($1) IS NOT NULL AS there';
+  const [row] = await connection.all<{ there: boolean }>(undefined, sql, [schema]);
+  if (!row?.there) await connection.raw(`CREATE SCHEMA ${schema}`);
+}
+
+function statementsOf(text: string, schema: string): readonly string[] {
+  const parts = text.replaceAll(/^\s*--.*$/gm, '').split(';');
+  return parts.map((part) => part.trim().replaceAll('{schema}', schema)).filter((part) => part !== '');
+}
+
+/** What was cut off before is begun anew; an index that was left invalid, which nobody uses and all keep up, goes first. */
+async function alone(connection: Connection, schema: string, statement: string): Promise<void> {
+  const index = /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY (?:IF NOT EXISTS )?"?(\w+)"? /i.exec(statement)?.[1];
+  if (index === undefined) return connection.raw(statement);
+  const drop = `DROP INDEX CONCURRENTLY IF EXISTS ${schema}."${index}"`;
+  const stands = await isValid(connection, schema, index);
+  if (stands === true) return;
+  if (stands === false) await connection.raw(drop);
+  try {
+    await connection.raw(statement);
+  } catch (error) {
+    if (connection.usable && (await isValid(connection, schema, index)) === false) await connection.raw(drop);
     throw error;
   }
 }
 
-/** Each statement by itself; one that was cut off before is begun anew, so they must say IF NOT EXISTS. */
-async function runApart(
-  { connection, schema, read = textOf }: MigrateOptions,
-  migration: PostgresMigration,
-): Promise<void> {
-  const text = read(migration).replaceAll(/^--.*$/gm, '');
-  for (const statement of text.split(';').map((part) => part.trim())) {
-    if (statement !== '') await connection.raw(statement.replaceAll('{schema}', schema));
-  }
+/** Undefined: there is no such index. */
+async function isValid(connection: Connection, schema: string, index: string): Promise<boolean | undefined> {
+  const sql = `SELECT i.indisvalid AS valid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+    WHERE c.relname = $1 AND c.relnamespace = $2::regnamespace`;
+  return (await connection.all<{ valid: boolean }>(undefined, sql, [index, schema]))[0]?.valid;
 }
 
-async function write(connection: Connection, key: string, value: string): Promise<void> {
-  const sql = 'INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value';
-  await connection.all(undefined, sql, [key, value]);
+async function note(
+  connection: Connection,
+  schema: string,
+  { version, compatibleFrom }: PostgresMigration,
+): Promise<void> {
+  const sql = `INSERT INTO ${schema}.meta (key, value) VALUES ('schema', $1), ('compatible_from', $2)
+    ON CONFLICT (key) DO UPDATE SET value = excluded.value`;
+  await connection.all(undefined, sql, [String(version), String(compatibleFrom)]);
+}
+
+/** 55P03: the lock was not to be had in time; 40P01: it would never have been. */
+function isLocked(error: unknown): boolean {
+  const { code } = error as { readonly code?: unknown };
+  return code === '55P03' || code === '40P01';
+}
+
+/** 42P07 and 42723: a table, an index or a function of that name is there. */
+function explained(error: unknown, schema: string): unknown {
+  const { code, message } = error as { readonly code?: unknown; readonly message?: string };
+  if (code !== '42P07' && code !== '42723') return error;
+  return fault(
+    'CONFLICT',
+    { problem: `the schema ${schema} holds something of another program (${message ?? ''})` },
+    { hint: 'Give leasehold a schema of its own: add ?schema=NAME to the address of the store.', cause: error },
+  );
 }
 
 function textOf({ file }: PostgresMigration): string {

@@ -28,10 +28,20 @@ export function migrate(db: DatabaseSync, onMigration?: OnMigration): void {
   }
 }
 
-/** What the file says of its schema; reads only. */
+/** What the file says of its schema; reads only. One that was moved says where to, and nothing else. */
 export function schemaStand(db: DatabaseSync): SchemaStand {
   if (!hasOurMeta(db)) return { version: 0, compatibleFrom: 0 };
+  refuseMoved(db);
   return { version: Number(read(db, 'schema') ?? 0), compatibleFrom: Number(read(db, 'compatible_from') ?? 0) };
+}
+
+/** As move-out.ts marks it. */
+function refuseMoved(db: DatabaseSync): void {
+  const to = read(db, 'moved_to');
+  if (to === undefined) return;
+  if (read(db, 'move_ended') !== undefined) throw fault('STORE_MOVED', { to });
+  const hint = 'Run the same "leasehold migrate --from … --to …" again: it goes on where it was.';
+  throw fault('STORE_MOVED', { to: `${to} (begun, and not ended)` }, { hint });
 }
 
 /** Other programs call a table `meta` too, and some keep a schema version in it; ours says this since its first day. */

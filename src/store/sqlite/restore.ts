@@ -1,8 +1,7 @@
-import { chownSync, closeSync, existsSync, mkdirSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, rmSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { fault, isEngineError } from '../../core/errors.ts';
-import { existing } from './connection.ts';
+import { fault } from '../../core/errors.ts';
 import {
   type Contents,
   type CopyWishes,
@@ -14,7 +13,7 @@ import {
   publish,
   temporaryName,
 } from './copy.ts';
-import { isBusy, translate } from './errors.ts';
+import { Hold } from './hold.ts';
 import { schemaStand } from './migrate.ts';
 import { type Highs, highsOf, type Moved, moveAhead } from './move-ahead.ts';
 
@@ -80,14 +79,14 @@ async function copyChecked(from: string, temporary: string, wishes: CopyWishes):
 }
 
 function putInPlace(temporary: string, { file, now }: RestoreOptions): Moved {
-  const old = existsSync(file) ? new Hold(file) : undefined;
+  const old = existsSync(file) ? new Hold(file, 'restore') : undefined;
   try {
-    const moved = moveFile(temporary, now, old?.highs());
-    old?.giveOwner(temporary);
+    const moved = moveFile(temporary, now, old && highsIn(old));
+    if (old !== undefined) giveOwner(temporary, old);
     // Of a store whose file is gone. Where there was one, its log went into it when it was locked.
     for (const tail of ['-wal', '-shm']) rmSync(`${file}${tail}`, { force: true });
     publish(temporary, file, { replace: old !== undefined });
-    old?.spoil();
+    if (old !== undefined) spoil(old);
     return moved;
   } finally {
     old?.close();
@@ -108,90 +107,33 @@ function moveFile(temporary: string, now: number, rival: Highs | undefined): Mov
   }
 }
 
+/** Undefined where it is no store, or cannot be read any more. */
+function highsIn({ db }: Hold): Highs | undefined {
+  try {
+    return schemaStand(db).version === 0 ? undefined : highsOf(db);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The processes that use the store may not be those of whoever restores it. */
+function giveOwner(temporary: string, { file }: Hold): void {
+  const [there, ours] = [statSync(file), statSync(temporary)];
+  if (there.uid === ours.uid && there.gid === ours.gid) return;
+  try {
+    chownSync(temporary, there.uid, there.gid);
+  } catch (error) {
+    const problem = `${file} belongs to another user, to whom this one cannot give the new file`;
+    throw fault('CONFLICT', { problem }, { hint: 'Restore as the user that the store belongs to.', cause: error });
+  }
+}
+
 /**
- * The store that is to be replaced, kept from everybody else. A process that has it open holds a shared lock on the file for
- * as long, so the exclusive one is got only when there is none; it is kept over the rename.
- *
- * Who opens the old file in the moment before the rename waits for this lock, and would then work on a file that has no name
- * any more. So the old one is spoilt before the lock goes: it is no database then, and the next try opens the new one.
+ * Who opens the old file in the moment before the rename waits for our lock on it, and would then work on a file that has no
+ * name any more. So it is spoilt before the lock goes: it is no database then, and the next try opens the new one.
  */
-class Hold {
-  readonly #file: string;
-  readonly #db: DatabaseSync;
-  /** Opened before SQLite's own and closed after it: closing any handle of a file drops all locks that a process has on it. */
-  readonly #fd: number;
-
-  constructor(file: string) {
-    this.#file = file;
-    this.#fd = openSync(file, 'r+');
-    let db: DatabaseSync | undefined;
-    try {
-      db = new DatabaseSync(existing(file), { timeout: 0 });
-      // In this order: from here on SQLite gives no lock back, and the first access takes the exclusive one.
-      db.exec('PRAGMA locking_mode = EXCLUSIVE');
-      const { journal_mode: mode } = db.prepare('PRAGMA journal_mode = DELETE').get() as { journal_mode: string };
-      if (mode !== 'delete') throw inUse(file);
-      db.exec('BEGIN EXCLUSIVE');
-      // What the change of mode left; it is committed, and the next owner of the name must not meet it.
-      rmSync(`${file}-journal`, { force: true });
-      this.#db = db;
-    } catch (error) {
-      db?.close();
-      closeSync(this.#fd);
-      throw refused(error, file);
-    }
-  }
-
-  /** Undefined where it is no store, or cannot be read any more. */
-  highs(): Highs | undefined {
-    try {
-      return schemaStand(this.#db).version === 0 ? undefined : highsOf(this.#db);
-    } catch {
-      return undefined;
-    }
-  }
-
-  /** The processes that use the store may not be those of whoever restores it. */
-  giveOwner(temporary: string): void {
-    const [there, ours] = [statSync(this.#file), statSync(temporary)];
-    if (there.uid === ours.uid && there.gid === ours.gid) return;
-    try {
-      chownSync(temporary, there.uid, there.gid);
-    } catch (error) {
-      const problem = `${this.#file} belongs to another user, to whom this one cannot give the new file`;
-      throw fault('CONFLICT', { problem }, { hint: 'Restore as the user that the store belongs to.', cause: error });
-    }
-  }
-
-  spoil(): void {
-    writeSync(this.#fd, 'This store was replaced by a restore.'.padEnd(100), 0, 'latin1');
-  }
-
-  close(): void {
-    this.#db.close();
-    closeSync(this.#fd);
-  }
-}
-
-function refused(error: unknown, file: string): Error {
-  if (isBusy(error)) return inUse(file);
-  if (!isEngineError(translate(error, file), 'STORE_CORRUPT')) return translate(error, file);
-  return fault(
-    'CONFLICT',
-    { file, problem: `${file} is damaged, so nobody can tell whether a process has it open` },
-    {
-      hint: `Stop everything that uses it, move it away (mv ${file} ${file}.damaged), and restore again.`,
-      cause: error,
-    },
-  );
-}
-
-function inUse(file: string): Error {
-  return fault(
-    'STORE_BUSY',
-    { file, problem: 'a process has it open' },
-    { hint: 'Stop all nodes, workers and programs that use the store, and restore again; nothing was changed.' },
-  );
+function spoil({ fd }: Hold): void {
+  writeSync(fd, 'This store was replaced by a restore.'.padEnd(100), 0, 'latin1');
 }
 
 function occupied(file: string): Error {

@@ -1,0 +1,34 @@
+/** Whatever names a store in a message goes through here: addresses hold passwords, and messages end up in logs. */
+
+/** The address without its password; a shell or a tool asks for it, or finds it in ~/.pgpass. */
+export function withoutPassword(url: string): string {
+  const [, scheme, rest] = /^([a-z][a-z0-9+.-]*:\/\/)(.*)$/is.exec(url) ?? [];
+  if (scheme === undefined || rest === undefined) return url;
+  const [place = '', ...query] = rest.split('?');
+  // The last one: who forgets to escape a sign in a password means it all the same.
+  const at = place.lastIndexOf('@');
+  const user = at === -1 ? '' : `${place.slice(0, at).split(':')[0]}@`;
+  const kept = query
+    .join('?')
+    .split('&')
+    .filter((part) => part !== '' && !/^[^=]*(password|secret|token)/i.test(decoded(part)));
+  return `${scheme}${user}${place.slice(at + 1)}${kept.length === 0 ? '' : `?${kept.join('&')}`}`;
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/** As people call a store: the path of a file, or an address without its password. */
+export function storeName(url: string): string {
+  return withoutPassword(url.replace(/^sqlite:/, ''));
+}
+
+/** Whether a URL names a database on a server, and no file. */
+export function isPostgres(url: string): boolean {
+  return /^postgres(ql)?:/.test(url);
+}

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { freshDatabase } from '../../../test/support/postgres.ts';
+import { realWorld } from '../../app/world.ts';
+import { isEngineError } from '../../core/errors.ts';
+import { refusal } from '../conformance/scene.ts';
+import { parseAddress } from './address.ts';
+import { Connection } from './connection.ts';
+import {
+  MIGRATIONS,
+  type MigrateOptions,
+  migrate,
+  type PostgresMigration,
+  SCHEMA_VERSION,
+  standOf,
+} from './migrate.ts';
+import { migrateDatabase, readSchema } from './migrate-database.ts';
+import { openPostgres } from './open.ts';
+
+const world = realWorld();
+const url = await freshDatabase('migrate');
+let schemas = 0;
+
+/** A schema of its own in the one database. */
+function place(): { readonly url: string; readonly schema: string; readonly connect: () => Promise<Connection> } {
+  const name = `m${schemas++}`;
+  const address = `${url}&schema=${name}`;
+  const { config, schema } = parseAddress(address);
+  return { url: address, schema, connect: () => Connection.open(config, world, world.clock.monotonic() + 10_000) };
+}
+
+/** Runs migrations that no release has, through the real runner. */
+async function run(
+  { schema, connect }: ReturnType<typeof place>,
+  texts: readonly (readonly [text: string, more?: Partial<PostgresMigration>])[],
+  options: Partial<MigrateOptions> = {},
+): Promise<readonly number[]> {
+  const own = texts.map(([, more], i) => {
+    return { version: SCHEMA_VERSION + 1 + i, file: `${i}`, compatibleFrom: 1, ...more };
+  });
+  const connection = await connect();
+  const ran: number[] = [];
+  try {
+    await migrate({
+      connection,
+      connect,
+      schema,
+      migrations: [...MIGRATIONS, ...own],
+      read: ({ file }) => texts[Number(file)]?.[0] ?? '',
+      pause: wait,
+      onRan: ({ version }) => ran.push(version),
+      ...options,
+    });
+    return ran;
+  } finally {
+    await connection.close();
+  }
+}
+
+async function ask<T>({ connect }: ReturnType<typeof place>, sql: string): Promise<readonly T[]> {
+  const connection = await connect();
+  try {
+    return await connection.all<T>(undefined, sql, []);
+  } finally {
+    await connection.close();
+  }
+}
+
+test('of five that migrate an empty database at once one does it, and the others find it done', async () => {
+  const here = place();
+  const ran: number[] = [];
+  await Promise.all(
+    Array.from({ length: 5 }, () => migrateDatabase(here.url, world, ({ version }) => ran.push(version))),
+  );
+  assert.deepEqual(
+    ran,
+    MIGRATIONS.map(({ version }) => version),
+  );
+  assert.equal((await readSchema(here.url, world)).version, SCHEMA_VERSION);
+  const stores = await Promise.all(Array.from({ length: 5 }, () => openPostgres({ url: here.url, world, pool: 1 })));
+  assert.equal(new Set(stores.map(({ clusterKey }) => clusterKey)).size, 1);
+  await Promise.all(stores.map((store) => store.close()));
+});
+
+test('reading the version of a schema makes none', async () => {
+  const here = place();
+  assert.deepEqual(await readSchema(here.url, world), { version: 0, compatibleFrom: 0 });
+  const found = await ask(here, `SELECT FROM pg_namespace WHERE nspname = '${here.schema.slice(1, -1)}'`);
+  assert.deepEqual(found, []);
+});
+
+test('a schema that has left this program behind is refused, one that has not is opened', async () => {
+  const here = place();
+  await migrateDatabase(here.url, world);
+  await ask(here, `UPDATE ${here.schema}.meta SET value = '99' WHERE key = 'schema'`);
+  await (await openPostgres({ url: here.url, world })).close();
+  await migrateDatabase(here.url, world, () => assert.fail('there is nothing to run'));
+  await ask(here, `UPDATE ${here.schema}.meta SET value = '99' WHERE key = 'compatible_from'`);
+  assert.equal(await refusal(openPostgres({ url: here.url, world })), 'SCHEMA_TOO_NEW');
+  assert.equal(await refusal(migrateDatabase(here.url, world)), 'SCHEMA_TOO_NEW');
+});
+
+test('a migration that fails leaves nothing of itself, and the version as it was', async () => {
+  const here = place();
+  await migrateDatabase(here.url, world);
+  await assert.rejects(run(here, [['CREATE TABLE extra (x int); SELECT 1 / 0']]));
+  assert.equal((await readSchema(here.url, world)).version, SCHEMA_VERSION);
+  assert.deepEqual(await ask(here, `SELECT to_regclass('${here.schema}.extra') AS extra`), [{ extra: null }]);
+});
+
+test('a table of another program in the way is told as such', async () => {
+  const here = place();
+  await ask(here, `CREATE SCHEMA ${here.schema}`);
+  await ask(here, `CREATE TABLE ${here.schema}.task (mine int)`);
+  await assert.rejects(migrateDatabase(here.url, world), (error) => {
+    assert.ok(isEngineError(error, 'CONFLICT'), String(error));
+    assert.match(error.hint ?? '', /\?schema=NAME/);
+    return true;
+  });
+});
+
+test('one who may not make schemas migrates one that was made for it', async () => {
+  const here = place();
+  const role = `r${here.schema.slice(1, -1)}_${Date.now()}`;
+  await ask(here, `CREATE ROLE ${role}`);
+  await ask(here, `CREATE SCHEMA ${here.schema} AUTHORIZATION ${role}`);
+  const connect = async (): Promise<Connection> => {
+    const connection = await here.connect();
+    await connection.raw(`SET ROLE ${role}`);
+    return connection;
+  };
+  assert.equal((await run({ ...here, connect }, [])).length, MIGRATIONS.length);
+});
+
+const INDEX = 'CREATE INDEX CONCURRENTLY IF NOT EXISTS extra ON {schema}.task (created_at);';
+const isValid = async (here: ReturnType<typeof place>): Promise<readonly unknown[]> => {
+  const sql = `SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = to_regclass('${here.schema}.extra')`;
+  return (await ask<{ valid: boolean }>(here, sql)).map(({ valid }) => valid);
+};
+
+test('an index that was left invalid is made anew, and the version is written when it is there', async () => {
+  const here = place();
+  await migrateDatabase(here.url, world);
+  await ask(here, `CREATE INDEX extra ON ${here.schema}.task (created_at)`);
+  await ask(here, `UPDATE pg_index SET indisvalid = false WHERE indexrelid = '${here.schema}.extra'::regclass`);
+  assert.deepEqual(await run(here, [[`-- ; a word about it\n${INDEX}`, { apart: true }]]), [SCHEMA_VERSION + 1]);
+  assert.deepEqual(await isValid(here), [true]);
+});
+
+test('an index that cannot be made leaves none behind that all would have to keep up', async () => {
+  const here = place();
+  await (await openPostgres({ url: here.url, world })).close();
+  await ask(
+    here,
+    `INSERT INTO ${here.schema}.task (created_at, queue, lane, spec, state, prio, max_tries)
+      SELECT 1, 1, 1, 1, 0, 0, 1 FROM generate_series(1, 2)`,
+  );
+  await assert.rejects(run(here, [[INDEX.replace('INDEX', 'UNIQUE INDEX'), { apart: true }]]), { code: '23505' });
+  assert.deepEqual(await isValid(here), []);
+  assert.equal((await readSchema(here.url, world)).version, SCHEMA_VERSION);
+});
+
+test('of five that make an index apart at once one does it', async () => {
+  const here = place();
+  await migrateDatabase(here.url, world);
+  await ask(
+    here,
+    `INSERT INTO ${here.schema}.task (created_at, queue, lane, spec, state, prio, max_tries)
+      SELECT 1, 1, 1, 1, 3, 0, 1 FROM generate_series(1, 20000)`,
+  );
+  const all = await Promise.all(Array.from({ length: 5 }, () => run(here, [[INDEX, { apart: true }]])));
+  assert.deepEqual(all.flat(), [SCHEMA_VERSION + 1]);
+  assert.deepEqual(await isValid(here), [true]);
+});
+
+test('whoever cannot have its locks gives up in the end, and says why', async () => {
+  const here = place();
+  await migrateDatabase(here.url, world);
+  const reader = await here.connect();
+  await reader.raw('SET idle_in_transaction_session_timeout = 0; BEGIN');
+  await reader.raw(`SELECT FROM ${here.schema}.task`);
+  await assert.rejects(run(here, [['ALTER TABLE task ADD COLUMN extra int']], { tries: 3 }), (error) => {
+    assert.ok(isEngineError(error, 'STORE_BUSY'), String(error));
+    return /did not get its locks/.test(error.message);
+  });
+  await reader.close();
+  assert.deepEqual(await run(here, [['ALTER TABLE task ADD COLUMN extra int']]), [SCHEMA_VERSION + 1]);
+});
+
+test('a store that was open when a column came goes on with what it had prepared', async () => {
+  const here = place();
+  const store = await openPostgres({ url: here.url, world, pool: 1 });
+  await store.workerRegister({ name: 'w', incarnation: 'i', slots: 1, tags: [] });
+  assert.equal((await store.workerList()).length, 1);
+  await run(here, [['ALTER TABLE worker ADD COLUMN extra int; ALTER TABLE trigger_def ADD COLUMN extra int']]);
+  assert.equal((await store.workerList()).length, 1);
+  assert.deepEqual(await store.triggerList(), []);
+  await store.close();
+  const connection = await here.connect();
+  assert.equal((await standOf(connection, here.schema)).version, SCHEMA_VERSION + 1);
+  await connection.close();
+  // Of the version before, and compatible.
+  const old = await openPostgres({ url: here.url, world, pool: 1 });
+  assert.equal((await old.workerList()).length, 1);
+  await old.close();
+});
