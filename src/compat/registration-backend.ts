@@ -2,10 +2,12 @@ import {
   checkKey,
   checkOptions,
   fault,
+  MAX_COUNT,
   type Manual,
   type ManualOptions,
   openManual,
   type WorkerRecord as Row,
+  type StoreTime,
   type TaskRecord,
   whole,
 } from '../app/manual.ts';
@@ -115,7 +117,7 @@ class EngineRegistrationBackend implements RegistrationBackend {
       incarnation: checkKey('started_at', incarnationOf(started_at)),
       tags: capabilities.map((tag: unknown) => checkKey('capabilities', tag)),
       host: host === undefined ? undefined : checkKey('host', host),
-      pid: pid === undefined ? undefined : whole('pid', pid, 0, Number.MAX_SAFE_INTEGER),
+      pid: pid === undefined ? undefined : whole('pid', pid, 0, MAX_COUNT),
     });
     this.#own.set(worker_id, number);
     await this.#manual.engine.beat({ worker: number, state: 'online' });
@@ -171,9 +173,9 @@ class EngineRegistrationBackend implements RegistrationBackend {
   }
 
   async #view(): Promise<View> {
-    const { engine, beside } = this.#manual;
+    const { engine } = this.#manual;
     const [rows, running] = await Promise.all([engine.workers(), this.#manual.running()]);
-    return new View(rows, running, beside.clock(), engine.leaseMs);
+    return new View(rows, running, await engine.store.clock(), engine.leaseMs);
   }
 }
 
@@ -183,15 +185,10 @@ class View {
   readonly newest = new Map<string, Row>();
   /** What runs in each name, also under an earlier incarnation. */
   readonly #running = new Map<string, TaskRecord[]>();
-  readonly #clock: { readonly leaseNow: number; readonly ahead: number };
+  readonly #now: StoreTime;
   readonly #leaseMs: number;
 
-  constructor(
-    rows: readonly Row[],
-    running: readonly TaskRecord[],
-    clock: { readonly leaseNow: number; readonly ahead: number },
-    leaseMs: number,
-  ) {
+  constructor(rows: readonly Row[], running: readonly TaskRecord[], now: StoreTime, leaseMs: number) {
     const names = new Map(rows.map(({ worker, name }) => [worker, name]));
     for (const row of rows) {
       this.newest.delete(row.name);
@@ -201,13 +198,14 @@ class View {
       const name = names.get(task.holder ?? 0);
       if (name !== undefined) this.#running.set(name, [...this.#tasksOf(name), task]);
     }
-    this.#clock = clock;
+    this.#now = now;
     this.#leaseMs = leaseMs;
   }
 
   record(row: Row): WorkerRecord {
     const { name, tags, host, pid, startedAt, metadata } = row;
     const current = this.#tasksOf(name).map(({ task }) => task);
+    const { calendar, lease } = this.#now;
     return {
       worker_id: name,
       ...(host === undefined ? {} : { host }),
@@ -215,20 +213,20 @@ class View {
       capabilities: tags,
       started_at: toldStart(row) ?? new Date(startedAt ?? 0).toISOString(),
       status: statusOf(row),
-      last_heartbeat: new Date(this.#lastSign(row) + this.#clock.ahead).toISOString(),
+      last_heartbeat: new Date(this.#lastSign(row) + calendar - lease).toISOString(),
       ...(current.length === 0 ? {} : { current_task_id: String(Math.min(...current)) }),
       ...(metadata === undefined ? {} : { metadata: JSON.parse(metadata) as Record<string, unknown> }),
     };
   }
 
   silentMs(row: Row): number {
-    return this.#clock.leaseNow - this.#lastSign(row);
+    return this.#now.lease - this.#lastSign(row);
   }
 
   /** A worker whose loop is blocked cannot beat, but the thread that keeps its claims says that it lives. */
   #lastSign(row: Row): number {
     const renewals = this.#tasksOf(row.name).map(({ leaseUntil = 0 }) => leaseUntil - this.#leaseMs);
-    return Math.min(Math.max(row.seenAt, ...renewals), Math.max(row.seenAt, this.#clock.leaseNow));
+    return Math.min(Math.max(row.seenAt, ...renewals), Math.max(row.seenAt, this.#now.lease));
   }
 
   #tasksOf(name: string): readonly TaskRecord[] {

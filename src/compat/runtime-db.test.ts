@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
+import { type Ground, ground as groundOf, onEachStore } from '../../test/support/compat-grounds.ts';
+import { realWorld } from '../app/world.ts';
 import { refusal } from '../store/conformance/scene.ts';
 import { tempFolder } from '../store/conformance/temp-folder.ts';
-import { VirtualWorld } from '../testing.ts';
 import {
   acknowledgeCancel,
   acquireRunLease,
@@ -25,39 +24,33 @@ import {
 } from './index.ts';
 
 const folder = tempFolder('runtime-db');
-let files = 0;
-const newFile = (): string => join(folder, `${files++}.db`);
+const onEach = (name: string, body: Parameters<typeof onEachStore>[2]): void => onEachStore(folder, name, body);
 
-async function connect(
-  t: TestContext,
-  path: string,
-  options: Parameters<typeof connectRuntimeDb>[1] = {},
-): Promise<RuntimeDb> {
-  const conn = await connectRuntimeDb(path, { duties: false, ...options });
+async function connect(t: TestContext, { path, world }: Ground): Promise<RuntimeDb> {
+  const conn = await connectRuntimeDb(path, { duties: false, world });
   t.after(() => conn.close());
   return conn;
 }
 
 interface Rig {
-  readonly world: VirtualWorld;
-  readonly file: string;
+  readonly elapse: (ms: number) => Promise<void>;
   /** Two workers, each with a connection of its own. */
   readonly one: RuntimeDb;
   readonly two: RuntimeDb;
   readonly status: (runId?: string) => Promise<RunStatus | undefined>;
 }
 
-async function rig(t: TestContext, world = new VirtualWorld()): Promise<Rig> {
-  const file = newFile();
-  const [one, two] = [await connect(t, file, { world }), await connect(t, file, { world })];
+async function rig(t: TestContext, ground: Ground): Promise<Rig> {
+  const [one, two] = [await connect(t, ground), await connect(t, ground)];
   await queueRun(one, RUN);
-  return { world, file, one, two, status: async (runId = 'job_1') => (await getRun(two, runId))?.status };
+  const { elapse } = ground;
+  return { elapse, one, two, status: async (runId = 'job_1') => (await getRun(two, runId))?.status };
 }
 
 const RUN = { run_id: 'job_1', prompt: 'Analyze', workspace_dir: '/home/user/project', max_iterations: 50 };
 
-test('a queued run is shown with the columns of the document', async (t) => {
-  const { one, two } = await rig(t);
+onEach('a queued run is shown with the columns of the document', async (t, ground) => {
+  const { one, two } = await rig(t, ground);
   const expected = {
     run_id: 'job_1',
     status: 'queued',
@@ -94,24 +87,28 @@ test('a queued run is shown with the columns of the document', async (t) => {
   });
 });
 
-test('the lease flow of the document: acquired, refused to another, extended, expired, taken over', async (t) => {
-  const { world, one, two } = await rig(t);
-  assert.equal(await acquireRunLease(one, 'job_1', 'worker_1', 60), true);
-  assert.equal(await acquireRunLease(two, 'job_1', 'worker_2', 60), false);
-  for (let n = 0; n < 10; n++) {
-    world.elapse(15_000);
-    assert.equal(await heartbeatRunLease(one, 'job_1', 'worker_1', 60), true);
+onEach(
+  'the lease flow of the document: acquired, refused to another, extended, expired, taken over',
+  async (t, ground) => {
+    const { elapse, one, two } = await rig(t, ground);
+    assert.equal(await acquireRunLease(one, 'job_1', 'worker_1', 60), true);
     assert.equal(await acquireRunLease(two, 'job_1', 'worker_2', 60), false);
-  }
-  // Worker 1 crashes, and 60 seconds pass.
-  world.elapse(60_001);
-  assert.equal(await acquireRunLease(two, 'job_1', 'worker_2', 60), true);
-  assert.equal((await getRun(one, 'job_1'))?.lease_owner, 'worker_2');
-  assert.equal(await heartbeatRunLease(one, 'job_1', 'worker_1', 60), false);
-});
+    for (let n = 0; n < 10; n++) {
+      await elapse(15_000);
+      assert.equal(await heartbeatRunLease(one, 'job_1', 'worker_1', 60), true);
+      assert.equal(await acquireRunLease(two, 'job_1', 'worker_2', 60), false);
+    }
+    // Worker 1 crashes, and 60 seconds pass.
+    await elapse(60_001);
+    assert.equal(await acquireRunLease(two, 'job_1', 'worker_2', 60), true);
+    assert.equal((await getRun(one, 'job_1'))?.lease_owner, 'worker_2');
+    assert.equal(await heartbeatRunLease(one, 'job_1', 'worker_1', 60), false);
+  },
+);
 
-test('memory: the same, gone with its process', async (t) => {
-  const conn = await connect(t, 'memory:');
+test('memory: without a name it is nobody else’s', async (t) => {
+  const conn = await connectRuntimeDb('memory:');
+  t.after(() => conn.close());
   await queueRun(conn, { runId: 'job_1', prompt: 'x', workspaceDir: '/w', maxIterations: 3 });
   assert.equal(await acquireRunLease(conn, 'job_1', 'worker_1', 60), true);
   assert.equal(await completeRun(conn, 'job_1', 'worker_1', { text: 'done' }), 'completed');
@@ -122,34 +119,38 @@ test('memory: the same, gone with its process', async (t) => {
   );
 });
 
-test('A.3-7: the token grows by one with each takeover, and a run that is given back is anyone’s', async (t) => {
-  const { world, one, two, status } = await rig(t);
-  assert.deepEqual(await acquireRunLeaseInfo(one, 'job_1', 'worker_1', 60), { acquired: true, attempt: 1 });
-  assert.deepEqual(await acquireRunLeaseInfo(two, 'job_1', 'worker_2', 60), { acquired: false });
-  world.elapse(61_000);
-  assert.deepEqual(await acquireRunLeaseInfo(two, 'job_1', 'worker_2', 60), { acquired: true, attempt: 2 });
-  await releaseRunLease(one, 'job_1', 'worker_1');
-  await releaseRunLease(one, 'job_1', 'worker_2');
-  await releaseRunLease(one, 'no such run', 'worker_2');
-  assert.equal(await status(), 'running', 'released by nobody who holds it');
-  await releaseRunLease(two, 'job_1', 'worker_2');
-  assert.equal(await status(), 'queued');
-  assert.deepEqual(await acquireRunLeaseInfo(one, 'job_1', 'worker_1', 60), { acquired: true, attempt: 3 });
-});
+onEach(
+  'A.3-7: the token grows by one with each takeover, and a run that is given back is anyone’s',
+  async (t, ground) => {
+    const { elapse, one, two, status } = await rig(t, ground);
+    assert.deepEqual(await acquireRunLeaseInfo(one, 'job_1', 'worker_1', 60), { acquired: true, attempt: 1 });
+    assert.deepEqual(await acquireRunLeaseInfo(two, 'job_1', 'worker_2', 60), { acquired: false });
+    await elapse(61_000);
+    assert.deepEqual(await acquireRunLeaseInfo(two, 'job_1', 'worker_2', 60), { acquired: true, attempt: 2 });
+    await releaseRunLease(one, 'job_1', 'worker_1');
+    await releaseRunLease(one, 'job_1', 'worker_2');
+    await releaseRunLease(one, 'no such run', 'worker_2');
+    assert.equal(await status(), 'running', 'released by nobody who holds it');
+    await releaseRunLease(two, 'job_1', 'worker_2');
+    assert.equal(await status(), 'queued');
+    assert.deepEqual(await acquireRunLeaseInfo(one, 'job_1', 'worker_1', 60), { acquired: true, attempt: 3 });
+  },
+);
 
-test('B1: a run whose worker died is taken over, without anybody else there to see to it', async (t) => {
-  const { world, one, two, status } = await rig(t);
+onEach('B1: a run whose worker died is taken over, without anybody else there to see to it', async (t, ground) => {
+  const { elapse, one, two, status } = await rig(t, ground);
   await acquireRunLease(one, 'job_1', 'worker_1', 1);
-  world.elapse(1001);
+  await elapse(1001);
   assert.equal(await status(), 'running', 'nobody has looked yet');
   assert.equal(await acquireRunLease(two, 'job_1', 'worker_2', 1), true);
   await completeRun(two, 'job_1', 'worker_2');
   assert.equal(await status(), 'completed');
 });
 
-test('B1: of many who ask for an expired run in one moment, one gets it', async (t) => {
-  const file = newFile();
-  const conns = await Promise.all(Array.from({ length: 8 }, () => connect(t, file)));
+onEach('B1: of many who ask for an expired run in one moment, one gets it', async (t, ground) => {
+  // Real time, but for a server whose clock stands still.
+  const world = ground.virtual === undefined ? ground.world : realWorld();
+  const conns = await Promise.all(Array.from({ length: 8 }, () => connect(t, { ...ground, world })));
   const [first] = conns as [RuntimeDb];
   await queueRun(first, { ...RUN, max_attempts: 100 });
   const tokens: number[] = [];
@@ -159,6 +160,7 @@ test('B1: of many who ask for an expired run in one moment, one gets it', async 
     // A machine that stands still for a while may let the first winner's time run out before the last one asks.
     assert.ok(new Set(won).size === won.length, `${won.join(', ')}: one token was given twice`);
     tokens.push(...won);
+    await ground.elapse(25);
   }
   assert.deepEqual(
     tokens.toSorted((a, b) => a - b),
@@ -167,21 +169,21 @@ test('B1: of many who ask for an expired run in one moment, one gets it', async 
   );
 });
 
-test('B1: a run that kills its workers ends', async (t) => {
-  const { world, one, two, status } = await rig(t);
+onEach('B1: a run that kills its workers ends', async (t, ground) => {
+  const { elapse, one, two, status } = await rig(t, ground);
   for (const conn of [one, two, one]) {
     assert.equal(await acquireRunLease(conn, 'job_1', 'worker_1', 1), true);
-    world.elapse(1001);
+    await elapse(1001);
   }
   assert.equal(await acquireRunLease(two, 'job_1', 'worker_1', 1), false);
   assert.equal(await status(), 'failed');
   assert.equal((await getRun(one, 'job_1'))?.terminal_reason, 'exhausted');
 });
 
-test('B2: who lost the lease can end the run in no way', async (t) => {
-  const { world, one, two, status } = await rig(t);
+onEach('B2: who lost the lease can end the run in no way', async (t, ground) => {
+  const { elapse, one, two, status } = await rig(t, ground);
   await acquireRunLease(one, 'job_1', 'worker_1', 1);
-  world.elapse(1001);
+  await elapse(1001);
   await acquireRunLease(two, 'job_1', 'worker_2', 60);
   assert.equal(await refusal(completeRun(one, 'job_1', 'worker_1', 'zombie')), 'LEASE_LOST');
   assert.equal(await refusal(failRun(one, 'job_1', 'worker_1', 'zombie')), 'LEASE_LOST');
@@ -192,10 +194,10 @@ test('B2: who lost the lease can end the run in no way', async (t) => {
   assert.equal((await getRun(one, 'job_1'))?.result, 'ours');
 });
 
-test('B3: a lease belongs to one acquisition, not to a name', async (t) => {
-  const { world, one, two, status } = await rig(t);
+onEach('B3: a lease belongs to one acquisition, not to a name', async (t, ground) => {
+  const { elapse, one, two, status } = await rig(t, ground);
   const first = await acquireRunLeaseInfo(one, 'job_1', 'worker_1', 1);
-  world.elapse(1001);
+  await elapse(1001);
   // The same worker again, through the same connection and through another one.
   const second = await acquireRunLeaseInfo(one, 'job_1', 'worker_1', 60);
   assert.deepEqual([first.attempt, second.attempt], [1, 2]);
@@ -210,19 +212,19 @@ test('B3: a lease belongs to one acquisition, not to a name', async (t) => {
   assert.equal(await acquireRunLease(one, 'job_1', 'worker_1', 60), false, 'it is held already');
 });
 
-test('B4: a renewal is refused after the reap, not after the expiry', async (t) => {
-  const { world, one, two } = await rig(t);
+onEach('B4: a renewal is refused after the reap, not after the expiry', async (t, ground) => {
+  const { elapse, one, two } = await rig(t, ground);
   await acquireRunLease(one, 'job_1', 'worker_1', 1);
-  world.elapse(5000);
+  await elapse(5000);
   assert.equal(await heartbeatRunLease(one, 'job_1', 'worker_1', 1), true, 'late, and nobody has taken it');
   assert.equal(await acquireRunLease(two, 'job_1', 'worker_2', 1), false, 'it lives again');
-  world.elapse(5000);
+  await elapse(5000);
   await acquireRunLease(two, 'job_1', 'worker_2', 60);
   assert.equal(await heartbeatRunLease(one, 'job_1', 'worker_1', 1), false);
 });
 
-test('B4: a heartbeat is refused to another owner and after the end, and tells of a cancel', async (t) => {
-  const { one, two } = await rig(t);
+onEach('B4: a heartbeat is refused to another owner and after the end, and tells of a cancel', async (t, ground) => {
+  const { one, two } = await rig(t, ground);
   await acquireRunLease(one, 'job_1', 'worker_1', 60);
   assert.equal(await heartbeatRunLease(one, 'job_1', 'worker_2', 60), false);
   assert.equal(await heartbeatRunLease(two, 'job_1', 'worker_2', 60), false);
@@ -233,8 +235,8 @@ test('B4: a heartbeat is refused to another owner and after the end, and tells o
   assert.deepEqual(await heartbeatRunLeaseInfo(one, 'job_1', 'worker_1', 60), { held: false, cancelRequested: false });
 });
 
-test('B5: a requested cancel is a state that no other end overwrites', async (t) => {
-  const { one, two, status } = await rig(t);
+onEach('B5: a requested cancel is a state that no other end overwrites', async (t, ground) => {
+  const { one, two, status } = await rig(t, ground);
   for (const [runId, end] of [
     ['job_a', completeRun],
     ['job_b', failRun],
@@ -252,28 +254,31 @@ test('B5: a requested cancel is a state that no other end overwrites', async (t)
   }
 });
 
-test('B5: a cancelled run that waits is over at once, and one whose worker died is not run again', async (t) => {
-  const { world, one, two, status } = await rig(t);
-  await queueRun(one, { run_id: 'waits', prompt: 'x' });
-  assert.equal(await requestCancel(two, 'waits'), 'cancelled');
-  assert.equal(await acquireRunLease(one, 'waits', 'worker_1', 60), false);
-  await acquireRunLease(one, 'job_1', 'worker_1', 1);
-  await requestCancel(two, 'job_1');
-  world.elapse(1001);
-  assert.equal(await acquireRunLease(two, 'job_1', 'worker_2', 60), false);
-  assert.equal(await status(), 'cancelled');
-  assert.equal(await requestCancel(two, 'job_1'), 'cancelled', 'again, and nothing changes');
-  assert.equal(await refusal(requestCancel(two, 'no such run')), 'NOT_FOUND');
-});
+onEach(
+  'B5: a cancelled run that waits is over at once, and one whose worker died is not run again',
+  async (t, ground) => {
+    const { elapse, one, two, status } = await rig(t, ground);
+    await queueRun(one, { run_id: 'waits', prompt: 'x' });
+    assert.equal(await requestCancel(two, 'waits'), 'cancelled');
+    assert.equal(await acquireRunLease(one, 'waits', 'worker_1', 60), false);
+    await acquireRunLease(one, 'job_1', 'worker_1', 1);
+    await requestCancel(two, 'job_1');
+    await elapse(1001);
+    assert.equal(await acquireRunLease(two, 'job_1', 'worker_2', 60), false);
+    assert.equal(await status(), 'cancelled');
+    assert.equal(await requestCancel(two, 'job_1'), 'cancelled', 'again, and nothing changes');
+    assert.equal(await refusal(requestCancel(two, 'no such run')), 'NOT_FOUND');
+  },
+);
 
-test('B6: to queue a run that exists never changes it', async (t) => {
-  const { world, one, two, status } = await rig(t);
+onEach('B6: to queue a run that exists never changes it', async (t, ground) => {
+  const { elapse, one, two, status } = await rig(t, ground);
   await acquireRunLease(one, 'job_1', 'worker_1', 60);
   assert.equal((await queueRun(two, RUN)).status, 'running', 'the same is answered with what there is');
   assert.equal(await refusal(queueRun(two, { ...RUN, prompt: 'something else' })), 'CONFLICT');
   assert.equal(await heartbeatRunLease(one, 'job_1', 'worker_1', 60), true);
   await completeRun(one, 'job_1', 'worker_1', 'done');
-  world.elapse(8 * 86_400_000);
+  await elapse(8 * 86_400_000);
   assert.equal((await queueRun(two, RUN)).status, 'completed', 'for as long as it is kept');
   assert.equal(await status(), 'completed');
   // Two who queue it in the same moment get one run.
@@ -282,47 +287,45 @@ test('B6: to queue a run that exists never changes it', async (t) => {
 });
 
 test('B7: the printed query finds leases that ran out earlier the same day', async (t) => {
-  // Its datetime('now') is the real one.
-  const world = new VirtualWorld({ wall: Date.now() - 3_600_000 });
-  const { one, file } = await rig(t, world);
-  await queueRun(one, { run_id: 'job_2', prompt: 'x' });
-  await queueRun(one, { run_id: 'job_3', prompt: 'x' });
-  await acquireRunLease(one, 'job_1', 'worker_1', 60);
-  await acquireRunLease(one, 'job_2', 'worker_1', 7200);
-  const db = new DatabaseSync(file, { readOnly: true });
-  t.after(() => db.close());
-  const ids = (sql: string): readonly unknown[] =>
-    db
-      .prepare(sql)
-      .all()
-      .map((row) => row['run_id']);
-  assert.deepEqual(ids(`SELECT * FROM runs WHERE status = 'running'`), ['job_1', 'job_2']);
-  assert.deepEqual(ids(`SELECT * FROM runs WHERE status = 'queued' ORDER BY created_at`), ['job_3']);
-  assert.deepEqual(
-    ids(`SELECT * FROM runs
+  for (const kind of ['sqlite', 'memory', 'postgres'] as const) {
+    // Its datetime('now') is the real one.
+    const ground = await groundOf(t, kind, folder, Date.now() - 3_600_000);
+    const { one } = await rig(t, ground);
+    await queueRun(one, { run_id: 'job_2', prompt: 'x' });
+    await queueRun(one, { run_id: 'job_3', prompt: 'x' });
+    await acquireRunLease(one, 'job_1', 'worker_1', 60);
+    await acquireRunLease(one, 'job_2', 'worker_1', 7200);
+    const ids = async (sql: string): Promise<readonly unknown[]> =>
+      (await ground.rows(sql)).map((row) => row['run_id']);
+    assert.deepEqual(await ids(`SELECT * FROM runs WHERE status = 'running' ORDER BY run_id`), ['job_1', 'job_2']);
+    assert.deepEqual(await ids(`SELECT * FROM runs WHERE status = 'queued' ORDER BY created_at`), ['job_3']);
+    assert.deepEqual(
+      await ids(`SELECT * FROM runs
 WHERE status = 'running'
-AND lease_expires_at < datetime('now')`),
-    ['job_1'],
-  );
-  const row = db.prepare(`SELECT * FROM runs WHERE run_id = 'job_1'`).get() as Record<string, unknown>;
-  assert.deepEqual(
-    [row['lease_owner'], row['last_job_prompt'], row['workspace_dir'], row['max_iterations'], row['entrypoint']],
-    ['worker_1', 'Analyze', '/home/user/project', 50, 'run'],
-  );
+AND lease_expires_at < ${ground.sqlNow}`),
+      ['job_1'],
+    );
+    const [row] = await ground.rows(`SELECT * FROM runs WHERE run_id = 'job_1'`);
+    assert.deepEqual(
+      [row?.['lease_owner'], row?.['last_job_prompt'], row?.['workspace_dir'], Number(row?.['max_iterations'])],
+      ['worker_1', 'Analyze', '/home/user/project', 50],
+    );
+    assert.equal(row?.['entrypoint'], 'run');
+  }
 });
 
-test('B13: only the clock of the store decides, whatever the calendar of a process says', async (t) => {
-  const { world, one, two } = await rig(t);
+onEach('B13: only the clock of the store decides, whatever the calendar of a process says', async (t, ground) => {
+  const { elapse, one, two } = await rig(t, ground);
   await acquireRunLease(one, 'job_1', 'worker_1', 60);
-  world.jump(86_400_000);
+  ground.jump(86_400_000);
   assert.equal(await acquireRunLease(two, 'job_1', 'worker_2', 60), false, 'a day ahead');
-  world.jump(-2 * 86_400_000);
-  world.elapse(60_001);
+  ground.jump(-2 * 86_400_000);
+  await elapse(60_001);
   assert.equal(await acquireRunLease(two, 'job_1', 'worker_2', 60), true, 'a day behind');
 });
 
-test('B.3-5, 6 and 7: a run ends as its worker says', async (t) => {
-  const { one, two, status } = await rig(t);
+onEach('B.3-5, 6 and 7: a run ends as its worker says', async (t, ground) => {
+  const { one, two, status } = await rig(t, ground);
   await acquireRunLease(one, 'job_1', 'worker_1', 60);
   assert.equal(await failRun(one, 'job_1', 'worker_1', new Error('gateway unreachable')), 'failed');
   const run = await getRun(two, 'job_1');
@@ -342,8 +345,8 @@ test('the words for states go both ways', () => {
   assert.equal(runStateOf({ state: 'running', cancelRequestedAt: 1 }), 'cancel_requested');
 });
 
-test('bad input is refused and changes nothing', async (t) => {
-  const { one } = await rig(t);
+onEach('bad input is refused and changes nothing', async (t, ground) => {
+  const { one } = await rig(t, ground);
   assert.equal(await refusal(queueRun(one, { prompt: 'x' })), 'INVALID_INPUT');
   assert.equal(await refusal(queueRun(one, { run_id: 'a', prompt: 7 as never })), 'INVALID_INPUT');
   assert.equal(await refusal(queueRun(one, { run_id: 'a', prompt: 'x', max_iterations: -1 })), 'INVALID_INPUT');

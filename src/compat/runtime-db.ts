@@ -211,14 +211,14 @@ export class RuntimeDb {
   }
 
   async #find(runId: string): Promise<TaskRecord | undefined> {
-    const { engine, beside } = this.#manual;
+    const { engine } = this.#manual;
     const cached = this.#tasks.get(runId);
     if (cached !== undefined) {
       const record = await engine.get(cached);
       if (record?.unique === runId) return record;
       this.#tasks.delete(runId);
     }
-    const task = beside.taskOf(QUEUE, runId);
+    const task = await engine.store.taskByKey({ queue: QUEUE, key: runId });
     if (task === undefined) return undefined;
     this.#tasks.set(runId, task);
     return engine.get(task);
@@ -231,11 +231,12 @@ export class RuntimeDb {
   }
 
   async #run(task: TaskRecord, runId: string): Promise<Run> {
-    const { engine, beside } = this.#manual;
+    const { engine } = this.#manual;
     const { holder } = task;
     const row = holder === undefined ? undefined : (await engine.workers()).find(({ worker }) => worker === holder);
     const cancelReason = task.cancelRequestedAt === undefined ? undefined : this.#reasons.get(runId);
-    return runOf(task, { runId, holder: row, ahead: beside.clock().ahead, cancelReason });
+    const { calendar, lease } = await engine.store.clock();
+    return runOf(task, { runId, holder: row, ahead: calendar - lease, cancelReason });
   }
 
   /** A run that is there stays as it is, whatever it is doing; only who asks for the same gets it for an answer. */
@@ -255,10 +256,11 @@ export class RuntimeDb {
   }
 }
 
-/** Opens the store of runs; `memory:` for one that ends with the process. */
+/** Opens the store of runs: a file, `postgres://…`, or `memory:` for one that ends with the process. */
 export async function connectRuntimeDb(path: string = DEFAULT_PATH, options: ManualOptions = {}): Promise<RuntimeDb> {
-  if (typeof path !== 'string' || path === '') throw refuse('path', 'it must be the path of a file');
-  const url = /^(memory|sqlite):/.test(path) ? path : `sqlite:${path}`;
+  if (typeof path !== 'string' || path === '')
+    throw refuse('path', 'it must be the path of a file, or the URL of a store');
+  const url = /^(memory|sqlite|postgres|postgresql):/.test(path) ? path : `sqlite:${path}`;
   return new RuntimeDb(await openManual(url, options));
 }
 

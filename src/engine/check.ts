@@ -1,5 +1,6 @@
 import { type Duration, parseDuration } from '../core/duration.ts';
 import { fault } from '../core/errors.ts';
+import { MAX_ID } from '../core/ids.ts';
 import type { Lease } from '../core/lease.ts';
 import { type LogEntry, STREAMS } from '../core/log.ts';
 import { checkKey, checkName } from '../core/names.ts';
@@ -23,6 +24,8 @@ const MAX_ROWS = 1000;
 
 /** The last moment that a JavaScript date can name. */
 export const MAX_TIME = 8_640_000_000_000_000;
+/** Processes and lines are counted in 32 bits by every store. */
+export const MAX_COUNT = 2_147_483_647;
 /** One entry of a log. */
 const MAX_TEXT_BYTES = 65_536;
 
@@ -71,18 +74,18 @@ export function checkTask(task: unknown): void {
   );
 }
 
-/** On the path of every settle: a few comparisons for a lease that is fine. Any whole number may be an attempt; the fence decides. */
+/** On the path of every settle: a few comparisons for a lease that is fine. Any count may be an attempt; the fence decides. */
 export function checkLease(lease: Lease): void {
   if (typeof lease !== 'object' || lease === null) {
     throw refuse('lease', 'it must be an object with a task and an attempt');
   }
   checkTask(lease.task);
-  if (Number.isSafeInteger(lease.attempt)) return;
+  if (Number.isInteger(lease.attempt) && Math.abs(lease.attempt) <= MAX_ID) return;
   throw refuse('attempt', 'it must be the number of an attempt');
 }
 
 export function checkWorker(worker: unknown): number {
-  if (isNumber(worker)) return worker as number;
+  if (isNumber(worker) && (worker as number) <= MAX_ID) return worker as number;
   throw refuse('worker', 'it must be the number that registerWorker gave');
 }
 
@@ -139,7 +142,7 @@ export function checkLogEntries(entries: unknown): readonly LogEntry[] {
       throw fault('TOO_LARGE', { field: 'text', maxBytes: MAX_TEXT_BYTES });
     }
     return {
-      seq: whole('seq', seq, 1, Number.MAX_SAFE_INTEGER),
+      seq: whole('seq', seq, 1, MAX_COUNT),
       at: whole('at', at, 0, MAX_TIME),
       stream,
       text: text.toWellFormed().replaceAll('\u0000', '\ufffd'),
@@ -192,7 +195,7 @@ export function checkNewWorker(worker: Omit<NewWorker, 'tags'> & Partial<Pick<Ne
     slots: whole('slots', worker.slots, 1, MAX_SLOTS),
     tags: tags.map((tag) => checkKey('tags', tag)),
     host: host === undefined ? undefined : checkKey('host', host),
-    pid: pid === undefined ? undefined : whole('pid', pid, 0, Number.MAX_SAFE_INTEGER),
+    pid: pid === undefined ? undefined : whole('pid', pid, 0, MAX_COUNT),
     handlers: handlers.map((handler) => checkName('handler', handler)),
   };
 }

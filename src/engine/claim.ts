@@ -83,7 +83,7 @@ export class Claims {
   }
 
   async #send(wants: readonly Want[]): Promise<readonly (readonly Grant[])[]> {
-    if (this.#ring.stale) await this.#refresh(wants);
+    if (this.#ring.stale || this.#ring.outdated) await this.#refresh(wants);
     const answers: (readonly Grant[])[] = wants.map(() => []);
     let open: readonly Open[] = wants.map((want, at) => ({ want, at, max: want.max }));
     // What the lanes of one round left over goes to others. Each round grants something or finds a lane empty, so it ends.
@@ -101,12 +101,14 @@ export class Claims {
 
   /**
    * Looks which lanes have something. Not awaited by a claim that knows of a lane already: it would start later by two round
-   * trips, and a settle of the same turn could not share its commit. What the look finds is there for the next one.
+   * trips, and a settle of the same turn could not share its commit. What the look finds is there for the next one. But a
+   * pause of another process must hold within a second, so a claim does not go by what is known for longer.
    */
   async #refresh(wants: readonly Want[]): Promise<void> {
+    const { outdated } = this.#ring;
     const looked = this.#ring.refresh();
     const knows = wants.every((want) => this.#ring.knows((lane) => wanted(want, lane)));
-    if (!knows) await looked;
+    if (outdated || !knows) await looked;
     // A store that cannot be asked says so to the claim itself.
     else looked.catch(() => {});
   }

@@ -20,6 +20,8 @@ export class Ring {
   #switched = 0;
   #marks = 0;
   #scannedAt = Number.NEGATIVE_INFINITY;
+  /** When what is known of pauses was true. */
+  #pausesAt = Number.NEGATIVE_INFINITY;
   #scanning: Promise<void> | undefined;
 
   constructor(store: Pick<Store, 'laneScan' | 'queueList'>, world: World) {
@@ -75,8 +77,13 @@ export class Ring {
     return this.#now() - this.#scannedAt >= SCAN_MS / 2;
   }
 
+  /** What is known of pauses is too old to go by: those of other processes hold within a second. */
+  get outdated(): boolean {
+    return this.#now() - this.#pausesAt >= SCAN_MS;
+  }
+
   async refresh(): Promise<void> {
-    if (!this.stale) return;
+    if (!this.stale && !this.outdated) return;
     this.#scanning ??= this.#scan().finally(() => {
       this.#scanning = undefined;
     });
@@ -124,7 +131,9 @@ export class Ring {
   /** All queues, not those of the ready lanes: what becomes ready a moment later must find its queue's pause known. */
   async #scanPauses(): Promise<void> {
     const before = this.#switched;
+    const asked = this.#now();
     const queues = await this.#store.queueList();
+    this.#pausesAt = asked;
     if (this.#switched !== before) return;
     this.#pausedQueues = new Set(queues.filter(({ paused }) => paused).map(({ name }) => name));
   }

@@ -90,7 +90,7 @@ test('the stager sleeps until the earlier of what is due and what has waited too
   const nextInMs = async (): Promise<number | undefined> => {
     const term = await engine.store.dutyTake({ name: 'stager', holder: 'x', ttlMs: 10 });
     assert.ok(term);
-    const pass = await stager.tick(term);
+    const pass = await stager.tick(term, world.clock.monotonic());
     await engine.store.dutyRelease({ duty: term });
     return pass.nextInMs;
   };

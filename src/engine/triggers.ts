@@ -48,6 +48,7 @@ export async function putTrigger(engine: Engine, request: TriggerRequest): Promi
 }
 
 export async function removeTrigger(engine: Engine, name: string): Promise<void> {
+  checkName('trigger', name);
   if (!(await engine.store.triggerRemove({ name }))) throw fault('NOT_FOUND', { kind: 'trigger', id: name });
 }
 

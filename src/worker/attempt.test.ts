@@ -225,6 +225,24 @@ test('a lease that is lost meanwhile ends the patience', async () => {
   assert.equal(it.calls.at(-1), 'drop 5');
 });
 
+test('a store that is away stops the run, and what it ended with is recorded all the same', async () => {
+  const cases: readonly [Ended, readonly string[], Parting][] = [
+    [{ kind: 'failed', error: 'stopped' }, ['release'], 'released'],
+    [{ kind: 'unstarted', error: 'e' }, ['release'], 'released'],
+    [{ kind: 'done', result: 1 }, ['complete 1'], 'completed'],
+  ];
+  for (const [ended, calls, parting] of cases) {
+    const it = rig();
+    const running = it.attempt.run(it.runner, false);
+    it.attempt.stop('away');
+    assert.deepEqual(it.stops, ['lost']);
+    it.end.resolve(ended);
+    it.calls.length = 0;
+    assert.equal(await it.attempt.settle(await running), parting);
+    assert.deepEqual(it.calls, [...calls, 'drop 5']);
+  }
+});
+
 test('a refusal is the end of it: the lease is lost, or there is a defect that must be seen', async () => {
   const lost = rig();
   lost.faults.push(fault('LEASE_LOST'));

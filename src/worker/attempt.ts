@@ -16,6 +16,9 @@ export interface AttemptDeps {
 /** How a worker parted with an assignment. */
 export type Parting = 'completed' | 'failed' | 'retried' | 'cancelled' | 'released' | 'lost';
 
+/** `away`: the store did not answer in time to keep the lease. Nobody has said that somebody else has the task. */
+type Why = StopWhy | 'away';
+
 const RETRY_MS = 100;
 const MAX_RETRY_MS = 2000;
 
@@ -31,7 +34,7 @@ export class Attempt {
   #log: LazyLog | undefined;
   #running: Running | undefined;
   #ended = false;
-  #stopped: StopWhy | undefined;
+  #stopped: Why | undefined;
   #timeoutMs: number | undefined;
   #cancelTimer: (() => void) | undefined;
   #letGo = false;
@@ -47,7 +50,7 @@ export class Attempt {
     return this.#running !== undefined;
   }
 
-  get stopped(): StopWhy | undefined {
+  get stopped(): Why | undefined {
     return this.#stopped;
   }
 
@@ -75,12 +78,15 @@ export class Attempt {
    * Tells the handler to stop; the first reason is the one that counts, except that a lost lease overrides all. What has
    * come to its end meanwhile is recorded as it ended.
    */
-  stop(why: StopWhy, ladder: Ladder = this.#deps.ladder): void {
+  stop(why: Why, ladder: Ladder = this.#deps.ladder): void {
     if (why === 'lost' || (this.#stopped === undefined && !this.#ended)) this.#stopped = why;
-    if (!this.#ended) this.#running?.stop(why, ladder);
+    if (!this.#ended) this.#running?.stop(why === 'away' ? 'lost' : why, ladder);
   }
 
-  /** Records how it ended. Faults of the store are waited out while the lease may still be ours. */
+  /**
+   * Records how it ended. Faults of the store are waited out while the lease may still be ours: however long the store was
+   * away, nobody was given the task meanwhile, and the reaper gives those who come back a lease's time.
+   */
   async settle(ended: Ended): Promise<Parting> {
     try {
       if (this.#stopped === 'lost') return 'lost';
@@ -126,6 +132,7 @@ export class Attempt {
         // As its body: where our own error was made tells nobody anything, and its code would be missing.
         return this.#failed(fault('RUN_TIMEOUT', { timeoutMs: this.#timeoutMs }).toJSON());
       case 'shutdown':
+      case 'away':
         if (ended.kind === 'failed' || ended.kind === 'unstarted') return this.#released();
         break;
       case 'lost':
@@ -184,7 +191,7 @@ export class Attempt {
       const wait = pause * (0.5 + this.#deps.world.random() / 2);
       await new Promise<void>((resolve) => void this.#deps.world.timers.after(wait, resolve));
       // Read anew: the renewal may have told of the loss meanwhile.
-      if ((this.#stopped as StopWhy | undefined) === 'lost') return 'lost';
+      if ((this.#stopped as Why | undefined) === 'lost') return 'lost';
     }
   }
 

@@ -262,7 +262,7 @@ describe('flush', () => {
     log.line('log', 'a');
     let over = false;
     const flushed = log.flush().then(() => (over = true));
-    await world.advance(3_999);
+    await world.advance(1_999);
     assert.equal(over, false);
     await world.advance(1);
     await flushed;
@@ -270,6 +270,20 @@ describe('flush', () => {
     assert.equal(log.unsent, 1);
     assert.equal(log.lost, false);
     assert.deepEqual(world.waits, []);
+  });
+
+  test('a store that is away is waited for longer than one that refuses', async () => {
+    const { world, log, latest } = rig({ flushMs: 300 });
+    log.line('stdout', 'a');
+    const flushed = log.flush();
+    await world.advance(0);
+    await latest().fail(fault('STORE_UNAVAILABLE'));
+    await world.advance(400);
+    await latest().fail(fault('STORE_UNAVAILABLE'));
+    await world.advance(2_000);
+    await latest().store();
+    await flushed;
+    assert.equal(log.unsent, 0);
   });
 
   test('a process that was stopped for longer than a flush may take stores its lines when it goes on', async () => {
@@ -290,7 +304,9 @@ describe('flush', () => {
     log.line('log', 'a');
     await world.advance(0);
     const flushed = log.flush();
-    await world.advance(300);
+    await world.advance(3_299);
+    assert.equal(log.unsent, 1);
+    await world.advance(1);
     await flushed;
     assert.deepEqual(world.waits, []);
   });

@@ -30,6 +30,8 @@ const GAP = 128;
 const RESERVE = 2 * LARGEST;
 /** A line on an idle log leaves at once; the next shipment follows no sooner, so a chatty task makes 20 writes a second. */
 const PACE_MS = 50;
+/** How many times as long a flush waits for a store that is away. */
+const AWAY = 10;
 const FIRST_BACKOFF_MS = 100;
 const MAX_BACKOFF_MS = 5_000;
 
@@ -65,6 +67,10 @@ export class TaskLog implements Sink {
   #shipping = false;
   #planned: { readonly cancel: () => void; readonly hasty: boolean } | undefined;
   #failures = 0;
+  /** The last shipment was refused: the store is there, and does not want it. */
+  #refused = false;
+  /** A flush has taken longer than it may where the store refuses. */
+  #overdue = false;
   #dropping = false;
   #capped = false;
   #stopped = false;
@@ -97,17 +103,21 @@ export class TaskLog implements Sink {
   }
 
   /**
-   * Ships all that is left. Must come before the task is settled: from then on the store refuses this attempt. It gives up
-   * after `flushMs`, because a full disk must not hold the settle as well. Twice half of it: a process that was stopped for
-   * a while finds its timer over when it goes on, with the store as well as ever.
+   * Ships all that is left. Must come before the task is settled: from then on the store refuses this attempt. What the
+   * store refuses, such as a full disk does, is given up after `flushMs`, because it must not hold the settle as well. A
+   * store that is away holds the settle anyway and is waited for ten times as long, counted from then on: a process that was
+   * stopped finds its timers over when it goes on, with the store as well as ever.
    */
   flush(): Promise<void> {
     if (this.#stopped || this.unsent === 0) return Promise.resolve();
     if (this.#flushing === undefined) {
       const { promise, resolve } = Promise.withResolvers<void>();
-      const { timers, flushMs = 4_000 } = this.#options;
-      let cancel = timers.after(flushMs / 2, () => {
-        cancel = timers.after(flushMs / 2, () => this.#stop());
+      const { timers, flushMs = 2_000 } = this.#options;
+      this.#overdue = false;
+      let cancel = timers.after(flushMs, () => {
+        this.#overdue = true;
+        cancel = timers.after(flushMs * AWAY, () => this.#stop());
+        if (this.#refused && !this.#shipping) this.#stop();
       });
       const end = (): void => {
         cancel();
@@ -242,6 +252,7 @@ export class TaskLog implements Sink {
   #stored(): void {
     this.#batch = [];
     this.#failures = 0;
+    this.#refused = false;
     if (this.#held.length === 0) this.#flushing?.end();
     this.#plan(this.#flushing !== undefined || this.#waiting >= MAX_BATCH ? 0 : PACE_MS);
   }
@@ -249,6 +260,11 @@ export class TaskLog implements Sink {
   #failed(error: unknown): void {
     if (isEngineError(error, 'LEASE_LOST')) {
       this.#lost = true;
+      this.#stop();
+      return;
+    }
+    this.#refused = !isEngineError(error, 'STORE_UNAVAILABLE') && !isEngineError(error, 'STORE_BUSY');
+    if (this.#refused && this.#overdue) {
       this.#stop();
       return;
     }

@@ -107,7 +107,7 @@ test('a store that cannot be reached is tried again at each look, and the lease 
   assert.ok(renewed.length >= 5);
   assert.deepEqual(news, []);
   await pass(250);
-  assert.deepEqual(news, [{ task: 1, attempt: 1, news: 'late' }], 'half a second before its end at 3000');
+  assert.deepEqual(news, [{ task: 1, attempt: 1, news: 'away' }], 'half a second before its end at 3000');
   await pass(2000);
   assert.equal(news.length, 1);
 });
@@ -118,6 +118,15 @@ test('a call that hangs is not doubled, and what it holds up is given up in time
   answers(() => new Promise(() => {}));
   for (let i = 0; i < 11; i++) elapse(250);
   assert.equal(renewed.length, 1);
+  assert.deepEqual(news, [{ task: 1, attempt: 1, news: 'away' }]);
+});
+
+test('who did not even ask in time is late, however well the store is', async () => {
+  const { hold, pass, elapse, renewed, news } = rig();
+  hold(0, 1);
+  await pass(1250);
+  assert.equal(renewed.length, 1);
+  elapse(3000);
   assert.deepEqual(news, [{ task: 1, attempt: 1, news: 'late' }]);
 });
 

@@ -2,9 +2,12 @@ import type { Lease } from '../core/lease.ts';
 import type { Renewals } from './link.ts';
 import type { HeldEntry, RenewalTable } from './renewal-table.ts';
 
-/** What the renewing side has to tell about a lease. `late`: it could not be renewed in time, so it must be taken for lost. */
+/**
+ * What the renewing side has to tell about a lease. `late`: it was not renewed in time, so it must be taken for lost; `away`:
+ * the same, but because the store did not answer, which is nobody's fault here.
+ */
 export interface RenewalNews extends Lease {
-  readonly news: 'cancel' | 'lost' | 'late' | 'blocked';
+  readonly news: 'cancel' | 'lost' | 'late' | 'away' | 'blocked';
 }
 
 export interface RoundsOptions {
@@ -41,6 +44,8 @@ export class Rounds {
   readonly #options: RoundsOptions;
   readonly #standings: (Standing | undefined)[] = [];
   #renewing = false;
+  /** The last call was not answered. */
+  #unanswered = false;
 
   constructor(options: RoundsOptions) {
     this.#options = options;
@@ -55,7 +60,7 @@ export class Rounds {
       const standing = this.#standing(i, entry);
       if (entry === undefined || standing === undefined || standing.over) continue;
       if (this.#isStuck(entry)) stuck.push({ standing, entry });
-      else if (this.#isLate(standing)) this.#end(standing, 'late');
+      else if (this.#isLate(standing)) this.#end(standing, this.#renewing || this.#unanswered ? 'away' : 'late');
       else if (now() - standing.renewedAt >= this.#options.leaseMs / 3) due.push(standing);
     }
     await Promise.all([this.#renew(due), ...stuck.map(({ standing, entry }) => this.#giveUp(standing, entry))]);
@@ -90,6 +95,7 @@ export class Rounds {
     const sentAt = this.#options.now();
     try {
       const answers = await this.#options.renewals.renew(due, this.#options.leaseMs);
+      this.#unanswered = false;
       for (const [i, standing] of due.entries()) {
         const answer = answers[i];
         if (answer === 'lost') this.#end(standing, 'lost');
@@ -98,6 +104,7 @@ export class Rounds {
       }
     } catch {
       // Tried again at the next look; when no try succeeds in time the lease is told to be late.
+      this.#unanswered = true;
     } finally {
       this.#renewing = false;
     }

@@ -50,6 +50,64 @@ test('leases are kept while the thread that will keep them is still starting', a
   assert.deepEqual(news, [], 'no lease was late');
 });
 
+/** A thread that finds the store away at first: as often as `data` says. */
+const AWAY = `data:text/javascript,${encodeURIComponent(`
+  let left;
+  export async function openRenewals(times) {
+    left ??= times;
+    const away = { code: 'STORE_UNAVAILABLE', retryable: true, [Symbol.for('leasehold.error')]: true };
+    if (left-- > 0) throw Object.assign(new Error('away'), away);
+    return { renew: async (leases) => leases.map(() => 'held'), blocked: async () => {}, close: async () => {} };
+  }`)}`;
+
+test('a thread that finds the store away waits for it, and the loop keeps the leases meanwhile', async (t) => {
+  const renewed: Lease[] = [];
+  const renewal = new Renewal({
+    session: {
+      leaseMs: LEASE_MS,
+      renewal: { module: AWAY, data: 3 },
+      async renew(leases): Promise<readonly RenewalAnswer[]> {
+        renewed.push(...leases);
+        return leases.map(() => 'held');
+      },
+    },
+    world: realWorld(),
+    capacity: 4,
+    maxBlockMs: 60_000,
+    onNews: (news) => assert.fail(news.news),
+    onTrouble: (error) => assert.fail(String(error)),
+  });
+  t.after(() => renewal.close());
+  renewal.start();
+  renewal.hold({ task: 7, attempt: 1 });
+  while (renewed.length === 0) await pause(10);
+  // Once the thread has taken over, the loop renews no more.
+  let before = -1;
+  while (before !== renewed.length) {
+    before = renewed.length;
+    await pause(2 * LEASE_MS);
+  }
+});
+
+test('a thread that waits for its store ends when it is told to', async () => {
+  const renewal = new Renewal({
+    session: {
+      leaseMs: LEASE_MS,
+      renewal: { module: AWAY, data: Number.MAX_SAFE_INTEGER },
+      renew: async (leases) => leases.map(() => 'held'),
+    },
+    world: realWorld(),
+    capacity: 4,
+    maxBlockMs: 60_000,
+    onNews: (news) => assert.fail(news.news),
+    onTrouble: (error) => assert.fail(String(error)),
+  });
+  renewal.start();
+  renewal.hold({ task: 7, attempt: 1 });
+  await pause(LEASE_MS);
+  await renewal.close();
+});
+
 test('where no thread can be made, the loop keeps the leases and says so', async (t) => {
   const troubles: unknown[] = [];
   const renewed: Lease[] = [];

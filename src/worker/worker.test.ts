@@ -922,7 +922,71 @@ test('a store that cannot be reached for longer than the lease ends the run befo
   const renewed = it.world.clock.monotonic();
   await it.world.advance(LEASE * 2);
   assert.equal(why(it.runs[0]), 'lost');
-  assert.ok(worker.stats.settled.lost === 1 && renewed > 0);
+  // Given back, and not left to run out: nobody was told that somebody else had it.
+  assert.ok(worker.stats.settled.released > 0 && worker.stats.settled.lost === 0 && renewed > 0);
+});
+
+/** A store that nobody reaches while `down` is true. */
+function awayLink(it: Rig, state: { down: boolean }): Link {
+  const unless =
+    <A extends unknown[], R>(call: (...args: A) => Promise<R>) =>
+    (...args: A): Promise<R> =>
+      state.down ? Promise.reject(fault('STORE_UNAVAILABLE')) : call(...args);
+  return linkWith(it.link, (session) => ({
+    claim: unless(session.claim.bind(session)),
+    renew: unless(session.renew.bind(session)),
+    complete: unless(session.complete.bind(session)),
+    fail: unless(session.fail.bind(session)),
+    release: unless(session.release.bind(session)),
+    cancels: unless(session.cancels.bind(session)),
+    beat: unless(session.beat.bind(session)),
+  }));
+}
+
+test('what ends while the store is away for longer than the lease is recorded once it is back', async (t) => {
+  const it = await rig(t);
+  const number = await it.push('slow', { maxAttempts: 1 });
+  const store = { down: false };
+  const worker = await it.start([it.slow('slow')], { link: awayLink(it, store) });
+  store.down = true;
+  await it.end(it.open[0], 'whole');
+  await it.world.advance(LEASE * 3);
+  store.down = false;
+  await it.world.advance(3000);
+  assert.equal(await it.brief(number), 'completed none 1/1');
+  assert.deepEqual([worker.stats.settled.completed, worker.stats.settled.lost], [1, 0]);
+});
+
+test('what is stopped because the store is away for longer than the lease is given back with its try', async (t) => {
+  const it = await rig(t);
+  const [running, ahead] = (await it.pushMany('slow', 2, { maxAttempts: 1 })) as [number, number];
+  const store = { down: false };
+  const worker = await it.start([it.slow('slow')], { link: awayLink(it, store) });
+  assert.equal(it.runs.length, 2);
+  store.down = true;
+  await it.world.advance(LEASE * 3);
+  assert.equal(why(it.runs[0]), 'lost');
+  store.down = false;
+  await it.world.advance(3000);
+  // They run again, as if they had not before.
+  assert.equal(it.open.length, 2);
+  for (const run of it.open) run.end();
+  await it.world.advance(10);
+  assert.equal(await it.brief(running), 'completed none 1/2');
+  assert.equal(await it.brief(ahead), 'completed none 1/2');
+  assert.deepEqual([worker.stats.settled.released, worker.stats.settled.lost], [2, 0]);
+});
+
+test('a worker that is told to stop does not wait for a store that was away for longer than the lease', async (t) => {
+  const it = await rig(t);
+  await it.push('slow');
+  const store = { down: false };
+  const worker = await it.start([it.slow('slow')], { link: awayLink(it, store) });
+  store.down = true;
+  await it.end(it.open[0], 'whole');
+  await it.world.advance(LEASE * 2);
+  await it.until(worker.stop(), LEASE);
+  assert.equal(worker.stats.settled.lost, 1);
 });
 
 test('an outage that is shorter than the lease costs nothing', async (t) => {

@@ -89,6 +89,8 @@ export class Worker {
   readonly #running = new Set<Attempt>();
   readonly #settling = new Set<Attempt>();
   readonly #ahead: Attempt[] = [];
+  /** Those whose leases could not be renewed in time, because the store did not answer. */
+  readonly #suspended = new Set<Attempt>();
   readonly #counts: Record<Parting, number> = {
     completed: 0,
     failed: 0,
@@ -378,6 +380,7 @@ export class Worker {
   #parted(attempt: Attempt, parting: Parting, ranMs: number): void {
     this.#counts[parting]++;
     this.#settling.delete(attempt);
+    this.#suspended.delete(attempt);
     try {
       this.#options.onSettled?.(attempt.assignment, parting, ranMs);
     } catch (error) {
@@ -417,6 +420,7 @@ export class Worker {
           this.#warn(`${attempt.assignment.id} cannot be given back`, error);
         } finally {
           this.#settling.delete(attempt);
+          this.#suspended.delete(attempt);
         }
       }),
     );
@@ -436,9 +440,20 @@ export class Worker {
     // While its end is being recorded, the store's own answer to that counts: it may be what ended the lease.
     if (news === 'lost' && this.#settling.has(one)) return;
     if (news === 'blocked') this.#warn(`the loop was blocked past the run timeout of ${id}: its lease is lost`);
-    else this.#warn(`the lease of ${id} is lost${news === 'late' ? ': it could not be renewed in time' : ''}`);
+    else this.#warn(`the lease of ${id} is lost${news === 'lost' ? '' : ': it could not be renewed in time'}`);
+    if (news === 'away' && this.#stopping === undefined) {
+      this.#suspend(one);
+      return;
+    }
     one.stop('lost', this.#steep());
     this.#dropLost(one);
+  }
+
+  /** Its work stops, as if it were lost. But the store is only away: once it is back it says whose the task is. */
+  #suspend(one: Attempt): void {
+    this.#suspended.add(one);
+    if (this.#take(one)) void this.#giveBack([one]);
+    else one.stop('away', this.#steep());
   }
 
   #cancel(task: number): void {
@@ -492,6 +507,8 @@ export class Worker {
     this.#stopClaims.abort();
     this.#claiming?.abort();
     this.#endPause();
+    // Their store may never come back.
+    for (const one of this.#suspended) one.stop('lost');
     await this.#starting?.catch(() => {});
     const deps = this.#deps;
     if (deps === undefined) {

@@ -532,3 +532,59 @@ test('a pass that hangs does not keep the duty from others for ever', async (t) 
   await world.advance(10 * TTL);
   assert.equal((await store.dutyTake({ name: 'test', holder: 'b', ttlMs: TTL }))?.epoch, 2);
 });
+
+test('a pass is told since when it has been tried, renewals that failed included', async (t) => {
+  const it = await rig(t);
+  const start = it.world.clock.monotonic();
+  const heard: (readonly [at: number, since: number])[] = [];
+  it.keeper({
+    tick: (_term, since) => {
+      heard.push([it.world.clock.monotonic() - start, since - start]);
+      return Promise.resolve({ did: 0 });
+    },
+  }).start();
+  await it.world.advance(1500);
+  it.fails = fault('STORE_UNAVAILABLE', { problem: 'no route' });
+  await it.world.advance(3000);
+  it.fails = undefined;
+  await it.world.advance(1600);
+  assert.deepEqual(heard, [
+    [0, 0],
+    [1000, 1000],
+    [5000, TTL / 3],
+    [6000, 6000],
+  ]);
+});
+
+test('a renewal that took long is followed by a pass, which hears of it', async (t) => {
+  const { world, store } = await rig(t);
+  const start = world.clock.monotonic();
+  const heard: (readonly [at: number, since: number])[] = [];
+  let renewals = 0;
+  const slow: Pick<Store, 'dutyTake' | 'dutyRenew' | 'dutyRelease'> = {
+    dutyTake: (params) => store.dutyTake(params),
+    dutyRelease: (params) => store.dutyRelease(params),
+    dutyRenew: async (params) => {
+      if (renewals++ === 0) await new Promise<void>((resolve) => void world.timers.after(3000, resolve));
+      return store.dutyRenew(params);
+    },
+  };
+  const keeper = new Keeper(
+    {
+      name: 'test',
+      intervalMs: 60_000,
+      tick: (_term, since) => {
+        heard.push([world.clock.monotonic() - start, since - start]);
+        return Promise.resolve({ did: 0 });
+      },
+    },
+    { store: slow, world, log: { info: () => {}, warn: () => {}, error: () => {} }, holder: 'a', ttlMs: TTL },
+  );
+  keeper.start();
+  await world.advance(TTL / 3 + 3100);
+  assert.deepEqual(heard, [
+    [0, 0],
+    [TTL / 3 + 3000, TTL / 3],
+  ]);
+  await keeper.stop();
+});

@@ -11,7 +11,8 @@ export interface Duty {
   readonly intervalMs: number;
   /** Called once at the beginning of each term. */
   readonly begin?: (term: Tenure) => void;
-  readonly tick: (term: Tenure) => Promise<Pass>;
+  /** `since`: when this pass was begun for the first time, before its term was renewed; it may have failed since. */
+  readonly tick: (term: Tenure, since: number) => Promise<Pass>;
 }
 
 export interface Pass {
@@ -35,6 +36,8 @@ export interface KeeperOptions {
 
 /** After a fault of the world. */
 const RETRY_MS = 1000;
+/** A renewal that took longer than this has met an outage. */
+const SLOW_MS = 500;
 /** Of one pass, at a third of the term each: a pass of more than ten terms has hung. */
 const MAX_RENEWALS = 30;
 
@@ -60,6 +63,8 @@ export class Keeper {
   #lastTurn: Promise<unknown> = Promise.resolve();
   #cancelTimer: (() => void) | undefined;
   #workAt = 0;
+  /** Monotonic time since which the store has kept a pass from its end. */
+  #since: number | undefined;
   #stopped = true;
   /** How much the duty has done in this process. */
   done = 0;
@@ -120,15 +125,19 @@ export class Keeper {
   }
 
   async #pass(): Promise<Pass> {
+    const since = (this.#since ??= this.#now());
     const term = await this.#hold();
+    this.#since = term && since;
     if (term === undefined) return { did: 0 };
     const endRenewals = this.#renewMeanwhile(term);
     try {
-      const pass = await this.duty.tick(term);
+      const pass = await this.duty.tick(term, since);
+      this.#since = undefined;
       this.done += pass.did;
       return pass;
     } catch (error) {
       if (!isEngineError(error, 'DUTY_LOST')) throw error;
+      this.#since = undefined;
       this.#term = undefined;
       return { did: 0 };
     } finally {
@@ -204,9 +213,12 @@ export class Keeper {
     if (this.#stopped) return;
     if (this.#now() < this.#workAt) {
       const before = this.#term;
+      const since = (this.#since ??= this.#now());
       const term = await this.#hold();
-      // A new term begins with work; the old one was only renewed.
-      if (term !== undefined && term !== before) this.#workAt = this.#now();
+      // A new term begins with work; the old one was only renewed. After an outage too: the duty must hear of it.
+      const slow = before !== undefined && this.#now() - since > SLOW_MS;
+      if (term !== undefined && (slow || term !== before)) this.#workAt = this.#now();
+      else this.#since = undefined;
       return;
     }
     this.#workAt = Number.POSITIVE_INFINITY;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { fault } from '../../core/errors.ts';
 import { refusal } from '../../store/conformance/scene.ts';
 import { checkBooks, lookAt } from '../../store/conformance/sight.ts';
 import { openSqlite } from '../../store/sqlite/open.ts';
@@ -23,11 +24,11 @@ interface Rig {
   readonly stateOf: (task: number) => Promise<string>;
 }
 
-async function rig(t: TestContext): Promise<Rig> {
+async function rig(t: TestContext, ttlMs?: number): Promise<Rig> {
   const world = new VirtualWorld();
   const store = await openSqlite({ file: 'memory:', world });
   const engine = new Engine({ store, world, leaseMs: LEASE });
-  const roster = new Roster({ engine, holder: 'a' });
+  const roster = new Roster({ engine, holder: 'a', ...(ttlMs === undefined ? {} : { ttlMs }) });
   t.after(async () => {
     await roster.stop();
     checkBooks(await lookAt(store));
@@ -225,4 +226,124 @@ test('an idle reaper writes each ten seconds and not at every look, so that leas
   roster.keeper('reaper').start();
   await world.advance(100_000);
   assert.ok(writes >= 9 && writes <= 11, `${writes} writes`);
+});
+
+// The store itself was out of reach, or has only just started: nobody could renew.
+
+interface Outage {
+  /** How a call is met meanwhile: it is refused, or held until the store is back, as a patient store does. */
+  how: 'refused' | 'held' | undefined;
+  readonly end: () => void;
+}
+
+/** Puts the whole store out of reach whenever the test says so. */
+function outages(store: Store): Outage {
+  let over = Promise.withResolvers<void>();
+  const outage: Outage = {
+    how: undefined,
+    end: () => {
+      outage.how = undefined;
+      over.resolve();
+      over = Promise.withResolvers();
+    },
+  };
+  for (const verb of ['leaseOverdue', 'leaseReap', 'workerReap', 'dutyRenew', 'dutyTake'] as const) {
+    const call = store[verb].bind(store) as (params: never) => Promise<never>;
+    (store[verb] as unknown) = async (params: never) => {
+      if (outage.how === 'refused') throw fault('STORE_UNAVAILABLE', { problem: 'no route' });
+      if (outage.how === 'held') await over.promise;
+      return call(params);
+    };
+  }
+  return outage;
+}
+
+/** The terms outlast the outage, so what the reaper does is not because it was deposed. */
+const MEETINGS = [
+  { first: 'its look at the leases', ttlMs: 10 * LEASE, at: LEASE - 1500 },
+  { first: 'its look at the workers', ttlMs: 10 * LEASE, at: LEASE - 500 },
+  { first: 'the renewal of its term', ttlMs: 3 * LEASE, at: LEASE - 500 },
+] as const;
+
+for (const how of ['refused', 'held'] as const) {
+  for (const { first, ttlMs, at } of MEETINGS) {
+    test(`after an outage in which ${first} was ${how}, the reaper waits one lease`, async (t) => {
+      const { roster, world, store, engine, running, stateOf } = await rig(t, ttlMs);
+      roster.keeper('reaper').start();
+      await world.settle();
+      const living = await running({ queue: 'living' });
+      const dead = await running({ queue: 'dead' });
+      const outage = outages(store);
+      await world.advance(at);
+      outage.how = how;
+      await world.advance(LEASE / 2);
+      outage.end();
+      await world.advance(2000);
+      assert.equal(await stateOf(living.task), 'running none 1/1', 'it did not wait');
+      await world.advance(LEASE / 2);
+      assert.equal((await engine.renew(living)).held, true);
+      await world.advance(LEASE / 2);
+      assert.equal(await stateOf(dead.task), 'ready none 1/1', 'it waits too long');
+      assert.equal(await stateOf(living.task), 'running none 1/1');
+      assert.equal(roster.keeper('reaper').holding, true);
+    });
+  }
+
+  test(`a hiccup of the store in which calls are ${how} holds nothing up`, async (t) => {
+    const { roster, world, store, running, stateOf } = await rig(t, 10 * LEASE);
+    roster.keeper('reaper').start();
+    const { task } = await running();
+    const outage = outages(store);
+    await world.advance(LEASE - 8000);
+    outage.how = how;
+    await world.advance(7000);
+    outage.end();
+    await world.advance(1001);
+    assert.equal(await stateOf(task), 'ready none 1/1');
+  });
+
+  test(`no worker counts as lost right after an outage in which calls are ${how}: it could not beat`, async (t) => {
+    const { roster, world, store, engine } = await rig(t, 10 * LEASE);
+    roster.keeper('reaper').start();
+    await world.advance(4500);
+    const outage = outages(store);
+    outage.how = how;
+    await world.advance(LEASE + 5000);
+    outage.end();
+    await world.advance(2000);
+    const states = async (): Promise<readonly string[]> => (await engine.workers()).map(({ state }) => state);
+    assert.deepEqual(await states(), ['starting']);
+    await world.advance(LEASE + 5000);
+    assert.deepEqual(await states(), ['lost'], 'it was silent for another lease');
+  });
+}
+
+test('a store that has only just started is given one lease from its start', async (t) => {
+  const { roster, world, store, engine, running, stateOf } = await rig(t);
+  const living = await running({ queue: 'living' });
+  const dead = await running({ queue: 'dead' });
+  await world.advance(LEASE + 1);
+  const started = world.clock.monotonic() - 12_000;
+  const leaseOverdue = store.leaseOverdue.bind(store);
+  store.leaseOverdue = async (params) => ({
+    ...(await leaseOverdue(params)),
+    upForMs: world.clock.monotonic() - started,
+  });
+  roster.keeper('reaper').start();
+  await world.advance(LEASE - 12_000 - 10);
+  assert.equal(await stateOf(dead.task), 'running none 1/1', 'it did not wait');
+  assert.equal((await engine.renew(living)).held, true);
+  await world.advance(1020);
+  assert.equal(await stateOf(dead.task), 'ready none 1/1', 'it waits too long');
+  assert.equal(await stateOf(living.task), 'running none 1/1');
+});
+
+test('a store that has been up for a lease is waited for no longer', async (t) => {
+  const { roster, world, store, running, stateOf } = await rig(t);
+  const { task } = await running();
+  await world.advance(LEASE + 1);
+  const leaseOverdue = store.leaseOverdue.bind(store);
+  store.leaseOverdue = async (params) => ({ ...(await leaseOverdue(params)), upForMs: LEASE });
+  assert.equal(await roster.tick('reaper'), 1);
+  assert.equal(await stateOf(task), 'ready none 1/1');
 });

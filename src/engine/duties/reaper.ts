@@ -1,5 +1,5 @@
 import { afterExpiry } from '../../core/lease.ts';
-import type { Overdue, OverdueLease, ReapItem, Tenure } from '../../store/store.ts';
+import type { OverdueLease, ReapItem, Tenure } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
 import { readSpec } from '../spec.ts';
 import type { Duty, Pass } from './duty.ts';
@@ -31,7 +31,7 @@ export class Reaper implements Duty {
   readonly intervalMs = 1000;
   readonly #engine: Engine;
   #notBefore = 0;
-  /** Since when the store does not answer. */
+  /** Since when the store has not answered, as far as the last pass knew. */
   #outSince: number | undefined;
   #noteAt = 0;
   #workersAt = 0;
@@ -45,18 +45,25 @@ export class Reaper implements Duty {
   begin(term: Tenure): void {
     this.#offset = this.#wallAgainstMonotonic();
     this.#notBefore = term.vacant ? 0 : this.#now() + this.#engine.leaseMs;
+    this.#outSince = undefined;
   }
 
-  async tick(term: Tenure): Promise<Pass> {
+  async tick(term: Tenure, since = this.#now()): Promise<Pass> {
     const offset = this.#wallAgainstMonotonic();
     if (Math.abs(offset - this.#offset) > PAUSE_MS) this.#notBefore = this.#now() + this.#engine.leaseMs;
     this.#offset = offset;
     if (this.#now() < this.#notBefore) return { did: 0, nextInMs: this.#notBefore - this.#now() };
 
-    await this.#markLost(term);
-    const asked = this.#now();
-    const { leases, nextInMs, upForMs = Number.POSITIVE_INFINITY } = await this.#overdue();
-    const out = Math.max(this.#now() - asked, this.#outSince === undefined ? 0 : this.#now() - this.#outSince);
+    const {
+      leases,
+      nextInMs,
+      upForMs = Number.POSITIVE_INFINITY,
+    } = await this.#engine.store.leaseOverdue({
+      limit: BATCH,
+    });
+    // From where the term was to be renewed, or the last pass was held up: nobody else was answered then either.
+    const heardAt = this.#now();
+    const out = heardAt - Math.min(since, this.#outSince ?? since);
     this.#outSince = undefined;
     // Whoever holds a lease could not reach the store either: it gets a lease's time to say that it is there.
     const { leaseMs } = this.#engine;
@@ -65,22 +72,20 @@ export class Reaper implements Duty {
       this.#notBefore = this.#now() + wait;
       return { did: 0, nextInMs: wait };
     }
+    const done = await this.#takeBack(term, leases);
+    if (this.#now() - heardAt > leaseMs * OUTAGE) this.#outSince = heardAt;
+    return { did: done, more: leases.length === BATCH, nextInMs: wake(nextInMs) };
+  }
+
+  async #takeBack(term: Tenure, leases: readonly OverdueLease[]): Promise<number> {
+    await this.#markLost(term);
     const items = await Promise.all(leases.map((lease) => this.#judge(lease)));
-    if (items.length === 0 && this.#now() < this.#noteAt) return { did: 0, nextInMs: wake(nextInMs) };
+    if (items.length === 0 && this.#now() < this.#noteAt) return 0;
     this.#noteAt = this.#now() + NOTE_MS;
     const { reaped, lanes } = await this.#engine.store.leaseReap({ duty: term, items });
     for (const lane of lanes) this.#engine.ring.mark(lane);
     if (reaped > 0) this.#engine.changed();
-    return { did: reaped, more: leases.length === BATCH, nextInMs: wake(nextInMs) };
-  }
-
-  async #overdue(): Promise<Overdue> {
-    try {
-      return await this.#engine.store.leaseOverdue({ limit: BATCH });
-    } catch (error) {
-      this.#outSince ??= this.#now();
-      throw error;
-    }
+    return reaped;
   }
 
   async #markLost(term: Tenure): Promise<void> {
