@@ -1,11 +1,12 @@
-/** A worker of one of the documents, to be killed or to block itself: `item FILE blockMs` or `run FILE ttlSeconds`. */
+/** A worker of one of the documents, to be killed or to block itself: `item URL blockMs` or `run URL ttlSeconds`. */
 import { acquireRunLease, connectRuntimeDb, createWorkBackend, heartbeatRunLease } from '../../src/compat/index.ts';
+import { configOf } from './compat-stores.ts';
 import { leave, say } from './parent.ts';
 
-const [kind, file, number] = process.argv.slice(2) as ['item' | 'run', string, string];
+const [kind, url, number] = process.argv.slice(2) as ['item' | 'run', string, string];
 
 if (kind === 'item') {
-  const backend = await createWorkBackend({ type: 'sqlite', work_path: file }, { leaseMs: 1000, dutyMs: 1000 });
+  const backend = await createWorkBackend(configOf(url), { leaseMs: 1000, dutyMs: 1000 });
   const item = await backend.pool('papers').claim('victim');
   say({ word: 'claimed', id: item?.id });
   await new Promise((resolve) => void setTimeout(resolve, 50));
@@ -22,7 +23,7 @@ if (kind === 'item') {
   leave({ word: 'done', answer });
 } else {
   const ttl = Number(number);
-  const conn = await connectRuntimeDb(file);
+  const conn = await connectRuntimeDb(url);
   say({ word: 'acquired', answer: await acquireRunLease(conn, 'job_1', 'victim', ttl) });
   let beats = 0;
   setInterval(() => {

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import {
@@ -12,7 +10,8 @@ import {
   queueRun,
   type WorkBackend,
 } from '../../src/compat/index.ts';
-import { Nursery, scratch } from './children.ts';
+import { Nursery } from './children.ts';
+import { configOf, newStore, STORES } from './compat-stores.ts';
 
 const CHILD = new URL('./compat-failover-child.ts', import.meta.url);
 const LOOK_MS = 25;
@@ -30,55 +29,59 @@ async function until<T>(ask: () => Promise<T | null | false>): Promise<{ readonl
   }
 }
 
-async function pool(t: TestContext, file: string): Promise<ReturnType<WorkBackend['pool']>> {
-  const backend = await createWorkBackend({ type: 'sqlite', work_path: file }, { leaseMs: 1000, dutyMs: 1000 });
+async function pool(t: TestContext, url: string): Promise<ReturnType<WorkBackend['pool']>> {
+  const backend = await createWorkBackend(configOf(url), { leaseMs: 1000, dutyMs: 1000 });
   t.after(() => backend.close());
   return backend.pool('papers');
 }
 
-test('B1: when a worker is killed, another takes its run over once the lease has run out, and not before', async (t) => {
-  const file = join(scratch(t, 'compat-failover'), 'runtime.db');
-  const ttl = 2;
-  const conn = await connectRuntimeDb(file);
-  t.after(() => conn.close());
-  await queueRun(conn, { run_id: 'job_1', prompt: 'x' });
-  const child = new Nursery(t).start(CHILD, ['run', file, `${ttl}`]);
-  assert.equal((await child.hear('acquired')).answer, true);
-  // For twice the time of the lease it is kept by heartbeats, and by nothing else.
-  for (let beat = 1; beat <= 8; beat++) {
-    assert.equal((await child.hear(`beat ${beat}`)).held, true);
-    assert.equal(await acquireRunLease(conn, 'job_1', 'heir', ttl), false);
-  }
-  await child.kill();
-  const { ms } = await until(() => acquireRunLease(conn, 'job_1', 'heir', ttl));
-  t.diagnostic(`taken over ${Math.round(ms)} ms after the kill, with a lease of ${ttl} s`);
-  assert.ok(ms > ttl * 500, 'a live lease was stolen');
-  assert.ok(ms < ttl * 1000 + 6000);
-  const run = await getRun(conn, 'job_1');
-  assert.deepEqual([run?.lease_owner, run?.attempt, run?.attempts], ['heir', 2, 2]);
-  assert.equal(await completeRun(conn, 'job_1', 'heir', 'done'), 'completed');
-});
+function onEach(name: string, body: (t: TestContext, url: string) => Promise<void>): void {
+  for (const kind of STORES) test(`${kind}: ${name}`, async (t) => body(t, await newStore(t, kind)));
+}
 
-test('B1: a run is taken over at once also by a process that starts after everybody has died', async (t) => {
-  const file = join(scratch(t, 'compat-failover'), 'runtime.db');
-  const first = await connectRuntimeDb(file);
+onEach(
+  'B1: when a worker is killed, another takes its run over once the lease has run out, and not before',
+  async (t, url) => {
+    const ttl = 2;
+    const conn = await connectRuntimeDb(url);
+    t.after(() => conn.close());
+    await queueRun(conn, { run_id: 'job_1', prompt: 'x' });
+    const child = new Nursery(t).start(CHILD, ['run', url, `${ttl}`]);
+    assert.equal((await child.hear('acquired')).answer, true);
+    // For twice the time of the lease it is kept by heartbeats, and by nothing else.
+    for (let beat = 1; beat <= 8; beat++) {
+      assert.equal((await child.hear(`beat ${beat}`)).held, true);
+      assert.equal(await acquireRunLease(conn, 'job_1', 'heir', ttl), false);
+    }
+    await child.kill();
+    const { ms } = await until(() => acquireRunLease(conn, 'job_1', 'heir', ttl));
+    t.diagnostic(`taken over ${Math.round(ms)} ms after the kill, with a lease of ${ttl} s`);
+    assert.ok(ms > ttl * 500, 'a live lease was stolen');
+    assert.ok(ms < ttl * 1000 + 6000);
+    const run = await getRun(conn, 'job_1');
+    assert.deepEqual([run?.lease_owner, run?.attempt, run?.attempts], ['heir', 2, 2]);
+    assert.equal(await completeRun(conn, 'job_1', 'heir', 'done'), 'completed');
+  },
+);
+
+onEach('B1: a run is taken over at once also by a process that starts after everybody has died', async (t, url) => {
+  const first = await connectRuntimeDb(url);
   await queueRun(first, { run_id: 'job_1', prompt: 'x' });
   await first.close();
   // It holds every duty of the store, and takes them with it.
-  const child = new Nursery(t).start(CHILD, ['run', file, '0.5']);
+  const child = new Nursery(t).start(CHILD, ['run', url, '0.5']);
   await child.hear('beat 2');
   await child.kill();
-  const conn = await connectRuntimeDb(file, { leaseMs: '1h' });
+  const conn = await connectRuntimeDb(url, { leaseMs: '1h' });
   t.after(() => conn.close());
   const { ms } = await until(() => acquireRunLease(conn, 'job_1', 'heir', 60));
   assert.ok(ms < 5000, `it took ${Math.round(ms)} ms`);
 });
 
-test('A5, B11: a worker that blocks its loop for four leases keeps its item', async (t) => {
-  const file = join(scratch(t, 'compat-failover'), 'pool.db');
-  const mine = await pool(t, file);
+onEach('A5, B11: a worker that blocks its loop for four leases keeps its item', async (t, url) => {
+  const mine = await pool(t, url);
   const id = await mine.push('long');
-  const child = new Nursery(t).start(CHILD, ['item', file, '4000']);
+  const child = new Nursery(t).start(CHILD, ['item', url, '4000']);
   assert.equal((await child.hear('claimed')).id, id);
   await until(async () => {
     assert.equal(await mine.claim('heir'), null);
@@ -88,11 +91,10 @@ test('A5, B11: a worker that blocks its loop for four leases keeps its item', as
   await child.ended;
 });
 
-test('A8, A.3-14: the item of a killed worker comes back by itself, with its try used', async (t) => {
-  const file = join(scratch(t, 'compat-failover'), 'pool.db');
-  const mine = await pool(t, file);
+onEach('A8, A.3-14: the item of a killed worker comes back by itself, with its try used', async (t, url) => {
+  const mine = await pool(t, url);
   const id = await mine.push('job');
-  const child = new Nursery(t).start(CHILD, ['item', file, '60000']);
+  const child = new Nursery(t).start(CHILD, ['item', url, '60000']);
   await child.hear('claimed');
   await child.kill();
   const { answer, ms } = await until(() => mine.claim('heir'));
@@ -101,30 +103,21 @@ test('A8, A.3-14: the item of a killed worker comes back by itself, with its try
   await mine.complete(id);
 });
 
-test('A.3-14: the item of a killed worker is back at once when it is released in its name', async (t) => {
-  const file = join(scratch(t, 'compat-failover'), 'pool.db');
-  const mine = await pool(t, file);
+onEach('A.3-14: the item of a killed worker is back at once when it is released in its name', async (t, url) => {
+  const mine = await pool(t, url);
   const id = await mine.push('job');
-  const child = new Nursery(t).start(CHILD, ['item', file, '60000']);
+  const child = new Nursery(t).start(CHILD, ['item', url, '60000']);
   await child.hear('claimed');
   await child.kill();
   assert.equal(await mine.releaseByWorker('victim'), 1);
   assert.equal(await mine.releaseByWorker('victim'), 0);
   assert.equal((await mine.claim('heir'))?.id, id);
-  const db = new DatabaseSync(file, { readOnly: true });
-  t.after(() => db.close());
-  const rows = db.prepare('SELECT id, pool_name, data, status, claimed_by, attempts, max_retries FROM work_pool').all();
-  assert.deepEqual(
-    rows.map((row) => ({ ...row })),
-    [{ id, pool_name: 'papers', data: '"job"', status: 'claimed', claimed_by: 'heir', attempts: 2, max_retries: 3 }],
-  );
 });
 
-test('a released worker that lives after all is refused', async (t) => {
-  const file = join(scratch(t, 'compat-failover'), 'pool.db');
-  const mine = await pool(t, file);
+onEach('a released worker that lives after all is refused', async (t, url) => {
+  const mine = await pool(t, url);
   const id = await mine.push('job');
-  const child = new Nursery(t).start(CHILD, ['item', file, '1500']);
+  const child = new Nursery(t).start(CHILD, ['item', url, '1500']);
   await child.hear('claimed');
   assert.equal(await mine.releaseByWorker('victim'), 1);
   assert.equal((await mine.claim('heir'))?.id, id);

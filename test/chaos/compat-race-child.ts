@@ -1,10 +1,10 @@
 /** One of the eight: a backend of its own that claims items one by one until it hears that there is none. */
 import { openSync, writeSync } from 'node:fs';
-import { createWorkBackend } from '../../src/compat/index.ts';
+import { type BackendConfig, createWorkBackend } from '../../src/compat/index.ts';
 import { hear, leave, say } from './parent.ts';
 
-const [file, history, worker] = process.argv.slice(2) as [string, string, string];
-const backend = await createWorkBackend({ type: 'sqlite', work_path: file });
+const [config, history, worker] = process.argv.slice(2) as [string, string, string];
+const backend = await createWorkBackend(JSON.parse(config) as BackendConfig);
 const notes = openSync(history, 'a');
 const pool = backend.pool('race');
 const note = (line: unknown): void => void writeSync(notes, `${JSON.stringify(line)}\n`);

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import { createWorkBackend } from '../../src/compat/index.ts';
+import { type TestContext, test } from 'node:test';
+import { type BackendConfig, createWorkBackend } from '../../src/compat/index.ts';
+import { freshDatabase } from '../support/postgres.ts';
 import { type Child, Nursery, scratch } from './children.ts';
 
 const PROCESSES = 8;
@@ -16,10 +17,18 @@ interface Note {
   readonly as?: 'completed' | 'failed';
 }
 
-test('A7: eight processes that race for 2,000 items through WorkBackend are each given what no other is', async (t) => {
-  const folder = scratch(t, 'compat-race');
-  const file = join(folder, 'pool.db');
-  const backend = await createWorkBackend({ type: 'sqlite', work_path: file }, { duties: false });
+for (const kind of ['sqlite', 'postgres'] as const) {
+  test(`A7: eight processes that race for 2,000 items on ${kind} are each given what no other is`, async (t) => {
+    const folder = scratch(t, 'compat-race');
+    await race(t, folder, {
+      type: kind,
+      work_path: kind === 'sqlite' ? join(folder, 'pool.db') : `${await freshDatabase('race')}&pool=2`,
+    });
+  });
+}
+
+async function race(t: TestContext, folder: string, config: BackendConfig): Promise<void> {
+  const backend = await createWorkBackend(config, { duties: false });
   const ids = await Promise.all(Array.from({ length: ITEMS }, (_, n) => backend.pool('race').push(n)));
   await backend.close();
 
@@ -27,7 +36,11 @@ test('A7: eight processes that race for 2,000 items through WorkBackend are each
   const histories = Array.from({ length: PROCESSES }, (_, i) => join(folder, `history-${i}.jsonl`));
   const children: Child[] = [];
   for (const [i, history] of histories.entries()) {
-    const child = nursery.start(new URL('./compat-race-child.ts', import.meta.url), [file, history, `racer-${i}`]);
+    const child = nursery.start(new URL('./compat-race-child.ts', import.meta.url), [
+      JSON.stringify(config),
+      history,
+      `racer-${i}`,
+    ]);
     await child.hear('ready');
     children.push(child);
   }
@@ -62,7 +75,7 @@ test('A7: eight processes that race for 2,000 items through WorkBackend are each
   for (const id of failedOnce) assert.ok(claims.has(`${id}/2`));
   const shares = notes.map((own) => own.filter(({ claimed }) => claimed !== undefined).length);
   t.diagnostic(`shares ${Math.min(...shares)}…${Math.max(...shares)}`);
-});
+}
 
 function readNotes(history: string): readonly Note[] {
   const lines = readFileSync(history, 'utf8').split('\n');

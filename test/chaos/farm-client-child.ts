@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { open } from '../../src/app/open.ts';
 import { Rng } from '../sim/rng.ts';
 import type { Word } from './children.ts';
+import { countCalls } from './farm-calls.ts';
 import { KINDS, schedule } from './farm-kinds.ts';
 import { Notes, now } from './farm-notes.ts';
 import { APART, INLINE, SHELL, SHELL_TRIES, shellInput } from './farm-tasks.ts';
@@ -14,20 +15,25 @@ interface Told {
   readonly task: number;
 }
 
-const [url, folder, client, clients, seed, count] = process.argv.slice(2) as [
-  string,
-  string,
-  string,
-  string,
-  string,
-  string,
-];
+/** What the farm wants of this client. */
+interface Order {
+  readonly client: number;
+  readonly clients: number;
+  readonly seed: number;
+  readonly count: number;
+  readonly ops: boolean;
+  readonly without: readonly string[];
+}
+
+const [url, folder, order] = process.argv.slice(2) as [string, string, string];
+const { client, clients, seed, count, ops, without } = JSON.parse(order) as Order;
 const name = `client${client}`;
-const rng = new Rng(Number(seed));
+const rng = new Rng(seed);
 const notes = new Notes(folder, 'client');
 const tasks = new Map([...INLINE, ...APART].map((one) => [one.name, one]));
+const made = await countCalls(url);
 const app = await open(url, { duties: false });
-const plan = schedule(Number(count), rng, Number(client), Number(clients));
+const plan = schedule(count, rng, client, clients, without);
 let allowed = 0;
 let calls = 0;
 let pushed = 0;
@@ -38,14 +44,14 @@ process.on('message', (word) => {
 
 /** Asks until it is told; what can be repeated has an operation id, so that it happens once. */
 async function push(kind: string, keys: readonly string[]): Promise<readonly Told[] | undefined> {
-  const repeatable = kind !== 'quick' && kind !== 'turn';
+  const repeatable = isRepeatable(kind);
   for (;;) {
     const call = `${name}/${calls++}`;
     notes.write({ note: 'ask', call, verb: 'push', kind, keys });
     try {
-      const answers = repeatable
-        ? await app.engine.pushMany(keys.map((key) => request(kind, key)))
-        : await many(kind, keys);
+      const answers = isPlain(kind)
+        ? await many(kind, keys)
+        : await app.engine.pushMany(keys.map((key) => ({ ...request(kind, key), ...(ops ? { op: key } : {}) })));
       const told = answers.map(({ id, task }) => ({ id, task }));
       notes.write({ note: 'told', call, pushed: told, at: now() });
       return answers;
@@ -55,6 +61,14 @@ async function push(kind: string, keys: readonly string[]): Promise<readonly Tol
       await pause(50);
     }
   }
+}
+
+function isPlain(kind: string): boolean {
+  return kind === 'quick' || kind === 'turn';
+}
+
+function isRepeatable(kind: string): boolean {
+  return ops && !isPlain(kind);
 }
 
 function many(kind: string, keys: readonly string[]): Promise<readonly Told[]> {
@@ -68,7 +82,7 @@ function many(kind: string, keys: readonly string[]): Promise<readonly Told[]> {
 function request(kind: string, key: string) {
   if (kind === 'shell' || kind === 'shell-fails') {
     const input = shellInput(folder, key, kind === 'shell' ? 0 : 3);
-    return { ...SHELL, input, maxAttempts: SHELL_TRIES[kind], op: key };
+    return { ...SHELL, input, maxAttempts: SHELL_TRIES[kind] };
   }
   const { queue, retry, maxAttempts, timeoutMs } = tasks.get(kind) as (typeof INLINE)[number];
   // Of the key, so that a repeated request is the same.
@@ -78,7 +92,6 @@ function request(kind: string, key: string) {
     queue,
     handler: kind,
     input,
-    op: key,
     ...(retry === undefined ? {} : { retry }),
     ...(maxAttempts === undefined ? {} : { maxAttempts }),
     ...(timeoutMs === undefined ? {} : { timeout: timeoutMs }),
@@ -132,11 +145,12 @@ while (pushed < plan.length) {
       else if (rng.chance(0.005)) cancelling.push(cancel(kind, id));
     }
     // As after an answer that never came.
-    if (rng.chance(0.1) && kind !== 'quick' && kind !== 'turn') await push(kind, keys);
+    if (rng.chance(0.1) && isRepeatable(kind)) await push(kind, keys);
   }
 }
 say({ word: 'pushed' });
 await Promise.all(cancelling);
 say({ word: 'done' });
 await app.close();
+notes.write({ note: 'calls', ...made });
 process.exit(0);

@@ -47,11 +47,18 @@ export const KINDS: readonly Kind[] = [
 ];
 
 /** So many names of kinds for one of several clients, in random order; the quick ones fill up what the others leave. */
-export function schedule(tasks: number, rng: Rng, client: number, clients: number): string[] {
+export function schedule(
+  tasks: number,
+  rng: Rng,
+  client: number,
+  clients: number,
+  without: readonly string[] = [],
+): string[] {
   // Of a few that all of them share, the last ones get what does not divide.
   const mine = (count: number): number => Math.floor((count + client) / clients);
   const names: string[] = [];
   for (const { name, share, least, most = Number.POSITIVE_INFINITY } of KINDS.slice(1)) {
+    if (without.includes(name)) continue;
     const count = Math.min(mine(most), Math.max(mine(least), Math.round((tasks * share) / 1000)));
     for (let i = 0; i < count; i++) names.push(name);
   }

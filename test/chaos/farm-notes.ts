@@ -12,6 +12,8 @@ export type Note =
   | Parted
   | { readonly note: 'exit'; readonly pid: number; readonly released: number; readonly at: number }
   | Struck
+  | ({ readonly note: 'calls' } & Calls)
+  | { readonly note: 'warned'; readonly pid: number; readonly what: string; readonly at: number }
   | { readonly note: 'died'; readonly pid: number; readonly code: number | null; readonly signal: string | null };
 
 /** A client is about to ask. */
@@ -74,6 +76,14 @@ export interface Struck {
   readonly signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT' | 'SIGTERM';
   readonly pid: number;
   readonly at: number;
+}
+
+/** What a process asked of Postgres in all, and how often an answer that was lost on the way was found again. */
+export interface Calls {
+  readonly asked: number;
+  readonly failed: Readonly<Record<string, number>>;
+  readonly pushesFound: number;
+  readonly claimsFound: number;
 }
 
 export function now(): number {

@@ -16,8 +16,16 @@ const SEED = Number.parseInt(process.env['LEASEHOLD_SEED'] ?? '', 10) || 1;
 // At once, and not with the results: a run that hangs has a seed too.
 console.log(`LEASEHOLD_SEED=${SEED}`);
 
-async function farm(t: TestContext, options: Pick<FarmOptions, 'kills' | 'tasks' | 'duties' | 'gapMs'>): Promise<void> {
-  const report = await runFarm({ ...options, seed: SEED, leaseMs: LEASE_MS, patienceMs: 100_000 });
+type Farmed = Pick<FarmOptions, 'store' | 'kills' | 'tasks' | 'duties'>;
+
+async function farm(t: TestContext, options: Farmed): Promise<void> {
+  const report = await runFarm({
+    ...options,
+    seed: SEED,
+    leaseMs: LEASE_MS,
+    gapMs: scaled(150, 350),
+    patienceMs: 100_000,
+  });
   t.diagnostic(describeFarm(report));
   assert.deepEqual(report.violations, []);
   assert.deepEqual(report.orphans, []);
@@ -27,11 +35,23 @@ async function farm(t: TestContext, options: Pick<FarmOptions, 'kills' | 'tasks'
   for (const [what, count] of Object.entries(report.gates)) assert.ok(count > 0, `the run never met: ${what}`);
 }
 
-test('nothing is lost, invented, run twice or recorded late when six workers are killed, frozen and drained at random', (t) =>
-  farm(t, { kills: scaled(10, 300), tasks: scaled(250, 10_000), duties: 'keeper', gapMs: scaled(150, 350) }));
+test('nothing is lost, invented, run twice or recorded late when six workers are killed, frozen and drained at random', async (t) => {
+  await t.test('sqlite', (own) =>
+    farm(own, { store: 'sqlite', kills: scaled(10, 300), tasks: scaled(250, 10_000), duties: 'keeper' }),
+  );
+  await t.test('postgres', (own) =>
+    farm(own, { store: 'postgres', kills: scaled(6, 300), tasks: scaled(150, 10_000), duties: 'keeper' }),
+  );
+});
 
-test('the same holds when those who are killed do the housekeeping as well', (t) =>
-  farm(t, { kills: scaled(6, 60), tasks: scaled(150, 2000), duties: 'workers', gapMs: scaled(150, 350) }));
+test('the same holds when those who are killed do the housekeeping as well', async (t) => {
+  await t.test('sqlite', (own) =>
+    farm(own, { store: 'sqlite', kills: scaled(6, 60), tasks: scaled(150, 2000), duties: 'workers' }),
+  );
+  await t.test('postgres', (own) =>
+    farm(own, { store: 'postgres', kills: scaled(4, 60), tasks: scaled(100, 2000), duties: 'workers' }),
+  );
+});
 
 const QUIET_KILLS = 5;
 /** The reaper wakes at the expiry; the second is for the kill, the reap and the claim. */

@@ -1,24 +1,26 @@
 /**
- * The kill farm: six worker processes on one file, killed, frozen and drained at random while clients push and cancel.
+ * The kill farm: six worker processes on one store, killed, frozen and drained at random while clients push and cancel.
  *
- *   node test/chaos/farm.ts --kills 5000 --tasks 200000 --seed 7 [--duties workers] [--lease 600]
+ *   node test/chaos/farm.ts --kills 5000 --tasks 200000 --seed 7 [--store postgres] [--duties workers] [--lease 600]
  *
  * The seed fixes what is pushed and who is struck how; when exactly is up to the machine.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import type { TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Rng } from '../sim/rng.ts';
 import { type Child, Nursery } from './children.ts';
 import { check, type Final, type QueueCounts, type Verdict } from './farm-checker.ts';
-import { Notes, now, readNotes } from './farm-notes.ts';
+import { type Calls, Notes, now, readNotes } from './farm-notes.ts';
+import { faultsOf, type Ground, groundOf, type StoreName } from './ground.ts';
 import { processesMarked } from './survivors.ts';
 
 export interface FarmOptions {
+  /** A store of its own, or one that the caller has prepared. */
+  readonly store: StoreName | Ground;
   readonly seed: number;
   /** SIGKILLs and freezes; drains come on top. */
   readonly kills: number;
@@ -30,6 +32,21 @@ export interface FarmOptions {
   readonly gapMs: number;
   /** How long it may take until all is finished once the faults have stopped. */
   readonly patienceMs: number;
+  /** What befalls the run instead of the strikes. */
+  readonly trouble?: (farm: Troubled) => Promise<void>;
+  /** Kinds of tasks that are left out, such as those that kill. */
+  readonly without?: readonly string[];
+  /** Clients name their pushes, so that they can repeat them; default true. */
+  readonly ops?: boolean;
+  readonly roles?: readonly Role[];
+}
+
+/** What a trouble sees of the run. */
+export interface Troubled {
+  /** Clients have pushed up to this share of their tasks, or will. */
+  readonly allow: (share: number) => void;
+  /** Every worker has said that it works. */
+  readonly working: () => Promise<void>;
 }
 
 export interface FarmReport extends Verdict {
@@ -39,11 +56,18 @@ export interface FarmReport extends Verdict {
   readonly healedMs: number;
   /** Processes of the farm that were left when all workers had ended. */
   readonly orphans: readonly string[];
+  /** What processes of ours wrote to their standard error. */
+  readonly complaints: readonly string[];
+  /** What clients and workers asked of Postgres, as seen from outside the store. */
+  readonly calls: Calls;
+  /** Warnings of workers and of the keeper, by what they say. */
+  readonly warnings: Readonly<Record<string, number>>;
 }
 
 type Strike = 'kill' | 'freeze' | 'drain';
+type Role = 'inline' | 'apart' | 'shell';
 
-const ROLES = ['inline', 'inline', 'inline', 'inline', 'apart', 'shell'] as const;
+const ROLES: readonly Role[] = ['inline', 'inline', 'inline', 'inline', 'apart', 'shell'];
 const CLIENTS = 2;
 /** The share of strikes that hit whoever it is, even one that is still starting. */
 const EARLY = 0.1;
@@ -54,7 +78,9 @@ export async function runFarm(options: FarmOptions, tell: (line: string) => void
   const folder = mkdtempSync(join(tmpdir(), 'leasehold-farm-'));
   const cleanups: (() => Promise<void> | void)[] = [];
   try {
-    return await new Farm(options, folder, tell, (fn) => void cleanups.push(fn)).run();
+    const { store } = options;
+    const ground = typeof store === 'string' ? await groundOf(store, folder) : store;
+    return await new Farm(options, ground, folder, tell, (fn) => void cleanups.push(fn)).run();
   } finally {
     for (const cleanup of cleanups) await cleanup();
     if (process.env['FARM_KEEP'] === undefined) rmSync(folder, { recursive: true, force: true });
@@ -62,7 +88,7 @@ export async function runFarm(options: FarmOptions, tell: (line: string) => void
 }
 
 interface Place {
-  readonly role: (typeof ROLES)[number];
+  readonly role: Role;
   child: Child;
   frozen: boolean;
   /** Told to end, by us. */
@@ -71,12 +97,13 @@ interface Place {
 
 class Farm {
   readonly #options: FarmOptions;
+  readonly #ground: Ground;
   readonly #folder: string;
   readonly #tell: (line: string) => void;
   readonly #rng: Rng;
   readonly #nursery: Nursery;
   readonly #notes: Notes;
-  readonly #url: string;
+  readonly #all: Child[] = [];
   readonly #struck: Record<Strike, number> = { kill: 0, freeze: 0, drain: 0 };
   readonly #places: Place[] = [];
   readonly #thaws = new Set<Promise<void>>();
@@ -85,15 +112,16 @@ class Farm {
 
   constructor(
     options: FarmOptions,
+    ground: Ground,
     folder: string,
     tell: (line: string) => void,
     after: (fn: () => Promise<void>) => void,
   ) {
     this.#options = options;
+    this.#ground = ground;
     this.#folder = folder;
     this.#tell = tell;
     this.#rng = new Rng(options.seed);
-    this.#url = `sqlite:${join(folder, 'farm.db')}`;
     this.#notes = new Notes(folder, 'farm');
     this.#nursery = new Nursery({ after } as unknown as TestContext, {
       environment: { NODE_COMPILE_CACHE: join(folder, 'compiled'), FARM_FOLDER: folder },
@@ -101,30 +129,62 @@ class Farm {
   }
 
   async run(): Promise<FarmReport> {
-    const { duties, leaseMs } = this.#options;
-    const began = now();
-    if (duties === 'keeper') {
-      await this.#nursery.start(program('keeper'), [this.#url, String(leaseMs)]).hear('keeping');
+    try {
+      return await this.#run();
+    } finally {
+      // Whatever happened: those who end from now on are not replaced.
+      this.#closing = true;
     }
-    for (const role of ROLES) this.#places.push({ role, child: this.#startWorker(role), frozen: false, ending: false });
+  }
+
+  async #run(): Promise<FarmReport> {
+    const { duties, leaseMs, roles = ROLES, trouble } = this.#options;
+    const began = now();
+    const keeper = duties === 'keeper' ? this.#start('keeper', [this.#folder, String(leaseMs)]) : undefined;
+    await keeper?.hear('keeping');
+    for (const role of roles) this.#places.push({ role, child: this.#startWorker(role), frozen: false, ending: false });
     for (const place of this.#places) void this.#watch(place);
     this.#startClients();
-    await this.#strikeAll();
+    await (trouble === undefined ? this.#strikeAll() : trouble(this.#troubled()));
     const { healedMs, queues } = await this.#heal();
     this.#closing = true;
     await Promise.all(this.#places.map((place) => this.#drain(place)));
     const orphans = await this.#orphans();
-    const verdict = check({ notes: readNotes(this.#folder), finals: this.#finals(), queues, leaseMs });
-    const integrity = integrityOf(join(this.#folder, 'farm.db'));
-    const violations = integrity === 'ok' ? verdict.violations : [...verdict.violations, `integrity: ${integrity}`];
-    const seconds = (now() - began) / 1000;
-    return { ...verdict, violations, options: this.#options, struck: this.#struck, seconds, healedMs, orphans };
+    const notes = readNotes(this.#folder);
+    const verdict = check({ notes, finals: this.#finals(), queues, leaseMs });
+    const ended = keeper?.alive === false ? ['the keeper has ended'] : [];
+    const violations = [...verdict.violations, ...ended, ...faultsOf(await this.#ground.look())];
+    return {
+      ...verdict,
+      violations,
+      options: this.#options,
+      struck: this.#struck,
+      seconds: (now() - began) / 1000,
+      healedMs,
+      orphans,
+      complaints: this.#all.map(({ errors }) => errors).filter((errors) => errors !== ''),
+      calls: addCalls(notes.filter((note) => note.note === 'calls')),
+      warnings: countBy(notes.flatMap((note) => (note.note === 'warned' ? [note.what] : []))),
+    };
+  }
+
+  #troubled(): Troubled {
+    return {
+      allow: (share) => this.#allow(share),
+      working: async () => void (await Promise.all(this.#places.map(({ child }) => child.hear('working')))),
+    };
+  }
+
+  #start(name: string, args: readonly string[]): Child {
+    const child = this.#nursery.start(program(name), [this.#ground.url, ...args]);
+    this.#all.push(child);
+    return child;
   }
 
   #startWorker(role: Place['role']): Child {
     const { leaseMs, duties } = this.#options;
     const housekeeping = duties === 'workers' ? 'duties' : 'none';
-    return this.#nursery.start(program('worker'), [this.#url, this.#folder, role, housekeeping, String(leaseMs)]);
+    return this.#start('worker', [this.#folder, role, housekeeping, String(leaseMs)]);
   }
 
   /** Whoever ends is replaced, for as long as the farm is open. */
@@ -141,11 +201,11 @@ class Farm {
   }
 
   #startClients(): void {
-    const { seed, tasks } = this.#options;
+    const { seed, tasks, ops = true, without = [] } = this.#options;
     this.#clients = Array.from({ length: CLIENTS }, (_, i) => {
       const count = Math.floor(tasks / CLIENTS) + (i < tasks % CLIENTS ? 1 : 0);
-      const args = [this.#url, this.#folder, String(i), String(CLIENTS), String(seed * CLIENTS + i), String(count)];
-      return this.#nursery.start(program('client'), args);
+      const order = { client: i, clients: CLIENTS, seed: seed * CLIENTS + i, count, ops, without };
+      return this.#start('client', [this.#folder, JSON.stringify(order)]);
     });
     this.#allow(0.1);
   }
@@ -237,8 +297,7 @@ class Farm {
     const quiet = AbortSignal.timeout(patienceMs);
     const late = new Promise((resolve) => quiet.addEventListener('abort', resolve));
     await Promise.race([Promise.all(this.#clients.map((client) => client.hear('done'))), late]);
-    const args = [this.#url, join(this.#folder, 'finals.json'), String(patienceMs)];
-    const reader = this.#nursery.start(program('reader'), args);
+    const reader = this.#start('reader', [join(this.#folder, 'finals.json'), String(patienceMs)]);
     const { queues } = await reader.hear('read');
     return { healedMs: now() - began, queues: queues as readonly QueueCounts[] };
   }
@@ -259,29 +318,37 @@ class Farm {
   }
 }
 
-function integrityOf(file: string): string {
-  const db = new DatabaseSync(file, { timeout: 5000 });
-  try {
-    return String(db.prepare('PRAGMA integrity_check').get()?.['integrity_check']);
-  } finally {
-    db.close();
+function addCalls(notes: readonly Calls[]): Calls {
+  const failed: Record<string, number> = {};
+  for (const note of notes) {
+    for (const [why, count] of Object.entries(note.failed)) failed[why] = (failed[why] ?? 0) + count;
   }
+  const sum = (key: 'asked' | 'pushesFound' | 'claimsFound'): number => notes.reduce((all, one) => all + one[key], 0);
+  return { asked: sum('asked'), failed, pushesFound: sum('pushesFound'), claimsFound: sum('claimsFound') };
+}
+
+function countBy(words: readonly string[]): Readonly<Record<string, number>> {
+  return Object.fromEntries([...Map.groupBy(words, (word) => word)].map(([word, all]) => [word, all.length]));
 }
 
 /** The figures of a run in a few lines. */
 export function describeFarm(report: FarmReport): string {
   const { options, struck, seconds, healedMs, acknowledged, starts, againMs, violations, gates, orphans } = report;
+  const { complaints, calls, warnings } = report;
   const again =
     againMs.length === 0 ? 'none' : `${ms(againMs[againMs.length >> 1])} median, ${ms(againMs.at(-1))} at most`;
   return [
-    `seed ${options.seed}, duties by ${options.duties}, lease ${options.leaseMs} ms: ${struck.kill} kills, ` +
+    `seed ${options.seed} on ${typeof options.store === 'string' ? options.store : 'postgres'}, duties by ${options.duties}, lease ${options.leaseMs} ms: ${struck.kill} kills, ` +
       `${struck.freeze} freezes, ${struck.drain} drains over ${acknowledged} tasks and ${starts} starts in ` +
       `${seconds.toFixed(1)} s; healed in ${ms(healedMs)}`,
     `from a kill to the next start of what it cut off: ${again} (${againMs.length} of them)`,
     `met: ${JSON.stringify(gates)}`,
-    `${violations.length} violations, ${orphans.length} orphans`,
+    ...(calls.asked === 0 ? [] : [`calls of Postgres: ${JSON.stringify(calls)}`]),
+    ...(Object.keys(warnings).length === 0 ? [] : [`warnings: ${JSON.stringify(warnings)}`]),
+    `${violations.length} violations, ${orphans.length} orphans, ${complaints.length} complaints`,
     ...violations.slice(0, 20),
     ...orphans.slice(0, 5),
+    ...complaints.slice(0, 3),
   ].join('\n');
 }
 
@@ -292,12 +359,13 @@ function ms(value: number | undefined): string {
 if (import.meta.main) {
   const text = { type: 'string' } as const;
   const { values } = parseArgs({
-    options: { kills: text, tasks: text, seed: text, duties: text, lease: text, gap: text },
+    options: { kills: text, tasks: text, seed: text, store: text, duties: text, lease: text, gap: text },
   });
   const seed = Number(values.seed ?? Math.floor(Math.random() * 1e6));
   console.log(`seed ${seed}`);
   const report = await runFarm(
     {
+      store: values.store === 'postgres' ? 'postgres' : 'sqlite',
       seed,
       kills: Number(values.kills ?? 300),
       tasks: Number(values.tasks ?? 10_000),

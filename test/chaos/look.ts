@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 
-const STATES = ['ready', 'running', 'scheduled', 'waiting', 'completed', 'failed', 'cancelled'] as const;
+export const STATES = ['ready', 'running', 'scheduled', 'waiting', 'completed', 'failed', 'cancelled'] as const;
 
 export interface SeenTask {
   readonly id: number;
@@ -85,15 +85,35 @@ const CLAIMED = 1;
 const COMPLETED = 2;
 
 function replay(db: DatabaseSync, tasks: readonly SeenTask[]): readonly string[] {
+  const rows = db.prepare('SELECT kind, state, ids, attempts FROM event WHERE seq > 0 ORDER BY seq').all();
+  const events = rows.map((row) => ({
+    kind: row.kind as number,
+    state: row.state as number,
+    ids: JSON.parse(row.ids as string) as number[],
+    attempts: JSON.parse(row.attempts as string) as number[],
+  }));
+  return feedMisfits(events, tasks);
+}
+
+/** One row of the feed. */
+export interface SeenEvents {
+  readonly kind: number;
+  readonly state: number;
+  readonly ids: readonly number[];
+  /** One for all of them where they are the same. */
+  readonly attempts: readonly number[];
+}
+
+/** Replays the feed: what it says of each task in the end is what its row says, and no attempt or end is told twice. */
+export function feedMisfits(events: Iterable<SeenEvents>, tasks: readonly SeenTask[]): readonly string[] {
   const misfits: string[] = [];
   const states = new Map<number, number>();
   const once = new Set<string>();
-  for (const row of db.prepare('SELECT kind, state, ids, attempts FROM event WHERE seq > 0 ORDER BY seq').iterate()) {
-    const attempts = JSON.parse(row.attempts as string) as number[];
-    for (const [i, id] of (JSON.parse(row.ids as string) as number[]).entries()) {
-      states.set(id, row.state as number);
-      const what = row.kind === CLAIMED ? `claimed ${id}/${attempts[i] ?? attempts[0]}` : `completed ${id}`;
-      if (row.kind !== CLAIMED && row.kind !== COMPLETED) continue;
+  for (const { kind, state, ids, attempts } of events) {
+    for (const [i, id] of ids.entries()) {
+      states.set(id, state);
+      const what = kind === CLAIMED ? `claimed ${id}/${attempts[i] ?? attempts[0]}` : `completed ${id}`;
+      if (kind !== CLAIMED && kind !== COMPLETED) continue;
       if (once.has(what)) misfits.push(`${what} twice`);
       once.add(what);
     }

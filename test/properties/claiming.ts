@@ -4,7 +4,6 @@ import { leaseName, type ModelTask, must } from './model-parts.ts';
 import { at, BY, operation, TASK } from './operation.ts';
 import { push, pushOf } from './pushing.ts';
 import type { Rig } from './rig.ts';
-import { settle } from './world.ts';
 
 export interface Want {
   readonly worker: number;
@@ -52,6 +51,8 @@ export async function claimAfterScan(rig: Rig, by: number, want: Want): Promise<
     if (open && wants(want, task)) there++;
   }
   rig.engine(by).hint();
+  // A claim that knows of a lane does not wait for it.
+  await rig.engine(by).ring.refresh();
   const grants = await ask(rig, by, want);
   const due = rig.model.workers.get(want.worker)?.enabled ? Math.min(want.max, there) : 0;
   must(grants.length === due, `a claim of ${want.max} got ${grants.length} of ${there} tasks`);
@@ -62,7 +63,7 @@ export async function claimAfterScan(rig: Rig, by: number, want: Want): Promise<
 async function insist(rig: Rig, by: number, want: Want): Promise<readonly Grant[]> {
   rig.gates.reach('a claim looked at an empty lane first');
   for (let look = 0; look < 2 * QUEUES.length * HANDLERS.length; look++) {
-    if (look > 0) rig.advance(500);
+    if (look > 0) await rig.advance(500);
     const grants = await ask(rig, by, want);
     judgeGrants(rig, by, want, grants);
     if (grants.length > 0) return grants;
@@ -192,12 +193,12 @@ const claimWaiting = operation(
     const heard = call.then((answer) => {
       grants = answer;
     });
-    await settle();
+    await rig.settle();
     if (grants === undefined && pusher < 2) await push(rig, pusher, pushOf(n));
-    await settle();
+    await rig.settle();
     for (let second = 0; second < 7 && grants === undefined; second++) {
-      rig.advance(1_000);
-      await settle();
+      await rig.advance(1_000);
+      await rig.settle();
     }
     must(grants !== undefined, 'a claim waits longer than it was told to');
     await heard;

@@ -3,13 +3,15 @@ import { env } from 'node:process';
 import type { TestContext } from 'node:test';
 import fc from 'fast-check';
 import { scaled } from '../support/scale.ts';
-import { Gates, Ground, type StoreKind } from './rig.ts';
+import { Gates, type Ground, type StoreKind } from './rig.ts';
 import { runSteps } from './run.ts';
 import { type Step, Steps, tellSteps } from './steps.ts';
 
 /** Steps of a run, and how often the whole state is compared on the way; answers and the feed are compared each time. */
 export const LENGTH = 100;
 export const EVERY = 10;
+/** So many runs must have reached every rare path. */
+const ENOUGH = 100;
 
 const VERBS = ['complete', 'fail', 'give up', 'come back later', 'release', 'bounce', 'cancelled', 'renew'];
 const STATES = ['ready', 'running', 'scheduled', 'completed', 'failed', 'cancelled', 'unknown'];
@@ -45,7 +47,6 @@ const SOMETIMES: readonly string[] = [
   'claim repeated by its op',
   'claim waited and got work',
   'disabled worker got nothing',
-  'calls shared a commit',
   'poison refused',
   'poisoned result refused',
   'wrong number refused',
@@ -66,13 +67,19 @@ const SOMETIMES: readonly string[] = [
   'crashed and opened again',
 ];
 
-const SOMETIMES_IN_A_FILE: readonly string[] = [
-  'busy and tried again',
-  'busy until the deadline',
-  'host rebooted',
-  'pushed in the caller’s transaction',
-  'caller rolled back',
-];
+const IN_THE_CALLERS_TRANSACTION = ['pushed in the caller’s transaction', 'caller rolled back'] as const;
+const RARE: Readonly<Record<StoreKind, readonly string[]>> = {
+  memory: [...SOMETIMES, 'calls shared a commit'],
+  file: [
+    ...SOMETIMES,
+    'calls shared a commit',
+    'busy and tried again',
+    'busy until the deadline',
+    'host rebooted',
+    ...IN_THE_CALLERS_TRANSACTION,
+  ],
+  postgres: [...SOMETIMES, ...IN_THE_CALLERS_TRANSACTION],
+};
 
 /**
  * `LEASEHOLD_SEED=123` repeats a whole set of runs, `LEASEHOLD_SEED=123/4:0:1` the one that failed, shrunk as it was.
@@ -85,15 +92,15 @@ export function chosenSeed(): { readonly seed: number; readonly path?: string } 
 }
 
 /** Lets fast-check draw lists of steps, runs each on a store and on the model, and compares. */
-export async function compare(t: TestContext, kind: StoreKind): Promise<void> {
-  const ground = new Ground(kind);
+export async function compare(t: TestContext, ground: Ground, runs = scaled(100, 2_000)): Promise<void> {
+  const { kind } = ground;
   t.after(() => ground.remove());
   const gates = new Gates();
   const started = performance.now();
   const { seed, path } = chosenSeed();
   const outcome = await fc.check(
     fc.asyncProperty(new Steps(kind, LENGTH), (steps) => runSteps(ground, steps, gates, { every: EVERY })),
-    { numRuns: scaled(100, 2_000), seed, ...(path === undefined ? {} : { path }) },
+    { numRuns: runs, seed, ...(path === undefined ? {} : { path }) },
   );
   if (outcome.failed) assert.fail(explain(outcome));
   const seconds = (performance.now() - started) / 1000;
@@ -106,10 +113,11 @@ export async function compare(t: TestContext, kind: StoreKind): Promise<void> {
   const transitions = reached(EVERY_TRANSITION);
   const least = transitions.reduce((a, b) => (b[1] < a[1] ? b : a));
   t.diagnostic(`every call in every state: ${transitions.length} pairs, ${least[0]} the rarest with ${least[1]}`);
-  const rare = reached(kind === 'file' ? [...SOMETIMES, ...SOMETIMES_IN_A_FILE] : SOMETIMES);
+  const rare = reached(RARE[kind]);
   t.diagnostic(rare.map(([name, count]) => `${name}: ${count}`).join(' · '));
   const missed = [...transitions, ...rare].filter(([, count]) => count === 0).map(([name]) => name);
-  if (path === undefined) assert.deepEqual(missed, [], `never reached with seed ${seed}`);
+  // A few runs cannot meet everything.
+  if (path === undefined && runs >= ENOUGH) assert.deepEqual(missed, [], `never reached with seed ${seed}`);
 }
 
 function explain(outcome: fc.RunDetails<[readonly Step[]]>): string {

@@ -15,12 +15,12 @@ export async function healAndDrain(rig: Rig): Promise<void> {
   }
   await rig.store(0).workerEnable({ worker, enabled: true });
   (model.workers.get(worker) as { enabled: boolean }).enabled = true;
-  rig.advance(45 * 86_400_000);
+  await rig.advance(45 * 86_400_000);
   await stop(rig, 0);
   await stop(rig, 1);
   for (let i = 0; i < 9 && held(rig).length > 0; i++) {
     // After a holder that vanished it waits one lease; this is often enough to keep the term meanwhile.
-    if (i > 0) rig.advance(4_500);
+    if (i > 0) await rig.advance(4_500);
     await tick(rig, 0, 'reaper');
   }
   for (let round = 0; round < 30 && unfinished(rig) > 0; round++) {
@@ -32,7 +32,7 @@ export async function healAndDrain(rig: Rig): Promise<void> {
         model.end(model.held(lease) as ModelTask, 'completed', 'none', '"drained"');
       }),
     );
-    if (grants.length === 0) rig.advance(3_600_000);
+    if (grants.length === 0) await rig.advance(3_600_000);
   }
   const left = [...model.tasks.values()].filter(({ state }) => !isFinal(state));
   must(left.length === 0, `task ${left[0]?.id} is ${left[0]?.state} and never ends`);

@@ -3,14 +3,13 @@ import { ANY, BY, operation, TASK } from './operation.ts';
 import { judgePushed, pushOf, type Twin } from './pushing.ts';
 import { BUSY_MS, outcome, type Rig } from './rig.ts';
 import { held } from './speaking.ts';
-import { settle } from './world.ts';
 
 const tickOfTime = operation(6, { ms: 2_000 }, async (rig, n) => rig.advance(n.ms + 1));
 const beyondTheLease = operation(3, { ms: 60_000 }, async (rig, n) => rig.advance(LEASE_MS + n.ms));
 const hours = operation(2, { hours: 30 }, async (rig, n) => rig.advance((n.hours + 1) * 3_600_000));
 /** Up to 31 days: beyond every retention, and beyond what a timer of the platform can wait. */
 const days = operation(0.5, { days: 31 }, async (rig, n) => {
-  rig.advance((n.days + 1) * DAY_MS);
+  await rig.advance((n.days + 1) * DAY_MS);
   rig.gates.reach(n.days > 24 ? 'more than 24.8 days passed' : 'days passed');
 });
 const setWallClock = operation(1, { minutes: 2 * 24 * 60 + 1 }, async (rig, n) => {
@@ -39,7 +38,7 @@ const reboot = operation(
     await rig.reboot(n.back === 2 ? -n.minutes * 60_000 : n.minutes * 60_000);
     rig.gates.reach('host rebooted');
   },
-  'file',
+  ['file'],
 );
 
 /** Somebody else holds the file for a while; beyond the deadline the calls are refused and have done nothing. */
@@ -59,16 +58,16 @@ const busy = operation(
     ];
     let answered = 0;
     for (const call of calls) void call.then(() => answered++);
-    await settle();
+    await rig.settle();
     const long = n.long === 5;
-    rig.advance(long ? BUSY_MS + 20 : n.ms);
-    await settle();
+    await rig.advance(long ? BUSY_MS + 20 : n.ms);
+    await rig.settle();
     const stats = await rig.engine(n.by).stats(twin[1].queue);
     must(stats.ready === (model.queues.get(twin[1].queue)?.stats.ready ?? 0), 'a busy store shows what is not there');
     must(answered === (long ? calls.length : 0), `${answered} calls were answered while the file was held`);
     raw.exec('ROLLBACK');
     rig.host.fireWaiting();
-    await settle();
+    await rig.settle();
     must(answered === calls.length, `${calls.length - answered} calls were forgotten`);
     const [first, second, third] = await Promise.all(calls);
     if (long) {
@@ -85,7 +84,7 @@ const busy = operation(
     }
     gates.reach('busy and tried again');
   },
-  'file',
+  ['file'],
 );
 
 async function judgeBusyPushes(rig: Rig, [, wanted]: Twin, answers: readonly unknown[]): Promise<void> {

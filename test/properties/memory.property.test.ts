@@ -20,7 +20,8 @@ const OUT_OF_SIGHT: readonly (keyof typeof DEFECTS)[] = [
   'number-claims-anything',
 ];
 
-test('on a store in memory the engine does what the model says, whatever happens', (t) => compare(t, 'memory'));
+test('on a store in memory the engine does what the model says, whatever happens', (t) =>
+  compare(t, new Ground('memory')));
 
 test('the model notices each planted defect that its operations can meet', {
   skip: full ? false : 'only in the full ladder',
@@ -34,7 +35,7 @@ test('the model notices each planted defect that its operations can meet', {
       fc.asyncProperty(new Steps('memory', LENGTH), (steps) => runSteps(ground, steps, new Gates(), { every: EVERY })),
       { numRuns: PATIENCE, seed, endOnFailure: true },
     );
-    ground.remove();
+    await ground.remove();
     assert.ok(outcome.failed, `${name} (${what}) was not noticed in ${PATIENCE} runs with seed ${seed}`);
     noticed.push(`${name} in run ${outcome.numRuns}`);
   }

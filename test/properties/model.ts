@@ -46,8 +46,10 @@ import {
  * a claim serves first) is told to the model after the call; it then judges whether that was allowed.
  */
 export class Model {
-  /** Calendar time, which may be set. */
+  /** Calendar time of the store, which may be set where it is the host's. */
   wall: number;
+  /** How far the calendar of the host is ahead of the store's, where the two are not the same. */
+  ahead = 0;
   /** Monotonic time of the host. */
   monotonic: number;
   /** Lease time: it goes on at the pace of the monotonic clock, whatever happens to the calendar. */
@@ -88,6 +90,11 @@ export class Model {
     this.wall += by;
   }
 
+  /** Somebody sets the calendar of the host, and the store has its own. */
+  setHost(by: number): void {
+    this.ahead += by;
+  }
+
   /** Lease time goes on from what the reaper noted last, or from the calendar if that is later. */
   reboot(monotonic: number): void {
     this.monotonic = monotonic;
@@ -97,7 +104,11 @@ export class Model {
   }
 
   newProcess(): ModelProcess {
-    return { terms: new Map(), reaper: { offset: this.wall - this.monotonic, notBefore: 0, noteAt: 0 } };
+    return { terms: new Map(), reaper: { offset: this.#offset, notBefore: 0, noteAt: 0 } };
+  }
+
+  get #offset(): number {
+    return this.wall + this.ahead - this.monotonic;
   }
 
   // Pushing
@@ -376,7 +387,7 @@ export class Model {
     // The one before ended in order, so nothing was missed; else it vanished, and the workers may have been cut off too.
     const vacant = duty === undefined || duty.until === 0;
     if (name === 'reaper') {
-      reaper.offset = this.wall - this.monotonic;
+      reaper.offset = this.#offset;
       reaper.notBefore = vacant ? 0 : this.monotonic + LEASE_MS;
     }
     return true;
@@ -395,7 +406,7 @@ export class Model {
   /** Leases that a pass of the reaper takes over; none while it waits after a takeover or a jump of the clock. */
   overdue(process: number): readonly ModelTask[] {
     const { reaper } = this.processes[process] as ModelProcess;
-    const offset = this.wall - this.monotonic;
+    const offset = this.#offset;
     if (Math.abs(offset - reaper.offset) > 2000) reaper.notBefore = this.monotonic + LEASE_MS;
     reaper.offset = offset;
     if (this.monotonic < reaper.notBefore) return [];
@@ -461,15 +472,45 @@ export class Model {
     for (const task of this.tasks.values()) {
       if (task.id === this.lastTask || task.finishedAt === undefined || task.finishedAt >= this.wall - RETENTION_MS)
         continue;
-      this.tasks.delete(task.id);
-      const key = `${task.queue} ${task.key}`;
-      if (this.keys.get(key)?.task === task.id) this.keys.delete(key);
+      this.#forget(task);
       pruned++;
     }
+    this.#forgetOps();
+    return pruned;
+  }
+
+  /**
+   * Where finished tasks go by whole days: those that are gone were due, and every one is that ended on a day which lies
+   * beyond the retention as a whole. Returns how many went.
+   */
+  pruneDays(left: ReadonlySet<number>): number {
+    const before = this.wall - RETENTION_MS;
+    let pruned = 0;
+    for (const task of this.tasks.values()) {
+      const { id, finishedAt } = task;
+      if (left.has(id)) {
+        const due = finishedAt !== undefined && finishedAt < Math.floor(before / DAY_MS) * DAY_MS;
+        must(!due, `task ${id} ended at ${finishedAt} and is still there`);
+        continue;
+      }
+      must(finishedAt !== undefined && finishedAt < before, `task ${id} was pruned too early`);
+      this.#forget(task);
+      pruned++;
+    }
+    this.#forgetOps();
+    return pruned;
+  }
+
+  #forget(task: ModelTask): void {
+    this.tasks.delete(task.id);
+    const key = `${task.queue} ${task.key}`;
+    if (this.keys.get(key)?.task === task.id) this.keys.delete(key);
+  }
+
+  #forgetOps(): void {
     for (const ops of [this.pushOps, this.claimOps]) {
       for (const [op, { until }] of ops) if (until < this.wall) ops.delete(op);
     }
-    return pruned;
   }
 
   // Triggers

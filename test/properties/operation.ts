@@ -6,14 +6,15 @@ export interface Operation {
   /** How often it comes, against the others. */
   readonly weight: number;
   readonly bounds: Readonly<Record<string, number>>;
-  readonly only?: StoreKind;
+  /** On these kinds of stores alone. */
+  readonly only?: readonly StoreKind[];
   readonly run: (rig: Rig, n: Readonly<Record<string, number>>) => Promise<unknown>;
 }
 export function operation<B extends Readonly<Record<string, number>>>(
   weight: number,
   bounds: B,
   run: (rig: Rig, n: { readonly [K in keyof B]: number }) => Promise<unknown>,
-  only?: StoreKind,
+  only?: readonly StoreKind[],
 ): Operation {
   return { weight, bounds, run: run as Operation['run'], ...(only === undefined ? {} : { only }) };
 }

@@ -96,25 +96,33 @@ export function judgePushed(rig: Rig, by: number, wanted: ModelPush, answer: Ans
   return existing;
 }
 
-/** Judges pushes whose numbers were not answered one by one: new tasks are numbered in the order of the pushes. */
-export async function judgeByFeed(rig: Rig, pushes: readonly ModelPush[]): Promise<'fine' | 'conflict'> {
+/** Judges several pushes: new tasks are numbered in their order, or as they were answered if they were. */
+export async function judgeByFeed(
+  rig: Rig,
+  pushes: readonly ModelPush[],
+  answer?: Answer<readonly Pushed[]>,
+): Promise<'fine' | 'conflict'> {
   const { model } = rig;
+  const answered = answer !== undefined && 'value' in answer ? answer.value : [];
+  const made: [number, ModelPush][] = [];
   const born = (await rig.readNew()).filter(({ change }) => change === 'created').map(({ task }) => task);
   born.sort((a, b) => a - b);
   let conflict = false;
-  for (const wanted of pushes) {
+  for (const [i, wanted] of pushes.entries()) {
     const due = model.judgePush(wanted);
     model.queue(wanted.queue);
     if (due === 'create') {
-      const id = born.shift();
+      const at = answered[i] === undefined ? 0 : born.indexOf(answered[i].task);
+      const [id] = at < 0 ? [] : born.splice(at, 1);
       must(id !== undefined, 'a push of several made no task');
-      model.create(id, wanted);
+      made.push([id, wanted]);
     } else if ('conflict' in due) {
       model.remember(wanted, due.conflict, undefined);
       conflict = true;
     } else model.remember(wanted, due.existing.id, due.existing.createdAt);
   }
   must(born.length === 0, `tasks ${born.join()} were made by nobody`);
+  for (const [id, wanted] of made.sort(([a], [b]) => a - b)) model.create(id, wanted);
   return conflict ? 'conflict' : 'fine';
 }
 
@@ -177,6 +185,7 @@ const pushMany = operation(3, { by: BY, ...TASK, count: 12, bad: 6, key: 12 }, a
   const due = await judgeByFeed(
     rig,
     twins.map(([, wanted]) => wanted),
+    answer,
   );
   if (due === 'conflict') must('error' in answer && answer.error === 'UNIQUE_CONFLICT', 'a conflict was not reported');
   else must('value' in answer && answer.value.length === twins.length, 'a push of several was refused');
@@ -197,35 +206,36 @@ const pushInTransaction = operation(
   2,
   { by: BY, ...TASK, count: 3, end: 2, key: 6 },
   async (rig, n) => {
-    const raw = rig.raw();
+    const caller = await rig.caller();
     const twins = Array.from({ length: n.count + 1 }, (_, i) =>
       pushOf(
         { ...n, queue: n.queue + i },
         n.key === i ? { unique: { key: at(KEYS, n.key), windowMs: 3_600_000 } } : {},
       ),
     );
-    raw.exec('BEGIN IMMEDIATE');
+    await caller.begin();
     const answer = await outcome(
       (async () =>
         rig.engine(n.by).pushIn(
-          raw,
+          caller.tx,
           twins.map(([request]) => request),
         ))(),
     );
     if (n.end === 1 || 'error' in answer) {
-      raw.exec('ROLLBACK');
+      await caller.rollback();
       rig.gates.reach('caller rolled back');
       return;
     }
-    raw.exec('COMMIT');
+    await caller.commit();
     const due = await judgeByFeed(
       rig,
       twins.map(([, wanted]) => wanted),
+      answer,
     );
     must(due === 'fine', 'a conflict was not reported');
     rig.gates.reach('pushed in the caller’s transaction');
   },
-  'file',
+  ['file', 'postgres'],
 );
 
 export const PUSHING = {

@@ -7,7 +7,7 @@ import { Engine } from '../../src/engine/engine.ts';
 import { putTrigger } from '../../src/engine/triggers.ts';
 import { openSqlite } from '../../src/store/sqlite/open.ts';
 import type { Grant, Store } from '../../src/store/store.ts';
-import { VirtualHost } from './world.ts';
+import { settle, VirtualHost } from './world.ts';
 
 const HOUR_MS = 3_600_000;
 const lost = (error: unknown): boolean => isEngineError(error, 'LEASE_LOST');
@@ -101,6 +101,19 @@ test('the pause of another process holds after a second, also for a queue that h
   assert.deepEqual(await engine.claim({ worker, max: 1 }), []);
   host.advance(500);
   await engine.retry(task);
+  assert.deepEqual(await engine.claim({ worker, max: 1 }), []);
+});
+
+test('the pause of another process holds after a second, also where a look takes a round trip', async (t) => {
+  const { host, engine, worker, other } = await scene(t);
+  await engine.push({ queue: 'alpha', handler: 'run' });
+  await (await other()).pause('alpha');
+  host.advance(30_000);
+  const queueList = engine.store.queueList.bind(engine.store);
+  t.mock.method(engine.store, 'queueList', async () => {
+    await settle();
+    return queueList();
+  });
   assert.deepEqual(await engine.claim({ worker, max: 1 }), []);
 });
 

@@ -5,16 +5,26 @@ import { DatabaseSync } from 'node:sqlite';
 import { isEngineError } from '../../src/core/errors.ts';
 import type { TaskEvent } from '../../src/core/event.ts';
 import type { TaskState } from '../../src/core/task.ts';
+import type { World } from '../../src/core/world.ts';
 import { Roster } from '../../src/engine/duties/roster.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import { openSqlite } from '../../src/store/sqlite/open.ts';
 import type { StatementTexts } from '../../src/store/sqlite/statements.ts';
-import type { AttemptRecord, Grant, Store, TaskRecord } from '../../src/store/store.ts';
+import type { AttemptRecord, CallerTransaction, DutyTerm, Grant, Store } from '../../src/store/store.ts';
 import { Model } from './model.ts';
-import { ANY_TEXT, isFinal, isLegalMove, leaseName, type ModelTask, must, type Note } from './model-parts.ts';
-import { VirtualHost } from './world.ts';
+import { ANY_TEXT, isFinal, isLegalMove, leaseName, type ModelTask, must } from './model-parts.ts';
+import { compareTask, sameNote, tell } from './records.ts';
+import { settle, VirtualHost } from './world.ts';
 
-export type StoreKind = 'memory' | 'file';
+export type StoreKind = 'memory' | 'file' | 'postgres';
+
+/** The caller's own transaction on the same data. */
+export interface Caller {
+  readonly tx: CallerTransaction;
+  readonly begin: () => void | Promise<void>;
+  readonly commit: () => void | Promise<void>;
+  readonly rollback: () => void | Promise<void>;
+}
 
 /** How often each rare path was reached, over all runs. */
 export class Gates {
@@ -33,9 +43,10 @@ export interface Process {
   readonly kill: () => void;
 }
 
-const START_WALL = Date.UTC(2027, 2, 1, 12);
+export const START_WALL = Date.UTC(2027, 2, 1, 12);
 const START_MONOTONIC = 5_000_000;
 const READ_PAGE = 1000;
+const FOR_EVER_MS = 1e12;
 /** How long a write waits for others; short, because the waiting is tried out. */
 export const BUSY_MS = 300;
 
@@ -66,6 +77,7 @@ export class Rig {
   #processes: [Process, Process];
   #raw: DatabaseSync | undefined;
   #boots = 1;
+  #feedTerm: DutyTerm | undefined;
 
   private constructor(setup: {
     ground: Ground;
@@ -90,7 +102,7 @@ export class Rig {
   static async open(ground: Ground, gates: Gates): Promise<Rig> {
     const host = new VirtualHost(START_WALL, START_MONOTONIC);
     const { place, workers, raw } = await ground.lay();
-    const open = (): Promise<Process> => start(place, host, 1, ground.statements);
+    const open = (): Promise<Process> => ground.start(place, host, 1);
     const processes: [Process, Process] = [await open(), await open()];
     const known = workers.length > 0 ? workers : await registerWorkers(processes[0].store);
     return new Rig({ ground, gates, place, host, workers: known, processes, raw });
@@ -114,20 +126,44 @@ export class Rig {
     return this.#raw;
   }
 
+  /** Somebody else who pushes inside a transaction of their own. */
+  async caller(): Promise<Caller> {
+    if (this.kind === 'postgres') return this.#ground.caller();
+    const tx = this.raw();
+    const ask = (sql: string) => (): void => tx.exec(sql);
+    return { tx, begin: ask('BEGIN IMMEDIATE'), commit: ask('COMMIT'), rollback: ask('ROLLBACK') };
+  }
+
+  get kind(): StoreKind {
+    return this.#ground.kind;
+  }
+
   get inFile(): boolean {
-    return this.#ground.kind === 'file';
+    return this.kind === 'file';
   }
 
   // Time
 
-  advance(ms: number): void {
+  async advance(ms: number): Promise<void> {
+    if (this.kind === 'postgres') {
+      // What is on its way still belongs to the time before.
+      await this.settle();
+      await this.#ground.setClock(this.#place, this.model.wall + ms);
+    }
     this.host.advance(ms);
     this.model.advance(ms);
   }
 
   setWall(by: number): void {
     this.host.setWall(by);
-    this.model.setWall(by);
+    // A server has a clock of its own.
+    if (this.kind === 'postgres') this.model.setHost(by);
+    else this.model.setWall(by);
+  }
+
+  /** Lets everything that is under way go on as far as it can without the clock. */
+  settle(): Promise<void> {
+    return this.#ground.settle();
   }
 
   // Processes come and go
@@ -160,7 +196,7 @@ export class Rig {
   }
 
   #start(): Promise<Process> {
-    return start(this.#place, this.host, this.#boots, this.#ground.statements);
+    return this.#ground.start(this.#place, this.host, this.#boots);
   }
 
   async close(): Promise<void> {
@@ -179,6 +215,7 @@ export class Rig {
   }
 
   async readNew(): Promise<readonly TaskEvent[]> {
+    await this.#number();
     const fresh: TaskEvent[] = [];
     for (;;) {
       const after = this.feed.length + fresh.length;
@@ -187,6 +224,17 @@ export class Rig {
       fresh.push(...page.events);
       if (page.events.length < READ_PAGE) return fresh;
     }
+  }
+
+  /** Where that is somebody's duty. In batches of every size, by either process. */
+  async #number(): Promise<void> {
+    const store = this.store(this.reader);
+    if (store.capabilities.numbersEvents) return;
+    this.#feedTerm ??= await store.dutyTake({ name: 'feed', holder: 'rig', ttlMs: FOR_EVER_MS });
+    const duty = this.#feedTerm;
+    must(duty !== undefined, 'somebody else numbers the events');
+    const limit = [500, 1, 3, 17][this.feed.length % 4] as number;
+    while ((await store.eventNumber({ duty, limit })).more);
   }
 
   judgeNotes(fresh: readonly TaskEvent[]): void {
@@ -331,8 +379,25 @@ export class Ground {
     return { place, workers: this.#workers, raw: undefined };
   }
 
-  remove(): void {
+  remove(): void | Promise<void> {
     rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** One more process on the data. */
+  start(place: string, host: VirtualHost, boot: number): Promise<Process> {
+    return start(place, host, boot, this.statements);
+  }
+
+  // What only a server needs
+
+  settle(): Promise<void> {
+    return settle();
+  }
+
+  async setClock(_place: string, _now: number): Promise<void> {}
+
+  async caller(): Promise<Caller> {
+    throw new Error('a store on a file or in memory has a handle');
   }
 }
 
@@ -351,6 +416,10 @@ async function start(
     busyDeadlineMs: BUSY_MS,
     boot: `boot ${boot}`,
   });
+  return processOf(store, world, kill);
+}
+
+export function processOf(store: Store, world: World, kill: () => void): Process {
   const engine = new Engine({ store, world });
   const roster = new Roster({ engine, holder: `process ${++started}` });
   return { store, engine, roster, kill };
@@ -381,50 +450,4 @@ export async function outcome<T>(promise: Promise<T>): Promise<Answer<T>> {
 export async function refused(promise: Promise<unknown>, code: string): Promise<void> {
   const answer = await outcome(promise);
   must('error' in answer && answer.error === code, `the answer is ${JSON.stringify(answer)}, not ${code}`);
-}
-
-// Records
-
-function compareTask(record: TaskRecord, task: ModelTask, key: string | undefined): void {
-  const pairs: readonly (readonly [string, unknown, unknown])[] = [
-    ['queue', record.queue, task.queue],
-    ['handler', record.handler, task.handler],
-    ['state', record.state, task.state],
-    ['reason', record.reason, task.reason],
-    ['priority', record.priority, task.priority],
-    ['attempt', record.attempt, task.attempt],
-    ['tries', record.tries, task.tries],
-    ['maxTries', record.maxTries, task.maxTries],
-    ['bounces', record.bounces, task.bounces],
-    ['holder', record.holder, task.worker],
-    ['createdAt', record.createdAt, task.createdAt],
-    ['startedAt', record.startedAt, task.startedAt],
-    ['finishedAt', record.finishedAt, task.finishedAt],
-    ['runAt', record.runAt, task.runAt],
-    ['leaseUntil', record.leaseUntil, task.leaseUntil],
-    ['cancelRequestedAt', record.cancelRequestedAt, task.cancelRequestedAt],
-    ['payload', record.payload, task.payload],
-    ['result', task.result === ANY_TEXT ? ANY_TEXT : record.result, task.result],
-    ['unique', record.unique, key],
-  ];
-  for (const [field, have, want] of pairs) {
-    if (!Object.is(have, want)) throw new Error(`${field} of task ${task.id} is ${show(have)}, not ${show(want)}`);
-  }
-  must(record.tries <= record.maxTries, `task ${task.id} has used ${record.tries} of ${record.maxTries} tries`);
-  must(record.tries <= record.attempt, `task ${task.id} has more tries than attempts`);
-  const running = record.state === 'running';
-  must(running === (record.leaseUntil !== undefined), `task ${task.id} is ${record.state} with a lease`);
-}
-
-function sameNote(note: Note, event: TaskEvent): boolean {
-  const { change, state, attempt, at } = note;
-  return change === event.change && state === event.state && attempt === event.attempt && at === event.at;
-}
-
-function tell({ change, state, task, attempt, at }: Note): string {
-  return `${change} of task ${leaseName(task, attempt)} to ${state} at ${at}`;
-}
-
-function show(value: unknown): string {
-  return Object.is(value, -0) ? '-0' : (JSON.stringify(value)?.slice(0, 120) ?? 'undefined');
 }

@@ -29,7 +29,7 @@ export class Steps extends fc.Arbitrary<readonly Step[]> {
     this.#length = length;
     let upTo = 0;
     this.#choices = Object.entries(OPERATIONS)
-      .filter(([, { only }]) => only === undefined || only === kind)
+      .filter(([, { only }]) => only?.includes(kind) ?? true)
       .map(([name, operation]) => {
         upTo += Math.round(operation.weight * 10);
         return { name, operation, upTo };

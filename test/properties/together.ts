@@ -7,45 +7,50 @@ import { outcome, type Rig } from './rig.ts';
 import { apply, held, pickLease, pickTask } from './speaking.ts';
 
 /** Calls that share one commit: what frees comes before what takes. */
-const oneCommit = operation(4, { by: BY, ...TASK, first: ANY, second: ANY, task: ANY, max: 4 }, async (rig, n) => {
-  const { model } = rig;
-  const store = rig.store(n.by);
-  const ends = pickLease(rig, { how: 0, which: n.first, bare: 1 });
-  const returns = pickLease(rig, { how: 0, which: n.second, bare: 1 });
-  const task = pickTask(rig, n.task);
-  const [request, wanted] = pushOf(n);
-  const lane = await rig.engine(n.by).interner.lane(wanted);
-  const { spec } = await knownSpec(rig, n.by, request);
-  model.queue(wanted.queue);
-  const [worker] = rig.workers as [number];
-  const [granted, pushed, cancels, returned, settled] = await Promise.all([
-    store.taskClaim({
-      claims: [{ holder: worker, ttlMs: LEASE_MS, max: n.max + 7, lanes: [{ lane, max: n.max + 7 }] }],
-    }),
-    store.taskPush({
-      items: [{ lane, spec, priority: wanted.priority, maxTries: wanted.maxTries, payload: wanted.payload }],
-    }),
-    store.taskCancel({ tasks: [task] }),
-    store.taskReturn({
-      items: [{ ...returns, change: 'released', delayMs: 0, refund: true, bounced: false }],
-    }),
-    store.taskSettle({ items: [{ ...ends, to: 'completed', reason: 'none', result: '1' }] }),
-  ]);
-  // Both have the same rank, so they run in the order of the calls.
-  await judgeAtPort(rig, returns, { verb: 'release', delayMs: 0 }, returned[0]);
-  await judgeAtPort(rig, ends, { verb: 'complete', result: '1' }, settled[0]);
-  const cancel = model.cancel(task) ?? 'unknown';
-  must(cancels[0] === cancel, `a cancel was answered ${cancels[0]}, not ${cancel}`);
-  const [born] = pushed;
-  must(born?.ok === true && born.fresh, 'a push was refused');
-  model.create(born.task, wanted);
-  const enabled = model.workers.get(worker)?.enabled ?? false;
-  const due = enabled ? model.line(wanted.queue, wanted.handler).slice(0, n.max + 7) : [];
-  const have = (granted[0] ?? []).map((grant) => grant.task).join();
-  must(have === due.map(({ id }) => id).join(), `the lane gave ${have}, not ${due.map(({ id }) => id).join()}`);
-  for (const grant of granted[0] ?? []) take(rig, grant, { worker, leaseMs: LEASE_MS });
-  rig.gates.reach('calls shared a commit');
-});
+const oneCommit = operation(
+  4,
+  { by: BY, ...TASK, first: ANY, second: ANY, task: ANY, max: 4 },
+  async (rig, n) => {
+    const { model } = rig;
+    const store = rig.store(n.by);
+    const ends = pickLease(rig, { how: 0, which: n.first, bare: 1 });
+    const returns = pickLease(rig, { how: 0, which: n.second, bare: 1 });
+    const task = pickTask(rig, n.task);
+    const [request, wanted] = pushOf(n);
+    const lane = await rig.engine(n.by).interner.lane(wanted);
+    const { spec } = await knownSpec(rig, n.by, request);
+    model.queue(wanted.queue);
+    const [worker] = rig.workers as [number];
+    const [granted, pushed, cancels, returned, settled] = await Promise.all([
+      store.taskClaim({
+        claims: [{ holder: worker, ttlMs: LEASE_MS, max: n.max + 7, lanes: [{ lane, max: n.max + 7 }] }],
+      }),
+      store.taskPush({
+        items: [{ lane, spec, priority: wanted.priority, maxTries: wanted.maxTries, payload: wanted.payload }],
+      }),
+      store.taskCancel({ tasks: [task] }),
+      store.taskReturn({
+        items: [{ ...returns, change: 'released', delayMs: 0, refund: true, bounced: false }],
+      }),
+      store.taskSettle({ items: [{ ...ends, to: 'completed', reason: 'none', result: '1' }] }),
+    ]);
+    // Both have the same rank, so they run in the order of the calls.
+    await judgeAtPort(rig, returns, { verb: 'release', delayMs: 0 }, returned[0]);
+    await judgeAtPort(rig, ends, { verb: 'complete', result: '1' }, settled[0]);
+    const cancel = model.cancel(task) ?? 'unknown';
+    must(cancels[0] === cancel, `a cancel was answered ${cancels[0]}, not ${cancel}`);
+    const [born] = pushed;
+    must(born?.ok === true && born.fresh, 'a push was refused');
+    model.create(born.task, wanted);
+    const enabled = model.workers.get(worker)?.enabled ?? false;
+    const due = enabled ? model.line(wanted.queue, wanted.handler).slice(0, n.max + 7) : [];
+    const have = (granted[0] ?? []).map((grant) => grant.task).join();
+    must(have === due.map(({ id }) => id).join(), `the lane gave ${have}, not ${due.map(({ id }) => id).join()}`);
+    for (const grant of granted[0] ?? []) take(rig, grant, { worker, leaseMs: LEASE_MS });
+    rig.gates.reach('calls shared a commit');
+  },
+  ['memory', 'file'],
+);
 
 /** Calls of one turn: the engine sends what frees before what takes. */
 const oneTurn = operation(4, { by: BY, ...TASK, ...WANT, first: ANY, second: ANY }, async (rig, n) => {

@@ -113,7 +113,7 @@ class Server implements PostgresServer {
 }
 
 /** A shell that waits for our end of its stdin to close, which the kernel does even after SIGKILL. */
-function watchdog(script: string): ChildProcess {
+export function watchdog(script: string): ChildProcess {
   const guard = spawn('sh', ['-c', `cat >/dev/null; ${script}`], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],

@@ -12,6 +12,12 @@ export function numbers(values: readonly (number | null | undefined)[]): string 
   return `${text}}`;
 }
 
+/** Whoever takes several rows takes them in the order of their ids, so that no two wait for each other. */
+export function inOrder<T extends { readonly task: number }>(items: readonly T[]): readonly T[] {
+  const sorted = items.every(({ task }, i) => i === 0 || (items[i - 1] as T).task <= task);
+  return sorted ? items : items.toSorted((a, b) => a.task - b.task);
+}
+
 export function booleans(values: readonly boolean[]): string {
   return `{${values.join(',')}}`;
 }

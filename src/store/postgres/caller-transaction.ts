@@ -1,10 +1,13 @@
 import { fault } from '../../core/errors.ts';
 import type { NewTask, PostgresTransaction, PushAnswer, PushInParams } from '../store.ts';
+import { parseNumbers } from './connection.ts';
 import type { Session } from './database.ts';
+import { translate } from './errors.ts';
+import type { Flight } from './flights.ts';
 import { Lanes } from './lanes.ts';
 import type { PostgresParts } from './parts.ts';
 import { internLanes, internSpecs } from './verbs/intern.ts';
-import { type Flight, isReady, pushKeyed, pushTasks, waves } from './verbs/push.ts';
+import { isReady, pushKeyed, pushTasks, waves } from './verbs/push.ts';
 
 /**
  * Pushes through the caller's own client, inside its transaction: the statements name their schema, so that neither its
@@ -23,17 +26,44 @@ export async function pushInCallerTransaction(
   // In a transaction there is one; outside of one Postgres refuses the savepoint, and nothing was done.
   await session.raw('SAVEPOINT leasehold').catch((error: unknown) => {
     const problem = 'the client is not inside a transaction';
-    if ((error as { readonly code?: unknown }).code === '25P01') throw fault('INVALID_INPUT', { field: 'tx', problem });
-    throw error;
+    const { code } = error as { readonly code?: unknown };
+    if (code === '25P01') throw fault('INVALID_INPUT', { field: 'tx', problem });
+    if (code === '25P02')
+      throw fault('CONFLICT', { problem: 'the transaction has failed before, and can only be rolled back' });
+    throw translate(error, "the caller's connection");
   });
   try {
+    const limited = await limitWaits(session);
     const answers = await push(session, { ...parts, lanes: new Lanes() }, items, flight);
+    if (limited) await session.raw('SET LOCAL lock_timeout = 0');
     await session.raw('RELEASE SAVEPOINT leasehold');
     return answers;
   } catch (error) {
+    // With it go the limit of the waits, and whatever was pushed.
     await session.raw('ROLLBACK TO SAVEPOINT leasehold').catch(() => {});
-    throw error;
+    throw told(error);
   }
+}
+
+/** A key, or a queue that is new, may be held by another transaction that stays open: nobody waits for it for ever. */
+const LOCK_MS = 5000;
+
+/** A limit of the caller's own stays. Says whether this one is to be taken back. */
+async function limitWaits(session: Session): Promise<boolean> {
+  const [row] = await session.raw<{ was: string }>(
+    `WITH x AS MATERIALIZED (SELECT current_setting('lock_timeout') AS was)
+      SELECT was, CASE WHEN was = '0' THEN set_config('lock_timeout', '${LOCK_MS}ms', true) END FROM x`,
+  );
+  return row?.was === '0';
+}
+
+function told(error: unknown): unknown {
+  const { code } = error as { readonly code?: unknown };
+  if (code === '55P03') {
+    const problem = 'another transaction that is still open holds the key, or makes the same queue';
+    return fault('STORE_BUSY', { problem }, { cause: error });
+  }
+  return translate(error, "the caller's connection");
 }
 
 async function push(
@@ -87,10 +117,12 @@ function sessionOf(tx: PostgresTransaction, { texts }: PostgresParts): Session {
 const NUMBERS: ReadonlySet<string> = new Set(['id', 'task', 'created_at', 'run_at', 'hash']);
 
 function plainRow(row: Record<string, unknown>): Record<string, unknown> {
-  const entries = Object.entries(row).map(([key, value]): [string, unknown] => {
-    const number =
-      NUMBERS.has(key) && (typeof value === 'bigint' || (typeof value === 'string' && /^\d+$/.test(value)));
-    return [key, number ? Number(value) : value];
-  });
-  return Object.fromEntries(entries);
+  return Object.fromEntries(Object.entries(row).map(([key, value]) => [key, plain(key, value)]));
+}
+
+function plain(key: string, value: unknown): unknown {
+  if (key === 'ids')
+    return Array.isArray(value) ? value.map(Number) : parseNumbers(typeof value === 'string' ? value : '{}');
+  const number = NUMBERS.has(key) && (typeof value === 'bigint' || (typeof value === 'string' && /^\d+$/.test(value)));
+  return number ? Number(value) : value;
 }

@@ -15,7 +15,7 @@ const PARSERS: ReadonlyMap<number, (text: string) => unknown> = new Map<number, 
   [INT4_ARRAY, parseNumbers],
 ]);
 
-function parseNumbers(text: string): readonly number[] {
+export function parseNumbers(text: string): readonly number[] {
   return text === '{}' ? [] : text.slice(1, -1).split(',').map(Number);
 }
 
@@ -110,6 +110,8 @@ export class Connection {
 
   async close(): Promise<void> {
     this.spoil();
+    // Whoever waits for this end must live to see it.
+    this.hold();
     // A session in the middle of something would be waited for: it is cut off.
     const cut = this.#world.timers.after(1000, () => this.#socket?.destroy(), { unref: true });
     await this.#client.end().catch(() => {});

@@ -1,7 +1,8 @@
-import { randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { ClientConfig } from 'pg';
 import { fault } from '../../core/errors.ts';
 import type { World } from '../../core/world.ts';
+import { IN_TRANSACTION } from './address.ts';
 import { Connection } from './connection.ts';
 import { judge, translate } from './errors.ts';
 import type { StatementName, Statements } from './statements.ts';
@@ -58,11 +59,13 @@ export class Database {
   readonly #waiters: Waiter[] = [];
   #opening = 0;
   #closed = false;
+  readonly #names: Readonly<Record<StatementName, string>>;
   #pooled: boolean;
 
   constructor(options: DatabaseOptions & { readonly pooled: boolean }) {
     this.#options = options;
     this.#pooled = options.pooled;
+    this.#names = namesOf(options.texts);
   }
 
   /** Names of statements cannot be relied on: another session may answer. */
@@ -76,9 +79,9 @@ export class Database {
   }
 
   /** All or nothing. */
-  transaction<T>(body: Body<T>, mode = ''): Promise<T> {
-    return this.#patiently(async (connection, tried) => {
-      await connection.raw(`BEGIN ${mode}`);
+  transaction<T>(body: Body<T>, options: { readonly deadlineMs?: number } = {}): Promise<T> {
+    const work = async (connection: Connection, tried: Try): Promise<T> => {
+      await connection.raw(this.#pooled ? `BEGIN; ${IN_TRANSACTION}` : 'BEGIN');
       try {
         const answer = await body(this.#session(connection), tried);
         await connection.raw('COMMIT');
@@ -87,7 +90,8 @@ export class Database {
         if (judge(error) !== 'lost') await connection.raw('ROLLBACK').catch(() => connection.spoil());
         throw error;
       }
-    });
+    };
+    return this.#patiently(work, options.deadlineMs);
   }
 
   async close(): Promise<void> {
@@ -100,17 +104,21 @@ export class Database {
     const { texts } = this.#options;
     const named = !this.#pooled;
     return {
-      rows: (name, values) => connection.rows(named ? name : undefined, texts[name], values),
-      all: (name, values) => connection.all(named ? name : undefined, texts[name], values),
+      rows: (name, values) => connection.rows(named ? this.#names[name] : undefined, texts[name], values),
+      all: (name, values) => connection.all(named ? this.#names[name] : undefined, texts[name], values),
       raw: (text, values) => connection.all(undefined, text, values ?? []),
     };
   }
 
-  async #patiently<T>(body: (connection: Connection, tried: Try) => Promise<T>): Promise<T> {
-    const { world, deadlineMs, name } = this.#options;
+  async #patiently<T>(
+    body: (connection: Connection, tried: Try) => Promise<T>,
+    deadlineMs = this.#options.deadlineMs,
+  ): Promise<T> {
+    const { world, name } = this.#options;
     const deadline = world.clock.monotonic() + deadlineMs;
     let again = false;
     let conflicts = 0;
+    let conflict: unknown;
     for (let i = 0; ; i++) {
       let connection: Connection | undefined;
       try {
@@ -121,17 +129,19 @@ export class Database {
         return answer;
       } catch (error) {
         const verdict = judge(error);
+        if (verdict === 'again') conflict = error;
         if (connection !== undefined) {
-          if (verdict === 'lost') connection.spoil();
+          if (verdict === 'lost' || verdict === 'stale') connection.spoil();
           this.#release(connection);
         }
         if (this.#closed) throw fault('STORE_CLOSED');
         if (verdict === 'pooled') this.#pooled = true;
         else if (verdict === 'lost') again = connection !== undefined || again;
-        else if (verdict === 'again') conflicts++;
+        else if (verdict === 'again' || verdict === 'stale') conflicts++;
         else if (verdict !== 'crowded') throw translate(error, name);
         const pause = (0.5 + world.random()) * Math.min(FIRST_PAUSE_MS * 2 ** Math.min(i, 6), LONGEST_PAUSE_MS);
-        if (conflicts > MAX_AGAIN || world.clock.monotonic() + pause >= deadline) throw translate(error, name);
+        if (conflicts > MAX_AGAIN || world.clock.monotonic() + pause >= deadline)
+          throw translate(conflict ?? error, name);
         await this.#pause(pause);
       }
     }
@@ -207,7 +217,13 @@ export class Database {
   }
 }
 
-/** A name that no other process has. */
-export function uniqueName(): string {
-  return randomUUID();
+/**
+ * Each name has its text in it: behind a pooler that nobody told us of, a name may lead to what another client prepared, and
+ * that must be the same statement on the same schema.
+ */
+function namesOf(texts: Statements): Readonly<Record<StatementName, string>> {
+  const entries = Object.entries(texts).map(([name, text]) => {
+    return [name, `${name}_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`];
+  });
+  return Object.fromEntries(entries) as Record<StatementName, string>;
 }

@@ -10,12 +10,14 @@ const AHEAD = 3;
 const nameOf = (day: number): string => `done_${new Date(day).toISOString().slice(0, 10).replaceAll('-', '')}`;
 const dayOf = (at: number): number => Math.floor(at / DAY_MS) * DAY_MS;
 
+type Raw = Pick<Session, 'raw'>;
+
 interface TableRow {
   readonly name: string;
   readonly attached: boolean;
 }
 
-async function tables(session: Session, schema: string): Promise<readonly TableRow[]> {
+async function tables(session: Raw, schema: string): Promise<readonly TableRow[]> {
   const rows = await session.raw<TableRow>(
     `SELECT c.relname AS name, c.relispartition AS attached FROM pg_class c
       WHERE c.relnamespace = $1::regnamespace AND c.relkind = 'r' AND c.relname ~ '^done_[0-9]{8}$' ORDER BY 1`,
@@ -25,10 +27,18 @@ async function tables(session: Session, schema: string): Promise<readonly TableR
 }
 
 /** Makes the tables of today and the next days, as far as they are missing. */
-export async function makeDays(session: Session, schema: string, now: number): Promise<void> {
+export function makeDays(session: Raw, schema: string, now: number): Promise<void> {
+  return makeDaysOf(
+    session,
+    schema,
+    Array.from({ length: AHEAD }, (_, i) => now + i * DAY_MS),
+  );
+}
+
+/** Makes the tables of the days on which these times lie. */
+export async function makeDaysOf(session: Raw, schema: string, times: readonly number[]): Promise<void> {
   const there = new Set((await tables(session, schema)).map(({ name }) => name));
-  for (let i = 0; i < AHEAD; i++) {
-    const day = dayOf(now) + i * DAY_MS;
+  for (const day of new Set(times.map(dayOf))) {
     const name = nameOf(day);
     if (there.has(name)) continue;
     // Attached and not made as a part: that takes no lock on `done` which a write would wait for.

@@ -8,6 +8,8 @@ export type Verdict =
   | 'again'
   /** The server has no room or no connection for us now. */
   | 'crowded'
+  /** A migration changed a table under a statement that this session had prepared: a new session knows the new form. */
+  | 'stale'
   /** Named statements do not reach the session that made them: there is a pooler in between. */
   | 'pooled'
   | 'final';
@@ -20,7 +22,7 @@ interface ServerError {
 const AGAIN: ReadonlySet<string> = new Set(['40001', '40P01', '55P03', '55006']);
 /** Shut down, crashed, starting, and the states of a connection. */
 const LOST: ReadonlySet<string> = new Set(['57P01', '57P02', '57P03', '57P05', '25P03', '25P04']);
-const CROWDED: ReadonlySet<string> = new Set(['53300', '53400']);
+const CROWDED: ReadonlySet<string> = new Set(['53000', '53200', '53300', '53400']);
 const POOLED: ReadonlySet<string> = new Set(['26000', '42P05']);
 const SOCKET: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
@@ -36,7 +38,7 @@ const SOCKET: ReadonlySet<string> = new Set([
   'ECONNABORTED',
 ]);
 const TERMINATED =
-  /^(Connection terminated|Client has encountered a connection error|timeout expired|Query read timeout)/;
+  /^(Connection terminated|Client (has encountered a connection error|was closed)|timeout expired|Query read timeout)/;
 
 export function judge(error: unknown): Verdict {
   const { code, message } = (error ?? {}) as ServerError;
@@ -44,6 +46,7 @@ export function judge(error: unknown): Verdict {
   if (AGAIN.has(text)) return 'again';
   if (CROWDED.has(text)) return 'crowded';
   if (POOLED.has(text)) return 'pooled';
+  if (text === '0A000' && String(message).startsWith('cached plan must not change')) return 'stale';
   if (LOST.has(text) || text.startsWith('08') || SOCKET.has(text)) return 'lost';
   return typeof message === 'string' && TERMINATED.test(message) ? 'lost' : 'final';
 }
@@ -55,6 +58,10 @@ export function translate(error: unknown, server: string): EngineError {
   const problem = typeof message === 'string' ? message : String(error);
   const details = { server, problem, ...(typeof code === 'string' ? { sqlstate: code } : {}) };
   const made = { cause: error };
+  if (problem.includes('unsupported startup parameter')) {
+    const hint = 'A pooler is in between: add pooler=transaction to the URL of the store, and take options out of it.';
+    return fault('STORE_UNAVAILABLE', details, { ...made, hint });
+  }
   switch (judge(error)) {
     case 'lost':
       return fault('STORE_UNAVAILABLE', details, made);
@@ -62,6 +69,7 @@ export function translate(error: unknown, server: string): EngineError {
     case 'crowded':
       return fault('STORE_BUSY', details, made);
     case 'pooled':
+    case 'stale':
     case 'final':
       break;
   }

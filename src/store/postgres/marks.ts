@@ -54,8 +54,12 @@ export class Marks {
     }
   }
 
-  /** Anything may be ready anywhere. */
-  drop(): void {
+  /** Anything may be ready in these lanes, or anywhere. */
+  drop(lanes?: readonly number[]): void {
+    if (lanes !== undefined) {
+      for (const lane of lanes) this.#marks.delete(lane);
+      return;
+    }
     this.#marks.clear();
     this.#active = false;
   }

@@ -1,19 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { fault } from '../../core/errors.ts';
 import type { World } from '../../core/world.ts';
-import { parseAddress } from './address.ts';
+import { type Address, parseAddress } from './address.ts';
 import { Connection } from './connection.ts';
 import { Database } from './database.ts';
 import { judge, translate } from './errors.ts';
 import { Lanes } from './lanes.ts';
 import { Marks } from './marks.ts';
 import { migrate } from './migrate.ts';
+import { reach } from './reach.ts';
 import { statements } from './statements.ts';
 import { PostgresStore } from './store.ts';
 import { PostgresWakeups } from './wakeups.ts';
 
 /** Where our statements were written and measured; older ones lack what they need. */
-const MIN_VERSION = 15;
+export const MIN_VERSION = 15;
 const OPEN_MS = 15_000;
 const CALL_MS = 15_000;
 
@@ -31,31 +32,36 @@ export interface PostgresOptions {
 /** Opens the store that lies in a schema of a Postgres database, and brings the schema up to date. */
 export async function openPostgres(options: PostgresOptions): Promise<PostgresStore> {
   const { url, world, deadlineMs = CALL_MS } = options;
-  const address = parseAddress(url);
-  const { schema, config } = address;
+  const { store, clusterKey, address } = await prepare(options, parseAddress(url));
+  const { schema, config, name, pooled } = address;
   const texts = statements(schema);
-  const { store, clusterKey } = await prepare(options, address);
   const pool = options.pool ?? address.pool;
-  const { name, pooled } = address;
-  const database = new Database({ config, name, texts, world, size: pool, deadlineMs, pooled });
+  const shared = { config, name, texts, world, deadlineMs, pooled };
+  const database = new Database({ ...shared, size: pool });
+  const reserved = new Database({ ...shared, size: 1 });
   const channel = `leasehold_${schema.slice(1, -1)}`;
   const wakeups = new PostgresWakeups({ database, config, world, channel, store, listens: !pooled });
-  const parts = { database, world, texts, schema, lanes: new Lanes(), marks: new Marks(world.clock), store };
+  const parts = { database, reserved, world, texts, schema, lanes: new Lanes(), marks: new Marks(world.clock), store };
   return new PostgresStore(parts, wakeups, clusterKey);
 }
 
+interface Prepared {
+  readonly store: number;
+  readonly clusterKey: string;
+  /** As it turned out to be. */
+  readonly address: Address;
+}
+
 /** Waits for a server that is starting; whatever else is wrong is said at once. */
-async function prepare(
-  options: PostgresOptions,
-  address: ReturnType<typeof parseAddress>,
-): Promise<{ readonly store: number; readonly clusterKey: string }> {
+async function prepare(options: PostgresOptions, address: Address): Promise<Prepared> {
   const { world } = options;
   const deadline = world.clock.monotonic() + OPEN_MS;
   for (let i = 0; ; i++) {
     let connection: Connection | undefined;
     try {
-      connection = await Connection.open(address.config, world, deadline);
-      return await found(connection, options, address);
+      const reached = await reach(address, world, deadline);
+      connection = reached.connection;
+      return await found(connection, options, reached.address);
     } catch (error) {
       const verdict = judge(error);
       // A wrong address is as refused as a server that is down: only one that is known to be starting is waited for.
@@ -68,34 +74,38 @@ async function prepare(
   }
 }
 
-async function found(
-  connection: Connection,
-  options: PostgresOptions,
-  { schema, name }: ReturnType<typeof parseAddress>,
-): Promise<{ readonly store: number; readonly clusterKey: string }> {
+async function found(connection: Connection, options: PostgresOptions, address: Address): Promise<Prepared> {
+  const { world } = options;
+  const { schema, name, config, pooled } = address;
+  await requireVersion(connection, name);
+  // A migration takes as long as it takes.
+  connection.deadline = Number.POSITIVE_INFINITY;
+  const connect = (): Promise<Connection> => Connection.open(config, world, world.clock.monotonic() + OPEN_MS);
+  await migrate({ connection, connect, schema, pooled, pause: (ms) => pause(world, ms) });
+  await options.prepare?.(connection, schema);
+  const put = `INSERT INTO ${schema}.meta (key, value) VALUES ('cluster_key', $1) ON CONFLICT (key) DO NOTHING`;
+  await connection.all(undefined, put, [randomBytes(16).toString('hex')]);
+  // With a row of its own: a number that only a sequence knows may be drawn again after a crash of the server.
+  const draw = `WITH f AS (INSERT INTO ${schema}.flight (store, n, at)
+      SELECT nextval('${schema}.store_seq'), 0, ${schema}.now_ms() RETURNING store)
+    SELECT value, (SELECT store FROM f) AS store FROM ${schema}.meta WHERE key = 'cluster_key'`;
+  const [row] = await connection.all<{ value: string; store: number }>(undefined, draw, []);
+  if (row === undefined) throw fault('INTERNAL', { problem: 'the cluster key is not there' });
+  return { store: row.store, clusterKey: row.value, address };
+}
+
+export async function requireVersion(connection: Connection, name: string): Promise<void> {
   const [version] = await connection.all<{ server_version_num: string; server_version: string }>(
     undefined,
     "SELECT current_setting('server_version_num') AS server_version_num, current_setting('server_version') AS server_version",
     [],
   );
-  if (Number(version?.server_version_num) < MIN_VERSION * 10_000) {
-    throw fault('RUNTIME_TOO_OLD', {
-      what: 'Postgres',
-      found: `Postgres ${version?.server_version} at ${name}`,
-      needed: `Postgres ${MIN_VERSION} or newer`,
-    });
-  }
-  await migrate({ connection, schema, pause: (ms) => pause(options.world, ms) });
-  await options.prepare?.(connection, schema);
-  const put = `INSERT INTO ${schema}.meta (key, value) VALUES ('cluster_key', $1) ON CONFLICT (key) DO NOTHING`;
-  await connection.all(undefined, put, [randomBytes(16).toString('hex')]);
-  const [row] = await connection.all<{ value: string; store: number }>(
-    undefined,
-    `SELECT value, nextval('${schema}.store_seq') AS store FROM ${schema}.meta WHERE key = 'cluster_key'`,
-    [],
-  );
-  if (row === undefined) throw fault('INTERNAL', { problem: 'the cluster key is not there' });
-  return { store: row.store, clusterKey: row.value };
+  if (Number(version?.server_version_num) >= MIN_VERSION * 10_000) return;
+  throw fault('RUNTIME_TOO_OLD', {
+    what: 'Postgres',
+    found: `Postgres ${version?.server_version} at ${name}`,
+    needed: `Postgres ${MIN_VERSION} or newer`,
+  });
 }
 
 function pause(world: World, ms: number): Promise<void> {

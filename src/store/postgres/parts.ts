@@ -7,6 +7,8 @@ import type { Statements } from './statements.ts';
 /** What the verbs of one open store share. */
 export interface PostgresParts {
   readonly database: Database;
+  /** One connection for renewals and beats. */
+  readonly reserved: Database;
   readonly world: World;
   readonly texts: Statements;
   /** Quoted. */

@@ -4,17 +4,20 @@ import type * as port from '../store.ts';
 import { pushInCallerTransaction } from './caller-transaction.ts';
 import { prioOf } from './codes.ts';
 import type { Session, Try } from './database.ts';
+import { Flights } from './flights.ts';
+import { LogOrder } from './log-order.ts';
+import { deal, mergeClaims } from './merge.ts';
 import type { PostgresParts } from './parts.ts';
 import { recount, repair } from './verbs/audit.ts';
 import { cancelTasks, reviveTask } from './verbs/cancel.ts';
 import { claimTasks } from './verbs/claim.ts';
-import { releaseDuty, renewDuty, requireDuty, takeDuty } from './verbs/duty.ts';
+import { releaseDuty, renewDuty, requireDuty, requireRow, takeDuty } from './verbs/duty.ts';
 import { numberEvents, readEvents } from './verbs/event.ts';
 import { internLanes, internSpecs, scanLanes } from './verbs/intern.ts';
 import { cancelledLeases, overdueLeases, reapLeases, renewLeases } from './verbs/lease.ts';
 import { appendLogs, readLog } from './verbs/log.ts';
 import { prune } from './verbs/prune.ts';
-import { type Flight, isReady, pushKeyed, pushTasks, waves } from './verbs/push.ts';
+import { type Drawn, isReady, pushKeyed, pushTasks, waves } from './verbs/push.ts';
 import { getTasks, listAttempts, listQueues, listTasks, queueStats } from './verbs/read.ts';
 import { returnTasks, settleTasks } from './verbs/settle.ts';
 import { expireTasks, stageTasks } from './verbs/stage.ts';
@@ -22,8 +25,7 @@ import { dueTriggers, listTriggers, putTrigger } from './verbs/trigger.ts';
 import { beatAll, listWorkers, reapWorkers, registerWorker } from './verbs/worker.ts';
 import type { PostgresWakeups } from './wakeups.ts';
 
-/** Own flights are cleared after so many more: none of them can be on its way any longer. */
-const FLIGHTS_KEPT = 2000;
+const AUDIT_MS = 10 * 60_000;
 
 /** The port on Postgres: each verb is a function in `verbs/`, on a connection of the pool. */
 export class PostgresStore implements port.Store {
@@ -38,12 +40,14 @@ export class PostgresStore implements port.Store {
   };
   readonly #parts: PostgresParts;
   readonly #wakeups: PostgresWakeups;
-  #flights = 0;
+  readonly #logs = new LogOrder();
+  readonly #flights: Flights;
   #claims = 0;
 
   constructor(parts: PostgresParts, wakeups: PostgresWakeups, clusterKey: string) {
     this.#parts = parts;
     this.#wakeups = wakeups;
+    this.#flights = new Flights(parts.world, parts.database, parts.store);
     this.clusterKey = clusterKey;
   }
 
@@ -73,17 +77,15 @@ export class PostgresStore implements port.Store {
     const put = (places: readonly number[], given: readonly port.PushAnswer[]): void => {
       for (const [at, i] of places.entries()) answers[i] = given[at] as port.PushAnswer;
     };
+    // Those with keys first: when the others cannot be stored, all are sent again, and these are known by their keys.
+    if (keyed.length > 0) put(keyed, await this.#pushKeyed(pick(items, keyed)));
     if (plain.length > 0) put(plain, await this.#pushPlain(keyed.length === 0 ? items : pick(items, plain)));
-    if (keyed.length > 0) {
-      const some = pick(items, keyed);
-      put(keyed, await this.#pushKeyed(some));
-    }
     this.#tellReady(items, answers);
     return answers;
   }
 
   #pushPlain(items: readonly port.NewTask[]): Promise<readonly port.PushAnswer[]> {
-    const flight = this.#flight();
+    const flight = this.#flights.next();
     return this.#run((session, tried) => pushTasks(session, this.#parts, flight, items, tried));
   }
 
@@ -97,16 +99,19 @@ export class PostgresStore implements port.Store {
       ),
     );
     for (const wave of waves(items, ({ lane }) => lanes.known(lane)?.queueId ?? 0)) {
-      const flight = this.#flight();
+      const flight = this.#flights.next();
       const some = pick(items, wave);
-      const given = await this.#transaction((session) => pushKeyed(session, this.#parts, flight, some));
+      const sendings: Drawn = [];
+      const given = await this.#transaction((session, tried) =>
+        pushKeyed(session, this.#parts, flight, some, tried, sendings),
+      );
       for (const [at, i] of wave.entries()) answers[i] = given[at] as port.PushAnswer;
     }
     return answers;
   }
 
   taskPushIn(params: port.PushInParams): Promise<readonly port.PushAnswer[]> {
-    return pushInCallerTransaction(params, this.#parts, () => this.#flight());
+    return pushInCallerTransaction(params, this.#parts, () => this.#flights.next());
   }
 
   /** One after another: two at once would only step over each other's rows. */
@@ -115,29 +120,40 @@ export class PostgresStore implements port.Store {
   }: {
     claims: readonly port.ClaimRequest[];
   }): Promise<readonly (readonly port.Grant[] | undefined)[]> {
-    const answers: (readonly port.Grant[] | undefined)[] = [];
-    for (const claim of claims) {
+    const answers: (readonly port.Grant[] | undefined)[] = claims.map(() => undefined);
+    for (const merged of mergeClaims(claims)) {
+      const { request } = merged;
       const note = `${this.#parts.store}/${++this.#claims}`;
       const body = (session: Session, tried: Try): ReturnType<typeof claimTasks> =>
-        claimTasks(session, this.#parts, claim, note, tried);
-      // With an operation id the grants and the memory of them are one thing.
-      answers.push(await (claim.op === undefined ? this.#run(body) : this.#transaction(body)));
+        claimTasks(session, this.#parts, request, note, tried);
+      try {
+        // With an operation id the grants and the memory of them are one thing.
+        deal(merged, claims, await (request.op === undefined ? this.#run(body) : this.#transaction(body)), answers);
+      } catch (error) {
+        // What an earlier one was granted is granted: a fault now must not hide it from its caller.
+        if (answers.every((grants) => grants === undefined || grants.length === 0)) throw error;
+        break;
+      }
     }
     return answers;
   }
 
-  taskSettle({ items }: { items: readonly port.SettleItem[] }): Promise<readonly port.SettleAnswer[]> {
-    return this.#run((session) => settleTasks(session, items));
+  async taskSettle({ items }: { items: readonly port.SettleItem[] }): Promise<readonly port.SettleAnswer[]> {
+    await this.#logs.behind(items);
+    const answers = await this.#run((session) => settleTasks(session, items));
+    this.#wakeups.tell([]);
+    return answers;
   }
 
   async taskReturn({ items }: { items: readonly port.ReturnItem[] }): Promise<readonly port.SettleAnswer[]> {
-    const { answers, ready } = await this.#run((session) => returnTasks(session, items));
-    if (ready.length > 0) this.#ready(new Set(ready.map(({ lane }) => lane)));
+    await this.#logs.behind(items);
+    const { answers, lanes } = await this.#run((session) => returnTasks(session, items));
+    this.#ready(lanes);
     return answers;
   }
 
   leaseRenew({ items }: { items: readonly port.RenewItem[] }): Promise<readonly port.RenewAnswer[]> {
-    return this.#run((session) => renewLeases(session, items));
+    return this.#urgently((session) => renewLeases(session, items));
   }
 
   leaseCancels({ holder }: { holder: number }): Promise<readonly Lease[]> {
@@ -145,7 +161,9 @@ export class PostgresStore implements port.Store {
   }
 
   logAppend({ items }: { items: readonly port.LogAppend[] }): Promise<readonly port.LogAnswer[]> {
-    return this.#run((session) => appendLogs(session, items));
+    const answers = this.#run((session) => appendLogs(session, items));
+    this.#logs.add(new Set(items.map(({ task }) => task)), answers);
+    return answers;
   }
 
   logRead(query: port.LogQuery): Promise<readonly port.LogLine[]> {
@@ -223,7 +241,7 @@ export class PostgresStore implements port.Store {
   }
 
   workerBeat({ beats }: { beats: readonly port.WorkerBeat[] }): Promise<readonly boolean[]> {
-    return this.#run((session) => beatAll(session, beats));
+    return this.#urgently((session) => beatAll(session, beats));
   }
 
   async workerEnable({ worker, enabled }: { worker: number; enabled: boolean }): Promise<void> {
@@ -239,11 +257,11 @@ export class PostgresStore implements port.Store {
   }
 
   dutyTake({ name, holder, ttlMs }: { name: string; holder: string; ttlMs: number }): Promise<port.Tenure | undefined> {
-    return this.#run((session) => takeDuty(session, name, holder, ttlMs));
+    return this.#run((session, tried) => takeDuty(session, name, holder, ttlMs, tried));
   }
 
   dutyRenew({ duty, ttlMs }: { duty: port.DutyTerm; ttlMs: number }): Promise<boolean> {
-    return this.#run((session) => renewDuty(session, duty, ttlMs));
+    return this.#urgently((session) => renewDuty(session, duty, ttlMs));
   }
 
   dutyRelease({ duty }: { duty: port.DutyTerm }): Promise<void> {
@@ -265,11 +283,23 @@ export class PostgresStore implements port.Store {
   }
 
   async statsAudit({ duty }: { duty: port.DutyTerm }): Promise<readonly port.Drift[]> {
-    return this.#transaction(async (session) => {
+    const long = { deadlineMs: AUDIT_MS };
+    const patient = "SET LOCAL statement_timeout = '10min'";
+    // Without a lock: on a large store it takes a while, and the duty must be renewed meanwhile. Mostly nothing is found.
+    const found = await this.#parts.database.transaction(async (session) => {
+      await session.raw(patient);
+      const drifts = await recount(session);
       await requireDuty(session, duty);
-      await session.raw("SET LOCAL statement_timeout = '10min'");
+      return drifts;
+    }, long);
+    if (found.length === 0) return [];
+    // Once more, and alone: two that find the same difference must not both add it.
+    return this.#parts.database.transaction(async (session) => {
+      await session.raw(patient);
+      const [held] = await session.all('dutyAlone', [duty.name, duty.epoch]);
+      requireRow(duty, held);
       return repair(session, await recount(session));
-    });
+    }, long);
   }
 
   triggerPut({ trigger }: { trigger: port.NewTrigger }): Promise<number> {
@@ -301,7 +331,7 @@ export class PostgresStore implements port.Store {
       );
       const pushed: port.PushAnswer[] = [];
       for (const wave of waves(firing.items, ({ lane }) => lanes.known(lane)?.queueId ?? 0)) {
-        const given = await pushKeyed(session, this.#parts, this.#flight(), pick(firing.items, wave));
+        const given = await pushKeyed(session, this.#parts, this.#flights.next(), pick(firing.items, wave));
         for (const [at, i] of wave.entries()) pushed[i] = given[at] as port.PushAnswer;
       }
       return { moved: true, pushed };
@@ -312,32 +342,27 @@ export class PostgresStore implements port.Store {
 
   watch({ wanted, onChange }: port.WatchParams): () => void {
     return this.#wakeups.listen((lanes) => {
-      this.#parts.marks.drop();
+      this.#parts.marks.drop(lanes);
       if (wanted()) onChange(lanes);
     });
   }
 
   async close(): Promise<void> {
     await this.#wakeups.close();
-    await this.#parts.database.close();
+    await Promise.all([this.#parts.database.close(), this.#parts.reserved.close()]);
   }
 
   #run<T>(body: (session: Session, tried: Try) => Promise<T>): Promise<T> {
     return this.#parts.database.run(body);
   }
 
-  #transaction<T>(body: (session: Session, tried: Try) => Promise<T>): Promise<T> {
-    return this.#parts.database.transaction(body);
+  /** On a connection of its own: what keeps a lease must not wait for what uses it. */
+  #urgently<T>(body: (session: Session, tried: Try) => Promise<T>): Promise<T> {
+    return this.#parts.reserved.run(body);
   }
 
-  #flight(): Flight {
-    const n = ++this.#flights;
-    const { store, database } = this.#parts;
-    if (n % FLIGHTS_KEPT === 0) {
-      // Nobody waits for it, and what it leaves the pruner takes.
-      void database.run((session) => session.rows('flightsOver', [store, n - FLIGHTS_KEPT])).catch(() => {});
-    }
-    return { store, n };
+  #transaction<T>(body: (session: Session, tried: Try) => Promise<T>): Promise<T> {
+    return this.#parts.database.transaction(body);
   }
 
   #tellReady(items: readonly port.NewTask[], answers: readonly port.PushAnswer[]): void {
@@ -355,7 +380,7 @@ export class PostgresStore implements port.Store {
   #ready(lanes: Iterable<number>): void {
     const all = [...lanes];
     if (all.length === 0) return;
-    this.#parts.marks.drop();
+    this.#parts.marks.drop(all);
     this.#wakeups.tell(all);
   }
 }

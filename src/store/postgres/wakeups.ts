@@ -5,6 +5,9 @@ import type { Database } from './database.ts';
 
 /** Between two notices of one process. */
 const APART_MS = 5;
+/** The same where nobody is waiting for work: only for readers of events. */
+const NEWS_APART_MS = 20;
+const LAST_MS = 500;
 const PROBE_MS = 10_000;
 const PROBE_PATIENCE_MS = 5000;
 const FIRST_RETRY_MS = 100;
@@ -34,7 +37,7 @@ export class PostgresWakeups {
   readonly #options: WakeupsOptions;
   readonly #listeners = new Set<Listener>();
   #lanes = new Set<number>();
-  #any = false;
+  #news = false;
   #sending: Promise<void> | undefined;
   #sentAt = Number.NEGATIVE_INFINITY;
   #connection: Connection | undefined;
@@ -47,11 +50,11 @@ export class PostgresWakeups {
     this.#options = options;
   }
 
-  /** Something became ready in these lanes; undefined: somewhere, or there are new events. */
-  tell(lanes: Iterable<number> | undefined): void {
-    if (lanes === undefined) this.#any = true;
-    else for (const lane of lanes) this.#lanes.add(lane);
-    if (this.#sending === undefined && (this.#any || this.#lanes.size > 0)) this.#sending = this.#send();
+  /** Something happened, and became ready in these lanes; none: there are only new events. */
+  tell(lanes: Iterable<number>): void {
+    for (const lane of lanes) this.#lanes.add(lane);
+    this.#news = true;
+    this.#sending ??= this.#send();
   }
 
   listen(listener: Listener): () => void {
@@ -63,25 +66,28 @@ export class PostgresWakeups {
     return () => void this.#listeners.delete(listener);
   }
 
+  /** The last notice may be what somebody waits for; a database that is away is not waited for. */
   async close(): Promise<void> {
-    await this.#sending;
     this.#closed = true;
+    const { world } = this.#options;
+    await Promise.race([this.#sending, new Promise<void>((done) => void world.timers.after(LAST_MS, done))]);
     this.#cancel();
     await this.#connection?.close();
   }
 
   async #send(): Promise<void> {
     const { database, world, channel, store } = this.#options;
-    const wait = this.#sentAt + APART_MS - world.clock.monotonic();
+    const apart = this.#lanes.size > 0 ? APART_MS : NEWS_APART_MS;
+    const wait = this.#sentAt + apart - world.clock.monotonic();
     if (wait > 0) await new Promise<void>((resolve) => void world.timers.after(wait, resolve));
     this.#sentAt = world.clock.monotonic();
-    const lanes = this.#any || this.#lanes.size > MAX_LANES ? '*' : [...this.#lanes].join(',');
+    const lanes = this.#lanes.size > MAX_LANES ? '*' : [...this.#lanes].join(',');
     this.#lanes = new Set();
-    this.#any = false;
+    this.#news = false;
     // A hint that is lost is a hint that is lost.
     await database.run((session) => session.rows('notify', [channel, `${store}:${lanes}`])).catch(() => {});
     this.#sending = undefined;
-    if (!this.#closed && (this.#any || this.#lanes.size > 0)) this.#sending = this.#send();
+    if (!this.#closed && this.#news) this.#sending = this.#send();
   }
 
   async #connect(): Promise<void> {
@@ -95,6 +101,7 @@ export class PostgresWakeups {
       this.#connection = connection;
       connection.onNotification((payload) => this.#hear(payload));
       connection.onEnd(() => this.#again(connection));
+      connection.deadline = world.clock.monotonic() + PROBE_PATIENCE_MS;
       await connection.raw(`LISTEN ${channel}`);
       connection.rest();
       this.#failures = 0;
@@ -140,7 +147,7 @@ export class PostgresWakeups {
   #hear(payload: string): void {
     const [store, lanes = '*'] = payload.split(':');
     if (Number(store) === this.#options.store) return;
-    this.#pass(lanes === '*' ? undefined : lanes.split(',').map(Number));
+    this.#pass(lanes === '*' ? undefined : lanes.split(',').filter(Boolean).map(Number));
   }
 
   #pass(lanes: readonly number[] | undefined): void {

@@ -41,10 +41,13 @@ export async function cancelTasks(
 
 /** The only way out of a final state. The attempt that ended the task moves to `attempt`, so that a repeat is known again. */
 export async function reviveTask(session: Session, task: number, tried: Try): Promise<ReviveAnswer> {
-  const [row] = await session.all<{ lane: number }>('revive', [task]);
-  if (row !== undefined) return { ok: true, lane: row.lane };
-  const [record] = await session.all<{ state: number; lane: number }>('taskGet', [numbers([task])]);
-  if (record === undefined) return { ok: false, state: undefined };
-  const state = stateOf(record.state);
-  return tried.again && !isFinal(state) ? { ok: true, lane: record.lane } : { ok: false, state };
+  for (let look = 0; ; look++) {
+    const [row] = await session.all<{ lane: number }>('revive', [task]);
+    if (row !== undefined) return { ok: true, lane: row.lane };
+    const [record] = await session.all<{ state: number; lane: number }>('taskGet', [numbers([task])]);
+    if (record === undefined) return { ok: false, state: undefined };
+    const state = stateOf(record.state);
+    if (isFinal(state) && look < LOOKS) continue; // it ended between the two looks
+    return tried.again && !isFinal(state) ? { ok: true, lane: record.lane } : { ok: false, state };
+  }
 }

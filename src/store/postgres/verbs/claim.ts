@@ -121,13 +121,21 @@ async function grantsOf(
   });
 }
 
+/** In the order in which they were granted. */
 async function held(
   session: Session,
   parts: PostgresParts,
   pairs: readonly (readonly [number, number])[],
 ): Promise<readonly Grant[]> {
   const values = [numbers(pairs.map(([task]) => task)), numbers(pairs.map(([, attempt]) => attempt))];
-  return grantsOf(session, parts, (await session.rows('claimAgain', values)) as unknown as readonly GrantRow[]);
+  const rows = (await session.rows('claimAgain', values)) as unknown as readonly GrantRow[];
+  const place = new Map(pairs.map(([task], i) => [task, i]));
+  const placeOf = ([task]: GrantRow): number => place.get(task) ?? 0;
+  return grantsOf(
+    session,
+    parts,
+    rows.toSorted((a, b) => placeOf(a) - placeOf(b)),
+  );
 }
 
 /** The grants of a claim whose answer was lost on the way. */

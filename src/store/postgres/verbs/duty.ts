@@ -1,19 +1,25 @@
 import { fault } from '../../../core/errors.ts';
 import type { DutyTerm, Tenure } from '../../store.ts';
-import type { Session } from '../database.ts';
+import type { Session, Try } from '../database.ts';
 
 export async function takeDuty(
   session: Session,
   name: string,
   holder: string,
   ttlMs: number,
+  tried: Try,
 ): Promise<Tenure | undefined> {
   const [row] = await session.all<{ epoch: number; cursor: number; was: number | null }>('dutyTake', [
     name,
     holder,
     ttlMs,
   ]);
-  return row && { name, epoch: row.epoch, cursor: row.cursor, vacant: row.was === null || row.was === 0 };
+  if (row !== undefined)
+    return { name, epoch: row.epoch, cursor: row.cursor, vacant: row.was === null || row.was === 0 };
+  if (!tried.again) return undefined;
+  // It may have been the first sending of this call that took it. Whether it was vacant then is not known any more.
+  const [mine] = await session.all<{ epoch: number; cursor: number }>('dutyMine', [name, holder]);
+  return mine && { name, epoch: mine.epoch, cursor: mine.cursor, vacant: false };
 }
 
 export async function renewDuty(session: Session, { name, epoch }: DutyTerm, ttlMs: number): Promise<boolean> {

@@ -1,16 +1,17 @@
 import type { Lease } from '../../../core/lease.ts';
 import type { DutyTerm, Overdue, ReapAnswer, ReapItem, RenewAnswer, RenewItem } from '../../store.ts';
-import { numbers } from '../arrays.ts';
+import { inOrder, numbers } from '../arrays.ts';
 import { reasonCode, stateCode } from '../codes.ts';
 import type { Session } from '../database.ts';
 import { requireRow } from './duty.ts';
 
 /** Expiry is not tested: until the reaper has taken it, the lease lives. */
 export async function renewLeases(session: Session, items: readonly RenewItem[]): Promise<readonly RenewAnswer[]> {
+  const ordered = inOrder(items);
   const rows = (await session.rows('renew', [
-    numbers(items.map(({ task }) => task)),
-    numbers(items.map(({ attempt }) => attempt)),
-    numbers(items.map(({ ttlMs }) => ttlMs)),
+    numbers(ordered.map(({ task }) => task)),
+    numbers(ordered.map(({ attempt }) => attempt)),
+    numbers(ordered.map(({ ttlMs }) => ttlMs)),
   ])) as readonly (readonly [number, number, boolean])[];
   const held = new Map(rows.map(([id, leaseUntil, cancelRequested]) => [id, { leaseUntil, cancelRequested }]));
   if (held.size === items.length) return items.map(({ task }) => ({ held: true, ...(held.get(task) as Held) }));

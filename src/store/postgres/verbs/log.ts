@@ -19,10 +19,13 @@ export async function appendLogs(session: Session, items: readonly LogAppend[]):
   return items.map(({ task, attempt }) => (held.has(`${task}/${attempt}`) ? 'done' : 'lost'));
 }
 
+/** Who wants to read behind the last line of an attempt may name any number, however large. */
+const place = (n = 0): number => Math.min(n, 2 ** 31 - 1);
+
 export async function readLog(session: Session, { task, after, limit }: LogQuery): Promise<readonly LogLine[]> {
   const rows = await session.all<{ attempt: number; seq: number; at: number; stream: number; data: string }>(
     'logRead',
-    [task, after?.attempt ?? 0, after?.seq ?? 0, limit],
+    [task, place(after?.attempt), place(after?.seq), limit],
   );
   return rows.map(({ attempt, seq, at, stream, data }) => {
     return { attempt, seq, at, stream: STREAMS[stream] as Stream, text: data };

@@ -3,13 +3,8 @@ import type { NewTask, PushAnswer } from '../../store.ts';
 import { booleans, numbers, texts } from '../arrays.ts';
 import { isLong, prioOf, stateOf } from '../codes.ts';
 import type { Session, Try } from '../database.ts';
+import type { Flight } from '../flights.ts';
 import type { PostgresParts } from '../parts.ts';
-
-/** Names one flush among all of all stores, so that a second sending of it is known. */
-export interface Flight {
-  readonly store: number;
-  readonly n: number;
-}
 
 const noteOf = ({ store, n }: Flight): string => `${store}:${n}`;
 
@@ -25,13 +20,20 @@ export async function pushTasks(
     session,
     items.map(({ lane }) => lane),
   );
-  const answers = items.some(isFull)
-    ? await pushFull(session, parts, flight, items)
-    : await pushPlain(session, parts, flight, items);
-  if (answers.length === items.length) return answers;
-  // The first sending had come through: what it made is in its events.
-  if (!tried.again) throw new Error('a flush of pushes was refused its number');
-  return earlier(session, flight, items);
+  try {
+    return await (items.some(isFull)
+      ? pushFull(session, parts, flight, items)
+      : pushPlain(session, parts, flight, items));
+  } catch (error) {
+    // The first sending had come through: what it made is in its events.
+    if (tried.again && isFlown(error)) return earlier(session, flight, items);
+    throw error;
+  }
+}
+
+function isFlown(error: unknown): boolean {
+  const { code, constraint } = error as { readonly code?: unknown; readonly constraint?: unknown };
+  return code === '23505' && constraint === 'flight_pkey';
 }
 
 /** It needs more columns than most. */
@@ -50,15 +52,46 @@ function columns({ lanes }: PostgresParts, items: readonly NewTask[]): readonly 
   ];
 }
 
+function areAlike(items: readonly NewTask[]): boolean {
+  const { lane, spec, priority, maxTries } = items[0] as NewTask;
+  return items.every(
+    (item) => item.lane === lane && item.spec === spec && item.priority === priority && item.maxTries === maxTries,
+  );
+}
+
+function alike({ lanes }: PostgresParts, { lane, spec, priority, maxTries }: NewTask): readonly unknown[] {
+  return [lanes.known(lane)?.queueId, lane, spec, prioOf(priority), maxTries];
+}
+
 async function pushPlain(
   session: Session,
   parts: PostgresParts,
   flight: Flight,
   items: readonly NewTask[],
 ): Promise<readonly PushAnswer[]> {
-  const values = [flight.store, flight.n, ...columns(parts, items), noteOf(flight)];
-  const rows = (await session.rows('push', values)) as readonly (readonly [number, number])[];
-  return rows.map(([task, createdAt]) => ({ ok: true, task, createdAt, state: 'ready', fresh: true }));
+  const [only] = items;
+  if (only !== undefined && items.length === 1) {
+    const values = [flight.store, flight.n, ...alike(parts, only), only.payload, noteOf(flight)];
+    const [row] = (await session.rows('pushOne', values)) as readonly (readonly [number, number])[];
+    return row === undefined ? [] : [freshAnswer(...row)];
+  }
+  if (only !== undefined && areAlike(items)) {
+    const values = [
+      flight.store,
+      flight.n,
+      ...alike(parts, only),
+      texts(items.map(({ payload }) => payload)),
+      noteOf(flight),
+    ];
+    const [[ids, createdAt] = []] = await session.rows('pushAlike', values);
+    return ((ids ?? []) as readonly number[]).map((task) => freshAnswer(task, createdAt as number));
+  }
+  const rows = await session.rows('push', [flight.store, flight.n, ...columns(parts, items), noteOf(flight)]);
+  return rows.map(([task, createdAt]) => freshAnswer(task as number, createdAt as number));
+}
+
+function freshAnswer(task: number, createdAt: number): PushAnswer {
+  return { ok: true, task, createdAt, state: 'ready', fresh: true };
 }
 
 /** With `ids` that were drawn before, or new ones. */
@@ -87,17 +120,29 @@ async function pushFull(
 }
 
 async function earlier(session: Session, flight: Flight, items: readonly NewTask[]): Promise<readonly PushAnswer[]> {
-  const rows = await session.all<{ ids: readonly number[]; at: number; state: number }>('pushed', [noteOf(flight)]);
   // In the order of the items: ids were drawn in it.
-  const found = rows
-    .flatMap(({ ids, at, state }) => ids.map((task) => ({ task, createdAt: at, state: stateOf(state) })))
-    .sort((a, b) => a.task - b.task);
+  const found = [...(await madeBy(session, flight)).values()].sort((a, b) => a.task - b.task);
   if (found.length !== items.length) throw new Error(`a flush of ${items.length} pushes left ${found.length} tasks`);
-  return found.map((one) => ({ ok: true, ...one, fresh: true }));
+  return found;
+}
+
+type Made = PushAnswer & { readonly ok: true };
+
+/** The tasks that a flush had made whose answer was lost, by id. */
+async function madeBy(session: Session, flight: Flight): Promise<ReadonlyMap<number, Made>> {
+  const rows = await session.all<{ ids: readonly number[]; at: number; state: number }>('pushed', [noteOf(flight)]);
+  return new Map(
+    rows.flatMap(({ ids, at, state }) =>
+      ids.map((task) => [task, { ok: true, task, createdAt: at, state: stateOf(state), fresh: true }]),
+    ),
+  );
 }
 
 /** How long an operation id is remembered. */
 const OP_MS = 24 * 3_600_000;
+
+/** What is remembered from one sending of a keyed flush to the next: the ids that each had drawn, by item. */
+export type Drawn = ReadonlyMap<number, number>[];
 
 /**
  * Tasks with operation ids or unique keys, one batch in which no id and no key comes twice. In a transaction: the ids and
@@ -108,16 +153,21 @@ export async function pushKeyed(
   parts: PostgresParts,
   flight: Flight,
   items: readonly NewTask[],
+  tried: Try = { again: false },
+  sendings: Drawn = [],
 ): Promise<readonly PushAnswer[]> {
   const { lanes } = parts;
   await lanes.need(
     session,
     items.map(({ lane }) => lane),
   );
+  const before = tried.again ? await keyedBefore(session, parts, flight, items, sendings) : undefined;
+  if (before !== undefined) return before;
   const answers: (PushAnswer | undefined)[] = await earlierAnswers(session, items);
   const open = items.flatMap((_, i) => (answers[i] === undefined ? [i] : []));
   const drawn = await session.rows('taskIds', [open.length]);
   const ids = new Map(open.map((i, at) => [i, (drawn[at] as readonly [number])[0]]));
+  sendings.push(ids);
   await takeKeys(session, parts, items, ids, answers);
   const fresh = open.filter((i) => answers[i] === undefined);
   if (fresh.length > 0) {
@@ -128,6 +178,8 @@ export async function pushKeyed(
       fresh.map((i) => items[i] as NewTask),
       fresh.map((i) => ids.get(i)),
     );
+    // An earlier sending was still under way, and has come through just now: once more, and its answers are found.
+    if (pushed.length < fresh.length) throw Object.assign(new Error('a flush came through twice'), { code: '40001' });
     for (const [at, i] of fresh.entries()) answers[i] = pushed[at];
   }
   const kept = open.filter((i) => items[i]?.op !== undefined);
@@ -137,7 +189,46 @@ export async function pushKeyed(
       texts(kept.map((i) => describe(answers[i] as PushAnswer))),
     ]);
   }
+  // An earlier sending may have come through meanwhile: what it made is this call's own.
+  const earlier = new Set(sendings.slice(0, -1).flatMap((sent) => [...sent.values()]));
+  const isOwn = (answer: PushAnswer): boolean => answer.ok && earlier.has(answer.task);
+  return (answers as PushAnswer[]).map((answer) => (isOwn(answer) ? { ...answer, fresh: true } : answer) as PushAnswer);
+}
+
+/**
+ * The answers of a sending that had come through. Its tasks may have ended since, and their keys be free again: what it
+ * made is known by its events alone.
+ */
+async function keyedBefore(
+  session: Session,
+  { lanes }: PostgresParts,
+  flight: Flight,
+  items: readonly NewTask[],
+  sendings: Drawn,
+): Promise<readonly PushAnswer[] | undefined> {
+  const made = await madeBy(session, flight);
+  const ids = sendings.find((drawn) => [...drawn.values()].some((id) => made.has(id)));
+  if (ids === undefined) return undefined;
+  const answers: (PushAnswer | undefined)[] = await earlierAnswers(session, items);
+  for (const i of items.keys()) answers[i] = made.get(ids.get(i) ?? 0) ?? answers[i];
+  // The others were told who had their key; who has it now is as good an answer.
+  const open = items.flatMap((item, i) => (answers[i] === undefined ? [{ item, i }] : []));
+  const queues = open.map(({ item }) => lanes.known(item.lane)?.queueId);
+  const rows = await session.all<KeyRow>('uniqFind', [
+    numbers(queues),
+    texts(open.map(({ item }) => item.unique?.key)),
+  ]);
+  for (const [at, { item, i }] of open.entries()) {
+    const held = rows.find(({ queue, key }) => queue === queues[at] && key === item.unique?.key);
+    if (held === undefined) throw new Error('a key that was held is gone');
+    answers[i] = heldAnswer(item, held);
+  }
   return answers as PushAnswer[];
+}
+
+function heldAnswer({ unique }: NewTask, { task, hash, state, created_at: createdAt }: KeyRow): PushAnswer {
+  if (hash !== unique?.hash) return { ok: false, conflict: task };
+  return { ok: true, task, createdAt: createdAt ?? 0, state: stateOf(state ?? 4), fresh: false };
 }
 
 /** Keys of different verbs never meet. */
@@ -200,7 +291,11 @@ async function takeKeys(
   answers: (PushAnswer | undefined)[],
 ): Promise<void> {
   const queueOf = ({ lane }: NewTask): number => lanes.known(lane)?.queueId as number;
-  let open = [...ids.keys()].filter((i) => items[i]?.unique !== undefined);
+  const keyOf = (item: NewTask): string => `${queueOf(item)}:${item.unique?.key}`;
+  // Keys that are free are taken in this order, and so are those whose time is over: no two wait for each other.
+  let open = [...ids.keys()]
+    .filter((i) => items[i]?.unique !== undefined)
+    .sort((a, b) => (keyOf(items[a] as NewTask) < keyOf(items[b] as NewTask) ? -1 : 1));
   while (open.length > 0) {
     const wanted = open.map((i) => items[i] as NewTask & { unique: NonNullable<NewTask['unique']> });
     const keys = [numbers(wanted.map(queueOf)), texts(wanted.map(({ unique }) => unique.key))];
@@ -228,19 +323,16 @@ async function takeKeys(
 /** Decides about a key that somebody has. False: it changed hands meanwhile. */
 async function settleKey(
   session: Session,
-  { unique }: NewTask,
+  item: NewTask,
   held: KeyRow,
   id: number,
   answers: (PushAnswer | undefined)[],
   i: number,
 ): Promise<boolean> {
+  const { unique } = item;
   if (unique === undefined) return true;
   if (held.holds) {
-    const state = stateOf(held.state as number);
-    answers[i] =
-      held.hash === unique.hash
-        ? { ok: true, task: held.task, createdAt: held.created_at as number, state, fresh: false }
-        : { ok: false, conflict: held.task };
+    answers[i] = heldAnswer(item, held);
     return true;
   }
   const { queue, key, task } = held;

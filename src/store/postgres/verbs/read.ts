@@ -48,7 +48,9 @@ export async function listTasks(session: Session, schema: string, query: TaskQue
   const values: unknown[] = [query.limit];
   const where: string[] = [];
   if (query.before !== undefined) where.push(`t.id < $${values.push(query.before)}`);
-  if (query.queue !== undefined) where.push(`q.name = $${values.push(query.queue)}`);
+  if (query.queue !== undefined) {
+    where.push(`t.queue = (SELECT id FROM ${schema}.queue WHERE name = $${values.push(query.queue)})`);
+  }
   const codes = query.states?.map(stateCode);
   if (codes !== undefined) where.push(`t.state = ANY($${values.push(numbers(codes))}::smallint[])`);
   const filter = where.length === 0 ? '' : `WHERE ${where.join(' AND ')}`;

@@ -1,33 +1,44 @@
 import type { Lease } from '../../../core/lease.ts';
 import type { ReturnItem, SettleAnswer, SettleItem } from '../../store.ts';
-import { booleans, numbers, texts } from '../arrays.ts';
+import { booleans, inOrder, numbers, texts } from '../arrays.ts';
 import { isLong, OUTCOMES, type Outcome, reasonCode, stateCode } from '../codes.ts';
 import type { Session } from '../database.ts';
 
 const idsOf = (items: readonly Lease[]): string => numbers(items.map(({ task }) => task));
 const attemptsOf = (items: readonly Lease[]): string => numbers(items.map(({ attempt }) => attempt));
+const nameOf = ({ task, attempt }: Lease): string => `${task}/${attempt}`;
 
-/** Each item is answered by what its own row was: neighbours do not matter. */
+/** Each item is answered by what its own row was: neighbours do not matter, and of two for one lease the first counts. */
 export async function settleTasks(session: Session, items: readonly SettleItem[]): Promise<readonly SettleAnswer[]> {
-  const done = await settle(session, items);
-  if (done.size === items.length) return items.map(() => 'done');
-  const missed = items.filter(({ task }) => !done.has(task));
-  const ended = await outcomesOf(session, missed);
-  const told = new Set<number>();
+  const firsts = firstOfEach(items);
+  const done = await settle(session, firsts);
+  if (done.length === items.length) return items.map(() => 'done');
+  const ended = await outcomesOf(session, items);
+  const told = new Set(done.map(nameOf));
   return items.map((item) => {
-    // The same lease twice in one batch: the first did it.
-    if (done.has(item.task) && !told.has(item.task)) {
-      told.add(item.task);
-      return 'done';
-    }
-    const outcome =
-      ended.get(item.task) ?? (done.has(item.task) ? items.find(({ task }) => task === item.task)?.to : undefined);
-    return outcome === item.to ? 'repeated' : 'lost';
+    const name = nameOf(item);
+    if (told.delete(name)) return 'done';
+    return ended.get(name) === item.to ? 'repeated' : 'lost';
   });
 }
 
-/** Which tasks this call has ended. */
-async function settle(session: Session, items: readonly SettleItem[]): Promise<ReadonlySet<unknown>> {
+function firstOfEach<T extends Lease>(items: readonly T[]): readonly T[] {
+  const seen = new Map<number, number | undefined>();
+  let twice = false;
+  for (const { task, attempt } of items) {
+    if (seen.has(task)) twice = true;
+    seen.set(task, attempt);
+  }
+  if (!twice) return items;
+  const byName = new Map<string, T>();
+  for (const item of items) if (!byName.has(nameOf(item))) byName.set(nameOf(item), item);
+  return [...byName.values()];
+}
+
+/** The leases that this call has ended. */
+async function settle(session: Session, unordered: readonly SettleItem[]): Promise<readonly Lease[]> {
+  const items = inOrder(unordered);
+  if (items.every(isPlain)) return complete(session, items);
   const rows = await session.rows('settle', [
     idsOf(items),
     attemptsOf(items),
@@ -36,59 +47,83 @@ async function settle(session: Session, items: readonly SettleItem[]): Promise<R
     texts(items.map(({ result }) => result)),
     booleans(items.map(({ result }) => isLong(result))),
   ]);
-  return new Set(rows.map(([id]) => id));
+  return rows.map(([task, attempt]) => ({ task: task as number, attempt: attempt as number }));
 }
 
-/** How these very attempts ended before: the caller repeats itself because its answer was lost, or comes too late. */
-async function outcomesOf(session: Session, items: readonly Lease[]): Promise<ReadonlyMap<number, Outcome>> {
-  if (items.length === 0) return new Map();
+/** One row, which names them only when some were missing. */
+async function complete(session: Session, items: readonly SettleItem[]): Promise<readonly Lease[]> {
+  const values = [idsOf(items), attemptsOf(items), texts(items.map(({ result }) => result))];
+  const [[count, ids, attempts] = []] = (await session.rows('complete', values)) as readonly (readonly [
+    number,
+    readonly number[] | null,
+    readonly number[] | null,
+  ])[];
+  if (count === items.length) return items;
+  return (ids ?? []).map((task, i) => ({ task, attempt: attempts?.[i] as number }));
+}
+
+function isPlain({ to, reason, result }: SettleItem): boolean {
+  return to === 'completed' && reason === 'none' && !isLong(result);
+}
+
+/** How these very attempts ended: the caller repeats itself because its answer was lost, or comes too late. */
+async function outcomesOf(session: Session, items: readonly Lease[]): Promise<ReadonlyMap<string, Outcome>> {
   const rows = await session.rows('endedAs', [idsOf(items), attemptsOf(items)]);
-  return new Map(rows.map(([task, outcome]) => [task as number, OUTCOMES[outcome as number] as Outcome]));
+  return new Map(
+    rows.map(([task, attempt, outcome]) => [
+      `${String(task)}/${String(attempt)}`,
+      OUTCOMES[outcome as number] as Outcome,
+    ]),
+  );
 }
 
 export interface Returned {
   readonly answers: readonly SettleAnswer[];
-  /** Tasks that are ready again, with their lanes. */
-  readonly ready: readonly { readonly task: number; readonly lane: number }[];
+  /** Lanes that have a ready task again. */
+  readonly lanes: ReadonlySet<number>;
 }
 
 export async function returnTasks(session: Session, items: readonly ReturnItem[]): Promise<Returned> {
+  const firsts = firstOfEach(items);
   const rows = (await session.rows('return', [
-    idsOf(items),
-    attemptsOf(items),
-    numbers(items.map(({ change }) => OUTCOMES.indexOf(change))),
-    numbers(items.map(({ delayMs }) => delayMs)),
-    numbers(items.map(({ refund }) => (refund ? 1 : 0))),
-    numbers(items.map(({ bounced }) => (bounced ? 1 : 0))),
-    texts(items.map(({ error }) => error)),
-  ])) as readonly (readonly [number, number, number])[];
-  const ready = rows.flatMap(([task, lane, state]) => (state === 0 ? [{ task, lane }] : []));
-  const done = new Set(rows.map(([task]) => task));
-  const missed = items.filter(({ task }) => !done.has(task));
-  if (missed.length === 0 && done.size === items.length) return { answers: items.map(() => 'done'), ready };
-  const cancelled = await cancel(session, missed);
+    idsOf(firsts),
+    attemptsOf(firsts),
+    numbers(firsts.map(({ change }) => OUTCOMES.indexOf(change))),
+    numbers(firsts.map(({ delayMs }) => delayMs)),
+    numbers(firsts.map(({ refund }) => (refund ? 1 : 0))),
+    numbers(firsts.map(({ bounced }) => (bounced ? 1 : 0))),
+    texts(firsts.map(({ error }) => error)),
+  ])) as readonly (readonly [number, number, number, number])[];
+  const lanes = new Set(rows.flatMap(([, , lane, state]) => (state === 0 ? [lane] : [])));
+  if (rows.length === items.length) return { answers: items.map(() => 'done'), lanes };
+  const told = new Set(rows.map(([task, attempt]) => nameOf({ task, attempt })));
+  const cancelled = new Set(
+    (
+      await cancel(
+        session,
+        firsts.filter((item) => !told.has(nameOf(item))),
+      )
+    ).map(nameOf),
+  );
   const ended = await outcomesOf(session, items);
-  const told = new Set<number>();
   const answers = items.map((item): SettleAnswer => {
-    const first = !told.has(item.task);
-    told.add(item.task);
-    if (first && done.has(item.task)) return 'done';
-    if (first && cancelled.has(item.task)) return 'cancelled';
-    const outcome = ended.get(item.task);
+    const name = nameOf(item);
+    if (told.delete(name)) return 'done';
+    if (cancelled.delete(name)) return 'cancelled';
+    const outcome = ended.get(name);
     return outcome === item.change ? 'repeated' : outcome === 'cancelled' ? 'cancelled' : 'lost';
   });
-  return { answers, ready };
+  return { answers, lanes };
 }
 
 /** What was asked to stop meanwhile ends as cancelled; what went wrong is kept with it. */
-async function cancel(session: Session, items: readonly ReturnItem[]): Promise<ReadonlySet<unknown>> {
+async function cancel(session: Session, items: readonly ReturnItem[]): Promise<readonly Lease[]> {
   const rows = await session.rows('cancelWanted', [idsOf(items), attemptsOf(items)]);
   const wanted = new Set(rows.map(([task]) => task));
-  if (wanted.size === 0) return wanted;
   const ends = items
     .filter(({ task }) => wanted.has(task))
     .map(({ task, attempt, error }): SettleItem => {
       return { task, attempt, to: 'cancelled', reason: 'requested', result: error };
     });
-  return settle(session, ends);
+  return ends.length === 0 ? [] : settle(session, ends);
 }

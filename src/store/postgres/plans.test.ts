@@ -1,0 +1,432 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import pg from 'pg';
+import { freshDatabase } from '../../../test/support/postgres.ts';
+import { scaled } from '../../../test/support/scale.ts';
+import { realWorld } from '../../app/world.ts';
+import type { TaskQuery } from '../store.ts';
+import { parseAddress } from './address.ts';
+import type { Database, Session } from './database.ts';
+import { openPostgres } from './open.ts';
+import type { PostgresParts } from './parts.ts';
+import { type StatementName, statements } from './statements.ts';
+import { prune } from './verbs/prune.ts';
+import { listTasks } from './verbs/read.ts';
+
+const BY_ID = 'task_pkey(id)';
+const DONE_BY_ID = 'done_id(id)';
+const DUTY = 'duty_pkey(name)';
+const RECORD = [
+  BY_ID,
+  DONE_BY_ID,
+  'body_pkey(task, part)',
+  'lane_pkey(id)',
+  'queue_pkey(id)',
+  'uniq_task(task)',
+] as const;
+
+/**
+ * How each statement must reach the rows that are there: index and the columns by which it is searched, whatever the
+ * planner believes about the tables. `first` is the beginning or the end of an index, as far as a LIMIT goes; `*` all of it.
+ * Sets that a statement itself makes are left out, and so is what it only inserts.
+ */
+const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
+  now: [],
+  notify: [],
+  metaGet: ['meta_pkey(key)'],
+  metaPut: [],
+  queuePause: [],
+  laneFind: ['lane_hash_key(hash)', 'queue_pkey(id)'],
+  laneGet: ['lane_pkey(id)', 'queue_pkey(id)'],
+  // One step down the tree for each lane that has ready tasks.
+  laneScan: ['lane_pkey(id)', 'queue_pkey(id)', 'task_ready(lane)'],
+  specFind: ['spec_hash_key(hash)'],
+  specGet: ['spec_pkey(id)'],
+
+  push: [],
+  pushOne: [],
+  pushAlike: [],
+  pushFull: [],
+  flightsOver: ['flight_pkey(store, n)'],
+  taskIds: [],
+  opTake: [],
+  opFind: ['op_pkey(id)'],
+  opAnswer: ['op_pkey(id)'],
+  opPut: [],
+  uniqTake: [],
+  uniqFind: [BY_ID, DONE_BY_ID, 'uniq_pkey(queue, key)'],
+  uniqReplace: ['uniq_pkey(queue, key)'],
+  uniqGet: ['queue_name_key(name)', 'uniq_pkey(queue, key)'],
+  stand: [BY_ID, DONE_BY_ID],
+
+  // In the order of the index from the mark on, and no further than its limit.
+  claim: [BY_ID, 'task_ready(lane, (prio, id))', 'worker_pkey(id)'],
+  claimTask: [BY_ID, 'queue_pkey(id)', 'worker_pkey(id)'],
+  claimAgain: [BY_ID],
+  bodies: ['body_pkey(task, part)'],
+
+  complete: [BY_ID],
+  settle: [BY_ID],
+  endedAs: ['attempt_pkey(task, attempt)', DONE_BY_ID],
+  return: [BY_ID],
+  cancelWanted: [BY_ID],
+  renew: [BY_ID],
+  cancels: ['task_running(holder)'],
+  logAdd: [BY_ID],
+  logRead: ['log_pkey(task, (attempt, seq))'],
+
+  // The whole index on purpose, for want of another order: it never holds more rows than the fleet has slots.
+  overdue: ['task_running(first)'],
+  nextExpiry: ['task_running(*)'],
+  reap: [DUTY, BY_ID],
+  stage: [DUTY, 'task_due(run_at)', BY_ID],
+  stageNext: ['task_due(first)'],
+  expire: [DUTY, 'task_expires(expires_at)', BY_ID],
+  expireNext: ['task_expires(first)'],
+  cancelIdle: [BY_ID],
+  cancelAsk: [BY_ID],
+  revive: ['body_pkey(task, part)', DONE_BY_ID],
+
+  taskGet: RECORD,
+  attemptList: ['attempt_pkey(task)'],
+
+  workerAdd: [],
+  workerBeat: ['worker_pkey(id)'],
+  // Those that are expected to beat, all of them: each is looked at.
+  workerReap: [DUTY, 'worker_live(*)', 'worker_pkey(id)'],
+  workerEnable: ['worker_pkey(id)'],
+  workerList: ['worker_pkey(*)'],
+  dutyTake: [DUTY],
+  dutyRenew: [DUTY],
+  dutyRelease: [DUTY],
+  dutyHeld: [DUTY],
+  dutyAlone: [DUTY],
+  dutyMine: [DUTY],
+  dutyCursor: [DUTY],
+
+  sequence: [DUTY, 'outbox_pkey(first)', 'outbox_pkey(id)'],
+  eventRead: ['event_pkey(seq)'],
+  statAdd: [],
+
+  pruneOps: ['op_pkey(id)', 'op_until(until)'],
+  pruneEventsLook: ['event_pkey(first)'],
+  pruneEvents: ['event_pkey(first)', 'event_pkey(seq)'],
+  pruneBodies: ['body_pkey(task)'],
+  pruneAttempts: ['attempt_pkey(task)'],
+  pruneLogs: ['log_pkey(task)'],
+  pruneUniq: ['uniq_task(task)'],
+  pruneDone: [DONE_BY_ID],
+
+  triggerPut: [],
+  triggerRemove: ['trigger_def_pkey(name)'],
+  triggerDue: ['lane_pkey(id)', 'queue_pkey(id)', 'trigger_next(next_at)'],
+  triggerNext: ['trigger_next(next_at)'],
+};
+
+/** Statements that may read a table as the planner likes, and why that does not matter. */
+const FREE: Partial<Record<StatementName, string>> = {
+  queueNames: 'all queues are wanted; there are few',
+  queueAdd: 'only for a name that was never seen, once in its life',
+  laneAdd: 'only for a lane that was never seen, once in its life',
+  specAdd: 'only for a spec that was never seen, once in its life',
+  pushed: 'only after an answer was lost: the outbox is short, and of the events only the newest are read',
+  claimed: 'only after an answer was lost: the outbox is short, and of the events only the newest are read',
+  queueList: 'all counters are wanted, and the outbox, which the sequencer keeps short',
+  queueStats: 'counters of few queues, and the outbox, which the sequencer keeps short',
+  audit: 'recounts every unfinished task on purpose, seldom, as a duty',
+  pruneFlights: 'some thousand rows for each store that runs; it has no index that every push would have to keep',
+  pruneWorkers: 'few rows; of tasks only the index of running ones',
+  triggerList: 'all triggers are wanted; there are few',
+  triggerMove: 'by name or by time: one row either way',
+};
+
+const NAMES = Object.keys(statements('x')) as StatementName[];
+
+test('every statement has its plan pinned here, or a reason why it needs none', () => {
+  for (const name of NAMES) {
+    const places = [ACCESS, FREE].filter((list) => name in list);
+    assert.equal(places.length, 1, `${name} must be in one of the two lists`);
+  }
+  const known = new Set<string>(NAMES);
+  const gone = [...Object.keys(ACCESS), ...Object.keys(FREE)].filter((name) => !known.has(name));
+  assert.deepEqual(gone, [], 'these are statements no longer');
+});
+
+test('no statement of those that need no plan is one that grows with the finished tasks', () => {
+  for (const name of Object.keys(FREE) as StatementName[]) {
+    assert.doesNotMatch(statements('our')[name], /\bour\.(done|log|attempt|body|uniq|op)\b/, name);
+  }
+});
+
+interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Index Name'?: string;
+  readonly 'Index Cond'?: string;
+  readonly Plans?: readonly PlanNode[];
+}
+
+/** What a LIMIT above them ends. */
+const PASSING: ReadonlySet<string> = new Set(['LockRows', 'Result', 'Subquery Scan', 'Merge Append', 'Append']);
+
+function accessOf(node: PlanNode, limited = false): readonly string[] {
+  const type = node['Node Type'];
+  const relation = node['Relation Name'];
+  const scan = relation === undefined || type === 'ModifyTable' ? [] : [scanOf(node, relation, limited)];
+  // Whoever takes the first few of a sort reads them all.
+  const own = limited && type === 'Sort' ? ['a sort below a limit', ...scan] : scan;
+  const below = type === 'Limit' || (limited && PASSING.has(type));
+  return [...own, ...(node.Plans ?? []).flatMap((child) => accessOf(child, below))];
+}
+
+function scanOf(node: PlanNode, relation: string, limited: boolean): string {
+  const index = node['Index Name'];
+  if (index === undefined) return `${node['Node Type']} of ${relation}`;
+  // Some versions write into a search for the largest what others take for granted.
+  const condition = (node['Index Cond'] ?? '').replaceAll(/\(\w+ IS NOT NULL\)( AND )?/g, '');
+  const columns = [...condition.matchAll(/(?:^|AND )\(*(?:ROW(\([^)]*\))|(\w+))/g)].map(([, row, name]) => row ?? name);
+  const keys = columns.length > 0 ? [...new Set(columns)].join(', ') : limited ? 'first' : '*';
+  // The parts of a table that is cut by days count as one.
+  return `${index.replace(/^done_(?:rest|\d+)_id_idx$/, 'done_id')}(${keys})`;
+}
+
+const DAY = 24 * 3_600_000;
+
+/** Whatever stands here only decides which days of `done` are looked at. */
+function sample(type: string): string {
+  if (type.endsWith('[]')) return "'{}'";
+  if (type === 'bigint') return String(1000 * DAY);
+  return type === 'text' ? "'x'" : type === 'boolean' ? 'true' : '1';
+}
+
+/** One schema, seen through a connection with the settings that the store uses. */
+class Ground {
+  readonly schema: string;
+  readonly #client: pg.Client;
+
+  private constructor(schema: string, client: pg.Client) {
+    this.schema = schema;
+    this.#client = client;
+  }
+
+  static async make(url: string, schema: string): Promise<Ground> {
+    const own = `${url}&schema=${schema}`;
+    await (await openPostgres({ url: own, world: realWorld(), pool: 1 })).close();
+    const client = new pg.Client(parseAddress(own).config);
+    await client.connect();
+    await client.query('SET statement_timeout = 0');
+    const ground = new Ground(schema, client);
+    for (let day = 0; day < 3; day++) {
+      await ground.ask(`CREATE TABLE s.done_${20_200_101 + day} PARTITION OF s.done
+        FOR VALUES FROM (${day * DAY}) TO (${(day + 1) * DAY})`);
+    }
+    // Nobody but the test counts what is there.
+    const tables = await client.query<{ name: string }>(
+      `SELECT oid::regclass::text AS name FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind = 'r'`,
+      [schema],
+    );
+    for (const { name } of tables.rows) await client.query(`ALTER TABLE ${name} SET (autovacuum_enabled = false)`);
+    return ground;
+  }
+
+  async ask(text: string): Promise<void> {
+    await this.#client.query(text.replaceAll('s.', `${this.schema}.`));
+  }
+
+  analyse(): Promise<void> {
+    return this.ask('ANALYZE');
+  }
+
+  /** The plan for whatever values, as a connection keeps it. */
+  async plan(text: string): Promise<readonly string[]> {
+    await this.#client.query(`PREPARE one AS ${text}`);
+    try {
+      const { rows } = await this.#client.query<{ types: string }>(
+        `SELECT array_to_string(parameter_types, ',') AS types FROM pg_prepared_statements WHERE name = 'one'`,
+      );
+      const types = (rows[0]?.types ?? '').split(',').filter((type) => type !== '');
+      const values = types.length === 0 ? '' : `(${types.map(sample).join(', ')})`;
+      const plan = await this.#client.query(`EXPLAIN (FORMAT JSON) EXECUTE one${values}`);
+      const [{ Plan }] = (plan.rows[0] as { 'QUERY PLAN': [{ Plan: PlanNode }] })['QUERY PLAN'];
+      return [...new Set(accessOf(Plan))].sort();
+    } finally {
+      await this.#client.query('DEALLOCATE one');
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#client.end();
+  }
+
+  /** As many unfinished tasks as finished ones, the latter over four parts, and what belongs to them. */
+  async load(n: number): Promise<void> {
+    const some = (count: number): string => `generate_series(1, ${Math.ceil(count)}) i`;
+    const few = Math.min(n, 200);
+    for (const text of [
+      `INSERT INTO s.queue (name) SELECT 'q' || i FROM ${some(10)}`,
+      `INSERT INTO s.lane (queue, handler, hash, used_at) SELECT 1 + i % 10, 'h', 'x' || i, 0 FROM ${some(few)}`,
+      `INSERT INTO s.spec (hash, body, used_at) SELECT 'x' || i, '{}', 0 FROM ${some(20)}`,
+      `INSERT INTO s.worker (name, incarnation, slots, beat_at, state)
+        SELECT 'w' || i, 'w' || i, 8, 0, CASE WHEN i > 50 THEN 3 ELSE 1 END FROM ${some(few)}`,
+      `INSERT INTO s.task (created_at, queue, lane, spec, state, prio, max_tries, run_at, lease_until, holder, attempt,
+          expires_at, payload)
+        SELECT i, 1 + i % 10, 1 + i % ${few}, 1, CASE WHEN i % 1000 = 16 THEN 1 WHEN i % 20 < 14 THEN 0 ELSE 2 END, i % 3, 3,
+          CASE WHEN i % 20 >= 14 AND i % 1000 <> 16 THEN i END, CASE WHEN i % 1000 = 16 THEN i END,
+          CASE WHEN i % 1000 = 16 THEN 1 + i % 50 END, CASE WHEN i % 1000 = 16 THEN 1 ELSE 0 END,
+          CASE WHEN i % 7 = 0 THEN i END, repeat('x', 100) FROM ${some(n)}`,
+      `INSERT INTO s.done (id, created_at, started_at, ended_at, queue, lane, spec, attempt, state, reason, prio, tries,
+          max_tries, bounces, flags, payload, result)
+        SELECT i + ${n}, i, i, (i % 4) * ${DAY}::bigint + i % 1000, 1 + i % 10, 1 + i % ${few}, 1, 1,
+          4 + (i % 20 = 0)::int, 0, 0, 1, 3, 0, 0, repeat('x', 100), '1' FROM ${some(n)}`,
+      `INSERT INTO s.outbox (at, queue, kind, state, n, ids, attempts, born)
+        SELECT i, 1 + i % 10, 0, 0, 1, ARRAY[i], '{0}', '{0}' FROM ${some(n / 10)}`,
+      `INSERT INTO s.event (seq, n, at, queue, kind, state, ids, attempts, born)
+        SELECT i, 1, i, 1 + i % 10, 0, 0, ARRAY[i], '{0}', '{0}' FROM ${some(n / 2)}`,
+      `INSERT INTO s.uniq (queue, key, task, hash, until) SELECT 1 + i % 10, 'k' || i, i, 0, i FROM ${some(n / 2)}`,
+      `INSERT INTO s.op (id, answer, until) SELECT 'k' || i, '', i FROM ${some(n / 2)}`,
+      `INSERT INTO s.attempt (task, attempt, ended_at, outcome) SELECT i, 1, 0, 0 FROM ${some(n / 2)}`,
+      `INSERT INTO s.log (task, attempt, seq, at, stream, data) SELECT i / 50, 1, i, 0, 0, 'x' FROM ${some(n / 2)}`,
+      `INSERT INTO s.body (task, part, data) SELECT i, 0, 'x' FROM ${some(n / 2)}`,
+      `INSERT INTO s.flight (store, n, at) SELECT i % 20, i, i FROM ${some(n / 10)}`,
+      `INSERT INTO s.duty (name, holder, epoch, until) SELECT 'd' || i, 'x', 1, 0 FROM ${some(8)}`,
+      `INSERT INTO s.trigger_def (name, lane, spec, cron, timezone, missed, prio, max_tries, payload, next_at)
+        SELECT 'n' || i, 1, 1, '', '', '', 0, 1, '', i FROM ${some(50)}`,
+    ]) {
+      await this.ask(text);
+    }
+  }
+}
+
+/** Texts that a verb writes itself, as it would send them. */
+async function written(act: (session: Session) => Promise<unknown>): Promise<readonly string[]> {
+  const texts: string[] = [];
+  const rows = (name: StatementName): readonly unknown[] =>
+    name === 'now' || name === 'dutyHeld' ? [{ now: DAY }] : [];
+  await act({
+    rows: () => Promise.resolve([]),
+    all: <T>(name: StatementName) => Promise.resolve(rows(name) as T[]),
+    raw: <T>(text: string) => {
+      texts.push(text);
+      // A day that was taken out of `done` and is not cleared yet.
+      return Promise.resolve((/relname/.test(text) ? [{ name: 'done_20200101', attached: false }] : []) as T[]);
+    },
+  });
+  return texts;
+}
+
+const LISTS: Readonly<Record<string, TaskQuery>> = {
+  'a page of all tasks': { limit: 50 },
+  'the next page': { limit: 50, before: 1000 },
+  'a page of one queue': { limit: 50, queue: 'q1' },
+  'a page of some states': { limit: 50, states: ['failed', 'ready'] },
+  'a page of some states of a queue': { limit: 50, before: 1000, queue: 'q1', states: ['completed'] },
+};
+
+/** Newest first, from the end of both tables or from where the last page ended; the filter is applied on the way. */
+function listAccess({ before, queue }: TaskQuery): readonly string[] {
+  const keys = before === undefined ? 'first' : 'id';
+  const records = RECORD.filter((scan) => scan !== BY_ID && scan !== DONE_BY_ID);
+  const names = queue === undefined ? [] : ['queue_name_key(name)'];
+  return [`task_pkey(${keys})`, `done_id(${keys})`, ...records, ...names].sort();
+}
+
+const ROWS = scaled(20_000, 1_000_000);
+const SMALL = 40;
+
+/** What the planner may believe: each is a way that a table comes to be, in the order in which the tests go through them. */
+const GROUNDS: readonly {
+  readonly name: string;
+  readonly ground: string;
+  readonly make: (g: Ground) => Promise<void>;
+}[] = [
+  { name: 'an empty schema', ground: 'one', make: () => Promise.resolve() },
+  { name: 'a loaded one that nobody has analysed', ground: 'one', make: (ground) => ground.load(ROWS) },
+  { name: 'a loaded and analysed one', ground: 'one', make: (ground) => ground.analyse() },
+  // Its rows are dead and still there; the statistics are those of a million.
+  {
+    name: 'one that was loaded, analysed and drained',
+    ground: 'one',
+    make: (ground) => ground.ask('DELETE FROM s.task'),
+  },
+  // A plan that was made here lives on when the burst comes.
+  {
+    name: 'one that was analysed when it held forty tasks',
+    ground: 'two',
+    make: async (ground) => {
+      await ground.load(SMALL);
+      await ground.analyse();
+    },
+  },
+  {
+    name: 'one that was analysed when it was empty, and then loaded',
+    ground: 'three',
+    make: async (ground) => {
+      await ground.analyse();
+      await ground.load(ROWS);
+    },
+  },
+];
+
+describe('plans', { timeout: scaled(120_000, 900_000) }, () => {
+  const open = new Map<string, Ground>();
+  let url = '';
+
+  before(async () => {
+    url = await freshDatabase('plans');
+  });
+  after(async () => {
+    for (const ground of open.values()) await ground.close();
+  });
+
+  for (const { name, ground: key, make } of GROUNDS) {
+    describe(`on ${name}`, () => {
+      let ground: Ground;
+      before(async () => {
+        ground = open.get(key) ?? (await Ground.make(url, key));
+        open.set(key, ground);
+        await make(ground);
+      });
+
+      for (const [statement, access] of Object.entries(ACCESS) as [StatementName, readonly string[]][]) {
+        test(`${statement} reaches its rows as intended`, async () => {
+          assert.deepEqual(await ground.plan(statements(ground.schema)[statement]), access.toSorted());
+        });
+      }
+
+      test('a recount or a list reads no finished task', async () => {
+        for (const statement of Object.keys(FREE) as StatementName[]) {
+          const plan = await ground.plan(statements(ground.schema)[statement]);
+          assert.ok(!plan.some((scan) => scan.includes('done')), `${statement}: ${plan.join(', ')}`);
+        }
+      });
+
+      for (const [what, query] of Object.entries(LISTS)) {
+        test(`${what} is read from the newest task downwards`, async () => {
+          const [text] = await written((session) => listTasks(session, ground.schema, query));
+          assert.deepEqual(await ground.plan(text as string), listAccess(query));
+        });
+      }
+
+      test('the pruner walks finished tasks by their ids', async () => {
+        const database = (session: Session): Pick<Database, 'run' | 'transaction'> => ({
+          run: (body) => body(session, { again: false }),
+          transaction: (body) => body(session, { again: false }),
+        });
+        const query = { duty: { name: 'd1', epoch: 1 }, retentionMs: DAY / 2, limit: 500 };
+        for (const [aside, wanted] of [
+          [false, ['done_id(id)']],
+          [true, ['done_id(first)', 'done_id(id)']],
+        ] as const) {
+          const texts = await written((session) => {
+            const raw: Session['raw'] = (text, values) =>
+              /relname/.test(text) && !aside ? Promise.resolve([]) : session.raw(text, values);
+            const parts = { database: database({ ...session, raw }), schema: ground.schema };
+            return prune(parts as unknown as PostgresParts, query);
+          });
+          const walk = texts.find((text) => /^(SELECT id|DELETE)/.test(text));
+          assert.deepEqual(await ground.plan(walk as string), wanted);
+        }
+      });
+    });
+  }
+});
