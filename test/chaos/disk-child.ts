@@ -7,7 +7,6 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openNode } from '../../src/app/node.ts';
-import { DUTIES } from '../../src/engine/duties/roster.ts';
 import { look } from './look.ts';
 import { leave } from './parent.ts';
 
@@ -112,7 +111,7 @@ async function until(what: string, test: () => boolean | Promise<boolean>): Prom
 /** All duties are held and do their work again: a delayed task becomes ready, an expired lease comes back. */
 async function worksAgain(node: Node): Promise<void> {
   const { engine, roster } = node;
-  await until('every duty is held', () => roster.held().length === DUTIES.length);
+  await until('every duty is held', () => roster.held().length === roster.names().length);
   const worker = await engine.registerWorker({ name: 'tester', incarnation: `${performance.now()}`, slots: 2 });
   const { task } = await engine.push({ queue: 'after', handler: 'run', delay: 50 });
   const [first] = await engine.claim({ worker, max: 1, queues: ['after'], waitMs: 5000 });

@@ -17,6 +17,8 @@ export interface Case {
   readonly forgets?: boolean;
   /** Whose faults are tried; default: those of both. */
   readonly faults?: readonly number[];
+  /** Why an answer that was lost may make it end as no sequence does; the books must be right all the same. */
+  readonly vague?: string;
   readonly check?: (outcome: Outcome) => void;
 }
 

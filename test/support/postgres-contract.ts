@@ -38,7 +38,22 @@ export interface PostgresContract {
   readonly topics?: readonly string[];
 }
 
-/** Each store in a schema of its own. */
+/** A statement that makes a schema as it was when it was new, in a tenth of the time of making one. */
+async function emptying(admin: pg.Client, schema: string): Promise<string> {
+  const { rows } = await admin.query<{ kind: string; name: string }>(
+    `SELECT relkind AS kind, format('%I.%I', $1::text, relname) AS name FROM pg_class
+      WHERE relnamespace = $1::regnamespace AND relkind IN ('r', 'p', 'S') AND NOT relispartition
+      AND relname NOT IN ('meta', 'test_clock')`,
+    [schema],
+  );
+  const tables = rows.filter(({ kind }) => kind !== 'S').map(({ name }) => `DELETE FROM ${name};`);
+  const sequences = rows.filter(({ kind }) => kind === 'S').map(({ name }) => `SELECT setval('${name}', 1, false);`);
+  const founding = `INSERT INTO ${schema}.event (seq, n, at, queue, kind, state, ids, attempts, born)
+    VALUES (0, 1, 0, 0, 0, 0, '{}', '{}', '{}'); DELETE FROM ${schema}.meta WHERE key = 'cluster_key';`;
+  return [...tables, ...sequences, founding].join(' ');
+}
+
+/** One store after another in the same schema, which is emptied in between. */
 export async function postgresContract({
   name,
   url,
@@ -49,7 +64,8 @@ export async function postgresContract({
 > {
   const schemas = new WeakMap<Store, string>();
   const admin = await adminOf(direct);
-  let opened = 0;
+  const schema = 'contract';
+  let empty: string | undefined;
   const urlOf = (schema: string): string => `${url}&schema=${schema}&pool=3`;
   const schemaOf = (store: Store): string => schemas.get(store) as string;
   return {
@@ -58,19 +74,19 @@ export async function postgresContract({
     schemaOf,
     ...(topics === undefined ? {} : { topics }),
     open: async ({ world }) => {
-      const schema = `c${opened++}`;
       const now = Math.floor(world.clock.wall());
+      if (empty !== undefined) await admin.query(`${empty} UPDATE ${schema}.test_clock SET ms = ${now}`);
       const store = await openPostgres({
         url: urlOf(schema),
         world: onTheNetwork(world),
-        prepare: (connection, quoted) => stopClock(connection, quoted, now),
+        prepare: (connection, quoted) => (empty === undefined ? stopClock(connection, quoted, now) : Promise.resolve()),
       });
+      empty ??= await emptying(admin, schema);
       schemas.set(store, schema);
       return store;
     },
     reopen: async (store, { world }) => {
-      const schema = schemaOf(store);
-      const other = await openPostgres({ url: urlOf(schema), world: onTheNetwork(world) });
+      const other = await openPostgres({ url: urlOf(schemaOf(store)), world: onTheNetwork(world) });
       schemas.set(other, schema);
       return other;
     },

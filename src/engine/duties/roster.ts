@@ -53,6 +53,11 @@ export class Roster {
     return keeper;
   }
 
+  /** Names of the duties that there are on this store. */
+  names(): readonly DutyName[] {
+    return DUTIES.filter((name) => this.#keepers[name] !== undefined);
+  }
+
   /** Names of the duties that this process holds. */
   held(): readonly DutyName[] {
     return DUTIES.filter((name) => this.#keepers[name]?.holding);

@@ -10,7 +10,6 @@ export const stateOf = (code: number): TaskState => STATES[code] as TaskState;
 
 /** Flags of a task row. */
 export const PAYLOAD_APART = 2;
-export const RESULT_APART = 8;
 export const SUSPECT = 16;
 
 /** Texts above this lie apart from their row, so that a claim and the end of a task do not write them again. */
