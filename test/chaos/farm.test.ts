@@ -71,7 +71,9 @@ async function quiet(t: TestContext): Promise<Quiet> {
   const url = `sqlite:${join(folder, 'quiet.db')}`;
   const environment = { NODE_COMPILE_CACHE: join(folder, 'compiled'), FARM_FOLDER: folder };
   const nursery = new Nursery(t, { environment });
-  await nursery.start(new URL('./farm-keeper-child.ts', import.meta.url), [url, String(LEASE_MS)]).hear('keeping');
+  await nursery
+    .start(new URL('./farm-keeper-child.ts', import.meta.url), [url, folder, String(LEASE_MS)])
+    .hear('keeping');
   const args = [url, folder, 'inline', 'none', String(LEASE_MS)];
   const start = (): Child => nursery.start(new URL('./farm-worker-child.ts', import.meta.url), args);
   const app = await open(url, { duties: false });

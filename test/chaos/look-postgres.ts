@@ -8,7 +8,7 @@ type Row = Readonly<Record<string, unknown>>;
 /** What a database holds, read with plain SQL and none of the store's code; it stands still while it is looked at. */
 export async function lookAtPostgres(url: string): Promise<Sight> {
   return asked(url, async (ask) => {
-    const kept = 'id, state, attempt, tries, max_tries, payload';
+    const kept = 'id, state, attempt::int AS attempt, tries, max_tries, payload';
     const rows = await ask(`SELECT ${kept}, NULL AS result FROM task UNION ALL SELECT ${kept}, result FROM done`);
     const tasks = rows.map((row): SeenTask => {
       return {
@@ -108,7 +108,7 @@ function twice(tasks: readonly SeenTask[]): readonly string[] {
 }
 
 async function misfits(ask: Ask, tasks: readonly SeenTask[]): Promise<readonly string[]> {
-  const columns = 'kind, state, ids, attempts';
+  const columns = 'kind, state, ids, attempts::int[] AS attempts';
   const rows = await ask(`SELECT ${columns} FROM (SELECT 0 AS late, seq AS place, ${columns} FROM event WHERE seq > 0
     UNION ALL SELECT 1, id, ${columns} FROM outbox) x ORDER BY late, place`);
   const events = rows.map(({ kind, state, ids, attempts }) => {

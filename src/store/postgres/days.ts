@@ -26,6 +26,10 @@ async function tables(session: Raw, schema: string): Promise<readonly TableRow[]
   return rows;
 }
 
+export async function hasDays(session: Raw, schema: string): Promise<boolean> {
+  return (await tables(session, schema)).length > 0;
+}
+
 /** Makes the tables of today and the next days, as far as they are missing. */
 export function makeDays(session: Raw, schema: string, now: number): Promise<void> {
   return makeDaysOf(
@@ -41,6 +45,11 @@ export async function makeDaysOf(session: Raw, schema: string, times: readonly n
   for (const day of new Set(times.map(dayOf))) {
     const name = nameOf(day);
     if (there.has(name)) continue;
+    // Tasks have ended on that day already: they and those that follow them stay with the rest.
+    const [ended] = await session.raw(
+      `SELECT 1 FROM ${schema}.done_rest WHERE ended_at >= ${day} AND ended_at < ${day + DAY_MS} LIMIT 1`,
+    );
+    if (ended !== undefined) continue;
     // Attached and not made as a part: that takes no lock on `done` which a write would wait for.
     await session.raw(`CREATE TABLE ${schema}.${name} (LIKE ${schema}.done INCLUDING INDEXES INCLUDING DEFAULTS)`);
     await session.raw(

@@ -4,6 +4,7 @@ import type { World } from '../../core/world.ts';
 import { type Address, parseAddress } from './address.ts';
 import { Connection } from './connection.ts';
 import { Database } from './database.ts';
+import { hasDays, makeDays } from './days.ts';
 import { judge, translate } from './errors.ts';
 import { Lanes } from './lanes.ts';
 import { Marks } from './marks.ts';
@@ -83,6 +84,7 @@ async function found(connection: Connection, options: PostgresOptions, address: 
   const connect = (): Promise<Connection> => Connection.open(config, world, world.clock.monotonic() + OPEN_MS);
   await migrate({ connection, connect, schema, pooled, pause: (ms) => pause(world, ms) });
   await options.prepare?.(connection, schema);
+  await makeFirstDays(connection, schema);
   const put = `INSERT INTO ${schema}.meta (key, value) VALUES ('cluster_key', $1) ON CONFLICT (key) DO NOTHING`;
   await connection.all(undefined, put, [randomBytes(16).toString('hex')]);
   // With a row of its own: a number that only a sequence knows may be drawn again after a crash of the server.
@@ -92,6 +94,23 @@ async function found(connection: Connection, options: PostgresOptions, address: 
   const [row] = await connection.all<{ value: string; store: number }>(undefined, draw, []);
   if (row === undefined) throw fault('INTERNAL', { problem: 'the cluster key is not there' });
   return { store: row.store, clusterKey: row.value, address };
+}
+
+/** Before the first task can end: afterwards its day cannot be made any more. Later ones are the pruner's. */
+async function makeFirstDays(connection: Connection, schema: string): Promise<void> {
+  const session = {
+    raw: <T>(text: string, values: readonly unknown[] = []) => connection.all<T>(undefined, text, values),
+  };
+  if (await hasDays(session, schema)) return;
+  const [row] = await connection.all<{ now: number }>(undefined, `SELECT ${schema}.now_ms() AS now`, []);
+  await connection.raw("BEGIN; SET LOCAL lock_timeout = '100ms'");
+  try {
+    await makeDays(session, schema, row?.now ?? 0);
+    await connection.raw('COMMIT');
+  } catch {
+    // Somebody else does it at this moment, or the pruner will.
+    await connection.raw('ROLLBACK');
+  }
 }
 
 export async function requireVersion(connection: Connection, name: string): Promise<void> {
