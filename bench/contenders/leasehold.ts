@@ -7,6 +7,8 @@ const ASIDE = 'aside';
 const HANDLER = 'noop';
 /** Slots, and as many tasks ahead of them, so that the slots never wait for a claim: together what one flush can take. */
 const SLOTS = 125;
+/** Claims under way: while the tasks of one run, the others are on their way to the store and back. */
+const LANES = 4;
 
 export interface LeaseholdOptions {
   /** Of the store in a place of the bench. */
@@ -75,7 +77,6 @@ class LeaseholdQueue implements Queue {
     };
   }
 
-  /** Two claims in turn: while the tasks of one run, the other is under way. */
   async #work(worker: number, hooks: Hooks, signal: AbortSignal): Promise<void> {
     const claim = (): Promise<readonly Grant[]> =>
       this.#engine.claim({ worker, max: SLOTS, queues: [QUEUE], waitMs: 1000, signal });
@@ -85,7 +86,7 @@ class LeaseholdQueue implements Queue {
         await Promise.all(grants.map((grant) => this.#run(grant, hooks)));
       }
     };
-    await Promise.all([lane(), lane()]);
+    await Promise.all(Array.from({ length: LANES }, lane));
   }
 
   async #run(grant: Grant, hooks: Hooks): Promise<void> {

@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type BackendConfig, createWorkBackend } from '../../src/compat/index.ts';
 import { freshDatabase } from '../support/postgres.ts';
+import { scaled } from '../support/scale.ts';
 import { type Child, Nursery, scratch } from './children.ts';
 
 const PROCESSES = 8;
-const ITEMS = 2000;
+const ITEMS = scaled(400, 2000);
 
 interface Note {
   readonly claimed?: string;
@@ -18,7 +19,7 @@ interface Note {
 }
 
 for (const kind of ['sqlite', 'postgres'] as const) {
-  test(`A7: eight processes that race for 2,000 items on ${kind} are each given what no other is`, async (t) => {
+  test(`A7: eight processes that race for ${ITEMS} items on ${kind} are each given what no other is`, async (t) => {
     const folder = scratch(t, 'compat-race');
     await race(t, folder, {
       type: kind,

@@ -16,8 +16,8 @@ import { checkWitness, installWitness } from './duties-witness.ts';
 
 const SCHEMA = 'duties';
 const PROCESSES = 5;
-const KILLS = scaled(4, 20);
-const FREEZES = scaled(2, 10);
+const KILLS = scaled(2, 20);
+const FREEZES = scaled(1, 10);
 /** Of leases and of duties. */
 const TERM_MS = 2000;
 const TAKEOVER_MS = TERM_MS + 2000;

@@ -123,7 +123,7 @@ test('a database that is away for longer than a lease costs no task a try', asyn
     tasks: 3000,
     duties: 'keeper',
     leaseMs: 3000,
-    // The last lines of a log are given up after 4 s (logs.ts), so that no full disk holds up the end of a task.
+    // A log is not waited for without end (logs.ts).
     without: ['chatty'],
     trouble: async (farm, { relay }) => {
       await farm.working();

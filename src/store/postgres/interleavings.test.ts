@@ -121,15 +121,15 @@ describe('every order of the statements of two or three connections', { timeout:
     describe(list, () => {
       for (const [name, one] of Object.entries(cases)) {
         test(name, async (t) => {
-          const count = await interleave(stage, scenario(one), scaled(150, 5000));
+          const count = await interleave(stage, scenario(one), scaled(30, 300));
           schedules += count;
           t.diagnostic(`${count} schedules`);
         });
         if (list === 'triples') continue;
         for (const of of one.faults ?? [0, 1]) {
-          for (const fault of full ? FAULTS : FAULTS.slice(0, 1)) {
+          for (const fault of full ? FAULTS : []) {
             test(`${name}, of which the ${of === 0 ? 'first' : 'second'} ${fault}`, async () => {
-              schedules += await interleave(stage, scenario(one, { of, fault }), scaled(40, 100));
+              schedules += await interleave(stage, scenario(one, { of, fault }), 30);
             });
           }
         }

@@ -3,6 +3,7 @@ import { after, type TestContext, test } from 'node:test';
 import { type Bouncer, type BouncerOptions, findBouncer, startBouncer } from '../../../test/support/pgbouncer.ts';
 import { freshDatabase } from '../../../test/support/postgres.ts';
 import { postgresContract } from '../../../test/support/postgres-contract.ts';
+import { full } from '../../../test/support/scale.ts';
 import { realWorld } from '../../app/world.ts';
 import { isEngineError } from '../../core/errors.ts';
 import { open as openApp, task } from '../../index.ts';
@@ -11,6 +12,8 @@ import { parseAddress } from './address.ts';
 import { openPostgres } from './open.ts';
 import { reach } from './reach.ts';
 
+/** At short scale those that use most of what a pooler could break. */
+const FEW = ['claim', 'settle', 'unique keys', "the caller's own transaction"];
 /** All that claims, settles, keys, fences and shares; what is the same behind a pooler by its nature is left out. */
 const TOPICS = [
   'push',
@@ -39,7 +42,7 @@ if (findBouncer() === undefined) {
   const bouncer = await startBouncer(url);
   after(() => bouncer.stop());
   cases(bouncer);
-  const topics = TOPICS;
+  const topics = full ? TOPICS : FEW;
   storeContract(
     await postgresContract({
       name: 'postgres behind pgbouncer',
