@@ -223,13 +223,15 @@ function worked(notes: readonly Note[], by = ''): readonly Write[] {
 async function traffic(engine: Engine, until: () => boolean): Promise<number> {
   const worker = await engine.registerWorker({ name: 'w', incarnation: 'w', slots: 50 });
   let pushed = 0;
+  // Some are abandoned again and again: with the usual policy they would come back after minutes.
+  const work = { queue: 'work', handler: 'run', maxAttempts: 200, retry: { maxMs: 1000 } };
   const claim = async (abandon: boolean): Promise<void> => {
     const grants = await engine.claim({ worker, max: 20, queues: ['work'], leaseMs: TERM_MS });
     for (const grant of grants) if (!abandon || grant.task % 3 > 0) await engine.complete(grant);
   };
   for (; !until(); await sleep(100)) {
-    await engine.push({ queue: 'work', handler: 'run', delay: 200, maxAttempts: 50 });
-    await engine.push({ queue: 'work', handler: 'run', maxAttempts: 50 });
+    await engine.push({ ...work, delay: 200 });
+    await engine.push(work);
     pushed += 2;
     await claim(true);
   }
