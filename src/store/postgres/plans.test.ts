@@ -33,8 +33,6 @@ const RECORD = [
 const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   now: [],
   notify: [],
-  metaGet: ['meta_pkey(key)'],
-  metaPut: [],
   queuePause: [],
   laneFind: ['lane_hash_key(hash)', 'queue_pkey(id)'],
   laneGet: ['lane_pkey(id)', 'queue_pkey(id)'],

@@ -60,8 +60,6 @@ export function statements(schema: string) {
   return {
     // meta, lanes, specs, queues
     now: `SELECT ${s}.now_ms() AS now`,
-    metaGet: `SELECT value FROM ${s}.meta WHERE key = $1`,
-    metaPut: `INSERT INTO ${s}.meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING`,
     queueAdd: `INSERT INTO ${s}.queue (name) SELECT DISTINCT name FROM unnest($1::text[]) x(name)
       WHERE NOT EXISTS (SELECT FROM ${s}.queue q WHERE q.name = x.name) ORDER BY name ON CONFLICT (name) DO NOTHING`,
     queuePause: `INSERT INTO ${s}.queue (name, paused) VALUES ($1, $2)

@@ -1,21 +1,8 @@
+import { PAYLOAD_APART, RESULT_APART } from '../codes.ts';
 import type { Prepared } from './connection.ts';
-
-/** Flags of a task row; 1 (something depends on it) and 4 (it has checkpoints or waits) are reserved. */
-export const PAYLOAD_APART = 2;
-export const RESULT_APART = 8;
-/** The lease of an earlier attempt ran out: this task may be what killed its worker. */
-export const SUSPECT = 16;
-
-/** Texts above this go to `body`, so that a claim or an update does not rewrite them with the row. */
-export const INLINE_BYTES = 1024;
 
 const PAYLOAD = 0;
 const RESULT = 1;
-
-/** Length in UTF-16 units is a bound that is cheap to test: a text this short is at most three times as many bytes. */
-export function fitsInline(text: string): boolean {
-  return text.length <= INLINE_BYTES;
-}
 
 export function putPayload(sql: Prepared, task: number, text: string): void {
   sql.get('bodyPut').run(task, PAYLOAD, text);

@@ -1,6 +1,6 @@
 import { STATES, type TaskState } from '../../../core/task.ts';
+import { stateOf } from '../../codes.ts';
 import type { Drift } from '../../store.ts';
-import { stateOf } from '../codes.ts';
 import type { Session } from '../database.ts';
 
 interface DriftRow {

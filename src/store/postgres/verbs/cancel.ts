@@ -1,7 +1,7 @@
 import { isFinal } from '../../../core/task.ts';
+import { stateOf } from '../../codes.ts';
 import type { CancelAnswer, ReviveAnswer } from '../../store.ts';
 import { numbers } from '../arrays.ts';
-import { stateOf } from '../codes.ts';
 import type { Session, Try } from '../database.ts';
 
 /** A task may change between two looks; more often than this only if something is wrong. */

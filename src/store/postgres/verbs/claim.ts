@@ -1,8 +1,9 @@
+import { PAYLOAD_APART, SUSPECT } from '../../codes.ts';
 import type { ClaimRequest, Grant } from '../../store.ts';
 import { numbers } from '../arrays.ts';
-import { PAYLOAD_APART, priorityOf, SUSPECT } from '../codes.ts';
 import type { Session, Try } from '../database.ts';
 import type { PostgresParts } from '../parts.ts';
+import { priorityOf } from '../prio.ts';
 
 /** The columns of `GRANT` in statements.ts. */
 type GrantRow = readonly [

@@ -1,8 +1,8 @@
 import { fault } from '../../../core/errors.ts';
 import type { TaskEvent } from '../../../core/event.ts';
 import { CHANGES, type Change } from '../../../core/task.ts';
+import { stateOf } from '../../codes.ts';
 import type { DutyTerm, EventPage, NumberAnswer } from '../../store.ts';
-import { stateOf } from '../codes.ts';
 import type { Session } from '../database.ts';
 
 interface EventRow {

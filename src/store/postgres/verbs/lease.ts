@@ -1,7 +1,7 @@
 import type { Lease } from '../../../core/lease.ts';
+import { reasonCode, stateCode } from '../../codes.ts';
 import type { DutyTerm, Overdue, ReapAnswer, ReapItem, RenewAnswer, RenewItem } from '../../store.ts';
 import { inOrder, numbers } from '../arrays.ts';
-import { reasonCode, stateCode } from '../codes.ts';
 import type { Session } from '../database.ts';
 import { requireRow } from './duty.ts';
 

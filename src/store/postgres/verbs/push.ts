@@ -1,10 +1,11 @@
-import { isFinal } from '../../../core/task.ts';
+import { fitsInline, stateOf } from '../../codes.ts';
 import type { NewTask, PushAnswer } from '../../store.ts';
 import { booleans, numbers, texts } from '../arrays.ts';
-import { isLong, prioOf, stateOf } from '../codes.ts';
 import type { Session, Try } from '../database.ts';
+import { isFlown } from '../errors.ts';
 import type { Flight } from '../flights.ts';
 import type { PostgresParts } from '../parts.ts';
+import { prioOf } from '../prio.ts';
 
 const noteOf = ({ store, n }: Flight): string => `${store}:${n}`;
 
@@ -31,14 +32,9 @@ export async function pushTasks(
   }
 }
 
-function isFlown(error: unknown): boolean {
-  const { code, constraint } = error as { readonly code?: unknown; readonly constraint?: unknown };
-  return code === '23505' && constraint === 'flight_pkey';
-}
-
 /** It needs more columns than most. */
 function isFull({ payload, delayMs, runAt, waitTimeoutMs }: NewTask): boolean {
-  return delayMs !== undefined || runAt !== undefined || waitTimeoutMs !== undefined || isLong(payload);
+  return delayMs !== undefined || runAt !== undefined || waitTimeoutMs !== undefined || !fitsInline(payload);
 }
 
 function columns({ lanes }: PostgresParts, items: readonly NewTask[]): readonly string[] {
@@ -109,7 +105,7 @@ async function pushFull(
     numbers(items.map(({ runAt }) => runAt)),
     numbers(items.map(({ delayMs }) => delayMs)),
     numbers(items.map(({ waitTimeoutMs }) => waitTimeoutMs)),
-    booleans(items.map(({ payload }) => isLong(payload))),
+    booleans(items.map(({ payload }) => !fitsInline(payload))),
     numbers(items.map((_, i) => ids[i])),
     noteOf(flight),
   ];
@@ -178,8 +174,6 @@ export async function pushKeyed(
       fresh.map((i) => items[i] as NewTask),
       fresh.map((i) => ids.get(i)),
     );
-    // An earlier sending was still under way, and has come through just now: once more, and its answers are found.
-    if (pushed.length < fresh.length) throw Object.assign(new Error('a flush came through twice'), { code: '40001' });
     for (const [at, i] of fresh.entries()) answers[i] = pushed[at];
   }
   const kept = open.filter((i) => items[i]?.op !== undefined);
@@ -360,5 +354,5 @@ export function waves(items: readonly NewTask[], queueOf: (item: NewTask) => num
 
 /** Tasks that an answer shows as ready now. */
 export function isReady(answer: PushAnswer): boolean {
-  return answer.ok && answer.fresh && !isFinal(answer.state) && answer.state === 'ready';
+  return answer.ok && answer.fresh && answer.state === 'ready';
 }

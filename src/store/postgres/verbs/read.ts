@@ -1,9 +1,10 @@
 import { EMPTY_STATS, type QueueStats } from '../../../core/event.ts';
 import { REASONS, type Reason, STATES, type TaskState } from '../../../core/task.ts';
+import { OUTCOMES, stateCode, stateOf } from '../../codes.ts';
 import type { AttemptRecord, QueueRecord, TaskQuery, TaskRecord } from '../../store.ts';
 import { numbers } from '../arrays.ts';
-import { OUTCOMES, priorityOf, stateCode, stateOf } from '../codes.ts';
 import type { Session } from '../database.ts';
+import { priorityOf } from '../prio.ts';
 import { record } from '../statements.ts';
 
 interface TaskRow {

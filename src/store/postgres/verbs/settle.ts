@@ -1,7 +1,7 @@
 import type { Lease } from '../../../core/lease.ts';
+import { fitsInline, OUTCOMES, type Outcome, reasonCode, stateCode } from '../../codes.ts';
 import type { ReturnItem, SettleAnswer, SettleItem } from '../../store.ts';
 import { booleans, inOrder, numbers, texts } from '../arrays.ts';
-import { isLong, OUTCOMES, type Outcome, reasonCode, stateCode } from '../codes.ts';
 import type { Session } from '../database.ts';
 
 const idsOf = (items: readonly Lease[]): string => numbers(items.map(({ task }) => task));
@@ -61,6 +61,8 @@ async function complete(session: Session, items: readonly SettleItem[]): Promise
   if (count === items.length) return items;
   return (ids ?? []).map((task, i) => ({ task, attempt: attempts?.[i] as number }));
 }
+
+const isLong = (result: string | undefined): boolean => result !== undefined && !fitsInline(result);
 
 function isPlain({ to, reason, result }: SettleItem): boolean {
   return to === 'completed' && reason === 'none' && !isLong(result);

@@ -1,7 +1,7 @@
 import type { MissedPolicy } from '../../../core/schedule.ts';
 import type { DueTriggers, NewTrigger, TriggerRecord } from '../../store.ts';
-import { prioOf, priorityOf } from '../codes.ts';
 import type { Session } from '../database.ts';
+import { prioOf, priorityOf } from '../prio.ts';
 
 interface TriggerRow {
   readonly name: string;

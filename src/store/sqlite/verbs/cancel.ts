@@ -1,7 +1,7 @@
 import { isFinal, STATES, type TaskState } from '../../../core/task.ts';
+import { type Outcome, RESULT_APART } from '../../codes.ts';
 import type { CancelAnswer, ReviveAnswer } from '../../store.ts';
-import { dropResult, RESULT_APART, resultOf } from '../body.ts';
-import type { Outcome } from '../outcome.ts';
+import { dropResult, resultOf } from '../body.ts';
 import type { Transaction } from '../transaction.ts';
 import { recordAttempt } from './settle.ts';
 

@@ -1,5 +1,6 @@
+import { SUSPECT } from '../../codes.ts';
 import type { ClaimRequest, Grant } from '../../store.ts';
-import { payloadOf, SUSPECT } from '../body.ts';
+import { payloadOf } from '../body.ts';
 import type { LaneInfo, Transaction } from '../transaction.ts';
 import { OP_MS } from './push.ts';
 

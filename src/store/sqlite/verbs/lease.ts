@@ -1,9 +1,10 @@
 import type { Lease } from '../../../core/lease.ts';
+import { reasonCode, stateCode } from '../../codes.ts';
 import type { Overdue, ReapAnswer, ReapItem, RenewAnswer, RenewItem } from '../../store.ts';
 import { noteLeaseTime } from '../clock.ts';
 import type { Prepared } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
-import { reasonCode, recordAttempt, stateCode } from './settle.ts';
+import { recordAttempt } from './settle.ts';
 
 /** Expiry is not tested: until the reaper has taken it, the lease lives. */
 export function renewLease(tx: Transaction, item: RenewItem): RenewAnswer {

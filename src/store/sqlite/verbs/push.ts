@@ -1,6 +1,7 @@
 import { isFinal, STATES, type TaskState } from '../../../core/task.ts';
+import { fitsInline, PAYLOAD_APART } from '../../codes.ts';
 import type { NewTask, PushAnswer, UniqueKey } from '../../store.ts';
-import { fitsInline, PAYLOAD_APART, putPayload } from '../body.ts';
+import { putPayload } from '../body.ts';
 import type { Transaction } from '../transaction.ts';
 
 /** How long an operation id is remembered. */

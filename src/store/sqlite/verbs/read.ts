@@ -1,10 +1,9 @@
 import { EMPTY_STATS, type QueueStats } from '../../../core/event.ts';
 import { REASONS, type Reason, STATES, type TaskState } from '../../../core/task.ts';
+import { OUTCOMES, stateCode } from '../../codes.ts';
 import type { AttemptRecord, QueueRecord, TaskQuery, TaskRecord } from '../../store.ts';
 import { payloadOf, resultOf } from '../body.ts';
 import type { Connection, Prepared } from '../connection.ts';
-import { OUTCOMES } from '../outcome.ts';
-import { stateCode } from './settle.ts';
 
 interface TaskRow {
   readonly id: number;

@@ -1,11 +1,8 @@
-import { REASONS, type Reason, STATES, type TaskState } from '../../../core/task.ts';
+import { STATES } from '../../../core/task.ts';
+import { fitsInline, OUTCOMES, type Outcome, RESULT_APART, reasonCode, SUSPECT, stateCode } from '../../codes.ts';
 import type { ReturnItem, SettleAnswer, SettleItem, TaskHint } from '../../store.ts';
-import { fitsInline, putResult, RESULT_APART, SUSPECT } from '../body.ts';
-import { OUTCOMES, type Outcome } from '../outcome.ts';
+import { putResult } from '../body.ts';
 import type { Transaction } from '../transaction.ts';
-
-export const reasonCode = (reason: Reason): number => REASONS.indexOf(reason);
-export const stateCode = (state: TaskState): number => STATES.indexOf(state);
 
 export function settleTask(tx: Transaction, item: SettleItem): SettleAnswer {
   const place = item.hint ?? placeOf(tx, item.task);
