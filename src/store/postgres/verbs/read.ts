@@ -1,6 +1,7 @@
 import { EMPTY_STATS, type QueueStats } from '../../../core/event.ts';
 import { REASONS, type Reason, STATES, type TaskState } from '../../../core/task.ts';
-import { OUTCOMES, stateCode, stateOf } from '../../codes.ts';
+import { stateCode, stateOf } from '../../codes.ts';
+import { type AttemptRow, attemptOf } from '../../records.ts';
 import type { AttemptRecord, QueueRecord, TaskQuery, TaskRecord } from '../../store.ts';
 import { numbers } from '../arrays.ts';
 import type { Session } from '../database.ts';
@@ -64,22 +65,7 @@ export async function listTasks(session: Session, schema: string, query: TaskQue
 }
 
 export async function listAttempts(session: Session, task: number): Promise<readonly AttemptRecord[]> {
-  const rows = await session.all<{
-    attempt: number;
-    holder: number | null;
-    started_at: number | null;
-    ended_at: number;
-    outcome: number;
-    error: string | null;
-  }>('attemptList', [task]);
-  return rows.map((row) => ({
-    attempt: row.attempt,
-    holder: row.holder ?? undefined,
-    startedAt: row.started_at ?? undefined,
-    endedAt: row.ended_at,
-    outcome: OUTCOMES[row.outcome] as AttemptRecord['outcome'],
-    error: row.error ?? undefined,
-  }));
+  return (await session.all<AttemptRow>('attemptList', [task])).map(attemptOf);
 }
 
 type StatsRow = { readonly [state in TaskState]: number };

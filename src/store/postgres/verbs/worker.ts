@@ -1,25 +1,9 @@
-import { WORKER_STATES, type WorkerState } from '../../../core/worker.ts';
+import { WORKER_STATES } from '../../../core/worker.ts';
+import { type WorkerRow, workerOf } from '../../records.ts';
 import type { DutyTerm, NewWorker, WorkerBeat, WorkerRecord } from '../../store.ts';
 import { booleans, numbers, texts } from '../arrays.ts';
 import type { Session } from '../database.ts';
 import { requireRow } from './duty.ts';
-
-interface WorkerRow {
-  readonly id: number;
-  readonly name: string;
-  readonly incarnation: string;
-  readonly state: number;
-  readonly enabled: boolean;
-  readonly slots: number;
-  readonly tags: string;
-  readonly beat_at: number;
-  readonly host: string | null;
-  readonly pid: number | null;
-  readonly started_at: number | null;
-  readonly handlers: string | null;
-  readonly status: string | null;
-  readonly metadata: string | null;
-}
 
 export async function registerWorker(session: Session, worker: NewWorker): Promise<number> {
   const { name, incarnation, slots, tags, host = null, pid = null, handlers = [] } = worker;
@@ -56,21 +40,5 @@ export async function reapWorkers(session: Session, duty: DutyTerm, staleMs: num
 }
 
 export async function listWorkers(session: Session): Promise<readonly WorkerRecord[]> {
-  const rows = await session.all<WorkerRow>('workerList', []);
-  return rows.map((row) => ({
-    worker: row.id,
-    name: row.name,
-    incarnation: row.incarnation,
-    state: WORKER_STATES[row.state] as WorkerState,
-    slots: row.slots,
-    tags: JSON.parse(row.tags) as string[],
-    enabled: row.enabled,
-    seenAt: row.beat_at,
-    startedAt: row.started_at ?? undefined,
-    host: row.host ?? undefined,
-    pid: row.pid ?? undefined,
-    handlers: row.handlers === null ? [] : (JSON.parse(row.handlers) as string[]),
-    status: row.status ?? undefined,
-    metadata: row.metadata ?? undefined,
-  }));
+  return (await session.all<WorkerRow>('workerList', [])).map(workerOf);
 }

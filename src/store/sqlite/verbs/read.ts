@@ -1,6 +1,7 @@
 import { EMPTY_STATS, type QueueStats } from '../../../core/event.ts';
 import { REASONS, type Reason, STATES, type TaskState } from '../../../core/task.ts';
-import { OUTCOMES, stateCode } from '../../codes.ts';
+import { stateCode } from '../../codes.ts';
+import { type AttemptRow, attemptOf } from '../../records.ts';
 import type { AttemptRecord, QueueRecord, TaskQuery, TaskRecord } from '../../store.ts';
 import { payloadOf, resultOf } from '../body.ts';
 import type { Connection, Prepared } from '../connection.ts';
@@ -59,22 +60,7 @@ export function listTasks({ db, sql }: Connection, query: TaskQuery): readonly T
 }
 
 export function listAttempts(sql: Prepared, task: number): readonly AttemptRecord[] {
-  const rows = sql.get('attemptList').all(task) as unknown as {
-    attempt: number;
-    holder: number | null;
-    started_at: number | null;
-    ended_at: number;
-    outcome: number;
-    error: string | null;
-  }[];
-  return rows.map((row) => ({
-    attempt: row.attempt,
-    holder: row.holder ?? undefined,
-    startedAt: row.started_at ?? undefined,
-    endedAt: row.ended_at,
-    outcome: OUTCOMES[row.outcome] as AttemptRecord['outcome'],
-    error: row.error ?? undefined,
-  }));
+  return (sql.get('attemptList').all(task) as unknown as AttemptRow[]).map(attemptOf);
 }
 
 type StatsRow = { readonly [state in TaskState]: number | null };

@@ -1,23 +1,8 @@
-import type { MissedPolicy } from '../../../core/schedule.ts';
+import { type TriggerRow, triggerOf } from '../../records.ts';
 import type { DueTriggers, NewTrigger, TriggerAnswer, TriggerFiring, TriggerRecord } from '../../store.ts';
 import type { Prepared } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
 import { pushTasks } from './push.ts';
-
-interface TriggerRow {
-  readonly name: string;
-  readonly lane: number;
-  readonly spec: number;
-  readonly cron: string;
-  readonly timezone: string;
-  readonly missed: string;
-  readonly prio: number;
-  readonly max_tries: number;
-  readonly payload: string;
-  readonly next_at: number;
-  readonly queue: string;
-  readonly handler: string;
-}
 
 export function putTrigger(tx: Transaction, t: NewTrigger): number {
   const row = tx.sql
@@ -27,7 +12,7 @@ export function putTrigger(tx: Transaction, t: NewTrigger): number {
 }
 
 export function listTriggers(sql: Prepared): readonly TriggerRecord[] {
-  return (sql.get('triggerList').all() as unknown as TriggerRow[]).map(triggerOf);
+  return (sql.get('triggerList').all() as unknown as TriggerRow[]).map(recordOf);
 }
 
 export function dueTriggers(sql: Prepared, now: number, limit: number): DueTriggers {
@@ -35,7 +20,7 @@ export function dueTriggers(sql: Prepared, now: number, limit: number): DueTrigg
   const next = sql.get('triggerNext').get(now) as { at: number | null };
   return {
     now,
-    triggers: rows.map(triggerOf),
+    triggers: rows.map(recordOf),
     nextInMs: next.at === null ? undefined : Math.max(0, next.at - now),
   };
 }
@@ -46,19 +31,4 @@ export function fireTrigger(tx: Transaction, firing: TriggerFiring): TriggerAnsw
   return changes === 0 ? { moved: false, pushed: [] } : { moved: true, pushed: pushTasks(tx, firing.items) };
 }
 
-function triggerOf(row: TriggerRow): TriggerRecord {
-  return {
-    name: row.name,
-    lane: row.lane,
-    spec: row.spec,
-    cron: row.cron,
-    timezone: row.timezone,
-    missed: row.missed as MissedPolicy,
-    priority: 0 - row.prio,
-    maxTries: row.max_tries,
-    payload: row.payload,
-    nextAt: row.next_at,
-    queue: row.queue,
-    handler: row.handler,
-  };
-}
+const recordOf = (row: TriggerRow): TriggerRecord => triggerOf(row, 0 - row.prio);

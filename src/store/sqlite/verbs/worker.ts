@@ -1,24 +1,8 @@
-import { WORKER_STATES, type WorkerState } from '../../../core/worker.ts';
+import { WORKER_STATES } from '../../../core/worker.ts';
+import { type WorkerRow, workerOf } from '../../records.ts';
 import type { NewWorker, WorkerBeat, WorkerRecord } from '../../store.ts';
 import type { Prepared } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
-
-interface WorkerRow {
-  readonly id: number;
-  readonly name: string;
-  readonly incarnation: string;
-  readonly state: number;
-  readonly enabled: number;
-  readonly slots: number;
-  readonly tags: string;
-  readonly beat_at: number;
-  readonly host: string | null;
-  readonly pid: number | null;
-  readonly started_at: number | null;
-  readonly handlers: string | null;
-  readonly status: string | null;
-  readonly metadata: string | null;
-}
 
 export function registerWorker(tx: Transaction, worker: NewWorker): number {
   const { name, incarnation, slots, tags, host = null, pid = null, handlers = [] } = worker;
@@ -49,20 +33,5 @@ export function reapWorkers(tx: Transaction, staleMs: number): readonly number[]
 }
 
 export function listWorkers(sql: Prepared): readonly WorkerRecord[] {
-  return (sql.get('workerList').all() as unknown as WorkerRow[]).map((row) => ({
-    worker: row.id,
-    name: row.name,
-    incarnation: row.incarnation,
-    state: WORKER_STATES[row.state] as WorkerState,
-    slots: row.slots,
-    tags: JSON.parse(row.tags) as string[],
-    enabled: row.enabled !== 0,
-    seenAt: row.beat_at,
-    startedAt: row.started_at ?? undefined,
-    host: row.host ?? undefined,
-    pid: row.pid ?? undefined,
-    handlers: row.handlers === null ? [] : (JSON.parse(row.handlers) as string[]),
-    status: row.status ?? undefined,
-    metadata: row.metadata ?? undefined,
-  }));
+  return (sql.get('workerList').all() as unknown as WorkerRow[]).map(workerOf);
 }

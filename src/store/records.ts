@@ -1,0 +1,131 @@
+import type { TaskEvent } from '../core/event.ts';
+import type { MissedPolicy } from '../core/schedule.ts';
+import { CHANGES, type Change } from '../core/task.ts';
+import { WORKER_STATES, type WorkerState } from '../core/worker.ts';
+import { OUTCOMES, stateOf } from './codes.ts';
+import type { AttemptRecord, EventPage, TriggerRecord, WorkerRecord } from './store.ts';
+
+/** Records of the port from rows whose columns have the same names in every store. */
+
+export interface WorkerRow {
+  readonly id: number;
+  readonly name: string;
+  readonly incarnation: string;
+  readonly state: number;
+  readonly enabled: number | boolean;
+  readonly slots: number;
+  readonly tags: string;
+  readonly beat_at: number;
+  readonly host: string | null;
+  readonly pid: number | null;
+  readonly started_at: number | null;
+  readonly handlers: string | null;
+  readonly status: string | null;
+  readonly metadata: string | null;
+}
+
+export function workerOf(row: WorkerRow): WorkerRecord {
+  return {
+    worker: row.id,
+    name: row.name,
+    incarnation: row.incarnation,
+    state: WORKER_STATES[row.state] as WorkerState,
+    slots: row.slots,
+    tags: JSON.parse(row.tags) as string[],
+    enabled: Boolean(row.enabled),
+    seenAt: row.beat_at,
+    startedAt: row.started_at ?? undefined,
+    host: row.host ?? undefined,
+    pid: row.pid ?? undefined,
+    handlers: row.handlers === null ? [] : (JSON.parse(row.handlers) as string[]),
+    status: row.status ?? undefined,
+    metadata: row.metadata ?? undefined,
+  };
+}
+
+export interface TriggerRow {
+  readonly name: string;
+  readonly lane: number;
+  readonly spec: number;
+  readonly cron: string;
+  readonly timezone: string;
+  readonly missed: string;
+  readonly prio: number;
+  readonly max_tries: number;
+  readonly payload: string;
+  readonly next_at: number;
+  readonly queue: string;
+  readonly handler: string;
+}
+
+/** Each store turns priorities round in its own way. */
+export function triggerOf(row: TriggerRow, priority: number): TriggerRecord {
+  const { name, lane, spec, cron, timezone, payload, queue, handler } = row;
+  const missed = row.missed as MissedPolicy;
+  const [maxTries, nextAt] = [row.max_tries, row.next_at];
+  return { name, lane, spec, cron, timezone, missed, priority, maxTries, payload, nextAt, queue, handler };
+}
+
+export interface AttemptRow {
+  readonly attempt: number;
+  readonly holder: number | null;
+  readonly started_at: number | null;
+  readonly ended_at: number;
+  readonly outcome: number;
+  readonly error: string | null;
+}
+
+export function attemptOf(row: AttemptRow): AttemptRecord {
+  return {
+    attempt: row.attempt,
+    holder: row.holder ?? undefined,
+    startedAt: row.started_at ?? undefined,
+    endedAt: row.ended_at,
+    outcome: OUTCOMES[row.outcome] as AttemptRecord['outcome'],
+    error: row.error ?? undefined,
+  };
+}
+
+/** One packed row of events; attempts and births that are all the same are written once. */
+export interface EventRow {
+  readonly seq: number;
+  readonly n: number;
+  readonly at: number;
+  readonly queue: number;
+  readonly kind: number;
+  readonly state: number;
+  readonly ids: readonly number[];
+  readonly attempts: readonly number[];
+  readonly born: readonly number[];
+}
+
+/** A page from rows that begin with the one that holds the number after `after`, or the newest before it. */
+export function pageOf(
+  rows: readonly EventRow[],
+  names: ReadonlyMap<number, string>,
+  after: number,
+  limit: number,
+): EventPage {
+  const first = rows[0] as EventRow;
+  const newest = rows.at(-1) as EventRow;
+  const ahead = newest.seq + newest.n - 1 < after; // of a store that was restored from a backup
+  if (ahead) return { events: [], reset: true, last: newest.seq + newest.n - 1 };
+  const events: TaskEvent[] = [];
+  for (const row of rows) {
+    if (row.seq === 0) continue; // the founding row stands for no event
+    for (let i = Math.max(0, after + 1 - row.seq); i < row.n && events.length < limit; i++) {
+      events.push({
+        seq: row.seq + i,
+        at: row.at,
+        queue: names.get(row.queue) ?? '',
+        change: CHANGES[row.kind] as Change,
+        state: stateOf(row.state),
+        task: row.ids[i] as number,
+        attempt: (row.attempts[i] ?? row.attempts[0]) as number,
+        createdAt: (row.born[i] ?? row.born[0]) as number,
+      });
+    }
+    if (events.length >= limit) break;
+  }
+  return { events, reset: first.seq > after + 1, last: events.at(-1)?.seq ?? after };
+}
