@@ -19,6 +19,7 @@ export const MANY_PROCESSES: PushKind = {
   processes: 8,
 };
 
+/** A process: eight of them share the cores, and all have to compile their code first. */
 const MS = 700;
 
 export function push(many: PushKind): Measure {
@@ -42,7 +43,7 @@ export function push(many: PushKind): Measure {
 async function pushed(world: World, contender: Contender, { callers, processes = 1 }: PushKind): Promise<number> {
   const place = await world.fresh();
   if (processes > 1) await run(contender, 'seed', place, { tasks: 0 }); // so that they need not all create the tables
-  const args = { callers, ms: world.quick ? MS / 4 : MS };
+  const args = { callers, ms: (world.quick ? MS / 4 : MS) * processes };
   const children = Array.from({ length: processes }, () => new Child(contender, 'push', place, args));
   await go(children);
   const results = await Promise.all(children.map(({ result }) => result));

@@ -341,10 +341,11 @@ export class PostgresStore implements port.Store {
   }
 
   watch({ wanted, onChange }: port.WatchParams): () => void {
-    return this.#wakeups.listen((lanes) => {
+    const hear = (lanes: readonly number[] | undefined): void => {
       this.#parts.marks.drop(lanes);
       if (wanted()) onChange(lanes);
-    });
+    };
+    return this.#wakeups.listen({ wanted, hear });
   }
 
   async close(): Promise<void> {
@@ -353,6 +354,7 @@ export class PostgresStore implements port.Store {
   }
 
   #run<T>(body: (session: Session, tried: Try) => Promise<T>): Promise<T> {
+    this.#wakeups.look();
     return this.#parts.database.run(body);
   }
 

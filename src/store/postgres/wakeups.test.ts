@@ -160,6 +160,42 @@ test('a listener whose network swallows everything notices, and listens again', 
   assert.deepEqual(heard[2], [lane]);
 });
 
+test('a process listens only while somebody in it waits', async (t) => {
+  const schema = newSchema();
+  // Its timers are two hundred times as quick: it asks every 50 ms whether anybody still waits.
+  const world: World = {
+    ...real,
+    timers: { ...real.timers, after: (ms, fn, how) => real.timers.after(ms / 200, fn, how) },
+  };
+  const [one, two] = [await open(t, schema), await open(t, schema, '&application_name=lazy', world)];
+  const listening = async (): Promise<boolean> => {
+    const sql = `SELECT 1 FROM pg_stat_activity WHERE application_name = 'lazy' AND query ~ '^(LISTEN|SELECT 1$)'`;
+    return (await admin.query(sql)).rows.length > 0;
+  };
+  const until = async (wanted: boolean): Promise<void> => {
+    for (const end = performance.now() + 10_000; (await listening()) !== wanted; await pause(5)) {
+      assert.ok(performance.now() < end, wanted ? 'it does not listen' : 'it still listens');
+    }
+  };
+  let waits = false;
+  const heard: (readonly number[] | undefined)[] = [];
+  t.after(two.watch({ wanted: () => waits, onChange: (lanes) => void heard.push(lanes) }));
+  await push(two);
+  assert.equal(await listening(), false);
+  waits = true;
+  await push(two);
+  await until(true);
+  const lane = await push(one);
+  for (const end = performance.now() + 10_000; !heard.some((lanes) => lanes?.includes(lane)); await pause(5)) {
+    assert.ok(performance.now() < end, 'it hears nothing');
+  }
+  waits = false;
+  await until(false);
+  waits = true;
+  await push(two);
+  await until(true);
+});
+
 test('closing while it connects, listens or tells leaves nothing behind', async (t) => {
   const schema = newSchema();
   for (const wait of [0, 1, 5, 20]) {

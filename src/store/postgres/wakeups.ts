@@ -26,12 +26,19 @@ export interface WakeupsOptions {
   readonly listens: boolean;
 }
 
-export type Listener = (lanes: readonly number[] | undefined) => void;
+export interface Listener {
+  /** Somebody waits for what may come. */
+  readonly wanted: () => boolean;
+  readonly hear: (lanes: readonly number[] | undefined) => void;
+}
 
 /**
  * Tells other processes where something became ready, after the commit and outside of it, and hears them. Every notice is
  * only a hint: NOTIFY takes a lock of the whole database at its commit, so it is sent at most every 5 ms, and behind it the
  * engine looks once a second anyway.
+ *
+ * A process in which nobody waits does not listen: every notice wakes every listener, and eight processes that only pushed
+ * spent a third of their time on hearing each other.
  */
 export class PostgresWakeups {
   readonly #options: WakeupsOptions;
@@ -59,11 +66,20 @@ export class PostgresWakeups {
 
   listen(listener: Listener): () => void {
     this.#listeners.add(listener);
-    if (!this.#listening && this.#options.listens) {
-      this.#listening = true;
-      void this.#connect();
-    }
+    this.look();
     return () => void this.#listeners.delete(listener);
+  }
+
+  /** Listens from now on if somebody waits. Whoever waits has asked the store before, so it is called with every question. */
+  look(): void {
+    if (this.#listening || this.#closed || !this.#options.listens || !this.#wanted()) return;
+    this.#listening = true;
+    void this.#connect();
+  }
+
+  #wanted(): boolean {
+    for (const { wanted } of this.#listeners) if (wanted()) return true;
+    return false;
   }
 
   /** The last notice may be what somebody waits for; a database that is away is not waited for. */
@@ -113,12 +129,18 @@ export class PostgresWakeups {
     }
   }
 
-  /** A socket may be dead without saying so: a deaf listener must notice. */
+  /** A socket may be dead without saying so: a deaf listener must notice. And when nobody waits, nobody listens. */
   #probeLater(connection: Connection): void {
     const { world } = this.#options;
     this.#cancel = world.timers.after(
       PROBE_MS,
       () => {
+        if (!this.#wanted()) {
+          this.#listening = false;
+          this.#connection = undefined;
+          void connection.close();
+          return;
+        }
         connection.deadline = world.clock.monotonic() + PROBE_PATIENCE_MS;
         connection.raw('SELECT 1').then(
           () => this.#probeLater(connection),
@@ -151,6 +173,6 @@ export class PostgresWakeups {
   }
 
   #pass(lanes: readonly number[] | undefined): void {
-    for (const listener of this.#listeners) listener(lanes);
+    for (const { hear } of this.#listeners) hear(lanes);
   }
 }
