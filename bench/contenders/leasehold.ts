@@ -21,7 +21,7 @@ export interface LeaseholdOptions {
 export function leasehold(options: LeaseholdOptions): Contender {
   return {
     name: 'leasehold',
-    drainTasks: 60_000,
+    drainTasks: 120_000,
     async open(place) {
       const { openNode } = await import('../../src/index.ts'); // only here: peers shall not carry it
       return new LeaseholdQueue(place, await openNode(options.url(place)), options.seedFinished);

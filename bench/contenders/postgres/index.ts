@@ -19,9 +19,9 @@ const SLOW = ['growth', 'snapshot'] as const;
 const url = (place: string): string => place;
 
 const peers: readonly Contender[] = [
-  graphile({ name: 'graphile batched', batched: true, drainTasks: 40_000, warmTasks: 1_600 }),
+  graphile({ name: 'graphile batched', batched: true, drainTasks: 120_000, warmTasks: 1_600 }),
   graphile({ name: 'graphile', batched: false, drainTasks: 3_000, warmTasks: 800, without: SLOW }),
-  pgBoss({ name: 'pg-boss', drainTasks: 40_000, warmTasks: 1_600 }),
+  pgBoss({ name: 'pg-boss', drainTasks: 120_000, warmTasks: 1_600 }),
   bullmq({ name: 'bullmq', drainTasks: 3_000, warmTasks: 800, without: SLOW }),
   dbos({ name: 'dbos', drainTasks: 3_000, warmTasks: 800, without: SLOW }),
 ];
@@ -33,5 +33,5 @@ export const contenders: readonly Contender[] = [
   library({ url, without: SLOW }),
   ...peers,
   floor({ name: FLOOR, batch: 1, drainTasks: 5_000, warmTasks: 800, without: ['latency', ...SLOW] }),
-  floor({ name: REFERENCE, batch: 200, drainTasks: 60_000 }),
+  floor({ name: REFERENCE, batch: 200, drainTasks: 120_000 }),
 ];

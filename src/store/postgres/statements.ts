@@ -198,9 +198,8 @@ export function statements(schema: string) {
       x AS (DELETE FROM ${s}.task t USING d WHERE t.id = d.task AND t.attempt = d.n AND t.state + 0 = 1
         RETURNING t.*, d.result),
       h AS (${end('x', '4', '0', 'flags & ~16', 'result')}),
-      e AS (${tell('x', 2, 4, { running: '-count(*)', completed: 'count(*)' })})
-      SELECT count(*), CASE WHEN count(*) < cardinality($1) THEN array_agg(id) END,
-        CASE WHEN count(*) < cardinality($1) THEN array_agg(attempt) END FROM x`,
+      e AS (${tell('x', 2, 4, { running: '-count(*)', completed: 'count(*)' })} RETURNING n, ids, attempts)
+      SELECT n, CASE WHEN n < cardinality($1) THEN ids END, CASE WHEN n < cardinality($1) THEN attempts END FROM e`,
     settle: `WITH d AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::smallint[], $5::text[], $6::boolean[])
         d(task, n, ends, reason, result, apart) WHERE ${few('task')}),
       x AS (DELETE FROM ${s}.task t USING d WHERE t.id = d.task AND t.attempt = d.n AND t.state + 0 = 1

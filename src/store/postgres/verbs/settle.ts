@@ -50,16 +50,19 @@ async function settle(session: Session, unordered: readonly SettleItem[]): Promi
   return rows.map(([task, attempt]) => ({ task: task as number, attempt: attempt as number }));
 }
 
-/** One row, which names them only when some were missing. */
+/** One row a queue, which names them only when there are fewer than were asked for. */
 async function complete(session: Session, items: readonly SettleItem[]): Promise<readonly Lease[]> {
   const values = [idsOf(items), attemptsOf(items), texts(items.map(({ result }) => result))];
-  const [[count, ids, attempts] = []] = (await session.rows('complete', values)) as readonly (readonly [
+  const rows = (await session.rows('complete', values)) as readonly (readonly [
     number,
     readonly number[] | null,
     readonly number[] | null,
   ])[];
-  if (count === items.length) return items;
-  return (ids ?? []).map((task, i) => ({ task, attempt: attempts?.[i] as number }));
+  if (rows.reduce((sum, [count]) => sum + count, 0) === items.length) return items;
+  // Attempts that are all the same are named once.
+  return rows.flatMap(([, ids, attempts]) =>
+    (ids ?? []).map((task, i) => ({ task, attempt: (attempts?.[i] ?? attempts?.[0]) as number })),
+  );
 }
 
 const isLong = (result: string | undefined): boolean => result !== undefined && !fitsInline(result);
