@@ -43,6 +43,13 @@ export const CATALOGUE = Object.freeze({
     message: 'The unique key {key|of this push} already belongs to a task with another input.',
     hint: 'Use another key for other work, or push the same input to get the existing task.',
   },
+  LIMIT_REACHED: {
+    family: 'request',
+    status: 429,
+    retryable: true,
+    message: 'The limit {limit|of this task} takes no more tasks now.',
+    hint: 'Push it again when some of what the limit holds has ended, or raise the limit.',
+  },
   INVALID_ID: {
     family: 'request',
     status: 400,
@@ -196,6 +203,13 @@ export const CATALOGUE = Object.freeze({
     retryable: true,
     message: 'The handler blocked the loop of its worker past its run timeout, for {afterMs|too many} ms.',
     hint: 'Let the handler await something now and then, or run the task with isolation "process", which can be ended.',
+  },
+  STEP_UNCERTAIN: {
+    family: 'work',
+    status: 409,
+    retryable: false,
+    message: 'The step {step|in question} was begun by an earlier attempt, and nobody knows whether it took effect.',
+    hint: 'Find out what became of it, by its key if it has one, and finish it by hand; or use the policy "relaunch".',
   },
   HANDLER_NOT_FOUND: {
     family: 'work',

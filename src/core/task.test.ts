@@ -23,6 +23,7 @@ const LEGAL = `
   claimed: ready → running
   completed: running → completed
   failed: running → failed
+  failed: waiting → failed
   cancelled: ready → cancelled
   cancelled: running → cancelled
   cancelled: scheduled → cancelled
@@ -37,11 +38,15 @@ const LEGAL = `
   expired: running → cancelled
   staged: scheduled → ready
   revived: completed → ready
+  revived: completed → waiting
   revived: failed → ready
+  revived: failed → waiting
   revived: cancelled → ready
+  revived: cancelled → waiting
   cancel_requested: running → running
   parked: running → waiting
   woken: waiting → ready
+  woken: waiting → scheduled
   timed_out: ready → failed
   timed_out: scheduled → failed
 `
@@ -77,7 +82,7 @@ test('a final state is left by a revival alone', () => {
   for (const change of CHANGES) {
     for (const from of STATES.filter(isFinal)) {
       const ways = STATES.filter((to) => isLegal(change, from, to));
-      assert.deepEqual(ways, change === 'revived' ? ['ready'] : []);
+      assert.deepEqual(ways, change === 'revived' ? ['ready', 'waiting'] : []);
     }
   }
 });
@@ -116,7 +121,16 @@ test('the numbers that stores write never move: states, changes and reasons keep
     'woken',
     'timed_out',
   ]);
-  assert.deepEqual(REASONS, ['none', 'exhausted', 'undeliverable', 'gave_up', 'requested', 'dependency', 'timeout']);
+  assert.deepEqual(REASONS, [
+    'none',
+    'exhausted',
+    'undeliverable',
+    'gave_up',
+    'requested',
+    'dependency',
+    'timeout',
+    'replaced',
+  ]);
 });
 
 test('empty statistics have a zero for each state', () => {

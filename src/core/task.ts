@@ -35,7 +35,16 @@ export const CHANGES = [
 export type Change = (typeof CHANGES)[number];
 
 /** Why a task ended as it did; the position is the number that the stores write, 0 means none. */
-export const REASONS = ['none', 'exhausted', 'undeliverable', 'gave_up', 'requested', 'dependency', 'timeout'] as const;
+export const REASONS = [
+  'none',
+  'exhausted',
+  'undeliverable',
+  'gave_up',
+  'requested',
+  'dependency',
+  'timeout',
+  'replaced',
+] as const;
 export type Reason = (typeof REASONS)[number];
 
 interface Rule {
@@ -50,16 +59,18 @@ const FINAL = ['completed', 'failed', 'cancelled'] as const;
 export const TRANSITIONS: Readonly<Record<Exclude<Change, 'created'>, Rule>> = {
   claimed: { from: ['ready'], to: ['running'] },
   completed: { from: ['running'], to: ['completed'] },
-  failed: { from: ['running'], to: ['failed'] },
+  // What waits fails when what it needs did not complete.
+  failed: { from: ['running', 'waiting'], to: ['failed'] },
   cancelled: { from: UNFINISHED, to: ['cancelled'] },
   retried: { from: ['running'], to: ['ready', 'scheduled'] },
   released: { from: ['running'], to: ['ready', 'scheduled'] },
   expired: { from: ['running'], to: ['ready', 'scheduled', 'failed', 'cancelled'] },
   staged: { from: ['scheduled'], to: ['ready'] },
-  revived: { from: FINAL, to: ['ready'] },
+  // What it depends on may have been revived with it.
+  revived: { from: FINAL, to: ['ready', 'waiting'] },
   cancel_requested: { from: ['running'], to: ['running'] },
   parked: { from: ['running'], to: ['waiting'] },
-  woken: { from: ['waiting'], to: ['ready'] },
+  woken: { from: ['waiting'], to: ['ready', 'scheduled'] },
   timed_out: { from: ['ready', 'scheduled'], to: ['failed'] },
 };
 

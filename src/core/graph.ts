@@ -1,0 +1,38 @@
+import { fault } from './errors.ts';
+
+/** What becomes of a task when something that it needs has failed or was cancelled. */
+export const AFTER_FAILURE = ['cancel', 'fail', 'run'] as const;
+export type AfterFailure = (typeof AFTER_FAILURE)[number];
+
+/** What a task of a graph waits for: places in the graph; what lies outside of it cannot close a circle. */
+export interface GraphNode {
+  readonly after: readonly number[];
+}
+
+/** Refuses a circle, and names the places on it. */
+export function checkAcyclic(nodes: readonly GraphNode[], nameOf: (place: number) => string): void {
+  const state = new Uint8Array(nodes.length); // 1: on the way down, 2: done
+  for (let start = 0; start < nodes.length; start++) {
+    if (state[start] !== 0) continue;
+    // Without recursion: a chain may be longer than the stack.
+    const path: { readonly place: number; next: number }[] = [{ place: start, next: 0 }];
+    state[start] = 1;
+    while (path.length > 0) {
+      const top = path.at(-1) as { place: number; next: number };
+      const up = nodes[top.place]?.after[top.next++];
+      if (up === undefined) {
+        state[top.place] = 2;
+        path.pop();
+      } else if (state[up] === 1) {
+        const circle = [...path.slice(path.findIndex(({ place }) => place === up)).map(({ place }) => place), up];
+        throw fault('INVALID_INPUT', {
+          field: 'after',
+          problem: `the tasks wait for each other in a circle: ${circle.map(nameOf).reverse().join(' → ')}`,
+        });
+      } else if (state[up] === 0) {
+        state[up] = 1;
+        path.push({ place: up, next: 0 });
+      }
+    }
+  }
+}

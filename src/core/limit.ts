@@ -1,0 +1,323 @@
+import { type Duration, MAX_DURATION_MS, parseDuration } from './duration.ts';
+import { fault } from './errors.ts';
+import { checkKey, checkName } from './names.ts';
+
+/** What becomes of a new task when the limit is reached. The position is the number that the stores write. */
+export const STRATEGIES = ['queue', 'refuse', 'cancel_oldest', 'replace_pending'] as const;
+export type Strategy = (typeof STRATEGIES)[number];
+
+export interface RateInput {
+  readonly max: number;
+  readonly window: Duration;
+  /**
+   * How many may start at once; default a tenth of `max`. The larger, the lower the steady rate, which is one more than
+   * `max` less `burst`. A task that costs more than this is let through alone, and its window may see up to its cost less
+   * `burst` too much: who wants the bound to be strict makes the burst as large as the largest cost.
+   */
+  readonly burst?: number | undefined;
+  /** For each key instead of in total. */
+  readonly perKey?: boolean | undefined;
+}
+
+/** A named cap over the whole cluster, as a caller gives it. */
+export interface LimitInput {
+  /** How much may run at once in total. */
+  readonly concurrent?: number | undefined;
+  /** How much may run at once for each key. */
+  readonly perKey?: number | undefined;
+  /** How many may start in any window of time. */
+  readonly rate?: RateInput | undefined;
+  /** How much cost, tokens for instance, may be started in any window of time. */
+  readonly cost?: RateInput | undefined;
+  readonly strategy?: Strategy | undefined;
+  /** How many may wait at most; a push beyond is refused. */
+  readonly backlog?: number | undefined;
+}
+
+export interface Rate {
+  readonly max: number;
+  readonly windowMs: number;
+  readonly burst: number;
+  readonly perKey: boolean;
+}
+
+export interface Limit {
+  readonly concurrent?: number;
+  readonly perKey?: number;
+  readonly rate?: Rate;
+  readonly cost?: Rate;
+  readonly strategy: Strategy;
+  readonly backlog?: number;
+}
+
+/** What a task takes of a limit while it runs. */
+export interface LimitUse {
+  readonly name: string;
+  readonly key?: string;
+  readonly weight: number;
+  readonly cost: number;
+}
+
+export interface LimitUseInput {
+  readonly name: string;
+  readonly key?: string | undefined;
+  /** How much of the limit's room it takes; default 1. */
+  readonly weight?: number | undefined;
+  /** How much of the limit's cost per window its start takes; default 0. */
+  readonly cost?: number | undefined;
+}
+
+const LIMIT: ReadonlySet<string> = new Set([
+  'concurrent',
+  'perKey',
+  'rate',
+  'cost',
+  'strategy',
+  'backlog',
+] satisfies (keyof LimitInput)[]);
+const RATE: ReadonlySet<string> = new Set(['max', 'window', 'burst', 'perKey'] satisfies (keyof RateInput)[]);
+const USE: ReadonlySet<string> = new Set(['name', 'key', 'weight', 'cost'] satisfies (keyof LimitUseInput)[]);
+const MAX = 1_000_000_000;
+const MAX_USES = 8;
+/** The stores count in 32 bits. */
+const MAX_ACTIVE = 2_000_000_000;
+
+export function normalizeLimit(input: LimitInput): Limit {
+  checkObject('limit', input, LIMIT);
+  const { concurrent, perKey, rate, cost, strategy = 'queue', backlog } = input;
+  if (!STRATEGIES.includes(strategy)) throw refuse('limit.strategy', `it must be one of ${STRATEGIES.join(', ')}`);
+  return {
+    ...(concurrent === undefined ? {} : { concurrent: whole('limit.concurrent', concurrent, 0) }),
+    ...(perKey === undefined ? {} : { perKey: whole('limit.perKey', perKey, 0) }),
+    ...(rate === undefined ? {} : { rate: normalizeRate('limit.rate', rate) }),
+    ...(cost === undefined ? {} : { cost: normalizeRate('limit.cost', cost) }),
+    strategy,
+    ...(backlog === undefined ? {} : { backlog: whole('limit.backlog', backlog, 0) }),
+  };
+}
+
+function normalizeRate(field: string, input: RateInput): Rate {
+  checkObject(field, input, RATE);
+  const max = whole(`${field}.max`, input.max, 1);
+  const windowMs = parseDuration(input.window, `${field}.window`);
+  if (windowMs < 1) throw refuse(`${field}.window`, 'it must be at least 1 ms');
+  const burst = input.burst === undefined ? Math.max(1, Math.floor(max / 10)) : whole(`${field}.burst`, input.burst, 1);
+  if (burst > max) throw refuse(`${field}.burst`, `${burst} is more than max, which is ${max}`);
+  // What is owed must stay an exact number of µs; and nobody means a burst that lasts for a life.
+  if ((burst * windowMs) / (max - burst + 1) > MAX_DURATION_MS) {
+    throw refuse(`${field}.burst`, `what follows ${burst} at once would have to wait for more than 100 years`);
+  }
+  const { perKey = false } = input;
+  if (typeof perKey !== 'boolean') throw refuse(`${field}.perKey`, 'it must be true or false');
+  return { max, windowMs, burst, perKey };
+}
+
+/** What a task takes of its limits, in one order and one spelling; a name alone takes one. */
+export function normalizeUses(input: readonly (string | LimitUseInput)[]): readonly LimitUse[] {
+  if (!Array.isArray(input) || input.length > MAX_USES) {
+    throw refuse('limits', `it must be a list of at most ${MAX_USES} limits`);
+  }
+  const uses = Array.from(input, (one: unknown): LimitUse => {
+    if (typeof one === 'string') return { name: checkName('limit', one), weight: 1, cost: 0 };
+    checkObject('limits', one, USE);
+    const { name, key, weight = 1, cost = 0 } = one as LimitUseInput;
+    return {
+      name: checkName('limit', name),
+      ...(key === undefined ? {} : { key: checkKey('limits.key', key) }),
+      weight: whole('limits.weight', weight, 1),
+      cost: whole('limits.cost', cost, 0),
+    };
+  });
+  uses.sort((a, b) => (a.name < b.name ? -1 : 1));
+  const twice = uses.find(({ name }, i) => uses[i - 1]?.name === name);
+  if (twice !== undefined) throw refuse('limits', `${twice.name} comes twice`);
+  return uses;
+}
+
+/** One counter of a limit: its total (key '') or one of its keys, as a store keeps it. */
+export interface Slot {
+  readonly id: number;
+  /** Room in all; undefined is no bound. Below what is active after it was lowered: then it drains. */
+  readonly cap: number | undefined;
+  readonly active: number;
+  readonly rate: Rate | undefined;
+  readonly cost: Rate | undefined;
+  /** Theoretical arrival times of the two rates, in µs; see `room`. */
+  readonly tat: number;
+  readonly costTat: number;
+  /** Nothing starts before this time, in ms. */
+  readonly pausedUntil: number;
+}
+
+/** What one task of a lane takes of a slot. */
+export interface SlotUse {
+  readonly slot: number;
+  readonly weight: number;
+  readonly cost: number;
+}
+
+export interface Ask {
+  readonly lane: number;
+  readonly max: number;
+  readonly uses: readonly SlotUse[];
+}
+
+export interface Allotment {
+  readonly lane: number;
+  readonly max: number;
+  /** What bounds it, when it is less than was asked for. */
+  readonly block?: Block;
+}
+
+export interface Block {
+  readonly slot: number;
+  /** When time alone will make room; undefined: something has to end. */
+  readonly freesInMs: number | undefined;
+  /** Room that is left for lighter tasks. */
+  readonly left: number;
+}
+
+/** What a claim changes in a slot. */
+export interface SlotChange {
+  readonly slot: number;
+  readonly active: number;
+  readonly tat: number;
+  readonly costTat: number;
+}
+
+const MICROS = 1000;
+
+/**
+ * How many tasks each lane may start now, in the order of the lanes: what one takes, the next one lacks. `now` in ms. The
+ * slots must be locked, and what is granted must be charged before they are let go.
+ */
+export function allot(asks: readonly Ask[], slots: ReadonlyMap<number, Slot>, now: number): readonly Allotment[] {
+  const left = new Map(slots);
+  return asks.map(({ lane, max, uses }) => {
+    let most = max;
+    let bound: SlotUse | undefined;
+    for (const use of uses) {
+      const slot = left.get(use.slot);
+      const room = slot === undefined ? 0 : roomOf(slot, use, now);
+      if (room >= most) continue;
+      most = room;
+      bound = use;
+    }
+    for (const use of uses) {
+      const slot = left.get(use.slot);
+      if (slot !== undefined && most > 0) left.set(use.slot, { ...slot, ...charged(slot, use, most, now) });
+    }
+    if (bound === undefined) return { lane, max: most };
+    const slot = left.get(bound.slot);
+    const freesInMs = slot && freesIn(slot, bound, now);
+    // Where time is what is lacking, lighter tasks lack it too.
+    const rest = freesInMs === undefined && slot?.cap !== undefined ? Math.max(0, slot.cap - slot.active) : 0;
+    return { lane, max: most, block: { slot: bound.slot, freesInMs, left: rest } };
+  });
+}
+
+/** What was granted, taken from the slots. */
+export function charge(
+  granted: readonly { readonly uses: readonly SlotUse[]; readonly count: number }[],
+  slots: ReadonlyMap<number, Slot>,
+  now: number,
+): readonly SlotChange[] {
+  const changed = new Map<number, Slot>();
+  for (const { uses, count } of granted) {
+    if (count === 0) continue;
+    for (const use of uses) {
+      const slot = changed.get(use.slot) ?? slots.get(use.slot);
+      if (slot !== undefined) changed.set(use.slot, { ...slot, ...charged(slot, use, count, now) });
+    }
+  }
+  return [...changed.values()]
+    .sort((a, b) => a.id - b.id)
+    .map(({ id, active, tat, costTat }) => ({ slot: id, active, tat, costTat }));
+}
+
+/** How many tasks that take this much could start now. */
+export function roomOf(slot: Slot, { weight, cost }: SlotUse, now: number): number {
+  if (slot.pausedUntil > now) return 0;
+  let room = Math.max(0, Math.floor(leftOf(slot) / weight));
+  if (slot.rate !== undefined) room = Math.min(room, available(slot.rate, slot.tat, now, 1));
+  if (slot.cost !== undefined && cost > 0) room = Math.min(room, available(slot.cost, slot.costTat, now, cost));
+  return room;
+}
+
+/** When one task more could start for all that time can do; undefined while only the end of another one helps. */
+export function freesIn(slot: Slot, { weight, cost }: SlotUse, now: number): number | undefined {
+  if (leftOf(slot) < weight) return undefined;
+  const waits = [slot.pausedUntil - now];
+  if (slot.rate !== undefined) waits.push(waitFor(slot.rate, slot.tat, now, 1));
+  if (slot.cost !== undefined && cost > 0) waits.push(waitFor(slot.cost, slot.costTat, now, cost));
+  return Math.max(0, ...waits);
+}
+
+function charged(
+  slot: Slot,
+  { weight, cost }: SlotUse,
+  count: number,
+  now: number,
+): Pick<Slot, 'active' | 'tat' | 'costTat'> {
+  return {
+    active: slot.active + weight * count,
+    tat: slot.rate === undefined ? slot.tat : later(slot.rate, slot.tat, now, 1, count),
+    costTat: slot.cost === undefined ? slot.costTat : later(slot.cost, slot.costTat, now, cost, count),
+  };
+}
+
+const leftOf = ({ cap = MAX_ACTIVE, active }: Slot): number => cap - active;
+
+// GCRA: `tat` is when the next unit would arrive at the steady rate; up to `burst` units may come before their time. With one
+// unit each T = window / (max - burst + 1) no window of that length sees more than `max` starts, its end excluded.
+//
+// All of it in whole µs, and rounded up for each task: then a task owes the same alone and among others. (A calendar time in
+// µs leaves no room for a fraction: with one, three in ten seconds never started at all.)
+
+/** How long a task of so many units keeps the next one away. */
+function stepOf({ max, windowMs, burst }: Rate, units: number): number {
+  return Math.ceil((units * windowMs * MICROS) / (max - burst + 1));
+}
+
+/**
+ * By how much `tat` may be ahead of now. What was rounded up does not cost a burst its last start, as far as it is less than
+ * a ms: starts are counted in ms, so that those of two windows are at least that far apart.
+ */
+function aheadOf(rate: Rate): number {
+  const exact = Math.floor((rate.burst * rate.windowMs * MICROS) / (rate.max - rate.burst + 1));
+  return Math.min(rate.burst * stepOf(rate, 1), exact + MICROS - 1);
+}
+
+function available(rate: Rate, tat: number, now: number, units: number): number {
+  const owed = Math.max(0, tat - now * MICROS);
+  // What is larger than a burst could never start: it does when nothing is owed, and is owed afterwards.
+  if (units > rate.burst) return owed === 0 ? 1 : 0;
+  return Math.max(0, Math.floor((aheadOf(rate) - owed) / stepOf(rate, units)));
+}
+
+function waitFor(rate: Rate, tat: number, now: number, units: number): number {
+  const before = units > rate.burst ? 0 : aheadOf(rate) - stepOf(rate, units);
+  return Math.ceil((tat - before) / MICROS) - now;
+}
+
+/** A cost of a million times `max` must not take `tat` beyond what a store can keep. */
+function later(rate: Rate, tat: number, now: number, units: number, count: number): number {
+  return Math.max(tat, now * MICROS) + Math.min(stepOf(rate, units) * count, MAX_DURATION_MS * MICROS + MICROS);
+}
+
+function checkObject(field: string, value: unknown, known: ReadonlySet<string>): void {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw refuse(field, 'it must be an object');
+  for (const key of Object.keys(value)) {
+    if (!known.has(key))
+      throw refuse(field, `${JSON.stringify(key.slice(0, 40))} is not one of its keys ${[...known].join(', ')}`);
+  }
+}
+
+function whole(field: string, value: unknown, min: number): number {
+  if (Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= MAX) return value as number;
+  throw refuse(field, `it must be a whole number from ${min} to ${MAX}`);
+}
+
+function refuse(field: string, problem: string): Error {
+  return fault('INVALID_INPUT', { field, problem });
+}
