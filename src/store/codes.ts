@@ -1,20 +1,30 @@
 import { REASONS, type Reason, STATES, type TaskState } from '../core/task.ts';
+import { WORKER_STATES } from '../core/worker.ts';
 
 /** The numbers and limits by which every store writes the same things. */
 
 /** How an attempt ended; the position is the number in `attempt.outcome`. */
-export const OUTCOMES = ['retried', 'released', 'expired', 'completed', 'failed', 'cancelled'] as const;
+export const OUTCOMES = ['retried', 'released', 'expired', 'completed', 'failed', 'cancelled', 'parked'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
 export const reasonCode = (reason: Reason): number => REASONS.indexOf(reason);
 export const stateCode = (state: TaskState): number => STATES.indexOf(state);
 export const stateOf = (code: number): TaskState => STATES[code] as TaskState;
 
-/** Flags of a task row; 1 (something depends on it) and 4 (it has checkpoints or waits) are reserved. */
+/** Of a worker that ends what it has and takes nothing more. */
+export const DRAINING = WORKER_STATES.indexOf('draining');
+
+/** Flags of a task row; 4 (it has checkpoints or waits) is reserved. Something waits for its end: */
+export const WATCHED = 1;
 export const PAYLOAD_APART = 2;
 export const RESULT_APART = 8;
 /** The lease of an earlier attempt ran out: this task may be what killed its worker. */
 export const SUSPECT = 16;
+/** What becomes of it when something that it needs did not complete; neither: it is cancelled. */
+export const FAILS_AFTER = 32;
+export const RUNS_AFTER = 64;
+/** Dependents that one transaction sees to; the rest is carried on. */
+export const DOWN_BATCH = 500;
 
 /**
  * Texts above this lie apart from their row, so that a claim and the end of a task do not write them again. Length in

@@ -1,6 +1,9 @@
 import type { QueueStats } from '../core/event.ts';
+import type { Fairness } from '../core/lane.ts';
 import type { Lease } from '../core/lease.ts';
+import type { LimitUse, SlotUse } from '../core/limit.ts';
 import type { LogEntry } from '../core/log.ts';
+import type { Placement } from '../core/placement.ts';
 import type { FinalState, Reason, TaskState } from '../core/task.ts';
 
 /**
@@ -13,17 +16,21 @@ import type { FinalState, Reason, TaskState } from '../core/task.ts';
 export interface QueueStore {
   readonly capabilities: Capabilities;
 
-  /** Gives each (queue, handler) its lane, made on first sight, in a transaction of its own. */
-  laneIntern(params: { readonly lanes: readonly LaneName[] }): Promise<readonly Lane[]>;
-  /** Lanes with ready tasks now, ascending by id and above `after`. */
-  laneScan(params: { readonly after: number; readonly limit: number }): Promise<readonly Lane[]>;
+  /**
+   * Gives each kind of task its lane, made on first sight, in a transaction of its own. A limit that does not exist is
+   * refused with `NOT_FOUND`.
+   */
+  laneIntern(params: { readonly lanes: readonly LaneWish[] }): Promise<readonly Lane[]>;
+  laneGet(params: { readonly lanes: readonly number[] }): Promise<readonly (Lane | undefined)[]>;
+  /** Lanes with ready tasks now, ascending by id and above `after`, each with the highest priority in it. */
+  laneScan(params: { readonly after: number; readonly limit: number }): Promise<readonly ReadyLane[]>;
 
   taskPush(params: { readonly items: readonly NewTask[] }): Promise<readonly PushAnswer[]>;
   /**
    * Undefined for a claim whose lanes were not looked at: its worker is disabled or unknown, or its operation id had its
    * answer before and nothing of it holds any more. Such a claim says nothing about its lanes.
    */
-  taskClaim(params: { readonly claims: readonly ClaimRequest[] }): Promise<readonly (readonly Grant[] | undefined)[]>;
+  taskClaim(params: { readonly claims: readonly ClaimRequest[] }): Promise<readonly (ClaimAnswer | undefined)[]>;
   /** Ends tasks: completed, failed for good, or cancelled by their worker. */
   taskSettle(params: { readonly items: readonly SettleItem[] }): Promise<readonly SettleAnswer[]>;
   /** Gives tasks back to be run again: a retry after a failure, or a release that costs no try. */
@@ -54,8 +61,8 @@ export interface QueueStore {
   queueStats(params: { readonly queue: string }): Promise<QueueStats | undefined>;
 
   /**
-   * Calls back after another process has committed: only a hint, which may come late, doubled or never. While nobody wants
-   * to know, the store does not look.
+   * Calls back after another process has committed, and after this one has woken tasks that no answer names: only a hint,
+   * which may come late, doubled or never. While nobody wants to know, the store does not look.
    */
   watch(params: WatchParams): () => void;
   close(): Promise<void>;
@@ -63,8 +70,8 @@ export interface QueueStore {
 
 export interface WatchParams {
   readonly wanted: () => boolean;
-  /** With the lanes in which something became ready, where the store knows them. */
-  readonly onChange: (lanes?: readonly number[]) => void;
+  /** With the lanes in which something became ready and the slots that have room again, where the store knows them. */
+  readonly onChange: (lanes?: readonly number[], slots?: readonly number[]) => void;
 }
 
 /** What a store can do beyond the plain queue. A caller that needs more than a store has is refused when it starts. */
@@ -87,10 +94,39 @@ export interface LaneName {
   readonly handler: string;
 }
 
+/** Tasks that are interchangeable for the scheduler, as they are asked for. What is not given is as for most tasks. */
+export interface LaneWish extends LaneName {
+  readonly placement?: Placement | undefined;
+  readonly limits?: readonly LimitUse[] | undefined;
+  readonly fairness?: Fairness | undefined;
+}
+
 /** Tasks that are interchangeable for the scheduler. Immutable once made. */
 export interface Lane extends LaneName {
   readonly id: number;
   readonly paused: boolean;
+  /** What sets it apart from a plain lane of the same queue and handler. */
+  readonly rules?: LaneRules | undefined;
+}
+
+export interface LaneRules {
+  readonly placement: Placement;
+  readonly limits: readonly LimitUse[];
+  readonly fairness: Fairness | undefined;
+  /** The counters that each of its tasks takes from while it runs. */
+  readonly uses: readonly NamedUse[];
+  /** The worker that served it last, by name, where the placement has an affinity. */
+  readonly servedBy: string | undefined;
+}
+
+/** A counter, and the limit and key that it belongs to; the key of a total is ''. */
+export interface NamedUse extends SlotUse {
+  readonly name: string;
+  readonly key: string;
+}
+
+export interface ReadyLane extends Lane {
+  readonly priority: number;
 }
 
 export interface NewTask {
@@ -127,17 +163,46 @@ export type PushAnswer =
       /** False when a unique key or an operation id led to a task that was there before. */
       readonly fresh: boolean;
     }
-  | { readonly ok: false; readonly conflict: number };
+  | { readonly ok: false; readonly conflict: number }
+  /** The limit takes no more tasks: its backlog is full, or it refuses what it cannot run. */
+  | { readonly ok: false; readonly limit: string; readonly key: string };
 
 export interface ClaimRequest {
   /** The worker incarnation that will hold the leases. */
   readonly holder: number;
+  /** By which revision of the worker its lanes were chosen: nothing is granted by another one. */
+  readonly revision?: number | undefined;
   readonly ttlMs: number;
   readonly max: number;
-  readonly lanes: readonly { readonly lane: number; readonly max: number }[];
+  readonly lanes: readonly LaneAsk[];
   /** This very task and no other, if it is ready and its queue is not paused; `lanes` is empty then. */
   readonly task?: number | undefined;
   readonly op?: string | undefined;
+}
+
+export interface LaneAsk {
+  readonly lane: number;
+  readonly max: number;
+  /** Only tasks that have been ready for so long: younger ones are left to a better worker. */
+  readonly minAgeMs?: number | undefined;
+  /** No more than so many tasks of this queue, handler and placement at once with this holder. */
+  readonly maxHeld?: number | undefined;
+}
+
+export interface ClaimAnswer {
+  readonly grants: readonly Grant[];
+  /** Lanes that gave less than they were asked for and have more: something holds it back. */
+  readonly blocked: readonly LaneBlock[];
+}
+
+export interface LaneBlock {
+  readonly lane: number;
+  /** The counter without room; 0: it is held back from this holder, which has enough of these or leaves it to a better one. */
+  readonly slot: number;
+  /** When time alone will make room; undefined: something has to end. */
+  readonly freesInMs: number | undefined;
+  /** Room that is left for lighter tasks. */
+  readonly left: number;
 }
 
 export interface Grant extends Lease, LaneName {
@@ -179,6 +244,8 @@ export interface ReturnItem extends Lease {
   /** The claim was given back before the handler started. */
   readonly bounced: boolean;
   readonly error?: string | undefined;
+  /** Nothing starts for `delayMs` that takes from the same key of this limit; without a name, of those with a rate or a cost. */
+  readonly pause?: { readonly limit?: string | undefined } | undefined;
 }
 
 /**
@@ -280,6 +347,8 @@ export interface TaskRecord extends LaneName {
   readonly startedAt: number | undefined;
   readonly finishedAt: number | undefined;
   readonly runAt: number | undefined;
+  /** Since when it is ready; undefined while it is not. */
+  readonly readySince: number | undefined;
   /** When it will have waited too long for its first start; undefined once it was claimed. */
   readonly expiresAt: number | undefined;
   readonly leaseUntil: number | undefined;

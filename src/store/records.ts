@@ -20,6 +20,10 @@ export interface WorkerRow {
   readonly pid: number | null;
   readonly started_at: number | null;
   readonly handlers: string | null;
+  readonly queues: string | null;
+  readonly priority: number;
+  readonly version: string | null;
+  readonly revision: number;
   readonly status: string | null;
   readonly metadata: string | null;
 }
@@ -38,6 +42,10 @@ export function workerOf(row: WorkerRow): WorkerRecord {
     host: row.host ?? undefined,
     pid: row.pid ?? undefined,
     handlers: row.handlers === null ? [] : (JSON.parse(row.handlers) as string[]),
+    queues: row.queues === null ? undefined : (JSON.parse(row.queues) as string[]),
+    priority: row.priority,
+    version: row.version ?? undefined,
+    revision: row.revision,
     status: row.status ?? undefined,
     metadata: row.metadata ?? undefined,
   };

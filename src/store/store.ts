@@ -2,15 +2,21 @@ import type { QueueStats, TaskEvent } from '../core/event.ts';
 import type { MissedPolicy } from '../core/schedule.ts';
 import type { TaskState } from '../core/task.ts';
 import type { WorkerState } from '../core/worker.ts';
-import type { DutyTerm, NewTask, PushAnswer, QueueStore, TaskRecord } from './queue-store.ts';
+import type { DependencyStore } from './dependency-store.ts';
+import type { LimitStore } from './limit-store.ts';
+import type { DutyTerm, LaneWish, NewTask, PushAnswer, QueueStore, TaskRecord } from './queue-store.ts';
+import type { WaitStore } from './wait-store.ts';
 
+export type * from './dependency-store.ts';
+export type * from './limit-store.ts';
 export type * from './queue-store.ts';
+export type * from './wait-store.ts';
 
 /**
  * The port: everything the engine asks of durable storage. An adapter reads and compares-and-sets; the rules live in
  * `core/`. Every adapter passes the suite in `conformance/`, and a new verb starts there.
  */
-export interface Store extends QueueStore {
+export interface Store extends QueueStore, LimitStore, DependencyStore, WaitStore {
   /** The key of the public ids: 32 hex digits, made once with the data and copied with it. */
   readonly clusterKey: string;
 
@@ -37,6 +43,11 @@ export interface Store extends QueueStore {
 
   /** A new row for each process start: an incarnation never inherits the leases of its predecessor. */
   workerRegister(params: NewWorker): Promise<number>;
+  /** What is said of a worker by its name: holds at once for those that live, and for all that come. */
+  workerSet(params: WorkerSetting): Promise<void>;
+  workerSettings(): Promise<readonly WorkerSettingRecord[]>;
+  /** The workers that are expected to beat, and how many tasks each has. */
+  workerFleet(): Promise<FleetSight>;
   /** Says which of them are known: one that is not was pruned or never registered, and must register. */
   workerBeat(params: { readonly beats: readonly WorkerBeat[] }): Promise<readonly boolean[]>;
   workerEnable(params: { readonly worker: number; readonly enabled: boolean }): Promise<void>;
@@ -105,9 +116,7 @@ export interface StoreTime {
 }
 
 /** A task for the caller's own transaction: its lane and spec are interned there too, if they are new. */
-export interface NamedTask extends Omit<NewTask, 'lane' | 'spec'> {
-  readonly queue: string;
-  readonly handler: string;
+export interface NamedTask extends Omit<NewTask, 'lane' | 'spec'>, LaneWish {
   readonly specBody: string;
 }
 
@@ -129,7 +138,7 @@ export interface AttemptRecord {
   readonly holder: number | undefined;
   readonly startedAt: number | undefined;
   readonly endedAt: number;
-  readonly outcome: 'retried' | 'released' | 'expired' | 'completed' | 'failed' | 'cancelled';
+  readonly outcome: 'retried' | 'released' | 'expired' | 'completed' | 'failed' | 'cancelled' | 'parked';
   readonly error: string | undefined;
 }
 
@@ -147,6 +156,38 @@ export interface NewWorker {
   readonly host?: string | undefined;
   readonly pid?: number | undefined;
   readonly handlers?: readonly string[] | undefined;
+  /** The queues that it serves; not given: all. */
+  readonly queues?: readonly string[] | undefined;
+  /** Higher ones are given work first; default 0. */
+  readonly priority?: number | undefined;
+  readonly version?: string | undefined;
+}
+
+export interface FleetSight {
+  /** Lease time, in which `seenAt` is told. */
+  readonly now: number;
+  readonly members: readonly FleetMember[];
+}
+
+export interface FleetMember extends WorkerRecord {
+  readonly running: number;
+}
+
+/** What is not given stays as it was. */
+export interface WorkerSetting {
+  readonly name: string;
+  readonly enabled?: boolean | undefined;
+  /** Instead of the worker's own. */
+  readonly priority?: number | undefined;
+  /** Tags besides those that the worker brings. */
+  readonly tags?: readonly string[] | undefined;
+}
+
+export interface WorkerSettingRecord {
+  readonly name: string;
+  readonly enabled: boolean;
+  readonly priority: number | undefined;
+  readonly tags: readonly string[];
 }
 
 /** What is not given stays as it was; null takes it away. */
@@ -160,7 +201,7 @@ export interface WorkerBeat {
   readonly metadata?: string | null | undefined;
 }
 
-export interface WorkerRecord extends Omit<NewWorker, 'host' | 'pid' | 'handlers'> {
+export interface WorkerRecord extends Omit<NewWorker, 'host' | 'pid' | 'handlers' | 'queues' | 'priority' | 'version'> {
   readonly worker: number;
   readonly state: WorkerState;
   readonly enabled: boolean;
@@ -171,6 +212,11 @@ export interface WorkerRecord extends Omit<NewWorker, 'host' | 'pid' | 'handlers
   readonly host: string | undefined;
   readonly pid: number | undefined;
   readonly handlers: readonly string[];
+  readonly queues: readonly string[] | undefined;
+  readonly priority: number;
+  readonly version: string | undefined;
+  /** Grows with every change that placement looks at. */
+  readonly revision: number;
   readonly status: string | undefined;
   readonly metadata: string | undefined;
 }

@@ -1,5 +1,6 @@
 /** Verbs that meet on the same rows: each case says what stands there and who comes. */
 import { DAY, HOUR, TTL } from '../../src/store/conformance/scene.ts';
+import type { Grant } from '../../src/store/store.ts';
 import type { Act } from './interleaving.ts';
 import {
   apart,
@@ -9,6 +10,7 @@ import {
   both,
   type Case,
   cancel,
+  carry,
   claim,
   claimTask,
   deposed,
@@ -17,6 +19,8 @@ import {
   FEED,
   fire,
   giveBack,
+  graph,
+  joined,
   KEY,
   number,
   overdue,
@@ -314,6 +318,107 @@ export const PAIRS: Readonly<Record<string, Case>> = {
     },
     { forgets: true, vague: 'it is several transactions, and a repeat begins with the first of them' },
   ),
+
+  // Whoever comes first: the dependent is woken, or ends, and it is so once.
+  'settle × a dependent that comes': both(
+    async (scene) => {
+      const grant = await scene.running();
+      return [settle('settle', grant), graph('graph', await scene.draft(), [grant.task], 'cancel')];
+    },
+    {
+      vague: 'the answer that was lost may be of a statement that did nothing: then the repeat is the one that did it',
+    },
+  ),
+  'settle of what something waits for × a dependent that comes': both(async (scene) => {
+    const { grants } = await joined(scene, 1);
+    const [grant] = grants as [Grant];
+    return [settle('settle', grant), graph('graph', await scene.draft(), [grant.task], 'cancel')];
+  }),
+  'failure × dependents that come': both(
+    async (scene) => {
+      const grant = await scene.running();
+      return [settle('settle', grant, 'failed'), graph('graph', await scene.draft(), [grant.task], 'fail', 'run')];
+    },
+    {
+      vague: 'the answer that was lost may be of a statement that did nothing: then the repeat is the one that did it',
+    },
+  ),
+  'cancel × a dependent that comes': both(
+    async (scene) => {
+      const task = await scene.push();
+      return [cancel('cancel', task), graph('graph', await scene.draft(), [task], 'cancel')];
+    },
+    { vague: 'a repeat finds it cancelled and cannot know by whom' },
+  ),
+  'reap for good × a dependent that comes': both(async (scene) => {
+    const { grant, duty } = await overdue(scene);
+    return [reap('reap', duty, grant, 'failed'), graph('graph', await scene.draft(), [grant.task], 'cancel')];
+  }),
+  'expire × a dependent that comes': both(async (scene) => {
+    const duty = await scene.duty('any', DAY);
+    const task = await scene.push({ waitTimeoutMs: 5 });
+    await scene.pass(10);
+    return [expire('expire', duty), graph('graph', await scene.draft(), [task], 'cancel')];
+  }),
+  'claim × a dependent that comes': both(async (scene) => {
+    const task = await scene.push();
+    const claimed = claim('claim', await scene.worker(), await scene.lane());
+    return [claimed, graph('graph', await scene.draft({ queue: 'other' }), [task], 'cancel')];
+  }),
+  'revive × a dependent that comes': both(async (scene) => {
+    const { task } = await ended(scene);
+    return [revive('revive', task), graph('graph', await scene.draft(), [task], 'cancel')];
+  }),
+  'graph × graph of one key': twice(async (scene) => {
+    const { task } = await scene.running();
+    const item = await scene.draft({ unique: KEY });
+    return (name) => graph(name, item, [task], 'cancel');
+  }),
+  'graph × graph on one task': both(async (scene) => {
+    const { task } = await scene.running();
+    const item = await scene.draft();
+    return [graph('one', item, [task], 'cancel'), graph('two', item, [task], 'cancel')];
+  }),
+  'two parents of one dependent end': both(async (scene) => {
+    const { grants } = await joined(scene, 2);
+    const [one, two] = grants as [Grant, Grant];
+    return [settle('one', one), settle('two', two)];
+  }),
+  'two parents of one dependent end, one of them badly': both(async (scene) => {
+    const { grants } = await joined(scene, 2, 'fail');
+    const [one, two] = grants as [Grant, Grant];
+    return [settle('one', one), settle('two', two, 'failed')];
+  }),
+  'two settles of one parent': twice(async (scene) => {
+    const { grants } = await joined(scene, 1);
+    return (name) => settle(name, grants[0] as Grant);
+  }),
+  'settle of a parent × cancel of its dependent': both(
+    async (scene) => {
+      const { grants, join } = await joined(scene, 1);
+      return [settle('settle', grants[0] as Grant), cancel('cancel', join)];
+    },
+    { vague: 'a repeat finds it cancelled and cannot know by whom' },
+  ),
+  'settle of a parent × claim of its dependent': both(async (scene) => {
+    const { grants, join } = await joined(scene, 1);
+    return [settle('settle', grants[0] as Grant), claimTask('claim', await scene.worker(), join)];
+  }),
+  'settle of a parent × revival of its dependent': both(async (scene) => {
+    const { grants, join } = await joined(scene, 1);
+    await scene.store.taskCancel({ tasks: [join] });
+    return [settle('settle', grants[0] as Grant), revive('revive', join)];
+  }),
+  'carry × revival of the parent': both(async (scene, { ask }) => {
+    const duty = await scene.duty('any', DAY);
+    const { grants } = await joined(scene, 2);
+    const [{ task }] = grants as [Grant, Grant];
+    await scene.settle(grants[0] as Grant, 'completed');
+    // As if it had failed, and the dependent been one too many: it is carried on, or waits for the next end.
+    await ask(`UPDATE steps.task SET open = 2 WHERE state = 3; UPDATE steps.dep SET open = true WHERE up = ${task};
+      INSERT INTO steps.dep_carry (up, state) VALUES (${task}, 5)`);
+    return [carry('carry', duty), revive('revive', task)];
+  }),
 
   'log × settle': both(async (scene) => {
     const grant = await scene.running();

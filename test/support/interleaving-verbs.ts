@@ -1,5 +1,6 @@
 /** Verbs that meet on the same rows: each case says what stands there and who comes. */
 import assert from 'node:assert/strict';
+import type { AfterFailure } from '../../src/core/graph.ts';
 import type { Lease } from '../../src/core/lease.ts';
 import type { FinalState } from '../../src/core/task.ts';
 import { DAY, HOUR, MINUTE, type Scene, TTL } from '../../src/store/conformance/scene.ts';
@@ -24,12 +25,44 @@ export interface Case {
 
 export const push = (name: string, ...items: NewTask[]): Act => ({ name, act: (store) => store.taskPush({ items }) });
 
+/** Tasks that need all of these, and what becomes of each when one of them does not complete. */
+export const graph = (name: string, item: NewTask, ups: readonly number[], ...after: AfterFailure[]): Act => ({
+  name,
+  act: (store) =>
+    store.graphPush({
+      items: after.map((afterFailure) => ({
+        ...item,
+        after: ups.map((task) => ({ task, optional: false })),
+        afterFailure,
+      })),
+    }),
+});
+
+export const carry = (name: string, duty: DutyTerm): Act => ({
+  name,
+  act: async (store) => (await store.depCarry({ duty, limit: 500 })).carried,
+});
+
+/** Tasks that run, and one that waits for all of them. */
+export async function joined(
+  scene: Scene,
+  count: number,
+  afterFailure: AfterFailure = 'cancel',
+): Promise<{ readonly grants: readonly Grant[]; readonly join: number }> {
+  const grants: Grant[] = [];
+  for (let i = 0; i < count; i++) grants.push(await scene.running());
+  const after = grants.map(({ task }) => ({ task, optional: false }));
+  const answer = await scene.store.graphPush({ items: [{ ...(await scene.draft()), after, afterFailure }] });
+  assert.ok(answer.ok);
+  return { grants, join: answer.tasks[0]?.task as number };
+}
+
 export const claim = (name: string, holder: number, lane: number, max = 1): Act => ({
   name,
   nothing: [[]],
   act: async (store) => {
-    const grants = await store.taskClaim({ claims: [{ holder, ttlMs: TTL, max, lanes: [{ lane, max }] }] });
-    return grants.map((some) => some?.map(({ task, attempt }) => ({ task, attempt })));
+    const answers = await store.taskClaim({ claims: [{ holder, ttlMs: TTL, max, lanes: [{ lane, max }] }] });
+    return answers.map((some) => some?.grants.map(({ task, attempt }) => ({ task, attempt })));
   },
 });
 
@@ -37,8 +70,8 @@ export const claimTask = (name: string, holder: number, task: number): Act => ({
   name,
   nothing: [[]],
   act: async (store) => {
-    const grants = await store.taskClaim({ claims: [{ holder, ttlMs: TTL, max: 1, lanes: [], task }] });
-    return grants.map((some) => some?.map((grant) => ({ task: grant.task, attempt: grant.attempt })));
+    const answers = await store.taskClaim({ claims: [{ holder, ttlMs: TTL, max: 1, lanes: [], task }] });
+    return answers.map((some) => some?.grants.map((grant) => ({ task: grant.task, attempt: grant.attempt })));
   },
 });
 

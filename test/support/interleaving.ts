@@ -54,6 +54,9 @@ const QUIET: ReadonlySet<StatementName> = new Set([
   'pruneBodies',
   'pruneAttempts',
   'pruneLogs',
+  'pruneDeps',
+  'pruneWaits',
+  'pruneCheckpoints',
   'pruneWorkers',
   'dutyCursor',
   'taskIds',
@@ -346,7 +349,7 @@ class Play {
       lanes,
       marks: new Marks({ ...world.clock, monotonic: () => 0 }),
     };
-    const wakeups = { tell: () => {}, close: () => Promise.resolve() } as unknown as PostgresWakeups;
+    const wakeups = { look: () => {}, tell: () => {}, close: () => Promise.resolve() } as unknown as PostgresWakeups;
     try {
       return await actor.act(new PostgresStore({ ...parts, store: ++stores }, wakeups, ''));
     } catch (error) {

@@ -43,7 +43,7 @@ async function emptying(admin: pg.Client, schema: string): Promise<string> {
   const { rows } = await admin.query<{ kind: string; name: string }>(
     `SELECT relkind AS kind, format('%I.%I', $1::text, relname) AS name FROM pg_class
       WHERE relnamespace = $1::regnamespace AND relkind IN ('r', 'p', 'S') AND NOT relispartition
-      AND relname NOT IN ('meta', 'test_clock')`,
+      AND relname NOT IN ('meta', 'test_clock', 'latch')`,
     [schema],
   );
   const tables = rows.filter(({ kind }) => kind !== 'S').map(({ name }) => `DELETE FROM ${name};`);

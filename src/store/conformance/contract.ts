@@ -6,6 +6,7 @@ import { AUDIT } from './audit.ts';
 import { BODIES } from './bodies.ts';
 import { CALLER_TRANSACTION } from './caller-transaction.ts';
 import { CANCEL } from './cancel.ts';
+import { CHECKPOINTS } from './checkpoints.ts';
 import { CLAIM } from './claim.ts';
 import { CLAIM_TASK } from './claim-task.ts';
 import { CLOSING } from './closing.ts';
@@ -13,9 +14,14 @@ import { DUTIES } from './duties.ts';
 import { EVENTS } from './events.ts';
 import { EXPIRE } from './expire.ts';
 import { FENCES } from './fences.ts';
+import { GRAPH_ENDS } from './graph-ends.ts';
+import { GRAPHS } from './graphs.ts';
 import { LANES } from './lanes.ts';
+import { LIMITS } from './limits.ts';
 import { LOGS } from './logs.ts';
 import { OP } from './op.ts';
+import { PARKS } from './parks.ts';
+import { PLACING } from './placing.ts';
 import { PRUNE } from './prune.ts';
 import { PUSH } from './push.ts';
 import { QUEUES } from './queues.ts';
@@ -26,6 +32,7 @@ import { REVIVE } from './revive.ts';
 import { type CallerHandle, Scene } from './scene.ts';
 import { SETTLE } from './settle.ts';
 import { SHARING } from './sharing.ts';
+import { SIGNALS } from './signals.ts';
 import { STAGE } from './stage.ts';
 import { SUSPECTS } from './suspects.ts';
 import type { Case, Need, Topic } from './topic.ts';
@@ -78,6 +85,13 @@ export const TOPICS: readonly Topic[] = [
   PRUNE,
   AUDIT,
   TRIGGERS,
+  PLACING,
+  LIMITS,
+  GRAPHS,
+  GRAPH_ENDS,
+  PARKS,
+  SIGNALS,
+  CHECKPOINTS,
   BODIES,
   CALLER_TRANSACTION,
   SHARING,

@@ -53,6 +53,22 @@ const WRITES: readonly Write[] = [
       return answer === 'done';
     },
   },
+  ...([{ timeoutMs: 5 }, { channel: 'c' }, { children: [1_000_001] }] as const).map((what) => ({
+    words: `park, for ${Object.keys(what)[0]},`,
+    other: complete,
+    act: async (scene: Scene, { task, attempt }: Lease) => {
+      const [answer] = await scene.store.taskPark({ items: [{ task, attempt, key: 'k', ...what }] });
+      return answer?.kind !== 'lost';
+    },
+  })),
+  {
+    words: 'write a checkpoint of',
+    other: complete,
+    act: async (scene, { task, attempt }) => {
+      const [answer] = await scene.store.checkpointPut({ items: [{ task, attempt, key: 'k', value: '1' }] });
+      return answer?.kind !== 'lost';
+    },
+  },
   ...(['again', 'failed', 'cancelled'] as const).map((to) => ({
     words: { again: 'reap', failed: 'reap and fail', cancelled: 'reap and cancel' }[to],
     other: complete,

@@ -41,6 +41,7 @@ export const PUSH: Topic = {
         startedAt: undefined,
         finishedAt: undefined,
         runAt: undefined,
+        readySince: answer.createdAt,
         expiresAt: undefined,
         leaseUntil: undefined,
         cancelRequestedAt: undefined,

@@ -5,6 +5,7 @@ import type { Lease } from '../../core/lease.ts';
 import type { FinalState, Reason } from '../../core/task.ts';
 import type {
   CallerTransaction,
+  ClaimAnswer,
   EventPage,
   Grant,
   LaneName,
@@ -127,14 +128,14 @@ export class Scene {
 
   /** What the claim was granted; nothing, too, when nobody looked. */
   async claim(wish: ClaimWish = {}): Promise<readonly Grant[]> {
-    return (await this.rawClaim(wish)) ?? [];
+    return (await this.rawClaim(wish))?.grants ?? [];
   }
 
   /** The store's own answer: undefined when the lanes were not looked at. */
-  async rawClaim(wish: ClaimWish = {}): Promise<readonly Grant[] | undefined> {
+  async rawClaim(wish: ClaimWish = {}): Promise<ClaimAnswer | undefined> {
     const max = wish.max ?? 1;
     const lanes = wish.task === undefined ? (wish.lanes ?? [await this.lane()]) : [];
-    const [grants] = await this.store.taskClaim({
+    const [answer] = await this.store.taskClaim({
       claims: [
         {
           holder: wish.holder ?? (await this.worker()),
@@ -146,7 +147,7 @@ export class Scene {
         },
       ],
     });
-    return grants;
+    return answer;
   }
 
   async claimOne(wish: ClaimWish = {}): Promise<Grant> {

@@ -33,7 +33,7 @@ export const SHARING: Topic = {
       const answers = await Promise.all(
         Array.from({ length: 30 }, (_, n) => (n % 2 === 0 ? scene.store : other).taskClaim({ claims })),
       );
-      const got = answers.flatMap(([grants]) => (grants ?? []).map(({ task }) => task));
+      const got = answers.flatMap(([answer]) => (answer?.grants ?? []).map(({ task }) => task));
       assert.deepEqual(
         got.toSorted((a, b) => a - b),
         tasks,

@@ -4,12 +4,14 @@ import { EMPTY_STATS } from '../../core/event.ts';
 import { isFinal, isLegal, STATES, type TaskState } from '../../core/task.ts';
 import type {
   AttemptRecord,
+  Checkpoint,
   DutyTerm,
   LogLine,
   QueueRecord,
   Store,
   TaskRecord,
   TriggerRecord,
+  WaitRecord,
   WorkerRecord,
 } from '../store.ts';
 
@@ -18,6 +20,8 @@ export interface Sight {
   readonly tasks: readonly (TaskRecord & {
     readonly attempts: readonly AttemptRecord[];
     readonly log: readonly LogLine[];
+    readonly wait: WaitRecord | undefined;
+    readonly checkpoints: readonly Checkpoint[];
   })[];
   readonly queues: readonly QueueRecord[];
   readonly events: readonly TaskEvent[];
@@ -32,7 +36,13 @@ export async function lookAt(store: Store): Promise<Sight> {
   for (const record of await allTasks(store)) {
     const { task } = record;
     const log = await store.logRead({ task, limit: PAGE });
-    tasks.push({ ...record, attempts: await store.attemptList({ task }), log });
+    tasks.push({
+      ...record,
+      attempts: await store.attemptList({ task }),
+      log,
+      wait: await store.waitGet({ task }),
+      checkpoints: await store.checkpointList({ task }),
+    });
   }
   return {
     tasks,
@@ -88,7 +98,10 @@ export async function allEvents(store: Store, after = 0): Promise<readonly TaskE
 export function checkBooks(sight: Sight, { forgets = false }: { readonly forgets?: boolean } = {}): void {
   if (forgets) checkNumbers(sight.events);
   else checkReplay(sight);
-  for (const record of sight.tasks) checkRecord(record);
+  for (const record of sight.tasks) {
+    checkRecord(record);
+    checkWait(record);
+  }
   checkStats(sight, forgets);
 }
 
@@ -132,11 +145,14 @@ function checkRecord(record: TaskRecord): void {
     `what runs has a lease, nothing else has: ${story}`,
   );
   if (state === 'running') assert.notEqual(record.holder, undefined, `what runs has a holder: ${story}`);
-  assert.equal(
-    record.runAt !== undefined,
-    state === 'scheduled',
-    `what is scheduled has a time, nothing else: ${story}`,
-  );
+  // What waits may have a deadline.
+  if (state !== 'waiting') {
+    assert.equal(
+      record.runAt !== undefined,
+      state === 'scheduled',
+      `what is scheduled has a time, nothing else: ${story}`,
+    );
+  }
   assert.equal(
     record.finishedAt !== undefined,
     isFinal(state),
@@ -147,6 +163,15 @@ function checkRecord(record: TaskRecord): void {
   if (!isFinal(state) && state !== 'running') {
     assert.equal(record.cancelRequestedAt, undefined, `a cancel request waits only for a worker: ${story}`);
   }
+}
+
+/** What a task waits for and the task itself tell the same. */
+function checkWait({ task, state, runAt, wait }: Sight['tasks'][number]): void {
+  if (wait === undefined) return;
+  const story = `task ${task} in ${state}, its wait is ${wait.outcome}`;
+  assert.equal(wait.task, task, story);
+  if (wait.outcome === 'open') assert.equal(state, 'waiting', `only what waits has an open wait: ${story}`);
+  if (state === 'waiting' && wait.outcome === 'open') assert.equal(runAt, wait.deadline, story);
 }
 
 function checkStats({ tasks, queues }: Sight, forgets: boolean): void {

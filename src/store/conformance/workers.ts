@@ -40,6 +40,10 @@ export const WORKERS: Topic = {
         enabled: true,
         seenAt: record?.seenAt,
         startedAt: world.clock.wall(),
+        queues: undefined,
+        priority: 0,
+        version: undefined,
+        revision: 1,
         status: undefined,
         metadata: undefined,
       });

@@ -19,8 +19,8 @@ async function scene(t: TestContext): Promise<(max: number) => Promise<readonly 
   await store.taskPush({ items: [task(second), task(second), task(second), task(first)] });
   return async (max) => {
     const from = [first, second].map((lane) => ({ lane, max }));
-    const [grants] = await store.taskClaim({ claims: [{ holder, ttlMs: 60_000, max, op: 'once', lanes: from }] });
-    return grants?.map((grant) => grant.task);
+    const [answer] = await store.taskClaim({ claims: [{ holder, ttlMs: 60_000, max, op: 'once', lanes: from }] });
+    return answer?.grants.map((grant) => grant.task);
   };
 }
 

@@ -130,10 +130,10 @@ class Writer {
 
   /** Claims, perhaps pushes what follows from the claim, and settles, each by itself. */
   async #work(): Promise<void> {
-    const [grants] = await this.#store.taskClaim({
+    const [answer] = await this.#store.taskClaim({
       claims: [{ holder: this.#worker, ttlMs: 60_000, max: 6, lanes: this.#lanes.map((lane) => ({ lane, max: 3 })) }],
     });
-    for (const grant of grants ?? []) await this.#finish(grant);
+    for (const grant of answer?.grants ?? []) await this.#finish(grant);
   }
 
   async #finish({ task, attempt, tries, maxTries }: Grant): Promise<void> {
@@ -156,7 +156,7 @@ class Writer {
   async #workInside(): Promise<void> {
     await this.#inTransaction(async () => {
       const lane = this.#lanes[this.#random(this.#lanes.length)] as number;
-      const values = [this.#worker, 60_000, 3, `{${lane}}`, '{3}', '{-32768}', '{0}', null];
+      const values = [this.#worker, 60_000, 3, `{${lane}}`, '{3}', '{-32768}', '{0}', null, null];
       const { rows } = await this.#client.query<{ id: string | null; attempt: number }>(TEXTS.claim, values);
       const leases = rows.filter(({ id }) => id !== null);
       await this.#hold();

@@ -13,6 +13,7 @@ import { TANGLE, TANGLES } from '../../../test/support/interleaving-batches.ts';
 import { PAIRS } from '../../../test/support/interleaving-pairs.ts';
 import { TRIPLES } from '../../../test/support/interleaving-triples.ts';
 import type { Case } from '../../../test/support/interleaving-verbs.ts';
+import { WAITS } from '../../../test/support/interleaving-waits.ts';
 import { freshDatabase } from '../../../test/support/postgres.ts';
 import { adminOf, stopClock } from '../../../test/support/postgres-contract.ts';
 import { full, scaled } from '../../../test/support/scale.ts';
@@ -40,7 +41,10 @@ const FAULTS: readonly Fault[] = [
 ];
 
 /** What a schedule may leave behind; queues, lanes and the tables of days stay. */
-const TABLES = 'task done outbox event uniq op log attempt body worker flight qstat trigger_def'.split(' ');
+const TABLES =
+  'task done outbox event uniq op log attempt body worker flight qstat trigger_def dep dep_carry wait signal checkpoint'.split(
+    ' ',
+  );
 const RESET = `${TABLES.map((table) => `DELETE FROM ${SCHEMA}.${table};`).join('')}
   DELETE FROM ${SCHEMA}.duty WHERE name <> 'feed';
   UPDATE ${SCHEMA}.duty SET cursor = 0;
@@ -116,6 +120,7 @@ describe('every order of the statements of two or three connections', { timeout:
 
   for (const [list, cases] of [
     ['pairs', PAIRS],
+    ['waits', WAITS],
     ['triples', TRIPLES],
   ] as const) {
     describe(list, () => {

@@ -1,3 +1,4 @@
+import { type RuleColumns, rulesOf } from '../lane-rows.ts';
 import type { Lane } from '../store.ts';
 import { numbers } from './arrays.ts';
 import type { Session } from './database.ts';
@@ -7,7 +8,7 @@ export interface LaneInfo extends Lane {
   readonly queueId: number;
 }
 
-export interface LaneRow {
+export interface LaneRow extends RuleColumns {
   readonly id: number;
   readonly queue_id: number;
   readonly queue: string;
@@ -21,12 +22,20 @@ export class Lanes {
 
   learn(row: LaneRow): Lane {
     const { id, queue_id: queueId, queue, handler, paused } = row;
-    if (!this.#known.has(id)) this.#known.set(id, { id, queueId, queue, handler, paused });
-    return { id, queue, handler, paused };
+    const rules = rulesOf(row);
+    const lane = { id, queue, handler, paused, ...(rules === undefined ? {} : { rules }) };
+    if (!this.#known.has(id)) this.#known.set(id, { ...lane, queueId });
+    return lane;
   }
 
   known(lane: number): LaneInfo | undefined {
     return this.#known.get(lane);
+  }
+
+  /** Whether tasks of this lane take from limits; undefined while it is not known. */
+  isLimited(lane: number | undefined): boolean | undefined {
+    const known = lane === undefined ? undefined : this.#known.get(lane);
+    return known && (known.rules?.uses.length ?? 0) > 0;
   }
 
   /** Makes sure that all of these are known. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ClaimRequest, Grant } from '../store.ts';
+import type { ClaimAnswer, ClaimRequest, Grant } from '../store.ts';
 import { deal, mergeClaims } from './merge.ts';
 
 const claim = (max: number, more: Partial<ClaimRequest> = {}): ClaimRequest => {
@@ -34,10 +34,10 @@ test('what was granted fills the first claim before the second, and a refusal go
   const claims = [claim(3), claim(2)];
   const [merged] = mergeClaims(claims);
   assert.ok(merged);
-  const dealt: (readonly Grant[] | undefined)[] = [];
-  deal(merged, claims, grants(4), dealt);
+  const dealt: (ClaimAnswer | undefined)[] = [];
+  deal(merged, claims, { grants: grants(4), blocked: [] }, dealt);
   assert.deepEqual(
-    dealt.map((one) => one?.map(({ task }) => task)),
+    dealt.map((one) => one?.grants.map(({ task }) => task)),
     [[0, 1, 2], [3]],
   );
   deal(merged, claims, undefined, dealt);

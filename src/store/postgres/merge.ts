@@ -1,4 +1,4 @@
-import type { ClaimRequest, Grant } from '../store.ts';
+import type { ClaimAnswer, ClaimRequest } from '../store.ts';
 
 /** Claims that one statement can answer. */
 export interface Merged {
@@ -14,9 +14,10 @@ export interface Merged {
 export function mergeClaims(claims: readonly ClaimRequest[]): readonly Merged[] {
   const groups = new Map<string, number[]>();
   for (const [i, claim] of claims.entries()) {
-    const { holder, ttlMs, lanes, op, task } = claim;
+    const { holder, revision, ttlMs, lanes, op, task } = claim;
     const alone = op !== undefined || task !== undefined;
-    const key = alone ? `alone ${i}` : `${holder} ${ttlMs} ${lanes.map(({ lane }) => lane).join()}`;
+    const named = lanes.map(({ lane, minAgeMs = '', maxHeld = '' }) => `${lane}/${minAgeMs}/${maxHeld}`);
+    const key = alone ? `alone ${i}` : `${holder} ${revision} ${ttlMs} ${named.join()}`;
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [i]);
     else group.push(i);
@@ -33,8 +34,8 @@ function sumOf(claims: readonly ClaimRequest[]): ClaimRequest {
   return {
     ...first,
     max: claims.reduce((sum, { max }) => sum + max, 0),
-    lanes: first.lanes.map(({ lane }, i) => {
-      return { lane, max: claims.reduce((sum, { lanes }) => sum + (lanes[i]?.max ?? 0), 0) };
+    lanes: first.lanes.map((ask, i) => {
+      return { ...ask, max: claims.reduce((sum, { lanes }) => sum + (lanes[i]?.max ?? 0), 0) };
     }),
   };
 }
@@ -43,19 +44,19 @@ function sumOf(claims: readonly ClaimRequest[]): ClaimRequest {
 export function deal(
   { places }: Merged,
   claims: readonly ClaimRequest[],
-  grants: readonly Grant[] | undefined,
-  into: (readonly Grant[] | undefined)[],
+  answer: ClaimAnswer | undefined,
+  into: (ClaimAnswer | undefined)[],
 ): void {
   const [alone, ...others] = places;
   // One that is sent again under its operation id gets all that it was granted before, whatever it asks for now.
   if (alone !== undefined && others.length === 0) {
-    into[alone] = grants;
+    into[alone] = answer;
     return;
   }
   let from = 0;
   for (const place of places) {
     const { max } = claims[place] as ClaimRequest;
-    into[place] = grants?.slice(from, from + max);
+    into[place] = answer && { grants: answer.grants.slice(from, from + max), blocked: answer.blocked };
     from += max;
   }
 }

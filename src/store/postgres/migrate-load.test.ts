@@ -70,7 +70,8 @@ class Load {
       const item = { lane, spec, priority: 0, maxTries: 3, payload: '{}' };
       await this.#time(store.taskPush({ items: Array.from({ length: 10 }, () => item) }));
       const claim = { holder: worker, max: 10, lanes: [{ lane, max: 10 }], ttlMs: 30_000 };
-      const [grants = []] = await this.#time(store.taskClaim({ claims: [claim] }));
+      const [answer] = await this.#time(store.taskClaim({ claims: [claim] }));
+      const grants = answer?.grants ?? [];
       const ends = grants.map(({ task, attempt }) => ({ task, attempt, to: 'completed', reason: 'none' }) as const);
       const answers = ends.length === 0 ? [] : await this.#time(store.taskSettle({ items: ends }));
       assert.ok(answers.every((answer) => answer === 'done'));

@@ -4,7 +4,11 @@ import { knownVersion, type Migration, planMigrations, type SchemaStand } from '
 import type { Connection } from './connection.ts';
 
 /** Forward only, in order, each once. A released one never changes. */
-export const MIGRATIONS: readonly PostgresMigration[] = [{ version: 1, file: '001-kernel.sql', compatibleFrom: 1 }];
+export const MIGRATIONS: readonly PostgresMigration[] = [
+  { version: 1, file: '001-kernel.sql', compatibleFrom: 1 },
+  // An older program would not count what it claims against the limits.
+  { version: 2, file: '002-scheduling.sql', compatibleFrom: 2 },
+];
 
 export interface PostgresMigration extends Migration {
   /** Statements that Postgres runs outside of a transaction only, such as an index made while others write. */

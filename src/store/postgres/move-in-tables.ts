@@ -67,7 +67,8 @@ export const TRANSFERS: readonly Transfer[] = [
       ...texts('payload'),
     ],
     select: `SELECT t.id, created_at, started_at, run_at,
-        CASE WHEN state = 1 THEN :server + max(coalesce(lease_until, 0) - :lease, ${LEASE_MS}) END, cancel_at,
+        CASE WHEN state = 1 THEN :server + max(coalesce(lease_until, 0) - :lease, ${LEASE_MS})
+          WHEN state = 3 THEN lease_until END, cancel_at,
         CASE WHEN attempt = 0 THEN expires_at END, l.queue, lane, spec, attempt, holder, open, state, ${PRIO}, tries,
         max_tries, bounces, flags, payload
       FROM ${TASKS} WHERE state < 4 ORDER BY t.id`,
@@ -99,6 +100,16 @@ export const TRANSFERS: readonly Transfer[] = [
     table: 'body',
     columns: [...numbers('bigint', 'task'), ...numbers('smallint', 'part'), ...texts('data')],
     select: 'SELECT task, part, data FROM body ORDER BY task, part',
+  },
+  {
+    table: 'dep',
+    columns: [...numbers('bigint', 'up', 'down', 'gen'), ...truth('optional'), ...truth('open'), ...truth('planned')],
+    select: 'SELECT up, down, gen, optional, open, planned FROM dep ORDER BY up, down',
+  },
+  {
+    table: 'dep_carry',
+    columns: [...numbers('bigint', 'up'), ...numbers('smallint', 'state')],
+    select: 'SELECT up, state FROM dep_carry',
   },
   {
     table: 'uniq',
@@ -182,16 +193,46 @@ export const TRANSFERS: readonly Transfer[] = [
     ],
     select: `SELECT task, attempt, seq, at, stream, data FROM log ORDER BY task, attempt, seq`,
   },
+  {
+    table: 'wait',
+    columns: [
+      ...numbers('bigint', 'task', 'gen'),
+      ...texts('key', 'channel', 'form'),
+      ...numbers('bigint', 'since', 'deadline'),
+      ...numbers('smallint', 'state'),
+      ...texts('body'),
+    ],
+    select: 'SELECT task, gen, key, channel, form, since, deadline, state, body FROM wait ORDER BY task',
+  },
+  {
+    table: 'signal',
+    columns: [...numbers('bigint', 'id'), ...texts('channel', 'body'), ...numbers('bigint', 'at')],
+    select: 'SELECT id, channel, body, at FROM signal ORDER BY id',
+  },
+  {
+    // Long values lie apart in SQLite only.
+    table: 'checkpoint',
+    columns: [
+      ...numbers('bigint', 'task'),
+      ...texts('key'),
+      ...numbers('bigint', 'attempt'),
+      ...texts('value'),
+      ...numbers('bigint', 'at'),
+    ],
+    select: `SELECT c.task, c.key, attempt, coalesce(value, data), at FROM checkpoint c
+      LEFT JOIN checkpoint_body b ON b.task = c.task AND b.key = c.key ORDER BY c.task, c.key`,
+  },
 ];
 
 /** The counters of Postgres go on after these. */
-export const HIGHS: Readonly<Record<'task' | 'queue' | 'lane' | 'spec' | 'worker', string>> = {
+export const HIGHS: Readonly<Record<'task' | 'queue' | 'lane' | 'spec' | 'worker' | 'signal', string>> = {
   // The placeholder of a restore counts: its number was handed out, or may have been.
   task: 'SELECT max(id) FROM task',
   queue: 'SELECT max(id) FROM queue',
   lane: 'SELECT max(id) FROM lane',
   spec: 'SELECT max(id) FROM spec',
   worker: "SELECT max(seq) FROM sqlite_sequence WHERE name = 'worker'",
+  signal: 'SELECT max(id) FROM signal',
 };
 
 /** Days on which tasks ended, as a time of each; the newest first. */
@@ -232,10 +273,20 @@ export const CHECKS: readonly Check[] = [
   both('specs', 'count(*), max(id), sum(length(body))', 'spec'),
   both('attempts', 'count(*), sum(attempt), sum(outcome), sum(length(error))', 'attempt'),
   both('bodies', 'count(*), sum(length(data))', 'body'),
+  both('dependencies', 'count(*), sum(up), sum(down), sum(gen)', 'dep'),
+  both('dependencies to see to', 'count(*), sum(up)', 'dep_carry'),
   both('unique keys', 'count(*), max(task), sum(length(key))', 'uniq'),
   both('operations', 'count(*), sum(length(answer))', 'op'),
   both('workers', 'count(*), max(id)', 'worker'),
   both('events', 'count(*), sum(n), min(seq), max(seq + n)', 'event'),
   both('triggers', 'count(*), max(next_at)', 'trigger_def'),
   both('log lines', 'count(*), sum(seq), max(at)', 'log'),
+  both('waits', 'count(*), sum(gen), sum(state), sum(length(key)), sum(length(body))', 'wait'),
+  both('signals', 'count(*), max(id), sum(length(body))', 'signal'),
+  {
+    what: 'checkpoints',
+    sqlite: `SELECT count(*), sum(attempt), sum(length(coalesce(value, data))) FROM checkpoint c
+      LEFT JOIN checkpoint_body b ON b.task = c.task AND b.key = c.key`,
+    postgres: 'SELECT count(*), sum(attempt), sum(length(value)) FROM {s}.checkpoint',
+  },
 ];

@@ -2,8 +2,8 @@
  * Every statement that runs against Postgres, by name; `plans.test.ts` pins the plans. Names are qualified, so that no
  * statement depends on the search path of its connection (a pooler, or a caller's own transaction).
  *
- * States: 0 ready, 1 running, 2 scheduled, 3 waiting, 4 completed, 5 failed, 6 cancelled. Flags: 2 the payload lies apart,
- * 8 the result does, 16 suspect. Kinds of events and reasons are positions in the lists of core/task.ts.
+ * States: 0 ready, 1 running, 2 scheduled, 3 waiting, 4 completed, 5 failed, 6 cancelled. Flags: 1 watched, 2 the payload
+ * lies apart, 8 the result does, 16 suspect. Kinds of events and reasons are positions in the lists of core/task.ts.
  *
  * `state + 0 = 1` keeps the planner from walking the index of running tasks for a batch of ids (78 instead of 4.8 ms for
  * 500 tasks); `= ANY(ARRAY(…))` keeps it from a hash join over the whole table, and so does `few`. A plan lives as long as
@@ -15,6 +15,11 @@ const few = (key: string, nothing = '+ 0'): string => `${key} ${nothing} = ${key
 /** Rows of events, newest first, among which those of a call must be whose answer was lost: far more than its deadline has. */
 const RECENT = 1_000_000;
 
+const LANE = `l.id, l.queue AS queue_id, q.name AS queue, l.handler, q.paused, l.placement, l.fair_key, l.weight, l.limits,
+  l.uses AS slots, l.served_by`;
+const SLOT = 's.id, s.key, s.cap, s.active, s.tat, s.cost_tat, s.paused_until, d.name, d.body';
+/** It is switched on, not on its way out, and what it was judged by still holds. */
+const mayClaim = (n: number): string => `enabled AND state <> 2 AND ($${n}::int IS NULL OR revision = $${n})`;
 const GRANT = 'id, attempt, tries, max_tries, bounces, lane, spec, prio, flags, created_at, lease_until, payload';
 /** Of `task`; those that a finished row has besides come after. */
 const KEPT = `id, created_at, started_at, cancel_at, queue, lane, spec, attempt, holder, prio, tries, max_tries, bounces,
@@ -53,9 +58,87 @@ export function statements(schema: string) {
     `INSERT INTO ${s}.done (${KEPT}, state, reason, flags, ended_at, result)
       SELECT ${KEPT}, ${state}, ${reason}, ${flags}, ${NOW}, ${result} FROM ${from}`;
 
+  const def = `CROSS JOIN LATERAL (SELECT name, body FROM ${s}.limit_def WHERE id = s.def OFFSET 0) d`;
+
+  const readyOf = `CROSS JOIN LATERAL (SELECT id FROM ${s}.task WHERE lane = ls.lane AND state = 0 LIMIT $2) t`;
+
+  /**
+   * Gives back what the tasks of `from` took of their limits; several slots are locked in the order of their
+   * numbers. A counter that had drifted must not keep a task from ending; the auditor finds it.
+   */
+  const give = (from: string): string => `back AS MATERIALIZED (SELECT ls.slot, sum(ls.weight * y.n) AS n
+        FROM (SELECT lane, count(*) AS n FROM ${from} GROUP BY lane) y
+        CROSS JOIN LATERAL (SELECT slot, weight FROM ${s}.lane_slot WHERE lane = y.lane OFFSET 0) ls GROUP BY ls.slot),
+      locked AS MATERIALIZED (SELECT id FROM ${s}.slot WHERE id = ANY(ARRAY(SELECT slot FROM back)) ORDER BY id FOR UPDATE),
+      given AS (UPDATE ${s}.slot s SET active = greatest(0, s.active - back.n) FROM back
+        WHERE s.id = back.slot AND s.id = ANY(ARRAY(SELECT id FROM locked)))`;
+
+  /** The newest wait of each task: it replaces the one before. */
+  const waiting = (
+    rows: string,
+  ): string => `INSERT INTO ${s}.wait (task, gen, key, channel, form, since, deadline, state, body)
+      ${rows} ORDER BY 1 ON CONFLICT (task) DO UPDATE SET gen = excluded.gen, key = excluded.key, channel = excluded.channel,
+        form = excluded.form, since = excluded.since, deadline = excluded.deadline, state = excluded.state, body = excluded.body`;
+
   const recent = `(SELECT * FROM ${s}.event ORDER BY seq DESC LIMIT ${RECENT}) e`;
   const newTasks = `unnest($3::int[], $4::int[], $5::int[], $6::smallint[], $7::smallint[], $8::text[])
     x(queue, lane, spec, prio, max_tries, payload)`;
+
+  /** Ends of all kinds; tasks that something waits for are told apart by `which`. */
+  const settle = (
+    which: string,
+    columns: string,
+  ): string => `WITH d AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::smallint[], $5::text[], $6::boolean[])
+        d(task, n, ends, reason, result, apart) WHERE ${few('task')}),
+      x AS (DELETE FROM ${s}.task t USING d WHERE t.id = d.task AND t.attempt = d.n AND t.state + 0 = 1 ${which}
+        RETURNING t.*, d.ends, d.reason, d.result, d.apart),
+      h AS (${end('x', 'ends', 'reason', '(flags & ~16) | CASE WHEN apart THEN 8 ELSE 0 END', 'CASE WHEN NOT apart THEN result END')}),
+      b AS (INSERT INTO ${s}.body (task, part, data) SELECT id, 1, result FROM x WHERE apart
+        ON CONFLICT (task, part) DO UPDATE SET data = excluded.data),
+      ${give('x')},
+      e AS (${tell('x', 'ends - 2', 'ends', { running: '-count(*)', completed: where('ends', 4), failed: where('ends', 5), cancelled: where('ends', 6) }, 'queue, ends')})
+      SELECT ${columns} FROM x`;
+
+  const reap = (which: string, watched: string): string => `WITH ${HELD},
+      o AS MATERIALIZED (SELECT t.*, d.delay,
+          CASE WHEN t.cancel_at IS NOT NULL THEN 6 WHEN d.ends = 0 AND d.delay > 0 THEN 2 ELSE d.ends END AS ends,
+          CASE WHEN t.cancel_at IS NOT NULL THEN 4 ELSE d.why END AS why
+        FROM unnest($3::bigint[], $4::bigint[], $5::smallint[], $6::smallint[], $7::bigint[]) d(task, n, ends, why, delay)
+        JOIN ${s}.task t ON t.id = d.task AND t.attempt = d.n
+        WHERE ${few('d.task')} AND t.state + 0 = 1 AND t.lease_until < ${NOW} AND EXISTS (SELECT FROM g)
+        ORDER BY t.id FOR UPDATE OF t SKIP LOCKED),
+      u AS (UPDATE ${s}.task t SET state = o.ends, run_at = ${NOW} + o.delay, holder = NULL,
+          lease_until = NULL, flags = t.flags | 16
+        FROM o WHERE o.ends < 4 AND t.id = o.id AND t.attempt = o.attempt AND t.state + 0 = 1 RETURNING o.*),
+      x AS (DELETE FROM ${s}.task t USING o WHERE o.ends >= 4 ${which} AND t.id = o.id AND t.attempt = o.attempt AND t.state + 0 = 1
+        RETURNING o.*),
+      r AS MATERIALIZED (SELECT * FROM u UNION ALL SELECT * FROM x),
+      h AS (${end('r WHERE ends >= 4', 'ends', 'why', 'flags & ~16', 'NULL')}),
+      a AS (INSERT INTO ${s}.attempt (task, attempt, holder, started_at, ended_at, outcome)
+        SELECT id, attempt, holder, started_at, ${NOW}, 2 FROM r
+        ON CONFLICT (task, attempt) DO UPDATE SET ended_at = excluded.ended_at, outcome = excluded.outcome),
+      ${give('r')},
+      e AS (${tell('r', 7, 'ends', { running: '-count(*)', ...gain('ends') }, 'queue, ends')})
+      SELECT g.cursor, r.id, r.lane, r.ends, r.watched FROM g LEFT JOIN (${watched}) r ON true`;
+
+  const expire = (which: string): string => `WITH ${HELD},
+      c AS MATERIALIZED (SELECT id, flags FROM ${s}.task
+        WHERE expires_at IS NOT NULL AND state IN (0, 2) AND attempt = 0 AND expires_at <= ${NOW}
+        AND EXISTS (SELECT FROM g) ORDER BY expires_at LIMIT $3 FOR UPDATE SKIP LOCKED),
+      x AS (DELETE FROM ${s}.task WHERE id = ANY(ARRAY(SELECT id FROM c ${which})) RETURNING *),
+      h AS (${end('x', '5', '6', 'flags', 'NULL')}),
+      e AS (${tell('x', 13, 5, { ready: `-${where('state', 0)}`, scheduled: `-${where('state', 2)}`, failed: 'count(*)' })})
+      SELECT g.cursor, c.id, c.flags & 1 = 1 AS watched FROM g LEFT JOIN c ON true`;
+
+  const cancelIdle = (
+    which: string,
+  ): string => `WITH x AS (DELETE FROM ${s}.task WHERE id = ANY($1::bigint[]) AND state + 0 <> 1 ${which}
+        RETURNING id, created_at, started_at, ${NOW} AS cancel_at, queue, lane, spec, attempt, holder, prio, tries, max_tries,
+          bounces, payload, flags, state),
+      h AS (${end('x', '6', '$2::smallint', 'flags & ~16', 'NULL')}),
+      w AS (DELETE FROM ${s}.wait WHERE task = ANY(ARRAY(SELECT id FROM x WHERE state = 3))),
+      e AS (${tell('x', 4, 6, { ready: `-${where('state', 0)}`, scheduled: `-${where('state', 2)}`, waiting: `-${where('state', 3)}`, cancelled: 'count(*)' })})
+      SELECT id, flags & 1 = 1 FROM x`;
 
   return {
     // meta, lanes, specs, queues
@@ -65,13 +148,15 @@ export function statements(schema: string) {
     queuePause: `INSERT INTO ${s}.queue (name, paused) VALUES ($1, $2)
       ON CONFLICT (name) DO UPDATE SET paused = excluded.paused`,
     queueNames: `SELECT id, name FROM ${s}.queue`,
-    laneAdd: `INSERT INTO ${s}.lane (queue, handler, hash, used_at)
-      SELECT q.id, x.handler, x.hash, ${NOW} FROM unnest($1::text[], $2::text[], $3::text[]) x(queue, handler, hash)
+    laneAdd: `INSERT INTO ${s}.lane (queue, handler, hash, used_at, placement, fair_key, weight, limits, uses)
+      SELECT q.id, x.handler, x.hash, ${NOW}, x.placement, x.fair_key, x.weight, x.limits, x.uses
+      FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int[], $7::text[], $8::text[])
+        x(queue, handler, hash, placement, fair_key, weight, limits, uses)
       JOIN ${s}.queue q ON q.name = x.queue
       WHERE NOT EXISTS (SELECT FROM ${s}.lane l WHERE l.hash = x.hash) ORDER BY x.hash ON CONFLICT (hash) DO NOTHING`,
-    laneFind: `SELECT l.id, l.queue AS queue_id, q.name AS queue, l.handler, q.paused, l.hash
+    laneFind: `SELECT ${LANE}, l.hash
       FROM ${s}.lane l JOIN ${s}.queue q ON q.id = l.queue WHERE l.hash = ANY($1::text[])`,
-    laneGet: `SELECT l.id, l.queue AS queue_id, q.name AS queue, l.handler, q.paused
+    laneGet: `SELECT ${LANE}
       FROM ${s}.lane l JOIN ${s}.queue q ON q.id = l.queue WHERE l.id = ANY($1::int[])`,
     // From one ready lane to the next, not over all lanes that there ever were.
     laneScan: `WITH RECURSIVE r(lane, k) AS (
@@ -79,9 +164,14 @@ export function statements(schema: string) {
         UNION ALL
         SELECT (SELECT t.lane FROM ${s}.task t WHERE t.state = 0 AND t.lane > r.lane ORDER BY t.lane LIMIT 1), r.k + 1
         FROM r WHERE r.lane IS NOT NULL AND r.k < $2)
-      SELECT l.id, l.queue AS queue_id, l.name AS queue, l.handler, l.paused
-      FROM r CROSS JOIN LATERAL (SELECT l.id, l.queue, q.name, l.handler, q.paused
+      SELECT l.*, (SELECT prio FROM ${s}.task WHERE state = 0 AND lane = r.lane ORDER BY prio LIMIT 1) AS prio
+      FROM r CROSS JOIN LATERAL (SELECT ${LANE}
         FROM ${s}.lane l JOIN ${s}.queue q ON q.id = l.queue WHERE l.id = r.lane OFFSET 0) l ORDER BY l.id`,
+    laneServed: `UPDATE ${s}.lane l SET served_by = w.name FROM ${s}.worker w
+      WHERE w.id = $1 AND l.id = ANY($2::int[]) AND l.served_by IS DISTINCT FROM w.name`,
+    laneSlotAdd: `INSERT INTO ${s}.lane_slot (lane, slot, weight)
+      SELECT lane, slot, weight FROM unnest($1::int[], $2::int[], $3::int[]) x(lane, slot, weight) ORDER BY lane, slot
+      ON CONFLICT DO NOTHING`,
     specAdd: `INSERT INTO ${s}.spec (hash, body, used_at)
       SELECT x.hash, x.body, ${NOW} FROM unnest($1::text[], $2::text[]) x(hash, body)
       WHERE NOT EXISTS (SELECT FROM ${s}.spec p WHERE p.hash = x.hash) ORDER BY x.hash ON CONFLICT (hash) DO NOTHING`,
@@ -158,11 +248,11 @@ export function statements(schema: string) {
     uniqReplace: `UPDATE ${s}.uniq SET task = $4, hash = $5, until = ${NOW} + $6
       WHERE queue = $1 AND key = $2 AND task + 0 = $3 RETURNING task`,
     uniqGet: `SELECT task FROM ${s}.uniq WHERE queue = (SELECT id FROM ${s}.queue WHERE name = $1) AND key = $2`,
-    stand: `SELECT id, state, created_at FROM ${s}.task WHERE id = ANY($1::bigint[])
-      UNION ALL SELECT id, state, created_at FROM ${s}.done WHERE id = ANY($1::bigint[])`,
+    stand: `SELECT id, state, flags, created_at FROM ${s}.task WHERE id = ANY($1::bigint[])
+      UNION ALL SELECT id, state, flags, created_at FROM ${s}.done WHERE id = ANY($1::bigint[])`,
 
     // claim
-    claim: `WITH w AS MATERIALIZED (SELECT enabled FROM ${s}.worker WHERE id = $1),
+    claim: `WITH w AS MATERIALIZED (SELECT ${mayClaim(9)} AS enabled FROM ${s}.worker WHERE id = $1),
       c AS MATERIALIZED (SELECT t.id FROM unnest($4::int[], $5::int[], $6::smallint[], $7::bigint[]) l(lane, k, mp, mi)
         CROSS JOIN LATERAL (SELECT id FROM ${s}.task WHERE lane = l.lane AND state = 0 AND (prio, id) >= (l.mp, l.mi)
           ORDER BY prio, id LIMIT l.k FOR UPDATE SKIP LOCKED) t
@@ -175,7 +265,32 @@ export function statements(schema: string) {
           CASE WHEN min(attempt) = max(attempt) THEN ARRAY[min(attempt)] ELSE array_agg(attempt) END, array_agg(created_at), $8
         FROM u GROUP BY queue)
       SELECT w.enabled, ${GRANT} FROM w LEFT JOIN u ON true`,
-    claimTask: `WITH w AS MATERIALIZED (SELECT enabled FROM ${s}.worker WHERE id = $1),
+    /** What has been ready for less than that is left to a better worker; of each lane only the first ones are looked at. */
+    claimAged: `WITH w AS MATERIALIZED (SELECT ${mayClaim(8)} AS enabled FROM ${s}.worker WHERE id = $1),
+      a AS MATERIALIZED (SELECT t.id FROM unnest($4::int[], $5::int[], $6::bigint[]) l(lane, k, age)
+        CROSS JOIN LATERAL (SELECT id FROM (SELECT id, prio, coalesce(run_at, created_at) AS since FROM ${s}.task
+            WHERE lane = l.lane AND state = 0 ORDER BY prio, id LIMIT l.k * 4) y
+          WHERE since <= ${NOW} - l.age LIMIT l.k) t
+        WHERE (SELECT enabled FROM w) LIMIT $3),
+      c AS MATERIALIZED (SELECT id FROM ${s}.task WHERE id = ANY(ARRAY(SELECT id FROM a)) AND state + 0 = 0
+        ORDER BY id FOR UPDATE SKIP LOCKED),
+      u AS (UPDATE ${s}.task t SET state = 1, attempt = attempt + 1, tries = tries + 1, holder = $1, lease_until = ${NOW} + $2,
+          started_at = ${NOW}, expires_at = NULL
+        WHERE id = ANY(ARRAY(SELECT id FROM c)) RETURNING ${GRANT}, queue),
+      e AS (INSERT INTO ${s}.outbox (at, queue, kind, state, n, d_ready, d_running, ids, attempts, born, note)
+        SELECT ${NOW}, queue, 1, 1, count(*), -count(*), count(*), array_agg(id),
+          CASE WHEN min(attempt) = max(attempt) THEN ARRAY[min(attempt)] ELSE array_agg(attempt) END, array_agg(created_at), $7
+        FROM u GROUP BY queue)
+      SELECT w.enabled, ${GRANT} FROM w LEFT JOIN u ON true`,
+    laneHeads: `SELECT l.lane, t.since - ${NOW} AS ahead FROM unnest($1::int[]) l(lane) CROSS JOIN LATERAL (SELECT coalesce(run_at, created_at) AS since
+      FROM ${s}.task WHERE lane = l.lane AND state = 0 ORDER BY prio, id LIMIT 1) t`,
+    /** How many tasks like those of each lane the holder has. Under the lock of its row: nobody else claims for it meanwhile. */
+    heldLike: `SELECT w.id AS lane, count(*) AS n FROM ${s}.task t JOIN ${s}.lane l ON l.id = t.lane
+      JOIN ${s}.lane w ON w.queue = l.queue AND w.handler = l.handler AND w.placement IS NOT DISTINCT FROM l.placement
+      WHERE t.state = 1 AND t.holder = $1 AND w.id = ANY($2::int[]) GROUP BY w.id`,
+    taskLane: `SELECT lane FROM ${s}.task WHERE id = $1 AND state + 0 = 0`,
+    workerLock: `SELECT id FROM ${s}.worker WHERE id = $1 FOR NO KEY UPDATE`,
+    claimTask: `WITH w AS MATERIALIZED (SELECT enabled AND state <> 2 AS enabled FROM ${s}.worker WHERE id = $1),
       c AS MATERIALIZED (SELECT t.id FROM ${s}.task t WHERE t.id = $3 AND t.state + 0 = 0 AND (SELECT enabled FROM w)
         AND NOT (SELECT paused FROM ${s}.queue q WHERE q.id = t.queue) FOR UPDATE OF t SKIP LOCKED),
       u AS (UPDATE ${s}.task t SET state = 1, attempt = attempt + 1, tries = tries + 1, holder = $1, lease_until = ${NOW} + $2,
@@ -195,20 +310,25 @@ export function statements(schema: string) {
     // settle, return, renew: each is fenced by (id, attempt, running)
     /** All completed, with results that stay in their rows: most flushes. */
     complete: `WITH d AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[]) d(task, n, result) WHERE ${few('task')}),
-      x AS (DELETE FROM ${s}.task t USING d WHERE t.id = d.task AND t.attempt = d.n AND t.state + 0 = 1
+      x AS (DELETE FROM ${s}.task t USING d WHERE t.id = d.task AND t.attempt = d.n AND t.state + 0 = 1 AND t.flags & 1 = 0
         RETURNING t.*, d.result),
       h AS (${end('x', '4', '0', 'flags & ~16', 'result')}),
       e AS (${tell('x', 2, 4, { running: '-count(*)', completed: 'count(*)' })} RETURNING n, ids, attempts)
       SELECT n, CASE WHEN n < cardinality($1) THEN ids END, CASE WHEN n < cardinality($1) THEN attempts END FROM e`,
-    settle: `WITH d AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::smallint[], $5::text[], $6::boolean[])
-        d(task, n, ends, reason, result, apart) WHERE ${few('task')}),
-      x AS (DELETE FROM ${s}.task t USING d WHERE t.id = d.task AND t.attempt = d.n AND t.state + 0 = 1
-        RETURNING t.*, d.ends, d.reason, d.result, d.apart),
-      h AS (${end('x', 'ends', 'reason', '(flags & ~16) | CASE WHEN apart THEN 8 ELSE 0 END', 'CASE WHEN NOT apart THEN result END')}),
-      b AS (INSERT INTO ${s}.body (task, part, data) SELECT id, 1, result FROM x WHERE apart
-        ON CONFLICT (task, part) DO UPDATE SET data = excluded.data),
-      e AS (${tell('x', 'ends - 2', 'ends', { running: '-count(*)', completed: where('ends', 4), failed: where('ends', 5), cancelled: where('ends', 6) }, 'queue, ends')})
-      SELECT id, attempt FROM x`,
+    /** The same where some of the tasks may take from limits. */
+    completeLimited: `WITH d AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[]) d(task, n, result) WHERE ${few('task')}),
+      x AS (DELETE FROM ${s}.task t USING d WHERE t.id = d.task AND t.attempt = d.n AND t.state + 0 = 1 AND t.flags & 1 = 0
+        RETURNING t.*, d.result),
+      h AS (${end('x', '4', '0', 'flags & ~16', 'result')}),
+      ${give('x')},
+      e AS (${tell('x', 2, 4, { running: '-count(*)', completed: 'count(*)' })} RETURNING n, ids, attempts)
+      SELECT n, CASE WHEN n < cardinality($1) THEN ids END, CASE WHEN n < cardinality($1) THEN attempts END FROM e`,
+    settle: settle('AND t.flags & 1 = 0', 'id, attempt'),
+    /** With those that something waits for; in a transaction with the countdown that follows. */
+    settleWatched: settle('', 'id, attempt, ends, flags & 1 = 1'),
+    /** Of these leases, those that the fast statements have left: something waits for the end of their tasks. */
+    watched: `SELECT t.id, t.attempt FROM ${s}.task t JOIN unnest($1::bigint[], $2::bigint[]) x(task, n)
+      ON t.id = x.task AND t.attempt = x.n WHERE t.state + 0 = 1 AND t.flags & 1 = 1 AND ${few('x.task')}`,
     /** How these attempts ended, if they did: 3 and more are final states, as outcomes of attempts are counted. */
     endedAs: `SELECT x.task, x.n, coalesce(a.outcome, h.state - 1) AS outcome FROM unnest($1::bigint[], $2::bigint[]) x(task, n)
       LEFT JOIN ${s}.attempt a ON a.task = x.task AND a.attempt = x.n
@@ -219,7 +339,7 @@ export function statements(schema: string) {
       o AS MATERIALIZED (SELECT t.id, t.holder AS held, d.* FROM d JOIN ${s}.task t ON t.id = d.task AND t.attempt = d.n
         WHERE t.state + 0 = 1 AND t.cancel_at IS NULL ORDER BY t.id FOR UPDATE OF t),
       x AS (UPDATE ${s}.task t SET state = CASE WHEN o.delay > 0 THEN 2 ELSE 0 END,
-          run_at = CASE WHEN o.delay > 0 THEN ${NOW} + o.delay END, tries = t.tries - o.refund,
+          run_at = ${NOW} + o.delay, tries = t.tries - o.refund,
           bounces = CASE WHEN o.outcome = 0 THEN 0 ELSE t.bounces + o.bounced END,
           flags = CASE WHEN o.outcome = 0 THEN t.flags & ~16 ELSE t.flags END, holder = NULL, lease_until = NULL
         FROM o WHERE t.id = o.id AND t.attempt = o.n AND t.state + 0 = 1
@@ -228,6 +348,7 @@ export function statements(schema: string) {
         SELECT id, attempt, held, started_at, ${NOW}, outcome, error FROM x
         ON CONFLICT (task, attempt) DO UPDATE SET ended_at = excluded.ended_at, outcome = excluded.outcome,
           error = excluded.error),
+      ${give('x')},
       e AS (${tell('x', 'outcome + 5', 'state', { running: '-count(*)', ready: where('state', 0), scheduled: where('state', 2) }, 'queue, outcome, state')})
       SELECT id, attempt, lane, state FROM x`,
     cancelWanted: `SELECT t.id FROM ${s}.task t JOIN unnest($1::bigint[], $2::bigint[]) x(task, n) ON t.id = x.task AND t.attempt = x.n
@@ -254,65 +375,184 @@ export function statements(schema: string) {
     nextExpiry: `SELECT min(lease_until) - ${NOW} AS next,
         floor(date_part('epoch', now() - pg_postmaster_start_time()) * 1000)::bigint AS up
       FROM ${s}.task WHERE state = 1 AND lease_until >= ${NOW}`,
-    reap: `WITH ${HELD},
-      o AS MATERIALIZED (SELECT t.*, d.delay,
-          CASE WHEN t.cancel_at IS NOT NULL THEN 6 WHEN d.ends = 0 AND d.delay > 0 THEN 2 ELSE d.ends END AS ends,
-          CASE WHEN t.cancel_at IS NOT NULL THEN 4 ELSE d.why END AS why
-        FROM unnest($3::bigint[], $4::bigint[], $5::smallint[], $6::smallint[], $7::bigint[]) d(task, n, ends, why, delay)
-        JOIN ${s}.task t ON t.id = d.task AND t.attempt = d.n
-        WHERE ${few('d.task')} AND t.state + 0 = 1 AND t.lease_until < ${NOW} AND EXISTS (SELECT FROM g)
-        ORDER BY t.id FOR UPDATE OF t SKIP LOCKED),
-      u AS (UPDATE ${s}.task t SET state = o.ends, run_at = CASE WHEN o.ends = 2 THEN ${NOW} + o.delay END, holder = NULL,
-          lease_until = NULL, flags = t.flags | 16
-        FROM o WHERE o.ends < 4 AND t.id = o.id AND t.attempt = o.attempt AND t.state + 0 = 1 RETURNING o.*),
-      x AS (DELETE FROM ${s}.task t USING o WHERE o.ends >= 4 AND t.id = o.id AND t.attempt = o.attempt AND t.state + 0 = 1
-        RETURNING o.*),
-      r AS MATERIALIZED (SELECT * FROM u UNION ALL SELECT * FROM x),
-      h AS (${end('r WHERE ends >= 4', 'ends', 'why', 'flags & ~16', 'NULL')}),
-      a AS (INSERT INTO ${s}.attempt (task, attempt, holder, started_at, ended_at, outcome)
-        SELECT id, attempt, holder, started_at, ${NOW}, 2 FROM r
-        ON CONFLICT (task, attempt) DO UPDATE SET ended_at = excluded.ended_at, outcome = excluded.outcome),
-      e AS (${tell('r', 7, 'ends', { running: '-count(*)', ...gain('ends') }, 'queue, ends')})
-      SELECT g.cursor, r.id, r.lane, r.ends FROM g LEFT JOIN r ON true`,
+    /** Those that something waits for and that would end are only named. */
+    reap: reap(
+      'AND o.flags & 1 = 0',
+      `SELECT id, lane, ends, false AS watched FROM r
+        UNION ALL SELECT id, lane, ends, true FROM o WHERE ends >= 4 AND flags & 1 = 1`,
+    ),
+    reapWatched: reap('', 'SELECT id, lane, ends, ends >= 4 AND flags & 1 = 1 AS watched FROM r'),
+    /** What is due, and what has waited as long as it wanted to; who waits without a deadline has no run_at. */
     stage: `WITH ${HELD},
-      x AS (UPDATE ${s}.task SET state = 0, run_at = NULL
-        WHERE id = ANY(ARRAY(SELECT id FROM ${s}.task WHERE state IN (2, 3) AND state = 2 AND run_at <= ${NOW}
-          AND EXISTS (SELECT FROM g) ORDER BY run_at LIMIT $3 FOR UPDATE SKIP LOCKED))
+      o AS MATERIALIZED (SELECT id, state FROM ${s}.task WHERE state IN (2, 3) AND run_at <= ${NOW}
+        AND EXISTS (SELECT FROM g) ORDER BY run_at LIMIT $3 FOR UPDATE SKIP LOCKED),
+      u AS (UPDATE ${s}.task SET state = 0, open = 0 WHERE id = ANY(ARRAY(SELECT id FROM o))
         RETURNING id, queue, lane, attempt, created_at),
-      e AS (${tell('x', 8, 0, { scheduled: '-count(*)', ready: 'count(*)' })})
+      x AS (SELECT u.*, o.state AS was FROM u JOIN o ON o.id = u.id),
+      w AS (UPDATE ${s}.wait SET state = 2 WHERE task = ANY(ARRAY(SELECT id FROM o WHERE state = 3)) AND state = 0),
+      e AS (${tell('x', 'CASE WHEN was = 2 THEN 8 ELSE 12 END', 0, { scheduled: `-${where('was', 2)}`, waiting: `-${where('was', 3)}`, ready: 'count(*)' }, 'queue, was')})
       SELECT g.cursor, x.id, x.lane FROM g LEFT JOIN x ON true`,
-    stageNext: `SELECT run_at - ${NOW} AS next FROM ${s}.task WHERE state IN (2, 3) AND state = 2 ORDER BY run_at LIMIT 1`,
-    expire: `WITH ${HELD},
-      x AS (DELETE FROM ${s}.task WHERE id = ANY(ARRAY(SELECT id FROM ${s}.task
-          WHERE expires_at IS NOT NULL AND state IN (0, 2) AND attempt = 0 AND expires_at <= ${NOW}
-          AND EXISTS (SELECT FROM g) ORDER BY expires_at LIMIT $3 FOR UPDATE SKIP LOCKED)) RETURNING *),
-      h AS (${end('x', '5', '6', 'flags', 'NULL')}),
-      e AS (${tell('x', 13, 5, { ready: `-${where('state', 0)}`, scheduled: `-${where('state', 2)}`, failed: 'count(*)' })})
-      SELECT g.cursor, x.id FROM g LEFT JOIN x ON true`,
+    stageNext: `SELECT run_at - ${NOW} AS next FROM ${s}.task WHERE state IN (2, 3) AND run_at IS NOT NULL ORDER BY run_at LIMIT 1`,
+    /** Those that something waits for are only named. */
+    expire: expire('WHERE flags & 1 = 0'),
+    expireWatched: expire(''),
     expireNext: `SELECT expires_at - ${NOW} AS next FROM ${s}.task
       WHERE expires_at IS NOT NULL AND state IN (0, 2) AND attempt = 0 ORDER BY expires_at LIMIT 1`,
 
-    // cancel and revive
-    cancelIdle: `WITH x AS (DELETE FROM ${s}.task WHERE id = ANY($1::bigint[]) AND state + 0 <> 1
-        RETURNING id, created_at, started_at, ${NOW} AS cancel_at, queue, lane, spec, attempt, holder, prio, tries, max_tries,
-          bounces, payload, flags, state),
-      h AS (${end('x', '6', '4', 'flags & ~16', 'NULL')}),
-      e AS (${tell('x', 4, 6, { ready: `-${where('state', 0)}`, scheduled: `-${where('state', 2)}`, waiting: `-${where('state', 3)}`, cancelled: 'count(*)' })})
+    // parks, signals, checkpoints; a park and a checkpoint are fenced like a settle
+    latchLock: `SELECT id FROM ${s}.latch WHERE id = ANY($1::smallint[]) ORDER BY id FOR UPDATE`,
+    parkChildren: `SELECT id FROM ${s}.task WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE`,
+    parkLook: `SELECT t.id, w.task IS NOT NULL AS taken, w.body
+      FROM (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[]) x(task, n, key) WHERE ${few('task')}) x
+      JOIN ${s}.task t ON t.id = x.task AND t.attempt = x.n
+      LEFT JOIN ${s}.wait w ON w.task = x.task AND w.gen = x.n AND w.key = x.key AND w.state = 1
+      WHERE t.state + 0 = 1 AND t.cancel_at IS NULL ORDER BY t.id FOR UPDATE OF t`,
+    parkWatch: `UPDATE ${s}.task SET flags = flags | 1 WHERE id = ANY($1::bigint[]) AND flags & 1 = 0`,
+    parkDep: `INSERT INTO ${s}.dep (up, down, gen, optional, open)
+      SELECT up, down, gen, true, true FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) x(up, down, gen) ORDER BY up, down
+      ON CONFLICT (up, down) DO UPDATE SET gen = excluded.gen, optional = true, open = true`,
+    park: `WITH d AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::int[])
+        d(task, n, key, channel, form, timeout, opens) WHERE ${few('task')}),
+      o AS MATERIALIZED (SELECT t.id, t.holder AS held, d.* FROM d JOIN ${s}.task t ON t.id = d.task AND t.attempt = d.n
+        WHERE t.state + 0 = 1 AND t.cancel_at IS NULL ORDER BY t.id FOR UPDATE OF t),
+      x AS (UPDATE ${s}.task t SET state = 3, run_at = ${NOW} + o.timeout, open = o.opens, tries = t.tries - 1, bounces = 0,
+          flags = t.flags & ~16, holder = NULL, lease_until = NULL
+        FROM o WHERE t.id = o.id AND t.attempt = o.n AND t.state + 0 = 1
+        RETURNING t.id, t.attempt, t.queue, t.lane, t.created_at, t.started_at, t.run_at, o.held, o.key, o.channel, o.form),
+      a AS (INSERT INTO ${s}.attempt (task, attempt, holder, started_at, ended_at, outcome)
+        SELECT id, attempt, held, started_at, ${NOW}, 6 FROM x
+        ON CONFLICT (task, attempt) DO UPDATE SET ended_at = excluded.ended_at, outcome = excluded.outcome),
+      w AS (${waiting(`SELECT id, attempt, key, channel, form, ${NOW}, run_at, 0, NULL FROM x`)}),
+      ${give('x')},
+      e AS (${tell('x', 11, 3, { running: '-count(*)', waiting: 'count(*)' })})
       SELECT id FROM x`,
+    waitTaken: waiting(`SELECT task, n, key, channel, form, ${NOW}, NULL, 1, body
+      FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[]) x(task, n, key, channel, form, body)`),
+    waitGet: `SELECT w.*, coalesce((SELECT t.state + 0 = 3 AND t.attempt = w.gen FROM ${s}.task t WHERE t.id = w.task), false) AS waits
+      FROM ${s}.wait w WHERE w.task = $1`,
+    waitList: `SELECT w.*, true AS waits FROM ${s}.wait w CROSS JOIN LATERAL (SELECT FROM ${s}.task t
+        WHERE t.id = w.task AND t.state + 0 = 3 AND t.attempt = w.gen OFFSET 0) t
+      WHERE w.state = 0 AND w.form IS NOT NULL ORDER BY w.since, w.task LIMIT $1`,
+    waitOldest: `SELECT x.channel, w.task, w.gen FROM unnest($1::text[], $2::int[]) x(channel, k)
+      CROSS JOIN LATERAL (SELECT task, gen, since FROM ${s}.wait WHERE state = 0 AND channel = x.channel
+        ORDER BY since, task LIMIT x.k) w ORDER BY x.channel, w.since, w.task`,
+    waitClose: `UPDATE ${s}.wait w SET state = 1 FROM unnest($1::bigint[], $2::bigint[]) x(task, n)
+      WHERE w.task = x.task AND w.gen = x.n AND w.state = 0 AND ${few('x.task')}`,
+    /** Whoever holds the row of a waiting task decides about its wait. */
+    wake: `WITH o AS MATERIALIZED (SELECT t.id, d.body
+        FROM (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[]) d(task, n, body) WHERE ${few('task')}) d
+        JOIN ${s}.task t ON t.id = d.task AND t.attempt = d.n WHERE t.state + 0 = 3 ORDER BY t.id FOR UPDATE OF t),
+      x AS (UPDATE ${s}.task SET state = 0, run_at = ${NOW}, open = 0 WHERE id = ANY(ARRAY(SELECT id FROM o))
+        RETURNING id, queue, lane, attempt, created_at),
+      w AS (UPDATE ${s}.wait w SET state = 1, body = o.body FROM o WHERE w.task = o.id AND w.state = 0 AND ${few('o.id')}),
+      e AS (${tell('x', 12, 0, { waiting: '-count(*)', ready: 'count(*)' })})
+      SELECT id, lane FROM x`,
+    /** The oldest of each channel; one that the pruner takes away meanwhile is stepped over. */
+    signalTake: `DELETE FROM ${s}.signal WHERE id = ANY(ARRAY(SELECT g.id FROM unnest($1::text[], $2::int[]) x(channel, k)
+        CROSS JOIN LATERAL (SELECT id FROM ${s}.signal WHERE channel = x.channel ORDER BY id LIMIT x.k FOR UPDATE) g))
+      RETURNING id, channel, body`,
+    signalAdd: `INSERT INTO ${s}.signal (channel, body, at)
+      SELECT channel, body, ${NOW} FROM unnest($1::text[], $2::text[]) WITH ORDINALITY x(channel, body, o) ORDER BY o`,
+    checkpointAdd: `WITH t AS MATERIALIZED (SELECT t.id, x.n
+        FROM (SELECT DISTINCT * FROM unnest($1::bigint[], $2::bigint[]) x(task, n) WHERE ${few('task')}) x
+        JOIN ${s}.task t ON t.id = x.task AND t.attempt = x.n WHERE t.state + 0 = 1 ORDER BY t.id FOR NO KEY UPDATE OF t),
+      i AS (INSERT INTO ${s}.checkpoint (task, key, attempt, value, at)
+        SELECT c.task, c.key, c.n, c.value, ${NOW}
+        FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[]) WITH ORDINALITY c(task, n, key, value, o)
+        JOIN t ON t.id = c.task AND t.n = c.n ORDER BY c.task, c.key, c.o ON CONFLICT DO NOTHING RETURNING 1)
+      SELECT t.id, t.n, (SELECT count(*) FROM i) AS stored FROM t`,
+    checkpointFind: `SELECT c.task, c.key, c.attempt, c.value FROM unnest($1::bigint[], $2::text[]) x(task, key)
+      JOIN ${s}.checkpoint c ON c.task = x.task AND c.key = x.key WHERE ${few('x.task')}`,
+    checkpointList: `SELECT key, attempt, value, at FROM ${s}.checkpoint WHERE task = $1`,
+
+    // cancel and revive
+    cancelIdle: cancelIdle('AND flags & 1 = 0'),
+    cancelWatched: cancelIdle(''),
     cancelAsk: `WITH x AS (UPDATE ${s}.task SET cancel_at = ${NOW} WHERE id = ANY($1::bigint[]) AND state + 0 = 1 AND cancel_at IS NULL
         RETURNING id, queue, attempt, created_at),
       e AS (${tell('x', 10, 1)})
       SELECT id FROM x`,
+    /** Ready, or waiting for so many others; `$3` is 1 when others wait for it. */
     revive: `WITH x AS (DELETE FROM ${s}.done WHERE id = $1 RETURNING *),
-      i AS (INSERT INTO ${s}.task (id, created_at, started_at, queue, lane, spec, attempt, state, prio, max_tries, flags, payload)
-        SELECT id, created_at, started_at, queue, lane, spec, attempt, 0, prio, max_tries, flags & ~24, payload FROM x),
+      i AS (INSERT INTO ${s}.task (id, created_at, started_at, run_at, queue, lane, spec, attempt, state, open, prio, max_tries,
+          flags, payload)
+        SELECT id, created_at, started_at, CASE WHEN $2::int = 0 THEN ${NOW} END, queue, lane, spec, attempt,
+          CASE WHEN $2::int = 0 THEN 0 ELSE 3 END, $2::int, prio, max_tries, (flags & ~24) | $3::smallint, payload FROM x),
+      k AS (DELETE FROM ${s}.dep_carry WHERE up = $1 AND EXISTS (SELECT FROM x)),
       a AS (INSERT INTO ${s}.attempt (task, attempt, holder, started_at, ended_at, outcome, error)
         SELECT id, attempt, holder, started_at, ended_at, state - 1,
           CASE WHEN state <> 4 THEN coalesce(result, (SELECT data FROM ${s}.body WHERE task = x.id AND part = 1)) END
         FROM x WHERE attempt > 0 ON CONFLICT DO NOTHING),
       b AS (DELETE FROM ${s}.body WHERE task = $1 AND part = 1 AND EXISTS (SELECT FROM x)),
-      e AS (${tell('x', 9, 0, { ready: 'count(*)', completed: `-${where('state', 4)}`, failed: `-${where('state', 5)}`, cancelled: `-${where('state', 6)}` })})
+      w AS (DELETE FROM ${s}.wait WHERE task = $1 AND EXISTS (SELECT FROM x)),
+      e AS (${tell('x', 9, 'CASE WHEN $2::int = 0 THEN 0 ELSE 3 END', { ready: 'CASE WHEN $2::int = 0 THEN count(*) ELSE 0 END', waiting: 'CASE WHEN $2::int = 0 THEN 0 ELSE count(*) END', completed: `-${where('state', 4)}`, failed: `-${where('state', 5)}`, cancelled: `-${where('state', 6)}` })})
       SELECT lane FROM x`,
+
+    // dependencies; while a task waits for its first start, lease_until keeps when it is due, and expires_at for how long
+    // it may wait from then on
+    depLock: `SELECT id FROM ${s}.task WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE`,
+    depWatch: `UPDATE ${s}.task SET flags = flags | 1 WHERE id = ANY($1::bigint[]) AND flags & 1 = 0`,
+    /** None: an earlier sending has come through. */
+    flightAdd: `INSERT INTO ${s}.flight (store, n, at) VALUES ($1, $2, ${NOW}) ON CONFLICT DO NOTHING RETURNING n`,
+    graphAdd: `WITH x AS MATERIALIZED (SELECT x.*, CASE WHEN x.open > 0 THEN 3 WHEN x.due > ${NOW} THEN 2 ELSE 0 END AS state,
+          CASE WHEN x.due > ${NOW} THEN x.due END AS at
+        FROM (SELECT x.*, coalesce(x.run_at, ${NOW} + x.delay) AS due
+          FROM unnest($1::bigint[], $2::int[], $3::int[], $4::int[], $5::smallint[], $6::smallint[], $7::text[], $8::boolean[],
+            $9::bigint[], $10::bigint[], $11::bigint[], $12::smallint[], $13::int[])
+            x(id, queue, lane, spec, prio, max_tries, payload, apart, run_at, delay, wait, flags, open)) x),
+      i AS (INSERT INTO ${s}.task (id, created_at, queue, lane, spec, state, prio, max_tries, flags, open, run_at, lease_until,
+          expires_at, payload)
+        SELECT id, ${NOW}, queue, lane, spec, state, prio, max_tries, flags | CASE WHEN apart THEN 2 ELSE 0 END, open,
+          CASE WHEN open = 0 THEN at END, CASE WHEN open > 0 THEN at END,
+          CASE WHEN open > 0 THEN wait ELSE coalesce(at, ${NOW}) + wait END, CASE WHEN NOT apart THEN payload END FROM x),
+      b AS (INSERT INTO ${s}.body (task, part, data) SELECT id, 0, payload FROM x WHERE apart),
+      e AS (INSERT INTO ${s}.outbox (at, queue, kind, state, n, d_ready, d_scheduled, d_waiting, ids, attempts, born, note)
+        SELECT ${NOW}, queue, 0, state, count(*), ${where('state', 0)}, ${where('state', 2)}, ${where('state', 3)},
+          array_agg(id ORDER BY id), '{0}', ARRAY[min(${NOW})], $14 FROM x GROUP BY queue, state)
+      SELECT id, ${NOW} AS created_at, state FROM x`,
+    depAdd: `INSERT INTO ${s}.dep (up, down, gen, optional, open, planned)
+      SELECT up, down, 0, optional, open, true
+      FROM unnest($1::bigint[], $2::bigint[], $3::boolean[], $4::boolean[]) x(up, down, optional, open)`,
+    /** In a statement of its own, after the one that ended the tasks: only then are all dependents seen. */
+    depOpen: `SELECT up, down, gen, optional FROM ${s}.dep WHERE up = ANY($1::bigint[]) AND open LIMIT $2`,
+    /** Only those that wait: nobody who holds a slot may wait for a ready or running task. */
+    downLock: `SELECT id, attempt, flags FROM ${s}.task WHERE id = ANY($1::bigint[]) AND state + 0 = 3 ORDER BY id FOR UPDATE`,
+    /** A range of one pair: of two equals the planner may take either for enough, and each can have thousands of rows. */
+    depClose: `UPDATE ${s}.dep d SET open = false FROM unnest($1::bigint[], $2::bigint[]) x(up, down)
+      WHERE (d.up, d.down) >= (x.up, x.down) AND (d.up, d.down) <= (x.up, x.down) AND ${few('x.up')}`,
+    // The tasks of these two are locked, and wait.
+    downCount: `WITH u AS (UPDATE ${s}.task t SET open = greatest(t.open - x.n, 0),
+          lease_until = CASE WHEN t.open > x.n THEN t.lease_until END,
+          state = CASE WHEN t.open > x.n THEN 3 WHEN t.lease_until > ${NOW} THEN 2 ELSE 0 END,
+          run_at = CASE WHEN t.open > x.n THEN t.run_at ELSE greatest(t.lease_until, ${NOW}) END,
+          expires_at = CASE WHEN t.open > x.n OR t.attempt > 0 THEN t.expires_at
+            ELSE t.expires_at + greatest(t.lease_until, ${NOW}) END
+        FROM unnest($1::bigint[], $2::int[]) x(task, n) WHERE t.id = x.task AND ${few('x.task')}
+        RETURNING t.id, t.queue, t.lane, t.state, t.attempt, t.created_at),
+      e AS (${tell('u WHERE state <> 3', 12, 'state', { waiting: '-count(*)', ready: where('state', 0), scheduled: where('state', 2) }, 'queue, state')})
+      SELECT lane FROM u WHERE state = 0`,
+    downEnd: `WITH x AS (DELETE FROM ${s}.task t USING unnest($1::bigint[], $2::smallint[]) d(task, ends)
+        WHERE t.id = d.task AND ${few('d.task')} RETURNING t.*, d.ends),
+      h AS (${end('x', 'ends', '5', 'flags & ~16', 'NULL')}),
+      e AS (${tell('x', 'ends - 2', 'ends', { waiting: '-count(*)', failed: where('ends', 5), cancelled: where('ends', 6) }, 'queue, ends')})
+      SELECT id, ends, flags & 1 = 1 FROM x`,
+    /** What these tasks were made to wait for. */
+    depPlans: `SELECT up, down FROM ${s}.dep WHERE down = ANY($1::bigint[]) AND planned`,
+    doneLock: `SELECT id, attempt FROM ${s}.done WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE`,
+    depReopen: `UPDATE ${s}.dep d SET gen = x.n, open = d.up = ANY($3::bigint[]) FROM unnest($1::bigint[], $2::bigint[]) x(task, n)
+      WHERE d.down = x.task AND d.planned AND ${few('x.task')}`,
+    depList: `SELECT d.up, d.optional, t.created_at, t.state, coalesce(t.result, CASE WHEN t.flags & 8 <> 0 THEN
+          (SELECT data FROM ${s}.body b WHERE b.task = d.up AND b.part = 1) END) AS result
+      FROM ${s}.dep d LEFT JOIN LATERAL (SELECT created_at, state, flags, NULL AS result FROM ${s}.task WHERE id = d.up
+        UNION ALL SELECT created_at, state, flags, result FROM ${s}.done WHERE id = d.up LIMIT 1) t ON true
+      WHERE d.down = $1`,
+    depDependents: `SELECT down FROM ${s}.dep WHERE up = $1`,
+    carryAdd: `INSERT INTO ${s}.dep_carry (up, state) SELECT up, state FROM unnest($1::bigint[], $2::smallint[]) x(up, state)
+      WHERE EXISTS (SELECT FROM ${s}.dep d WHERE d.up = x.up AND d.open) ORDER BY up
+      ON CONFLICT (up) DO UPDATE SET state = excluded.state`,
+    carryTake: `DELETE FROM ${s}.dep_carry WHERE up = ANY(ARRAY(SELECT up FROM ${s}.dep_carry ORDER BY up LIMIT $1))
+      RETURNING up, state`,
+    carryMore: `SELECT up FROM ${s}.dep_carry ORDER BY up LIMIT 1`,
 
     // reads
     taskGet: `${record(s, 'task')} WHERE t.id = ANY($1::bigint[]) UNION ALL ${record(s, 'done')} WHERE t.id = ANY($1::bigint[])`,
@@ -322,8 +562,9 @@ export function statements(schema: string) {
     queueStats: `${stats(s)} WHERE q.name = $1`,
 
     // workers; states: 0 starting, 1 online, 2 draining, 3 offline, 4 lost
-    workerAdd: `INSERT INTO ${s}.worker (name, incarnation, state, slots, tags, beat_at, host, pid, started_at, handlers)
-      VALUES ($1, $2, 0, $3, $4, ${NOW}, $5, $6, ${NOW}, $7)
+    workerAdd: `INSERT INTO ${s}.worker (name, incarnation, state, slots, own_tags, beat_at, host, pid, started_at, handlers, queues,
+        version, tags, enabled, priority)
+      VALUES ($1, $2, 0, $3, $4, ${NOW}, $5, $6, ${NOW}, $7, $8, $9, $10, $11, $12)
       ON CONFLICT (incarnation) DO UPDATE SET beat_at = excluded.beat_at RETURNING id`,
     workerBeat: `UPDATE ${s}.worker w SET beat_at = ${NOW},
         state = coalesce(x.state, CASE WHEN w.state IN (0, 4) THEN 1 ELSE w.state END),
@@ -338,6 +579,62 @@ export function statements(schema: string) {
       SELECT g.cursor, x.id FROM g LEFT JOIN x ON true ORDER BY x.id`,
     workerEnable: `UPDATE ${s}.worker SET enabled = $2 WHERE id = $1`,
     workerList: `SELECT * FROM ${s}.worker ORDER BY id`,
+    workerFleet: `SELECT w.*, (SELECT count(*) FROM ${s}.task WHERE state = 1 AND holder = w.id) AS running, ${NOW} AS now
+      FROM ${s}.worker w WHERE w.state IN (0, 1, 2) ORDER BY w.id`,
+    settingGet: `SELECT enabled, priority, tags FROM ${s}.worker_setting WHERE name = $1 FOR SHARE`,
+    settingMake: `INSERT INTO ${s}.worker_setting (name) VALUES ($1) ON CONFLICT DO NOTHING`,
+    settingLock: `SELECT enabled, priority, tags FROM ${s}.worker_setting WHERE name = $1 FOR UPDATE`,
+    settingPut: `UPDATE ${s}.worker_setting SET enabled = $2, priority = $3, tags = $4 WHERE name = $1`,
+    settingList: `SELECT name, enabled, priority, tags FROM ${s}.worker_setting ORDER BY name`,
+    workersNamed: `SELECT id, own_tags FROM ${s}.worker WHERE state IN (0, 1, 2) AND name = $1 ORDER BY id FOR UPDATE`,
+    workerChange: `UPDATE ${s}.worker w SET enabled = $2, priority = coalesce($3, priority), tags = x.tags, revision = revision + 1
+      FROM unnest($1::bigint[], $4::text[]) x(id, tags) WHERE w.id = x.id AND ${few('x.id')}`,
+
+    // limits
+    limitLock: `SELECT id, name, body FROM ${s}.limit_def WHERE name = ANY($1::text[]) ORDER BY id FOR SHARE`,
+    limitFind: `SELECT id, name, body FROM ${s}.limit_def WHERE name = ANY($1::text[])`,
+    limitPut: `INSERT INTO ${s}.limit_def AS d (name, body, revision, changed_at, changed_by) VALUES ($1, $2, 1, ${NOW}, $3)
+      ON CONFLICT (name) DO UPDATE SET body = excluded.body, revision = d.revision + 1, changed_at = excluded.changed_at,
+        changed_by = excluded.changed_by RETURNING id, revision`,
+    limitRemove: `UPDATE ${s}.limit_def SET body = NULL, revision = revision + 1, changed_at = ${NOW}, changed_by = $2
+      WHERE name = $1 AND body IS NOT NULL RETURNING id`,
+    limitChangeAdd: `INSERT INTO ${s}.limit_change (def, at, by, body) VALUES ($1, ${NOW}, $2, $3)`,
+    limitChanges: `SELECT c.at, c.by, c.body FROM ${s}.limit_change c JOIN ${s}.limit_def d ON d.id = c.def WHERE d.name = $1
+      ORDER BY c.id DESC LIMIT $2`,
+    limitCaps: `WITH l AS MATERIALIZED (SELECT id FROM ${s}.slot WHERE def = $1 ORDER BY id FOR UPDATE)
+      UPDATE ${s}.slot SET cap = CASE WHEN key = '' THEN $2::int ELSE $3::int END WHERE def = $1 AND id = ANY(ARRAY(SELECT id FROM l))`,
+    limitList: `SELECT d.name, d.body, d.revision, d.changed_at, d.changed_by, coalesce(s.active, 0) AS active,
+        (SELECT count(*) FROM ${s}.lane_slot ls JOIN ${s}.task t ON t.lane = ls.lane AND t.state = 0 WHERE ls.slot = s.id) AS waiting
+      FROM ${s}.limit_def d LEFT JOIN ${s}.slot s ON s.def = d.id AND s.key = '' WHERE d.body IS NOT NULL ORDER BY d.name`,
+    slotAdd: `INSERT INTO ${s}.slot (def, key, cap) SELECT def, key, cap FROM unnest($1::int[], $2::text[], $3::int[]) x(def, key, cap)
+      ORDER BY def, key ON CONFLICT (def, key) DO NOTHING`,
+    slotFind: `SELECT s.id, s.def, s.key FROM unnest($1::int[], $2::text[]) x(def, key)
+      JOIN ${s}.slot s ON s.def = x.def AND s.key = x.key WHERE ${few('x.def')}`,
+    slotGet: `SELECT ${SLOT}, ${NOW} AS now FROM ${s}.slot s ${def} WHERE s.id = ANY($1::int[])`,
+    slotsOf: `SELECT ${SLOT} FROM ${s}.slot s JOIN ${s}.limit_def d ON d.id = s.def WHERE d.name = $1 ORDER BY s.key LIMIT $2`,
+    /** In a statement of its own before the claim: the values after the lock are the newest. */
+    slotLock: `SELECT ${SLOT}, ${NOW} AS now FROM ${s}.slot s ${def} WHERE s.id = ANY($1::int[])
+      ORDER BY s.id FOR UPDATE OF s`,
+    slotTake: `UPDATE ${s}.slot s SET active = x.active, tat = x.tat, cost_tat = x.cost_tat
+      FROM unnest($1::int[], $2::int[], $3::bigint[], $4::bigint[]) x(id, active, tat, cost_tat) WHERE s.id = x.id AND ${few('x.id')}`,
+    slotPause: `WITH l AS MATERIALIZED (SELECT id FROM ${s}.slot WHERE id = ANY($1::int[]) ORDER BY id FOR UPDATE)
+      UPDATE ${s}.slot SET paused_until = greatest(paused_until, ${NOW} + $2) WHERE id = ANY(ARRAY(SELECT id FROM l))`,
+    slotPauseNamed: `UPDATE ${s}.slot SET paused_until = ${NOW} + $3
+      WHERE key = $2 AND def = (SELECT id FROM ${s}.limit_def WHERE name = $1) RETURNING id`,
+    slotWaiting: `SELECT count(*) AS n FROM (SELECT FROM ${s}.lane_slot ls ${readyOf} WHERE ls.slot = $1 LIMIT $2) x`,
+    slotReady: `SELECT t.id FROM ${s}.lane_slot ls ${readyOf} WHERE ls.slot = $1 LIMIT $2`,
+    /** The first in line of each lane; among a million in one lane nobody looks for the smallest number. */
+    slotOldest: `SELECT min((SELECT id FROM ${s}.task WHERE lane = ls.lane AND state = 0 ORDER BY prio, id LIMIT 1)) AS id
+      FROM ${s}.lane_slot ls WHERE ls.slot = $1`,
+    slotRunning: `SELECT min(t.id) AS id FROM ${s}.task t JOIN ${s}.lane_slot ls ON ls.lane = t.lane AND ls.slot = $1
+      WHERE t.state = 1 AND t.cancel_at IS NULL`,
+    slotHolders: `SELECT t.id AS task, t.created_at, ls.weight, t.holder FROM ${s}.task t
+      JOIN ${s}.lane_slot ls ON ls.lane = t.lane AND ls.slot = $1 WHERE t.state = 1 ORDER BY t.id LIMIT $2`,
+    slotDrift: `SELECT s.id, d.name, s.key, s.active AS kept, coalesce(c.n, 0) AS counted
+      FROM ${s}.slot s JOIN ${s}.limit_def d ON d.id = s.def LEFT JOIN (SELECT ls.slot, sum(ls.weight) AS n
+        FROM ${s}.task t JOIN ${s}.lane_slot ls ON ls.lane = t.lane WHERE t.state = 1 GROUP BY ls.slot) c ON c.slot = s.id
+      WHERE s.active <> coalesce(c.n, 0) ORDER BY s.id`,
+    slotSet: `UPDATE ${s}.slot SET active = $2 WHERE id = $1`,
 
     // duties
     dutyTake: `WITH b AS (SELECT until FROM ${s}.duty WHERE name = $1),
@@ -395,7 +692,13 @@ export function statements(schema: string) {
     pruneBodies: `DELETE FROM ${s}.body WHERE task = ANY($1::bigint[])`,
     pruneAttempts: `DELETE FROM ${s}.attempt WHERE task = ANY($1::bigint[])`,
     pruneLogs: `DELETE FROM ${s}.log WHERE task = ANY($1::bigint[])`,
+    pruneDeps: `DELETE FROM ${s}.dep WHERE down = ANY($1::bigint[])`,
     pruneUniq: `DELETE FROM ${s}.uniq WHERE task = ANY($1::bigint[])`,
+    pruneWaits: `DELETE FROM ${s}.wait WHERE task = ANY($1::bigint[])`,
+    pruneCheckpoints: `DELETE FROM ${s}.checkpoint WHERE task = ANY($1::bigint[])`,
+    /** From the oldest on: their numbers are in the order of their times. */
+    pruneSignals: `DELETE FROM ${s}.signal WHERE id = ANY(ARRAY(SELECT id FROM
+      (SELECT id, at FROM ${s}.signal ORDER BY id LIMIT $2) x WHERE at < $1)) RETURNING id`,
     pruneDone: `DELETE FROM ${s}.done WHERE id = ANY($1::bigint[]) AND ended_at < $2 RETURNING id`,
 
     // triggers; putting one again keeps its place in an unchanged schedule, so that no slot is lost or fires again

@@ -1,5 +1,6 @@
 import type { QueueStats } from '../../core/event.ts';
 import type { Lease } from '../../core/lease.ts';
+import type { Limit } from '../../core/limit.ts';
 import type * as port from '../store.ts';
 import { pushInCallerTransaction } from './caller-transaction.ts';
 import type { Session, Try } from './database.ts';
@@ -8,21 +9,45 @@ import { LogOrder } from './log-order.ts';
 import { deal, mergeClaims } from './merge.ts';
 import type { PostgresParts } from './parts.ts';
 import { prioOf } from './prio.ts';
+import { admit, choosy } from './verbs/admit.ts';
 import { recount, repair } from './verbs/audit.ts';
-import { cancelTasks, reviveTask } from './verbs/cancel.ts';
-import { claimTasks } from './verbs/claim.ts';
+import { cancelTasks, reviveTask, reviveTogether, someDepend } from './verbs/cancel.ts';
+import { listCheckpoints, putCheckpoints } from './verbs/checkpoint.ts';
+import { claimTasks, needsTransaction } from './verbs/claim.ts';
+import { carryOn } from './verbs/countdown.ts';
 import { releaseDuty, renewDuty, requireDuty, requireRow, takeDuty } from './verbs/duty.ts';
 import { numberEvents, readEvents } from './verbs/event.ts';
-import { internLanes, internSpecs, scanLanes } from './verbs/intern.ts';
+import { listDependencies, listDependents, pushGraph } from './verbs/graph.ts';
+import { getLanes, internLanes, internSpecs, scanLanes } from './verbs/intern.ts';
 import { cancelledLeases, overdueLeases, reapLeases, renewLeases } from './verbs/lease.ts';
+import {
+  getSlots,
+  limitChanges,
+  listLimits,
+  putLimit,
+  removeLimit,
+  repairSlots,
+  slotHolders,
+  slotsOfLimit,
+} from './verbs/limit.ts';
 import { appendLogs, readLog } from './verbs/log.ts';
+import { areTimers, getWait, listWaits, parkBatches, parkedBefore, parkTasks } from './verbs/park.ts';
 import { prune } from './verbs/prune.ts';
-import { type Drawn, isReady, pushKeyed, pushTasks, waves } from './verbs/push.ts';
+import { type Drawn, isReady, pushedBefore, pushKeyed, pushTasks, waves } from './verbs/push.ts';
 import { getTasks, listAttempts, listQueues, listTasks, queueStats } from './verbs/read.ts';
-import { returnTasks, settleTasks } from './verbs/settle.ts';
+import { returnTasks, settleTasks, type Woken } from './verbs/settle.ts';
+import { sendSignals } from './verbs/signal.ts';
 import { expireTasks, stageTasks } from './verbs/stage.ts';
 import { dueTriggers, listTriggers, putTrigger } from './verbs/trigger.ts';
-import { beatAll, listWorkers, reapWorkers, registerWorker } from './verbs/worker.ts';
+import {
+  beatAll,
+  listFleet,
+  listSettings,
+  listWorkers,
+  reapWorkers,
+  registerWorker,
+  setWorker,
+} from './verbs/worker.ts';
 import type { PostgresWakeups } from './wakeups.ts';
 
 const AUDIT_MS = 10 * 60_000;
@@ -42,6 +67,8 @@ export class PostgresStore implements port.Store {
   readonly #wakeups: PostgresWakeups;
   readonly #logs = new LogOrder();
   readonly #flights: Flights;
+  /** Told of what this process itself wakes. */
+  readonly #listeners = new Set<port.WatchParams['onChange']>();
   #claims = 0;
 
   constructor(parts: PostgresParts, wakeups: PostgresWakeups, clusterKey: string) {
@@ -51,11 +78,16 @@ export class PostgresStore implements port.Store {
     this.clusterKey = clusterKey;
   }
 
-  laneIntern({ lanes }: { lanes: readonly port.LaneName[] }): Promise<readonly port.Lane[]> {
-    return this.#run((session) => internLanes(session, this.#parts.lanes, lanes));
+  laneIntern({ lanes }: { lanes: readonly port.LaneWish[] }): Promise<readonly port.Lane[]> {
+    const body = (session: Session): Promise<readonly port.Lane[]> => internLanes(session, this.#parts.lanes, lanes);
+    return lanes.some(({ limits = [] }) => limits.length > 0) ? this.#transaction(body) : this.#run(body);
   }
 
-  laneScan({ after, limit }: { after: number; limit: number }): Promise<readonly port.Lane[]> {
+  laneGet({ lanes }: { lanes: readonly number[] }): Promise<readonly (port.Lane | undefined)[]> {
+    return this.#run((session) => getLanes(session, this.#parts.lanes, lanes));
+  }
+
+  laneScan({ after, limit }: { after: number; limit: number }): Promise<readonly port.ReadyLane[]> {
     return this.#run((session) => scanLanes(session, this.#parts.lanes, after, limit));
   }
 
@@ -71,15 +103,20 @@ export class PostgresStore implements port.Store {
     const answers: port.PushAnswer[] = [];
     const plain: number[] = [];
     const keyed: number[] = [];
-    for (const [i, { op, unique }] of items.entries()) {
-      (op === undefined && unique === undefined ? plain : keyed).push(i);
+    const asking: number[] = [];
+    const choosy = await this.#choosy(items);
+    for (const [i, item] of items.entries()) {
+      const { op, unique } = item;
+      if (choosy(item)) asking.push(i);
+      else (op === undefined && unique === undefined ? plain : keyed).push(i);
     }
     const put = (places: readonly number[], given: readonly port.PushAnswer[]): void => {
       for (const [at, i] of places.entries()) answers[i] = given[at] as port.PushAnswer;
     };
     // Those with keys first: when the others cannot be stored, all are sent again, and these are known by their keys.
     if (keyed.length > 0) put(keyed, await this.#pushKeyed(pick(items, keyed)));
-    if (plain.length > 0) put(plain, await this.#pushPlain(keyed.length === 0 ? items : pick(items, plain)));
+    for (const i of asking) put([i], [await this.#pushAsking(items[i] as port.NewTask)]);
+    if (plain.length > 0) put(plain, await this.#pushPlain(plain.length === items.length ? items : pick(items, plain)));
     this.#tellReady(items, answers);
     return answers;
   }
@@ -87,6 +124,36 @@ export class PostgresStore implements port.Store {
   #pushPlain(items: readonly port.NewTask[]): Promise<readonly port.PushAnswer[]> {
     const flight = this.#flights.next();
     return this.#run((session, tried) => pushTasks(session, this.#parts, flight, items, tried));
+  }
+
+  /** Which of these tasks have a limit that may refuse them, or end others for them. */
+  async #choosy(items: readonly port.NewTask[]): Promise<(item: port.NewTask) => boolean> {
+    const { lanes } = this.#parts;
+    if (items.every(({ lane }) => lanes.isLimited(lane) === false)) return () => false;
+    return this.#run(async (session) => {
+      await lanes.need(
+        session,
+        items.map(({ lane }) => lane),
+      );
+      const namesOf = ({ lane }: port.NewTask): readonly string[] =>
+        (lanes.known(lane)?.rules?.limits ?? []).map(({ name }) => name);
+      const names = await choosy(session, [...new Set(items.flatMap(namesOf))]);
+      return (item) => namesOf(item).some((name) => names.has(name));
+    });
+  }
+
+  /** One that asks its limits first, in one transaction with their answer. */
+  async #pushAsking(item: port.NewTask): Promise<port.PushAnswer> {
+    const flight = this.#flights.next();
+    const sendings: Drawn = [];
+    return this.#transaction(async (session, tried) => {
+      const before = await pushedBefore(session, this.#parts, flight, item, tried, sendings);
+      if (before !== undefined) return before;
+      const refused = await admit(session, this.#parts.lanes.known(item.lane)?.rules?.uses ?? [], tried);
+      if (refused !== undefined) return { ok: false, ...refused };
+      const [answer] = await pushKeyed(session, this.#parts, flight, [item], tried, sendings);
+      return answer as port.PushAnswer;
+    });
   }
 
   async #pushKeyed(items: readonly port.NewTask[]): Promise<readonly port.PushAnswer[]> {
@@ -119,19 +186,20 @@ export class PostgresStore implements port.Store {
     claims,
   }: {
     claims: readonly port.ClaimRequest[];
-  }): Promise<readonly (readonly port.Grant[] | undefined)[]> {
-    const answers: (readonly port.Grant[] | undefined)[] = claims.map(() => undefined);
+  }): Promise<readonly (port.ClaimAnswer | undefined)[]> {
+    const answers: (port.ClaimAnswer | undefined)[] = claims.map(() => undefined);
     for (const merged of mergeClaims(claims)) {
       const { request } = merged;
       const note = `${this.#parts.store}/${++this.#claims}`;
       const body = (session: Session, tried: Try): ReturnType<typeof claimTasks> =>
         claimTasks(session, this.#parts, request, note, tried);
       try {
-        // With an operation id the grants and the memory of them are one thing.
-        deal(merged, claims, await (request.op === undefined ? this.#run(body) : this.#transaction(body)), answers);
+        // Grants and what they take of limits, or the memory of them under an operation id, are one thing.
+        const whole = needsTransaction(this.#parts, request);
+        deal(merged, claims, await (whole ? this.#transaction(body) : this.#run(body)), answers);
       } catch (error) {
         // What an earlier one was granted is granted: a fault now must not hide it from its caller.
-        if (answers.every((grants) => grants === undefined || grants.length === 0)) throw error;
+        if (answers.every((answer) => answer === undefined || answer.grants.length === 0)) throw error;
         break;
       }
     }
@@ -140,16 +208,24 @@ export class PostgresStore implements port.Store {
 
   async taskSettle({ items }: { items: readonly port.SettleItem[] }): Promise<readonly port.SettleAnswer[]> {
     await this.#logs.behind(items);
-    const answers = await this.#run((session) => settleTasks(session, items));
-    this.#wakeups.tell([]);
+    const { lanes } = this.#parts;
+    const answers = await this.#whole(
+      items,
+      await this.#run((session) => settleTasks(session, lanes, items)),
+      (session, some, woken) => settleTasks(session, lanes, some, woken),
+    );
+    this.#wakeups.tell([], this.#slotsOf(items.map(({ hint }) => hint?.lane)));
     return answers;
   }
 
   async taskReturn({ items }: { items: readonly port.ReturnItem[] }): Promise<readonly port.SettleAnswer[]> {
     await this.#logs.behind(items);
-    const { answers, lanes } = await this.#run((session) => returnTasks(session, items));
-    this.#ready(lanes);
-    return answers;
+    const known = this.#parts.lanes;
+    const { answers, lanes, left } = await this.#run((session) => returnTasks(session, known, items));
+    this.#ready(lanes, left);
+    return this.#whole(items, answers, async (session, some, woken) => {
+      return (await returnTasks(session, known, some, woken)).answers;
+    });
   }
 
   leaseRenew({ items }: { items: readonly port.RenewItem[] }): Promise<readonly port.RenewAnswer[]> {
@@ -175,9 +251,15 @@ export class PostgresStore implements port.Store {
   }
 
   async leaseReap({ duty, items }: { duty: port.DutyTerm; items: readonly port.ReapItem[] }): Promise<port.ReapAnswer> {
-    const answer = await this.#run((session) => reapLeases(session, duty, items));
+    const { answer, left } = await this.#run((session) => reapLeases(session, duty, items));
     this.#ready(answer.lanes);
-    return answer;
+    if (left.length === 0) return answer;
+    const rest = await this.#waking((session, woken) => reapLeases(session, duty, left, woken));
+    this.#ready(rest.answer.lanes);
+    return {
+      reaped: answer.reaped + rest.answer.reaped,
+      lanes: [...new Set([...answer.lanes, ...rest.answer.lanes])],
+    };
   }
 
   async taskStage({ duty, limit }: { duty: port.DutyTerm; limit: number }): Promise<port.StageAnswer> {
@@ -186,19 +268,128 @@ export class PostgresStore implements port.Store {
     return answer;
   }
 
-  taskExpire({ duty, limit }: { duty: port.DutyTerm; limit: number }): Promise<port.ExpireAnswer> {
-    return this.#run((session) => expireTasks(session, duty, limit));
+  async taskExpire({ duty, limit }: { duty: port.DutyTerm; limit: number }): Promise<port.ExpireAnswer> {
+    const { expired, nextInMs, more } = await this.#run((session) => expireTasks(session, duty, limit));
+    if (!more) return { expired, nextInMs };
+    const rest = await this.#waking((session, woken) => expireTasks(session, duty, limit, woken));
+    return { expired: expired + rest.expired, nextInMs: rest.nextInMs };
   }
 
-  taskCancel({ tasks }: { tasks: readonly number[] }): Promise<readonly port.CancelAnswer[]> {
-    return this.#run((session, tried) => cancelTasks(session, tasks, tried));
+  async taskPark({ items }: { items: readonly port.ParkItem[] }): Promise<readonly port.ParkAnswer[]> {
+    await this.#logs.behind(items);
+    const answers: (port.ParkAnswer | undefined)[] = items.map(() => undefined);
+    for (const batch of parkBatches(items)) {
+      const some = pick(items, batch);
+      const body = (session: Session): ReturnType<typeof parkTasks> => parkTasks(session, some);
+      const parked = await (areTimers(some) ? this.#run(body) : this.#transaction(body));
+      for (const i of batch) answers[i] = parked.get((items[i] as port.ParkItem).task);
+    }
+    const open = items.flatMap((_, i) => (answers[i] === undefined ? [i] : []));
+    if (open.length > 0) {
+      const some = pick(items, open);
+      const given = await this.#whole(
+        some,
+        await this.#run((session) => parkedBefore(session, this.#parts.lanes, some)),
+        (session, left, woken) => parkedBefore(session, this.#parts.lanes, left, woken),
+      );
+      for (const [at, i] of open.entries()) answers[i] = given[at];
+    }
+    this.#wakeups.tell([]);
+    return answers as port.ParkAnswer[];
+  }
+
+  waitGet({ task }: { task: number }): Promise<port.WaitRecord | undefined> {
+    return this.#run((session) => getWait(session, task));
+  }
+
+  waitList({ limit }: { limit: number }): Promise<readonly port.WaitRecord[]> {
+    return this.#run((session) => listWaits(session, limit));
+  }
+
+  async signalSend({ items }: { items: readonly port.NewSignal[] }): Promise<readonly port.SignalAnswer[]> {
+    if (items.length === 0) return [];
+    const flight = this.#flights.next();
+    const { woken, lanes } = await this.#transaction((session) => sendSignals(session, flight, items));
+    this.#ready(lanes);
+    return woken.map((tasks) => ({ woken: tasks }));
+  }
+
+  checkpointPut({ items }: { items: readonly port.NewCheckpoint[] }): Promise<readonly port.CheckpointAnswer[]> {
+    const answers = this.#run((session) => putCheckpoints(session, items));
+    this.#logs.add(new Set(items.map(({ task }) => task)), answers);
+    return answers;
+  }
+
+  checkpointList({ task }: { task: number }): Promise<readonly port.Checkpoint[]> {
+    return this.#run((session) => listCheckpoints(session, task));
+  }
+
+  async taskCancel({ tasks }: { tasks: readonly number[] }): Promise<readonly port.CancelAnswer[]> {
+    return this.#whole(
+      tasks,
+      await this.#run((session, tried) => cancelTasks(session, tasks, tried)),
+      (session, some, woken, tried) => cancelTasks(session, some, tried, woken),
+    );
   }
 
   async taskRevive({ tasks }: { tasks: readonly number[] }): Promise<readonly port.ReviveAnswer[]> {
     const answers: port.ReviveAnswer[] = [];
-    for (const task of tasks) answers.push(await this.#run((session, tried) => reviveTask(session, task, tried)));
+    if (await this.#run((session) => someDepend(session, tasks))) {
+      answers.push(...(await this.#transaction((session, tried) => reviveTogether(session, tasks, tried))));
+    } else {
+      for (const task of tasks) answers.push(await this.#run((session, tried) => reviveTask(session, task, tried)));
+    }
     this.#ready(answers.flatMap((answer) => (answer.ok ? [answer.lane] : [])));
     return answers;
+  }
+
+  async graphPush({ items }: { items: readonly port.GraphTask[] }): Promise<port.GraphAnswer> {
+    const flight = this.#flights.next();
+    const sendings: Drawn = [];
+    const answer = await this.#transaction((session) => pushGraph(session, this.#parts, flight, items, sendings));
+    if (answer.ok) this.#tellReady(items, answer.tasks);
+    return answer;
+  }
+
+  depList({ task }: { task: number }): Promise<readonly port.Dependency[]> {
+    return this.#run((session) => listDependencies(session, task));
+  }
+
+  depDependents({ task }: { task: number }): Promise<readonly number[]> {
+    return this.#run((session) => listDependents(session, task));
+  }
+
+  async depCarry({ duty, limit }: { duty: port.DutyTerm; limit: number }): Promise<port.CarryAnswer> {
+    const answer = await this.#transaction(async (session) => {
+      await requireDuty(session, duty);
+      return carryOn(session, limit);
+    });
+    this.#ready(answer.lanes);
+    return answer;
+  }
+
+  /** What the quick way had no answer for: tasks that others wait for, which hear of it in the same transaction. */
+  async #whole<I, A>(
+    items: readonly I[],
+    quick: readonly (A | undefined)[],
+    body: (session: Session, some: readonly I[], woken: Woken, tried: Try) => Promise<readonly (A | undefined)[]>,
+  ): Promise<readonly A[]> {
+    if (!quick.includes(undefined)) return quick as readonly A[];
+    const open = quick.flatMap((answer, i) => (answer === undefined ? [i] : []));
+    const given = await this.#waking((session, woken, tried) => body(session, pick(items, open), woken, tried));
+    const byPlace = new Map(open.map((i, at) => [i, given[at] as A]));
+    return quick.map((answer, i) => answer ?? (byPlace.get(i) as A));
+  }
+
+  /** A transaction that may wake tasks which its answer does not name. */
+  async #waking<T>(body: (session: Session, woken: Woken, tried: Try) => Promise<T>): Promise<T> {
+    const { answer, woken } = await this.#transaction(async (session, tried) => {
+      const lanes: Woken = new Set();
+      return { answer: await body(session, lanes, tried), woken: [...lanes] };
+    });
+    this.#ready(woken);
+    if (woken.length > 0) for (const hear of this.#listeners) hear(woken);
+    return answer;
   }
 
   taskGet({ tasks }: { tasks: readonly number[] }): Promise<readonly (port.TaskRecord | undefined)[]> {
@@ -237,7 +428,7 @@ export class PostgresStore implements port.Store {
   }
 
   workerRegister(worker: port.NewWorker): Promise<number> {
-    return this.#run((session) => registerWorker(session, worker));
+    return this.#transaction((session) => registerWorker(session, worker));
   }
 
   workerBeat({ beats }: { beats: readonly port.WorkerBeat[] }): Promise<readonly boolean[]> {
@@ -246,6 +437,60 @@ export class PostgresStore implements port.Store {
 
   async workerEnable({ worker, enabled }: { worker: number; enabled: boolean }): Promise<void> {
     await this.#run((session) => session.rows('workerEnable', [worker, enabled]));
+  }
+
+  workerFleet(): Promise<port.FleetSight> {
+    return this.#run(listFleet);
+  }
+
+  workerSet(setting: port.WorkerSetting): Promise<void> {
+    const set = this.#transaction((session) => setWorker(session, setting));
+    return set.finally(() => this.#wakeups.tellAll());
+  }
+
+  workerSettings(): Promise<readonly port.WorkerSettingRecord[]> {
+    return this.#run(listSettings);
+  }
+
+  limitPut({ name, limit, by }: { name: string; limit: Limit; by: string }): Promise<number> {
+    const put = this.#transaction((session) => putLimit(session, name, limit, by));
+    return put.finally(() => this.#wakeups.tellAll());
+  }
+
+  limitRemove({ name, by }: { name: string; by: string }): Promise<boolean> {
+    const removed = this.#transaction((session) => removeLimit(session, name, by));
+    return removed.finally(() => this.#wakeups.tellAll());
+  }
+
+  limitList(): Promise<readonly port.LimitRecord[]> {
+    return this.#run(listLimits);
+  }
+
+  limitHistory({ name, limit }: { name: string; limit: number }): Promise<readonly port.LimitChange[]> {
+    return this.#run((session) => limitChanges(session, name, limit));
+  }
+
+  limitSlots({ name, limit }: { name: string; limit: number }): Promise<readonly port.SlotRecord[]> {
+    return this.#run((session) => slotsOfLimit(session, name, limit));
+  }
+
+  slotGet({ slots }: { slots: readonly number[] }): Promise<port.SlotSight> {
+    return this.#run((session) => getSlots(session, slots));
+  }
+
+  slotHolders({ slot, limit }: { slot: number; limit: number }): Promise<readonly port.SlotHolder[]> {
+    return this.#run((session) => slotHolders(session, slot, limit));
+  }
+
+  slotPause({ name, key, forMs }: { name: string; key: string; forMs: number }): Promise<boolean> {
+    return this.#run(async (session) => (await session.rows('slotPauseNamed', [name, key, forMs])).length > 0);
+  }
+
+  slotAudit({ duty }: { duty: port.DutyTerm }): Promise<readonly port.SlotDrift[]> {
+    return this.#transaction(async (session) => {
+      await requireDuty(session, duty);
+      return repairSlots(session);
+    });
   }
 
   workerList(): Promise<readonly port.WorkerRecord[]> {
@@ -341,11 +586,17 @@ export class PostgresStore implements port.Store {
   }
 
   watch({ wanted, onChange }: port.WatchParams): () => void {
-    const hear = (lanes: readonly number[] | undefined): void => {
+    const hear = (lanes: readonly number[] | undefined, slots: readonly number[]): void => {
       this.#parts.marks.drop(lanes);
-      if (wanted()) onChange(lanes);
+      if (wanted()) onChange(lanes, slots);
     };
-    return this.#wakeups.listen({ wanted, hear });
+    const listener: port.WatchParams['onChange'] = (lanes) => onChange(lanes);
+    this.#listeners.add(listener);
+    const stop = this.#wakeups.listen({ wanted, hear });
+    return () => {
+      this.#listeners.delete(listener);
+      stop();
+    };
   }
 
   async close(): Promise<void> {
@@ -378,12 +629,22 @@ export class PostgresStore implements port.Store {
     if (lanes.size > 0) this.#wakeups.tell(lanes);
   }
 
-  /** Tasks of unknown place became ready there. */
-  #ready(lanes: Iterable<number>): void {
+  /** Tasks of unknown place became ready there; and from these lanes tasks went, which had taken from their limits. */
+  #ready(lanes: Iterable<number>, left: Iterable<number> = []): void {
     const all = [...lanes];
-    if (all.length === 0) return;
+    const slots = this.#slotsOf(left);
+    if (all.length + slots.size === 0) return;
     this.#parts.marks.drop(all);
-    this.#wakeups.tell(all);
+    this.#wakeups.tell(all, slots);
+  }
+
+  #slotsOf(lanes: Iterable<number | undefined>): ReadonlySet<number> {
+    const slots = new Set<number>();
+    for (const lane of lanes) {
+      const rules = lane === undefined ? undefined : this.#parts.lanes.known(lane)?.rules;
+      for (const { slot } of rules?.uses ?? []) slots.add(slot);
+    }
+    return slots;
   }
 }
 

@@ -12,7 +12,7 @@ const PROBE_MS = 10_000;
 const PROBE_PATIENCE_MS = 5000;
 const FIRST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 5000;
-/** More lanes than this are told as "any". */
+/** More lanes and slots than this are told as "any". */
 const MAX_LANES = 200;
 
 export interface WakeupsOptions {
@@ -29,7 +29,7 @@ export interface WakeupsOptions {
 export interface Listener {
   /** Somebody waits for what may come. */
   readonly wanted: () => boolean;
-  readonly hear: (lanes: readonly number[] | undefined) => void;
+  readonly hear: (lanes: readonly number[] | undefined, slots: readonly number[]) => void;
 }
 
 /**
@@ -44,6 +44,8 @@ export class PostgresWakeups {
   readonly #options: WakeupsOptions;
   readonly #listeners = new Set<Listener>();
   #lanes = new Set<number>();
+  #slots = new Set<number>();
+  #everything = false;
   #news = false;
   #sending: Promise<void> | undefined;
   #sentAt = Number.NEGATIVE_INFINITY;
@@ -57,11 +59,18 @@ export class PostgresWakeups {
     this.#options = options;
   }
 
-  /** Something happened, and became ready in these lanes; none: there are only new events. */
-  tell(lanes: Iterable<number>): void {
+  /** Something happened: these lanes have ready tasks, these slots have room; neither: there are only new events. */
+  tell(lanes: Iterable<number>, slots: Iterable<number> = []): void {
     for (const lane of lanes) this.#lanes.add(lane);
+    for (const slot of slots) this.#slots.add(slot);
     this.#news = true;
     this.#sending ??= this.#send();
+  }
+
+  /** Anything may be otherwise from now on. */
+  tellAll(): void {
+    this.#everything = true;
+    this.tell([]);
   }
 
   listen(listener: Listener): () => void {
@@ -93,15 +102,19 @@ export class PostgresWakeups {
 
   async #send(): Promise<void> {
     const { database, world, channel, store } = this.#options;
-    const apart = this.#lanes.size > 0 ? APART_MS : NEWS_APART_MS;
+    const awaited = this.#lanes.size + this.#slots.size > 0 || this.#everything;
+    const apart = awaited ? APART_MS : NEWS_APART_MS;
     const wait = this.#sentAt + apart - world.clock.monotonic();
     if (wait > 0) await new Promise<void>((resolve) => void world.timers.after(wait, resolve));
     this.#sentAt = world.clock.monotonic();
-    const lanes = this.#lanes.size > MAX_LANES ? '*' : [...this.#lanes].join(',');
+    const any = this.#everything || this.#lanes.size + this.#slots.size > MAX_LANES;
+    const told = any ? '*' : `${[...this.#lanes].join(',')}:${[...this.#slots].join(',')}`;
     this.#lanes = new Set();
+    this.#slots = new Set();
+    this.#everything = false;
     this.#news = false;
     // A hint that is lost is a hint that is lost.
-    await database.run((session) => session.rows('notify', [channel, `${store}:${lanes}`])).catch(() => {});
+    await database.run((session) => session.rows('notify', [channel, `${store}:${told}`])).catch(() => {});
     this.#sending = undefined;
     if (!this.#closed && this.#news) this.#sending = this.#send();
   }
@@ -122,7 +135,7 @@ export class PostgresWakeups {
       connection.rest();
       this.#failures = 0;
       // What was told while nobody listened.
-      this.#pass(undefined);
+      this.#pass(undefined, []);
       this.#probeLater(connection);
     } catch {
       this.#again(this.#connection);
@@ -167,12 +180,14 @@ export class PostgresWakeups {
   }
 
   #hear(payload: string): void {
-    const [store, lanes = '*'] = payload.split(':');
+    const [store, lanes = '*', slots = ''] = payload.split(':');
     if (Number(store) === this.#options.store) return;
-    this.#pass(lanes === '*' ? undefined : lanes.split(',').filter(Boolean).map(Number));
+    this.#pass(lanes === '*' ? undefined : numbersOf(lanes), numbersOf(slots));
   }
 
-  #pass(lanes: readonly number[] | undefined): void {
-    for (const { hear } of this.#listeners) hear(lanes);
+  #pass(lanes: readonly number[] | undefined, slots: readonly number[]): void {
+    for (const { hear } of this.#listeners) hear(lanes, slots);
   }
 }
+
+const numbersOf = (text: string): readonly number[] => text.split(',').filter(Boolean).map(Number);

@@ -7,6 +7,7 @@ import { Prepared } from './connection.ts';
 import { translate } from './errors.ts';
 import { Ledger } from './ledger.ts';
 import type { SqliteParts } from './parts.ts';
+import { SlotBook } from './slot-book.ts';
 import { laneReader } from './transaction.ts';
 import { internLane, internSpec } from './verbs/intern.ts';
 import { pushTasks } from './verbs/push.ts';
@@ -54,13 +55,14 @@ function push(sql: Prepared, items: readonly NamedTask[], clock: StoreClock): re
   const tx = {
     sql,
     ledger: new Ledger(),
+    slots: new SlotBook(),
     leaseNow: clock.lease(),
     now: clock.calendar(),
     laneOf: laneReader(sql),
   };
-  const tasks = items.map(({ queue, handler, specBody, ...task }) => ({
+  const tasks = items.map(({ queue, handler, placement, limits, fairness, specBody, ...task }) => ({
     ...task,
-    lane: internLane(tx, { queue, handler }).id,
+    lane: internLane(tx, { queue, handler, placement, limits, fairness }).id,
     spec: internSpec(tx, specBody),
   }));
   const answers = pushTasks(tx, tasks);

@@ -7,6 +7,8 @@ import { knownVersion, type Migration, planMigrations, type SchemaStand } from '
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, file: '001-kernel.sql', compatibleFrom: 1 },
   { version: 2, file: '002-workers.sql', compatibleFrom: 1 },
+  // An older program would not count what it claims against the limits.
+  { version: 3, file: '003-scheduling.sql', compatibleFrom: 3 },
 ];
 
 export const SCHEMA_VERSION = knownVersion(MIGRATIONS);

@@ -3,6 +3,7 @@ import { fault } from '../../core/errors.ts';
 import { MAX_ID } from '../../core/ids.ts';
 import { Prepared } from './connection.ts';
 import { Ledger } from './ledger.ts';
+import { SlotBook } from './slot-book.ts';
 import { laneReader } from './transaction.ts';
 import { expireTasks } from './verbs/stage.ts';
 
@@ -92,6 +93,8 @@ function shift(db: DatabaseSync, by: number, own: Highs, now: number): void {
   db.exec(`UPDATE task SET attempt = attempt + ${by}; UPDATE attempt SET attempt = attempt + ${by};
     UPDATE duty SET epoch = epoch + ${by}, until = 0`);
   if (has('log')) db.exec(`UPDATE log SET attempt = attempt + ${by}`);
+  if (has('wait')) db.exec(`UPDATE wait SET gen = gen + ${by}; UPDATE checkpoint SET attempt = attempt + ${by}`);
+  if (has('dep')) db.exec(`UPDATE dep SET gen = gen + ${by}`);
   db.prepare(`INSERT INTO task (id, lane, spec, state, prio, max_tries, created_at, ended_at, reason)
     VALUES (?, 0, 0, 6, 0, 1, ?, ?, 0)`).run(own.task + by, now, now);
   db.exec("DELETE FROM sqlite_sequence WHERE name = 'worker'");
@@ -114,7 +117,7 @@ function expireOverdue(db: DatabaseSync, now: number): number {
   for (let expired = 0; ; ) {
     const ledger = new Ledger();
     // Nothing here asks for lease time.
-    const answer = expireTasks({ sql, ledger, laneOf, now, leaseNow: 0 }, BATCH);
+    const answer = expireTasks({ sql, ledger, slots: new SlotBook(), laneOf, now, leaseNow: 0 }, BATCH);
     ledger.write(sql, now);
     expired += answer.expired;
     if (answer.expired < BATCH) return expired;

@@ -5,8 +5,10 @@ import { migrate } from './migrate.ts';
 import { STATEMENTS, type StatementName } from './statements.ts';
 
 const BY_ID = ['SEARCH task USING INTEGER PRIMARY KEY (rowid=?)'];
+const WAIT_BY_ID = ['SEARCH wait USING INTEGER PRIMARY KEY (rowid=?)'];
 const NEXT_LANE = 'SEARCH task USING COVERING INDEX task_ready (lane>?)';
-const LANE = 'SEARCH lane USING INTEGER PRIMARY KEY (rowid=?)';
+const LANE = 'SEARCH l USING INTEGER PRIMARY KEY (rowid=?)';
+const LANES_OF_SLOT = 'SEARCH ls USING COVERING INDEX lane_slot_slot (slot=?)';
 const QUEUE = 'SEARCH q USING INTEGER PRIMARY KEY (rowid=?)';
 
 /** How each hot statement must reach its rows: every table and index that it touches, in order. */
@@ -37,12 +39,52 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   reapEnd: BY_ID,
   stageLook: ['SEARCH task USING INDEX task_due (run_at<?)'],
   stageOne: BY_ID,
-  // The first entry of the index: LIMIT 1 ends it there.
-  stageNext: ['SCAN task USING INDEX task_due'],
+  // The first entry that has a time: LIMIT 1 ends it there.
+  stageNext: ['SEARCH task USING INDEX task_due (run_at>?)'],
+  parkTask: BY_ID,
+  parkChild: BY_ID,
+  parkWatch: BY_ID,
+  wake: BY_ID,
+  waitTaken: WAIT_BY_ID,
+  waitGet: ['SEARCH w USING INTEGER PRIMARY KEY (rowid=?)', 'SEARCH t USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN'],
+  // As far as a LIMIT goes.
+  waitList: ['SCAN w USING INDEX wait_form', 'SEARCH t USING INTEGER PRIMARY KEY (rowid=?)'],
+  waitOldest: ['SEARCH wait USING INDEX wait_open (channel=?)'],
+  waitAll: ['SEARCH wait USING INDEX wait_open (channel=?)'],
+  waitClose: WAIT_BY_ID,
+  waitTimeOut: WAIT_BY_ID,
+  waitDrop: WAIT_BY_ID,
+  signalTake: [
+    'SEARCH signal USING INTEGER PRIMARY KEY (rowid=?)',
+    'SEARCH signal USING COVERING INDEX signal_channel (channel=?)',
+  ],
+  checkpointGet: [
+    'SEARCH c USING PRIMARY KEY (task=? AND key=?)',
+    'SEARCH b USING INDEX sqlite_autoindex_checkpoint_body_1 (task=? AND key=?) LEFT-JOIN',
+  ],
+  checkpointList: [
+    'SEARCH c USING PRIMARY KEY (task=?)',
+    'SEARCH b USING INDEX sqlite_autoindex_checkpoint_body_1 (task=? AND key=?) LEFT-JOIN',
+  ],
   expireLook: ['SEARCH task USING INDEX task_expires (expires_at>? AND expires_at<?)'],
   expireOne: BY_ID,
   expireNext: ['SEARCH task USING INDEX task_expires (expires_at>?)'],
-  laneScan: [NEXT_LANE, NEXT_LANE, LANE, QUEUE],
+  laneScan: [NEXT_LANE, NEXT_LANE, LANE, QUEUE, 'SEARCH task USING COVERING INDEX task_ready (lane=?)'],
+  claimAged: ['SEARCH task USING INDEX task_ready (lane=?)', 'SCAN (subquery-1)'],
+  laneHead: ['SEARCH task USING INDEX task_ready (lane=?)'],
+  heldLike: ['SEARCH t USING INDEX task_running (holder=?)', LANE, 'SEARCH w USING INTEGER PRIMARY KEY (rowid=?)'],
+  workerFleet: ['SCAN w USING INDEX worker_live', 'SEARCH task USING COVERING INDEX task_running (holder=?)'],
+  limitList: [
+    'SCAN d USING INDEX sqlite_autoindex_limit_def_1',
+    'SEARCH s USING INDEX sqlite_autoindex_slot_1 (def=? AND key=?) LEFT-JOIN',
+    LANES_OF_SLOT,
+    'SEARCH t USING COVERING INDEX task_ready (lane=?)',
+  ],
+  slotWaiting: [LANES_OF_SLOT, 'SEARCH t USING COVERING INDEX task_ready (lane=?)', 'SCAN (subquery-1)'],
+  slotReady: [LANES_OF_SLOT, 'SEARCH t USING COVERING INDEX task_ready (lane=?)'],
+  slotOldest: [LANES_OF_SLOT, 'SEARCH task USING COVERING INDEX task_ready (lane=?)'],
+  slotHolders: ['SCAN t USING INDEX task_running', 'SEARCH ls USING PRIMARY KEY (lane=? AND slot=?)'],
+  slotRunning: ['SEARCH t USING INDEX task_running', 'SEARCH ls USING PRIMARY KEY (lane=? AND slot=?)'],
   // The newest row, by the key from its end.
   eventAdd: ['SCAN event'],
   eventRead: ['SEARCH event USING INTEGER PRIMARY KEY (rowid>?)', 'SEARCH event USING INTEGER PRIMARY KEY (rowid<?)'],
@@ -55,9 +97,26 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   cancelIdle: BY_ID,
   cancelAsk: BY_ID,
   revive: BY_ID,
+  reviveWaiting: BY_ID,
+  depStand: BY_ID,
+  depWatch: BY_ID,
+  depOpen: ['SEARCH d USING PRIMARY KEY (up=?)', 'SEARCH t USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN'],
+  depClose: ['SEARCH dep USING PRIMARY KEY (up=? AND down<?)'],
+  depLeft: ['SEARCH dep USING PRIMARY KEY (up=?)'],
+  downCount: BY_ID,
+  downWake: BY_ID,
+  downEnd: BY_ID,
+  depReopen: ['SEARCH dep USING INDEX dep_down (down=?)', ...BY_ID],
+  depList: ['SEARCH d USING INDEX dep_down (down=?)', 'SEARCH t USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN'],
+  depDependents: ['SEARCH dep USING PRIMARY KEY (up=?)'],
+  pruneDeps: ['SEARCH dep USING INDEX dep_down (down=?)'],
   pruneWalk: ['SEARCH task USING INTEGER PRIMARY KEY (rowid>?)'],
   // The second is the largest id, one step down the right edge of the tree.
   pruneTask: [...BY_ID, 'SEARCH task'],
+  pruneCheckpoints: ['SEARCH checkpoint USING PRIMARY KEY (task=?)'],
+  pruneCheckpointBodies: ['SEARCH checkpoint_body USING INDEX sqlite_autoindex_checkpoint_body_1 (task=?)'],
+  // The first ones of the table's own tree: LIMIT ends it there.
+  pruneSignals: ['SEARCH signal USING INTEGER PRIMARY KEY (rowid=?)', 'SCAN signal', 'SCAN (subquery-1)'],
   pruneUniq: ['SEARCH uniq USING INDEX uniq_task (task=?)'],
   pruneOps: ['SEARCH op USING PRIMARY KEY (id=?)', 'SEARCH op USING COVERING INDEX op_until (until<?)'],
   // Workers are few, and this is the pruner's.
@@ -74,9 +133,9 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
 /** Sorting in a temporary tree, or building an index for the occasion. */
 const DETOUR = /TEMP B-TREE|AUTOMATIC/;
 /** Reading a table that grows with the work from end to end. */
-const FULL_SCAN = /^SCAN (task|t|log|uniq|op|attempt|body|lane|spec)\b(?! USING)/;
+const FULL_SCAN = /^SCAN (task|t|dep|d|log|uniq|op|attempt|body|lane|spec)\b(?! USING)/;
 /** Not on the way of any task: the auditor's recount groups, in its own thread. */
-const RECOUNTS: readonly StatementName[] = ['auditReady', 'auditRunning', 'auditDue'];
+const RECOUNTS: readonly StatementName[] = ['auditReady', 'auditRunning', 'auditDue', 'slotAudit'];
 /** Reads all triggers in order: there are few, and only people ask. */
 const LISTS: readonly StatementName[] = ['triggerList'];
 
@@ -109,7 +168,14 @@ function loadedDatabase(): DatabaseSync {
     ${many(5_000)} INSERT INTO op (id, answer, until) SELECT 'k' || i, '[]', i FROM s;
     ${many(5_000)} INSERT INTO attempt (task, attempt, ended_at, outcome) SELECT i, 1, 0, 0 FROM s;
     ${many(5_000)} INSERT INTO log (task, attempt, seq, at, stream, data) SELECT i / 50, 1, i, 0, 0, 'x' FROM s;
+    ${many(5_000)} INSERT INTO wait (task, gen, key, channel, form, since, state)
+      SELECT i, 1, 'k', 'c' || (i % 100), CASE WHEN i % 9 = 0 THEN '{}' END, i, i % 3 FROM s;
+    ${many(5_000)} INSERT INTO signal (channel, body, at) SELECT 'c' || (i % 100), '1', i FROM s;
+    ${many(5_000)} INSERT INTO checkpoint (task, key, attempt, value, at)
+      SELECT i / 10, 'k' || i, 1, CASE WHEN i % 2 = 0 THEN '1' END, i FROM s;
+    ${many(5_000)} INSERT INTO checkpoint_body (task, key, data) SELECT i / 10, 'k' || i, 'x' FROM s;
     ${many(5_000)} INSERT INTO body (task, part, data) SELECT i, 0, 'x' FROM s;
+    ${many(5_000)} INSERT INTO dep (up, down, gen, optional, open) SELECT i / 50, i, 0, 0, i % 2 FROM s;
     ${many(50)} INSERT INTO trigger_def (name, lane, spec, cron, timezone, missed, prio, max_tries, payload, next_at)
       SELECT 'n' || i, 1, 1, '', '', '', 0, 1, '', i FROM s;
     ANALYZE;`);
@@ -127,7 +193,7 @@ for (const [name, open] of [
       test(`${statement} reaches its rows as intended`, () => {
         const plan = planOf(db, statement);
         assert.deepEqual(
-          plan.filter((detail) => /^(SEARCH|SCAN) (?!CONSTANT|l$)/.test(detail)),
+          plan.filter((detail) => /^(SEARCH|SCAN) (?!CONSTANT|[lr]$)/.test(detail)),
           access,
           plan.join('\n'),
         );
@@ -166,14 +232,18 @@ test('a statement that touches tasks has its plan pinned here, or is named as on
   const unpinned = (Object.keys(STATEMENTS) as StatementName[]).filter(
     (name) => /\btask\b(?!_)/.test(STATEMENTS[name].replaceAll(/\btask = |task,|\(task/g, '')) && !(name in ACCESS),
   );
-  assert.deepEqual(unpinned, [
-    // plain inserts
-    'taskAdd',
-    'taskAdd4',
-    'taskAdd16',
-    'uniqGet', // one key, by the table's own tree
-    'taskMax', // the last entry of the table's own tree
-    'taskGet', // for people, by id; its joins are covered by the rules above
-    ...RECOUNTS,
-  ]);
+  assert.deepEqual(
+    unpinned.toSorted(),
+    [
+      // plain inserts
+      'taskAdd',
+      'taskAdd4',
+      'taskAdd16',
+      'depTask',
+      'uniqGet', // one key, by the table's own tree
+      'taskMax', // the last entry of the table's own tree
+      'taskGet', // for people, by id; its joins are covered by the rules above
+      ...RECOUNTS,
+    ].toSorted(),
+  );
 });

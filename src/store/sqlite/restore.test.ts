@@ -154,6 +154,9 @@ test('a restored store is what it was, and only its numbers went on', async () =
   await scene.giveBack(first, { error: '"no"' });
   const second = await scene.claimOne();
   await scene.settle(second, 'completed', { result: '"yes"' });
+  const waiting = { ...(await scene.running()), key: 'k' };
+  await scene.store.checkpointPut({ items: [{ ...waiting, value: '1' }] });
+  await scene.store.taskPark({ items: [{ ...waiting, channel: 'c', timeoutMs: DAY }] });
   await scene.push({ unique: { key: 'k', hash: 1, windowMs: DAY }, payload: JSON.stringify('x'.repeat(20_000)) });
   await scene.push({ delayMs: DAY });
   const before = await scene.look();
@@ -166,7 +169,12 @@ test('a restored store is what it was, and only its numbers went on', async () =
   const moved = <T extends { readonly attempt: number }>(one: T): T => ({ ...one, attempt: one.attempt + by });
   assert.deepEqual(
     after.tasks,
-    before.tasks.map((task) => ({ ...moved(task), attempts: task.attempts.map(moved), log: task.log.map(moved) })),
+    before.tasks.map((task) => ({
+      ...moved(task),
+      attempts: task.attempts.map(moved),
+      log: task.log.map(moved),
+      checkpoints: task.checkpoints.map(moved),
+    })),
   );
   assert.deepEqual([after.queues, after.workers], [before.queues, before.workers]);
   const story = ({ task, change, state, at }: (typeof before.events)[number]): unknown => [task, change, state, at];
@@ -209,6 +217,30 @@ test('what ran at the time of the backup is taken back when its lease has passed
   assert.equal(await after.reap(duty), 1);
   const again = await after.claimOne();
   assert.deepEqual([again.task, again.tries], [grant.task, 2]);
+  await after.close();
+});
+
+test('what waited at the time of the backup is woken by what it waits for', async () => {
+  const trial = new Trial();
+  const scene = await trial.open();
+  const child = await scene.running({ queue: 'children' });
+  const wishes = [{ channel: 'c' }, { children: [child.task] }, { timeoutMs: MINUTE }] as const;
+  const tasks: number[] = [];
+  for (const wish of wishes) {
+    const { task, attempt } = await scene.running();
+    await scene.store.taskPark({ items: [{ task, attempt, key: 'k', ...wish }] });
+    tasks.push(task);
+  }
+  const after = await trial.goBack(await trial.backup());
+  const states = async (): Promise<unknown> => Promise.all(tasks.map(async (task) => (await after.get(task)).state));
+  await after.store.signalSend({ items: [{ channel: 'c', body: '1' }] });
+  assert.deepEqual(await states(), ['ready', 'waiting', 'waiting']);
+  await after.settle(await after.get(child.task), 'completed');
+  assert.deepEqual(await states(), ['ready', 'ready', 'waiting']);
+  await trial.world.advance(MINUTE);
+  await after.store.taskStage({ duty: await after.duty(), limit: 10 });
+  assert.deepEqual(await states(), ['ready', 'ready', 'ready']);
+  await after.checkBooks();
   await after.close();
 });
 
@@ -394,11 +426,11 @@ test('a backup of the first schema is restored as it is, and brought up to date 
   const { schema } = await trial.restore(from, { force: false });
   assert.equal(schema, 1);
   const scene = await trial.open();
-  const [grants] = await scene.store.taskClaim({
+  const [answer] = await scene.store.taskClaim({
     claims: [{ holder: await scene.worker(), ttlMs: 10, max: 9, lanes: [{ lane: 1, max: 9 }] }],
   });
   assert.deepEqual(
-    grants?.map(({ task }) => task),
+    answer?.grants.map(({ task }) => task),
     [1],
   );
   await scene.close();

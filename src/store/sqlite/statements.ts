@@ -1,10 +1,15 @@
 /**
  * Every statement that runs against SQLite, by name. Literal state numbers let the partial indexes be used:
- * 0 ready, 1 running, 2 scheduled, 3 waiting, 4 completed, 5 failed, 6 cancelled. Flags (body.ts): 8 the result lies apart,
- * 16 suspect. `plans.test.ts` pins the plans.
+ * 0 ready, 1 running, 2 scheduled, 3 waiting, 4 completed, 5 failed, 6 cancelled. Flags (codes.ts): 1 watched, 8 the
+ * result lies apart, 16 suspect. `plans.test.ts` pins the plans.
  */
 
 const GRANT = 'id, attempt, tries, max_tries, bounces, lane, spec, prio, flags, created_at, lease_until, payload';
+
+const LANE = `l.id, l.queue, q.name, l.handler, q.paused, l.placement, l.fair_key, l.weight, l.limits, l.slots,
+  l.served_by`;
+
+const SLOT = 's.id, s.key, s.cap, s.active, s.tat, s.cost_tat, s.paused_until, d.name, d.body';
 
 const NEW_TASK = '(lane, spec, state, prio, max_tries, flags, created_at, run_at, payload)';
 const ROW = '(?, ?, ?, ?, ?, ?, ?, ?, ?)';
@@ -23,18 +28,23 @@ export const STATEMENTS = {
     FROM queue q LEFT JOIN qstat s ON s.queue = q.id ORDER BY q.name`,
   queueStats: `SELECT s.ready, s.running, s.scheduled, s.waiting, s.completed, s.failed, s.cancelled
     FROM queue q LEFT JOIN qstat s ON s.queue = q.id WHERE q.name = ?`,
-  laneFind: `SELECT l.id, l.queue, q.name, l.handler, q.paused FROM lane l JOIN queue q ON q.id = l.queue WHERE l.hash = ?`,
-  laneAdd: 'INSERT INTO lane (queue, handler, hash, used_at) VALUES (?, ?, ?, ?) RETURNING id',
+  laneFind: `SELECT ${LANE} FROM lane l JOIN queue q ON q.id = l.queue WHERE l.hash = ?`,
+  laneAdd: `INSERT INTO lane (queue, handler, hash, used_at, placement, fair_key, weight, limits, slots)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+  laneServed: `UPDATE lane SET served_by = (SELECT name FROM worker WHERE id = ?1)
+    WHERE id = ?2 AND served_by IS NOT (SELECT name FROM worker WHERE id = ?1)`,
+  laneSlotAdd: 'INSERT INTO lane_slot (lane, slot, weight) VALUES (?, ?, ?)',
+  laneById: `SELECT ${LANE} FROM lane l JOIN queue q ON q.id = l.queue WHERE l.id = ?`,
   laneTouch: 'UPDATE lane SET used_at = ? WHERE id = ?',
-  laneGet: `SELECT l.queue, q.name AS queueName, l.handler FROM lane l JOIN queue q ON q.id = l.queue WHERE l.id = ?`,
+  laneGet: `SELECT l.queue, q.name AS queueName, l.handler, l.slots, l.placement LIKE '%"affinity"%' AS affine FROM lane l JOIN queue q ON q.id = l.queue WHERE l.id = ?`,
   // CROSS JOIN keeps this order: from the few lanes that are ready, not over all lanes that there ever were.
-  laneScan: `WITH RECURSIVE l(lane) AS (
+  laneScan: `WITH RECURSIVE r(lane) AS (
       SELECT (SELECT lane FROM task WHERE state = 0 AND lane > ? ORDER BY lane LIMIT 1)
       UNION ALL
-      SELECT (SELECT lane FROM task WHERE state = 0 AND lane > l.lane ORDER BY lane LIMIT 1) FROM l WHERE l.lane IS NOT NULL
+      SELECT (SELECT lane FROM task WHERE state = 0 AND lane > r.lane ORDER BY lane LIMIT 1) FROM r WHERE r.lane IS NOT NULL
       LIMIT ?)
-    SELECT lane.id, lane.queue, q.name, lane.handler, q.paused
-    FROM l CROSS JOIN lane ON lane.id = l.lane CROSS JOIN queue q ON q.id = lane.queue`,
+    SELECT ${LANE}, (SELECT prio FROM task WHERE state = 0 AND lane = r.lane ORDER BY prio LIMIT 1) AS prio
+    FROM r CROSS JOIN lane l ON l.id = r.lane CROSS JOIN queue q ON q.id = l.queue`,
   specFind: 'SELECT id FROM spec WHERE hash = ?',
   specAdd: 'INSERT INTO spec (hash, body, used_at) VALUES (?, ?, ?) RETURNING id',
   specTouch: 'UPDATE spec SET used_at = ? WHERE id = ?',
@@ -66,16 +76,24 @@ export const STATEMENTS = {
   claimLook: 'SELECT id FROM task WHERE lane = ? AND state = 0 ORDER BY prio, id LIMIT ?',
   claimOne: `UPDATE task SET state = 1, attempt = attempt + 1, tries = tries + 1, holder = ?, lease_until = ?, started_at = ?
     WHERE id = ? AND state = 0 RETURNING ${GRANT}`,
+  // What has been ready for less than that is left to a better worker. Only the first ones are looked at: of a thousand that
+  // came a moment ago all are too young.
+  claimAged: `SELECT id FROM (SELECT id, coalesce(run_at, created_at) AS since FROM task
+      WHERE lane = ? AND state = 0 ORDER BY prio, id LIMIT ?) WHERE since <= ? LIMIT ?`,
+  laneHead: `SELECT coalesce(run_at, created_at) AS since FROM task WHERE lane = ? AND state = 0 ORDER BY prio, id LIMIT 1`,
+  heldLike: `SELECT count(*) AS n FROM task t INDEXED BY task_running CROSS JOIN lane l ON l.id = t.lane
+    CROSS JOIN lane w ON w.id = ? WHERE t.state = 1 AND t.holder = ? AND l.queue = w.queue AND l.handler = w.handler
+      AND l.placement IS w.placement`,
   claimTask: `SELECT t.lane FROM task t JOIN lane l ON l.id = t.lane JOIN queue q ON q.id = l.queue
     WHERE t.id = ? AND t.state = 0 AND q.paused = 0`,
   claimAgain: `SELECT ${GRANT} FROM task WHERE id = ? AND attempt = ? AND state = 1`,
-  workerEnabled: 'SELECT enabled FROM worker WHERE id = ?',
+  workerEnabled: 'SELECT enabled, state, revision FROM worker WHERE id = ?',
 
   // settle, return, renew: each is fenced by (id, attempt, running)
   settleFast: `UPDATE task SET state = ?, reason = ?, result = ?, flags = (flags & ~16) | ?, ended_at = ?, lease_until = NULL
     WHERE id = ? AND attempt = ? AND state = 1 AND flags & 1 = 0`,
   settleSlow: `UPDATE task SET state = ?, reason = ?, result = ?, flags = (flags & ~16) | ?, ended_at = ?, lease_until = NULL
-    WHERE id = ? AND attempt = ? AND state = 1 RETURNING lane, created_at`,
+    WHERE id = ? AND attempt = ? AND state = 1 RETURNING flags`,
   taskPlace: 'SELECT lane, created_at FROM task WHERE id = ?',
   taskEnded: 'SELECT state FROM task WHERE id = ? AND attempt = ? AND state >= 4',
   attemptEnded: 'SELECT outcome FROM attempt WHERE task = ? AND attempt = ?',
@@ -101,32 +119,89 @@ export const STATEMENTS = {
   overdue: `SELECT id, attempt, spec, tries, max_tries, cancel_at FROM task INDEXED BY task_running
     WHERE state = 1 AND lease_until < ? LIMIT ?`,
   nextExpiry: 'SELECT min(lease_until) AS at FROM task INDEXED BY task_running WHERE state = 1 AND lease_until >= ?',
-  reapLook: `SELECT lane, created_at, holder, started_at, cancel_at FROM task
+  reapLook: `SELECT lane, created_at, holder, started_at, cancel_at, flags FROM task
     WHERE id = ? AND attempt = ? AND state = 1 AND lease_until < ?`,
   reapEnd: `UPDATE task SET state = ?, reason = ?, ended_at = ?, lease_until = NULL, flags = flags & ~16
     WHERE id = ? AND attempt = ? AND state = 1 AND lease_until < ?`,
   reapAgain: `UPDATE task SET state = ?, run_at = ?, holder = NULL, lease_until = NULL, flags = flags | 16
     WHERE id = ? AND attempt = ? AND state = 1 AND lease_until < ?`,
-  // The double test is what lets SQLite use the partial index.
-  stageLook: `SELECT id, lane, attempt, created_at FROM task
-    WHERE state IN (2, 3) AND state = 2 AND run_at <= ? ORDER BY run_at LIMIT ?`,
-  stageOne: 'UPDATE task SET state = 0, run_at = NULL WHERE id = ? AND state = 2',
-  stageNext: 'SELECT run_at FROM task WHERE state IN (2, 3) AND state = 2 ORDER BY run_at LIMIT 1',
-  expireLook: `SELECT id, lane, state, created_at FROM task
+  // What waits without a deadline has no run_at: its place in the index is never looked at.
+  stageLook: `SELECT id, lane, state, attempt, created_at FROM task
+    WHERE state IN (2, 3) AND run_at <= ? ORDER BY run_at LIMIT ?`,
+  // A ready task keeps in run_at since when it is ready, if that is not when it was made.
+  stageOne: 'UPDATE task SET state = 0, open = 0 WHERE id = ? AND state IN (2, 3)',
+  stageNext: 'SELECT run_at FROM task WHERE state IN (2, 3) AND run_at IS NOT NULL ORDER BY run_at LIMIT 1',
+  expireLook: `SELECT id, lane, state, created_at, flags FROM task
     WHERE expires_at IS NOT NULL AND state IN (0, 2) AND attempt = 0 AND expires_at <= ? ORDER BY expires_at LIMIT ?`,
   expireOne: `UPDATE task SET state = 5, reason = 6, ended_at = ?, run_at = NULL, expires_at = NULL
     WHERE id = ? AND state IN (0, 2) AND attempt = 0`,
   expireNext: `SELECT expires_at FROM task
     WHERE expires_at IS NOT NULL AND state IN (0, 2) AND attempt = 0 ORDER BY expires_at LIMIT 1`,
 
+  // parks, signals, checkpoints; a park and a checkpoint are fenced like a settle
+  parkTask: `UPDATE task SET state = 3, run_at = ?, open = ?, tries = tries - 1, bounces = 0, flags = flags & ~16,
+      holder = NULL, lease_until = NULL WHERE id = ? AND attempt = ? AND state = 1 AND cancel_at IS NULL`,
+  parkChild: 'SELECT 1 FROM task WHERE id = ? AND state < 4',
+  parkWatch: 'UPDATE task SET flags = flags | 1 WHERE id = ? AND flags & 1 = 0',
+  parkDep: `INSERT INTO dep (up, down, gen, optional, open) VALUES (?, ?, ?, 1, 1)
+    ON CONFLICT (up, down) DO UPDATE SET gen = excluded.gen, optional = 1, open = 1`,
+  waitPut: `INSERT OR REPLACE INTO wait (task, gen, key, channel, form, since, deadline, state, body)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  waitTaken: 'SELECT body FROM wait WHERE task = ? AND gen = ? AND key = ? AND state = 1',
+  waitGet: `SELECT w.*, t.state = 3 AND t.attempt = w.gen AS waits FROM wait w LEFT JOIN task t ON t.id = w.task
+    WHERE w.task = ?`,
+  waitList: `SELECT w.*, 1 AS waits FROM wait w CROSS JOIN task t ON t.id = w.task AND t.state = 3 AND t.attempt = w.gen
+    WHERE w.state = 0 AND w.form IS NOT NULL ORDER BY w.since, w.task LIMIT ?`,
+  waitOldest: 'SELECT task, gen FROM wait WHERE state = 0 AND channel = ? ORDER BY since, task LIMIT 1',
+  waitAll: 'SELECT task, gen FROM wait WHERE state = 0 AND channel = ? ORDER BY since, task',
+  waitClose: 'UPDATE wait SET state = 1, body = ? WHERE task = ? AND state = 0',
+  waitTimeOut: 'UPDATE wait SET state = 2 WHERE task = ? AND state = 0',
+  waitDrop: 'DELETE FROM wait WHERE task = ?',
+  wake: 'UPDATE task SET state = 0, run_at = ?, open = 0 WHERE id = ? AND attempt = ? AND state = 3 RETURNING lane, created_at',
+  signalAdd: 'INSERT INTO signal (channel, body, at) VALUES (?, ?, ?)',
+  signalTake: `DELETE FROM signal WHERE id = (SELECT id FROM signal WHERE channel = ? ORDER BY id LIMIT 1) RETURNING body`,
+  checkpointAdd: 'INSERT OR IGNORE INTO checkpoint (task, key, attempt, value, at) VALUES (?, ?, ?, ?, ?)',
+  checkpointBodyAdd: 'INSERT INTO checkpoint_body (task, key, data) VALUES (?, ?, ?)',
+  checkpointGet: `SELECT c.attempt, coalesce(c.value, b.data) AS value FROM checkpoint c
+    LEFT JOIN checkpoint_body b ON b.task = c.task AND b.key = c.key WHERE c.task = ? AND c.key = ?`,
+  checkpointList: `SELECT c.key, c.attempt, coalesce(c.value, b.data) AS value, c.at FROM checkpoint c
+    LEFT JOIN checkpoint_body b ON b.task = c.task AND b.key = c.key WHERE c.task = ?`,
+
   // cancel and revive
   taskStand:
     'SELECT state, lane, attempt, created_at, holder, started_at, ended_at, flags, result, cancel_at FROM task WHERE id = ?',
-  cancelIdle: `UPDATE task SET state = 6, reason = 4, ended_at = ?, run_at = NULL, lease_until = NULL, cancel_at = ?,
+  cancelIdle: `UPDATE task SET state = 6, reason = ?, ended_at = ?, run_at = NULL, lease_until = NULL, cancel_at = ?,
       flags = flags & ~16 WHERE id = ? AND state IN (0, 2, 3)`,
   cancelAsk: 'UPDATE task SET cancel_at = coalesce(cancel_at, ?) WHERE id = ? AND state = 1',
-  revive: `UPDATE task SET state = 0, tries = 0, bounces = 0, reason = 0, run_at = NULL, ended_at = NULL, result = NULL,
-      cancel_at = NULL, holder = NULL, expires_at = NULL, flags = flags & ~24 WHERE id = ? AND state >= 4`,
+  revive: `UPDATE task SET state = 0, tries = 0, bounces = 0, reason = 0, run_at = ?, ended_at = NULL, result = NULL,
+      cancel_at = NULL, holder = NULL, expires_at = NULL, open = 0, flags = flags & ~24 WHERE id = ? AND state >= 4`,
+  reviveWaiting: 'UPDATE task SET state = 3, run_at = NULL, open = ? WHERE id = ? AND state = 0',
+
+  // dependencies; while a task waits for its first start, lease_until keeps when it is due, and expires_at for how long
+  // it may wait from then on
+  depTask: `INSERT INTO task (id, lane, spec, state, prio, max_tries, flags, open, created_at, run_at, lease_until, expires_at,
+      payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  depStand: 'SELECT state FROM task WHERE id = ?',
+  depWatch: 'UPDATE task SET flags = flags | 1 WHERE id = ? AND flags & 1 = 0',
+  depAdd: 'INSERT INTO dep (up, down, gen, optional, open, planned) VALUES (?, ?, 0, ?, ?, 1)',
+  depOpen: `SELECT d.down, d.gen, d.optional, t.state, t.attempt, t.open, t.flags, t.lane, t.created_at, t.lease_until
+    FROM dep d LEFT JOIN task t ON t.id = d.down WHERE d.up = ? AND d.open = 1 ORDER BY d.down LIMIT ?`,
+  depClose: 'UPDATE dep SET open = 0 WHERE up = ? AND down <= ? AND open = 1',
+  depLeft: 'SELECT 1 FROM dep WHERE up = ? AND open = 1 LIMIT 1',
+  downCount: 'UPDATE task SET open = open - 1 WHERE id = ? AND state = 3',
+  downWake: `UPDATE task SET state = ?1, run_at = ?2, open = 0, lease_until = NULL,
+      expires_at = CASE WHEN attempt = 0 THEN expires_at + ?2 ELSE expires_at END WHERE id = ?3 AND state = 3`,
+  downEnd: `UPDATE task SET state = ?, reason = 5, ended_at = ?, open = 0, run_at = NULL, lease_until = NULL,
+      flags = flags & ~16 WHERE id = ? AND state = 3`,
+  depReopen: `UPDATE dep SET gen = ?, open = (SELECT state < 4 FROM task WHERE id = dep.up) IS 1
+    WHERE down = ? AND planned = 1 RETURNING up, open`,
+  depList: `SELECT d.up, d.optional, t.created_at, t.state, t.flags, t.result FROM dep d LEFT JOIN task t ON t.id = d.up
+    WHERE d.down = ? ORDER BY d.up`,
+  depDependents: 'SELECT down FROM dep WHERE up = ? ORDER BY down',
+  carryAdd: `INSERT INTO dep_carry (up, state) VALUES (?, ?)
+    ON CONFLICT (up) DO UPDATE SET state = excluded.state`,
+  carryNext: 'SELECT up, state FROM dep_carry ORDER BY up LIMIT 1',
+  carryDrop: 'DELETE FROM dep_carry WHERE up = ?',
 
   // reads
   taskMax: 'SELECT max(id) AS id FROM task',
@@ -134,8 +209,18 @@ export const STATEMENTS = {
     JOIN lane l ON l.id = t.lane JOIN queue q ON q.id = l.queue WHERE t.id = ?`,
 
   // workers
-  workerAdd: `INSERT INTO worker (name, incarnation, state, slots, tags, beat_at, host, pid, started_at, handlers)
-    VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (incarnation) DO UPDATE SET beat_at = excluded.beat_at RETURNING id`,
+  workerAdd: `INSERT INTO worker (name, incarnation, state, slots, own_tags, beat_at, host, pid, started_at, handlers, queues,
+      version, tags, enabled, priority)
+    VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (incarnation) DO UPDATE SET beat_at = excluded.beat_at RETURNING id`,
+  settingGet: 'SELECT enabled, priority, tags FROM worker_setting WHERE name = ?',
+  settingPut: `INSERT INTO worker_setting (name, enabled, priority, tags) VALUES (?, ?, ?, ?)
+    ON CONFLICT (name) DO UPDATE SET enabled = excluded.enabled, priority = excluded.priority, tags = excluded.tags`,
+  settingList: 'SELECT name, enabled, priority, tags FROM worker_setting ORDER BY name',
+  workersNamed:
+    'SELECT id, own_tags, priority FROM worker INDEXED BY worker_live WHERE state IN (0, 1, 2) AND name = ?',
+  workerChange: `UPDATE worker SET enabled = ?, priority = coalesce(?, priority), tags = ?, revision = revision + 1
+    WHERE id = ?`,
   // States: 0 starting, 1 online, 2 draining, 3 offline, 4 lost.
   workerBeat: `UPDATE worker SET beat_at = ?, state = coalesce(?, CASE WHEN state IN (0, 4) THEN 1 ELSE state END),
       status = CASE WHEN ? THEN ? ELSE status END, metadata = CASE WHEN ? THEN ? ELSE metadata END WHERE id = ?`,
@@ -145,6 +230,45 @@ export const STATEMENTS = {
     WHERE state IN (0, 1, 2) AND beat_at < ? RETURNING id`,
   workerEnable: 'UPDATE worker SET enabled = ? WHERE id = ?',
   workerList: 'SELECT * FROM worker ORDER BY id',
+  workerFleet: `SELECT w.*, (SELECT count(*) FROM task INDEXED BY task_running WHERE state = 1 AND holder = w.id) AS running
+    FROM worker w INDEXED BY worker_live WHERE w.state IN (0, 1, 2) ORDER BY w.id`,
+
+  // limits
+  limitFind: 'SELECT id, body, revision FROM limit_def WHERE name = ?',
+  limitPut: `INSERT INTO limit_def (name, body, revision, changed_at, changed_by) VALUES (?, ?, 1, ?, ?)
+    ON CONFLICT (name) DO UPDATE SET body = excluded.body, revision = revision + 1, changed_at = excluded.changed_at,
+      changed_by = excluded.changed_by RETURNING id, revision`,
+  limitChangeAdd: 'INSERT INTO limit_change (def, at, by, body) VALUES (?, ?, ?, ?)',
+  limitChanges: `SELECT c.at, c.by, c.body FROM limit_change c JOIN limit_def d ON d.id = c.def WHERE d.name = ?
+    ORDER BY c.id DESC LIMIT ?`,
+  limitCaps: `UPDATE slot SET cap = CASE WHEN key = '' THEN ? ELSE ? END WHERE def = ?`,
+  limitList: `SELECT d.name, d.body, d.revision, d.changed_at, d.changed_by, coalesce(s.active, 0) AS active,
+      (SELECT count(*) FROM lane_slot ls CROSS JOIN task t ON t.lane = ls.lane AND t.state = 0 WHERE ls.slot = s.id) AS waiting
+    FROM limit_def d LEFT JOIN slot s ON s.def = d.id AND s.key = '' WHERE d.body IS NOT NULL ORDER BY d.name`,
+  slotAdd: 'INSERT OR IGNORE INTO slot (def, key, cap) VALUES (?, ?, ?)',
+  slotFind: 'SELECT id FROM slot WHERE def = ? AND key = ?',
+  slotGet: `SELECT ${SLOT} FROM slot s JOIN limit_def d ON d.id = s.def WHERE s.id = ?`,
+  slotsOf: `SELECT ${SLOT} FROM slot s JOIN limit_def d ON d.id = s.def WHERE d.name = ? ORDER BY s.key LIMIT ?`,
+  slotTake: 'UPDATE slot SET active = ?, tat = ?, cost_tat = ? WHERE id = ?',
+  // A counter that had drifted must not keep a task from ending; the auditor finds it.
+  slotGive: 'UPDATE slot SET active = max(0, active - ?) WHERE id = ?',
+  slotPause: 'UPDATE slot SET paused_until = max(paused_until, ?) WHERE id = ?',
+  slotPauseNamed: `UPDATE slot SET paused_until = ? WHERE key = ? AND def = (SELECT id FROM limit_def WHERE name = ?)`,
+  // How many wait for a slot, but no more than asked for.
+  slotWaiting: `SELECT count(*) AS n FROM (SELECT 1 FROM lane_slot ls CROSS JOIN task t ON t.lane = ls.lane AND t.state = 0
+    WHERE ls.slot = ? LIMIT ?)`,
+  slotReady: `SELECT t.id FROM lane_slot ls CROSS JOIN task t ON t.lane = ls.lane AND t.state = 0 WHERE ls.slot = ? LIMIT ?`,
+  // The first in line of each lane; among a million in one lane nobody looks for the smallest number.
+  slotOldest: `SELECT min((SELECT id FROM task WHERE lane = ls.lane AND state = 0 ORDER BY prio, id LIMIT 1)) AS id
+    FROM lane_slot ls WHERE ls.slot = ?`,
+  slotRunning: `SELECT min(t.id) AS id FROM task t INDEXED BY task_running
+    CROSS JOIN lane_slot ls ON ls.lane = t.lane AND ls.slot = ? WHERE t.state = 1 AND t.cancel_at IS NULL`,
+  slotHolders: `SELECT t.id AS task, t.created_at AS createdAt, ls.weight, t.holder FROM task t INDEXED BY task_running
+    CROSS JOIN lane_slot ls ON ls.lane = t.lane AND ls.slot = ? WHERE t.state = 1 LIMIT ?`,
+  slotAudit: `SELECT s.id, d.name, s.key, s.active AS kept, coalesce(c.n, 0) AS counted
+    FROM slot s JOIN limit_def d ON d.id = s.def LEFT JOIN (SELECT ls.slot, sum(ls.weight) AS n
+      FROM task t INDEXED BY task_running CROSS JOIN lane_slot ls ON ls.lane = t.lane WHERE t.state = 1 GROUP BY ls.slot) c
+      ON c.slot = s.id WHERE s.active <> coalesce(c.n, 0)`,
 
   // duties
   dutyGet: 'SELECT holder, epoch, until, cursor FROM duty WHERE name = ?',
@@ -180,6 +304,11 @@ export const STATEMENTS = {
   pruneTask: 'DELETE FROM task WHERE id = ? AND state >= 4 AND ended_at < ? AND id < (SELECT max(id) FROM task)',
   pruneAttempts: 'DELETE FROM attempt WHERE task = ?',
   pruneLog: 'DELETE FROM log WHERE task = ?',
+  pruneDeps: 'DELETE FROM dep WHERE down = ?',
+  pruneCheckpoints: 'DELETE FROM checkpoint WHERE task = ?',
+  pruneCheckpointBodies: 'DELETE FROM checkpoint_body WHERE task = ?',
+  // From the oldest on: their numbers are in the order of their times.
+  pruneSignals: `DELETE FROM signal WHERE id IN (SELECT id FROM (SELECT id, at FROM signal ORDER BY id LIMIT ?) WHERE at < ?)`,
   pruneEventsLook: 'SELECT seq, n, at FROM event ORDER BY seq LIMIT ?',
   // Never the newest row: the next number is read from it.
   pruneEvents: 'DELETE FROM event WHERE seq <= ? AND seq < (SELECT max(seq) FROM event)',

@@ -1,27 +1,54 @@
 import { fault } from '../../core/errors.ts';
 import type { QueueStats } from '../../core/event.ts';
 import type { Lease } from '../../core/lease.ts';
+import type { Limit } from '../../core/limit.ts';
 import type * as port from '../store.ts';
 import { pushInCallerTransaction } from './caller-transaction.ts';
 import type { Connection } from './connection.ts';
 import type { SqliteParts } from './parts.ts';
+import type { Transaction } from './transaction.ts';
 import { recount, recountApart, repair } from './verbs/audit.ts';
-import { cancelTask, reviveTask } from './verbs/cancel.ts';
+import { cancelTasks, reviveTasks } from './verbs/cancel.ts';
+import { listCheckpoints, putCheckpoint } from './verbs/checkpoint.ts';
 import { claimTasks } from './verbs/claim.ts';
+import { carryOn, wokenLanes } from './verbs/countdown.ts';
 import { releaseDuty, renewDuty, requireDuty, takeDuty } from './verbs/duty.ts';
 import { readEvents } from './verbs/event.ts';
-import { internLane, internQueue, internSpec, scanLanes } from './verbs/intern.ts';
+import { listDependencies, listDependents, pushGraph } from './verbs/graph.ts';
+import { getLane, internLane, internQueue, internSpec, scanLanes } from './verbs/intern.ts';
 import { cancelledLeases, overdueLeases, reapLeases, renewLease } from './verbs/lease.ts';
+import {
+  auditSlots,
+  getSlot,
+  limitChanges,
+  listLimits,
+  pauseSlot,
+  putLimit,
+  removeLimit,
+  slotHolders,
+  slotsOfLimit,
+} from './verbs/limit.ts';
 import { appendLog, readLog } from './verbs/log.ts';
+import { getWait, listWaits, parkTask } from './verbs/park.ts';
 import { prune } from './verbs/prune.ts';
 import { pushTasks } from './verbs/push.ts';
 import { getTask, listAttempts, listQueues, listTasks, queueStats } from './verbs/read.ts';
 import { returnTask, settleTask } from './verbs/settle.ts';
+import { sendSignal } from './verbs/signal.ts';
 import { expireTasks, stageTasks } from './verbs/stage.ts';
 import { dueTriggers, fireTrigger, listTriggers, putTrigger } from './verbs/trigger.ts';
-import { beat, listWorkers, reapWorkers, registerWorker, someSilent } from './verbs/worker.ts';
+import {
+  beat,
+  listFleet,
+  listSettings,
+  listWorkers,
+  reapWorkers,
+  registerWorker,
+  setWorker,
+  someSilent,
+} from './verbs/worker.ts';
 import { watchCommits } from './watch.ts';
-import type { Writer } from './writer.ts';
+import type { Rank, Writer } from './writer.ts';
 
 /** The books of fewer tasks than this are gone over in a few milliseconds. */
 const MANY_TASKS = 20_000;
@@ -33,6 +60,8 @@ export class SqliteStore implements port.Store {
   readonly #parts: SqliteParts;
   readonly #writer: Writer;
   readonly #watchers = new Set<() => void>();
+  /** Told of what this process itself wakes. */
+  readonly #listeners = new Set<port.WatchParams['onChange']>();
 
   constructor(parts: SqliteParts) {
     this.#parts = parts;
@@ -53,11 +82,15 @@ export class SqliteStore implements port.Store {
     return this.#writer.longestMs;
   }
 
-  laneIntern({ lanes }: { lanes: readonly port.LaneName[] }): Promise<readonly port.Lane[]> {
+  laneIntern({ lanes }: { lanes: readonly port.LaneWish[] }): Promise<readonly port.Lane[]> {
     return this.#writer.write('push', (tx) => lanes.map((lane) => internLane(tx, lane)));
   }
 
-  laneScan({ after, limit }: { after: number; limit: number }): Promise<readonly port.Lane[]> {
+  laneGet({ lanes }: { lanes: readonly number[] }): Promise<readonly (port.Lane | undefined)[]> {
+    return this.#writer.read(({ sql }) => lanes.map((lane) => getLane(sql, lane)));
+  }
+
+  laneScan({ after, limit }: { after: number; limit: number }): Promise<readonly port.ReadyLane[]> {
     return this.#writer.read(({ sql }) => scanLanes(sql, after, limit));
   }
 
@@ -80,20 +113,16 @@ export class SqliteStore implements port.Store {
     return pushInCallerTransaction(tx, items, this.#parts);
   }
 
-  taskClaim({
-    claims,
-  }: {
-    claims: readonly port.ClaimRequest[];
-  }): Promise<readonly (readonly port.Grant[] | undefined)[]> {
+  taskClaim({ claims }: { claims: readonly port.ClaimRequest[] }): Promise<readonly (port.ClaimAnswer | undefined)[]> {
     return this.#writer.write('claim', (tx) => claims.map((claim) => claimTasks(tx, claim)));
   }
 
   taskSettle({ items }: { items: readonly port.SettleItem[] }): Promise<readonly port.SettleAnswer[]> {
-    return this.#writer.write('settle', (tx) => items.map((item) => settleTask(tx, item)));
+    return this.#ending('settle', (tx) => items.map((item) => settleTask(tx, item)));
   }
 
   taskReturn({ items }: { items: readonly port.ReturnItem[] }): Promise<readonly port.SettleAnswer[]> {
-    return this.#writer.write('settle', (tx) => items.map((item) => returnTask(tx, item)));
+    return this.#ending('settle', (tx) => items.map((item) => returnTask(tx, item)));
   }
 
   leaseRenew({ items }: { items: readonly port.RenewItem[] }): Promise<readonly port.RenewAnswer[]> {
@@ -118,7 +147,7 @@ export class SqliteStore implements port.Store {
   }
 
   leaseReap({ duty, items }: { duty: port.DutyTerm; items: readonly port.ReapItem[] }): Promise<port.ReapAnswer> {
-    return this.#writer.write('rest', (tx) => {
+    return this.#ending('rest', (tx) => {
       requireDuty(tx, duty);
       return reapLeases(tx, items);
     });
@@ -132,18 +161,74 @@ export class SqliteStore implements port.Store {
   }
 
   taskExpire({ duty, limit }: { duty: port.DutyTerm; limit: number }): Promise<port.ExpireAnswer> {
-    return this.#writer.write('stage', (tx) => {
+    return this.#ending('stage', (tx) => {
       requireDuty(tx, duty);
       return expireTasks(tx, limit);
     });
   }
 
+  taskPark({ items }: { items: readonly port.ParkItem[] }): Promise<readonly port.ParkAnswer[]> {
+    return this.#ending('rest', (tx) => items.map((item) => parkTask(tx, item)));
+  }
+
+  waitGet({ task }: { task: number }): Promise<port.WaitRecord | undefined> {
+    return this.#writer.read(({ sql }) => getWait(sql, task));
+  }
+
+  waitList({ limit }: { limit: number }): Promise<readonly port.WaitRecord[]> {
+    return this.#writer.read(({ sql }) => listWaits(sql, limit));
+  }
+
+  signalSend({ items }: { items: readonly port.NewSignal[] }): Promise<readonly port.SignalAnswer[]> {
+    return this.#writer.write('rest', (tx) => items.map((item) => sendSignal(tx, item)));
+  }
+
+  /** In the rank of the settles, which what an attempt remembers comes before. */
+  checkpointPut({ items }: { items: readonly port.NewCheckpoint[] }): Promise<readonly port.CheckpointAnswer[]> {
+    return this.#writer.write('settle', (tx) => items.map((item) => putCheckpoint(tx, item)));
+  }
+
+  checkpointList({ task }: { task: number }): Promise<readonly port.Checkpoint[]> {
+    return this.#writer.read(({ sql }) => listCheckpoints(sql, task));
+  }
+
   taskCancel({ tasks }: { tasks: readonly number[] }): Promise<readonly port.CancelAnswer[]> {
-    return this.#writer.write('rest', (tx) => tasks.map((task) => cancelTask(tx, task)));
+    return this.#ending('rest', (tx) => cancelTasks(tx, tasks));
   }
 
   taskRevive({ tasks }: { tasks: readonly number[] }): Promise<readonly port.ReviveAnswer[]> {
-    return this.#writer.write('rest', (tx) => tasks.map((task) => reviveTask(tx, task)));
+    return this.#writer.write('rest', (tx) => reviveTasks(tx, tasks));
+  }
+
+  graphPush({ items }: { items: readonly port.GraphTask[] }): Promise<port.GraphAnswer> {
+    return this.#ending('push', (tx) => pushGraph(tx, items));
+  }
+
+  depList({ task }: { task: number }): Promise<readonly port.Dependency[]> {
+    return this.#writer.read(({ sql }) => listDependencies(sql, task));
+  }
+
+  depDependents({ task }: { task: number }): Promise<readonly number[]> {
+    return this.#writer.read(({ sql }) => listDependents(sql, task));
+  }
+
+  depCarry({ duty, limit }: { duty: port.DutyTerm; limit: number }): Promise<port.CarryAnswer> {
+    return this.#writer.write('stage', (tx) => {
+      requireDuty(tx, duty);
+      return carryOn(tx, limit);
+    });
+  }
+
+  /** A write that may wake tasks which its answer does not name. */
+  async #ending<T>(rank: Rank, body: (tx: Transaction) => T): Promise<T> {
+    let woken: readonly number[] = [];
+    const answer = await this.#writer.write(rank, (tx) => {
+      const given = body(tx);
+      woken = wokenLanes(tx);
+      return given;
+    });
+    if (woken.length > 0) for (const hear of this.#listeners) hear(woken);
+    return answer;
   }
 
   taskGet({ tasks }: { tasks: readonly number[] }): Promise<readonly (port.TaskRecord | undefined)[]> {
@@ -205,6 +290,59 @@ export class SqliteStore implements port.Store {
   workerEnable({ worker, enabled }: { worker: number; enabled: boolean }): Promise<void> {
     return this.#writer.write('rest', (tx) => {
       tx.sql.get('workerEnable').run(enabled ? 1 : 0, worker);
+    });
+  }
+
+  async workerFleet(): Promise<port.FleetSight> {
+    const now = this.#writer.clock.lease();
+    return this.#writer.read(({ sql }) => ({ now, members: listFleet(sql) }));
+  }
+
+  workerSet(setting: port.WorkerSetting): Promise<void> {
+    return this.#writer.write('rest', (tx) => setWorker(tx, setting));
+  }
+
+  workerSettings(): Promise<readonly port.WorkerSettingRecord[]> {
+    return this.#writer.read(({ sql }) => listSettings(sql));
+  }
+
+  limitPut({ name, limit, by }: { name: string; limit: Limit; by: string }): Promise<number> {
+    return this.#writer.write('rest', (tx) => putLimit(tx, name, limit, by));
+  }
+
+  limitRemove({ name, by }: { name: string; by: string }): Promise<boolean> {
+    return this.#writer.write('rest', (tx) => removeLimit(tx, name, by));
+  }
+
+  limitList(): Promise<readonly port.LimitRecord[]> {
+    return this.#writer.read(({ sql }) => listLimits(sql));
+  }
+
+  limitHistory({ name, limit }: { name: string; limit: number }): Promise<readonly port.LimitChange[]> {
+    return this.#writer.read(({ sql }) => limitChanges(sql, name, limit));
+  }
+
+  limitSlots({ name, limit }: { name: string; limit: number }): Promise<readonly port.SlotRecord[]> {
+    return this.#writer.read(({ sql }) => slotsOfLimit(sql, name, limit));
+  }
+
+  async slotGet({ slots }: { slots: readonly number[] }): Promise<port.SlotSight> {
+    const now = this.#writer.clock.lease();
+    return this.#writer.read(({ sql }) => ({ now, slots: slots.map((slot) => getSlot(sql, slot)) }));
+  }
+
+  slotHolders({ slot, limit }: { slot: number; limit: number }): Promise<readonly port.SlotHolder[]> {
+    return this.#writer.read(({ sql }) => slotHolders(sql, slot, limit));
+  }
+
+  slotPause({ name, key, forMs }: { name: string; key: string; forMs: number }): Promise<boolean> {
+    return this.#writer.write('rest', (tx) => pauseSlot(tx, name, key, forMs));
+  }
+
+  slotAudit({ duty }: { duty: port.DutyTerm }): Promise<readonly port.SlotDrift[]> {
+    return this.#writer.write('rest', (tx) => {
+      requireDuty(tx, duty);
+      return auditSlots(tx);
     });
   }
 
@@ -283,12 +421,14 @@ export class SqliteStore implements port.Store {
   }
 
   watch({ wanted, onChange }: port.WatchParams): () => void {
-    if (this.#parts.inMemory) return () => {};
-    const { file, world } = this.#parts;
+    const listener: port.WatchParams['onChange'] = (lanes) => onChange(lanes);
+    this.#listeners.add(listener);
+    const { file, world, inMemory } = this.#parts;
     const connection = (): Connection => this.#writer.connection;
-    const stop = watchCommits({ file, connection, timers: world.timers, wanted, onChange });
+    const stop = inMemory ? () => {} : watchCommits({ file, connection, timers: world.timers, wanted, onChange });
     this.#watchers.add(stop);
     return () => {
+      this.#listeners.delete(listener);
       this.#watchers.delete(stop);
       stop();
     };

@@ -1,11 +1,14 @@
 import { fault } from '../../core/errors.ts';
+import type { NamedUse } from '../store.ts';
 import type { Prepared } from './connection.ts';
 import type { Ledger } from './ledger.ts';
+import type { SlotBook } from './slot-book.ts';
 
 /** What a verb's body works with: one write transaction, its two nows, and the ledger of what it does. */
 export interface Transaction {
   readonly sql: Prepared;
   readonly ledger: Ledger;
+  readonly slots: SlotBook;
   /** Lease time, fixed for the transaction. */
   readonly leaseNow: number;
   /** Calendar time, fixed for the transaction. */
@@ -18,6 +21,15 @@ export interface LaneInfo {
   readonly queue: number;
   readonly queueName: string;
   readonly handler: string;
+  /** The counters that its tasks take from; mostly none. */
+  readonly uses: readonly NamedUse[];
+  /** Whoever serves it is remembered. */
+  readonly affine: boolean;
+}
+
+interface RowOfLane extends Pick<LaneInfo, 'queue' | 'queueName' | 'handler'> {
+  readonly slots: string;
+  readonly affine: number | null;
 }
 
 /** Remembers lanes, which are few and immutable. */
@@ -26,8 +38,10 @@ export function laneReader(sql: Prepared): (lane: number) => LaneInfo {
   return (lane) => {
     let info = kept.get(lane);
     if (info === undefined) {
-      info = sql.get('laneGet').get(lane) as LaneInfo | undefined;
-      if (info === undefined) throw fault('INTERNAL', { problem: `lane ${lane} does not exist` });
+      const row = sql.get('laneGet').get(lane) as RowOfLane | undefined;
+      if (row === undefined) throw fault('INTERNAL', { problem: `lane ${lane} does not exist` });
+      const { queue, queueName, handler, slots, affine } = row;
+      info = { queue, queueName, handler, uses: JSON.parse(slots) as NamedUse[], affine: affine === 1 };
       kept.set(lane, info);
     }
     return info;

@@ -7,7 +7,7 @@ import { refusal } from '../conformance/scene.ts';
 import { checkBooks, lookAt } from '../conformance/sight.ts';
 import { tempFolder } from '../conformance/temp-folder.ts';
 import { VirtualWorld } from '../conformance/virtual-world.ts';
-import type { Grant } from '../store.ts';
+import type { ClaimAnswer, Grant } from '../store.ts';
 import { type Connection, connect } from './connection.ts';
 import { migrate } from './migrate.ts';
 import { openSqlite } from './open.ts';
@@ -85,8 +85,8 @@ function otherWriter(t: TestContext, file: string): { begin(): void; commit(): v
   return { begin: () => db.exec('BEGIN IMMEDIATE'), commit: () => db.exec('COMMIT') };
 }
 
-function first(grants: readonly (readonly Grant[] | undefined)[]): Grant {
-  const grant = grants[0]?.[0];
+function first([answer]: readonly (ClaimAnswer | undefined)[]): Grant {
+  const grant = answer?.grants[0];
   assert.ok(grant, 'there was nothing to claim');
   return grant;
 }

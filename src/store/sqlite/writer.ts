@@ -4,6 +4,7 @@ import type { StoreClock } from './clock.ts';
 import type { Connection } from './connection.ts';
 import { isBusy, isFull, isReadonly, translate, wantsReopen } from './errors.ts';
 import { Ledger } from './ledger.ts';
+import { SlotBook } from './slot-book.ts';
 import { laneReader, type Transaction } from './transaction.ts';
 
 /** Order inside one commit: what frees comes before what takes, so that a settle and the next claim share a commit. */
@@ -159,6 +160,7 @@ export class Writer {
         if (job.rank === 'rest') ledger.seal();
         if (this.#options.world.clock.monotonic() - started > TURN_MS) break;
       }
+      tx.slots.write(tx.sql);
       ledger.write(tx.sql, tx.now);
       this.#connection.db.exec('COMMIT');
     } catch (error) {
@@ -189,6 +191,7 @@ export class Writer {
         this.#connection.db.exec('BEGIN IMMEDIATE');
         const tx = this.#transaction(ledger);
         const answer = job.body(tx);
+        tx.slots.write(tx.sql);
         ledger.write(tx.sql, tx.now);
         this.#connection.db.exec('COMMIT');
         job.resolve(answer);
@@ -202,7 +205,8 @@ export class Writer {
 
   #transaction(ledger: Ledger): Transaction {
     const { sql } = this.#connection;
-    return { sql, ledger, leaseNow: this.clock.lease(), now: this.clock.calendar(), laneOf: this.#laneOf };
+    const { lease, calendar } = this.clock;
+    return { sql, ledger, slots: new SlotBook(), leaseNow: lease(), now: calendar(), laneOf: this.#laneOf };
   }
 
   #refused(error: unknown): void {

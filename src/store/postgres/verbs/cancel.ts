@@ -1,38 +1,54 @@
-import { isFinal } from '../../../core/task.ts';
-import { stateOf } from '../../codes.ts';
+import { isFinal, type Reason } from '../../../core/task.ts';
+import { reasonCode, stateOf, WATCHED } from '../../codes.ts';
 import type { CancelAnswer, ReviveAnswer } from '../../store.ts';
 import { numbers } from '../arrays.ts';
 import type { Session, Try } from '../database.ts';
+import { countDown, type Ended } from './countdown.ts';
+import type { Woken } from './settle.ts';
 
 /** A task may change between two looks; more often than this only if something is wrong. */
 const LOOKS = 10;
 
-/** What does not run ends at once; what runs is asked, and its worker hears of it at the next renewal. */
+/**
+ * What does not run ends at once; what runs is asked, and its worker hears of it at the next renewal. Without `woken` it has no
+ * answer for what something waits for.
+ */
 export async function cancelTasks(
   session: Session,
   tasks: readonly number[],
   tried: Try,
-): Promise<readonly CancelAnswer[]> {
-  const answers = new Map<number, CancelAnswer>();
-  let open = [...new Set(tasks)];
+  woken?: Woken,
+  reason: Reason = 'requested',
+): Promise<readonly (CancelAnswer | undefined)[]> {
+  const answers = new Map<number, CancelAnswer | undefined>();
+  const ended: Ended[] = [];
+  let open = [...new Set(tasks)].sort((a, b) => a - b);
   for (let look = 0; open.length > 0 && look < LOOKS; look++) {
-    for (const [id] of await session.rows('cancelIdle', [numbers(open)])) answers.set(id as number, 'cancelled');
+    const idle = woken === undefined ? 'cancelIdle' : 'cancelWatched';
+    for (const [id, watched] of await session.rows(idle, [numbers(open), reasonCode(reason)])) {
+      answers.set(id as number, 'cancelled');
+      if (watched) ended.push({ task: id as number, state: 'cancelled' });
+    }
     for (const [id] of await session.rows('cancelAsk', [numbers(open)])) answers.set(id as number, 'requested');
     open = open.filter((task) => !answers.has(task));
     if (open.length === 0) break;
-    const stands = new Map((await session.rows('stand', [numbers(open)])) as readonly (readonly [number, number])[]);
+    const rows = (await session.rows('stand', [numbers(open)])) as readonly (readonly [number, number, number])[];
+    const stands = new Map(rows.map(([task, code, flags]) => [task, { code, flags }]));
     for (const task of open) {
-      const code = stands.get(task);
-      if (code === undefined) answers.set(task, 'unknown');
+      const { code, flags } = stands.get(task) ?? {};
+      if (code === undefined || flags === undefined) answers.set(task, 'unknown');
       else if (code === 1) answers.set(task, 'requested');
+      else if (!isFinal(stateOf(code)) && flags & WATCHED && woken === undefined) answers.set(task, undefined);
       // It may have been the first sending of this call that ended it.
       else if (isFinal(stateOf(code))) answers.set(task, tried.again && code === 6 ? 'cancelled' : 'finished');
     }
     open = open.filter((task) => !answers.has(task));
   }
+  // After all of them: who is named here was cancelled by its own name.
+  if (ended.length > 0) for (const lane of (await countDown(session, ended)).lanes) woken?.add(lane);
   const told = new Set<number>();
   return tasks.map((task) => {
-    const answer = answers.get(task) ?? 'unknown';
+    const answer = answers.has(task) ? answers.get(task) : 'unknown';
     const second = told.has(task);
     told.add(task);
     return second && answer === 'cancelled' ? 'finished' : answer;
@@ -42,7 +58,7 @@ export async function cancelTasks(
 /** The only way out of a final state. The attempt that ended the task moves to `attempt`, so that a repeat is known again. */
 export async function reviveTask(session: Session, task: number, tried: Try): Promise<ReviveAnswer> {
   for (let look = 0; ; look++) {
-    const [row] = await session.all<{ lane: number }>('revive', [task]);
+    const [row] = await session.all<{ lane: number }>('revive', [task, 0, 0]);
     if (row !== undefined) return { ok: true, lane: row.lane };
     const [record] = await session.all<{ state: number; lane: number }>('taskGet', [numbers([task])]);
     if (record === undefined) return { ok: false, state: undefined };
@@ -50,4 +66,45 @@ export async function reviveTask(session: Session, task: number, tried: Try): Pr
     if (isFinal(state) && look < LOOKS) continue; // it ended between the two looks
     return tried.again && !isFinal(state) ? { ok: true, lane: record.lane } : { ok: false, state };
   }
+}
+
+/** Whether some of these were made to wait for others. That is decided when a task is made. */
+export async function someDepend(session: Session, tasks: readonly number[]): Promise<boolean> {
+  return (await session.rows('depPlans', [numbers(tasks)])).length > 0;
+}
+
+/**
+ * The same for several, in a transaction: what depends on others that are unfinished, or are revived with it, waits for them.
+ */
+export async function reviveTogether(
+  session: Session,
+  tasks: readonly number[],
+  tried: Try,
+): Promise<readonly ReviveAnswer[]> {
+  const plans = (await session.rows('depPlans', [numbers(tasks)])) as readonly (readonly [number, number])[];
+  const ups = [...new Set(plans.map(([up]) => up))];
+  const unfinished = new Set((await session.rows('depLock', [numbers(ups)])).map(([id]) => id as number));
+  const finished = new Map(
+    (await session.rows('doneLock', [numbers(tasks)])) as readonly (readonly [number, number])[],
+  );
+  const isOpen = (up: number): boolean => unfinished.has(up) || finished.has(up);
+  const own = plans.filter(([up, down]) => finished.has(down) && isOpen(up));
+  const watched = new Set(own.map(([up]) => up));
+  if (unfinished.size > 0) await session.rows('depWatch', [numbers([...unfinished].filter((up) => watched.has(up)))]);
+  const waits = Map.groupBy(own, ([, down]) => down);
+  const revived = new Map<number, number>();
+  for (const task of finished.keys()) {
+    const open = waits.get(task)?.length ?? 0;
+    const [row] = await session.all<{ lane: number }>('revive', [task, open, watched.has(task) ? WATCHED : 0]);
+    if (row !== undefined) revived.set(task, row.lane);
+  }
+  const values = [numbers([...finished.keys()]), numbers([...finished.values()]), numbers([...watched])];
+  if (finished.size > 0) await session.rows('depReopen', values);
+  const answers: ReviveAnswer[] = [];
+  for (const task of tasks) {
+    const lane = revived.get(task);
+    answers.push(lane === undefined ? await reviveTask(session, task, tried) : { ok: true, lane });
+    revived.delete(task);
+  }
+  return answers;
 }

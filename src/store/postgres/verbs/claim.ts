@@ -1,5 +1,7 @@
+import { type Allotment, allot, charge, type Slot } from '../../../core/limit.ts';
 import { PAYLOAD_APART, SUSPECT } from '../../codes.ts';
-import type { ClaimRequest, Grant } from '../../store.ts';
+import { type SlotRow, slotOf } from '../../slot-rows.ts';
+import type { ClaimAnswer, ClaimRequest, Grant, LaneAsk, LaneBlock, NamedUse } from '../../store.ts';
 import { numbers } from '../arrays.ts';
 import type { Session, Try } from '../database.ts';
 import type { PostgresParts } from '../parts.ts';
@@ -34,31 +36,185 @@ export async function claimTasks(
   request: ClaimRequest,
   note: string,
   tried: Try,
-): Promise<readonly Grant[] | undefined> {
+): Promise<ClaimAnswer | undefined> {
   const before = tried.again ? await lostGrants(session, parts, note) : [];
-  if (before.length > 0) return before;
+  if (before.length > 0) return { grants: before, blocked: [] };
   if (request.op !== undefined) {
     const again = await earlierGrants(session, parts, request);
-    if (again !== undefined) return again.length > 0 ? again : undefined;
+    if (again !== undefined) return again.length > 0 ? { grants: again, blocked: [] } : undefined;
   }
-  const rows = await (request.task === undefined
-    ? claimLanes(session, parts, request, note)
-    : (session.rows('claimTask', [request.holder, request.ttlMs, request.task, note]) as Promise<readonly ClaimRow[]>));
-  if (rows[0]?.[0] !== true) return undefined; // disabled, or not known
+  const asks = request.task === undefined ? request.lanes : await laneOfTask(session, request.task);
+  const room = await makeRoom(session, parts, { ...request, lanes: asks });
+  const rows = await claimRows(session, parts, { ...request, lanes: room.lanes }, note);
+  if (rows[0]?.[0] !== true) return undefined; // disabled, or not known, or not as it was judged
   const granted = rows.flatMap(([, ...grant]) => (grant[0] === null ? [] : [grant]));
-  const grants = await grantsOf(session, parts, inClaimOrder(granted, request));
+  await takeRoom(session, parts, room, granted);
+  const grants = await grantsOf(session, parts, inClaimOrder(granted, asks));
+  await rememberServer(session, parts, request.holder, grants);
   if (request.op !== undefined && grants.length > 0) {
     // Nothing found is no answer to keep: the caller may be waiting for the first task, and asks again under the same id.
     const answer = JSON.stringify(grants.map((grant) => [grant.task, grant.attempt]));
     await session.rows('opPut', [opKey(request), answer, OP_MS]);
   }
-  return grants;
+  const asked = new Map(room.lanes.map(({ lane, max }) => [lane, max]));
+  const count = (lane: number): number => granted.filter((row) => row[5] === lane).length;
+  // A lane that had no more anyway is empty, not held back.
+  const blocked = room.blocked.filter(({ lane }) => count(lane) === (asked.get(lane) ?? 0));
+  const short = room.lanes.filter(({ lane, max, minAgeMs }) => minAgeMs !== undefined && count(lane) < max);
+  return { grants, blocked: short.length === 0 ? blocked : [...blocked, ...(await leftToBetter(session, short))] };
+}
+
+/** Of lanes that have only tasks of less than the age that was asked for: when the first of them will have it. */
+async function leftToBetter(session: Session, short: readonly LaneAsk[]): Promise<readonly LaneBlock[]> {
+  const rows = await session.all<{ lane: number; ahead: number }>('laneHeads', [
+    numbers(short.map(({ lane }) => lane)),
+  ]);
+  const ages = new Map(short.map(({ lane, minAgeMs = 0 }) => [lane, minAgeMs]));
+  return rows.map(({ lane, ahead }) => ({
+    lane,
+    slot: 0,
+    freesInMs: Math.max(1, ahead + (ages.get(lane) ?? 0)),
+    left: 0,
+  }));
+}
+
+/** Whether a claim has to be a transaction: it changes more than its tasks. */
+export function needsTransaction({ lanes: known }: PostgresParts, { op, task, lanes }: ClaimRequest): boolean {
+  if (op !== undefined || task !== undefined) return true;
+  return lanes.some(({ lane, maxHeld }) => maxHeld !== undefined || known.isLimited(lane) !== false);
+}
+
+async function laneOfTask(session: Session, task: number): Promise<readonly LaneAsk[]> {
+  const [row] = await session.all<{ lane: number }>('taskLane', [task]);
+  return row === undefined ? [] : [{ lane: row.lane, max: 1 }];
+}
+
+interface Room {
+  /** What each lane may be asked for. */
+  readonly lanes: readonly LaneAsk[];
+  readonly blocked: readonly LaneBlock[];
+  /** The slots of the limited ones, locked. */
+  readonly slots: ReadonlyMap<number, Slot>;
+  readonly now: number;
+}
+
+/** What limits and the holder's own bounds leave of the asked. The slots are locked before any task is. */
+async function makeRoom(session: Session, parts: PostgresParts, request: ClaimRequest): Promise<Room> {
+  const { lanes: known } = parts;
+  await known.need(
+    session,
+    request.lanes.map(({ lane }) => lane),
+  );
+  const blocked: LaneBlock[] = [];
+  let { lanes } = request;
+  if (lanes.some(({ maxHeld }) => maxHeld !== undefined)) lanes = await boundHeld(session, request, blocked);
+  const usesOf = (lane: number): readonly NamedUse[] => known.known(lane)?.rules?.uses ?? [];
+  const ids = [...new Set(lanes.flatMap(({ lane }) => usesOf(lane).map(({ slot }) => slot)))].sort((a, b) => a - b);
+  if (ids.length === 0) return { lanes, blocked, slots: new Map(), now: 0 };
+  const rows = await session.all<SlotRow & { readonly now: number }>('slotLock', [numbers(ids)]);
+  const slots = new Map(rows.map((row) => [row.id, slotOf(row)]));
+  const now = rows[0]?.now ?? 0;
+  const allotted = allot(
+    lanes.map(({ lane, max }) => ({ lane, max: Math.min(max, request.max), uses: usesOf(lane) })),
+    slots,
+    now,
+  );
+  for (const { lane, block } of allotted) if (block !== undefined) blocked.push({ lane, ...block });
+  const open = lanes.map((ask, i) => ({ ...ask, max: (allotted[i] as Allotment).max })).filter(({ max }) => max > 0);
+  return { lanes: open, blocked, slots, now };
+}
+
+/** No more than the holder may have of tasks like these; under the lock of its row nobody else claims for it. */
+async function boundHeld(
+  session: Session,
+  { holder, lanes, max }: ClaimRequest,
+  blocked: LaneBlock[],
+): Promise<readonly LaneAsk[]> {
+  await session.rows('workerLock', [holder]);
+  const bound = lanes.filter(({ maxHeld }) => maxHeld !== undefined).map(({ lane }) => lane);
+  const rows = await session.all<{ lane: number; n: number }>('heldLike', [holder, numbers(bound)]);
+  const held = new Map(rows.map(({ lane, n }) => [lane, n]));
+  return lanes.flatMap((ask) => {
+    if (ask.maxHeld === undefined) return [ask];
+    const left = ask.maxHeld - (held.get(ask.lane) ?? 0);
+    if (left < Math.min(ask.max, max)) blocked.push({ lane: ask.lane, slot: 0, freesInMs: undefined, left: 0 });
+    return left > 0 ? [{ ...ask, max: Math.min(ask.max, left) }] : [];
+  });
+}
+
+async function takeRoom(
+  session: Session,
+  { lanes }: PostgresParts,
+  { slots, now }: Room,
+  granted: readonly GrantRow[],
+): Promise<void> {
+  if (slots.size === 0) return;
+  const counts = new Map<number, number>();
+  for (const row of granted) counts.set(row[5], (counts.get(row[5]) ?? 0) + 1);
+  const taken = [...counts].map(([lane, count]) => ({ uses: lanes.known(lane)?.rules?.uses ?? [], count }));
+  const changes = charge(taken, slots, now);
+  if (changes.length === 0) return;
+  await session.rows('slotTake', [
+    numbers(changes.map(({ slot }) => slot)),
+    numbers(changes.map(({ active }) => active)),
+    numbers(changes.map(({ tat }) => tat)),
+    numbers(changes.map(({ costTat }) => costTat)),
+  ]);
+}
+
+/** Who serves a lane with an affinity is remembered with it. */
+async function rememberServer(
+  session: Session,
+  { lanes }: PostgresParts,
+  holder: number,
+  grants: readonly Grant[],
+): Promise<void> {
+  const affine = new Set(
+    grants.map(({ lane }) => lane).filter((lane) => lanes.known(lane)?.rules?.placement.affinity !== undefined),
+  );
+  if (affine.size > 0) await session.rows('laneServed', [holder, numbers([...affine].sort((a, b) => a - b))]);
+}
+
+async function claimRows(
+  session: Session,
+  parts: PostgresParts,
+  request: ClaimRequest,
+  note: string,
+): Promise<readonly ClaimRow[]> {
+  const { holder, ttlMs, task, lanes } = request;
+  if (task !== undefined && lanes.length > 0) {
+    return (await session.rows('claimTask', [holder, ttlMs, task, note])) as readonly ClaimRow[];
+  }
+  const plain = lanes.filter(({ minAgeMs }) => minAgeMs === undefined);
+  const rows = await claimLanes(session, parts, { ...request, lanes: plain }, note);
+  const left = request.max - rows.filter(([, id]) => id !== null).length;
+  if (plain.length === lanes.length || left <= 0 || rows[0]?.[0] !== true) return rows;
+  const aged = lanes.filter(({ minAgeMs }) => minAgeMs !== undefined);
+  return [...rows, ...(await claimAged(session, { ...request, max: left, lanes: aged }, note))];
+}
+
+async function claimAged(
+  session: Session,
+  { holder, revision, ttlMs, max, lanes }: ClaimRequest,
+  note: string,
+): Promise<readonly ClaimRow[]> {
+  const values = [
+    holder,
+    ttlMs,
+    max,
+    numbers(lanes.map(({ lane }) => lane)),
+    numbers(lanes.map((one) => Math.min(one.max, max))),
+    numbers(lanes.map(({ minAgeMs }) => minAgeMs)),
+    note,
+    revision ?? null,
+  ];
+  return (await session.rows('claimAged', values)) as readonly ClaimRow[];
 }
 
 async function claimLanes(
   session: Session,
   { marks, world }: PostgresParts,
-  { holder, ttlMs, max, lanes }: ClaimRequest,
+  { holder, revision, ttlMs, max, lanes }: ClaimRequest,
   note: string,
 ): Promise<readonly ClaimRow[]> {
   const from = lanes.map(({ lane }) => marks.of(lane));
@@ -71,6 +227,7 @@ async function claimLanes(
     numbers(from.map(({ prio }) => prio)),
     numbers(from.map(({ id }) => id)),
     note,
+    revision ?? null,
   ];
   const began = world.clock.monotonic();
   const rows = (await session.rows('claim', values)) as readonly ClaimRow[];
@@ -80,7 +237,7 @@ async function claimLanes(
 }
 
 /** Lane by lane as they were asked for, and each in its own order: RETURNING promises none. */
-function inClaimOrder(rows: readonly GrantRow[], { lanes }: ClaimRequest): readonly GrantRow[] {
+function inClaimOrder(rows: readonly GrantRow[], lanes: readonly LaneAsk[]): readonly GrantRow[] {
   const place = new Map(lanes.map(({ lane }, i) => [lane, i]));
   const placeOf = (row: GrantRow): number => place.get(row[5]) ?? 0;
   return rows.toSorted((a, b) => placeOf(a) - placeOf(b) || a[7] - b[7] || a[0] - b[0]);

@@ -1,27 +1,49 @@
 import { createHash } from 'node:crypto';
-import type { Lane, LaneName } from '../../store.ts';
-import { texts } from '../arrays.ts';
+import { columnsOf, textOf } from '../../lane-rows.ts';
+import type { Lane, LaneWish, ReadyLane } from '../../store.ts';
+import { numbers, texts } from '../arrays.ts';
 import type { Session } from '../database.ts';
 import type { LaneRow, Lanes } from '../lanes.ts';
+import { priorityOf } from '../prio.ts';
+import { usesOf } from './limit.ts';
 
-/** Each step in a statement of its own: a row that another process made meanwhile is seen by the next one. */
+/**
+ * Each step in a statement of its own: a row that another process made meanwhile is seen by the next one. Lanes with limits
+ * need a transaction: a lane without its slots would give nothing back.
+ */
 export async function internLanes(
   session: Session,
   lanes: Lanes,
-  names: readonly LaneName[],
+  names: readonly LaneWish[],
 ): Promise<readonly Lane[]> {
-  const hashes = names.map(({ queue, handler }) => digest(JSON.stringify([queue, handler])));
+  const hashes = names.map((name) => digest(textOf(name)));
   const find = (): Promise<readonly (LaneRow & { readonly hash: string })[]> =>
     session.all('laneFind', [texts([...new Set(hashes)])]);
   let rows = await find();
   if (rows.length < new Set(hashes).size) {
     await session.rows('queueAdd', [texts(names.map(({ queue }) => queue))]);
+    const uses = await usesOf(
+      session,
+      names.map(({ limits = [] }) => limits),
+    );
+    const columns = names.map((name, i) => columnsOf(name, uses[i] ?? []));
     await session.rows('laneAdd', [
       texts(names.map(({ queue }) => queue)),
       texts(names.map(({ handler }) => handler)),
       texts(hashes),
+      texts(columns.map(({ placement }) => placement)),
+      texts(columns.map(({ fair_key }) => fair_key)),
+      numbers(columns.map(({ weight }) => weight)),
+      texts(columns.map(({ limits }) => limits)),
+      texts(columns.map(({ slots }) => slots)),
     ]);
     rows = await find();
+    const ids = new Map(rows.map(({ hash, id }) => [hash, id]));
+    const pairs = uses.flatMap((some, i) => some.map((use) => ({ ...use, lane: ids.get(hashes[i] as string) })));
+    if (pairs.length > 0) {
+      const [lane, slot, weight] = [pairs.map((p) => p.lane), pairs.map((p) => p.slot), pairs.map((p) => p.weight)];
+      await session.rows('laneSlotAdd', [numbers(lane), numbers(slot), numbers(weight)]);
+    }
   }
   const byHash = new Map(rows.map((row) => [row.hash, lanes.learn(row)]));
   return hashes.map((hash) => byHash.get(hash) as Lane);
@@ -41,14 +63,24 @@ export async function internSpecs(session: Session, bodies: readonly string[]): 
   return hashes.map((hash) => ids.get(hash) as number);
 }
 
+export async function getLanes(
+  session: Session,
+  lanes: Lanes,
+  ids: readonly number[],
+): Promise<readonly (Lane | undefined)[]> {
+  const rows = await session.all<LaneRow>('laneGet', [numbers(ids)]);
+  const found = new Map(rows.map((row) => [row.id, lanes.learn(row)]));
+  return ids.map((id) => found.get(id));
+}
+
 export async function scanLanes(
   session: Session,
   lanes: Lanes,
   after: number,
   limit: number,
-): Promise<readonly Lane[]> {
-  const rows = await session.all<LaneRow>('laneScan', [after, limit]);
-  return rows.map((row) => lanes.learn(row));
+): Promise<readonly ReadyLane[]> {
+  const rows = await session.all<LaneRow & { readonly prio: number }>('laneScan', [after, limit]);
+  return rows.map((row) => ({ ...lanes.learn(row), priority: priorityOf(row.prio) }));
 }
 
 function digest(text: string): string {

@@ -3,7 +3,9 @@ import { reasonCode, stateCode } from '../../codes.ts';
 import type { DutyTerm, Overdue, ReapAnswer, ReapItem, RenewAnswer, RenewItem } from '../../store.ts';
 import { inOrder, numbers } from '../arrays.ts';
 import type { Session } from '../database.ts';
+import { countDown, endedOf } from './countdown.ts';
 import { requireRow } from './duty.ts';
+import type { Woken } from './settle.ts';
 
 /** Expiry is not tested: until the reaper has taken it, the lease lives. */
 export async function renewLeases(session: Session, items: readonly RenewItem[]): Promise<readonly RenewAnswer[]> {
@@ -71,19 +73,43 @@ export async function overdueLeases(session: Session, limit: number): Promise<Ov
   };
 }
 
+export interface Reaped {
+  readonly answer: ReapAnswer;
+  /** Those that would end and that something waits for: they end in a transaction. */
+  readonly left: readonly ReapItem[];
+}
+
 /** The takeover: from this commit on the old attempt is refused. */
-export async function reapLeases(session: Session, duty: DutyTerm, items: readonly ReapItem[]): Promise<ReapAnswer> {
-  const rows = await session.all<{ id: number | null; lane: number; ends: number }>('reap', [
-    duty.name,
-    duty.epoch,
-    numbers(items.map(({ task }) => task)),
-    numbers(items.map(({ attempt }) => attempt)),
-    numbers(items.map(({ to }) => (to === 'again' ? 0 : stateCode(to)))),
-    numbers(items.map(({ reason }) => reasonCode(reason))),
-    numbers(items.map(({ delayMs }) => delayMs)),
-  ]);
+export async function reapLeases(
+  session: Session,
+  duty: DutyTerm,
+  items: readonly ReapItem[],
+  woken?: Woken,
+): Promise<Reaped> {
+  const rows = await session.all<{ id: number | null; lane: number; ends: number; watched: boolean }>(
+    woken === undefined ? 'reap' : 'reapWatched',
+    [
+      duty.name,
+      duty.epoch,
+      numbers(items.map(({ task }) => task)),
+      numbers(items.map(({ attempt }) => attempt)),
+      numbers(items.map(({ to }) => (to === 'again' ? 0 : stateCode(to)))),
+      numbers(items.map(({ reason }) => reasonCode(reason))),
+      numbers(items.map(({ delayMs }) => delayMs)),
+    ],
+  );
   requireRow(duty, rows[0]);
-  const reaped = rows.filter(({ id }) => id !== null);
+  const there = rows.filter(({ id }) => id !== null);
+  const watched = there.filter((row) => row.watched);
+  if (woken !== undefined) {
+    const ended = watched.map(({ id, ends }) => endedOf(id as number, ends));
+    for (const lane of (await countDown(session, ended)).lanes) woken.add(lane);
+  }
+  const reaped = woken === undefined ? there.filter((row) => !row.watched) : there;
   const ready = reaped.filter(({ ends }) => ends === 0).map(({ lane }) => lane);
-  return { reaped: reaped.length, lanes: [...new Set(ready)] };
+  const named = new Set(woken === undefined ? watched.map(({ id }) => id) : []);
+  return {
+    answer: { reaped: reaped.length, lanes: [...new Set(ready)] },
+    left: items.filter(({ task }) => named.has(task)),
+  };
 }

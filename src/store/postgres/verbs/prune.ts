@@ -40,13 +40,14 @@ export async function prune({ database, schema }: PostgresParts, query: PruneQue
         : { tasks: 0, done: false };
     const events = await pruneEvents(session, before, now, limit);
     await session.rows('pruneOps', [limit]);
+    const signals = (await session.rows('pruneSignals', [before, limit])).length;
     await session.rows('pruneFlights', [FLIGHT_MS, 10 * limit]);
     const workers = await pruneWorkers(session, retentionMs, limit);
     return {
       tasks: walk.tasks + (day ?? 0),
       events: events.removed,
       workers,
-      done: walk.done && events.done && workers < limit,
+      done: walk.done && events.done && Math.max(workers, signals) < limit,
     };
   });
 }
@@ -113,7 +114,15 @@ async function walkDone(
 /** The key goes with its task, not with its window: a revived task is unfinished and holds its key again. */
 async function forget(session: Session, tasks: readonly number[]): Promise<void> {
   if (tasks.length === 0) return;
-  for (const name of ['pruneBodies', 'pruneAttempts', 'pruneLogs', 'pruneUniq'] as const) {
+  for (const name of [
+    'pruneBodies',
+    'pruneAttempts',
+    'pruneLogs',
+    'pruneDeps',
+    'pruneUniq',
+    'pruneWaits',
+    'pruneCheckpoints',
+  ] as const) {
     await session.rows(name, [numbers(tasks)]);
   }
 }

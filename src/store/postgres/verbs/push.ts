@@ -7,7 +7,7 @@ import type { Flight } from '../flights.ts';
 import type { PostgresParts } from '../parts.ts';
 import { prioOf } from '../prio.ts';
 
-const noteOf = ({ store, n }: Flight): string => `${store}:${n}`;
+export const noteOf = ({ store, n }: Flight): string => `${store}:${n}`;
 
 /** Tasks without keys, in one statement. */
 export async function pushTasks(
@@ -125,7 +125,7 @@ async function earlier(session: Session, flight: Flight, items: readonly NewTask
 type Made = PushAnswer & { readonly ok: true };
 
 /** The tasks that a flush had made whose answer was lost, by id. */
-async function madeBy(session: Session, flight: Flight): Promise<ReadonlyMap<number, Made>> {
+export async function madeBy(session: Session, flight: Flight): Promise<ReadonlyMap<number, Made>> {
   const rows = await session.all<{ ids: readonly number[]; at: number; state: number }>('pushed', [noteOf(flight)]);
   return new Map(
     rows.flatMap(({ ids, at, state }) =>
@@ -135,7 +135,7 @@ async function madeBy(session: Session, flight: Flight): Promise<ReadonlyMap<num
 }
 
 /** How long an operation id is remembered. */
-const OP_MS = 24 * 3_600_000;
+export const OP_MS = 24 * 3_600_000;
 
 /** What is remembered from one sending of a keyed flush to the next: the ids that each had drawn, by item. */
 export type Drawn = ReadonlyMap<number, number>[];
@@ -176,13 +176,7 @@ export async function pushKeyed(
     );
     for (const [at, i] of fresh.entries()) answers[i] = pushed[at];
   }
-  const kept = open.filter((i) => items[i]?.op !== undefined);
-  if (kept.length > 0) {
-    await session.rows('opAnswer', [
-      texts(kept.map((i) => opKey(items[i] as NewTask))),
-      texts(kept.map((i) => describe(answers[i] as PushAnswer))),
-    ]);
-  }
+  await keepAnswers(session, items, answers as PushAnswer[], open);
   // An earlier sending may have come through meanwhile: what it made is this call's own.
   const earlier = new Set(sendings.slice(0, -1).flatMap((sent) => [...sent.values()]));
   const isOwn = (answer: PushAnswer): boolean => answer.ok && earlier.has(answer.task);
@@ -220,6 +214,34 @@ async function keyedBefore(
   return answers as PushAnswer[];
 }
 
+/** What a task that asks its limits has already: its first sending came through, or its key or operation id is held. */
+export async function pushedBefore(
+  session: Session,
+  { lanes }: PostgresParts,
+  flight: Flight,
+  item: NewTask,
+  tried: Try,
+  sendings: Drawn,
+): Promise<PushAnswer | undefined> {
+  if (tried.again) {
+    const made = await madeBy(session, flight);
+    for (const drawn of sendings) for (const id of drawn.values()) if (made.has(id)) return made.get(id);
+  }
+  if (item.op !== undefined) {
+    const [kept] = await session.all<{ answer: string }>('opFind', [texts([opKey(item)])]);
+    const [task, createdAt] = kept === undefined || kept.answer === '' ? [] : (JSON.parse(kept.answer) as number[]);
+    if (task !== undefined && createdAt === undefined) return { ok: false, conflict: task };
+    if (task !== undefined && createdAt !== undefined) {
+      const state = (await standOf(session, [task])).get(task) ?? 'completed';
+      return { ok: true, task, createdAt, state, fresh: false };
+    }
+  }
+  if (item.unique === undefined) return undefined;
+  const key = [numbers([lanes.known(item.lane)?.queueId]), texts([item.unique.key])];
+  const [held] = await session.all<KeyRow>('uniqFind', key);
+  return held?.holds === true ? heldAnswer(item, held) : undefined;
+}
+
 function heldAnswer({ unique }: NewTask, { task, hash, state, created_at: createdAt }: KeyRow): PushAnswer {
   if (hash !== unique?.hash) return { ok: false, conflict: task };
   return { ok: true, task, createdAt: createdAt ?? 0, state: stateOf(state ?? 4), fresh: false };
@@ -229,12 +251,27 @@ function heldAnswer({ unique }: NewTask, { task, hash, state, created_at: create
 const opKey = ({ op }: NewTask): string => `push:${op}`;
 
 /** Whatever the answer is, a repeat gets it again: also the task that held the key, and the refusal. */
-function describe(answer: PushAnswer): string {
+function describe(answer: Exclude<PushAnswer, { readonly limit: string }>): string {
   return JSON.stringify(answer.ok ? [answer.task, answer.createdAt] : [answer.conflict]);
 }
 
+/** Those at these places own their operation ids, if they have any. */
+export async function keepAnswers(
+  session: Session,
+  items: readonly NewTask[],
+  answers: readonly PushAnswer[],
+  places: readonly number[],
+): Promise<void> {
+  const kept = places.filter((i) => items[i]?.op !== undefined);
+  if (kept.length === 0) return;
+  await session.rows('opAnswer', [
+    texts(kept.map((i) => opKey(items[i] as NewTask))),
+    texts(kept.map((i) => describe(answers[i] as Exclude<PushAnswer, { readonly limit: string }>))),
+  ]);
+}
+
 /** Takes the operation ids that are free, and answers those that are not. */
-async function earlierAnswers(session: Session, items: readonly NewTask[]): Promise<(PushAnswer | undefined)[]> {
+export async function earlierAnswers(session: Session, items: readonly NewTask[]): Promise<(PushAnswer | undefined)[]> {
   const answers: (PushAnswer | undefined)[] = items.map(() => undefined);
   const named = items.flatMap((item, i) => (item.op === undefined ? [] : [{ i, key: opKey(item) }]));
   if (named.length === 0) return answers;
@@ -258,7 +295,7 @@ async function earlierAnswers(session: Session, items: readonly NewTask[]): Prom
   return answers;
 }
 
-async function standOf(
+export async function standOf(
   session: Session,
   tasks: readonly number[],
 ): Promise<ReadonlyMap<number, ReturnType<typeof stateOf>>> {
@@ -277,7 +314,7 @@ interface KeyRow {
 }
 
 /** Takes the unique keys that are free or whose time is over, and answers those that are not. */
-async function takeKeys(
+export async function takeKeys(
   session: Session,
   { lanes }: PostgresParts,
   items: readonly NewTask[],

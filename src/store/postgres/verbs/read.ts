@@ -87,6 +87,7 @@ function statsOf(row: StatsRow): QueueStats {
 }
 
 function taskOf(row: TaskRow): TaskRecord {
+  const waits = row.state === 3;
   return {
     task: row.id,
     lane: row.lane,
@@ -104,9 +105,11 @@ function taskOf(row: TaskRow): TaskRecord {
     createdAt: row.created_at,
     startedAt: row.started_at ?? undefined,
     finishedAt: row.ended_at ?? undefined,
-    runAt: row.run_at ?? undefined,
-    expiresAt: row.attempt === 0 ? (row.expires_at ?? undefined) : undefined,
-    leaseUntil: row.lease_until ?? undefined,
+    runAt: row.state === 2 || row.state === 3 ? (row.run_at ?? undefined) : undefined,
+    readySince: row.state === 0 ? (row.run_at ?? row.created_at) : undefined,
+    // While it waits for others, both columns are about the time after that.
+    expiresAt: row.attempt === 0 && !waits ? (row.expires_at ?? undefined) : undefined,
+    leaseUntil: waits ? undefined : (row.lease_until ?? undefined),
     cancelRequestedAt: row.cancel_at ?? undefined,
     payload: row.payload ?? row.payload_apart ?? 'null',
     result: row.result ?? row.result_apart ?? undefined,

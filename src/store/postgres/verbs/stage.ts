@@ -1,6 +1,8 @@
 import type { DutyTerm, ExpireAnswer, StageAnswer } from '../../store.ts';
 import type { Session } from '../database.ts';
+import { countDown, type Ended } from './countdown.ts';
 import { requireRow } from './duty.ts';
+import type { Woken } from './settle.ts';
 
 export async function stageTasks(session: Session, duty: DutyTerm, limit: number): Promise<StageAnswer> {
   const rows = await session.all<{ id: number | null; lane: number }>('stage', [duty.name, duty.epoch, limit]);
@@ -14,10 +16,30 @@ export async function stageTasks(session: Session, duty: DutyTerm, limit: number
   };
 }
 
-/** Only what was never claimed: from its first claim on a task has had its start. */
-export async function expireTasks(session: Session, duty: DutyTerm, limit: number): Promise<ExpireAnswer> {
-  const rows = await session.all<{ id: number | null }>('expire', [duty.name, duty.epoch, limit]);
+/**
+ * Only what was never claimed: from its first claim on a task has had its start. Without `woken`, tasks that something waits
+ * for are left: `more` says that there are some.
+ */
+export async function expireTasks(
+  session: Session,
+  duty: DutyTerm,
+  limit: number,
+  woken?: Woken,
+): Promise<ExpireAnswer & { readonly more: boolean }> {
+  const name = woken === undefined ? 'expire' : 'expireWatched';
+  const rows = await session.all<{ id: number | null; watched: boolean }>(name, [duty.name, duty.epoch, limit]);
   requireRow(duty, rows[0]);
+  const there = rows.filter(({ id }) => id !== null);
+  const watched = there.filter((row) => row.watched);
+  if (woken !== undefined) {
+    const ended = watched.map(({ id }): Ended => ({ task: id as number, state: 'failed' }));
+    for (const lane of (await countDown(session, ended)).lanes) woken.add(lane);
+  }
+  const more = woken === undefined && watched.length > 0;
   const [next] = await session.all<{ next: number }>('expireNext', []);
-  return { expired: rows.filter(({ id }) => id !== null).length, nextInMs: next && Math.max(0, next.next) };
+  return {
+    expired: more ? there.length - watched.length : there.length,
+    nextInMs: next && Math.max(0, next.next),
+    more,
+  };
 }

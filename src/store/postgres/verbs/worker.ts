@@ -1,15 +1,73 @@
 import { WORKER_STATES } from '../../../core/worker.ts';
 import { type WorkerRow, workerOf } from '../../records.ts';
-import type { DutyTerm, NewWorker, WorkerBeat, WorkerRecord } from '../../store.ts';
+import type {
+  DutyTerm,
+  FleetSight,
+  NewWorker,
+  WorkerBeat,
+  WorkerRecord,
+  WorkerSetting,
+  WorkerSettingRecord,
+} from '../../store.ts';
+import { allTags, changed, UNSET } from '../../worker-settings.ts';
 import { booleans, numbers, texts } from '../arrays.ts';
 import type { Session } from '../database.ts';
 import { requireRow } from './duty.ts';
 
 export async function registerWorker(session: Session, worker: NewWorker): Promise<number> {
-  const { name, incarnation, slots, tags, host = null, pid = null, handlers = [] } = worker;
-  const values = [name, incarnation, slots, JSON.stringify(tags), host, pid, JSON.stringify(handlers)];
+  const { name, incarnation, slots, tags, host = null, pid = null, handlers = [], queues, version = null } = worker;
+  // Locked until the commit: a change of the setting finds the new row, or the new row has the change.
+  const [known] = await session.all<SettingRow>('settingGet', [name]);
+  const setting = known === undefined ? UNSET : readSetting(known);
+  const values = [
+    name,
+    incarnation,
+    slots,
+    JSON.stringify(tags),
+    host,
+    pid,
+    JSON.stringify(handlers),
+    queues === undefined ? null : JSON.stringify(queues),
+    version,
+    JSON.stringify(allTags(tags, setting.tags)),
+    setting.enabled,
+    setting.priority ?? worker.priority ?? 0,
+  ];
   const [row] = await session.all<{ id: number }>('workerAdd', values);
   return (row as { id: number }).id;
+}
+
+interface SettingRow {
+  readonly enabled: boolean;
+  readonly priority: number | null;
+  readonly tags: string;
+}
+
+function readSetting({ enabled, priority, tags }: SettingRow): Omit<WorkerSettingRecord, 'name'> {
+  return { enabled, priority: priority ?? undefined, tags: JSON.parse(tags) as string[] };
+}
+
+/** Of the name, and of everybody who lives under it. In a transaction. */
+export async function setWorker(session: Session, change: WorkerSetting): Promise<void> {
+  await session.rows('settingMake', [change.name]);
+  const [row] = await session.all<SettingRow>('settingLock', [change.name]);
+  const { name, enabled, priority, tags } = changed(row === undefined ? UNSET : readSetting(row), change);
+  await session.rows('settingPut', [name, enabled, priority ?? null, JSON.stringify(tags)]);
+  const living = await session.all<{ id: number; own_tags: string | null }>('workersNamed', [name]);
+  const all = living.map(({ own_tags: own }) => allTags(own === null ? [] : (JSON.parse(own) as string[]), tags));
+  const ids = numbers(living.map(({ id }) => id));
+  await session.rows('workerChange', [ids, enabled, priority ?? null, texts(all.map((one) => JSON.stringify(one)))]);
+}
+
+export async function listSettings(session: Session): Promise<readonly WorkerSettingRecord[]> {
+  const rows = await session.all<SettingRow & { readonly name: string }>('settingList', []);
+  return rows.map((row) => ({ name: row.name, ...readSetting(row) }));
+}
+
+export async function listFleet(session: Session): Promise<FleetSight> {
+  const rows = await session.all<WorkerRow & { readonly running: number; readonly now: number }>('workerFleet', []);
+  const now = rows[0]?.now ?? 0;
+  return { now, members: rows.map((row) => ({ ...workerOf(row), running: row.running })) };
 }
 
 /** One row a worker: of several beats of one worker the last word counts. */

@@ -1,5 +1,6 @@
-import { SUSPECT } from '../../codes.ts';
-import type { ClaimRequest, Grant } from '../../store.ts';
+import { allot, charge } from '../../../core/limit.ts';
+import { DRAINING, SUSPECT } from '../../codes.ts';
+import type { ClaimAnswer, ClaimRequest, Grant, LaneAsk, LaneBlock } from '../../store.ts';
 import { payloadOf } from '../body.ts';
 import type { LaneInfo, Transaction } from '../transaction.ts';
 import { OP_MS } from './push.ts';
@@ -23,31 +24,89 @@ type GrantRow = readonly [
 /** From here on one UPDATE over a subselect beats a look and single updates. */
 const MANY = 8;
 
+/** How many times as many tasks are looked at for those that are old enough. */
+const AGED_LOOK = 4;
+
 /** Of this worker: two that chose the same id must not share a grant. */
 const opKey = (request: ClaimRequest): string => `claim:${request.holder}:${request.op}`;
 
-export function claimTasks(tx: Transaction, request: ClaimRequest): readonly Grant[] | undefined {
+export function claimTasks(tx: Transaction, request: ClaimRequest): ClaimAnswer | undefined {
   const again = request.op === undefined ? undefined : earlierGrants(tx, request);
-  if (again !== undefined) return again.length > 0 ? again : undefined;
-  const worker = tx.sql.get('workerEnabled').get(request.holder) as { enabled: number } | undefined;
-  if (worker?.enabled !== 1) return undefined;
+  if (again !== undefined) return again.length > 0 ? { grants: again, blocked: [] } : undefined;
+  if (!mayClaim(tx, request)) return undefined;
   const grants: Grant[] = [];
-  for (const { lane, max } of request.task === undefined ? request.lanes : laneOfTask(tx, request.task)) {
-    const left = Math.min(max, request.max - grants.length);
-    if (left <= 0) break;
-    const info = tx.laneOf(lane);
-    for (const row of claimLane(tx, request, lane, left)) {
+  const blocked: LaneBlock[] = [];
+  for (const ask of request.task === undefined ? request.lanes : laneOfTask(tx, request.task)) {
+    const wish = Math.min(ask.max, request.max - grants.length);
+    if (wish <= 0) break;
+    const left = Math.min(wish, mayHold(tx, request.holder, ask));
+    if (left < wish) blocked.push({ lane: ask.lane, slot: 0, freesInMs: undefined, left: 0 });
+    if (left <= 0) continue;
+    const info = tx.laneOf(ask.lane);
+    const rows =
+      info.uses.length === 0
+        ? claimLane(tx, request, ask, left)
+        : claimLimited(tx, request, { ...ask, max: left }, info, blocked);
+    if (rows.length < left) leaveToBetter(tx, ask, blocked);
+    for (const row of rows) {
       const grant = grantOf(tx, row, info);
       tx.ledger.note(info.queue, 'claimed', 'ready', 'running', grant.task, grant.attempt, grant.createdAt);
       grants.push(grant);
     }
+    if (info.affine && rows.length > 0) tx.sql.get('laneServed').run(request.holder, ask.lane);
   }
   // Nothing found is no answer to keep: the caller may be waiting for the first task, and asks again under the same id.
   if (request.op !== undefined && grants.length > 0) {
     const answer = JSON.stringify(grants.map((g) => [g.task, g.attempt]));
     tx.sql.get('opPut').run(opKey(request), answer, tx.now + OP_MS);
   }
-  return grants;
+  return { grants, blocked };
+}
+
+/** It is known, switched on, not on its way out, and what it was judged by still holds. */
+function mayClaim(tx: Transaction, { holder, revision }: ClaimRequest): boolean {
+  const worker = tx.sql.get('workerEnabled').get(holder) as
+    | { enabled: number; state: number; revision: number }
+    | undefined;
+  if (worker?.enabled !== 1 || worker.state === DRAINING) return false;
+  return revision === undefined || worker.revision === revision;
+}
+
+/** Says of a lane that has only tasks of less than the age that was asked for when the first of them will have it. */
+function leaveToBetter(tx: Transaction, { lane, minAgeMs }: LaneAsk, blocked: LaneBlock[]): void {
+  if (minAgeMs === undefined || blocked.some((block) => block.lane === lane)) return;
+  const head = tx.sql.get('laneHead').get(lane) as { since: number } | undefined;
+  if (head !== undefined)
+    blocked.push({ lane, slot: 0, freesInMs: Math.max(1, head.since + minAgeMs - tx.now), left: 0 });
+}
+
+/** How many more tasks like these the holder may have. */
+function mayHold(tx: Transaction, holder: number, { lane, maxHeld }: LaneAsk): number {
+  if (maxHeld === undefined) return Number.POSITIVE_INFINITY;
+  return maxHeld - (tx.sql.get('heldLike').get(lane, holder) as { n: number }).n;
+}
+
+/** As many as its limits have room for; what is granted is taken from them before anybody else can look. */
+function claimLimited(
+  tx: Transaction,
+  request: ClaimRequest,
+  ask: LaneAsk,
+  { uses }: LaneInfo,
+  blocked: LaneBlock[],
+): readonly GrantRow[] {
+  const { lane, max } = ask;
+  const slots = tx.slots.read(
+    tx.sql,
+    uses.map(({ slot }) => slot),
+  );
+  // In lease time, as everything that a limit waits for: nobody can set that clock back.
+  const [allotted] = allot([{ lane, max, uses }], slots, tx.leaseNow);
+  const { max: most, block } = allotted as NonNullable<typeof allotted>;
+  const rows = most === 0 ? [] : claimLane(tx, request, ask, most);
+  tx.slots.take(tx.sql, charge([{ uses, count: rows.length }], slots, tx.leaseNow));
+  // A lane that had no more anyway is empty, not held back.
+  if (block !== undefined && rows.length === most) blocked.push({ lane, ...block });
+  return rows;
 }
 
 /** The lane of a task that can be claimed by its number. */
@@ -56,19 +115,31 @@ function laneOfTask(tx: Transaction, task: number): ClaimRequest['lanes'] {
   return row === undefined ? [] : [{ lane: row.lane, max: 1 }];
 }
 
-function claimLane(tx: Transaction, request: ClaimRequest, lane: number, max: number): readonly GrantRow[] {
+function claimLane(
+  tx: Transaction,
+  request: ClaimRequest,
+  { lane, minAgeMs }: LaneAsk,
+  max: number,
+): readonly GrantRow[] {
   const until = tx.leaseNow + request.ttlMs;
   if (request.task !== undefined) {
     return [tx.sql.rows('claimOne').get(request.holder, until, tx.now, request.task) as unknown as GrantRow];
+  }
+  if (minAgeMs !== undefined) {
+    const found = tx.sql.get('claimAged').all(lane, max * AGED_LOOK, tx.now - minAgeMs, max);
+    return claimEach(tx, request, found as unknown as { id: number }[]);
   }
   if (max >= MANY) {
     const rows = tx.sql.rows('claimMany').all(request.holder, until, tx.now, lane, max) as unknown as GrantRow[];
     return inClaimOrder(rows);
   }
+  return claimEach(tx, request, tx.sql.get('claimLook').all(lane, max) as unknown as { id: number }[]);
+}
+
+function claimEach(tx: Transaction, request: ClaimRequest, found: readonly { id: number }[]): readonly GrantRow[] {
+  const until = tx.leaseNow + request.ttlMs;
   const one = tx.sql.rows('claimOne');
-  return (tx.sql.get('claimLook').all(lane, max) as unknown as { id: number }[]).map(
-    ({ id }) => one.get(request.holder, until, tx.now, id) as unknown as GrantRow,
-  );
+  return found.map(({ id }) => one.get(request.holder, until, tx.now, id) as unknown as GrantRow);
 }
 
 /** RETURNING promises no order, though mostly it is the right one. */

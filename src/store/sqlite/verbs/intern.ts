@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
-import type { Lane, LaneName } from '../../store.ts';
+import { columnsOf, type RuleColumns, rulesOf, textOf } from '../../lane-rows.ts';
+import type { Lane, LaneWish, ReadyLane } from '../../store.ts';
 import type { Prepared } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
+import { usesOf } from './limit.ts';
 
-interface LaneRow {
+interface LaneRow extends RuleColumns {
   readonly id: number;
   readonly queue: number;
   readonly name: string;
@@ -12,7 +14,9 @@ interface LaneRow {
 }
 
 export function laneOf(row: LaneRow): Lane {
-  return { id: row.id, queue: row.name, handler: row.handler, paused: row.paused !== 0 };
+  const rules = rulesOf(row);
+  const lane = { id: row.id, queue: row.name, handler: row.handler, paused: row.paused !== 0 };
+  return rules === undefined ? lane : { ...lane, rules };
 }
 
 export function internQueue(sql: Prepared, name: string): number {
@@ -20,21 +24,31 @@ export function internQueue(sql: Prepared, name: string): number {
   return found?.id ?? (sql.get('queueAdd').get(name) as { id: number }).id;
 }
 
-export function internLane(tx: Pick<Transaction, 'sql' | 'now'>, lane: LaneName): Lane {
-  const hash = digest(JSON.stringify([lane.queue, lane.handler]));
+export function internLane(tx: Pick<Transaction, 'sql' | 'now'>, lane: LaneWish): Lane {
+  const hash = digest(textOf(lane));
   const found = tx.sql.get('laneFind').get(hash) as LaneRow | undefined;
   if (found !== undefined) {
     tx.sql.get('laneTouch').run(tx.now, found.id);
     return laneOf(found);
   }
+  const uses = usesOf(tx.sql, lane.limits ?? []);
   const queue = internQueue(tx.sql, lane.queue);
-  tx.sql.get('laneAdd').get(queue, lane.handler, hash, tx.now);
+  const { placement, fair_key, weight, limits, slots } = columnsOf(lane, uses);
+  const row = tx.sql
+    .get('laneAdd')
+    .get(queue, lane.handler, hash, tx.now, placement, fair_key, weight, limits, slots) as { id: number };
+  for (const use of uses) tx.sql.get('laneSlotAdd').run(row.id, use.slot, use.weight);
   return laneOf(tx.sql.get('laneFind').get(hash) as unknown as LaneRow);
 }
 
-export function scanLanes(sql: Prepared, after: number, limit: number): readonly Lane[] {
-  const rows = sql.get('laneScan').all(after, limit) as unknown as LaneRow[];
-  return rows.map(laneOf).sort((a, b) => a.id - b.id);
+export function getLane(sql: Prepared, id: number): Lane | undefined {
+  const row = sql.get('laneById').get(id) as LaneRow | undefined;
+  return row && laneOf(row);
+}
+
+export function scanLanes(sql: Prepared, after: number, limit: number): readonly ReadyLane[] {
+  const rows = sql.get('laneScan').all(after, limit) as unknown as (LaneRow & { prio: number })[];
+  return rows.map((row) => ({ ...laneOf(row), priority: 0 - row.prio })).sort((a, b) => a.id - b.id);
 }
 
 export function internSpec(tx: Pick<Transaction, 'sql' | 'now'>, body: string): number {

@@ -1,9 +1,11 @@
 import type { Lease } from '../../../core/lease.ts';
-import { reasonCode, stateCode } from '../../codes.ts';
+import { isFinal } from '../../../core/task.ts';
+import { reasonCode, stateCode, WATCHED } from '../../codes.ts';
 import type { Overdue, ReapAnswer, ReapItem, RenewAnswer, RenewItem } from '../../store.ts';
 import { noteLeaseTime } from '../clock.ts';
 import type { Prepared } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
+import { countDown } from './countdown.ts';
 import { recordAttempt } from './settle.ts';
 
 /** Expiry is not tested: until the reaper has taken it, the lease lives. */
@@ -47,6 +49,7 @@ interface OverdueRow {
   readonly holder: number | null;
   readonly started_at: number | null;
   readonly cancel_at: number | null;
+  readonly flags: number;
 }
 
 /** The takeover: from this commit on the old attempt is refused. */
@@ -63,14 +66,15 @@ export function reapLeases(tx: Transaction, items: readonly ReapItem[]): ReapAns
     const to = cancelled ? 'cancelled' : item.to === 'again' ? (item.delayMs > 0 ? 'scheduled' : 'ready') : item.to;
     const reason = cancelled ? 'requested' : item.reason;
     const { changes } = again
-      ? tx.sql
-          .get('reapAgain')
-          .run(stateCode(to), item.delayMs > 0 ? tx.now + item.delayMs : null, item.task, item.attempt, tx.leaseNow)
+      ? tx.sql.get('reapAgain').run(stateCode(to), tx.now + item.delayMs, item.task, item.attempt, tx.leaseNow)
       : tx.sql.get('reapEnd').run(stateCode(to), reasonCode(reason), tx.now, item.task, item.attempt, tx.leaseNow);
     if (changes === 0) continue;
     if (to === 'ready') lanes.add(row.lane);
     recordAttempt(tx, item.task, item.attempt, row.holder, row.started_at, 'expired');
-    tx.ledger.note(tx.laneOf(row.lane).queue, 'expired', 'running', to, item.task, item.attempt, row.created_at);
+    const { queue, uses } = tx.laneOf(row.lane);
+    tx.slots.give(uses);
+    tx.ledger.note(queue, 'expired', 'running', to, item.task, item.attempt, row.created_at);
+    if (row.flags & WATCHED && isFinal(to)) countDown(tx, item.task, to);
     reaped++;
   }
   return { reaped, lanes: [...lanes] };

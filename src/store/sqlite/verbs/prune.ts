@@ -20,6 +20,10 @@ export function prune(tx: Transaction, query: PruneQuery, cursor: number): Prune
     tx.sql.get('bodyDrop').run(row.id);
     tx.sql.get('pruneAttempts').run(row.id);
     tx.sql.get('pruneLog').run(row.id);
+    tx.sql.get('pruneDeps').run(row.id);
+    tx.sql.get('waitDrop').run(row.id);
+    tx.sql.get('pruneCheckpoints').run(row.id);
+    tx.sql.get('pruneCheckpointBodies').run(row.id);
     // The key goes with its task, not with its window: a revived task is unfinished and holds its key again.
     tx.sql.get('pruneUniq').run(row.id);
     tasks++;
@@ -28,9 +32,15 @@ export function prune(tx: Transaction, query: PruneQuery, cursor: number): Prune
   tx.sql.get('dutyCursor').run(round ? 0 : (rows.at(-1) as Walked).id, query.duty.name, query.duty.epoch);
   const events = pruneEvents(tx, before, query.limit);
   tx.sql.get('pruneOps').run(tx.now, query.limit);
+  const signals = Number(tx.sql.get('pruneSignals').run(query.limit, before).changes);
   // Beats are told in lease time.
   const workers = Number(tx.sql.get('pruneWorkers').run(tx.leaseNow - query.retentionMs, query.limit).changes);
-  return { tasks, events: events.removed, workers, done: round && events.done && workers < query.limit };
+  return {
+    tasks,
+    events: events.removed,
+    workers,
+    done: round && events.done && Math.max(workers, signals) < query.limit,
+  };
 }
 
 function pruneEvents(tx: Transaction, before: number, limit: number): { removed: number; done: boolean } {

@@ -3,6 +3,7 @@ import { fitsInline, PAYLOAD_APART } from '../../codes.ts';
 import type { NewTask, PushAnswer, UniqueKey } from '../../store.ts';
 import { putPayload } from '../body.ts';
 import type { Transaction } from '../transaction.ts';
+import { admit } from './admit.ts';
 
 /** How long an operation id is remembered. */
 export const OP_MS = 24 * 3_600_000;
@@ -18,25 +19,28 @@ export function pushTasks(tx: Transaction, items: readonly NewTask[]): readonly 
   const answers: PushAnswer[] = [];
   for (let i = 0; i < items.length; ) {
     const item = items[i] as NewTask;
-    if (item.op !== undefined || item.unique !== undefined) {
-      answers.push(earlierAnswer(tx, item) ?? remember(tx, item, uniqueAnswer(tx, item) ?? pushKeyed(tx, item)));
+    if (!isPlain(tx, item)) {
+      answers.push(earlierAnswer(tx, item) ?? remember(tx, item, uniqueAnswer(tx, item) ?? pushAlone(tx, item)));
       i++;
       continue;
     }
-    const run = plainRun(items, i);
+    const run = plainRun(tx, items, i);
     addTasks(tx, items, i, run, answers);
     i += run;
   }
   return answers;
 }
 
-/** How many items from here on go into one statement: 16, 4 or 1, none of them with a key to look up. */
-function plainRun(items: readonly NewTask[], from: number): Run {
+/** There is nothing to look up or to ask before it is stored. */
+function isPlain(tx: Transaction, { op, unique, lane }: NewTask): boolean {
+  return op === undefined && unique === undefined && tx.laneOf(lane).uses.length === 0;
+}
+
+/** How many items from here on go into one statement: 16, 4 or 1. */
+function plainRun(tx: Transaction, items: readonly NewTask[], from: number): Run {
   let plain = 1;
-  for (const most = Math.min(16, items.length - from); plain < most; plain++) {
-    const { op, unique } = items[from + plain] as NewTask;
-    if (op !== undefined || unique !== undefined) break;
-  }
+  const most = Math.min(16, items.length - from);
+  while (plain < most && isPlain(tx, items[from + plain] as NewTask)) plain++;
   return plain >= 16 ? 16 : plain >= 4 ? 4 : 1;
 }
 
@@ -66,12 +70,14 @@ function addTasks(tx: Transaction, items: readonly NewTask[], from: number, coun
   }
 }
 
-function dueAt(item: NewTask, now: number): number | null {
+export function dueAt(item: NewTask, now: number): number | null {
   const runAt = item.runAt ?? (item.delayMs === undefined ? now : now + item.delayMs);
   return runAt > now ? runAt : null;
 }
 
-function pushKeyed(tx: Transaction, item: NewTask): PushAnswer {
+function pushAlone(tx: Transaction, item: NewTask): PushAnswer {
+  const refused = admit(tx, tx.laneOf(item.lane).uses);
+  if (refused !== undefined) return { ok: false, ...refused };
   const answers: PushAnswer[] = [];
   addTasks(tx, [item], 0, 1, answers);
   const [answer] = answers as [PushAnswer & { ok: true }];
@@ -79,9 +85,21 @@ function pushKeyed(tx: Transaction, item: NewTask): PushAnswer {
   return answer;
 }
 
+/** The task that its operation id or its key leads to. */
+export function findTask(tx: Transaction, item: NewTask): PushAnswer | undefined {
+  return earlierAnswer(tx, item) ?? uniqueAnswer(tx, item);
+}
+
+/** From now on its operation id and its key lead to this task. */
+export function nameTask(tx: Transaction, item: NewTask, answer: PushAnswer & { readonly ok: true }): void {
+  if (item.unique !== undefined && answer.fresh) holdKey(tx, item.lane, item.unique, answer.task);
+  remember(tx, item, answer);
+}
+
 /** Whatever the answer is, a repeat gets it again: also the task that held the key, and the refusal. */
 function remember(tx: Transaction, item: NewTask, answer: PushAnswer): PushAnswer {
-  if (item.op !== undefined) {
+  // A limit that is full now may not be so at the next call: a repeat asks again.
+  if (item.op !== undefined && (answer.ok || 'conflict' in answer)) {
     const kept = answer.ok ? [answer.task, answer.createdAt] : [answer.conflict];
     tx.sql.get('opPut').run(opKey(item.op), JSON.stringify(kept), tx.now + OP_MS);
   }

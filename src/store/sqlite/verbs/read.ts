@@ -82,6 +82,7 @@ function statsOf(row: StatsRow): QueueStats {
 }
 
 function taskOf(sql: Prepared, row: TaskRow): TaskRecord {
+  const waits = row.state === 3;
   return {
     task: row.id,
     lane: row.lane,
@@ -99,9 +100,11 @@ function taskOf(sql: Prepared, row: TaskRow): TaskRecord {
     createdAt: row.created_at,
     startedAt: row.started_at ?? undefined,
     finishedAt: row.ended_at ?? undefined,
-    runAt: row.run_at ?? undefined,
-    expiresAt: row.attempt === 0 && row.ended_at === null ? (row.expires_at ?? undefined) : undefined,
-    leaseUntil: row.lease_until ?? undefined,
+    runAt: row.state === 2 || row.state === 3 ? (row.run_at ?? undefined) : undefined,
+    readySince: row.state === 0 ? (row.run_at ?? row.created_at) : undefined,
+    // While it waits for others, both columns are about the time after that.
+    expiresAt: row.attempt === 0 && row.ended_at === null && !waits ? (row.expires_at ?? undefined) : undefined,
+    leaseUntil: waits ? undefined : (row.lease_until ?? undefined),
     cancelRequestedAt: row.cancel_at ?? undefined,
     payload: payloadOf(sql, row.id, row.flags, row.payload),
     result: resultOf(sql, row.id, row.flags, row.result),

@@ -1,8 +1,19 @@
 import { STATES } from '../../../core/task.ts';
-import { fitsInline, OUTCOMES, type Outcome, RESULT_APART, reasonCode, SUSPECT, stateCode } from '../../codes.ts';
+import {
+  fitsInline,
+  OUTCOMES,
+  type Outcome,
+  RESULT_APART,
+  reasonCode,
+  SUSPECT,
+  stateCode,
+  WATCHED,
+} from '../../codes.ts';
 import type { ReturnItem, SettleAnswer, SettleItem, TaskHint } from '../../store.ts';
 import { putResult } from '../body.ts';
 import type { Transaction } from '../transaction.ts';
+import { countDown } from './countdown.ts';
+import { pauseFor } from './limit.ts';
 
 export function settleTask(tx: Transaction, item: SettleItem): SettleAnswer {
   const place = item.hint ?? placeOf(tx, item.task);
@@ -18,12 +29,17 @@ export function settleTask(tx: Transaction, item: SettleItem): SettleAnswer {
     item.task,
     item.attempt,
   ] as const;
-  // The fast statement skips tasks that something depends on; nothing does yet, and the slow one takes both.
-  if (tx.sql.get('settleFast').run(...values).changes === 0 && tx.sql.get('settleSlow').get(...values) === undefined) {
+  const fast = tx.sql.get('settleFast').run(...values).changes > 0;
+  // The fast statement skips tasks that something depends on.
+  const slow = fast ? undefined : (tx.sql.get('settleSlow').get(...values) as { flags: number } | undefined);
+  if (!fast && slow === undefined) {
     return endedAs(tx, item.task, item.attempt, item.to) ? 'repeated' : 'lost';
   }
   if (!inline) putResult(tx.sql, item.task, result);
-  tx.ledger.note(tx.laneOf(place.lane).queue, item.to, 'running', item.to, item.task, item.attempt, place.createdAt);
+  const { queue, uses } = tx.laneOf(place.lane);
+  tx.slots.give(uses);
+  tx.ledger.note(queue, item.to, 'running', item.to, item.task, item.attempt, place.createdAt);
+  if (slow !== undefined && slow.flags & WATCHED) countDown(tx, item.task, item.to);
   return 'done';
 }
 
@@ -51,7 +67,8 @@ export function returnTask(tx: Transaction, item: ReturnItem): SettleAnswer {
   const to = item.delayMs > 0 ? 'scheduled' : 'ready';
   const { changes } = tx.sql.get('returnTask').run(
     stateCode(to),
-    item.delayMs > 0 ? tx.now + item.delayMs : null,
+    // Ready from then on: at once, or when it is due.
+    tx.now + item.delayMs,
     item.refund ? 1 : 0,
     // A start ends the series; a task given back from the look-ahead neither started nor bounced.
     item.change === 'retried' ? 0 : row.bounces + (item.bounced ? 1 : 0),
@@ -62,7 +79,10 @@ export function returnTask(tx: Transaction, item: ReturnItem): SettleAnswer {
   );
   if (changes === 0) return 'lost';
   recordAttempt(tx, item.task, item.attempt, row.holder, row.started_at, item.change, item.error);
-  tx.ledger.note(tx.laneOf(row.lane).queue, item.change, 'running', to, item.task, item.attempt, row.created_at);
+  const { queue, uses } = tx.laneOf(row.lane);
+  tx.slots.give(uses);
+  if (item.pause !== undefined) pauseFor(tx, uses, item.pause.limit, item.delayMs);
+  tx.ledger.note(queue, item.change, 'running', to, item.task, item.attempt, row.created_at);
   return 'done';
 }
 
@@ -80,7 +100,7 @@ export function recordAttempt(
 }
 
 /** Whether this very attempt had ended the same way before: the caller repeats itself because its answer was lost. */
-function endedAs(tx: Transaction, task: number, attempt: number, outcome: Outcome): boolean {
+export function endedAs(tx: Transaction, task: number, attempt: number, outcome: Outcome): boolean {
   if (attempt < 1) return false; // a task that ended unclaimed was ended by nobody's attempt
   // An attempt row decides: a task that the reaper failed was not failed by its worker.
   const row = tx.sql.get('attemptEnded').get(task, attempt) as { outcome: number } | undefined;

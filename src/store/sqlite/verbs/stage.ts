@@ -1,11 +1,15 @@
 import { STATES, type TaskState } from '../../../core/task.ts';
+import { WATCHED } from '../../codes.ts';
 import type { ExpireAnswer, StageAnswer } from '../../store.ts';
 import type { Transaction } from '../transaction.ts';
+import { countDown } from './countdown.ts';
 
+/** What is due, and what has waited as long as it wanted to. */
 export function stageTasks(tx: Transaction, limit: number): StageAnswer {
   const due = tx.sql.get('stageLook').all(tx.now, limit) as unknown as {
     id: number;
     lane: number;
+    state: number;
     attempt: number;
     created_at: number;
   }[];
@@ -13,7 +17,13 @@ export function stageTasks(tx: Transaction, limit: number): StageAnswer {
   let staged = 0;
   for (const row of due) {
     if (tx.sql.get('stageOne').run(row.id).changes === 0) continue;
-    tx.ledger.note(tx.laneOf(row.lane).queue, 'staged', 'scheduled', 'ready', row.id, row.attempt, row.created_at);
+    const { queue } = tx.laneOf(row.lane);
+    if (STATES[row.state] === 'waiting') {
+      tx.sql.get('waitTimeOut').run(row.id);
+      tx.ledger.note(queue, 'woken', 'waiting', 'ready', row.id, row.attempt, row.created_at);
+    } else {
+      tx.ledger.note(queue, 'staged', 'scheduled', 'ready', row.id, row.attempt, row.created_at);
+    }
     lanes.add(row.lane);
     staged++;
   }
@@ -28,6 +38,7 @@ export function expireTasks(tx: Transaction, limit: number): ExpireAnswer {
     lane: number;
     state: number;
     created_at: number;
+    flags: number;
   }[];
   // What became ready in the same transaction was told before.
   tx.ledger.seal();
@@ -36,6 +47,7 @@ export function expireTasks(tx: Transaction, limit: number): ExpireAnswer {
     if (tx.sql.get('expireOne').run(tx.now, row.id).changes === 0) continue;
     const from = STATES[row.state] as TaskState;
     tx.ledger.note(tx.laneOf(row.lane).queue, 'timed_out', from, 'failed', row.id, 0, row.created_at);
+    if (row.flags & WATCHED) countDown(tx, row.id, 'failed');
     expired++;
   }
   const next = tx.sql.get('expireNext').get() as { expires_at: number } | undefined;

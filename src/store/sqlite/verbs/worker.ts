@@ -1,15 +1,70 @@
 import { WORKER_STATES } from '../../../core/worker.ts';
 import { type WorkerRow, workerOf } from '../../records.ts';
-import type { NewWorker, WorkerBeat, WorkerRecord } from '../../store.ts';
+import type {
+  FleetMember,
+  NewWorker,
+  WorkerBeat,
+  WorkerRecord,
+  WorkerSetting,
+  WorkerSettingRecord,
+} from '../../store.ts';
+import { allTags, changed, UNSET } from '../../worker-settings.ts';
 import type { Prepared } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
 
 export function registerWorker(tx: Transaction, worker: NewWorker): number {
-  const { name, incarnation, slots, tags, host = null, pid = null, handlers = [] } = worker;
+  const { name, incarnation, slots, tags, host = null, pid = null, handlers = [], queues, version = null } = worker;
+  const setting = settingOf(tx.sql, name);
   const row = tx.sql
     .get('workerAdd')
-    .get(name, incarnation, slots, JSON.stringify(tags), tx.leaseNow, host, pid, tx.now, JSON.stringify(handlers));
+    .get(
+      name,
+      incarnation,
+      slots,
+      JSON.stringify(tags),
+      tx.leaseNow,
+      host,
+      pid,
+      tx.now,
+      JSON.stringify(handlers),
+      queues === undefined ? null : JSON.stringify(queues),
+      version,
+      JSON.stringify(allTags(tags, setting.tags)),
+      setting.enabled ? 1 : 0,
+      setting.priority ?? worker.priority ?? 0,
+    );
   return (row as { id: number }).id;
+}
+
+interface SettingRow {
+  readonly enabled: number;
+  readonly priority: number | null;
+  readonly tags: string;
+}
+
+function settingOf(sql: Prepared, name: string): Omit<WorkerSettingRecord, 'name'> {
+  const row = sql.get('settingGet').get(name) as SettingRow | undefined;
+  return row === undefined ? UNSET : readSetting(row);
+}
+
+function readSetting({ enabled, priority, tags }: SettingRow): Omit<WorkerSettingRecord, 'name'> {
+  return { enabled: enabled !== 0, priority: priority ?? undefined, tags: JSON.parse(tags) as string[] };
+}
+
+/** Of the name, and of everybody who lives under it. */
+export function setWorker(tx: Transaction, change: WorkerSetting): void {
+  const { name, enabled, priority, tags } = changed(settingOf(tx.sql, change.name), change);
+  tx.sql.get('settingPut').run(name, enabled ? 1 : 0, priority ?? null, JSON.stringify(tags));
+  const living = tx.sql.get('workersNamed').all(name) as unknown as { id: number; own_tags: string | null }[];
+  for (const { id, own_tags: own } of living) {
+    const all = allTags(own === null ? [] : (JSON.parse(own) as string[]), tags);
+    tx.sql.get('workerChange').run(enabled ? 1 : 0, priority ?? null, JSON.stringify(all), id);
+  }
+}
+
+export function listSettings(sql: Prepared): readonly WorkerSettingRecord[] {
+  const rows = sql.get('settingList').all() as unknown as (SettingRow & { name: string })[];
+  return rows.map((row) => ({ name: row.name, ...readSetting(row) }));
 }
 
 export function beat(tx: Transaction, { worker, state, status, metadata }: WorkerBeat): boolean {
@@ -30,6 +85,11 @@ export function someSilent(sql: Prepared, leaseNow: number, staleMs: number): bo
 export function reapWorkers(tx: Transaction, staleMs: number): readonly number[] {
   const rows = tx.sql.get('workerReap').all(tx.leaseNow - staleMs) as unknown as { id: number }[];
   return rows.map(({ id }) => id).sort((a, b) => a - b);
+}
+
+export function listFleet(sql: Prepared): readonly FleetMember[] {
+  const rows = sql.get('workerFleet').all() as unknown as (WorkerRow & { readonly running: number })[];
+  return rows.map((row) => ({ ...workerOf(row), running: row.running }));
 }
 
 export function listWorkers(sql: Prepared): readonly WorkerRecord[] {

@@ -1,0 +1,50 @@
+import type { AfterFailure } from '../core/graph.ts';
+import type { TaskState } from '../core/task.ts';
+import type { DutyTerm, NewTask, PushAnswer } from './queue-store.ts';
+
+/** The part of the port for tasks that wait for the end of others. */
+export interface DependencyStore {
+  /** Tasks that wait for each other, all or nothing. */
+  graphPush(params: { readonly items: readonly GraphTask[] }): Promise<GraphAnswer>;
+  /** What a task waits for, or has waited for, with the results of what has ended. */
+  depList(params: { readonly task: number }): Promise<readonly Dependency[]>;
+  /** The tasks that wait for this one, directly. */
+  depDependents(params: { readonly task: number }): Promise<readonly number[]>;
+  /** One step of carrying on what a settle left over: dependents of tasks that had more than it could see to. */
+  depCarry(params: { readonly duty: DutyTerm; readonly limit: number }): Promise<CarryAnswer>;
+}
+
+export interface GraphTask extends NewTask {
+  readonly after: readonly Edge[];
+  readonly afterFailure: AfterFailure;
+}
+
+export interface Edge {
+  /** A task that exists. */
+  readonly task?: number | undefined;
+  /** Or one of the same call, by its place. */
+  readonly item?: number | undefined;
+  /** Optional: its end is waited for, whatever it is. */
+  readonly optional: boolean;
+}
+
+export type GraphAnswer =
+  | { readonly ok: true; readonly tasks: readonly (PushAnswer & { readonly ok: true })[] }
+  | { readonly ok: false; readonly unknown: number }
+  /** The task that has the key of this item, with another input; 0: another item of the same call has it. */
+  | { readonly ok: false; readonly conflict: number; readonly item: number };
+
+export interface Dependency {
+  readonly task: number;
+  readonly createdAt: number | undefined;
+  readonly optional: boolean;
+  /** Undefined: it is no longer kept. */
+  readonly state: TaskState | undefined;
+  readonly result: string | undefined;
+}
+
+export interface CarryAnswer {
+  readonly carried: number;
+  readonly lanes: readonly number[];
+  readonly more: boolean;
+}

@@ -1,0 +1,67 @@
+import type { Limit, Slot } from '../core/limit.ts';
+import type { DutyTerm } from './queue-store.ts';
+
+/** The part of the port for limits: counters that change in the same transaction as the tasks that they admit. */
+export interface LimitStore {
+  /** Makes a limit or changes it, for everybody at once; what runs goes on. Answers its revision. */
+  limitPut(params: { readonly name: string; readonly limit: Limit; readonly by: string }): Promise<number>;
+  /** Takes the bounds away; its counters go on, so that the same name can come back. False: there is none. */
+  limitRemove(params: { readonly name: string; readonly by: string }): Promise<boolean>;
+  limitList(): Promise<readonly LimitRecord[]>;
+  /** Who changed what, newest first. */
+  limitHistory(params: { readonly name: string; readonly limit: number }): Promise<readonly LimitChange[]>;
+  /** The counters of a limit: its total first, then its keys. */
+  limitSlots(params: { readonly name: string; readonly limit: number }): Promise<readonly SlotRecord[]>;
+  /** Counters by number, as they stand now. */
+  slotGet(params: { readonly slots: readonly number[] }): Promise<SlotSight>;
+  /** Running tasks that have taken from this counter, oldest first. */
+  slotHolders(params: { readonly slot: number; readonly limit: number }): Promise<readonly SlotHolder[]>;
+  /** Nothing of this limit and key starts for so long. False: there is no such counter. */
+  slotPause(params: { readonly name: string; readonly key: string; readonly forMs: number }): Promise<boolean>;
+  /** Recounts the slots from what runs, repairs them and reports every difference. */
+  slotAudit(params: { readonly duty: DutyTerm }): Promise<readonly SlotDrift[]>;
+}
+
+export interface LimitRecord {
+  readonly name: string;
+  readonly limit: Limit;
+  readonly revision: number;
+  readonly changedAt: number;
+  readonly changedBy: string;
+  /** Of the total. */
+  readonly active: number;
+  /** Tasks that are ready and take something of it. */
+  readonly waiting: number;
+}
+
+export interface LimitChange {
+  readonly at: number;
+  readonly by: string;
+  /** Undefined: it was removed. */
+  readonly limit: Limit | undefined;
+}
+
+export interface SlotRecord extends Slot {
+  readonly name: string;
+  readonly key: string;
+}
+
+export interface SlotHolder {
+  readonly task: number;
+  readonly createdAt: number;
+  readonly weight: number;
+  readonly holder: number | undefined;
+}
+
+export interface SlotSight {
+  /** Lease time, by which they are judged. */
+  readonly now: number;
+  readonly slots: readonly (SlotRecord | undefined)[];
+}
+
+export interface SlotDrift {
+  readonly name: string;
+  readonly key: string;
+  readonly counted: number;
+  readonly kept: number;
+}

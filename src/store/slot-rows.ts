@@ -1,0 +1,54 @@
+import type { Limit, Slot } from '../core/limit.ts';
+import type { SlotRecord } from './store.ts';
+
+/** A slot joined with its limit, as every store reads it. */
+export interface SlotRow {
+  readonly id: number;
+  readonly key: string;
+  readonly cap: number | null;
+  readonly active: number;
+  readonly tat: number;
+  readonly cost_tat: number;
+  readonly paused_until: number;
+  readonly name: string;
+  /** JSON of the limit; null when it was removed. */
+  readonly body: string | null;
+}
+
+/** A limit has few spellings, and a claim reads its slots each time. */
+const limits = new Map<string, Limit>();
+const KEPT = 1000;
+
+export function limitOf(body: string): Limit {
+  const known = limits.get(body);
+  if (known !== undefined) return known;
+  if (limits.size >= KEPT) limits.clear();
+  const limit = JSON.parse(body) as Limit;
+  limits.set(body, limit);
+  return limit;
+}
+
+/** The cap is the row's own; rates are those of the total, or of each key if the limit says so. */
+export function slotOf({
+  id,
+  key,
+  cap,
+  active,
+  tat,
+  cost_tat: costTat,
+  paused_until: pausedUntil,
+  name,
+  body,
+}: SlotRow): SlotRecord {
+  const limit = body === null ? undefined : limitOf(body);
+  const isKey = key !== '';
+  const rate = limit?.rate?.perKey === isKey ? limit.rate : undefined;
+  const cost = limit?.cost?.perKey === isKey ? limit.cost : undefined;
+  return { id, name, key, cap: cap ?? undefined, active, rate, cost, tat, costTat, pausedUntil } satisfies Slot &
+    SlotRecord;
+}
+
+/** What a limit allows its total and each of its keys at once. */
+export function capsOf(limit: Limit | undefined): { readonly total: number | null; readonly key: number | null } {
+  return { total: limit?.concurrent ?? null, key: limit?.perKey ?? null };
+}

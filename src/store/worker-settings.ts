@@ -1,0 +1,19 @@
+import type { WorkerSetting, WorkerSettingRecord } from './store.ts';
+
+/** What was never said of a worker's name. */
+export const UNSET: Omit<WorkerSettingRecord, 'name'> = { enabled: true, priority: undefined, tags: [] };
+
+/** A setting after a change: what the change does not name stays as it was. */
+export function changed(before: Omit<WorkerSettingRecord, 'name'>, change: WorkerSetting): WorkerSettingRecord {
+  return {
+    name: change.name,
+    enabled: change.enabled ?? before.enabled,
+    priority: change.priority ?? before.priority,
+    tags: change.tags ?? before.tags,
+  };
+}
+
+/** The tags of a worker: those that it brings, then those that its name was given. */
+export function allTags(own: readonly string[], given: readonly string[]): readonly string[] {
+  return [...new Set([...own, ...given])];
+}
