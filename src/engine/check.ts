@@ -7,7 +7,7 @@ import { checkKey, checkName } from '../core/names.ts';
 import { encodePayload, utf8Length } from '../core/payload.ts';
 import { STATES } from '../core/task.ts';
 import { WORKER_STATES } from '../core/worker.ts';
-import type { LogPlace, NewWorker, TaskQuery, WorkerBeat } from '../store/store.ts';
+import type { LogPlace, NewWorker, TaskQuery, WorkerBeat, WorkerSetting } from '../store/store.ts';
 
 /**
  * What callers hand to the engine, looked at once, at its edge. Past it a call can only meet the world's faults: nothing
@@ -38,7 +38,11 @@ const WORKER: ReadonlySet<string> = new Set([
   'host',
   'pid',
   'handlers',
+  'queues',
+  'priority',
+  'version',
 ] satisfies (keyof NewWorker)[]);
+const SETTING: ReadonlySet<string> = new Set(['name', 'enabled', 'priority', 'tags'] satisfies (keyof WorkerSetting)[]);
 const BEAT: ReadonlySet<string> = new Set(['worker', 'state', 'status', 'metadata'] satisfies (keyof WorkerBeat)[]);
 const METADATA = { field: 'metadata', maxBytes: 65_536 } as const;
 
@@ -184,9 +188,32 @@ export function checkQuery(query: TaskQuery): void {
   }
 }
 
+function checkQueues(queues: unknown): readonly string[] {
+  checkList('queues', queues);
+  return (queues as readonly unknown[]).map((queue) => checkName('queue', queue));
+}
+
+/** Of a worker. */
+function checkPriority(priority: unknown): number {
+  return whole('priority', priority, -MAX_COUNT, MAX_COUNT);
+}
+
+export function checkWorkerSetting(setting: WorkerSetting): WorkerSetting {
+  checkOptions('worker', setting, SETTING);
+  const { enabled, priority, tags } = setting;
+  checkFlag('enabled', enabled);
+  if (tags !== undefined) checkList('tags', tags);
+  return {
+    name: checkName('worker', setting.name),
+    enabled,
+    priority: priority === undefined ? undefined : checkPriority(priority),
+    tags: tags?.map((tag) => checkKey('tags', tag)),
+  };
+}
+
 export function checkNewWorker(worker: Omit<NewWorker, 'tags'> & Partial<Pick<NewWorker, 'tags'>>): NewWorker {
   checkOptions('worker', worker, WORKER);
-  const { tags = [], host, pid, handlers = [] } = worker;
+  const { tags = [], host, pid, handlers = [], queues, priority, version } = worker;
   checkList('tags', tags);
   checkList('handlers', handlers);
   return {
@@ -197,6 +224,9 @@ export function checkNewWorker(worker: Omit<NewWorker, 'tags'> & Partial<Pick<Ne
     host: host === undefined ? undefined : checkKey('host', host),
     pid: pid === undefined ? undefined : whole('pid', pid, 0, MAX_COUNT),
     handlers: handlers.map((handler) => checkName('handler', handler)),
+    ...(queues === undefined ? {} : { queues: checkQueues(queues) }),
+    ...(priority === undefined ? {} : { priority: checkPriority(priority) }),
+    ...(version === undefined ? {} : { version: checkKey('version', version) }),
   };
 }
 

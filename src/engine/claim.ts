@@ -1,7 +1,9 @@
 import type { World } from '../core/world.ts';
-import type { ClaimRequest, Grant, Lane, Store } from '../store/store.ts';
+import type { ClaimAnswer, ClaimRequest, Grant, Lane, LaneAsk, Store } from '../store/store.ts';
 import type { Coalescer, Kind } from './coalescer.ts';
-import type { Pickup, Ring } from './ring.ts';
+import type { Fleet } from './fleet.ts';
+import { Reserve } from './reserve.ts';
+import { type Pickup, type Ring, SCAN_MS } from './ring.ts';
 
 /** What a worker asks for. */
 export interface Want {
@@ -19,6 +21,14 @@ export interface TaskWant extends Pick<Want, 'worker' | 'leaseMs' | 'op'> {
   readonly task: number;
 }
 
+export interface ClaimsDeps {
+  readonly store: Pick<Store, 'taskClaim'>;
+  readonly ring: Ring;
+  readonly fleet: Fleet;
+  readonly world: World;
+  readonly coalescer: Coalescer;
+}
+
 /** A claim looks at no more lanes than this; the ring brings the others to the front next time. */
 const MAX_LANES = 200;
 /** Tasks that one call of the store grants at most: more would hold the loop too long, and go into further rounds. */
@@ -28,14 +38,18 @@ const MAX_GRANTS = 250;
 export class Claims {
   readonly #store: Pick<Store, 'taskClaim'>;
   readonly #ring: Ring;
+  readonly #fleet: Fleet;
   readonly #world: World;
+  readonly #reserve: Reserve;
   readonly #kind: Kind<Want, readonly Grant[]>;
-  readonly #taskKind: Kind<TaskWant, readonly Grant[] | undefined>;
+  readonly #taskKind: Kind<TaskWant, ClaimAnswer | undefined>;
 
-  constructor(deps: { store: Pick<Store, 'taskClaim'>; ring: Ring; world: World; coalescer: Coalescer }) {
+  constructor(deps: ClaimsDeps) {
     this.#store = deps.store;
     this.#ring = deps.ring;
+    this.#fleet = deps.fleet;
     this.#world = deps.world;
+    this.#reserve = new Reserve(deps.world, () => this.#ring.signs.wake());
     // One in flight: with two, claims skip over each other's rows (28–42 against 22–27 µs of server CPU on Postgres).
     this.#kind = deps.coalescer.kind({
       name: 'claim',
@@ -63,7 +77,7 @@ export class Claims {
 
   /** That task, if it can be claimed now. It says nothing about lanes, so the ring neither decides nor learns. */
   async claimTask(want: TaskWant): Promise<readonly Grant[]> {
-    return (await this.#taskKind.submit(want)) ?? [];
+    return (await this.#taskKind.submit(want))?.grants ?? [];
   }
 
   /** Answers with what there is, or waits up to `waitMs` for the first tasks to come. */
@@ -84,6 +98,7 @@ export class Claims {
 
   async #send(wants: readonly Want[]): Promise<readonly (readonly Grant[])[]> {
     if (this.#ring.stale || this.#ring.outdated) await this.#refresh(wants);
+    if (this.#fleet.stale) await this.#meetFleet(wants);
     const answers: (readonly Grant[])[] = wants.map(() => []);
     let open: readonly Open[] = wants.map((want, at) => ({ want, at, max: want.max }));
     // What the lanes of one round left over goes to others. Each round grants something or finds a lane empty, so it ends.
@@ -107,13 +122,34 @@ export class Claims {
   async #refresh(wants: readonly Want[]): Promise<void> {
     const { outdated } = this.#ring;
     const looked = this.#ring.refresh();
-    const knows = wants.every((want) => this.#ring.knows((lane) => wanted(want, lane)));
+    const knows = wants.every((want) => this.#ring.knows((lane) => this.#serves(want, lane)));
     if (outdated || !knows) await looked;
     // A store that cannot be asked says so to the claim itself.
     else looked.catch(() => {});
   }
 
-  /** Asks lanes for an equal share each, and answers with the wants that more lanes may still fill. */
+  /**
+   * Looks who the workers are. Awaited where it may decide: there is a lane that asks for something, and by what is known its
+   * asker may not serve it, or that is in doubt.
+   */
+  async #meetFleet(wants: readonly Want[]): Promise<void> {
+    const { doubtful } = this.#fleet;
+    const looked = this.#fleet.look();
+    const decides = wants.some((want) =>
+      this.#ring.knows(
+        (lane) =>
+          lane.rules !== undefined && wanted(want, lane) && (doubtful || !this.#fleet.serves(want.worker, lane)),
+      ),
+    );
+    if (decides) await looked;
+    else looked.catch(() => {});
+  }
+
+  #serves(want: Want, lane: Lane): boolean {
+    return wanted(want, lane) && !this.#reserve.keeps(want.worker, lane.id) && this.#fleet.serves(want.worker, lane);
+  }
+
+  /** Asks lanes for their shares, and answers with the wants that more lanes may still fill. */
   async #round(open: readonly Open[], round: number, answers: (readonly Grant[])[]): Promise<readonly Open[]> {
     let budget = MAX_GRANTS;
     const now = open.filter((it) => {
@@ -125,47 +161,76 @@ export class Claims {
       const max = Math.min(it.max, MAX_GRANTS);
       // As many lanes as tasks, for the sake of fairness; more of them when those turned out to be empty.
       const limit = it.want.op === undefined ? Math.min(MAX_LANES, max * 2 ** round) : MAX_LANES;
-      const picks = this.#ring.pick((lane) => wanted(it.want, lane), limit);
-      return { ...it, ask: max, limit, picks, share: Math.ceil(max / Math.max(1, picks.length)) };
+      const picks = this.#ring.pick((lane) => this.#serves(it.want, lane), limit, max);
+      return { ...it, ask: max, picks, lanes: picks.map((pick) => this.#ask(it.want.worker, pick)) };
     });
     // A want with an operation id goes to the store even without a lane: its first answer may be waiting there.
     const sent = asked.filter(({ picks, want }) => picks.length > 0 || want.op !== undefined);
-    const claims: ClaimRequest[] = sent.map(({ want, ask, picks, share }) => ({
+    const claims: ClaimRequest[] = sent.map(({ want, ask, picks, lanes }) => ({
       holder: want.worker,
+      revision: this.#revision(want.worker, picks),
       ttlMs: want.leaseMs,
       max: ask,
-      lanes: picks.map(({ lane }) => ({ lane, max: share })),
+      lanes,
       op: want.op,
     }));
     const granted = claims.length === 0 ? [] : await this.#store.taskClaim({ claims });
-    const unfilled = sent.flatMap(({ want, at, max, ask, limit, picks, share }, i) => {
-      const grants = granted[i];
-      if (grants === undefined) return []; // nobody looked, so there is nothing to learn
+    const unfilled = sent.flatMap(({ want, at, max, ask, picks }, i) => {
+      const answer = granted[i];
+      if (answer === undefined) {
+        // Nobody looked, so there is nothing to learn of the lanes; but the worker may not be who it was.
+        this.#fleet.forget();
+        return [];
+      }
+      const { grants } = answer;
       answers[at] = [...(answers[at] as readonly Grant[]), ...grants];
       // Grants of an earlier call say nothing about the lanes of this one.
       if (want.op !== undefined && grants.length > 0) return [];
-      const more = this.#learn(picks, share, ask, grants) || picks.length === limit;
-      return more && grants.length < max ? [{ want, at, max: max - grants.length }] : [];
+      this.#learn(want.worker, picks, ask, answer);
+      // Lanes that were not asked, or gave all that they were asked for: among them those of lesser urgency.
+      const more = grants.length < max && this.#ring.knows((lane) => this.#serves(want, lane));
+      return more ? [{ want, at, max: max - grants.length }] : [];
     });
     return [...unfilled, ...open.slice(now.length)];
   }
 
-  /** Takes lanes out of the ring that were found empty. Answers whether some lane may have more. */
-  #learn(picks: readonly Pickup[], share: number, max: number, grants: readonly Grant[]): boolean {
+  #ask(worker: number, { lane: id, max }: Pickup): LaneAsk {
+    const lane = this.#ring.lane(id) as Lane;
+    const minAgeMs = this.#fleet.waitMs(worker, lane);
+    const maxHeld = lane.rules?.placement.maxPerWorker;
+    if (minAgeMs === 0 && maxHeld === undefined) return { lane: id, max };
+    return { lane: id, max, ...(minAgeMs > 0 ? { minAgeMs } : {}), ...(maxHeld === undefined ? {} : { maxHeld }) };
+  }
+
+  /** By which revision of the worker these lanes were chosen; a lane that asks for nothing is anybody's. */
+  #revision(worker: number, picks: readonly Pickup[]): number | undefined {
+    const asks = picks.some(({ lane }) => this.#ring.lane(lane)?.rules !== undefined);
+    return asks ? this.#fleet.profile(worker)?.revision : undefined;
+  }
+
+  /** Takes lanes out of the ring that were found empty or held back. */
+  #learn(worker: number, picks: readonly Pickup[], max: number, { grants, blocked }: ClaimAnswer): void {
+    const last = new Map<number, Grant>();
     const got = new Map<number, number>();
-    for (const { lane } of grants) got.set(lane, (got.get(lane) ?? 0) + 1);
+    for (const grant of grants) {
+      got.set(grant.lane, (got.get(grant.lane) ?? 0) + 1);
+      last.set(grant.lane, grant);
+    }
+    const held = new Map(blocked.map((block) => [block.lane, block]));
     let left = max;
-    let more = false;
     for (const pick of picks) {
       // The last lanes are asked for what is left, which may be less than their share, or nothing.
-      const wish = Math.min(share, left);
+      const wish = Math.min(pick.max, left);
       const count = got.get(pick.lane) ?? 0;
-      if (count < wish) this.#ring.empty(pick);
-      else more = true;
-      if (wish === share) this.#ring.last(pick);
+      const block = held.get(pick.lane);
+      if (count > 0) this.#ring.served(pick.lane, count, (last.get(pick.lane) as Grant).priority);
+      if (block !== undefined && block.slot !== 0) this.#ring.hold(block, pick);
+      // Not for this worker now; for another one it may be.
+      else if (block !== undefined) this.#reserve.keep(worker, pick.lane, block.freesInMs ?? SCAN_MS);
+      else if (count < wish) this.#ring.empty(pick);
+      if (wish === pick.max) this.#ring.last(pick);
       left -= count;
     }
-    return more;
   }
 }
 

@@ -3,6 +3,7 @@ import { fault } from '../core/errors.ts';
 import { EMPTY_STATS, type QueueStats } from '../core/event.ts';
 import { type IdCodec, MAX_ID, makeIdCodec } from '../core/ids.ts';
 import { DEFAULT_LEASE_MS, type Lease } from '../core/lease.ts';
+import { type LimitInput, normalizeLimit } from '../core/limit.ts';
 import type { LogEntry } from '../core/log.ts';
 import { checkKey, checkName } from '../core/names.ts';
 import type { TaskState } from '../core/task.ts';
@@ -12,17 +13,25 @@ import type {
   AttemptRecord,
   CallerTransaction,
   CancelAnswer,
+  Checkpoint,
+  Dependency,
   Grant,
+  LimitChange,
+  LimitRecord,
   LogLine,
   LogPlace,
   NewWorker,
   QueueRecord,
   RenewAnswer,
+  SignalAnswer,
+  SlotRecord,
   Store,
   TaskQuery,
   TaskRecord,
+  WaitRecord,
   WorkerBeat,
   WorkerRecord,
+  WorkerSetting,
 } from '../store/store.ts';
 import {
   type Beat,
@@ -42,11 +51,16 @@ import {
   checkTask,
   checkWaitMs,
   checkWorker,
+  checkWorkerSetting,
   whole,
 } from './check.ts';
 import { Claims } from './claim.ts';
 import { Coalescer, type Kind } from './coalescer.ts';
+import { type Explanation, explain } from './explain.ts';
+import { gatherFacts } from './facts.ts';
 import { Feed, type FeedItem } from './feed.ts';
+import { Fleet } from './fleet.ts';
+import { type GraphRequest, Graphs } from './graphs.ts';
 import { Interner } from './interner.ts';
 import type { PushRequest } from './push.ts';
 import { type Pushed, Pushes } from './pushes.ts';
@@ -54,6 +68,7 @@ import { Results } from './results.ts';
 import { Ring } from './ring.ts';
 import { type FailOptions, type HeldLease, type ReleaseOptions, Settles } from './settles.ts';
 import { TaskLogs } from './task-logs.ts';
+import { type SignalOptions, type WaitRequest, Waits } from './waits.ts';
 
 export interface EngineOptions {
   readonly store: Store;
@@ -121,9 +136,12 @@ export class Engine {
   readonly retentionMs: number;
   readonly workerStaleMs: number;
   readonly ring: Ring;
+  readonly fleet: Fleet;
   readonly interner: Interner;
   readonly #ids: IdCodec;
   readonly #pushes: Pushes;
+  readonly #graphs: Graphs;
+  readonly #waits: Waits;
   readonly #claims: Claims;
   readonly #settles: Settles;
   readonly #feed: Feed;
@@ -162,7 +180,8 @@ export class Engine {
       coalescer,
       interner,
       random: world.random,
-      onReady: (lane) => (lane === undefined ? this.ring.hint() : this.ring.mark(lane)),
+      onReady: (lane, priority) => (lane === undefined ? this.ring.hint() : this.ring.mark(lane, priority)),
+      onFreed: (lane) => this.#freed(lane),
       onDue,
       onCommit: (task) => {
         onCommit();
@@ -175,12 +194,28 @@ export class Engine {
       interner,
       ids: this.#ids,
       maxUniqueMs: this.retentionMs,
-      onComing: (lane) => this.ring.expect(lane),
-      onReady: (lane) => this.ring.mark(lane),
+      onComing: (lane, priority) => this.ring.expect(lane, priority),
+      onReady: (lane, priority) => this.ring.mark(lane, priority),
       onDue,
       onCommit,
     });
-    this.#claims = new Claims({ store, ring: this.ring, world, coalescer });
+    this.#graphs = new Graphs({ store, placer: this.#pushes });
+    this.#waits = new Waits({
+      store,
+      coalescer,
+      onDue,
+      onWoken: () => this.ring.hint(),
+      onParked: (lease) => {
+        const { lane } = lease as HeldLease;
+        if (lane !== undefined) this.#freed(lane);
+      },
+      onCommit: (task) => {
+        onCommit();
+        this.#logs.nudge(task);
+      },
+    });
+    this.fleet = new Fleet(store, world, this.workerStaleMs);
+    this.#claims = new Claims({ store, ring: this.ring, fleet: this.fleet, world, coalescer });
     this.#beats = coalescer.kind({
       name: 'beat',
       maxItems: 500,
@@ -208,6 +243,11 @@ export class Engine {
   async pushIn(tx: CallerTransaction, requests: readonly PushRequest[]): Promise<readonly Pushed[]> {
     checkList('requests', requests);
     return this.#pushes.pushIn(tx, requests);
+  }
+
+  /** Tasks that wait for each other, all or nothing; circles and unknown names are refused. */
+  pushGraph(requests: readonly GraphRequest[]): Promise<readonly Pushed[]> {
+    return this.#graphs.push(requests);
   }
 
   // Holding
@@ -276,6 +316,41 @@ export class Engine {
     await this.#logs.append(lease, entries);
   }
 
+  /** Gives the lease back until what is waited for has come; `woken` with the lease kept where it is there already. */
+  park(lease: Lease, request: WaitRequest): ReturnType<Waits['park']> {
+    return this.#waits.park(lease, request);
+  }
+
+  /** Remembers a value under the fence. Answers the JSON text that counts: the first that was ever put there. */
+  checkpoint(lease: Lease, key: string, value: unknown): Promise<string> {
+    return this.#waits.checkpoint(lease, key, value);
+  }
+
+  checkpoints(task: number): Promise<readonly Checkpoint[]> {
+    return this.#waits.checkpoints(task);
+  }
+
+  /** What a task waits for now, or waited for last. */
+  waitOf(task: number): Promise<WaitRecord | undefined> {
+    return this.#waits.wait(task);
+  }
+
+  /** Waits that somebody is asked to decide, oldest first. */
+  openWaits(limit = 100): Promise<readonly WaitRecord[]> {
+    return this.#waits.open(limit);
+  }
+
+  /** Wakes the task that has waited longest on the channel, or is kept until one comes. */
+  signal(channel: string, body: unknown, options: SignalOptions = {}): Promise<SignalAnswer> {
+    return this.#waits.signal(channel, body, options);
+  }
+
+  /** What a task waits for, or has waited for, with the results of what has ended. */
+  async dependencies(task: number): Promise<readonly Dependency[]> {
+    checkTask(task);
+    return this.store.depList({ task });
+  }
+
   // Operating
 
   async cancel(task: number): Promise<CancelAnswer> {
@@ -330,6 +405,13 @@ export class Engine {
   async get(task: number): Promise<TaskRecord | undefined> {
     checkTask(task);
     return (await this.store.taskGet({ tasks: [task] }))[0];
+  }
+
+  /** Why a task is where it is: judged by what claims go by, now. */
+  async explain(task: number): Promise<Explanation> {
+    const record = await this.get(task);
+    if (record === undefined) throw fault('NOT_FOUND', { kind: 'task', id: task });
+    return explain(await gatherFacts(this, record));
   }
 
   async list(query: TaskQuery): Promise<readonly TaskRecord[]> {
@@ -401,6 +483,47 @@ export class Engine {
     return this.interner.timeout(spec);
   }
 
+  /** What is said of a worker by its name: holds at once for those that live, and for all that come. */
+  async setWorker(setting: WorkerSetting): Promise<void> {
+    await this.store.workerSet(checkWorkerSetting(setting));
+    this.fleet.forget();
+    this.ring.hint();
+  }
+
+  // Limits
+
+  /** Makes a limit or changes it, for everybody at once; what runs goes on. */
+  async setLimit(name: string, limit: LimitInput, by = ''): Promise<number> {
+    const revision = await this.store.limitPut({
+      name: checkName('limit', name),
+      limit: normalizeLimit(limit),
+      by: by === '' ? '' : checkKey('by', by),
+    });
+    this.ring.hint();
+    return revision;
+  }
+
+  /** Takes its bounds away. Tasks that name it are taken no longer; those that are there run as if it were not. */
+  async removeLimit(name: string, by = ''): Promise<void> {
+    const removed = await this.store.limitRemove({ name: checkName('limit', name), by });
+    if (!removed) throw fault('NOT_FOUND', { kind: 'limit', id: name });
+    this.ring.hint();
+  }
+
+  limits(): Promise<readonly LimitRecord[]> {
+    return this.store.limitList();
+  }
+
+  /** Who changed what, newest first. */
+  async limitHistory(name: string, limit = 100): Promise<readonly LimitChange[]> {
+    return this.store.limitHistory({ name: checkName('limit', name), limit: checkLimit(limit) });
+  }
+
+  /** What is taken of a limit: in total, then by key. */
+  async limitUse(name: string, limit = 100): Promise<readonly SlotRecord[]> {
+    return this.store.limitSlots({ name: checkName('limit', name), limit: checkLimit(limit) });
+  }
+
   workers(): Promise<readonly WorkerRecord[]> {
     return this.store.workerList();
   }
@@ -435,12 +558,22 @@ export class Engine {
     this.onCommit();
   }
 
-  /** Others have changed something: claimers and readers look again, in these lanes if it is known which. */
-  hint(lanes?: readonly number[]): void {
+  /**
+   * Others have changed something: claimers and readers look again, in these lanes if it is known which. Slots have
+   * room again.
+   */
+  hint(lanes?: readonly number[], slots: readonly number[] = []): void {
     if (lanes === undefined) this.ring.hint();
     else for (const lane of lanes) this.ring.tell(lane);
+    this.ring.freed(slots.map((slot) => ({ slot, weight: 1 })));
     this.#committed();
     this.#logs.hint();
+  }
+
+  /** What a task of this lane took of its limits is free again: lanes that were held back may try. */
+  #freed(lane: number): void {
+    const uses = this.ring.lane(lane)?.rules?.uses;
+    if (uses !== undefined) this.ring.freed(uses);
   }
 
   #tellCancel(task: number): void {

@@ -1,5 +1,16 @@
+import { type LaneKey, laneText } from '../core/lane.ts';
 import type { Lane, LaneName, Store } from '../store/store.ts';
 import { readSpec } from './spec.ts';
+
+/** What sets a lane apart from others of its queue and handler. */
+export type Rules = Omit<LaneKey, 'queue' | 'handler'>;
+
+/** A lane by its name, and by what sets it apart. */
+export interface NamedLane extends LaneName {
+  readonly rules?: Rules | undefined;
+}
+
+const MAX_RULED = 100_000;
 
 /** Lanes and specs have few distinct values: each is made once, in a transaction of its own, and then known by number. */
 export class Interner {
@@ -7,6 +18,8 @@ export class Interner {
   readonly #onLane: (lane: Lane) => void;
   /** Queue → handler → lane. */
   readonly #lanes = new Map<string, Map<string, number>>();
+  /** Lanes that ask for something, by their text. */
+  readonly #ruled = new Map<string, number>();
   readonly #specs = new Map<string, number>();
   readonly #bodies = new Map<number, string>();
   readonly #timeouts = new Map<number, number | undefined>();
@@ -17,17 +30,24 @@ export class Interner {
   }
 
   /** The number if it is known already, so that the hot path stays synchronous. */
-  knownLane(name: LaneName): number | undefined {
-    return this.#lanes.get(name.queue)?.get(name.handler);
+  knownLane({ queue, handler, rules }: NamedLane): number | undefined {
+    if (rules === undefined) return this.#lanes.get(queue)?.get(handler);
+    return this.#ruled.get(laneText({ queue, handler, ...rules }));
   }
 
-  async lane(name: LaneName): Promise<number> {
+  async lane(name: NamedLane): Promise<number> {
     const known = this.knownLane(name);
     if (known !== undefined) return known;
-    const { queue, handler } = name;
-    const [lane] = (await this.#store.laneIntern({ lanes: [{ queue, handler }] })) as [Lane];
-    const handlers = this.#lanes.get(name.queue) ?? new Map<string, number>();
-    this.#lanes.set(name.queue, handlers.set(name.handler, lane.id));
+    const { queue, handler, rules } = name;
+    const [lane] = (await this.#store.laneIntern({ lanes: [{ queue, handler, ...rules }] })) as [Lane];
+    if (rules === undefined) {
+      const handlers = this.#lanes.get(queue) ?? new Map<string, number>();
+      this.#lanes.set(queue, handlers.set(handler, lane.id));
+    } else {
+      // A key of a limit may be anything, so these are not few for ever.
+      if (this.#ruled.size >= MAX_RULED) this.#ruled.clear();
+      this.#ruled.set(laneText({ queue, handler, ...rules }), lane.id);
+    }
     this.#onLane(lane);
     return lane.id;
   }

@@ -1,12 +1,16 @@
 import { createHash } from 'node:crypto';
 import { type Duration, parseDuration } from '../core/duration.ts';
 import { fault } from '../core/errors.ts';
+import { type FairnessInput, normalizeFairness } from '../core/lane.ts';
+import { type LimitUseInput, normalizeUses } from '../core/limit.ts';
 import { checkKey, checkName } from '../core/names.ts';
 import { canonicalJson, encodePayload } from '../core/payload.ts';
+import { ANYWHERE, normalizePlacement, type PlacementInput } from '../core/placement.ts';
 import { DEFAULT_MAX_TRIES, type RetryInput } from '../core/retry.ts';
 import { MAX_TRIES_BOUND, PRIORITY_MAX, PRIORITY_MIN } from '../core/task.ts';
 import type { NewTask, UniqueKey } from '../store/store.ts';
 import { checkDuration, checkOptions, MAX_TIME, whole } from './check.ts';
+import type { Rules } from './interner.ts';
 import { writeSpec } from './spec.ts';
 
 /** What a caller may say about a new task. */
@@ -31,12 +35,20 @@ export interface PushRequest {
   readonly unique?: string | { readonly key: string; readonly window?: Duration };
   /** Operation id: repeating the call with it gives the first answer. */
   readonly op?: string;
+  /** Where it may run. */
+  readonly placement?: PlacementInput;
+  /** What it takes of which limits while it runs; a name alone takes one. */
+  readonly limits?: readonly (string | LimitUseInput)[];
+  /** Whose turn it uses: keys share what there is, however many tasks each of them has. */
+  readonly fairness?: FairnessInput;
 }
 
 /** A checked request, ready but for the numbers of its lane and spec. */
 export interface Draft {
   readonly queue: string;
   readonly handler: string;
+  /** What sets it apart from other tasks of its queue and handler; undefined for most. */
+  readonly rules: Rules | undefined;
   readonly specBody: string;
   /** One object of one shape from here to the store: a push is mostly the making of small objects. */
   readonly task: Placeable;
@@ -58,6 +70,9 @@ const KNOWN: ReadonlySet<string> = new Set([
   'waitTimeout',
   'unique',
   'op',
+  'placement',
+  'limits',
+  'fairness',
 ] satisfies (keyof PushRequest)[]);
 const UNIQUE: ReadonlySet<string> = new Set(['key', 'window']);
 
@@ -74,6 +89,7 @@ export function draft(request: PushRequest, maxUniqueMs: number): Draft {
   return {
     queue,
     handler,
+    rules: rulesOf(request),
     specBody: writeSpec(retry, timeout === undefined ? undefined : checkDuration('timeout', timeout, 1)),
     task: {
       lane: 0,
@@ -88,6 +104,15 @@ export function draft(request: PushRequest, maxUniqueMs: number): Draft {
       op: op === undefined ? undefined : checkKey('op', op),
     },
   };
+}
+
+function rulesOf({ placement, limits, fairness }: PushRequest): Draft['rules'] {
+  if (placement === undefined && limits === undefined && fairness === undefined) return undefined;
+  const where = placement === undefined ? ANYWHERE : normalizePlacement(placement);
+  const uses = limits === undefined ? [] : normalizeUses(limits);
+  const turn = fairness === undefined ? undefined : normalizeFairness(fairness);
+  if (where === ANYWHERE && uses.length === 0 && turn === undefined) return undefined;
+  return { placement: where, limits: uses, fairness: turn };
 }
 
 function uniqueKey(

@@ -23,14 +23,20 @@ export interface PushesDeps {
   /** A unique key cannot be held for longer than its task is kept. */
   readonly maxUniqueMs: number;
   /** A task for this lane is on its way: who waits for one can ask now, and share the commit with the push. */
-  readonly onComing: (lane: number) => void;
-  readonly onReady: (lane: number) => void;
+  readonly onComing: (lane: number, priority: number) => void;
+  readonly onReady: (lane: number, priority: number) => void;
   readonly onDue: (inMs: number) => void;
   readonly onCommit: () => void;
 }
 
+/** Turns requests into tasks for the store and answers into what callers hear, for pushes of another kind. */
+export interface Placer {
+  place(request: PushRequest): Promise<NewTask>;
+  pushed(items: readonly NewTask[], answers: readonly (PushAnswer & { readonly ok: true })[]): readonly Pushed[];
+}
+
 /** Takes new tasks in: checks them, finds their lanes and specs, and sends them in flushes. */
-export class Pushes {
+export class Pushes implements Placer {
   readonly #deps: PushesDeps;
   readonly #kind: Kind<NewTask, PushAnswer>;
 
@@ -54,9 +60,10 @@ export class Pushes {
     const task = this.#placed(checked) ?? (await this.#place(checked));
     const sent = this.#kind.submit(task);
     const { commitsTurns } = this.#deps.store.capabilities;
-    if (commitsTurns && task.delayMs === undefined && task.runAt === undefined) this.#deps.onComing(task.lane);
+    if (commitsTurns && task.delayMs === undefined && task.runAt === undefined)
+      this.#deps.onComing(task.lane, task.priority);
     const answer = await sent;
-    return answer.ok ? this.#pushed(answer) : refuse(checked, answer.conflict);
+    return answer.ok ? this.#pushed(answer) : refuse(checked, answer);
   }
 
   /** All are checked before any is sent; they share their flushes. */
@@ -75,8 +82,24 @@ export class Pushes {
       throw fault('INVALID_INPUT', { field: 'tx', problem: `a ${name} store has no transactions of callers` });
     }
     const drafts = requests.map((request) => this.#check(request));
-    const items = drafts.map(({ queue, handler, specBody, task }) => ({ ...task, queue, handler, specBody }));
+    const items = drafts.map(({ queue, handler, rules, specBody, task }) => ({
+      ...task,
+      queue,
+      handler,
+      ...rules,
+      specBody,
+    }));
     return this.#pushedAll(drafts, await this.#deps.store.taskPushIn({ tx, items }));
+  }
+
+  async place(request: PushRequest): Promise<NewTask> {
+    const checked = this.#check(request);
+    return this.#placed(checked) ?? this.#place(checked);
+  }
+
+  pushed(items: readonly NewTask[], answers: readonly (PushAnswer & { readonly ok: true })[]): readonly Pushed[] {
+    this.#tell(items, answers);
+    return answers.map((answer) => this.#pushed(answer));
   }
 
   #check(request: PushRequest): Draft {
@@ -103,17 +126,18 @@ export class Pushes {
 
   /** Wakes whoever may want to know; all hints, after the commit. */
   #tell(items: readonly NewTask[], answers: readonly PushAnswer[]): void {
-    const lanes = new Set<number>();
+    const lanes = new Map<number, number>();
     for (let i = 0; i < answers.length; i++) {
       const answer = answers[i] as PushAnswer;
       const item = items[i] as NewTask;
       if (!answer.ok || !answer.fresh) continue;
       const dueInMs = answer.state === 'ready' ? 0 : (item.delayMs ?? (item.runAt ?? 0) - answer.createdAt);
-      if (answer.state === 'ready') lanes.add(item.lane);
-      else this.#deps.onDue(dueInMs);
+      if (answer.state === 'ready')
+        lanes.set(item.lane, Math.max(item.priority, lanes.get(item.lane) ?? item.priority));
+      else if (answer.state === 'scheduled') this.#deps.onDue(dueInMs);
       if (item.waitTimeoutMs !== undefined) this.#deps.onDue(dueInMs + item.waitTimeoutMs);
     }
-    for (const lane of lanes) this.#deps.onReady(lane);
+    for (const [lane, priority] of lanes) this.#deps.onReady(lane, priority);
     this.#deps.onCommit();
   }
 
@@ -125,11 +149,17 @@ export class Pushes {
     return answers.map((answer, i) => {
       if (answer.ok) return this.#pushed(answer);
       const stored = answers.filter(({ ok }) => ok).length;
-      return refuse(drafts[i] as Draft, answer.conflict, { index: i, stored });
+      return refuse(drafts[i] as Draft, answer, { index: i, stored });
     });
   }
 }
 
-function refuse(checked: Draft, task: number, details: Readonly<Record<string, unknown>> = {}): never {
+function refuse(
+  checked: Draft,
+  answer: PushAnswer & { readonly ok: false },
+  details: Readonly<Record<string, unknown>> = {},
+): never {
+  if ('limit' in answer) throw fault('LIMIT_REACHED', { limit: answer.limit, key: answer.key, ...details });
+  const { conflict: task } = answer;
   throw fault('UNIQUE_CONFLICT', { key: checked.task.unique?.key, queue: checked.queue, task, ...details });
 }

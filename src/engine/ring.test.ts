@@ -27,17 +27,18 @@ function rig(ready: number[] = []): Rig {
           .filter((id) => id > after)
           .sort((a, b) => a - b)
           .slice(0, limit)
-          .map(lane);
+          .map((id) => ({ ...lane(id), priority: 0 }));
       },
       queueList: async () => {
         const names = store.paused.slice();
         await store.hold;
         return names.map((name) => ({ name, paused: true }) as QueueRecord);
       },
+      slotGet: async ({ slots }) => ({ now: 0, slots: slots.map(() => undefined) }),
     },
     world,
   );
-  return { world, ring, store, pick: (limit = 100) => ring.pick(() => true, limit).map((pick) => pick.lane) };
+  return { world, ring, store, pick: (limit = 100) => ring.pick(() => true, limit, 100).map((pick) => pick.lane) };
 }
 
 test('a lane that was marked is picked, and one that nobody knows the name of is not', () => {
@@ -66,7 +67,7 @@ test('only wanted lanes are picked, and the others keep their place', () => {
     ring.mark(id);
   }
   assert.deepEqual(
-    ring.pick(({ queue }) => queue === 'q2', 10).map((found) => found.lane),
+    ring.pick(({ queue }) => queue === 'q2', 10, 100).map((found) => found.lane),
     [2],
   );
   assert.deepEqual(pick(), [1, 3, 2]);
@@ -76,7 +77,7 @@ test('a lane that was found empty is picked no more', () => {
   const { ring, pick } = rig();
   ring.learn(lane(1));
   ring.mark(1);
-  const [found] = ring.pick(() => true, 1);
+  const [found] = ring.pick(() => true, 1, 100);
   assert.ok(found);
   ring.empty(found);
   assert.deepEqual(pick(), []);
@@ -86,7 +87,7 @@ test('a lane that was marked while it was being looked at is not taken for empty
   const { ring, pick } = rig();
   ring.learn(lane(1));
   ring.mark(1);
-  const [found] = ring.pick(() => true, 1);
+  const [found] = ring.pick(() => true, 1, 100);
   assert.ok(found);
   ring.mark(1);
   ring.empty(found);
@@ -216,7 +217,7 @@ test('a lane is known by its number once it was learned', () => {
 test('a lane that another process tells of is marked when it is known, and looked for when it is not', async () => {
   const { ring, pick, store } = rig([1]);
   await ring.refresh();
-  for (const one of ring.pick(() => true, 10)) ring.empty(one);
+  for (const one of ring.pick(() => true, 10, 100)) ring.empty(one);
   assert.equal(
     ring.knows(() => true),
     false,

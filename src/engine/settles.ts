@@ -21,6 +21,8 @@ export interface FailOptions {
   readonly giveUp?: boolean;
   /** Come back this much later; the try is given back (a 429, for instance). */
   readonly retryAfterMs?: number;
+  /** Which of its limits shall wait with it; without a name those that have a rate or a cost. */
+  readonly limit?: string;
 }
 
 export interface ReleaseOptions {
@@ -29,7 +31,7 @@ export interface ReleaseOptions {
   readonly delayMs?: number;
 }
 
-const FAIL: ReadonlySet<string> = new Set(['giveUp', 'retryAfterMs'] satisfies (keyof FailOptions)[]);
+const FAIL: ReadonlySet<string> = new Set(['giveUp', 'retryAfterMs', 'limit'] satisfies (keyof FailOptions)[]);
 const RELEASE: ReadonlySet<string> = new Set(['bounced', 'delayMs'] satisfies (keyof ReleaseOptions)[]);
 const RESULT = { field: 'result' } as const;
 const ERROR = { field: 'error' } as const;
@@ -40,7 +42,9 @@ export interface SettlesDeps {
   readonly interner: Interner;
   readonly random: () => number;
   /** A task is ready again; in which lane is not always known. */
-  readonly onReady: (lane: number | undefined) => void;
+  readonly onReady: (lane: number | undefined, priority: number | undefined) => void;
+  /** What a task of this lane took of its limits is free again. */
+  readonly onFreed: (lane: number) => void;
   readonly onDue: (inMs: number) => void;
   readonly onCommit: (task: number) => void;
 }
@@ -96,6 +100,7 @@ export class Settles {
         refund: true,
         bounced: false,
         error: text,
+        pause: { limit: options.limit },
       });
     }
     const held = await this.#known(lease);
@@ -137,15 +142,17 @@ export class Settles {
     const answer = await this.#settle.submit({ task, attempt, to, reason, result, hint });
     this.#deps.onCommit(lease.task);
     if (answer === 'lost') throw leaseLost(lease);
+    if (lane !== undefined) this.#deps.onFreed(lane);
   }
 
   async #giveBack(lease: HeldLease, item: Omit<ReturnItem, keyof Lease>): Promise<TaskState> {
     const answer = await this.#return.submit({ task: lease.task, attempt: lease.attempt, ...item });
     if (answer === 'lost') throw leaseLost(lease);
     this.#deps.onCommit(lease.task);
+    if (lease.lane !== undefined) this.#deps.onFreed(lease.lane);
     if (answer === 'cancelled') return 'cancelled';
     if (item.delayMs > 0) this.#deps.onDue(item.delayMs);
-    else this.#deps.onReady(lease.lane);
+    else this.#deps.onReady(lease.lane, lease.priority);
     return item.delayMs > 0 ? 'scheduled' : 'ready';
   }
 

@@ -130,3 +130,25 @@ test('an auditor that was deposed repairs nothing and reports nothing', async (t
   assert.deepEqual(reported, []);
   assert.equal((await store.queueStats({ queue: 'mail' }))?.ready, 99);
 });
+
+test('a limit that has drifted is repaired, reported as a bug, and lets go what it held back for nothing', async (t) => {
+  const { roster, raw, reported, engine } = await rig(t);
+  await engine.setLimit('api', { concurrent: 2 });
+  const worker = await engine.registerWorker({ name: 'w', incarnation: 'w', slots: 9 });
+  const task = { queue: 'calls', handler: 'call', limits: [{ name: 'api', key: 'ann' }] };
+  await engine.pushMany([task, task, task]);
+  const claim = () => engine.claim({ worker, max: 9, queues: ['calls'] });
+  const [grant] = await claim();
+  raw.exec("UPDATE slot SET active = 9 WHERE key = ''");
+  await engine.complete(grant as { task: number; attempt: number });
+  assert.deepEqual(await claim(), []);
+  assert.equal(await roster.tick('auditor'), 1);
+  assert.deepEqual(reported, [
+    {
+      message: 'a limit had drifted and was repaired: please report this as a bug',
+      fields: { limit: 'api', key: '', counted: 1, kept: 8 },
+    },
+  ]);
+  assert.equal((await claim()).length, 1);
+  assert.equal(await roster.tick('auditor'), 0);
+});

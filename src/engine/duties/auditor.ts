@@ -17,10 +17,17 @@ export class Auditor implements Duty {
   }
 
   async tick(term: Tenure): Promise<Pass> {
-    const drifts = await this.#engine.store.statsAudit({ duty: term });
+    const { store, ring } = this.#engine;
+    const drifts = await store.statsAudit({ duty: term });
     for (const drift of drifts) {
       this.#log.error('a counter had drifted and was repaired: please report this as a bug', { ...drift });
     }
-    return { did: drifts.length };
+    const slots = await store.slotAudit({ duty: term });
+    for (const { name: limit, ...drift } of slots) {
+      this.#log.error('a limit had drifted and was repaired: please report this as a bug', { limit, ...drift });
+    }
+    // What was held back for nothing may go on.
+    if (slots.length > 0) ring.hint();
+    return { did: drifts.length + slots.length };
   }
 }

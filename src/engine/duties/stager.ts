@@ -4,7 +4,10 @@ import type { Duty, Pass } from './duty.ts';
 
 const BATCH = 500;
 
-/** Makes due tasks ready, and ends those that waited too long for their first start. Wakes at the earliest one; the interval is the net for tasks that other processes pushed. */
+/**
+ * Makes due tasks ready, ends those that waited too long for their first start, and carries on where a task that ended had more
+ * dependents than one transaction sees to. Wakes at the earliest one; the interval is the net for what other processes did.
+ */
 export class Stager implements Duty {
   readonly name = 'stager';
   readonly intervalMs = 1000;
@@ -17,16 +20,17 @@ export class Stager implements Duty {
   async tick(term: Tenure): Promise<Pass> {
     const { store, ring } = this.#engine;
     // In one turn, so that a store which can will commit both together.
-    const [late, due] = await Promise.all([
+    const [late, due, carried] = await Promise.all([
       store.taskExpire({ duty: term, limit: BATCH }),
       store.taskStage({ duty: term, limit: BATCH }),
+      store.depCarry({ duty: term, limit: BATCH }),
     ]);
-    for (const lane of due.lanes) ring.mark(lane);
-    const did = due.staged + late.expired;
+    for (const lane of [...due.lanes, ...carried.lanes]) ring.mark(lane);
+    const did = due.staged + late.expired + carried.carried;
     if (did > 0) this.#engine.changed();
     return {
       did,
-      more: due.staged === BATCH || late.expired === BATCH,
+      more: due.staged === BATCH || late.expired === BATCH || carried.more,
       nextInMs: earlier(due.nextInMs, late.nextInMs),
     };
   }
