@@ -12,6 +12,8 @@ export interface BuiltinOptions {
   readonly name: string;
   readonly slots: number;
   readonly tags: readonly string[];
+  /** Higher ones are given work first. */
+  readonly priority: number;
   readonly queues: readonly string[];
   /** Files with handlers of the user's own. */
   readonly handlers: readonly string[];
@@ -30,7 +32,8 @@ export const BUILTIN_NAMES: readonly string[] = NAMES;
 
 /** A worker with the handlers that come with leasehold and those of handlers files, each task in a child process. */
 export function builtinWorker(app: App, options: BuiltinOptions): Worker {
-  const { name, slots, tags, queues, handlers, allow, allowHttp, root, once, idleExitMs, onSettled } = options;
+  const { name, slots, tags, priority, queues, handlers, allow, allowHttp, root, once, idleExitMs, onSettled } =
+    options;
   const builtin = new URL(`../worker/handlers/builtin${extname(import.meta.url)}`, import.meta.url).href;
   const settings = settingsEnvironment({ only: ['echo', 'http', ...allow], http: { allow: allowHttp }, js: { root } });
   return app.worker({
@@ -39,6 +42,7 @@ export function builtinWorker(app: App, options: BuiltinOptions): Worker {
     name,
     slots,
     tags,
+    priority,
     ...(queues.length === 0 ? {} : { queues }),
     ...(once === undefined ? {} : { once }),
     ...(idleExitMs === undefined ? {} : { idleExit: idleExitMs }),

@@ -70,7 +70,7 @@ function compose(store: Store, world: World, options: NodeOptions): Node {
     holder: `${hostname()}/${process.pid}/${randomUUID()}`,
     ...(dutyMs === undefined ? {} : { ttlMs: parseDuration(dutyMs, 'dutyMs') }),
   });
-  const unwatch = store.watch({ wanted: () => engine.waiting, onChange: (lanes) => engine.hint(lanes) });
+  const unwatch = store.watch({ wanted: () => engine.waiting, onChange: (lanes, slots) => engine.hint(lanes, slots) });
   if (duties) roster.start();
   return {
     engine,

@@ -90,7 +90,50 @@ test('the detail of a task has its attempts, its last progress and who could run
     ],
   );
   assert.equal((detail.error as Error).message, 'no 2');
-  assert.deepEqual([detail.queuePaused, detail.workersForIt], [false, 0]);
+  assert.deepEqual([detail.queuePaused, detail.workersForIt], [false, 1]);
+});
+
+test('a task that waits says why in one sentence, and is explained in full by its id or number', async (t) => {
+  const { engine, worker, operator } = await scene(t);
+  const { id, task } = await engine.push({ queue: 'q', handler: 'h', placement: { requires: ['gpu'] } });
+  const { summary, runnable, placement } = await operator.detail(id);
+  assert.match(summary ?? '', /lacks the tag gpu/);
+  assert.deepEqual([runnable, placement], [false, { requires: ['gpu'] }]);
+  const why = await operator.explain(String(task));
+  assert.deepEqual(why, await operator.explain(id));
+  assert.deepEqual(why.workers, [{ name: 'laptop', eligible: false, reasons: ['lacks the tag gpu'] }]);
+  const plain = await engine.push({ queue: 'q', handler: 'h' });
+  assert.equal((await operator.detail(plain.id)).runnable, true);
+  await engine.claim({ worker, max: 1 });
+  assert.equal((await operator.detail(plain.id)).summary, undefined, 'it runs');
+  assert.equal(await refusal(operator.explain('99')), 'NOT_FOUND');
+});
+
+test('a task is shown with where it may run, what it takes of limits and whose turn it uses', async (t) => {
+  const { engine, operator } = await scene(t);
+  await engine.setLimit('api', { concurrent: 5 });
+  await engine.push({
+    queue: 'q',
+    handler: 'h',
+    placement: { never: ['spot'] },
+    limits: [{ name: 'api', key: 'alice', weight: 2 }],
+    fairness: 'alice',
+  });
+  await engine.push({ queue: 'q', handler: 'h', limits: ['api'] });
+  await engine.push({ queue: 'q', handler: 'h' });
+  const shown = await operator.list({ queues: [], states: [], limit: 5 });
+  assert.deepEqual(
+    shown.map(({ placement, limits, fairness }) => ({ placement, limits, fairness })),
+    [
+      { placement: undefined, limits: undefined, fairness: undefined },
+      { placement: undefined, limits: [{ name: 'api' }], fairness: undefined },
+      {
+        placement: { never: ['spot'] },
+        limits: [{ name: 'api', key: 'alice', weight: 2 }],
+        fairness: { key: 'alice', weight: 1 },
+      },
+    ],
+  );
 });
 
 test('the end of a lease is told in calendar time', async (t) => {

@@ -1,13 +1,16 @@
 import { existsSync } from 'node:fs';
-import { fault } from '../core/errors.ts';
+import { fault, isEngineError } from '../core/errors.ts';
 import { type IdCodec, makeIdCodec } from '../core/ids.ts';
 import type { TaskState } from '../core/task.ts';
 import type { World } from '../core/world.ts';
 import { Engine } from '../engine/engine.ts';
+import type { Explanation } from '../engine/explain.ts';
 import type { PushRequest } from '../engine/push.ts';
 import type { Pushed } from '../engine/pushes.ts';
-import type { CancelAnswer, LogLine, LogPlace, TaskQuery, TaskRecord, WorkerRecord } from '../store/store.ts';
+import type { CancelAnswer, Lane, LogLine, LogPlace, TaskQuery, TaskRecord, WorkerRecord } from '../store/store.ts';
 import { follow, newestEvent } from './follow.ts';
+import { LimitDesk } from './operate-limits.ts';
+import { WorkerDesk } from './operate-workers.ts';
 import { isPostgres, withoutPassword } from './store-name.ts';
 import { openStore } from './store-url.ts';
 import {
@@ -41,8 +44,12 @@ export interface TaskDetail extends TaskView {
   /** What its handler last said about how far it is. */
   readonly progress?: unknown;
   readonly queuePaused: boolean;
-  /** Workers that beat and have its handler. */
+  /** Workers that beat and may have its handler. */
   readonly workersForIt: number;
+  /** Why it does not run, in one sentence; absent once it runs or has ended. */
+  readonly summary?: string;
+  /** Some worker that is there could claim it now. */
+  readonly runnable?: boolean;
 }
 
 /** `again`: it is ready again. A state: it has not ended, and nothing was changed. */
@@ -109,8 +116,15 @@ function noStore(id: string): Error {
   return fault('NOT_FOUND', { kind: 'store', id }, { hint });
 }
 
+function noLimit(name: string, cause: unknown): Error {
+  const hint = `"leasehold limits set ${name}" makes it; "leasehold limits list" shows those that are there.`;
+  return fault('NOT_FOUND', { kind: 'limit', id: name }, { hint, cause });
+}
+
 /** A store as commands see it: public ids and names, tasks by the batch. */
 export class Operator {
+  readonly limits: LimitDesk;
+  readonly fleet: WorkerDesk;
   readonly #engine: Engine;
   readonly #ids: IdCodec;
   #ahead: Promise<number> | undefined;
@@ -118,13 +132,20 @@ export class Operator {
 
   constructor(engine: Engine) {
     this.#engine = engine;
+    this.limits = new LimitDesk(engine);
+    this.fleet = new WorkerDesk(engine);
     this.#ids = makeIdCodec(engine.store.clusterKey);
   }
 
   // Tasks
 
-  push(requests: readonly PushRequest[]): Promise<readonly Pushed[]> {
-    return this.#engine.pushMany(requests);
+  async push(requests: readonly PushRequest[]): Promise<readonly Pushed[]> {
+    try {
+      return await this.#engine.pushMany(requests);
+    } catch (error) {
+      if (!isEngineError(error, 'NOT_FOUND') || error.details?.kind !== 'limit') throw error;
+      throw noLimit(String(error.details.id), error);
+    }
   }
 
   /** The number of a task from its public id, or from the number itself. */
@@ -162,13 +183,21 @@ export class Operator {
     const queues = await this.#engine.queues();
     const workers = (await this.#workers) ?? [];
     const progress = await this.#lastProgress(record);
+    const waits = record.state === 'ready' || record.state === 'scheduled' || record.state === 'waiting';
+    const why = waits ? await this.#engine.explain(record.task) : undefined;
     return {
       ...viewTask(record, naming),
       attempts: viewAttempts(record, await this.#engine.attempts(record.task), naming),
       ...(progress === undefined ? {} : { progress }),
       queuePaused: queues.some(({ name, paused }) => paused && name === record.queue),
-      workersForIt: workers.filter((worker) => isLive(worker) && worker.handlers.includes(record.handler)).length,
+      workersForIt: workers.filter((worker) => isLive(worker) && offers(worker, record.handler)).length,
+      ...(why === undefined ? {} : { summary: why.summary, runnable: why.runnable }),
     };
+  }
+
+  /** Why a task is where it is. */
+  explain(id: string): Promise<Explanation> {
+    return this.#engine.explain(this.numberOf(id));
   }
 
   /** Ends what does not run, asks the worker of what does; one answer for each, in order. */
@@ -322,11 +351,22 @@ export class Operator {
   async #naming(records: readonly TaskRecord[], always = false): Promise<Naming> {
     if (always || records.some(({ holder }) => holder !== undefined)) this.#workers ??= this.#engine.workers();
     const names = new Map((await this.#workers)?.map(({ worker, name }) => [worker, name]));
+    const lanes = await this.#lanes(records);
     return {
       idOf: (task) => this.#engine.idOf(task),
       workerName: (worker) => names.get(worker) ?? `worker ${worker}`,
       calendarOf: await this.#calendar(),
+      rulesOf: (lane) => lanes.get(lane)?.rules,
     };
+  }
+
+  async #lanes(records: readonly TaskRecord[]): Promise<ReadonlyMap<number, Lane>> {
+    const lanes = new Map<number, Lane>();
+    for (const batch of batches([...new Set(records.map(({ lane }) => lane))])) {
+      for (const lane of await this.#engine.store.laneGet({ lanes: batch }))
+        if (lane !== undefined) lanes.set(lane.id, lane);
+    }
+    return lanes;
   }
 
   /** Expiries and beats are told in lease time, which nobody can set; people read calendars. */
@@ -347,6 +387,11 @@ export class Operator {
       return text;
     }
   }
+}
+
+/** One that names no handlers may have any. */
+function offers({ handlers }: WorkerRecord, handler: string): boolean {
+  return handlers.length === 0 || handlers.includes(handler);
 }
 
 function isLive({ state, enabled }: WorkerRecord): boolean {

@@ -1,7 +1,12 @@
+import { formatDuration } from '../core/duration.ts';
 import type { QueueStats } from '../core/event.ts';
+import type { Fairness } from '../core/lane.ts';
+import type { Limit, Rate, Strategy } from '../core/limit.ts';
+import type { Placement } from '../core/placement.ts';
 import type { Reason, TaskState } from '../core/task.ts';
-import type { AttemptRecord, TaskRecord, WorkerRecord } from '../store/store.ts';
+import type { AttemptRecord, LaneRules, LimitRecord, TaskRecord, WorkerRecord } from '../store/store.ts';
 
+export type { Explanation, LimitVerdict, WorkerVerdict } from '../engine/explain.ts';
 export type { LogLine } from '../store/store.ts';
 export type { Reason, TaskState };
 
@@ -27,6 +32,19 @@ export interface TaskView {
   readonly leaseExpiresAt?: number;
   readonly cancelRequestedAt?: number;
   readonly unique?: string;
+  /** Where it may run. */
+  readonly placement?: Placement;
+  /** What it takes of which limits while it runs; a weight of 1 and a cost of 0 are absent. */
+  readonly limits?: readonly TaskLimit[];
+  /** Whose turn it uses. */
+  readonly fairness?: Fairness;
+}
+
+export interface TaskLimit {
+  readonly name: string;
+  readonly key?: string;
+  readonly weight?: number;
+  readonly cost?: number;
 }
 
 export interface AttemptView {
@@ -50,12 +68,46 @@ export interface WorkerView {
   readonly enabled: boolean;
   readonly slots: number;
   readonly running: number;
+  /** Higher ones are given work first. */
+  readonly priority: number;
   readonly tags: readonly string[];
   readonly handlers: readonly string[];
+  /** The queues that it serves; absent: all. */
+  readonly queues?: readonly string[];
+  readonly version?: string;
   readonly host?: string;
   readonly pid?: number;
   readonly startedAt?: number;
   readonly lastSeenAt: number;
+}
+
+export interface RateView {
+  readonly max: number;
+  /** As text: `1m`. */
+  readonly window: string;
+  readonly burst: number;
+  readonly perKey: boolean;
+}
+
+/** What a limit allows; what it does not bound is absent. */
+export interface LimitBounds {
+  readonly concurrent?: number;
+  readonly perKey?: number;
+  readonly rate?: RateView;
+  readonly cost?: RateView;
+  readonly strategy: Strategy;
+  readonly backlog?: number;
+}
+
+export interface LimitView extends LimitBounds {
+  readonly name: string;
+  /** What runs takes so much of it. */
+  readonly active: number;
+  /** Tasks that are ready and take something of it. */
+  readonly waiting: number;
+  readonly revision: number;
+  readonly changedAt: number;
+  readonly changedBy: string;
 }
 
 /** What a record alone does not tell. */
@@ -64,9 +116,10 @@ export interface Naming {
   readonly workerName: (worker: number) => string;
   /** Lease time as calendar time. */
   readonly calendarOf: (leaseTime: number) => number;
+  readonly rulesOf: (lane: number) => LaneRules | undefined;
 }
 
-export function viewTask(record: TaskRecord, { idOf, workerName, calendarOf }: Naming): TaskView {
+export function viewTask(record: TaskRecord, { idOf, workerName, calendarOf, rulesOf }: Naming): TaskView {
   const { state, reason, runAt, startedAt, finishedAt, holder, leaseUntil, cancelRequestedAt, unique } = record;
   const outcome = record.result === undefined ? undefined : readJson(record.result);
   return {
@@ -89,6 +142,26 @@ export function viewTask(record: TaskRecord, { idOf, workerName, calendarOf }: N
     ...(leaseUntil === undefined ? {} : { leaseExpiresAt: calendarOf(leaseUntil) }),
     ...(cancelRequestedAt === undefined ? {} : { cancelRequestedAt }),
     ...(unique === undefined ? {} : { unique }),
+    ...viewRules(rulesOf(record.lane)),
+  };
+}
+
+function viewRules(rules: LaneRules | undefined): Pick<TaskView, 'placement' | 'limits' | 'fairness'> {
+  if (rules === undefined) return {};
+  const { placement, limits, fairness } = rules;
+  return {
+    ...(Object.keys(placement).length === 0 ? {} : { placement }),
+    ...(limits.length === 0
+      ? {}
+      : {
+          limits: limits.map(({ name, key, weight, cost }) => ({
+            name,
+            ...(key === undefined ? {} : { key }),
+            ...(weight === 1 ? {} : { weight }),
+            ...(cost === 0 ? {} : { cost }),
+          })),
+        }),
+    ...(fairness === undefined ? {} : { fairness }),
   };
 }
 
@@ -124,7 +197,8 @@ export function viewWorker(
   record: WorkerRecord,
   { id, running, calendarOf }: { readonly id: string; readonly running: number } & Pick<Naming, 'calendarOf'>,
 ): WorkerView {
-  const { name, enabled, slots, tags, handlers, state, host, pid, startedAt, seenAt } = record;
+  const { name, enabled, slots, priority, tags, handlers, queues, version } = record;
+  const { state, host, pid, startedAt, seenAt } = record;
   return {
     id,
     name,
@@ -132,13 +206,36 @@ export function viewWorker(
     enabled,
     slots,
     running,
+    priority,
     tags,
     handlers,
+    ...(queues === undefined ? {} : { queues }),
+    ...(version === undefined ? {} : { version }),
     ...(host === undefined ? {} : { host }),
     ...(pid === undefined ? {} : { pid }),
     ...(startedAt === undefined ? {} : { startedAt }),
     lastSeenAt: calendarOf(seenAt),
   };
+}
+
+export function viewLimit({ limit, ...record }: LimitRecord): LimitView {
+  const { name, active, waiting, revision, changedAt, changedBy } = record;
+  return { name, ...viewBounds(limit), active, waiting, revision, changedAt, changedBy };
+}
+
+export function viewBounds({ concurrent, perKey, rate, cost, strategy, backlog }: Limit): LimitBounds {
+  return {
+    ...(concurrent === undefined ? {} : { concurrent }),
+    ...(perKey === undefined ? {} : { perKey }),
+    ...(rate === undefined ? {} : { rate: viewRate(rate) }),
+    ...(cost === undefined ? {} : { cost: viewRate(cost) }),
+    strategy,
+    ...(backlog === undefined ? {} : { backlog }),
+  };
+}
+
+function viewRate({ max, windowMs, burst, perKey }: Rate): RateView {
+  return { max, window: formatDuration(windowMs), burst, perKey };
 }
 
 /** What a store keeps was made by `encodePayload`; text that is none all the same is shown as it is. */

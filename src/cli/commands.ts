@@ -33,6 +33,10 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
         doc: 'Show everything about one task, and what to do next',
         load: async () => (await import('./tasks/show.ts')).show,
       },
+      explain: {
+        doc: 'Say why a task does not run: its queue, its limits, and what keeps each worker from it',
+        load: async () => (await import('./tasks/explain.ts')).explain,
+      },
       logs: {
         doc: 'Print what a task said',
         load: async () => (await import('./tasks/logs.ts')).logs,
@@ -69,11 +73,64 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     },
   },
   workers: {
-    doc: 'See the workers',
+    doc: 'See workers, and say which of them get what',
     commands: {
       list: {
         doc: 'List workers, where they run and how busy they are',
         load: async () => (await import('./workers/list.ts')).list,
+      },
+      enable: {
+        doc: 'Let workers that were disabled or drained take tasks again',
+        load: async () => (await import('./workers/enable.ts')).enable,
+      },
+      disable: {
+        doc: 'Let workers take no more tasks, also after a restart; what they run goes on',
+        load: async () => (await import('./workers/disable.ts')).disable,
+      },
+      drain: {
+        doc: 'Disable workers, and wait until what they run has ended',
+        load: async () => (await import('./workers/drain.ts')).drain,
+      },
+      tag: {
+        doc: 'Give tags to a worker besides those that it brings, or take given ones away',
+        load: async () => (await import('./workers/tag.ts')).tag,
+      },
+      priority: {
+        doc: 'Set the priority of a worker in place of its own: higher ones are given work first',
+        load: async () => (await import('./workers/priority.ts')).priority,
+      },
+    },
+  },
+  tags: {
+    doc: 'List the tags that workers carry, and those that ready tasks require and nobody has',
+    load: async () => (await import('./tags.ts')).tags,
+  },
+  limits: {
+    doc: 'See and change how much may run or start at once, over all workers',
+    commands: {
+      list: {
+        doc: 'List limits, what they allow, what is in use and what waits',
+        load: async () => (await import('./limits/list.ts')).list,
+      },
+      show: {
+        doc: 'Show one limit: what each of its keys has, and who changed it',
+        load: async () => (await import('./limits/show.ts')).show,
+      },
+      set: {
+        doc: 'Make a limit, or change what is given of one; what runs goes on',
+        load: async () => (await import('./limits/set.ts')).set,
+      },
+      remove: {
+        doc: 'Take a limit away: tasks that wait for it run without it, new ones that name it are refused',
+        load: async () => (await import('./limits/remove.ts')).remove,
+      },
+      pause: {
+        doc: 'Let nothing start for a while that takes from a limit, or from one of its keys; what runs goes on',
+        load: async () => (await import('./limits/pause.ts')).pause,
+      },
+      resume: {
+        doc: 'End the pause of a limit, or of one of its keys, before its time',
+        load: async () => (await import('./limits/resume.ts')).resume,
       },
     },
   },

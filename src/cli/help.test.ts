@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { fallbackOf, optionOf, usageOf } from '../config/options.ts';
+import { fallbackOf, flagOf, optionOf, usageOf } from '../config/options.ts';
 import { type Command, isGroup } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { helpFor, helpForAll, helpForGroup, usageLine } from './help.ts';
@@ -25,6 +25,13 @@ test('every command is what the list of commands says of it', async () => {
     assert.equal(doc, entryDoc, words);
     assert.match(doc, /^[A-Z].*[^.]$/);
     assert.ok(options.includes('json'), `${words} takes --json`);
+  }
+});
+
+test('no command takes two options of one flag', async () => {
+  for (const [words, { options }] of await everyCommand()) {
+    const flags = options.map(flagOf);
+    assert.equal(new Set(flags).size, flags.length, words);
   }
 });
 
@@ -55,7 +62,7 @@ test('the lists of commands have one line for each, no wider than a terminal', (
   const groups = Object.entries(COMMANDS).flatMap(([name, entry]) =>
     isGroup(entry) ? [helpForGroup(name, entry)] : [],
   );
-  assert.equal(groups.length, 3);
+  assert.equal(groups.length, 4);
   for (const line of [page, ...groups].join('\n').split('\n')) assert.ok(line.length <= 118, line);
 });
 

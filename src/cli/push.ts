@@ -40,6 +40,12 @@ export const push: Command = {
     'maxAttempts',
     'timeout',
     'waitTimeout',
+    'require',
+    'only',
+    'never',
+    'limitUse',
+    'useCost',
+    'fair',
     'follow',
     'durability',
     ...STORE_OPTIONS,
@@ -50,6 +56,10 @@ export const push: Command = {
       does: 'one task for the handler of that name, followed to its end',
     },
     { line: 'push papers - --handler summarise < papers.ndjson', does: 'a task for each line of a file' },
+    {
+      line: 'push papers --require gpu --limit openai:alice --fair alice',
+      does: 'only where there is a gpu, within a limit, in turn with others',
+    },
   ],
 
   run(args) {
@@ -82,12 +92,23 @@ async function pushAll(operator: Operator, order: Order): Promise<number> {
     }
   } catch (error) {
     progress.end();
-    if (tally.count > 0) out.note(`${formatCount(tally.count)} tasks were pushed before this error and stay.`);
+    const stored = tally.count + storedBeside(error);
+    const words =
+      stored === 1
+        ? '1 task was pushed before this error and stays.'
+        : `${formatCount(stored)} tasks were pushed before this error and stay.`;
+    if (stored > 0) out.note(words);
     throw error;
   }
   progress.end();
   tally.tell(progress.tookMs);
   return config.follow ? followTasks(operator, { tasks: [...tally.tasks], after, out }) : EXIT.fine;
+}
+
+/** Those of the same batch that were taken; one that is refused does not hold back the others. */
+function storedBeside(error: unknown): number {
+  const stored = isEngineError(error) ? error.details?.stored : undefined;
+  return typeof stored === 'number' ? stored : 0;
 }
 
 type PushedTask = Awaited<ReturnType<Operator['push']>>[number];
@@ -208,6 +229,18 @@ function request(input: unknown, { queue, config }: Order): Parameters<Operator[
     ...(maxAttempts === undefined ? {} : { maxAttempts }),
     ...(timeout === undefined ? {} : { timeout }),
     ...(waitTimeout === undefined ? {} : { waitTimeout }),
+    ...rules(config),
+  };
+}
+
+/** Where it may run, what it takes of which limits, whose turn it uses. */
+function rules(config: Config): Pick<Parameters<Operator['push']>[0][number], 'placement' | 'limits' | 'fairness'> {
+  const { require: requires, only, never, limitUse, useCost: cost, fair } = config;
+  const placed = requires.length + only.length + never.length > 0;
+  return {
+    ...(placed ? { placement: { requires, only, never } } : {}),
+    ...(limitUse.length === 0 ? {} : { limits: limitUse.map((use) => ({ ...use, cost })) }),
+    ...(fair === undefined ? {} : { fairness: fair }),
   };
 }
 
@@ -219,6 +252,12 @@ function checkTogether(config: Config, text: string | undefined): void {
     });
   }
   if (config.unique !== undefined && config.count > 1) throw oneKeyOneTask();
+  if (config.useCost > 0 && config.limitUse.length === 0) {
+    throw fault('INVALID_INPUT', {
+      field: '--cost',
+      problem: 'it is counted by a limit, and none is given with --limit',
+    });
+  }
 }
 
 function oneKeyOneTask(): Error {

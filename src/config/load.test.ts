@@ -33,6 +33,7 @@ test('without flags and variables there are the documented defaults', () => {
     worker: true,
     slots: 4,
     tag: [],
+    workerPriority: 0,
     handlers: [],
     allow: undefined,
     allowHttp: [],
@@ -51,7 +52,28 @@ test('without flags and variables there are the documented defaults', () => {
     maxAttempts: undefined,
     timeout: undefined,
     waitTimeout: undefined,
+    require: [],
+    only: [],
+    never: [],
+    limitUse: [],
+    useCost: 0,
+    fair: undefined,
     follow: false,
+    concurrent: undefined,
+    perKey: undefined,
+    rate: undefined,
+    rateBurst: undefined,
+    ratePerKey: undefined,
+    cost: undefined,
+    costBurst: undefined,
+    costPerKey: undefined,
+    strategy: undefined,
+    backlog: undefined,
+    key: undefined,
+    pauseFor: undefined,
+    by: undefined,
+    add: [],
+    remove: [],
     yes: false,
     force: false,
     from: undefined,
@@ -221,4 +243,39 @@ test('arguments go to their places: one that is missing, and one too many, are n
   const many = { ...usage, args: [{ name: 'ID', doc: 'Which task', many: true }] as const };
   assert.deepEqual(loadCall(many, ['1', '2', '3'], {}).args, ['1', '2', '3']);
   assert.throws(() => loadCall(many, [], {}), /needs ID/);
+});
+
+test('a number below zero is an argument where one may be, and a flag elsewhere', () => {
+  const usage = {
+    name: 'workers priority',
+    args: [
+      { name: 'NAME', doc: 'Who' },
+      { name: 'N', doc: 'How much', signed: true },
+    ],
+    options: ['json'],
+  } as const;
+  const { args, config } = loadCall(usage, ['laptop', '-15', '--json'], {});
+  assert.deepEqual([args, config.json], [['laptop', '-15'], true]);
+  assert.throws(() => loadCall(usage, ['laptop', '-x'], {}), /There is no option -x/);
+  assert.throws(
+    () => loadCall({ ...usage, args: [{ name: 'NAME', doc: 'Who' }] }, ['-15'], {}),
+    /There is no option -1/,
+  );
+});
+
+test('a use of a limit is a name, a key and a weight, and a key may hold anything else', () => {
+  const use = (text: string) => loadConfig({ name: 'push', options: ['limitUse'] }, ['--limit', text], {}).limitUse;
+  assert.deepEqual(use('openai'), [{ name: 'openai' }]);
+  assert.deepEqual(use('openai*3'), [{ name: 'openai', weight: 3 }]);
+  assert.deepEqual(use('openai:a:b*c*2'), [{ name: 'openai', key: 'a:b*c', weight: 2 }]);
+  for (const text of ['', ':alice', 'openai:', 'openai*', 'openai*0', 'Open AI', 'openai:*2'])
+    assert.throws(() => use(text), { code: 'INVALID_INPUT' }, text);
+});
+
+test('a rate is a number and a time', () => {
+  const rate = (text: string) => loadConfig({ name: 'limits set', options: ['rate'] }, ['--rate', text], {}).rate;
+  assert.deepEqual(rate('100/1h30m'), { max: 100, windowMs: 5_400_000 });
+  assert.equal(rate('none'), null);
+  for (const text of ['100', '/1m', '100/', '100/60', '-1/1m', '1/1m/2'])
+    assert.throws(() => rate(text), { code: 'INVALID_INPUT' }, text);
 });

@@ -13,6 +13,8 @@ export interface Argument {
   readonly optional?: true;
   /** Takes all that follow, one at least; only the last one may. */
   readonly many?: true;
+  /** A number that may be below zero, so that `-5` is taken for it and not for a flag. */
+  readonly signed?: true;
 }
 
 /** What a command takes: its name for the errors, its arguments, and the settings that have a meaning for it. */
@@ -64,7 +66,7 @@ interface Line {
 function readLine(usage: Usage, args: readonly string[]): Line {
   const known = spellings(usage.options);
   const { tokens } = parseArgs({
-    args: [...args],
+    args: usage.args?.some(({ signed }) => signed) ? args.map(hidden) : [...args],
     strict: false,
     tokens: true,
     allowPositionals: true,
@@ -75,7 +77,7 @@ function readLine(usage: Usage, args: readonly string[]): Line {
   for (const token of tokens) {
     if (token.kind === 'option-terminator') continue;
     if (token.kind === 'positional') {
-      words.push(token.value);
+      words.push(shown(token.value));
       continue;
     }
     const found = known.get(token.rawName);
@@ -87,6 +89,11 @@ function readLine(usage: Usage, args: readonly string[]): Line {
   return { flags, words };
 }
 
+/** Numbers below zero stand behind a sign that begins no flag while flags are read. */
+const BEHIND = '\u0000';
+const hidden = (text: string): string => (/^-\d+$/.test(text) ? BEHIND + text : text);
+const shown = (text: string): string => text.replace(BEHIND, '');
+
 interface Spelling {
   readonly key: OptionKey;
   readonly negated: boolean;
@@ -96,10 +103,10 @@ interface Spelling {
 function spellings(keys: readonly OptionKey[]): ReadonlyMap<string, Spelling> {
   const known = new Map<string, Spelling>();
   for (const key of keys) {
-    const { short, negatable } = optionOf(key);
+    const { short, negatable, either } = optionOf(key);
     known.set(flagOf(key), { key, negated: false });
     if (short !== undefined) known.set(`-${short}`, { key, negated: false });
-    if (negatable) known.set(negatedFlagOf(key), { key, negated: true });
+    if (negatable || either) known.set(negatedFlagOf(key), { key, negated: true });
   }
   return known;
 }

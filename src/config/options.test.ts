@@ -14,6 +14,8 @@ import {
 } from './options.ts';
 
 const ALL = { name: 'up', options: OPTION_KEYS };
+/** One flag may belong to two options of different commands. */
+const alone = (key: OptionKey) => ({ name: 'up', options: [key] });
 
 /** For every option a text other than its default and the value that it stands for; a new option must come here too. */
 const SAMPLES: { readonly [K in OptionKey]: readonly [text: string, value: Config[K]] } = {
@@ -28,6 +30,7 @@ const SAMPLES: { readonly [K in OptionKey]: readonly [text: string, value: Confi
   slots: ['16', 16],
   name: ['box', 'box'],
   tag: ['gpu=nvidia', ['gpu=nvidia']],
+  workerPriority: ['-5', -5],
   handlers: ['./mine.ts', ['./mine.ts']],
   allow: ['shell,js', ['shell', 'js']],
   allowHttp: ['db.internal,10.0.0.0/8', ['db.internal', '10.0.0.0/8']],
@@ -46,7 +49,28 @@ const SAMPLES: { readonly [K in OptionKey]: readonly [text: string, value: Confi
   maxAttempts: ['7', 7],
   timeout: ['10m', 600_000],
   waitTimeout: ['1h', 3_600_000],
+  require: ['memory_gb>=16', ['memory_gb>=16']],
+  only: ['laptop', ['laptop']],
+  never: ['laptop', ['laptop']],
+  limitUse: ['openai:alice*2', [{ name: 'openai', key: 'alice', weight: 2 }]],
+  useCost: ['1500', 1500],
+  fair: ['alice', 'alice'],
   follow: ['', true],
+  concurrent: ['4', 4],
+  perKey: ['none', null],
+  rate: ['100/1m', { max: 100, windowMs: 60_000 }],
+  rateBurst: ['10', 10],
+  ratePerKey: ['', true],
+  cost: ['90000/1m', { max: 90_000, windowMs: 60_000 }],
+  costBurst: ['10', 10],
+  costPerKey: ['', true],
+  strategy: ['refuse', 'refuse'],
+  backlog: ['0', 0],
+  key: ['alice', 'alice'],
+  pauseFor: ['5m', 300_000],
+  by: ['ada', 'ada'],
+  add: ['gpu', ['gpu']],
+  remove: ['gpu', ['gpu']],
   yes: ['', true],
   force: ['', true],
   dryRun: ['', true],
@@ -62,7 +86,7 @@ test('every option has a flag that sets it, and nothing else changes but what fo
     const { value: placeholder, negatable } = optionOf(key);
     const flag = negatable ? negatedFlagOf(key) : flagOf(key);
     const args = placeholder === undefined ? [flag] : [flag, text];
-    const config = loadConfig(ALL, args, {});
+    const config = loadConfig(alone(key), args, {});
     assert.deepEqual(config[key], value, key);
     assert.notDeepEqual(plain[key], value, `the sample of ${key} is not its default`);
     const expected = key === 'dataDir' ? { ...plain, dataDir: text, store: `sqlite:${text}/leasehold.db` } : plain;
@@ -79,7 +103,9 @@ test('every variable of every option sets it', () => {
 
 test('flags and variables have one owner each and are spelled as they are documented', () => {
   const flags = OPTION_KEYS.map(flagOf);
-  assert.equal(new Set(flags).size, flags.length);
+  // That no command takes two of one flag is held by the test of the help.
+  const owned = OPTION_KEYS.filter((key) => optionOf(key).flag === undefined).map(flagOf);
+  assert.equal(new Set(owned).size, owned.length);
   for (const flag of flags) assert.match(flag, /^--[a-z]+(-[a-z]+)*$/);
   const names = OPTION_KEYS.flatMap((key) => optionOf(key).env);
   assert.equal(new Set(names).size, names.length);
@@ -96,6 +122,13 @@ test('what is on by itself is turned off by its flag, and only a switch can be',
   for (const key of OPTION_KEYS) {
     const { negatable, value, fallback } = optionOf(key);
     assert.equal(negatable === true, value === undefined && fallback({ dataDir: '' }) === true, key);
+  }
+});
+
+test('a switch that may be said both ways takes each, and is unsaid by itself', () => {
+  for (const key of OPTION_KEYS.filter((one) => optionOf(one).either)) {
+    assert.equal(loadConfig(alone(key), [], {})[key], undefined, key);
+    assert.equal(loadConfig(alone(key), [negatedFlagOf(key)], {})[key], false, key);
   }
 });
 

@@ -1,3 +1,4 @@
+import { STRATEGIES } from '../core/limit.ts';
 import { MAX_TRIES_BOUND, PRIORITY_MAX, PRIORITY_MIN, STATES } from '../core/task.ts';
 import {
   atLeast,
@@ -5,14 +6,19 @@ import {
   duration,
   filled,
   handlerName,
+  keyText,
+  limitUse,
   networkPlace,
   oneOf,
+  orNone,
   type Parse,
   portNumber,
   queueName,
+  rate,
   secondsOrDuration,
   someOf,
   tagName,
+  tagTest,
   wholeNumber,
   workerName,
 } from './parse.ts';
@@ -21,6 +27,8 @@ import { defaultWorkerName } from './worker-name.ts';
 export interface Option<T = unknown> {
   /** One sentence without a full stop, for the help and the reference page. */
   readonly doc: string;
+  /** The flag, where it is not the key: two commands may mean different things by one word. No command takes both. */
+  readonly flag?: string;
   /** What stands for the value in the help; absent for a switch, which takes none. */
   readonly value?: string;
   /** One letter, for what is typed often: `-f`. */
@@ -29,6 +37,8 @@ export interface Option<T = unknown> {
   readonly many?: true;
   /** A switch that is on, so that its flag is the one that turns it off: `--no-worker`. */
   readonly negatable?: true;
+  /** A switch that changes what is kept, and so may be said both ways: `--rate-per-key`, `--no-rate-per-key`. */
+  readonly either?: true;
   /** A number that may be below zero, so that `-5` is its value and not a forgotten one. */
   readonly signed?: true;
   readonly parse: Parse<T>;
@@ -45,6 +55,9 @@ export interface Option<T = unknown> {
 }
 
 const MIN_LEASE_MS = 100;
+const MAX_BOUND = 1_000_000_000;
+/** What is not said on the command line, and so stays as it is. */
+const UNSAID = { fallback: () => undefined, fallbackDoc: 'as it is' } as const;
 
 /**
  * Every setting, once. The parser, the help, the type `Config` and `docs/reference/config.md` all follow this table; the
@@ -138,6 +151,14 @@ export const OPTIONS = Object.freeze({
     env: [],
     fallback: () => [],
     fallbackDoc: 'none',
+  },
+  workerPriority: {
+    doc: 'Workers with a higher one are given work first; may be below zero',
+    value: 'N',
+    signed: true,
+    parse: wholeNumber(-MAX_BOUND, MAX_BOUND),
+    env: [],
+    fallback: () => 0,
   },
   handlers: {
     doc: 'File with handlers of your own; may be repeated',
@@ -286,6 +307,59 @@ export const OPTIONS = Object.freeze({
     fallback: () => undefined,
     fallbackDoc: 'no bound',
   },
+  require: {
+    doc: 'Only on a worker whose tags pass this test: gpu, gpu=nvidia, memory_gb>=16; may be repeated',
+    value: 'TEST',
+    many: true,
+    parse: tagTest,
+    env: [],
+    fallback: () => [],
+    fallbackDoc: 'none',
+  },
+  only: {
+    doc: 'Only on this worker; may be repeated, then on any of them',
+    value: 'WORKER',
+    many: true,
+    parse: (text) => [workerName(text)],
+    env: [],
+    fallback: () => [],
+    fallbackDoc: 'any',
+  },
+  never: {
+    doc: 'Not on this worker; may be repeated',
+    value: 'WORKER',
+    many: true,
+    parse: (text) => [workerName(text)],
+    env: [],
+    fallback: () => [],
+    fallbackDoc: 'none',
+  },
+  limitUse: {
+    doc: 'Takes one of this limit while it runs, or WEIGHT of it, also under a key; may be repeated',
+    flag: 'limit',
+    value: 'NAME[:KEY][*WEIGHT]',
+    many: true,
+    parse: limitUse,
+    env: [],
+    fallback: () => [],
+    fallbackDoc: 'none',
+  },
+  useCost: {
+    doc: 'What its start takes of the cost of its limits, such as tokens',
+    flag: 'cost',
+    value: 'N',
+    parse: wholeNumber(0, MAX_BOUND),
+    env: [],
+    fallback: () => 0,
+  },
+  fair: {
+    doc: 'Whose turn it uses: keys share the workers evenly, however many tasks each of them has',
+    value: 'KEY',
+    parse: keyText,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'none',
+  },
   follow: {
     doc: 'Show logs and states as they come, until the end',
     short: 'f',
@@ -339,6 +413,122 @@ export const OPTIONS = Object.freeze({
     fallback: () => false,
     fallbackDoc: 'off',
   },
+
+  // What is said of a limit or of a worker.
+  concurrent: {
+    doc: 'How much may run at once',
+    value: 'N|none',
+    parse: orNone(wholeNumber(0, MAX_BOUND)),
+    env: [],
+    ...UNSAID,
+  },
+  perKey: {
+    doc: 'How much may run at once for each key',
+    value: 'N|none',
+    parse: orNone(wholeNumber(0, MAX_BOUND)),
+    env: [],
+    ...UNSAID,
+  },
+  rate: {
+    doc: 'How many may start in any span of time: 100/1m',
+    value: 'N/TIME|none',
+    parse: orNone(rate),
+    env: [],
+    ...UNSAID,
+  },
+  rateBurst: {
+    doc: 'How many of them may start at once; a tenth if nobody says so',
+    value: 'N',
+    parse: wholeNumber(1, MAX_BOUND),
+    env: [],
+    ...UNSAID,
+  },
+  ratePerKey: {
+    doc: 'The rate is for each key instead of in total',
+    either: true,
+    parse: (): boolean => true,
+    env: [],
+    ...UNSAID,
+  },
+  cost: {
+    doc: 'How much cost, such as tokens, may be started in any span of time: 90000/1m',
+    value: 'N/TIME|none',
+    parse: orNone(rate),
+    env: [],
+    ...UNSAID,
+  },
+  costBurst: {
+    doc: 'How much of it may be started at once; a tenth if nobody says so',
+    value: 'N',
+    parse: wholeNumber(1, MAX_BOUND),
+    env: [],
+    ...UNSAID,
+  },
+  costPerKey: {
+    doc: 'The cost is for each key instead of in total',
+    either: true,
+    parse: (): boolean => true,
+    env: [],
+    ...UNSAID,
+  },
+  strategy: {
+    doc: `What becomes of a new task when there is no room: ${STRATEGIES.join(', ')}`,
+    value: 'STRATEGY',
+    parse: oneOf(...STRATEGIES),
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'as it is; queue at first',
+  },
+  backlog: {
+    doc: 'How many may wait at most; a push beyond is refused',
+    value: 'N|none',
+    parse: orNone(wholeNumber(0, MAX_BOUND)),
+    env: [],
+    ...UNSAID,
+  },
+  key: {
+    doc: 'Only this key of the limit',
+    value: 'KEY',
+    parse: keyText,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'the whole limit',
+  },
+  pauseFor: {
+    doc: 'For how long; must be given',
+    flag: 'for',
+    value: 'TIME',
+    parse: atLeast(1) as Parse<number>,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'none',
+  },
+  by: {
+    doc: 'Who changes it, for its history',
+    value: 'WHO',
+    parse: keyText,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'the user of this system',
+  },
+  add: {
+    doc: 'Tag that the worker carries from now on; may be repeated',
+    value: 'TAG',
+    many: true,
+    parse: tagName,
+    env: [],
+    fallback: () => [],
+    fallbackDoc: 'none',
+  },
+  remove: {
+    doc: 'Tag that it was given and carries no longer; may be repeated',
+    value: 'TAG',
+    many: true,
+    parse: tagName,
+    env: [],
+    fallback: () => [],
+    fallbackDoc: 'none',
+  },
 } satisfies Readonly<Record<string, Option>>);
 
 export type OptionKey = keyof typeof OPTIONS;
@@ -357,13 +547,13 @@ export function optionOf(key: OptionKey): Option {
 
 /** `leaseDuration` → `--lease-duration`. */
 export function flagOf(key: OptionKey): string {
-  return `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  return `--${optionOf(key).flag ?? key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-/** As a person writes it: `--port PORT`, `-f, --follow`, `--no-worker`. */
+/** As a person writes it: `--port PORT`, `-f, --follow`, `--no-worker`, `--[no-]rate-per-key`. */
 export function usageOf(key: OptionKey): string {
-  const { short, value, negatable } = optionOf(key);
-  const flag = negatable ? negatedFlagOf(key) : flagOf(key);
+  const { short, value, negatable, either } = optionOf(key);
+  const flag = negatable ? negatedFlagOf(key) : flagOf(key).replace('--', either ? '--[no-]' : '--');
   return `${short === undefined ? '' : `-${short}, `}${flag}${value === undefined ? '' : ` ${value}`}`;
 }
 

@@ -1,7 +1,9 @@
 import { isIP } from 'node:net';
 import { type Duration, parseDuration } from '../core/duration.ts';
 import { fault } from '../core/errors.ts';
+import { type LimitUseInput, normalizeUses } from '../core/limit.ts';
 import { checkKey, checkName } from '../core/names.ts';
+import { parseTest } from '../core/tag.ts';
 
 /** How the text of a flag or a variable becomes a value. `name` is what the error calls it. */
 export type Parse<T> = (text: string, name: string) => T;
@@ -76,6 +78,47 @@ export function workerName(text: string): string {
 
 export function tagName(text: string, name: string): readonly string[] {
   return [checkKey(name, text)];
+}
+
+export function keyText(text: string, name: string): string {
+  return checkKey(name, text);
+}
+
+export function tagTest(text: string, name: string): readonly string[] {
+  parseTest(name, text);
+  return [text];
+}
+
+/** `none` takes a bound away. */
+export function orNone<T>(parse: Parse<T>): Parse<T | null> {
+  return (text, name) => (text === 'none' ? null : parse(text, name));
+}
+
+export interface Span {
+  readonly max: number;
+  readonly windowMs: number;
+}
+
+/** `100/1m`. */
+export function rate(text: string, name: string): Span {
+  const [max = '', window, ...more] = text.split('/');
+  if (!/^\d{1,10}$/.test(max) || window === undefined || more.length > 0) {
+    throw refuse(name, `${quote(text)} is not a number and a time, such as 100/1m`);
+  }
+  return { max: Number(max), windowMs: parseDuration(window, name) };
+}
+
+/** `openai`, `openai:alice`, `openai:alice*2`: the key ends where a weight begins, at the end. */
+export function limitUse(text: string, name: string): readonly LimitUseInput[] {
+  const [, limit = '', key, weight] = /^([^:*]*)(?::(.*?))?(?:\*(\d{1,10}))?$/s.exec(text) ?? [];
+  if (limit === '' || key === '') throw refuse(name, `${quote(text)} is not NAME, NAME:KEY or NAME:KEY*WEIGHT`);
+  const use = {
+    name: limit,
+    ...(key === undefined ? {} : { key }),
+    ...(weight === undefined ? {} : { weight: Number(weight) }),
+  };
+  normalizeUses([use]);
+  return [use];
 }
 
 /** A host name, an address, or a network in CIDR form. */

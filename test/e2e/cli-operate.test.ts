@@ -22,7 +22,7 @@ test('a task goes through push, list, show, cancel and retry, under its id and i
   );
   const page = await call(['tasks', 'show', '1']);
   assert.match(page.stdout, new RegExp(`^${id}\\n`));
-  assert.match(page.stdout, /ready: no worker for its handler is online/);
+  assert.match(page.stdout, /○ ready\n +why +No worker is online at all\.\n/);
   assert.match(page.stdout, /\nNext: start a worker/);
 
   assert.deepEqual((await call(['tasks', 'cancel', id])).lines, [`${id} cancelled`]);
@@ -142,7 +142,7 @@ test('wrong usage has status 2 and says what would be right', async (t) => {
     [['push', 'Not A Queue'], /queue name is not valid/],
     [['push', 'q', '--delay', '5'], /"5" is not a duration/],
     [['push', 'q', '--store', 'memory:'], /belongs to one process/],
-    [['tasks'], /^leasehold tasks list\|show\|logs\|cancel\|retry/],
+    [['tasks'], /^leasehold tasks list\|show\|explain\|logs\|cancel\|retry/],
     [['tasks', 'lsit'], /there is no "tasks lsit"\.\nDid you mean "leasehold tasks list"\?/],
     [['tasks', 'show'], /needs ID/],
     [['tasks', 'show', 'task_x'], /not the id of a task of this cluster/],
@@ -183,6 +183,8 @@ test('the version and the help load neither store nor engine', async (t) => {
     ['tasks', 'list', '--help'],
     ['push', '-h'],
     ['queues', 'purge', '--help'],
+    ['limits', 'set', '--help'],
+    ['tags', '--help'],
     ['doctor', '--help'],
   ]) {
     const entry = run(t, args, { cwd, nodeArgs });

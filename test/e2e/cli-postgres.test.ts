@@ -162,6 +162,35 @@ test('no address that is wrong brings its password to light', async (t) => {
   );
 });
 
+test('limits, tags and what is said of workers work on a server as on a file', async (t) => {
+  const { call, start } = await server(t);
+  assert.equal((await call(['limits', 'set', 'api', '--concurrent', '1', '--rate', '600/1m', '--by', 'ada'])).code, 0);
+  const worker = start(['worker', '--name', 'box', '--slots', '4', '--worker-priority', '3', '--json']);
+  await worker.says(/"box"/);
+  assert.equal((await call(['workers', 'list', '--json'])).objects()[0]?.priority, 3);
+  const [held = ''] = (await call(['push', 'shell', '{"command":"sleep 60"}', '--limit', 'api:alice'])).lines;
+  await until(async () => (await call(['tasks', 'list', '--state', 'running'])).lines.length === 1);
+  const [id = ''] = (await call(['push', 'echo', '--limit', 'api', '--require', 'gpu'])).lines;
+  const [why] = (await call(['tasks', 'explain', id, '--json'])).objects();
+  assert.match(String(why?.summary), /^The limit api is full: 1 of 1/);
+  assert.deepEqual(why?.workers, [{ name: 'box', eligible: false, reasons: ['lacks the tag gpu'] }]);
+  assert.deepEqual((await call(['tags'])).lines, ['gpu\t0\techo\t–']);
+  assert.deepEqual((await call(['workers', 'tag', 'box', '--add', 'gpu'])).lines, ['box carries gpu.']);
+  const [limit] = (await call(['limits', 'show', 'api', '--json'])).objects();
+  assert.deepEqual([limit?.used, limit?.cap, limit?.waiting, limit?.changedBy], [1, 1, 1, 'ada']);
+  assert.match(
+    (await call(['limits', 'pause', 'api', '--key', 'alice', '--for', '5m'])).stdout,
+    /^Paused api for alice/,
+  );
+  assert.match((await call(['limits', 'resume', 'api', '--key', 'alice'])).stdout, /^Resumed api for alice/);
+  await call(['tasks', 'cancel', held]);
+  await until(async () => (await call(['tasks', 'list', '--state', 'completed'])).lines.length === 1);
+  assert.deepEqual((await call(['workers', 'drain', 'box'])).lines, [
+    'box is drained: it has no task, and takes none.',
+  ]);
+  await stop(worker);
+});
+
 async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds()));
 }

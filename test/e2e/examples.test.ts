@@ -11,6 +11,12 @@ const execute = promisify(execFile);
 /** What each example prints, in this order; an example that is not here fails. */
 const PRINTS: Readonly<Record<string, readonly RegExp[]>> = {
   'first.ts': [/What 10\.1000\/182 says\./, /completed: 1/],
+  'agent.ts': [
+    /^model called with 1 messages\nmodel called with 3 messages\nmodel called with 5 messages\nstate: waiting$/m,
+    /^Publish this\? \{ reply: 'answer: they are related' \} \[ 'approve', 'reject' \]$/m,
+    /^published once, as publish#0$/m,
+    /^\{ published: true, by: 'ada', messages: 6, attempts: 3 \}$/m,
+  ],
   'outcomes.ts': [
     /^On bees: done, tries used: 1$/m,
     /^On ants: done, tries used: 1$/m,

@@ -7,30 +7,41 @@ import { promisify } from 'node:util';
 import { ROOT, temporaryFolder } from '../support/leasehold.ts';
 
 const execute = promisify(execFile);
-const PAGE = join(ROOT, 'docs/guides/writing-tasks.md');
 
-test('the code of "Writing tasks" is one program: its types are right, and it runs', async (t) => {
-  const cwd = temporaryFolder(t);
-  for (const part of ['src', 'package.json', 'tsconfig.json'])
-    cpSync(join(ROOT, part), join(cwd, part), { recursive: true });
-  symlinkSync(join(ROOT, 'node_modules'), join(cwd, 'node_modules'));
-  const blocks = [...readFileSync(PAGE, 'utf8').matchAll(/^```ts\n(.*?)^```$/gms)].map((found) => found[1]);
-  writeFileSync(join(cwd, 'page.ts'), blocks.join('\n'));
-  const config = { extends: './tsconfig.json', include: ['page.ts'], exclude: [] };
-  writeFileSync(join(cwd, 'tsconfig.page.json'), JSON.stringify(config));
+/** What the program on each page prints. */
+const PAGES: Readonly<Record<string, readonly string[]>> = {
+  'writing-tasks.md': ['800.png', 'true false', '{ attempt: 1, tries: 1 }', 'gave_up', 'render was only defined'],
+  'waiting-and-remembering.md': [
+    'receipt 1 over 24 charged 1 time',
+    'good morning',
+    'Publish this? approve or reject',
+    'approve by ada',
+    '14',
+    "[ 'Why are bees round?', 'reply to 1', 'reply to 2', 'reply to 3' ]",
+    'moved 7',
+    'CONFLICT',
+  ],
+};
 
-  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
-  const { stdout: complaints } = await execute(process.execPath, [tsc, '-p', 'tsconfig.page.json'], { cwd }).catch(
-    (error: { stdout: string }) => error,
-  );
-  assert.equal(complaints, '');
+for (const [page, prints] of Object.entries(PAGES)) {
+  test(`the code of ${page} is one program: its types are right, and it runs`, async (t) => {
+    const cwd = temporaryFolder(t);
+    for (const part of ['src', 'package.json', 'tsconfig.json'])
+      cpSync(join(ROOT, part), join(cwd, part), { recursive: true });
+    symlinkSync(join(ROOT, 'node_modules'), join(cwd, 'node_modules'));
+    const text = readFileSync(join(ROOT, 'docs/guides', page), 'utf8');
+    const blocks = [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map((found) => found[1]);
+    writeFileSync(join(cwd, 'page.ts'), blocks.join('\n'));
+    const config = { extends: './tsconfig.json', include: ['page.ts'], exclude: [] };
+    writeFileSync(join(cwd, 'tsconfig.page.json'), JSON.stringify(config));
 
-  const { stdout } = await execute(process.execPath, ['--conditions=@leasehold/source', 'page.ts'], { cwd });
-  assert.deepEqual(stdout.split('\n').slice(0, -1), [
-    '800.png',
-    'true false',
-    '{ attempt: 1, tries: 1 }',
-    'gave_up',
-    'render was only defined',
-  ]);
-});
+    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+    const { stdout: complaints } = await execute(process.execPath, [tsc, '-p', 'tsconfig.page.json'], { cwd }).catch(
+      (error: { stdout: string }) => error,
+    );
+    assert.equal(complaints, '');
+
+    const { stdout } = await execute(process.execPath, ['--conditions=@leasehold/source', 'page.ts'], { cwd });
+    assert.deepEqual(stdout.split('\n').slice(0, -1), prints);
+  });
+}

@@ -8,6 +8,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { ROOT, Running, temporaryFolder } from '../support/leasehold.ts';
 
 const GUIDE = join(ROOT, 'docs/guides/first-five-minutes.md');
+const LIMITS = join(ROOT, 'docs/guides/limits-and-placement.md');
 const README = join(ROOT, 'README.md');
 /** Gives a command a terminal; it comes with Linux and macOS. */
 const TERMINAL = 'script';
@@ -92,6 +93,8 @@ function masked(text: string): readonly string[] {
     .replaceAll(/task_[\da-f-]{36}/g, 'ID')
     .replaceAll(/\d\d:\d\d:\d\d\.\d{3}/g, 'TIME')
     .replaceAll(/127\.0\.0\.1:\d+/g, 'ADDRESS')
+    .replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g, 'DATE')
+    .replaceAll(/\(in \d+m( \d+s)?\)/g, '(in TOOK)')
     .replaceAll(/(in|took) \d[\d.]* ?m?s\b/g, '$1 TOOK')
     .replaceAll(/"durationMs":\d+/g, '"durationMs":TOOK')
     .replaceAll(/\bnow\b|\d+s ago/g, 'AGO')
@@ -127,7 +130,7 @@ function agrees(shown: string, wanted: string): boolean {
 }
 
 /** Commands that only look may look again until they see what the page shows. */
-const LOOKS = /^npx leasehold (tasks (list|show|logs)|queues list|workers list)\b/;
+const LOOKS = /^npx leasehold (tasks (list|show|explain|logs)|queues list|workers list|limits (list|show)|tags)\b/;
 
 /** The terminal in which a node runs. */
 class FirstTerminal {
@@ -198,10 +201,11 @@ async function runSecond(t: TestContext, clone: Clone, { commands, shows }: Step
   }
 }
 
-test('the first five minutes go as the guide says, command by command', { skip: noTerminal() }, async (t) => {
+/** Runs a page from its first command to its last, and looks that nothing of it is left. */
+async function walk(t: TestContext, page: string): Promise<void> {
   const clone = freshClone(t);
   const first = new FirstTerminal(t, clone);
-  for (const step of stepsOf(readFileSync(GUIDE, 'utf8'))) {
+  for (const step of stepsOf(readFileSync(page, 'utf8'))) {
     if (step.where === 'terminal-1') {
       if (step.commands !== '') await first.run(step.commands);
       await first.shows(step.shows ?? '');
@@ -211,7 +215,11 @@ test('the first five minutes go as the guide says, command by command', { skip: 
     }
   }
   for (const trace of ['.leasehold', 'tasks', 'work.db']) assert.ok(!existsSync(join(clone.cwd, trace)), trace);
-});
+}
+
+test('the first five minutes go as the guide says, command by command', { skip: noTerminal() }, (t) => walk(t, GUIDE));
+
+test('limits and placement go as the guide says, command by command', { skip: noTerminal() }, (t) => walk(t, LIMITS));
 
 test('the commands of the README work beside a node', { skip: noTerminal() }, async (t) => {
   const clone = freshClone(t);

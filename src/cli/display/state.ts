@@ -25,6 +25,7 @@ export function paintState({ paint }: Pick<Out, 'paint'>, state: TaskState, text
 
 const REASON_WORDS: Readonly<Record<Exclude<Reason, 'none'>, string>> = {
   exhausted: 'all its tries are used up',
+  replaced: 'a newer task took its place in a limit',
   undeliverable: 'workers took it again and again and could not start it',
   gave_up: 'its handler gave up, so it is not tried again',
   requested: 'somebody asked for it',

@@ -20,17 +20,20 @@ const TASK: TaskDetail = {
   attempts: [],
   queuePaused: false,
   workersForIt: 1,
+  summary: 'The task can run now: laptop may take it.',
+  runnable: true,
 };
 const page = (task: Partial<TaskDetail>): string =>
   describeTask({ ...TASK, ...task }, testOut('screen', 100), NOW).join('\n');
 
-test('a task that waits says for what', () => {
+test('a task that waits says why, and what to do about it', () => {
   assert.equal(
     page({}),
     [
       'task_1',
       '',
-      '  state     ○ ready: waits for a free slot',
+      '  state     ○ ready',
+      '  why       The task can run now: laptop may take it.',
       '  queue     papers',
       '  handler   summarise',
       '  tries     0 of 3',
@@ -41,16 +44,37 @@ test('a task that waits says for what', () => {
       '      "doi": "10.1000/182"',
       '    }',
       '',
-      'Next: nothing to do: it runs when a slot is free',
+      'Next: nothing to do: it runs in a moment',
     ].join('\n'),
   );
-  assert.match(page({ workersForIt: 0 }), /ready: no worker for its handler is online[^]*Next: start a worker/);
+  assert.match(page({ runnable: false }), /Next: leasehold tasks explain task_1/);
+  assert.match(page({ runnable: false, workersForIt: 0 }), /Next: start a worker that has the handler summarise/);
   assert.match(page({ queuePaused: true }), /papers \(paused\)[^]*Next: leasehold queues resume papers/);
   assert.match(
     page({ state: 'scheduled', runAt: NOW + 5000 }),
     /scheduled: becomes ready in 5s[^]*due +2026-05-04 13:00:05 \(in 5s\)/,
   );
   assert.match(page({ state: 'scheduled', tries: 1, runAt: NOW - 5000 }), /is tried again as soon as a node looks/);
+});
+
+test('a task shows where it may run, what it takes of limits and whose turn it uses', () => {
+  const text = page({
+    placement: {
+      requires: ['gpu', 'memory_gb>=16'],
+      handlers: ['resize'],
+      only: ['laptop'],
+      never: ['spot'],
+      maxPerWorker: 2,
+      version: '>=1.4',
+      prefer: [{ tag: 'eu', weight: 5 }],
+      affinity: 'repo',
+    },
+    limits: [{ name: 'openai', key: 'alice', weight: 2, cost: 1500 }, { name: 'db' }],
+    fairness: { key: 'alice', weight: 3 },
+  });
+  const place = 'requires gpu, memory_gb>=16; handlers resize; only laptop; never spot; version >=1.4; ';
+  assert.ok(text.includes(`  place     ${place}at most 2 on one worker; prefers eu; with repo\n`), text);
+  assert.match(text, /limits {4}openai:alice\*2 \(cost 1500\), db\n {2}fair {6}alice \(weight 3\)\n/);
 });
 
 test('a task that runs shows its worker, what is left of its lease and how far it is', () => {
@@ -93,6 +117,10 @@ test('nothing that a task holds can reach the terminal', () => {
     input: { [evil]: evil },
     error: evil,
     unique: evil,
+    summary: evil,
+    placement: { affinity: evil },
+    limits: [{ name: 'l', key: evil }],
+    fairness: { key: evil, weight: 1 },
     worker: evil,
     progress: evil,
     attempts: [{ attempt: 1, outcome: 'failed', worker: evil, error: { message: evil, name: evil } }],

@@ -33,11 +33,18 @@ function facts(task: TaskDetail, now: number): readonly (readonly [string, strin
     startedAt === undefined || finishedAt === undefined ? '' : `, took ${formatTook(finishedAt - startedAt)}`;
   const all: readonly (readonly [string, string | undefined])[] = [
     ['state', stateSentence(task, now)],
+    ['why', task.summary],
     ['queue', task.queuePaused ? `${task.queue} (paused)` : task.queue],
     ['handler', task.handler],
     ['tries', `${task.tries} of ${task.maxAttempts}${task.attempt > task.tries ? ` (attempt ${task.attempt})` : ''}`],
     ['priority', task.priority === 0 ? undefined : String(task.priority)],
     ['unique', unique],
+    ['place', task.placement && placementWords(task.placement)],
+    ['limits', task.limits?.map(limitWords).join(', ')],
+    [
+      'fair',
+      task.fairness && `${task.fairness.key}${task.fairness.weight === 1 ? '' : ` (weight ${task.fairness.weight})`}`,
+    ],
     ['created', formatWhen(task.createdAt, now)],
     ['due', task.state !== 'scheduled' || runAt === undefined ? undefined : formatWhen(runAt, now)],
     ['started', startedAt === undefined ? undefined : formatWhen(startedAt, now)],
@@ -50,13 +57,42 @@ function facts(task: TaskDetail, now: number): readonly (readonly [string, strin
   return all.flatMap(([name, text]) => (text === undefined ? [] : [[name, safeLine(text)] as const]));
 }
 
-function stateSentence({ state, reason, tries, runAt, workersForIt, queuePaused }: TaskDetail, now: number): string {
+function placementWords(placement: NonNullable<TaskDetail['placement']>): string {
+  const {
+    requires = [],
+    handlers = [],
+    only = [],
+    never = [],
+    prefer = [],
+    maxPerWorker,
+    version,
+    affinity,
+  } = placement;
+  const parts = [
+    requires.length === 0 ? '' : `requires ${requires.join(', ')}`,
+    handlers.length === 0 ? '' : `handlers ${handlers.join(', ')}`,
+    only.length === 0 ? '' : `only ${only.join(', ')}`,
+    never.length === 0 ? '' : `never ${never.join(', ')}`,
+    version === undefined ? '' : `version ${version}`,
+    maxPerWorker === undefined ? '' : `at most ${maxPerWorker} on one worker`,
+    prefer.length === 0 ? '' : `prefers ${prefer.map(({ tag }) => tag).join(', ')}`,
+    affinity === undefined ? '' : `with ${affinity}`,
+  ];
+  return parts.filter((part) => part !== '').join('; ');
+}
+
+/** `openai:alice*2`, as it is pushed. */
+function limitWords({ name, key, weight, cost }: NonNullable<TaskDetail['limits']>[number]): string {
+  const use = `${name}${key === undefined ? '' : `:${key}`}${weight === undefined ? '' : `*${weight}`}`;
+  return cost === undefined ? use : `${use} (cost ${cost})`;
+}
+
+/** Why it waits stands in a line of its own. */
+function stateSentence({ state, reason, tries, runAt }: TaskDetail, now: number): string {
   const words = reasonWords(reason) ?? waitingWords();
   return words === undefined ? stateText(state) : `${stateText(state)}: ${words}`;
 
   function waitingWords(): string | undefined {
-    if (state === 'ready' && queuePaused) return 'its queue is paused';
-    if (state === 'ready') return workersForIt === 0 ? 'no worker for its handler is online' : 'waits for a free slot';
     if (state !== 'scheduled') return undefined;
     const again = tries > 0 ? 'is tried again' : 'becomes ready';
     return runAt === undefined || runAt <= now
@@ -101,16 +137,17 @@ function attemptTable(attempts: readonly AttemptView[], out: Sink, now: number):
 
 type Situation = Pick<
   TaskDetail,
-  'id' | 'state' | 'queue' | 'handler' | 'queuePaused' | 'workersForIt' | 'cancelRequestedAt'
+  'id' | 'state' | 'queue' | 'handler' | 'queuePaused' | 'workersForIt' | 'runnable' | 'cancelRequestedAt'
 >;
 
 /** What a person would do about a task in this state: a sentence, or commands. */
 export function whatNext(task: Situation): readonly string[] {
-  const { id, state, queue, handler, queuePaused, workersForIt, cancelRequestedAt } = task;
+  const { id, state, queue, handler, queuePaused, workersForIt, runnable, cancelRequestedAt } = task;
   switch (state) {
     case 'ready':
       if (queuePaused) return [`leasehold queues resume ${queue}`];
-      if (workersForIt > 0) return ['nothing to do: it runs when a slot is free'];
+      if (runnable) return ['nothing to do: it runs in a moment'];
+      if (workersForIt > 0) return [`leasehold tasks explain ${id}`];
       return [`start a worker that has the handler ${handler}: leasehold up, or leasehold worker --handlers FILE`];
     case 'scheduled':
       return ['nothing to do while a node is up; leasehold doctor tells'];

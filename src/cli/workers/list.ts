@@ -1,7 +1,9 @@
+import type { WorkerSettingView } from '../../app/operate-workers.ts';
 import type { WorkerView } from '../../app/views.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { Command } from '../command.ts';
 import { type Format, type Out, outFor } from '../display/out.ts';
+import { safeLine } from '../display/safe.ts';
 import { type Column, printTable } from '../display/table.ts';
 import { formatRelative } from '../display/time.ts';
 import { EXIT } from '../exit.ts';
@@ -21,13 +23,30 @@ export const list: Command = {
   async run(args) {
     const config = loadConfig(list, args);
     const out = outFor(config);
-    const workers = await withStore(config, (operator) => operator.workers());
+    const { workers, strays } = await withStore(config, async (operator) => ({
+      workers: await operator.workers(),
+      strays: out.mode === 'screen' ? await operator.fleet.strays() : [],
+    }));
     if (out.mode === 'json') for (const worker of workers) out.json(worker);
     else printTable(out, columns(out, Date.now()), workers);
     if (out.mode === 'screen' && workers.length === 0) out.note('No workers yet: "leasehold up" brings one.');
+    if (strays.length > 0) out.note(out.paint('dim', strayWords(strays)));
     return EXIT.fine;
   },
 };
+
+/** A name that was disabled and forgotten would surprise whoever starts a worker under it. */
+function strayWords(strays: readonly WorkerSettingView[]): string {
+  const words = strays.map(({ name, enabled, priority, tags }) => {
+    const said = [
+      enabled ? '' : 'disabled',
+      priority === undefined ? '' : `priority ${priority}`,
+      tags.length === 0 ? '' : `tags ${tags.map(safeLine).join(', ')}`,
+    ];
+    return `${name} (${said.filter((word) => word !== '').join('; ')})`;
+  });
+  return `Set for names that nobody has now: ${words.join(', ')}.`;
+}
 
 const LOOKS: Readonly<Record<string, readonly [symbol: string, colour: Format]>> = {
   starting: ['◌', 'blue'],
@@ -36,6 +55,12 @@ const LOOKS: Readonly<Record<string, readonly [symbol: string, colour: Format]>>
   offline: ['○', 'dim'],
   lost: ['✗', 'red'],
 };
+
+const HANDLERS: Column<WorkerView> = { head: 'handlers', cell: ({ handlers }) => handlers.join(','), rest: true };
+const PLACING: readonly Column<WorkerView>[] = [
+  { head: 'prio', cell: ({ priority }) => String(priority), right: true },
+  { head: 'tags', cell: ({ tags }) => tags.join(',') || '–' },
+];
 
 function columns(out: Out, now: number): readonly Column<WorkerView>[] {
   const look = ({ state }: WorkerView): readonly [string, Format] => LOOKS[state] ?? ['?', 'dim'];
@@ -56,6 +81,7 @@ function columns(out: Out, now: number): readonly Column<WorkerView>[] {
       cell: ({ lastSeenAt }) => new Date(lastSeenAt).toISOString(),
       show: ({ lastSeenAt }) => formatRelative(lastSeenAt, now),
     },
-    { head: 'handlers', cell: ({ handlers }) => handlers.join(','), rest: true },
+    // In a pipe what is new comes last: scripts count columns.
+    ...(out.mode === 'screen' ? [...PLACING, HANDLERS] : [HANDLERS, ...PLACING]),
   ];
 }

@@ -1,0 +1,197 @@
+import { fault } from '../core/errors.ts';
+import { freesIn, type Limit, type LimitInput, normalizeLimit, type Rate, type RateInput } from '../core/limit.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { LimitRecord, SlotRecord } from '../store/store.ts';
+import { type LimitBounds, type LimitView, viewBounds, viewLimit } from './views.ts';
+
+/** What is to change of a limit. What is not given stays as it is, null takes the bound away. */
+export interface LimitEdit {
+  readonly concurrent?: number | null | undefined;
+  readonly perKey?: number | null | undefined;
+  readonly rate?: Span | null | undefined;
+  readonly rateBurst?: number | undefined;
+  readonly ratePerKey?: boolean | undefined;
+  readonly cost?: Span | null | undefined;
+  readonly costBurst?: number | undefined;
+  readonly costPerKey?: boolean | undefined;
+  readonly strategy?: Limit['strategy'] | undefined;
+  readonly backlog?: number | null | undefined;
+}
+
+interface Span {
+  readonly max: number;
+  readonly windowMs: number;
+}
+
+/** What one key of a limit has, or its total. Times are calendar milliseconds. */
+export interface LimitUseView {
+  readonly used: number;
+  readonly cap?: number;
+  readonly pausedUntil?: number;
+  /** When time alone lets the next task start; absent while one could start now, or while another one has to end first. */
+  readonly freesAt?: number;
+}
+
+export interface LimitDetail extends LimitView, LimitUseView {
+  /** Those in use and the paused ones first. */
+  readonly keys: readonly (LimitUseView & { readonly key: string })[];
+  /** There are more keys than were read. */
+  readonly moreKeys: boolean;
+  /** Newest first. Without bounds: it was removed. */
+  readonly history: readonly { readonly at: number; readonly by: string; readonly limit?: LimitBounds }[];
+}
+
+export interface LimitAnswer {
+  readonly limit: LimitView;
+  /** Absent when it is new. */
+  readonly before?: LimitView;
+  readonly changed: boolean;
+}
+
+const MOST_KEYS = 1000;
+const MOST_CHANGES = 20;
+
+/** Limits, for who looks at them and changes them from outside. */
+export class LimitDesk {
+  readonly #engine: Engine;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  async list(): Promise<readonly LimitView[]> {
+    return (await this.#engine.limits()).map(viewLimit);
+  }
+
+  async detail(name: string): Promise<LimitDetail> {
+    const record = await this.#require(name);
+    const [slots, history, { calendar: now }] = await Promise.all([
+      this.#engine.limitUse(name, MOST_KEYS),
+      this.#engine.limitHistory(name, MOST_CHANGES),
+      this.#engine.store.clock(),
+    ]);
+    const total = slots.find(({ key }) => key === '');
+    const keys = slots.filter(({ key }) => key !== '').map((slot) => ({ key: slot.key, ...useOf(slot, now) }));
+    return {
+      ...viewLimit(record),
+      ...(total === undefined ? { used: record.active } : useOf(total, now)),
+      keys: keys.toSorted((a, b) => b.used - a.used || (b.pausedUntil ?? 0) - (a.pausedUntil ?? 0)),
+      moreKeys: slots.length === MOST_KEYS,
+      history: history.map(({ at, by, limit }) => ({
+        at,
+        by,
+        ...(limit === undefined ? {} : { limit: viewBounds(limit) }),
+      })),
+    };
+  }
+
+  /** Makes it if there is none. What would change nothing is not written, so that the history tells of changes only. */
+  async set(name: string, edit: LimitEdit, by: string): Promise<LimitAnswer> {
+    const before = await this.#find(name);
+    const wanted = normalizeLimit(edited(before?.limit, edit));
+    const changed = before === undefined || JSON.stringify(wanted) !== JSON.stringify(before.limit);
+    if (changed) await this.#engine.setLimit(name, inputOf(wanted), by);
+    return {
+      limit: viewLimit(await this.#require(name)),
+      ...(before === undefined ? {} : { before: viewLimit(before) }),
+      changed,
+    };
+  }
+
+  /** Answers what it was. */
+  async remove(name: string, by: string): Promise<LimitView> {
+    const before = await this.#require(name);
+    await this.#engine.removeLimit(name, by);
+    return viewLimit(before);
+  }
+
+  /** Nothing that takes from it starts for so long; for 0 ms it is open again. Answers how it stands then. */
+  async pause(name: string, key: string | undefined, forMs: number): Promise<LimitDetail> {
+    await this.#require(name);
+    if (!(await this.#engine.store.slotPause({ name, key: key ?? '', forMs }))) {
+      throw fault(
+        'NOT_FOUND',
+        { kind: `key of the limit ${name}:`, id: key },
+        { hint: `A key is there once a task was pushed with it; "leasehold limits show ${name}" lists them.` },
+      );
+    }
+    return this.detail(name);
+  }
+
+  async #find(name: string): Promise<LimitRecord | undefined> {
+    return (await this.#engine.limits()).find((limit) => limit.name === name);
+  }
+
+  async #require(name: string): Promise<LimitRecord> {
+    const found = await this.#find(name);
+    if (found !== undefined) return found;
+    const [last] = await this.#engine.limitHistory(name, 1);
+    const gone = last === undefined ? '' : ` It was removed${last.by === '' ? '' : ` by ${last.by}`}.`;
+    throw fault(
+      'NOT_FOUND',
+      { kind: 'limit', id: name },
+      { hint: `"leasehold limits list" shows the limits, "leasehold limits set ${name}" makes one.${gone}` },
+    );
+  }
+}
+
+function useOf(slot: SlotRecord, now: number): LimitUseView {
+  const { active, cap, pausedUntil } = slot;
+  const waitMs = freesIn(slot, { slot: slot.id, weight: 1, cost: 0 }, now) ?? 0;
+  return {
+    used: active,
+    ...(cap === undefined ? {} : { cap }),
+    ...(pausedUntil > now ? { pausedUntil } : {}),
+    ...(waitMs > 0 ? { freesAt: now + waitMs } : {}),
+  };
+}
+
+function edited(before: Limit | undefined, edit: LimitEdit): LimitInput {
+  return {
+    concurrent: bound(before?.concurrent, edit.concurrent),
+    perKey: bound(before?.perKey, edit.perKey),
+    rate: editedRate('rate', before?.rate, { span: edit.rate, burst: edit.rateBurst, perKey: edit.ratePerKey }),
+    cost: editedRate('cost', before?.cost, { span: edit.cost, burst: edit.costBurst, perKey: edit.costPerKey }),
+    strategy: edit.strategy ?? before?.strategy,
+    backlog: bound(before?.backlog, edit.backlog),
+  };
+}
+
+function bound(before: number | undefined, edit: number | null | undefined): number | undefined {
+  return edit === undefined ? before : (edit ?? undefined);
+}
+
+interface RateEdit {
+  readonly span: Span | null | undefined;
+  readonly burst: number | undefined;
+  readonly perKey: boolean | undefined;
+}
+
+function editedRate(kind: 'rate' | 'cost', before: Rate | undefined, edit: RateEdit): RateInput | undefined {
+  const { span, burst, perKey } = edit;
+  const basis = span === undefined ? before : (span ?? undefined);
+  if (basis === undefined) {
+    if (burst === undefined && perKey === undefined) return undefined;
+    const flag = `--${kind}-${burst === undefined ? 'per-key' : 'burst'}`;
+    throw fault('INVALID_INPUT', {
+      field: flag,
+      problem: `there is no ${kind} that it could change; give --${kind} too`,
+    });
+  }
+  return {
+    max: basis.max,
+    window: basis.windowMs,
+    burst: burst ?? (before !== undefined && chosen(before) ? before.burst : undefined),
+    perKey: perKey ?? before?.perKey,
+  };
+}
+
+/** A burst that nobody chose stays what follows from the rate. */
+function chosen({ max, windowMs, burst }: Rate): boolean {
+  return normalizeLimit({ rate: { max, window: windowMs } }).rate?.burst !== burst;
+}
+
+function inputOf({ rate, cost, ...limit }: Limit): LimitInput {
+  const input = ({ max, windowMs, burst, perKey }: Rate): RateInput => ({ max, window: windowMs, burst, perKey });
+  return { ...limit, rate: rate && input(rate), cost: cost && input(cost) };
+}

@@ -1,0 +1,152 @@
+import { parseTest, passes, readTag } from '../core/tag.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { FleetMember, WorkerSettingRecord } from '../store/store.ts';
+
+/** What is said of a worker's name, and who lives under it. */
+export interface WorkerSettingView {
+  readonly name: string;
+  readonly enabled: boolean;
+  /** Instead of the worker's own. */
+  readonly priority?: number;
+  /** Tags besides those that the worker brings. */
+  readonly tags: readonly string[];
+  /** Workers of this name that are there. */
+  readonly workers: number;
+  /** Tasks that they have. */
+  readonly running: number;
+}
+
+export interface TagAnswer extends WorkerSettingView {
+  /** All that the workers of this name carry now. */
+  readonly carries: readonly string[];
+  /** Asked to be taken away and carried still: the worker brings them itself. */
+  readonly own: readonly string[];
+}
+
+/** A tag that some worker carries, or a test that tasks ask for and no worker passes. */
+export interface TagView {
+  readonly tag: string;
+  /** How many workers carry it; 0: nobody passes the test. */
+  readonly workers: number;
+  readonly names: readonly string[];
+  /** Queues with tasks that are ready and ask for it. */
+  readonly wantedBy: readonly string[];
+}
+
+export interface WorkerEdit {
+  readonly enabled?: boolean;
+  readonly priority?: number;
+}
+
+const PAGE = 1000;
+
+/** What is said of workers by their names, and the tags that they carry. */
+export class WorkerDesk {
+  readonly #engine: Engine;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  /** What was said of names under which nobody lives. */
+  async strays(): Promise<readonly WorkerSettingView[]> {
+    const settings = await this.#engine.store.workerSettings();
+    const fleet = settings.length === 0 ? [] : await this.#living();
+    const said = ({ enabled, priority, tags }: WorkerSettingRecord): boolean =>
+      !enabled || priority !== undefined || tags.length > 0;
+    return settings
+      .map((setting) => viewSetting(setting, fleet))
+      .filter((one, i) => one.workers === 0 && said(settings[i] as WorkerSettingRecord));
+  }
+
+  async set(names: readonly string[], edit: WorkerEdit): Promise<readonly WorkerSettingView[]> {
+    for (const name of new Set(names)) await this.#engine.setWorker({ name, ...edit });
+    return this.look(names);
+  }
+
+  async look(names: readonly string[]): Promise<readonly WorkerSettingView[]> {
+    const [settings, fleet] = [await this.#engine.store.workerSettings(), await this.#living()];
+    return [...new Set(names)].map((name) => {
+      const setting = settings.find((one) => one.name === name);
+      return viewSetting(setting ?? { name, enabled: true, priority: undefined, tags: [] }, fleet);
+    });
+  }
+
+  async tag(
+    name: string,
+    { add, remove }: { readonly add: readonly string[]; readonly remove: readonly string[] },
+  ): Promise<TagAnswer> {
+    const [before] = (await this.look([name])) as [WorkerSettingView];
+    const tags = [...new Set([...before.tags, ...add])].filter((tag) => !remove.includes(tag));
+    await this.#engine.setWorker({ name, tags });
+    const fleet = await this.#living();
+    const carries = new Set(fleet.filter((member) => member.name === name).flatMap((member) => member.tags));
+    return {
+      ...((await this.look([name]))[0] as WorkerSettingView),
+      carries: [...carries],
+      own: remove.filter((tag) => carries.has(tag)),
+    };
+  }
+
+  /** Tags that workers carry, by name; then the tests that ready tasks ask for and nobody passes. */
+  async tags(): Promise<readonly TagView[]> {
+    const fleet = await this.#living();
+    const wanted = await this.#wanted();
+    const carriers = new Map<string, Set<string>>();
+    for (const { name, tags } of fleet) for (const tag of tags) of(carriers, tag).add(name);
+    const wantedBy = (tag: string): readonly string[] => {
+      const asking = [...wanted].filter(([test]) => passes(parseTest('tag', test), [readTag(tag)]));
+      return sorted(asking.flatMap(([, queues]) => [...queues]));
+    };
+    const carried = sorted(carriers.keys()).map((tag) => {
+      const names = sorted(of(carriers, tag));
+      const count = fleet.filter(({ tags }) => tags.includes(tag)).length;
+      return { tag, workers: count, names, wantedBy: wantedBy(tag) };
+    });
+    const missing = sorted(wanted.keys())
+      .filter((test) => !fleet.some(({ tags }) => passes(parseTest('tag', test), tags.map(readTag))))
+      .map((tag) => ({ tag, workers: 0, names: [], wantedBy: sorted(of(wanted, tag)) }));
+    return [...carried, ...missing];
+  }
+
+  /** Test → the queues of ready tasks that ask for it. */
+  async #wanted(): Promise<Map<string, Set<string>>> {
+    const wanted = new Map<string, Set<string>>();
+    for (let after = 0; ; ) {
+      const lanes = await this.#engine.store.laneScan({ after, limit: PAGE });
+      for (const { queue, rules } of lanes)
+        for (const test of rules?.placement.requires ?? []) of(wanted, test).add(queue);
+      after = lanes.at(-1)?.id ?? after;
+      if (lanes.length < PAGE) return wanted;
+    }
+  }
+
+  /** Those that beat. One that has fallen silent is in the fleet until a node looks, and is left out here before. */
+  async #living(): Promise<readonly FleetMember[]> {
+    const { now, members } = await this.#engine.store.workerFleet();
+    return members.filter(({ seenAt }) => now - seenAt <= this.#engine.workerStaleMs);
+  }
+}
+
+function viewSetting(setting: WorkerSettingRecord, fleet: readonly FleetMember[]): WorkerSettingView {
+  const { name, enabled, priority, tags } = setting;
+  const own = fleet.filter((member) => member.name === name);
+  return {
+    name,
+    enabled,
+    ...(priority === undefined ? {} : { priority }),
+    tags,
+    workers: own.length,
+    running: own.reduce((sum, { running }) => sum + running, 0),
+  };
+}
+
+function of(map: Map<string, Set<string>>, key: string): Set<string> {
+  const found = map.get(key) ?? new Set<string>();
+  map.set(key, found);
+  return found;
+}
+
+function sorted(texts: Iterable<string>): readonly string[] {
+  return [...new Set(texts)].sort();
+}

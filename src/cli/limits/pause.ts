@@ -1,0 +1,40 @@
+import { loadCall } from '../../config/load.ts';
+import { fault } from '../../core/errors.ts';
+import type { Command } from '../command.ts';
+import { outFor } from '../display/out.ts';
+import { safeLine } from '../display/safe.ts';
+import { formatWhen } from '../display/time.ts';
+import { EXIT } from '../exit.ts';
+import { STORE_OPTIONS, withStore } from '../with-store.ts';
+import { NAME } from './name.ts';
+
+/** `leasehold limits pause NAME --for TIME`. */
+export const pause: Command = {
+  name: 'limits pause',
+  doc: 'Let nothing start for a while that takes from a limit, or from one of its keys; what runs goes on',
+  args: [NAME],
+  options: ['key', 'pauseFor', ...STORE_OPTIONS],
+  examples: [
+    { line: 'limits pause openai --for 5m', does: 'the service has asked everybody to come back later' },
+    { line: 'limits pause openai --key alice --for 1h', does: 'only what takes from the key alice' },
+  ],
+
+  async run(args) {
+    const { config, args: words } = loadCall(pause, args);
+    const [name] = words as [string];
+    const { key, pauseFor: forMs } = config;
+    if (forMs === undefined)
+      throw fault('INVALID_INPUT', { field: '--for', problem: 'it must be given, such as --for 5m' });
+    const out = outFor(config);
+    const limit = await withStore(config, (operator) => operator.limits.pause(name, key, forMs));
+    const paused = key === undefined ? limit : limit.keys.find((one) => one.key === key);
+    if (out.mode === 'json') out.json(limit);
+    else {
+      const which = key === undefined ? name : `${name} for ${safeLine(key)}`;
+      const until = formatWhen(paused?.pausedUntil ?? Date.now() + forMs, Date.now());
+      const used = paused?.used ?? 0;
+      out.line(`Paused ${which} until ${until}${used === 0 ? '' : `; what has taken ${used} of it runs on`}.`);
+    }
+    return EXIT.fine;
+  },
+};

@@ -1,0 +1,35 @@
+import { loadCall } from '../../config/load.ts';
+import type { Command } from '../command.ts';
+import { boundsText } from '../display/limit-words.ts';
+import { outFor } from '../display/out.ts';
+import { EXIT } from '../exit.ts';
+import { STORE_OPTIONS, withStore } from '../with-store.ts';
+import { changedBy } from './by.ts';
+import { NAME } from './name.ts';
+
+/** `leasehold limits remove NAME`. */
+export const remove: Command = {
+  name: 'limits remove',
+  doc: 'Take a limit away: tasks that wait for it run without it, new ones that name it are refused',
+  args: [NAME],
+  options: ['by', ...STORE_OPTIONS],
+  examples: [
+    { line: 'limits remove openai', does: 'what it was is printed, and stays in its history' },
+    { line: 'limits remove openai --by deploy-42', does: 'under another name than that of the user' },
+  ],
+
+  async run(args) {
+    const { config, args: words } = loadCall(remove, args);
+    const [name] = words as [string];
+    const out = outFor(config);
+    const limit = await withStore(config, (operator) => operator.limits.remove(name, changedBy(config)));
+    if (out.mode === 'json') out.json({ ...limit, removed: true });
+    else {
+      const { waiting } = limit;
+      const tasks = waiting === 1 ? '1 ready task waits' : `${waiting} ready tasks wait`;
+      const waits = waiting === 0 ? '' : ` ${tasks} for it no longer.`;
+      out.line(`Removed ${name}; it was: ${boundsText(limit)}.${waits}`);
+    }
+    return EXIT.fine;
+  },
+};

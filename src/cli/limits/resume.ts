@@ -1,0 +1,37 @@
+import { loadCall } from '../../config/load.ts';
+import type { Command } from '../command.ts';
+import { outFor } from '../display/out.ts';
+import { safeLine } from '../display/safe.ts';
+import { EXIT } from '../exit.ts';
+import { STORE_OPTIONS, withStore } from '../with-store.ts';
+import { NAME } from './name.ts';
+
+/** `leasehold limits resume NAME`. */
+export const resume: Command = {
+  name: 'limits resume',
+  doc: 'End the pause of a limit, or of one of its keys, before its time',
+  args: [NAME],
+  options: ['key', ...STORE_OPTIONS],
+  examples: [
+    { line: 'limits resume openai', does: 'workers take from it again within a second' },
+    { line: 'limits resume openai --key alice', does: 'only the key alice; each pause is ended by itself' },
+  ],
+
+  async run(args) {
+    const { config, args: words } = loadCall(resume, args);
+    const [name] = words as [string];
+    const { key } = config;
+    const out = outFor(config);
+    const limit = await withStore(config, (operator) => operator.limits.pause(name, key, 0));
+    if (out.mode === 'json') out.json(limit);
+    else {
+      const which = key === undefined ? name : `${name} for ${safeLine(key)}`;
+      const waiting = limit.waiting === 1 ? '1 task waits' : `${limit.waiting} tasks wait`;
+      out.line(`Resumed ${which}: ${waiting} for ${name}.`);
+      const held = limit.keys.filter(({ pausedUntil }) => pausedUntil !== undefined).map((one) => safeLine(one.key));
+      if (limit.pausedUntil !== undefined) out.note(`The limit as a whole is paused still.`);
+      if (held.length > 0) out.note(`Still paused: ${held.slice(0, 10).join(', ')}${held.length > 10 ? ', …' : ''}.`);
+    }
+    return EXIT.fine;
+  },
+};

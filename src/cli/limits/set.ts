@@ -1,0 +1,78 @@
+import type { LimitAnswer, LimitEdit } from '../../app/operate-limits.ts';
+import { loadCall } from '../../config/load.ts';
+import { type Config, flagOf, type OptionKey } from '../../config/options.ts';
+import { fault } from '../../core/errors.ts';
+import type { Command } from '../command.ts';
+import { boundsText } from '../display/limit-words.ts';
+import { type Out, outFor } from '../display/out.ts';
+import { EXIT } from '../exit.ts';
+import { STORE_OPTIONS, withStore } from '../with-store.ts';
+import { changedBy } from './by.ts';
+
+const EDITS = [
+  'concurrent',
+  'perKey',
+  'rate',
+  'rateBurst',
+  'ratePerKey',
+  'cost',
+  'costBurst',
+  'costPerKey',
+  'strategy',
+  'backlog',
+] as const satisfies readonly (OptionKey & keyof LimitEdit)[];
+
+/** `leasehold limits set NAME`. */
+export const set: Command = {
+  name: 'limits set',
+  doc: 'Make a limit, or change what is given of one; what runs goes on',
+  args: [{ name: 'NAME', doc: 'Which limit; made if it does not exist' }],
+  options: [...EDITS, 'by', ...STORE_OPTIONS],
+  examples: [
+    { line: 'limits set openai --concurrent 8 --per-key 2', does: 'eight at once, and two of them for one key' },
+    { line: 'limits set openai --rate 100/1m --cost 90000/1m', does: 'and so many starts and tokens a minute' },
+    {
+      line: 'limits set openai --per-key none --strategy refuse',
+      does: 'no bound per key; what finds no room is refused',
+    },
+  ],
+
+  async run(args) {
+    const { config, args: words } = loadCall(set, args);
+    const [name] = words as [string];
+    const edit = editOf(config);
+    const out = outFor(config);
+    const answer = await withStore(config, (operator) => operator.limits.set(name, edit, changedBy(config)), {
+      create: true,
+    });
+    if (out.mode === 'json') out.json(answer);
+    else tell(answer, out);
+    return EXIT.fine;
+  },
+};
+
+function editOf(config: Config): LimitEdit {
+  const edit: LimitEdit = Object.fromEntries(
+    EDITS.flatMap((key) => (config[key] === undefined ? [] : [[key, config[key]]])),
+  );
+  if (Object.keys(edit).length > 0) return edit;
+  throw fault(
+    'INVALID_INPUT',
+    { field: 'command line', problem: 'it says not what the limit should be' },
+    { hint: `Give at least one of ${EDITS.map(flagOf).join(', ')}.` },
+  );
+}
+
+function tell({ limit, before, changed }: LimitAnswer, out: Out): void {
+  const { name } = limit;
+  if (before === undefined) out.line(`Made ${name}: ${boundsText(limit)}.`);
+  else if (!changed) out.line(`${name} is so already: ${boundsText(limit)}. Nothing was changed.`);
+  else {
+    out.line(`Changed ${name}.`);
+    out.line(`  ${out.paint('dim', 'was')}  ${boundsText(before)}`);
+    out.line(`  ${out.paint('dim', 'is')}   ${boundsText(limit)}`);
+  }
+  const { concurrent, active } = limit;
+  if (concurrent !== undefined && active > concurrent)
+    out.note(`${active} are in use; nothing more starts before that has come down to less than ${concurrent}.`);
+}

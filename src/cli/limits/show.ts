@@ -1,0 +1,29 @@
+import { loadCall } from '../../config/load.ts';
+import type { Command } from '../command.ts';
+import { describeLimit } from '../display/limit-page.ts';
+import { outFor } from '../display/out.ts';
+import { EXIT } from '../exit.ts';
+import { STORE_OPTIONS, withStore } from '../with-store.ts';
+import { NAME } from './name.ts';
+
+/** `leasehold limits show NAME`. */
+export const show: Command = {
+  name: 'limits show',
+  doc: 'Show one limit: what each of its keys has, and who changed it',
+  args: [NAME],
+  options: STORE_OPTIONS,
+  examples: [
+    { line: 'limits show openai', does: 'what is in use, which keys are full or paused, its last changes' },
+    { line: 'limits show openai --json', does: 'the same, for programs' },
+  ],
+
+  async run(args) {
+    const { config, args: words } = loadCall(show, args);
+    const [name] = words as [string];
+    const out = outFor(config);
+    const limit = await withStore(config, (operator) => operator.limits.detail(name));
+    if (out.mode === 'json') out.json(limit);
+    else for (const line of describeLimit(limit, out, Date.now())) out.line(line);
+    return EXIT.fine;
+  },
+};

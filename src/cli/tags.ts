@@ -1,0 +1,57 @@
+import type { TagView } from '../app/operate-workers.ts';
+import { loadConfig } from '../config/load.ts';
+import type { Command } from './command.ts';
+import { type Out, outFor } from './display/out.ts';
+import { type Column, printTable } from './display/table.ts';
+import { EXIT } from './exit.ts';
+import { STORE_OPTIONS, withStore } from './with-store.ts';
+
+/** `leasehold tags`. */
+export const tags: Command = {
+  name: 'tags',
+  doc: 'List the tags that workers carry, and those that ready tasks require and nobody has',
+  args: [],
+  options: STORE_OPTIONS,
+  examples: [
+    { line: 'tags', does: 'what the fleet offers, and what it lacks' },
+    { line: "tags --json | jq 'select(.workers == 0)'", does: 'only what it lacks' },
+  ],
+
+  async run(args) {
+    const config = loadConfig(tags, args);
+    const out = outFor(config);
+    const found = await withStore(config, (operator) => operator.fleet.tags());
+    if (out.mode === 'json') for (const tag of found) out.json(tag);
+    else printTable(out, columns(out), found);
+    if (out.mode === 'screen') hint(found, out);
+    return EXIT.fine;
+  },
+};
+
+function columns(out: Out): readonly Column<TagView>[] {
+  return [
+    {
+      head: 'tag',
+      cell: ({ tag }) => tag,
+      paint: ({ workers }, text) => (workers === 0 ? out.paint('red', text) : text),
+    },
+    {
+      head: 'workers',
+      cell: ({ workers }) => String(workers),
+      show: ({ workers }) => (workers === 0 ? '✗ nobody' : String(workers)),
+      paint: ({ workers }, text) => (workers === 0 ? out.paint('red', text) : text),
+    },
+    { head: 'required in', cell: ({ wantedBy }) => wantedBy.join(',') || '–' },
+    { head: 'carried by', cell: ({ names }) => names.join(',') || '–', rest: true },
+  ];
+}
+
+function hint(found: readonly TagView[], out: Out): void {
+  const missing = found.find(({ workers }) => workers === 0);
+  if (found.length === 0)
+    out.note('No worker here carries a tag, and no task requires one: "worker --tag TAG" brings one.');
+  else if (missing !== undefined)
+    out.note(
+      out.paint('dim', 'What nobody has: start a worker with --tag TAG, or "leasehold workers tag NAME --add TAG".'),
+    );
+}

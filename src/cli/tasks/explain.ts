@@ -1,0 +1,29 @@
+import { loadCall } from '../../config/load.ts';
+import type { Command } from '../command.ts';
+import { describeExplanation } from '../display/explain-page.ts';
+import { outFor } from '../display/out.ts';
+import { EXIT } from '../exit.ts';
+import { STORE_OPTIONS, withStore } from '../with-store.ts';
+import { ID } from './id.ts';
+
+/** `leasehold tasks explain ID`. */
+export const explain: Command = {
+  name: 'tasks explain',
+  doc: 'Say why a task does not run: its queue, its limits, and what keeps each worker from it',
+  args: [ID],
+  options: STORE_OPTIONS,
+  examples: [
+    { line: 'tasks explain 42', does: 'one sentence first, then everything that a claim would go by' },
+    { line: "tasks explain 42 --json | jq '.workers[] | select(.eligible | not)'", does: 'for programs' },
+  ],
+
+  async run(args) {
+    const { config, args: words } = loadCall(explain, args);
+    const [id] = words as [string];
+    const out = outFor(config);
+    const why = await withStore(config, (operator) => operator.explain(id));
+    if (out.mode === 'json') out.json(why);
+    else for (const line of describeExplanation(why, out, Date.now())) out.line(line);
+    return EXIT.fine;
+  },
+};

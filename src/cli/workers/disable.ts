@@ -1,0 +1,35 @@
+import { loadCall } from '../../config/load.ts';
+import type { Command } from '../command.ts';
+import { outFor } from '../display/out.ts';
+import { EXIT } from '../exit.ts';
+import { STORE_OPTIONS, withStore } from '../with-store.ts';
+import { NAME, tasksWords, unknownWords, workerNames } from './name.ts';
+
+/** `leasehold workers disable NAME…`. */
+export const disable: Command = {
+  name: 'workers disable',
+  doc: 'Let workers take no more tasks, also after a restart; what they run goes on',
+  args: [{ ...NAME, many: true }],
+  options: STORE_OPTIONS,
+  examples: [
+    { line: 'workers disable laptop', does: 'until "workers enable laptop"' },
+    { line: 'workers disable gpu-1 gpu-2', does: 'several; "workers drain" also waits for what they run' },
+  ],
+
+  async run(args) {
+    const { config, args: words } = loadCall(disable, args);
+    const names = workerNames(words);
+    const out = outFor(config);
+    const answers = await withStore(config, (operator) => operator.fleet.set(names, { enabled: false }));
+    for (const answer of answers) {
+      const { name, workers, running } = answer;
+      if (out.mode === 'json') out.json(answer);
+      else if (workers === 0) out.line(`${name} is disabled.${unknownWords(answer)}`);
+      else
+        out.line(
+          `${name} is disabled: it takes nothing more, ${tasksWords(running)} of it ${running === 1 ? 'runs' : 'run'} on.`,
+        );
+    }
+    return EXIT.fine;
+  },
+};

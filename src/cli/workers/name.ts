@@ -1,0 +1,23 @@
+import type { WorkerSettingView } from '../../app/operate-workers.ts';
+import type { Argument } from '../../config/load.ts';
+import { workerName } from '../../config/parse.ts';
+
+/** How the commands name a worker. */
+export const NAME = {
+  name: 'NAME',
+  doc: 'Name of the worker; it need not be there yet',
+} as const satisfies Argument;
+
+/** All of them are looked at before anything is changed. */
+export function workerNames(words: readonly string[]): readonly string[] {
+  return words.map(workerName);
+}
+
+/** What is said of a name under which nobody lives: it may be a slip of the hand. */
+export function unknownWords({ workers }: WorkerSettingView): string {
+  return workers === 0 ? ' No worker of this name is here; it holds for the next one that comes.' : '';
+}
+
+export function tasksWords(count: number): string {
+  return count === 1 ? '1 task' : `${count} tasks`;
+}
