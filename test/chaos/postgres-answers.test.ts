@@ -40,7 +40,7 @@ async function scene(t: TestContext, deadlineMs = 15_000): Promise<Scene> {
 async function claim({ worker, task }: Scene, store: Store, max = 10): Promise<readonly Grant[]> {
   const { lane } = task();
   const claims = [{ holder: worker, ttlMs: 60_000, max, lanes: [{ lane, max }], op: undefined }];
-  return (await store.taskClaim({ claims }))[0] ?? [];
+  return (await store.taskClaim({ claims }))[0]?.grants ?? [];
 }
 
 const complete = (store: Store, { task, attempt }: Grant) =>
@@ -107,9 +107,10 @@ test('a claim whose answer is lost answers with the same grants', async (t) => {
   assert.equal((await claim(it, it.other)).length, 1);
 });
 
-for (const [what, statement, to, expected] of [
-  ['completed', 'complete', 'completed', 'completed'],
-  ['failed', 'settle', 'failed', 'failed'],
+for (const [what, statement, to, told] of [
+  ['completed', 'complete', 'completed', true],
+  ['completed, of an unknown lane', 'completeLimited', 'completed', false],
+  ['failed', 'settle', 'failed', false],
 ] as const) {
   test(`an end whose answer is lost is recorded once (${what})`, async (t) => {
     const it = await scene(t);
@@ -117,11 +118,12 @@ for (const [what, statement, to, expected] of [
     const [grant] = (await claim(it, it.store)) as [Grant];
     it.relay.loseAnswer(statement);
     const reason = to === 'failed' ? 'gave_up' : 'none';
-    const { task, attempt } = grant;
-    const answers = await it.store.taskSettle({ items: [{ task, attempt, to, reason, result: '1' }] });
+    const { task, attempt, lane, createdAt } = grant;
+    const hint = told ? { lane, createdAt } : undefined;
+    const answers = await it.store.taskSettle({ items: [{ task, attempt, to, reason, result: '1', hint }] });
     assert.ok(!it.relay.waiting, 'the answer was lost');
     assert.deepEqual(answers, ['repeated']);
-    assert.deepEqual(await all(it.other), [`${task} ${expected} 1`]);
+    assert.deepEqual(await all(it.other), [`${task} ${to} 1`]);
   });
 }
 
@@ -169,6 +171,6 @@ test('what one claim was granted is told, though the store is gone before the ne
   const ask = (holder: number) => ({ holder, ttlMs: 60_000, max: 1, lanes: [{ lane, max: 1 }], op: undefined });
   it.relay.cutAfter('claim');
   const answers = await it.store.taskClaim({ claims: [ask(it.worker), ask(second)] });
-  assert.deepEqual([answers[0]?.length, answers[1]], [1, undefined]);
+  assert.deepEqual([answers[0]?.grants.length, answers[1]], [1, undefined]);
   await assert.rejects(it.store.taskClaim({ claims: [ask(second)] }), { code: 'STORE_UNAVAILABLE' });
 });

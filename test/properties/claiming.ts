@@ -224,8 +224,8 @@ const claimLanes = operation(4, { by: BY, ...WANT, lanes: 6, second: 2 }, async 
   const claims = [{ ...request, lanes: lanes.map((lane) => ({ lane, max: 1 + n.max * 3 })) }];
   if (n.second === 1) claims.push({ ...request, lanes: lanes.toReversed().map((lane) => ({ lane, max: 2 })) });
   const answers = await rig.store(n.by).taskClaim({ claims });
-  for (const [i, granted] of answers.entries()) {
-    const grants = granted ?? [];
+  for (const [i, answer] of answers.entries()) {
+    const grants = answer?.grants ?? [];
     const order = i === 0 ? names : names.toReversed();
     let left = model.workers.get(want.worker)?.enabled ? want.max : 0;
     const due: number[] = [];

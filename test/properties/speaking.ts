@@ -238,10 +238,10 @@ const bounceUntilGivenUp = operation(0.3, { by: BY, bare: 2 }, async (rig, n) =>
   const task = await push(rig, n.by, pushOf({ queue: 0, handler: 0, value: 1, priority: 4, tries: 1 }));
   for (let i = 0; i < 20 && task?.state === 'ready'; i++) {
     const lane = await rig.engine(n.by).interner.lane(task);
-    const [grants] = await rig.store(n.by).taskClaim({
+    const [answer] = await rig.store(n.by).taskClaim({
       claims: [{ holder: worker, ttlMs: 5_000, max: 1, lanes: [{ lane, max: 1 }] }],
     });
-    const [grant] = grants ?? [];
+    const [grant] = answer?.grants ?? [];
     if (grant === undefined) return;
     take(rig, grant, { worker, leaseMs: 5_000 });
     const lease = n.bare === 1 ? { task: grant.task, attempt: grant.attempt } : grant;

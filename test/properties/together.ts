@@ -44,9 +44,9 @@ const oneCommit = operation(
     model.create(born.task, wanted);
     const enabled = model.workers.get(worker)?.enabled ?? false;
     const due = enabled ? model.line(wanted.queue, wanted.handler).slice(0, n.max + 7) : [];
-    const have = (granted[0] ?? []).map((grant) => grant.task).join();
+    const have = (granted[0]?.grants ?? []).map((grant) => grant.task).join();
     must(have === due.map(({ id }) => id).join(), `the lane gave ${have}, not ${due.map(({ id }) => id).join()}`);
-    for (const grant of granted[0] ?? []) take(rig, grant, { worker, leaseMs: LEASE_MS });
+    for (const grant of granted[0]?.grants ?? []) take(rig, grant, { worker, leaseMs: LEASE_MS });
     rig.gates.reach('calls shared a commit');
   },
   ['memory', 'file'],

@@ -118,8 +118,8 @@ export const DEFECTS = {
   ),
   'cancel-lost-to-reap': plant('the reaper forgets a cancel request that came after its look', [
     'reapLook',
-    'cancel_at FROM',
-    'NULL AS cancel_at FROM',
+    'cancel_at, flags FROM',
+    'NULL AS cancel_at, flags FROM',
   ]),
   'revive-restarts-attempts': plant('a revived task starts its attempts over', [
     'revive',

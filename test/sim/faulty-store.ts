@@ -15,6 +15,9 @@ const READS: ReadonlySet<string> = new Set([
   'leaseOverdue',
   'leaseCancels',
   'logRead',
+  'waitGet',
+  'waitList',
+  'checkpointList',
   'taskGet',
   'taskList',
   'attemptList',
@@ -34,6 +37,8 @@ const HARMLESS: ReadonlySet<string> = new Set([
   'taskStage',
   'taskExpire',
   'logAppend',
+  'taskPark',
+  'checkpointPut',
   'workerBeat',
   'workerReap',
   'triggerFire',
@@ -138,10 +143,10 @@ const JUDGES: { readonly [K in Verb]?: Judge<K> } = {
     return answers.map((a) => (a.ok ? `${a.task}${a.fresh ? '' : ' (old)'}` : 'conflict')).join(' ');
   },
   taskClaim: ({ model }, { claims }, answers) => {
-    for (const [i, claim] of claims.entries()) model.claimed(claim, answers[i] ?? []);
+    for (const [i, claim] of claims.entries()) model.claimed(claim, answers[i]?.grants ?? []);
     return (
       answers
-        .flatMap((grants) => grants ?? [])
+        .flatMap((answer) => answer?.grants ?? [])
         .map((g) => `${g.task}#${g.attempt}`)
         .join(' ') || undefined
     );

@@ -95,7 +95,8 @@ export class Inspector {
     must(row.tries === known.tries && row.tries <= row.max_tries, 'I4', is);
     must((row.lease_until !== null) === (state === 'running'), 'I1', is);
     must(state !== 'running' || row.holder !== null, 'I1', is);
-    must((row.run_at !== null) === (state === 'scheduled'), 'I17', is);
+    // Of a ready task it says since when that is so.
+    must(state !== 'scheduled' || row.run_at !== null, 'I17', is);
     must((row.ended_at !== null) === row.state >= 4, 'I3', is);
   }
 
