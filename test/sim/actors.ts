@@ -230,6 +230,8 @@ async function push(run: Run, me: Owner, op: string, pushed: number[]): Promise<
     maxAttempts: rng.int(1, 4),
     retry: RETRY,
     op,
+    // Keyed ones are told apart by their lanes in the model.
+    ...(key === undefined && run.limited && rng.chance(0.35) ? { limits: [limitOf(run)] } : {}),
     ...(rng.chance(0.25) ? { delay: rng.int(1, 1500) } : {}),
     ...(rng.chance(0.15) ? { waitTimeout: rng.int(1, 2000) } : {}),
     ...(key === undefined ? {} : { unique: { key, window: Math.min(plan.retentionMs, rng.pick([500, 100_000])) } }),
@@ -242,6 +244,23 @@ async function push(run: Run, me: Owner, op: string, pushed: number[]): Promise<
     if (value !== undefined) pushed.push(value.task);
     if (status !== 'unknown') return;
     await sleep(run, me, rng.int(1, 300));
+  }
+}
+
+const LIMIT = 'sim';
+
+function limitOf({ rng }: Run): { name: string; key?: string; weight: number } {
+  return { name: LIMIT, weight: rng.int(1, 2), ...(rng.chance(0.6) ? { key: rng.pick(['ann', 'bob']) } : {}) };
+}
+
+/** Makes the limit that tasks take from, and changes it again and again while they do. */
+export async function regulate(run: Run): Promise<void> {
+  const { rng } = run;
+  while (!run.healed) {
+    const limit = { concurrent: rng.int(0, 5), ...(rng.chance(0.5) ? { perKey: rng.int(0, 3) } : {}) };
+    const { status } = await outcome(run, NATURE, run.anyProcess().engine.setLimit(LIMIT, limit, 'the run'));
+    if (status === 'ok') run.limited = true;
+    await sleep(run, NATURE, rng.int(50, 1500));
   }
 }
 
@@ -307,4 +326,5 @@ export async function tidy(run: Run): Promise<void> {
   };
   for (const queue of QUEUES) await until((engine) => engine.resume(queue));
   await until((engine) => engine.store.triggerRemove({ name: 'each-second' }));
+  await until((engine) => engine.setLimit(LIMIT, { concurrent: 100 }, 'the run'));
 }

@@ -110,6 +110,21 @@ export const DEFECTS = {
     ['claimTask', 'AND t.state = 0', ''],
     ['claimOne', 'AND state = 0', ''],
   ),
+  'limit-not-given-back': plant('a task keeps its slot of a limit when it ends', [
+    'slotGive',
+    'active - ?',
+    'active - 0 * ?',
+  ]),
+  'limit-not-taken': plant('a claim takes nothing from its limit', [
+    'slotTake',
+    'active = ?',
+    'active = active + 0 * ?',
+  ]),
+  'limit-changed-late': plant('a changed limit leaves its counters alone', [
+    'limitCaps',
+    'WHERE def = ?',
+    'WHERE def = 0 * ?',
+  ]),
   'suspicion-forgotten': plant('a lost lease leaves no suspicion', ['reapAgain', ', flags = flags | 16', '']),
   'cancel-forgotten': plant(
     'giving back forgets the cancel request',

@@ -37,6 +37,8 @@ export const GATES = [
   'cron slot contested',
   'tasks pruned',
   'reader resumed the feed',
+  'limit full',
+  'limit lowered below what runs',
 ] as const;
 export type Gate = (typeof GATES)[number];
 

@@ -16,6 +16,14 @@ interface TaskRow {
   readonly queue: number;
 }
 
+interface SlotRow {
+  readonly id: number;
+  readonly key: string;
+  readonly cap: number | null;
+  readonly active: number;
+  readonly counted: number;
+}
+
 /** Looks at the tables with a handle and statements of its own, after every step that wrote. */
 export class Inspector {
   readonly #db: DatabaseSync;
@@ -25,6 +33,9 @@ export class Inspector {
   readonly #events: StatementSync;
   readonly #tasks: StatementSync;
   readonly #stats: StatementSync;
+  readonly #slots: StatementSync;
+  /** Slot → what it had at the last look. */
+  readonly #active = new Map<number, number>();
   #seen = -1;
   #lastRow = 0;
 
@@ -38,6 +49,9 @@ export class Inspector {
       this.#db.prepare(`SELECT t.id, t.state, t.attempt, t.tries, t.max_tries, t.holder, t.lease_until, t.run_at,
       t.ended_at, l.queue FROM task t JOIN lane l ON l.id = t.lane`);
     this.#stats = this.#db.prepare('SELECT * FROM qstat');
+    this.#slots =
+      this.#db.prepare(`SELECT s.id, s.key, s.cap, s.active, coalesce((SELECT sum(ls.weight) FROM lane_slot ls
+      JOIN task t ON t.lane = ls.lane WHERE ls.slot = s.id AND t.state = 1), 0) AS counted FROM slot s`);
   }
 
   /** Returns how many tasks were pruned since the last look. */
@@ -49,6 +63,7 @@ export class Inspector {
     const rows = this.#tasks.all() as unknown as TaskRow[];
     for (const row of rows) this.#row(row);
     this.#counters(rows);
+    this.#limits();
     return this.#gone(rows);
   }
 
@@ -98,6 +113,19 @@ export class Inspector {
     // Of a ready task it says since when that is so.
     must(state !== 'scheduled' || row.run_at !== null, 'I17', is);
     must((row.ended_at !== null) === row.state >= 4, 'I3', is);
+  }
+
+  /** What a slot has is what runs, and no grant took it above its cap. */
+  #limits(): void {
+    for (const slot of this.#slots.all() as unknown as SlotRow[]) {
+      const is = (): string => `slot ${slot.id} is ${JSON.stringify(slot)}`;
+      must(slot.active === slot.counted, 'I8', is);
+      const grew = slot.active > (this.#active.get(slot.id) ?? 0);
+      must(!grew || slot.cap === null || slot.active <= slot.cap, 'I7', is);
+      if (slot.cap !== null && slot.active > slot.cap) this.#model.gates.reach('limit lowered below what runs');
+      if (slot.cap !== null && slot.active > 0 && slot.active === slot.cap) this.#model.gates.reach('limit full');
+      this.#active.set(slot.id, slot.active);
+    }
   }
 
   #counters(rows: readonly TaskRow[]): void {

@@ -58,7 +58,7 @@ export interface Seen {
 export class Model {
   readonly tasks = new Map<number, Known>();
   readonly #scheduler: Scheduler;
-  readonly #gates: Gates;
+  readonly gates: Gates;
   readonly #granted = new Set<string>();
   readonly #ops = new Map<string, number | 'conflict'>();
   readonly #keys = new Map<string, { task: number; hash: number; until: number }>();
@@ -69,7 +69,7 @@ export class Model {
 
   constructor(scheduler: Scheduler, gates: Gates) {
     this.#scheduler = scheduler;
-    this.#gates = gates;
+    this.gates = gates;
   }
 
   // Answers, each judged at its commit
@@ -81,14 +81,14 @@ export class Model {
       if (expected === 'conflict') {
         must(!answer.ok, 'I12', () => `key ${item.unique?.key} with another input was accepted`);
         this.#answered(item, 'conflict');
-        this.#gates.reach('unique key refused another input');
+        this.gates.reach('unique key refused another input');
         continue;
       }
       must(answer.ok, 'I12', () => `a push was refused without reason: ${JSON.stringify(item)}`);
       if (expected !== undefined) {
         must(answer.task === expected, 'I12', () => `a repeated push gave task ${answer.task} instead of ${expected}`);
         must(!answer.fresh, 'I12', () => `a repeated push called task ${answer.task} new`);
-        this.#gates.reach(
+        this.gates.reach(
           item.op && this.#ops.has(item.op) ? 'push repeated by operation id' : 'unique key led to the same task',
         );
         this.#answered(item, answer.task);
@@ -111,7 +111,7 @@ export class Model {
           'I1',
           () => `${key} was granted again when lost`,
         );
-        this.#gates.reach('claim repeated by operation id');
+        this.gates.reach('claim repeated by operation id');
         continue;
       }
       this.#granted.add(key);
@@ -124,10 +124,10 @@ export class Model {
       task.leaseUntil = this.#scheduler.now + request.ttlMs;
       task.holder = request.holder;
       must(grant.suspect === task.suspect, 'suspect', () => `${key} was handed out as suspect: ${grant.suspect}`);
-      if (grant.suspect) this.#gates.reach('suspect handed out');
+      if (grant.suspect) this.gates.reach('suspect handed out');
       if (request.task !== undefined) {
         must(grant.task === request.task, 'I1', () => `${key} was granted for ${request.task}`);
-        this.#gates.reach('task claimed by its number');
+        this.gates.reach('task claimed by its number');
       }
       must(task.tries <= task.maxTries, 'I4', () => `${key} is try ${task.tries} of ${task.maxTries}`);
       must(grant.tries === task.tries, 'I4', () => `${key} says try ${grant.tries}, it is ${task.tries}`);
@@ -142,18 +142,18 @@ export class Model {
       const repeated = task?.endedBy.get(item.attempt) === item.to;
       if (answer === 'repeated') {
         must(repeated, 'I2', () => `${key} was called a repeat and is none`);
-        this.#gates.reach('settle repeated after a lost answer');
+        this.gates.reach('settle repeated after a lost answer');
       } else {
-        this.#gates.reach('stale settle refused');
+        this.gates.reach('stale settle refused');
       }
       return;
     }
     must(answer === 'done', 'I5', () => `${key} of the holder was answered ${answer}`);
-    if (this.#scheduler.now > task.leaseUntil) this.#gates.reach('late result accepted before the reap');
-    if (task.cancelRequested && item.to === 'completed') this.#gates.reach('cancel and completion raced');
+    if (this.#scheduler.now > task.leaseUntil) this.gates.reach('late result accepted before the reap');
+    if (task.cancelRequested && item.to === 'completed') this.gates.reach('cancel and completion raced');
     if (item.reason === 'exhausted') {
       must(task.tries >= task.maxTries, 'I4', () => `${key} exhausted after ${task.tries} of ${task.maxTries}`);
-      this.#gates.reach('exhausted by failures');
+      this.gates.reach('exhausted by failures');
     }
     task.state = item.to;
     task.suspect = false;
@@ -168,7 +168,7 @@ export class Model {
       // A repeat of what ended as cancelled is told so again.
       const again = answer === 'cancelled' && task?.endedBy.get(item.attempt) === 'cancelled';
       must(answer === 'lost' || answer === 'repeated' || again, 'I2', () => `stale ${key} was recorded`);
-      this.#gates.reach(answer === 'lost' ? 'stale return refused' : 'settle repeated after a lost answer');
+      this.gates.reach(answer === 'lost' ? 'stale return refused' : 'settle repeated after a lost answer');
       return;
     }
     if (task.cancelRequested) {
@@ -181,7 +181,7 @@ export class Model {
     must(answer === 'done', 'I5', () => `${key} of the holder was answered ${answer}`);
     if (item.refund) {
       task.tries--;
-      this.#gates.reach(item.change === 'released' ? 'released with its try' : 'come back later with its try');
+      this.gates.reach(item.change === 'released' ? 'released with its try' : 'come back later with its try');
     }
     if (item.change === 'retried') task.suspect = false;
     task.state = item.delayMs > 0 ? 'scheduled' : 'ready';
@@ -193,7 +193,7 @@ export class Model {
     const key = `${item.task}#${item.attempt}`;
     if (task === undefined || !this.#holds(task, item.attempt)) {
       must(!answer.held, 'I2', () => `stale ${key} was renewed`);
-      this.#gates.reach('renewal refused after the reap');
+      this.gates.reach('renewal refused after the reap');
       return;
     }
     must(answer.held, 'I5', () => `${key} of the holder was not renewed`);
@@ -209,7 +209,7 @@ export class Model {
     const task = this.tasks.get(item.task);
     const holds = task !== undefined && this.#holds(task, item.attempt);
     must(answer === (holds ? 'done' : 'lost'), 'I2', () => `a line of ${item.task}#${item.attempt}: ${answer}`);
-    if (!holds) this.#gates.reach('stale log line refused');
+    if (!holds) this.gates.reach('stale log line refused');
   }
 
   askedToStop(holder: number, leases: readonly Lease[]): void {
@@ -218,7 +218,7 @@ export class Model {
       .map(([id, { attempt }]) => `${id}#${attempt}`);
     const have = leases.map(({ task, attempt }) => `${task}#${attempt}`);
     must(have.join() === due.join(), 'I14', () => `worker ${holder} should stop ${due}, and was told ${have}`);
-    if (have.length > 0) this.#gates.reach('worker looked up its cancel requests');
+    if (have.length > 0) this.gates.reach('worker looked up its cancel requests');
   }
 
   dutyTaken(name: string, ttlMs: number, tenure: Tenure | undefined): void {
@@ -233,7 +233,7 @@ export class Model {
       'I9',
       () => `duty ${name} went from epoch ${before.epoch} to ${tenure.epoch}`,
     );
-    if (before.until > 0) this.#gates.reach('duty taken over');
+    if (before.until > 0) this.gates.reach('duty taken over');
     this.#duties.set(name, { epoch: tenure.epoch, until: this.#scheduler.now + ttlMs });
   }
 
@@ -253,12 +253,12 @@ export class Model {
     const current = this.#duties.get(duty.name)?.epoch === duty.epoch;
     must(current || refused, 'I9', () => `a write of deposed ${duty.name}@${duty.epoch} landed`);
     must(!current || !refused, 'I9', () => `a write of ${duty.name}@${duty.epoch}, the holder, was refused`);
-    if (refused) this.#gates.reach('deposed holder refused');
+    if (refused) this.gates.reach('deposed holder refused');
   }
 
   fired(firing: TriggerFiring, moved: boolean, answers: readonly PushAnswer[]): void {
     if (!moved) {
-      this.#gates.reach('cron slot contested');
+      this.gates.reach('cron slot contested');
       return;
     }
     for (const [i, item] of firing.items.entries()) {
@@ -272,7 +272,7 @@ export class Model {
         () => `slot ${slot} fired twice`,
       );
       if (answer.ok) this.#slots.set(slot, answer.task);
-      this.#gates.reach('cron slot fired');
+      this.gates.reach('cron slot fired');
       this.pushed([item], [answer]);
     }
   }
@@ -309,7 +309,7 @@ export class Model {
         break;
       case 'cancel_requested':
         task.cancelRequested = true;
-        this.#gates.reach('cancel asked of a running task');
+        this.gates.reach('cancel asked of a running task');
         break;
       case 'revived':
         must(isFinal(task.state), 'I3', () => `${key} revived while ${task.state}`);
@@ -319,14 +319,14 @@ export class Model {
         task.cancelRequested = false;
         task.suspect = false;
         task.expiresAt = Number.POSITIVE_INFINITY;
-        this.#gates.reach('finished task revived');
+        this.gates.reach('finished task revived');
         break;
       case 'staged':
         must(task.state === 'scheduled', 'I3', () => `${key} staged while ${task.state}`);
         must(this.#scheduler.wall >= task.dueAt, 'I17', () => `${key} was staged before it was due`);
         task.state = 'ready';
         task.dueAt = 0; // due once is due for good, wherever the wall clock jumps
-        this.#gates.reach('scheduled task staged');
+        this.gates.reach('scheduled task staged');
         break;
       case 'timed_out':
         must(
@@ -337,7 +337,7 @@ export class Model {
         must(this.#scheduler.wall >= task.expiresAt, 'I17', () => `${key} timed out before its time`);
         task.state = 'failed';
         task.endedAt = this.#scheduler.wall;
-        this.#gates.reach('task waited too long');
+        this.gates.reach('task waited too long');
         break;
       // These were asked for one task by number, and judged with their answers.
       case 'created':
@@ -376,7 +376,7 @@ export class Model {
   }
 
   #expire(task: Known, event: Seen): void {
-    this.#gates.reach('lease reaped');
+    this.gates.reach('lease reaped');
     if (task.cancelRequested) {
       must(
         event.state === 'cancelled',
@@ -385,7 +385,7 @@ export class Model {
       );
     } else if (task.tries >= task.maxTries) {
       must(event.state === 'failed', 'I4', () => `${event.task} expired at its last try and became ${event.state}`);
-      this.#gates.reach('exhausted by lost leases');
+      this.gates.reach('exhausted by lost leases');
     } else {
       must(
         event.state === 'ready' || event.state === 'scheduled',

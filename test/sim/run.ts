@@ -1,6 +1,6 @@
 import type { StatementTexts } from '../../src/store/sqlite/statements.ts';
 import type { TaskRecord } from '../../src/store/store.ts';
-import { rage, readFeed, schedule, tidy, useIt, work } from './actors.ts';
+import { rage, readFeed, regulate, schedule, tidy, useIt, work } from './actors.ts';
 import { checkHistory } from './checker.ts';
 import { Gates } from './gates.ts';
 import { History } from './history.ts';
@@ -48,6 +48,8 @@ export class Run {
   faults: Faults;
   healed = false;
   over = false;
+  /** The limit is there. */
+  limited = false;
   readonly #options: RunOptions;
   readonly #processes: SimProcess[] = [];
   #boots = 0;
@@ -118,6 +120,7 @@ export class Run {
     for (let i = 1; i <= this.plan.clients; i++) void this.guardAsync(useIt(this, `client${i}`));
     void this.guardAsync(readFeed(this));
     void this.guardAsync(schedule(this));
+    void this.guardAsync(regulate(this));
     void this.guardAsync(rage(this));
     try {
       await this.#storm(inspector);
