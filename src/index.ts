@@ -1,6 +1,7 @@
+export type { Approval } from './app/approvals.ts';
 export { type FollowOptions, TaskHandle } from './app/handle.ts';
 export { type Node, type NodeOptions, openNode } from './app/node.ts';
-export { App, type OpenOptions, open, type PushOptions } from './app/open.ts';
+export { App, type GraphTaskInput, type OpenOptions, open, type PushOptions } from './app/open.ts';
 export type { AppWorkerOptions } from './app/worker.ts';
 export { CATALOGUE, EngineError, type ErrorCode, isEngineError } from './core/errors.ts';
 export type { QueueStats, TaskEvent } from './core/event.ts';
@@ -16,6 +17,18 @@ export type { FailOptions, HeldLease, ReleaseOptions } from './engine/settles.ts
 export { listTriggers, putTrigger, removeTrigger, type TriggerRequest } from './engine/triggers.ts';
 export type * from './store/store.ts';
 export type { AnyTask, InputOf, ResultOf, TaskContext, TaskDefinition, TaskOptions } from './worker/definition.ts';
+export type {
+  ApprovalRequest,
+  Child,
+  ChildResult,
+  Decision,
+  DependencyResult,
+  RememberedList,
+  SpawnOptions,
+  StepInfo,
+  StepOptions,
+  StepPolicy,
+} from './worker/memory/remembering.ts';
 export { done, giveUp, type Outcome, retryAfter } from './worker/outcome.ts';
 export type { StandardSchema } from './worker/schema.ts';
 export { task } from './worker/task.ts';

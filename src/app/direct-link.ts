@@ -1,18 +1,27 @@
 import { hostname } from 'node:os';
+import { fault } from '../core/errors.ts';
 import type { Lease } from '../core/lease.ts';
 import type { LogEntry } from '../core/log.ts';
 import type { TaskState } from '../core/task.ts';
 import { checkNames } from '../engine/check.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { Grant } from '../store/store.ts';
+import type { WaitRequest } from '../engine/waits.ts';
+import type { Grant, TaskRecord } from '../store/store.ts';
 import type {
   Assignment,
+  ChildRequest,
   Failing,
   Hello,
   Link,
+  Parked,
+  Remembered,
   RenewalAddress,
   RenewalAnswer,
   Session,
+  TaskRef,
+  TaskResult,
+  Waited,
+  Waiting,
   Want,
   WorkerState,
 } from '../worker/link.ts';
@@ -28,7 +37,7 @@ export class DirectLink implements Link {
   }
 
   async open(hello: Hello): Promise<Session> {
-    const { name, incarnation, slots, tags, handlers } = hello;
+    const { name, incarnation, slots, tags, handlers, queues, priority, version } = hello;
     checkNames('queues', 'queue', hello.queues);
     const worker = await this.#engine.registerWorker({
       name,
@@ -36,6 +45,9 @@ export class DirectLink implements Link {
       slots,
       tags,
       handlers,
+      queues,
+      priority,
+      version,
       host: hostname(),
       pid: process.pid,
     });
@@ -115,6 +127,68 @@ class DirectSession implements Session {
 
   log(lease: Assignment, entries: readonly LogEntry[]): Promise<void> {
     return this.#engine.appendLog(lease, entries);
+  }
+
+  checkpoints(lease: Assignment): Promise<readonly Remembered[]> {
+    return this.#engine.checkpoints(lease.task);
+  }
+
+  checkpoint(lease: Assignment, key: string, value: unknown): Promise<string> {
+    return this.#engine.checkpoint(lease, key, value);
+  }
+
+  async park(lease: Assignment, wait: Waiting): Promise<Parked> {
+    return this.#engine.park((lease as DirectAssignment).grant, this.#request(wait));
+  }
+
+  #request({ children, timeoutMs, until, ...wait }: Waiting): WaitRequest {
+    const timeout = until === undefined ? timeoutMs : Math.max(0, until - Math.floor(this.#engine.world.clock.wall()));
+    return {
+      ...wait,
+      ...(children === undefined ? {} : { children: children.map((child) => this.#numberOf(child)) }),
+      ...(timeout === undefined ? {} : { timeout }),
+    };
+  }
+
+  async waited(lease: Assignment): Promise<Waited | undefined> {
+    const wait = await this.#engine.waitOf(lease.task);
+    if (wait === undefined) return undefined;
+    const { key, outcome, body, deadline } = wait;
+    const now = Math.floor(this.#engine.world.clock.wall());
+    return { key, outcome, body, leftMs: deadline === undefined ? undefined : Math.max(0, deadline - now) };
+  }
+
+  async spawn(lease: Assignment, child: ChildRequest): Promise<{ readonly id: string; readonly task: number }> {
+    // A push has no fence. Should the lease be lost right after this look, the newer attempt finds the child by its name.
+    const { task, attempt } = lease;
+    const { held } = await this.#engine.renew({ task, attempt });
+    if (!held) throw fault('LEASE_LOST', { task, attempt });
+    const pushed = await this.#engine.push(child);
+    return { id: pushed.id, task: pushed.task };
+  }
+
+  async results(_lease: Assignment, tasks: readonly TaskRef[]): Promise<readonly TaskResult[]> {
+    const numbers = tasks.map((one) => this.#numberOf(one));
+    const records = await this.#engine.store.taskGet({ tasks: [...new Set(numbers)] });
+    const found = new Map(records.flatMap((record) => (record === undefined ? [] : [[record.task, record] as const])));
+    return numbers.map((task) => this.#resultOf(task, found.get(task)));
+  }
+
+  async dependencies(lease: Assignment): Promise<readonly (TaskResult & { readonly optional: boolean })[]> {
+    const all = await this.#engine.dependencies(lease.task);
+    return all.map(({ task, createdAt, state, result, optional }) => {
+      const record = state === undefined || createdAt === undefined ? undefined : { task, createdAt, state, result };
+      return { ...this.#resultOf(task, record), optional };
+    });
+  }
+
+  #resultOf(task: number, record: Pick<TaskRecord, 'task' | 'createdAt' | 'state' | 'result'> | undefined): TaskResult {
+    if (record === undefined) return { task, id: undefined, state: 'gone', result: undefined };
+    return { task, id: this.#engine.idOf(record), state: record.state, result: record.result };
+  }
+
+  #numberOf(ref: TaskRef): number {
+    return typeof ref === 'string' ? this.#engine.parseId(ref) : ref;
   }
 
   renew(leases: readonly Lease[]): Promise<readonly RenewalAnswer[]> {

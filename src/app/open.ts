@@ -3,15 +3,32 @@ import { extname } from 'node:path';
 import { defaultWorkerName } from '../config/worker-name.ts';
 import { type Duration, parseDuration } from '../core/duration.ts';
 import type { QueueStats } from '../core/event.ts';
+import type { AfterFailure } from '../core/graph.ts';
+import type { FairnessInput } from '../core/lane.ts';
+import type { LimitInput, LimitUseInput } from '../core/limit.ts';
+import type { PlacementInput } from '../core/placement.ts';
 import type { Clock } from '../core/world.ts';
 import { checkList, checkOptions } from '../engine/check.ts';
+import type { Explanation } from '../engine/explain.ts';
 import type { FeedItem } from '../engine/feed.ts';
+import type { GraphRequest } from '../engine/graphs.ts';
 import type { PushRequest } from '../engine/push.ts';
-import type { CallerTransaction, QueueRecord, TaskRecord, WorkerRecord } from '../store/store.ts';
+import type { SignalOptions } from '../engine/waits.ts';
+import type {
+  CallerTransaction,
+  LimitRecord,
+  QueueRecord,
+  SignalAnswer,
+  TaskRecord,
+  WorkerRecord,
+  WorkerSetting,
+} from '../store/store.ts';
 import type { AnyTask, InputOf, ResultOf } from '../worker/definition.ts';
 import type { RenewalAddress } from '../worker/link.ts';
+import type { Decision } from '../worker/memory/remembering.ts';
 import { parseInput } from '../worker/schema.ts';
 import type { Worker } from '../worker/worker.ts';
+import { type Approval, approvals, decide } from './approvals.ts';
 import { DirectLink } from './direct-link.ts';
 import type { DirectRenewalData } from './direct-renewals.ts';
 import { TaskHandle } from './handle.ts';
@@ -39,9 +56,30 @@ export interface PushOptions {
   readonly maxAttempts?: number;
   /** Operation id: repeating the call with it gives the first answer. */
   readonly op?: string;
+  /** Where it may run, instead of what the definition says. */
+  readonly placement?: PlacementInput;
+  /** What it takes of which limits while it runs, instead of what the definition says; a name alone takes one. */
+  readonly limits?: readonly (string | LimitUseInput)[];
+  /** Whose turn it uses: keys share what there is, however many tasks each of them has. */
+  readonly fairness?: FairnessInput;
   /** The caller's own transaction: the task exists when, and only when, it commits. */
   readonly tx?: CallerTransaction;
 }
+
+/** A task of a graph, and what it waits for. */
+export interface GraphTaskInput extends Omit<PushOptions, 'tx'> {
+  /** What others of the graph know it by; default the name of the task. */
+  readonly name?: string;
+  readonly task: AnyTask;
+  /** Checked against the schema of the task. */
+  readonly input?: unknown;
+  /** What must have ended before: names of the graph, or handles and ids of tasks that exist. */
+  readonly after?: readonly (Upstream | { readonly on: Upstream; readonly optional?: boolean })[];
+  /** What becomes of it when something that it needs has failed or was cancelled; default `cancel`. */
+  readonly afterFailure?: AfterFailure;
+}
+
+type Upstream = string | Pick<TaskHandle, 'task'>;
 
 /** A task that takes nothing needs no input. */
 export type PushArguments<T> =
@@ -57,8 +95,15 @@ const PUSH: ReadonlySet<string> = new Set([
   'queue',
   'maxAttempts',
   'op',
+  'placement',
+  'limits',
+  'fairness',
   'tx',
 ] satisfies (keyof PushOptions)[]);
+const GRAPH: ReadonlySet<string> = new Set([
+  ...[...PUSH].filter((option) => option !== 'tx'),
+  ...(['name', 'task', 'input', 'after', 'afterFailure'] satisfies (keyof GraphTaskInput)[]),
+]);
 /** Each names one task. */
 const PUSH_MANY: ReadonlySet<string> = new Set([...PUSH].filter((option) => option !== 'unique' && option !== 'op'));
 
@@ -116,6 +161,75 @@ export class App {
       ? this.engine.pushMany(requests)
       : this.engine.pushIn(options.tx, requests));
     return pushed.map((one) => new TaskHandle<ResultOf<T>>(this.engine, one));
+  }
+
+  /** Tasks that wait for each other, all or nothing; circles and unknown names are refused. Answers handles by name. */
+  async pushGraph(graph: readonly GraphTaskInput[]): Promise<Readonly<Record<string, TaskHandle>>> {
+    checkList('graph', graph);
+    const names = new Set(graph.map((one) => one?.name ?? one?.task?.name));
+    const requests: GraphRequest[] = [];
+    for (const one of graph) {
+      checkOptions('options of a task in a graph', one, GRAPH);
+      const { name = one.task.name, task, input, after, afterFailure, ...options } = one;
+      await parseInput(task.schema, input, task.name);
+      requests.push({
+        ...requestOf(task, input, options),
+        name,
+        ...(after === undefined ? {} : { after: after.map((up) => this.#upstream(up, names)) }),
+        ...(afterFailure === undefined ? {} : { afterFailure }),
+      });
+    }
+    const pushed = await this.engine.pushGraph(requests);
+    return Object.fromEntries(pushed.map((one, i) => [requests[i]?.name, new TaskHandle(this.engine, one)]));
+  }
+
+  #upstream(
+    given: NonNullable<GraphTaskInput['after']>[number],
+    names: ReadonlySet<string>,
+  ): NonNullable<GraphRequest['after']>[number] {
+    if (typeof given === 'string')
+      return names.has(given) || !given.startsWith('task_') ? given : this.engine.parseId(given);
+    if (!('on' in given)) return given.task;
+    const on = this.#upstream(given.on, names) as string | number;
+    return given.optional === undefined ? { on } : { on, optional: given.optional };
+  }
+
+  /** Wakes the task that has waited longest on the channel, or is kept until one comes. */
+  signal(channel: string, body?: unknown, options: SignalOptions = {}): Promise<SignalAnswer> {
+    return this.engine.signal(channel, body, options);
+  }
+
+  /** Tasks that wait for somebody to decide, oldest first. */
+  approvals({ limit = 100 }: { readonly limit?: number } = {}): Promise<readonly Approval[]> {
+    return approvals(this.engine, limit);
+  }
+
+  /** Decides for a task that waits for it; the first decision counts, and a second one is refused with `CONFLICT`. */
+  decide(id: string, decision: Decision): Promise<void> {
+    return decide(this.engine, id, decision);
+  }
+
+  /** Why a task is where it is: judged by what claims go by, now. */
+  async explain(id: string): Promise<Explanation> {
+    return this.engine.explain(this.engine.parseId(id));
+  }
+
+  /** Makes a limit or changes it, for everybody at once; answers its revision. */
+  setLimit(name: string, limit: LimitInput, by?: string): Promise<number> {
+    return this.engine.setLimit(name, limit, by);
+  }
+
+  removeLimit(name: string, by?: string): Promise<void> {
+    return this.engine.removeLimit(name, by);
+  }
+
+  limits(): Promise<readonly LimitRecord[]> {
+    return this.engine.limits();
+  }
+
+  /** What is said of a worker by its name: holds at once for those that live, and for all that come. */
+  setWorker(setting: WorkerSetting): Promise<void> {
+    return this.engine.setWorker(setting);
   }
 
   /** A worker in this process. It runs after `start()`, and `close()` drains it. */
@@ -195,7 +309,7 @@ export class App {
 }
 
 function requestOf(task: AnyTask, input: unknown, { tx: _tx, ...options }: PushOptions): PushRequest {
-  const { name, queue, retry, maxAttempts, timeoutMs, waitTimeoutMs } = task;
+  const { name, queue, retry, maxAttempts, timeoutMs, waitTimeoutMs, placement, limits } = task;
   return {
     queue,
     handler: name,
@@ -204,6 +318,8 @@ function requestOf(task: AnyTask, input: unknown, { tx: _tx, ...options }: PushO
     ...(maxAttempts === undefined ? {} : { maxAttempts }),
     ...(timeoutMs === undefined ? {} : { timeout: timeoutMs }),
     ...(waitTimeoutMs === undefined ? {} : { waitTimeout: waitTimeoutMs }),
+    ...(placement === undefined ? {} : { placement }),
+    ...(limits === undefined ? {} : { limits }),
     ...said(options),
   };
 }

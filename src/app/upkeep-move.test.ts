@@ -11,6 +11,7 @@ import { refusal } from '../store/conformance/scene.ts';
 import { checkBooks, lookAt, type Sight } from '../store/conformance/sight.ts';
 import { tempFolder } from '../store/conformance/temp-folder.ts';
 import { MoveOut } from '../store/sqlite/move-out.ts';
+import type { ParkItem } from '../store/store.ts';
 import { type Node, openNode } from './node.ts';
 import { upkeepOf } from './upkeep.ts';
 import { moveBetween } from './upkeep-move.ts';
@@ -67,6 +68,17 @@ async function furnish({ engine }: Node): Promise<void> {
   await engine.complete(again);
   await engine.retry(again.task);
   const { store } = engine;
+  const { task: sleeper, attempt } = await claim('sleeping');
+  const remember = (key: string, value: unknown) => ({ task: sleeper, attempt, key, value: JSON.stringify(value) });
+  await store.checkpointPut({ items: [remember('short', 1), remember('long "1"', LONG)] });
+  for (const body of ['1', '2']) await store.signalSend({ items: [{ channel: 'early', body, op: `signal-${body}` }] });
+  const { task: taker, attempt: n } = await claim('taking');
+  await store.taskPark({
+    items: [
+      { task: sleeper, attempt, key: 'approval', channel: 'a "channel"', form: '{"q":"?"}', timeoutMs: 1e9 },
+      { task: taker, attempt: n, key: 'k', channel: 'early' },
+    ],
+  });
   const [lane] = await store.laneIntern({ lanes: [{ queue: 'cron', handler: 'tick' }] });
   const [spec] = await store.specIntern({ specs: ['{}'] });
   await store.triggerPut({
@@ -117,7 +129,7 @@ test('everything that the port shows is the same in the new place, and the work 
 
   const move = moveBetween(from, to);
   await move.rehearse();
-  assert.equal(move.view.tasks.running, 2);
+  assert.deepEqual([move.view.tasks.running, move.view.tasks.waiting], [3, 1]);
   const steps: { done: number; total: number }[] = [];
   assert.equal(await move.run({ onMoved: (step) => steps.push(step) }), 'moved');
   assert.equal(steps.at(-1)?.done, steps.at(-1)?.total);
@@ -149,6 +161,17 @@ test('everything that the port shows is the same in the new place, and the work 
   assert.ok(running);
   assert.equal((await engine.renew(running)).held, true, 'nobody is robbed');
   await engine.complete({ task: running.task, attempt: running.attempt, spec: running.spec });
+  // Who waits is woken, and what was kept for the next one is there for it.
+  const sleeper = seen.tasks.find(({ queue }) => queue === 'sleeping')?.task;
+  const send = (channel: string, body: string) => engine.store.signalSend({ items: [{ channel, body }] });
+  assert.deepEqual(await send('a "channel"', '"yes"'), [{ woken: [sleeper] }]);
+  assert.deepEqual(await send('early', '3'), [{ woken: [] }]);
+  const taker = seen.tasks.find(({ queue }) => queue === 'taking');
+  assert.ok(taker);
+  for (const body of ['2', '3']) {
+    const item: ParkItem = { task: taker.task, attempt: taker.attempt, key: body, channel: 'early' };
+    assert.deepEqual(await engine.store.taskPark({ items: [item] }), [{ kind: 'woken', body }]);
+  }
   // Keys and operations are remembered, and new numbers come after all old ones.
   const same = await engine.push({ queue: 'mail', handler: 'send', input: LONG, unique: 'key "1"', op: 'op-1' });
   assert.equal(same.fresh, false);

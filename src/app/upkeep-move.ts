@@ -59,7 +59,7 @@ export function moveBetween(from: string, to: string): StoreMove {
   };
 }
 
-const OTHERS = ['queue', 'lane', 'spec', 'attempt', 'body', 'uniq', 'op', 'worker', 'event', 'trigger_def', 'log'];
+const OTHERS = 'queue lane spec attempt body uniq op worker event trigger_def log wait signal checkpoint'.split(' ');
 
 function count(rows: Rows): Pick<MoveView, 'tasks' | 'rows'> {
   const there = new Set([...rows.iterate('SELECT name FROM sqlite_schema')].map(([name]) => name));

@@ -19,6 +19,10 @@ export interface AppWorkerOptions {
   /** Handlers that run at once; default 8. */
   readonly slots?: number;
   readonly tags?: readonly string[];
+  /** Higher ones are given work first; default 0. */
+  readonly priority?: number;
+  /** What placement by version looks at: `1.4.2`. */
+  readonly version?: string;
   /** Only these queues; default all. */
   readonly queues?: readonly string[];
   /** How people know it; default host and process id. */
@@ -47,6 +51,8 @@ const KNOWN: ReadonlySet<string> = new Set([
   'tasks',
   'slots',
   'tags',
+  'priority',
+  'version',
   'queues',
   'name',
   'modules',
@@ -107,6 +113,8 @@ export function makeWorker(options: AppWorkerOptions, parts: WorkerParts): Worke
     slots,
     ladder: ladderOf(options),
     ...(tags === undefined ? {} : { tags }),
+    ...(options.priority === undefined ? {} : { priority: options.priority }),
+    ...(options.version === undefined ? {} : { version: options.version }),
     ...(queues === undefined ? {} : { queues }),
     ...(options.once === undefined ? {} : { once: options.once }),
     ...(options.idleExit === undefined ? {} : { idleExitMs: parseDuration(options.idleExit, 'idleExit') }),

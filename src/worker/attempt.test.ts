@@ -4,7 +4,7 @@ import { fault } from '../core/errors.ts';
 import type { TaskState } from '../core/task.ts';
 import { VirtualWorld } from '../testing.ts';
 import { Attempt, type Parting } from './attempt.ts';
-import type { Assignment, Session } from './link.ts';
+import type { Assignment, Parked, Session } from './link.ts';
 import type { Renewal } from './renewal.ts';
 import type { Ended, Runner, Sink, StopWhy } from './runner/runner.ts';
 
@@ -29,6 +29,8 @@ function rig(assignment: Partial<Assignment> = {}) {
   /** What the next calls of the session meet instead of success. */
   const faults: unknown[] = [];
   const states: TaskState[] = [];
+  /** What the next park comes to. */
+  const park: { kind: Parked['kind'] } = { kind: 'parked' };
   const call = async (what: string): Promise<void> => {
     calls.push(what);
     if (faults.length > 0) throw faults.shift();
@@ -47,6 +49,14 @@ function rig(assignment: Partial<Assignment> = {}) {
     },
     cancelled: () => call('cancelled'),
     log: (_lease, entries) => call(`log ${entries.map((entry) => entry.text).join('|')}`),
+    checkpoint: async (_lease, key, value) => {
+      await call(`checkpoint ${key}`);
+      return text(value);
+    },
+    park: async (_lease, { key }) => {
+      await call(`park ${key}`);
+      return park;
+    },
   } as Partial<Session> as Session;
   const renewal = {
     hold: () => {
@@ -74,7 +84,18 @@ function rig(assignment: Partial<Assignment> = {}) {
     { session, renewal, world, ladder: { abortMs: 1, termMs: 1 } },
     { ...ASSIGNMENT, ...assignment },
   );
-  return { world, calls, faults, states, attempt, runner, end, stops, say: (line: string) => sink?.line('log', line) };
+  return {
+    world,
+    calls,
+    faults,
+    states,
+    park,
+    attempt,
+    runner,
+    end,
+    stops,
+    say: (line: string) => sink?.line('log', line),
+  };
 }
 
 async function settled(it: ReturnType<typeof rig>, ended: Ended): Promise<{ parting: Parting; calls: string[] }> {
@@ -123,7 +144,7 @@ test('what it was stopped for decides over what it returned', async () => {
   const done: Ended = { kind: 'done', result: 1 };
   const failed: Ended = { kind: 'failed', error: 'stopped' };
   const unstarted: Ended = { kind: 'unstarted', error: 'e' };
-  const cases: readonly [StopWhy, Ended, readonly string[], Parting][] = [
+  const cases: readonly [Exclude<StopWhy, 'parked'>, Ended, readonly string[], Parting][] = [
     ['cancelled', done, ['cancelled'], 'cancelled'],
     ['cancelled', unstarted, ['cancelled'], 'cancelled'],
     ['timeout', done, ['fail RUN_TIMEOUT'], 'retried'],
@@ -286,4 +307,60 @@ test('a runner that throws did not start it', async () => {
     },
   };
   assert.equal((await it.attempt.run(throwing, false)).kind, 'unstarted');
+});
+
+test('once it has parked its lease is let go at once, and nothing more of it counts', async () => {
+  for (const how of ['parked', 'cancelled'] as const) {
+    const it = rig({ timeoutMs: 5000 });
+    it.park.kind = how;
+    const running = it.attempt.run(it.runner, false);
+    it.say('before');
+    it.calls.length = 0;
+    const parking = it.attempt.desk.park({ key: 'w', channel: 'c' });
+    await it.world.advance(0); // what it said leaves with the next tick
+    assert.deepEqual(await parking, { kind: how });
+    assert.deepEqual(it.calls, ['log before', 'park w', 'drop 5']);
+    assert.deepEqual([it.attempt.left, it.stops], [true, [how]]);
+    it.say('after');
+    it.attempt.stop('shutdown');
+    it.attempt.stop('lost');
+    await it.world.advance(60_000);
+    assert.deepEqual(it.stops, [how], 'not even its timeout');
+    await assert.rejects(it.attempt.desk.checkpoint('k', 1), { code: 'LEASE_LOST' });
+    it.end.resolve({ kind: 'failed', error: 'whatever' });
+    assert.equal(await it.attempt.settle(await running), how);
+    assert.deepEqual(it.calls, ['log before', 'park w', 'drop 5']);
+  }
+});
+
+test('what is there already is no park: the lease is kept', async () => {
+  const it = rig();
+  it.park.kind = 'woken';
+  const running = it.attempt.run(it.runner, false);
+  await it.attempt.desk.park({ key: 'w', channel: 'c' });
+  assert.equal(it.attempt.left, false);
+  it.end.resolve({ kind: 'done', result: 1 });
+  assert.equal(await it.attempt.settle(await running), 'completed');
+});
+
+test('a run that says it has parked, and has not, is not believed', async () => {
+  const it = rig();
+  const running = it.attempt.run(it.runner, false);
+  it.end.resolve({ kind: 'parked' });
+  await assert.rejects(it.attempt.settle(await running), { code: 'INTERNAL' });
+});
+
+test('a desk tells of a lost lease, and is closed when the run is over', async () => {
+  const it = rig();
+  const running = it.attempt.run(it.runner, false);
+  it.faults.push(fault('LEASE_LOST'));
+  await assert.rejects(it.attempt.desk.checkpoint('k', 1), { code: 'LEASE_LOST' });
+  assert.deepEqual(it.stops, ['lost']);
+  it.end.resolve({ kind: 'failed', error: 'stopped' });
+  assert.equal(await it.attempt.settle(await running), 'lost');
+  const other = rig();
+  const over = other.attempt.run(other.runner, false);
+  other.end.resolve({ kind: 'done', result: 1 });
+  await over;
+  await assert.rejects(other.attempt.desk.checkpoint('k', 1), { code: 'LEASE_LOST' });
 });

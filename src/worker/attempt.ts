@@ -1,10 +1,11 @@
 import { fault, isEngineError } from '../core/errors.ts';
 import type { TaskState } from '../core/task.ts';
 import type { World } from '../core/world.ts';
+import { LeaseDesk } from './desk.ts';
 import { LazyLog } from './lazy-log.ts';
-import type { Assignment, Session } from './link.ts';
+import type { Assignment, Failing, Session } from './link.ts';
 import type { Renewal } from './renewal.ts';
-import type { Ended, Job, Ladder, Runner, Running, StopWhy } from './runner/runner.ts';
+import type { Desk, Ended, Host, Job, Ladder, Runner, Running, StopWhy } from './runner/runner.ts';
 
 export interface AttemptDeps {
   readonly session: Session;
@@ -14,19 +15,21 @@ export interface AttemptDeps {
 }
 
 /** How a worker parted with an assignment. */
-export type Parting = 'completed' | 'failed' | 'retried' | 'cancelled' | 'released' | 'lost';
+export type Parting = 'completed' | 'failed' | 'retried' | 'cancelled' | 'released' | 'lost' | 'parked';
 
 /** `away`: the store did not answer in time to keep the lease. Nobody has said that somebody else has the task. */
-type Why = StopWhy | 'away';
+type Why = Exclude<StopWhy, 'parked'> | 'away';
 
 const RETRY_MS = 100;
+/** A handler that has parked comes to its end by itself, and has at least this long for it. */
+const UNWIND_MS = 1000;
 const MAX_RETRY_MS = 2000;
 
 /**
  * One assignment in a worker's hands: held from the claim, perhaps run, then settled or given back. Its lease is renewed
  * from the first moment to the last, so also while it waits for a slot and while its end is being recorded.
  */
-export class Attempt {
+export class Attempt implements Host {
   readonly assignment: Assignment;
   readonly claimedAt: number;
   readonly #deps: AttemptDeps;
@@ -38,6 +41,9 @@ export class Attempt {
   #timeoutMs: number | undefined;
   #cancelTimer: (() => void) | undefined;
   #letGo = false;
+  #desk: LeaseDesk | undefined;
+  /** By its own request to wait it has given its lease back, or was ended. */
+  #left: 'parked' | 'cancelled' | undefined;
 
   constructor(deps: AttemptDeps, assignment: Assignment) {
     this.#deps = deps;
@@ -54,6 +60,25 @@ export class Attempt {
     return this.#stopped;
   }
 
+  /** Nothing is left to record, though its handler may not have come to its end. */
+  get left(): boolean {
+    return this.#left !== undefined;
+  }
+
+  /** Where the handler asks to remember and to wait. */
+  get desk(): Desk {
+    this.#desk ??= new LeaseDesk(this.#deps.session, this.#deps.world, this.assignment, {
+      counts: () => this.#stopped !== 'lost' && this.#left === undefined && !this.#ended,
+      mayPark: () => this.#stopped !== 'timeout',
+      flush: async () => {
+        if (this.#log?.used) await this.#log.flush();
+      },
+      onLeft: (how) => this.#leave(how),
+      onLost: () => this.stop('lost'),
+    });
+    return this.#desk;
+  }
+
   /** Runs the handler. Resolves when no more of it runs; what is left is to `settle`. */
   async run(runner: Runner, alone: boolean): Promise<Ended> {
     const { assignment } = this;
@@ -64,7 +89,7 @@ export class Attempt {
     if (this.#timeoutMs !== undefined) this.#bound(this.#timeoutMs);
     let ended: Ended;
     try {
-      this.#running = runner.run(jobOf(assignment, alone), log);
+      this.#running = runner.run(jobOf(assignment, alone), log, this);
       ended = await this.#running.ended;
     } catch (error) {
       ended = { kind: 'unstarted', error };
@@ -79,6 +104,7 @@ export class Attempt {
    * come to its end meanwhile is recorded as it ended.
    */
   stop(why: Why, ladder: Ladder = this.#deps.ladder): void {
+    if (this.#left !== undefined) return;
     if (why === 'lost' || (this.#stopped === undefined && !this.#ended)) this.#stopped = why;
     if (!this.#ended) this.#running?.stop(why === 'away' ? 'lost' : why, ladder);
   }
@@ -89,6 +115,7 @@ export class Attempt {
    */
   async settle(ended: Ended): Promise<Parting> {
     try {
+      if (this.#left !== undefined) return this.#left;
       if (this.#stopped === 'lost') return 'lost';
       if (this.#log?.used) await this.#log.flush();
       // Most end well: the short way saves them three promises.
@@ -149,7 +176,10 @@ export class Attempt {
         await session.fail(assignment, ended.error, { giveUp: true });
         return 'failed';
       case 'retryAfter':
-        return became('retried', await session.fail(assignment, ended.reason ?? null, { retryAfterMs: ended.delayMs }));
+        return became('retried', await session.fail(assignment, ended.reason ?? null, laterOf(ended)));
+      case 'parked':
+        // It says so without having asked: what became of it is for the reaper to find out.
+        throw fault('INTERNAL', { problem: 'a run ended as parked and has not parked' });
       case 'unstarted':
         return this.#released({ bounced: true, delayMs: RETRY_MS });
     }
@@ -195,6 +225,16 @@ export class Attempt {
     }
   }
 
+  /** From here on the lease is nobody's, or somebody else's: the handler is told, and what it still does is its own affair. */
+  #leave(how: 'parked' | 'cancelled'): void {
+    this.#left = how;
+    this.#cancelTimer?.();
+    this.#drop();
+    this.#log?.close();
+    const { abortMs, termMs } = this.#deps.ladder;
+    this.#running?.stop(how, { abortMs: Math.max(abortMs, UNWIND_MS), termMs });
+  }
+
   #bound(timeoutMs: number): void {
     this.#deps.renewal.bound(this.#place, this.assignment, timeoutMs);
     this.#cancelTimer = this.#deps.world.timers.after(timeoutMs, () => this.stop('timeout'));
@@ -205,6 +245,10 @@ export class Attempt {
     this.#letGo = true;
     this.#deps.renewal.drop(this.#place);
   }
+}
+
+function laterOf({ delayMs, limit }: Ended & { readonly kind: 'retryAfter' }): Failing {
+  return limit === undefined ? { retryAfterMs: delayMs } : { retryAfterMs: delayMs, limit };
 }
 
 function jobOf(a: Assignment, alone: boolean): Job {

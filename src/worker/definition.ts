@@ -1,13 +1,16 @@
 import type { Duration } from '../core/duration.ts';
+import type { LimitUseInput } from '../core/limit.ts';
+import type { PlacementInput } from '../core/placement.ts';
 import type { RetryInput } from '../core/retry.ts';
+import type { Remembering } from './memory/remembering.ts';
 import type { InferInput, InferOutput, StandardSchema } from './schema.ts';
 
 /** What a handler is given beside its input. */
-export interface TaskContext {
+export interface TaskContext extends Remembering {
   /** Public id of the task. */
   readonly id: string;
   readonly queue: string;
-  /** Aborts when the task should stop: cancelled, timed out, its lease lost, or the worker shutting down. */
+  /** Aborts when the task should stop: cancelled, timed out, its lease lost, parked, or the worker shutting down. */
   readonly signal: AbortSignal;
   /** The fence: grows with every attempt of the task. Hand it to storage that can refuse an older one. */
   readonly attempt: number;
@@ -33,6 +36,10 @@ export interface TaskOptions<S extends StandardSchema | undefined, R> {
   readonly timeout?: Duration;
   /** How long a task may wait for its first start; then it fails. */
   readonly waitTimeout?: Duration;
+  /** Where it may run: tags, workers, versions. */
+  readonly placement?: PlacementInput;
+  /** What it takes of which limits while it runs; a name alone takes one. */
+  readonly limits?: readonly (string | LimitUseInput)[];
   /** `inline` (default): in the worker's own loop. `process`: in a child process, which can be killed. */
   readonly isolation?: 'inline' | 'process';
   /** Where a child process finds this task: `import.meta.url` of the module that exports it. */
@@ -52,6 +59,8 @@ export interface TaskDefinition<Input = never, Result = unknown> {
   readonly maxAttempts: number | undefined;
   readonly timeoutMs: number | undefined;
   readonly waitTimeoutMs: number | undefined;
+  readonly placement: PlacementInput | undefined;
+  readonly limits: readonly (string | LimitUseInput)[] | undefined;
   readonly isolation: 'inline' | 'process';
   readonly module: string | undefined;
   readonly run: (input: unknown, ctx: TaskContext) => unknown;

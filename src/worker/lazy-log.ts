@@ -14,6 +14,7 @@ export class LazyLog implements Sink {
   readonly #deps: LazyLogDeps;
   readonly #lease: Assignment;
   #log: TaskLog | undefined;
+  #closed = false;
 
   constructor(deps: LazyLogDeps, lease: Assignment) {
     this.#deps = deps;
@@ -25,15 +26,20 @@ export class LazyLog implements Sink {
   }
 
   line(stream: Stream, text: string): void {
-    this.#open().line(stream, text);
+    if (!this.#closed) this.#open().line(stream, text);
   }
 
   progress(value: unknown): void {
-    this.#open().progress(value);
+    if (!this.#closed) this.#open().progress(value);
   }
 
   async flush(): Promise<void> {
     await this.#log?.flush();
+  }
+
+  /** What is said from now on is dropped: no store would take it. */
+  close(): void {
+    this.#closed = true;
   }
 
   #open(): TaskLog {

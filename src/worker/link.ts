@@ -1,5 +1,10 @@
+import type { Duration } from '../core/duration.ts';
+import type { FairnessInput } from '../core/lane.ts';
 import type { Lease } from '../core/lease.ts';
+import type { LimitUseInput } from '../core/limit.ts';
 import type { LogEntry } from '../core/log.ts';
+import type { PlacementInput } from '../core/placement.ts';
+import type { RetryInput } from '../core/retry.ts';
 import type { TaskState } from '../core/task.ts';
 
 /**
@@ -20,6 +25,9 @@ export interface Hello {
   readonly handlers: readonly string[];
   /** Only these queues; undefined serves all. */
   readonly queues: readonly string[] | undefined;
+  /** Higher ones are given work first. */
+  readonly priority?: number | undefined;
+  readonly version?: string | undefined;
 }
 
 /** One task to run, and the lease to run it under. */
@@ -51,6 +59,81 @@ export interface Failing {
   readonly giveUp?: boolean;
   /** Come back this much later; the try is given back. */
   readonly retryAfterMs?: number;
+  /** Which of its limits shall wait with it; without a name those that have a rate or a cost. */
+  readonly limit?: string;
+}
+
+/** A value that an attempt has remembered, as JSON text. */
+export interface Remembered {
+  readonly key: string;
+  readonly value: string;
+}
+
+/** A task by its number or its public id. */
+export type TaskRef = number | string;
+
+/** What a running task waits for; without a channel and children it is its time alone. */
+export interface Waiting {
+  /** Names the wait among those of the task: its outcome is told under it. */
+  readonly key: string;
+  readonly channel?: string;
+  /** What people are shown who decide: any JSON value. */
+  readonly form?: unknown;
+  readonly children?: readonly TaskRef[];
+  /** The first child that ends is enough. */
+  readonly any?: boolean;
+  /** Woken after so long whatever happens. */
+  readonly timeoutMs?: number;
+  /** The same as a calendar time, by the clock of the cluster; instead of `timeoutMs`. */
+  readonly until?: number;
+}
+
+/**
+ * `parked`: it waits, and its lease is gone. `woken`: what it would wait for is there, and it goes on with its lease; `body`
+ * is the JSON text of the signal. `cancelled`: it was asked to stop, and has ended.
+ */
+export type Parked =
+  | { readonly kind: 'parked' | 'cancelled' }
+  | { readonly kind: 'woken'; readonly body?: string | undefined };
+
+/** What a task waited for last, and what came of it. */
+export interface Waited {
+  readonly key: string;
+  readonly outcome: 'open' | 'woken' | 'timed_out';
+  /** JSON text of the signal; a wake-up without one says only that it waits no longer. */
+  readonly body?: string | undefined;
+  /** Of its time, if it had one. */
+  readonly leftMs?: number | undefined;
+}
+
+/** A task that a running one starts. */
+export interface ChildRequest {
+  readonly queue: string;
+  readonly handler: string;
+  readonly input?: unknown;
+  /** Operation id: a repeat leads to the same child. */
+  readonly op: string;
+  readonly priority?: number;
+  readonly delay?: Duration;
+  readonly runAt?: number;
+  readonly maxAttempts?: number;
+  readonly retry?: RetryInput;
+  readonly timeout?: Duration;
+  readonly waitTimeout?: Duration;
+  readonly unique?: string | { readonly key: string; readonly window?: Duration };
+  readonly placement?: PlacementInput;
+  readonly limits?: readonly (string | LimitUseInput)[];
+  readonly fairness?: FairnessInput;
+}
+
+/** How another task stands. */
+export interface TaskResult {
+  readonly task: number;
+  /** The public id; undefined with a task that is no longer kept. */
+  readonly id: string | undefined;
+  readonly state: TaskState | 'gone';
+  /** JSON text: the result of what has completed, the error of what has failed. */
+  readonly result: string | undefined;
 }
 
 /** What a renewal hears of each lease. */
@@ -58,7 +141,10 @@ export type RenewalAnswer = 'held' | 'cancel' | 'lost';
 
 export type WorkerState = 'online' | 'draining' | 'offline';
 
-/** Everything but `claim`, `beat` and `close` is fenced: it rejects with `LEASE_LOST` when another attempt owns the task. */
+/**
+ * Everything but `claim`, `beat`, `close` and what only reads is fenced: it rejects with `LEASE_LOST` when another attempt
+ * owns the task.
+ */
 export interface Session {
   /** How long a lease holds without being renewed. */
   readonly leaseMs: number;
@@ -74,6 +160,21 @@ export interface Session {
   /** The task was stopped because somebody asked for it. */
   cancelled(lease: Assignment): Promise<void>;
   log(lease: Assignment, entries: readonly LogEntry[]): Promise<void>;
+
+  /** All that the attempts of the task have remembered. A read. */
+  checkpoints(lease: Assignment): Promise<readonly Remembered[]>;
+  /** Remembers a value. Resolves to the JSON text that counts: the first that was ever put there. */
+  checkpoint(lease: Assignment, key: string, value: unknown): Promise<string>;
+  /** Gives the lease back until what is waited for has come. May be repeated. */
+  park(lease: Assignment, wait: Waiting): Promise<Parked>;
+  /** A read. */
+  waited(lease: Assignment): Promise<Waited | undefined>;
+  /** Pushes a child. One operation id leads to one child, however often and by whichever attempt it is asked for. */
+  spawn(lease: Assignment, child: ChildRequest): Promise<{ readonly id: string; readonly task: number }>;
+  /** How these tasks stand, in the same order. A read. */
+  results(lease: Assignment, tasks: readonly TaskRef[]): Promise<readonly TaskResult[]>;
+  /** How the tasks stand that this one waited for. A read. */
+  dependencies(lease: Assignment): Promise<readonly (TaskResult & { readonly optional: boolean })[]>;
 
   renew(leases: readonly Lease[]): Promise<readonly RenewalAnswer[]>;
   /** Leases of this session that somebody has asked to stop. */

@@ -1,13 +1,18 @@
 import type { AnyTask, TaskContext } from './definition.ts';
+import { Memory } from './memory/memory.ts';
 import { outcomeOf } from './outcome.ts';
-import type { Ended, Job } from './runner/runner.ts';
+import type { Desk, Ended, Job } from './runner/runner.ts';
 import { parseInput } from './schema.ts';
 
 export interface ContextParts {
   readonly signal: AbortSignal;
   readonly log: (message: string) => void;
   readonly progress: (value: unknown) => void;
+  /** Where it can ask to remember and to wait; undefined: nowhere. */
+  readonly desk?: Desk | undefined;
 }
+
+const PARKED: Ended = { kind: 'parked' };
 
 /** Runs a handler on a job, wherever that is. Never rejects: whatever it throws is how the attempt ended. */
 export async function perform(definition: AnyTask, job: Job, parts: ContextParts): Promise<Ended> {
@@ -19,10 +24,16 @@ export async function perform(definition: AnyTask, job: Job, parts: ContextParts
     // The same input will be refused again.
     return { kind: 'giveUp', error };
   }
+  const context = new Context(job, parts);
   try {
-    return outcomeOf(await definition.run(input, new Context(job, parts)));
+    const value = await definition.run(input, context);
+    const memory = Context.memoryOf(context);
+    return memory !== undefined && (await memory.left()) ? PARKED : outcomeOf(value);
   } catch (error) {
-    return { kind: 'failed', error };
+    const memory = Context.memoryOf(context);
+    if (memory === undefined) return { kind: 'failed', error };
+    if (await memory.left()) return PARKED;
+    return memory.isUncertain(error) ? { kind: 'giveUp', error: error.toJSON() } : { kind: 'failed', error };
   }
 }
 
@@ -37,16 +48,25 @@ class Context implements TaskContext {
   readonly fence: number;
   readonly tries: number;
   readonly maxAttempts: number;
+  readonly #job: Job;
   readonly #parts: ContextParts;
+  #memory: Memory | undefined;
 
-  constructor({ id, queue, attempt, tries, maxTries }: Job, parts: ContextParts) {
+  constructor(job: Job, parts: ContextParts) {
+    const { id, queue, attempt, tries, maxTries } = job;
     this.id = id;
     this.queue = queue;
     this.attempt = attempt;
     this.fence = attempt;
     this.tries = tries;
     this.maxAttempts = maxTries;
+    this.#job = job;
     this.#parts = parts;
+  }
+
+  /** Undefined: the handler has used none. */
+  static memoryOf(context: Context): Memory | undefined {
+    return context.#memory;
   }
 
   get signal(): AbortSignal {
@@ -59,5 +79,30 @@ class Context implements TaskContext {
 
   get progress(): (value: unknown) => void {
     return this.#parts.progress;
+  }
+
+  get step(): Memory['step'] {
+    return this.#remembering.step;
+  }
+
+  get list(): Memory['list'] {
+    return this.#remembering.list;
+  }
+
+  get wait(): Memory['wait'] {
+    return this.#remembering.wait;
+  }
+
+  get spawn(): Memory['spawn'] {
+    return this.#remembering.spawn;
+  }
+
+  get dependencies(): Memory['dependencies'] {
+    return this.#remembering.dependencies;
+  }
+
+  get #remembering(): Memory {
+    this.#memory ??= new Memory(this.#job, this.#parts);
+    return this.#memory;
   }
 }

@@ -1,6 +1,8 @@
 import { parseDuration } from '../core/duration.ts';
 import { fault } from '../core/errors.ts';
+import { normalizeUses } from '../core/limit.ts';
 import { checkName } from '../core/names.ts';
+import { normalizePlacement } from '../core/placement.ts';
 import { normalizeRetry } from '../core/retry.ts';
 import { MAX_TRIES_BOUND } from '../core/task.ts';
 import type { Given, TaskContext, TaskDefinition, TaskOptions } from './definition.ts';
@@ -14,6 +16,8 @@ const KNOWN: ReadonlySet<string> = new Set([
   'maxAttempts',
   'timeout',
   'waitTimeout',
+  'placement',
+  'limits',
   'isolation',
   'module',
   'run',
@@ -32,7 +36,8 @@ export function task<S extends StandardSchema | undefined = undefined, R = unkno
       throw fault('UNKNOWN_OPTION', { option, known }, { hint: `The options of a task are ${known}.` });
     }
   }
-  const { input, queue, retry, maxAttempts, timeout, waitTimeout, isolation = 'inline', module } = options;
+  const { input, queue, retry, maxAttempts, timeout, waitTimeout, placement, limits, module } = options;
+  const { isolation = 'inline' } = options;
   if (typeof options.run !== 'function') throw refuse(name, 'run must be a function');
   if (input !== undefined && typeof input['~standard']?.validate !== 'function') {
     throw refuse(name, 'input must be a Standard Schema, such as those of zod, valibot or arktype');
@@ -48,6 +53,8 @@ export function task<S extends StandardSchema | undefined = undefined, R = unkno
   }
   if (module !== undefined && !URL.canParse(module)) throw refuse(name, 'module must be a URL: give import.meta.url');
   if (retry !== undefined) normalizeRetry(retry);
+  if (placement !== undefined) normalizePlacement(placement);
+  if (limits !== undefined) normalizeUses(limits);
   return Object.freeze({
     name,
     queue: checkName('queue', queue ?? name),
@@ -56,6 +63,8 @@ export function task<S extends StandardSchema | undefined = undefined, R = unkno
     maxAttempts,
     timeoutMs: timeout === undefined ? undefined : parseDuration(timeout, 'timeout'),
     waitTimeoutMs: waitTimeout === undefined ? undefined : parseDuration(waitTimeout, 'waitTimeout'),
+    placement,
+    limits,
     isolation,
     module,
     run: (value: unknown, ctx: TaskContext) => options.run(value as never, ctx),

@@ -25,6 +25,8 @@ export interface WorkerOptions {
   /** Handlers that run at once. */
   readonly slots: number;
   readonly tags?: readonly string[];
+  readonly priority?: number;
+  readonly version?: string;
   readonly queues?: readonly string[];
   /** Claims one task, runs it, and ends. */
   readonly once?: boolean;
@@ -36,8 +38,8 @@ export interface WorkerOptions {
   /** How long a blocked loop keeps the leases of runs that have no timeout; default 10 minutes. */
   readonly maxBlockMs?: number;
   readonly log?: WorkerLog;
-  /** Told of every task that it has parted with. */
-  readonly onSettled?: (assignment: Assignment, parting: Parting, ranMs: number) => void;
+  /** Told of every task that it has parted with, but for those that only wait. */
+  readonly onSettled?: (assignment: Assignment, parting: Exclude<Parting, 'parked'>, ranMs: number) => void;
 }
 
 export interface WorkerStats {
@@ -98,6 +100,7 @@ export class Worker {
     cancelled: 0,
     released: 0,
     lost: 0,
+    parked: 0,
   };
   readonly #change = new Gate();
   readonly #stopClaims = new AbortController();
@@ -180,12 +183,12 @@ export class Worker {
   }
 
   async #open(): Promise<Session> {
-    const { link, name, incarnation, slots, tags = [], queues, runners } = this.#options;
+    const { link, name, incarnation, slots, tags = [], queues, priority, version, runners } = this.#options;
     const starts = await Promise.allSettled(this.#runners.map((runner) => runner.start()));
     for (const start of starts) if (start.status === 'rejected') throw start.reason;
     this.#runnerOf = new Map(runners.toReversed().flatMap((r) => r.handlers.map((handler) => [handler, r] as const)));
     const handlers = [...this.#runnerOf.keys()];
-    const hello: Hello = { name, incarnation, slots, tags, handlers, queues };
+    const hello: Hello = { name, incarnation, slots, tags, handlers, queues, priority, version };
     return link.open(hello);
   }
 
@@ -381,6 +384,7 @@ export class Worker {
     this.#counts[parting]++;
     this.#settling.delete(attempt);
     this.#suspended.delete(attempt);
+    if (parting === 'parked') return;
     try {
       this.#options.onSettled?.(attempt.assignment, parting, ranMs);
     } catch (error) {
@@ -486,8 +490,9 @@ export class Worker {
   }
 
   #find(task: number, attempt?: number): Attempt | undefined {
+    // One that has parked may still run when its task is here again.
     const is = (one: Attempt): boolean =>
-      one.assignment.task === task && (attempt === undefined || one.assignment.attempt === attempt);
+      one.assignment.task === task && !one.left && (attempt === undefined || one.assignment.attempt === attempt);
     for (const one of this.#running) if (is(one)) return one;
     for (const one of this.#settling) if (is(one)) return one;
     if (this.#suspect !== undefined && is(this.#suspect)) return this.#suspect;

@@ -5,6 +5,7 @@ import { CLAIMING } from './claiming.ts';
 import { FENCING } from './fencing.ts';
 import { LOGGING } from './logging.ts';
 import { OPENING } from './opening.ts';
+import { REMEMBERING } from './remembering.ts';
 import { RENEWING } from './renewing.ts';
 import { LinkScene, type LinkSetting, type LinkTopic } from './scene.ts';
 import { SETTLING } from './settling.ts';
@@ -29,6 +30,7 @@ export const LINK_TOPICS: readonly LinkTopic[] = [
   RENEWING,
   CANCELLING,
   LOGGING,
+  REMEMBERING,
 ];
 
 /** A case that hangs is a case that fails. */

@@ -8,6 +8,9 @@ import type { Assignment, Hello, Link, Session, Want } from '../link.ts';
 /** What the other side of a link can do; an `Engine` is one. */
 export interface LinkOperator {
   push(request: LinkPush): Promise<{ readonly task: number; readonly id: string }>;
+  pushGraph(requests: readonly LinkGraphPush[]): Promise<readonly { readonly task: number; readonly id: string }[]>;
+  signal(channel: string, body: unknown): Promise<unknown>;
+  checkpoints(task: number): Promise<readonly { readonly key: string; readonly value: string }[]>;
   get(task: number): Promise<LinkRecord | undefined>;
   cancel(task: number): Promise<unknown>;
   pause(queue: string): Promise<void>;
@@ -23,6 +26,11 @@ export interface LinkPush {
   readonly maxAttempts?: number;
   readonly timeout?: number;
   readonly retry?: { readonly baseMs: number };
+}
+
+export interface LinkGraphPush extends LinkPush {
+  readonly name?: string;
+  readonly after?: readonly string[];
 }
 
 export interface LinkRecord {

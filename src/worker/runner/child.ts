@@ -1,12 +1,13 @@
 import { encodePayload } from '../../core/payload.ts';
 import type { AnyTask } from '../definition.ts';
 import { perform } from '../perform.ts';
+import { FarDesk } from './ask.ts';
 import { Capture } from './capture.ts';
 import { tellGroups } from './groups.ts';
 import { StopError } from './inline-runner.ts';
 import { bounded } from './lines.ts';
 import { LoadError, loadTasks } from './load.ts';
-import { type FromChild, type ModuleToLoad, plainError, type ToChild } from './messages.ts';
+import { type Answer, type FromChild, type ModuleToLoad, plainError, type Question, type ToChild } from './messages.ts';
 import { Outbox } from './outbox.ts';
 import { findOwnPackage } from './own-package.ts';
 import { HAS_PROCESS_TABLE } from './process-table.ts';
@@ -22,6 +23,7 @@ interface Current {
   readonly run: number;
   stopped: StopWhy | undefined;
   abort: AbortController | undefined;
+  desk: FarDesk | undefined;
 }
 
 findOwnPackage();
@@ -40,6 +42,8 @@ const capture = new Capture(
   () => outbox.full,
 );
 const groups = new Set<number>();
+const asked = new Map<number, (answer: Answer) => void>();
+let asks = 0;
 let tasks: ReadonlyMap<string, AnyTask> = new Map();
 let incarnation = '';
 let current: Current | undefined;
@@ -71,6 +75,10 @@ process.on('message', (message: ToChild) => {
     case 'ack':
       outbox.acknowledge(message.run, message.cost);
       break;
+    case 'answer':
+      asked.get(message.ask)?.(message.answer);
+      asked.delete(message.ask);
+      break;
   }
 });
 // The worker is gone. Whoever this process has started is ended by the guard.
@@ -100,11 +108,13 @@ async function serve(run: number, job: Job): Promise<void> {
   // Before anything else: a task that kills its process in its first line has been started all the same.
   send(run);
   outbox.begin(run);
-  current = { run, stopped: undefined, abort: undefined };
+  current = { run, stopped: undefined, abort: undefined, desk: undefined };
   // oxlint-disable-next-line node/no-process-env, no-restricted-properties -- written, not read: it is how the processes that the task starts are marked
   process.env[LEASE_MARK] = leaseOf(job);
   const ended = await performHere(job, current);
   current = undefined;
+  // Nobody answers any more.
+  asked.clear();
   const littered = spawns.take() || groups.size > 0 ? !(await cleanUp(job)) : false;
   capture.flush();
   outbox.end({ ended, littered });
@@ -122,6 +132,10 @@ async function performHere(job: Job, mine: Current): Promise<Ended> {
     },
     log: (message: string) => say(mine, message),
     progress: (value: unknown) => report(mine, value),
+    get desk(): FarDesk {
+      mine.desk ??= new FarDesk((question) => ask(mine, question));
+      return mine.desk;
+    },
   };
   return portable(await perform(definition, job, parts));
 }
@@ -133,6 +147,18 @@ function signalOf(mine: Current): AbortSignal {
     if (mine.stopped !== undefined) mine.abort.abort(new StopError(mine.stopped));
   }
   return mine.abort.signal;
+}
+
+/** What was said before comes before the question. One that is asked after the end of its run has no answer. */
+function ask(mine: Current, question: Question): Promise<Answer> {
+  const { promise, resolve } = Promise.withResolvers<Answer>();
+  if (current !== mine) return promise;
+  const number = ++asks;
+  asked.set(number, resolve);
+  if (question.verb === 'park') capture.flush();
+  outbox.flush();
+  send({ type: 'ask', run: mine.run, ask: number, question });
+  return promise;
 }
 
 /** What a handler says after its end belongs to nobody. */
@@ -159,6 +185,8 @@ function portable(ended: Ended): Ended {
       } catch (error) {
         return { kind: 'giveUp', error: plainError(error) };
       }
+    case 'parked':
+      return ended;
     case 'retryAfter':
       return { ...ended, reason: ended.reason instanceof Error ? plainError(ended.reason) : plainValue(ended.reason) };
     case 'giveUp':

@@ -1,10 +1,11 @@
-import type { Ended, Job, Ladder, Running, Sink, StopWhy } from './runner.ts';
+import type { Ended, Host, Job, Ladder, Running, Sink, StopWhy } from './runner.ts';
 import { StopLadder, type TakeStep } from './stop-ladder.ts';
 
 /** One run of a job, from the call of `run` until nothing of it is left. It waits, then is in the hands of a child. */
 export class Errand implements Running {
   readonly job: Job;
   readonly sink: Sink;
+  readonly host: Host | undefined;
   readonly ended: Promise<Ended>;
   readonly ladder: StopLadder;
   /** The child has told that it begins. */
@@ -15,17 +16,17 @@ export class Errand implements Running {
   #resolve: (ended: Ended) => void;
   #over = false;
 
-  constructor(job: Job, sink: Sink) {
+  constructor(job: Job, sink: Sink, host: Host | undefined) {
     this.job = job;
     this.sink = sink;
+    this.host = host;
     const { promise, resolve } = Promise.withResolvers<Ended>();
     this.ended = promise;
     this.#resolve = resolve;
     this.ladder = new StopLadder((step, why, afterMs) => {
-      this.sink.line(
-        'system',
-        `stop (${why}): ${step === 'abort' ? 'abort signal' : `${step} after ${formatMs(afterMs)}`}`,
-      );
+      const what = step === 'abort' ? 'abort signal' : `${step} after ${formatMs(afterMs)}`;
+      // Who parks has asked for it, and has ended his log.
+      if (why !== 'parked') this.sink.line('system', `stop (${why}): ${what}`);
       if (this.#takeStep === undefined) this.unstarted(`the task was stopped (${why}) before it was started`);
       else this.#takeStep(step, why, afterMs);
     });

@@ -1,7 +1,7 @@
 import type { Timers } from '../../core/world.ts';
 import type { AnyTask } from '../definition.ts';
 import { type ContextParts, perform } from '../perform.ts';
-import type { Ended, Job, Ladder, Runner, Running, Sink, StopWhy } from './runner.ts';
+import type { Desk, Ended, Host, Job, Ladder, Runner, Running, Sink, StopWhy } from './runner.ts';
 
 /** Runs functions in the worker's own loop: no start-up cost, no isolation. What ignores its signal cannot be ended. */
 export class InlineRunner implements Runner {
@@ -24,8 +24,8 @@ export class InlineRunner implements Runner {
 
   async start(): Promise<void> {}
 
-  run(job: Job, sink: Sink): Running {
-    return new InlineRun(this.#tasks.get(job.handler), job, sink, this.#timers);
+  run(job: Job, sink: Sink, host?: Host): Running {
+    return new InlineRun(this.#tasks.get(job.handler), job, sink, host, this.#timers);
   }
 
   async close(): Promise<void> {}
@@ -35,6 +35,7 @@ export class InlineRunner implements Runner {
 class InlineRun implements Running, ContextParts {
   readonly ended: Promise<Ended>;
   readonly #sink: Sink;
+  readonly #host: Host | undefined;
   readonly #timers: Timers;
   /** Made when somebody asks for it: most short handlers never look, and it is a tenth of their price. */
   #abort: AbortController | undefined;
@@ -42,8 +43,9 @@ class InlineRun implements Running, ContextParts {
   #resolve: ((ended: Ended) => void) | undefined;
   #cancelTimers: (() => void)[] | undefined;
 
-  constructor(definition: AnyTask | undefined, job: Job, sink: Sink, timers: Timers) {
+  constructor(definition: AnyTask | undefined, job: Job, sink: Sink, host: Host | undefined, timers: Timers) {
     this.#sink = sink;
+    this.#host = host;
     this.#timers = timers;
     this.ended = new Promise((resolve) => {
       this.#resolve = resolve;
@@ -57,7 +59,8 @@ class InlineRun implements Running, ContextParts {
     const first = this.#stopped === undefined;
     this.#stopped ??= why;
     if (first) {
-      this.#sink.line('system', `stop (${why}): abort signal`);
+      // Who parks has asked for it, and has ended his log.
+      if (why !== 'parked') this.#sink.line('system', `stop (${why}): abort signal`);
       this.#abort?.abort(new StopError(why));
     }
     // Beside the timer of an earlier stop: the one that is over first counts, so that nothing gives it more time.
@@ -84,6 +87,10 @@ class InlineRun implements Running, ContextParts {
 
   get progress(): (value: unknown) => void {
     return (value) => this.#sink.progress(value);
+  }
+
+  get desk(): Desk | undefined {
+    return this.#host?.desk;
   }
 
   async #perform(definition: AnyTask, job: Job): Promise<void> {
@@ -116,6 +123,7 @@ const REASONS: Readonly<Record<StopWhy, string>> = {
   timeout: 'the run timeout of the task has passed',
   lost: 'the lease of the task is lost',
   shutdown: 'the worker is shutting down',
+  parked: 'the task waits, and will be run again',
 };
 
 function unknown(job: Job): Ended {

@@ -1,4 +1,4 @@
-import type { Ended, Job, Ladder, Runner, Running, Sink, StopWhy } from './runner.ts';
+import type { Ended, Host, Job, Ladder, Runner, Running, Sink, StopWhy } from './runner.ts';
 
 export interface LazyOptions {
   readonly handlers: readonly string[];
@@ -34,7 +34,7 @@ export class LazyRunner implements Runner {
     this.#check();
   }
 
-  run(job: Job, sink: Sink): Running {
+  run(job: Job, sink: Sink, host?: Host): Running {
     if (this.#runner === undefined) {
       const runner = this.#begin();
       this.#runner = runner;
@@ -43,7 +43,7 @@ export class LazyRunner implements Runner {
         if (this.#runner === runner) this.#runner = undefined;
       });
     }
-    return new LazyRun(this.#runner, job, sink);
+    return new LazyRun(this.#runner, job, sink, host);
   }
 
   async close(): Promise<void> {
@@ -69,15 +69,15 @@ class LazyRun implements Running {
   #running: Running | undefined;
   #stopped = false;
 
-  constructor(runner: Promise<Runner>, job: Job, sink: Sink) {
-    this.ended = Promise.race([this.#run(runner, job, sink), this.#unstarted.promise]);
+  constructor(runner: Promise<Runner>, job: Job, sink: Sink, host: Host | undefined) {
+    this.ended = Promise.race([this.#run(runner, job, sink, host), this.#unstarted.promise]);
   }
 
-  async #run(starting: Promise<Runner>, job: Job, sink: Sink): Promise<Ended> {
+  async #run(starting: Promise<Runner>, job: Job, sink: Sink, host: Host | undefined): Promise<Ended> {
     try {
       const runner = await starting;
       if (this.#stopped) return await this.#unstarted.promise;
-      this.#running = runner.run(job, sink);
+      this.#running = runner.run(job, sink, host);
     } catch (error) {
       return { kind: 'unstarted', error };
     }

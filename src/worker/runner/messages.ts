@@ -1,4 +1,5 @@
-import type { Ended, Job, StopWhy } from './runner.ts';
+import type { EngineErrorInit } from '../../core/errors.ts';
+import type { Desk, Ended, Job, StopWhy } from './runner.ts';
 
 /** What the worker tells a child process. */
 export type ToChild =
@@ -8,7 +9,8 @@ export type ToChild =
   /** No more runs. (Not by disconnecting: Node then never says that everything of the child was read.) */
   | { readonly type: 'end' }
   /** This much of what it printed has been dealt with: it may print as much again. */
-  | { readonly type: 'ack'; readonly run: number; readonly cost: number };
+  | { readonly type: 'ack'; readonly run: number; readonly cost: number }
+  | { readonly type: 'answer'; readonly ask: number; readonly answer: Answer };
 
 /** How long the runs of handlers may take, as their definitions say, in milliseconds. */
 export type Timeouts = Readonly<Record<string, number>>;
@@ -22,6 +24,8 @@ export type FromChild =
   | ({ readonly type: 'said' } & Said)
   | ({ readonly type: 'ended' } & Ending)
   | { readonly type: 'group'; readonly pid: number; readonly gone: boolean }
+  /** The handler wants to remember or to wait. `ask` is the number that the answer bears. */
+  | { readonly type: 'ask'; readonly run: number; readonly ask: number; readonly question: Question }
   | { readonly type: 'uncaught'; readonly error: PlainError };
 
 /** Run 0 is no run at all: what is printed before the first task and between two. */
@@ -55,6 +59,20 @@ export interface PlainError {
   readonly stack?: string;
   readonly code?: string | number;
 }
+
+export type Verb = keyof Desk;
+
+/** What a run asks of the desk of its worker. */
+export interface Question {
+  readonly verb: Verb;
+  readonly args: readonly unknown[];
+}
+
+export type Answer =
+  | { readonly ok: true; readonly value?: unknown }
+  /** An error of ours, with all that makes it one. */
+  | { readonly ok: false; readonly ours: Omit<EngineErrorInit, 'cause'> }
+  | { readonly ok: false; readonly other: PlainError };
 
 const LONGEST = 64 * 1024;
 

@@ -3,7 +3,7 @@ import { Errand } from './errand.ts';
 import { Guard } from './guard.ts';
 import { type Modules, modulesToLoad } from './load.ts';
 import type { ModuleToLoad, Timeouts } from './messages.ts';
-import type { Job, Runner, Running, Sink } from './runner.ts';
+import type { Host, Job, Runner, Running, Sink } from './runner.ts';
 import { sweep } from './sweep.ts';
 import { WarmChild } from './warm-child.ts';
 
@@ -103,8 +103,8 @@ export class ProcessRunner implements Runner {
     }
   }
 
-  run(job: Job, sink: Sink): Running {
-    const errand = new Errand(job, sink);
+  run(job: Job, sink: Sink, host?: Host): Running {
+    const errand = new Errand(job, sink, host);
     if (this.#state !== 'open') {
       errand.unstarted('the runner of the child processes is not open');
       return errand;

@@ -1,4 +1,5 @@
 import type { Stream } from '../../core/log.ts';
+import type { ChildRequest, Parked, Remembered, TaskRef, TaskResult, Waited, Waiting } from '../link.ts';
 
 /** One attempt, as a runner sees it. */
 export interface Job {
@@ -22,8 +23,28 @@ export interface Sink {
   progress(value: unknown): void;
 }
 
-/** Why a run is told to stop. */
-export type StopWhy = 'cancelled' | 'timeout' | 'lost' | 'shutdown';
+/**
+ * What a run may ask of its worker: to remember, to wait, to start others. Faults of the store are waited out; what cannot
+ * be any more is refused with `LEASE_LOST`.
+ */
+export interface Desk {
+  checkpoints(): Promise<readonly Remembered[]>;
+  checkpoint(key: string, value: unknown): Promise<string>;
+  /** After `parked` and `cancelled` the run is over: whatever it does then counts no more. */
+  park(wait: Waiting): Promise<Parked>;
+  waited(): Promise<Waited | undefined>;
+  spawn(child: ChildRequest): Promise<{ readonly id: string; readonly task: number }>;
+  results(tasks: readonly TaskRef[]): Promise<readonly TaskResult[]>;
+  dependencies(): Promise<readonly (TaskResult & { readonly optional: boolean })[]>;
+}
+
+/** Whoever has a desk; it is made when somebody asks for it, as most short handlers never do. */
+export interface Host {
+  readonly desk: Desk;
+}
+
+/** Why a run is told to stop. `parked`: it has given its lease back in order to wait, and will come again. */
+export type StopWhy = 'cancelled' | 'timeout' | 'lost' | 'shutdown' | 'parked';
 
 /** Abort signal at once, SIGTERM after `abortMs`, SIGKILL `termMs` after that. What is inline knows only the first step. */
 export interface Ladder {
@@ -34,9 +55,16 @@ export interface Ladder {
 /** How a run came out. `error` is whatever was thrown, or its plain description `{name, message, stack}`. */
 export type Ended =
   | { readonly kind: 'done'; readonly result: unknown }
-  | { readonly kind: 'retryAfter'; readonly delayMs: number; readonly reason: unknown }
+  | {
+      readonly kind: 'retryAfter';
+      readonly delayMs: number;
+      readonly reason: unknown;
+      readonly limit?: string | undefined;
+    }
   | { readonly kind: 'giveUp'; readonly error: unknown }
   | { readonly kind: 'failed'; readonly error: unknown }
+  /** It has given its lease back in order to wait: there is nothing to record. */
+  | { readonly kind: 'parked' }
   /** It could not be started; the task is not to blame. */
   | { readonly kind: 'unstarted'; readonly error: unknown };
 
@@ -56,7 +84,7 @@ export interface Runner {
   timeoutMs?(handler: string): number | undefined;
   /** Refuses what cannot work, such as a module that does not load, before any task is claimed. */
   start(): Promise<void>;
-  run(job: Job, sink: Sink): Running;
+  run(job: Job, sink: Sink, host?: Host): Running;
   /** Ends every process of it; runs that still go are stopped hard. */
   close(): Promise<void>;
 }

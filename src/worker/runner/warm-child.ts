@@ -3,9 +3,10 @@ import { extname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { STREAMS, type Stream } from '../../core/log.ts';
+import { answerTo } from './ask.ts';
 import { type Errand, formatMs } from './errand.ts';
 import type { Guard } from './guard.ts';
-import type { Ending, FromChild, ModuleToLoad, PlainError, Said, Timeouts, ToChild } from './messages.ts';
+import type { Ending, FromChild, ModuleToLoad, PlainError, Question, Said, Timeouts, ToChild } from './messages.ts';
 import { WINDOW } from './outbox.ts';
 import { Pace } from './pace.ts';
 import { Pipes } from './pipes.ts';
@@ -184,10 +185,23 @@ export class WarmChild {
       case 'group':
         this.#group(message.pid, message.gone);
         break;
+      case 'ask':
+        void this.#asked(message.run, message.ask, message.question);
+        break;
       case 'uncaught':
         this.#uncaught = message.error;
         break;
     }
+  }
+
+  async #asked(run: number, ask: number, question: Question): Promise<void> {
+    const errand = run === this.#run ? this.#errand : undefined;
+    // The run is over, and with it whoever asked.
+    if (errand === undefined) return;
+    // What it has printed belongs to the attempt that is about to give its lease back.
+    if (question?.verb === 'park') await this.#pipes.drain();
+    const answer = await answerTo(question, errand.host?.desk);
+    this.#tell({ type: 'answer', ask, answer });
   }
 
   #said({ run, lines, cost, progress }: Said): void {

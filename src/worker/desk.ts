@@ -1,0 +1,96 @@
+import { CATALOGUE, fault, isEngineError } from '../core/errors.ts';
+import type { World } from '../core/world.ts';
+import type {
+  Assignment,
+  ChildRequest,
+  Parked,
+  Remembered,
+  Session,
+  TaskRef,
+  TaskResult,
+  Waited,
+  Waiting,
+} from './link.ts';
+import type { Desk } from './runner/runner.ts';
+
+/** What the desk has to know of its attempt. */
+export interface DeskKeeper {
+  /** False: nothing that the run asks for can count any more. */
+  readonly counts: () => boolean;
+  /** The handler may go on in vain, but may not wait in the name of the task. */
+  readonly mayPark: () => boolean;
+  /** What it has said must be stored while its lease is there. */
+  readonly flush: () => Promise<void>;
+  readonly onLeft: (how: 'parked' | 'cancelled') => void;
+  readonly onLost: () => void;
+}
+
+const FIRST_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 2000;
+
+/** What a run asks of the session of its worker, in the name of its lease. */
+export class LeaseDesk implements Desk {
+  readonly #session: Session;
+  readonly #world: World;
+  readonly #lease: Assignment;
+  readonly #keeper: DeskKeeper;
+
+  constructor(session: Session, world: World, lease: Assignment, keeper: DeskKeeper) {
+    this.#session = session;
+    this.#world = world;
+    this.#lease = lease;
+    this.#keeper = keeper;
+  }
+
+  checkpoints(): Promise<readonly Remembered[]> {
+    return this.#patiently(() => this.#session.checkpoints(this.#lease));
+  }
+
+  checkpoint(key: string, value: unknown): Promise<string> {
+    return this.#patiently(() => this.#session.checkpoint(this.#lease, key, value));
+  }
+
+  async park(wait: Waiting): Promise<Parked> {
+    if (!this.#keeper.mayPark()) throw fault('CONFLICT', { problem: 'the attempt was told to stop' });
+    await this.#keeper.flush();
+    const answer = await this.#patiently(() => this.#session.park(this.#lease, wait));
+    if (answer.kind !== 'woken') this.#keeper.onLeft(answer.kind);
+    return answer;
+  }
+
+  waited(): Promise<Waited | undefined> {
+    return this.#patiently(() => this.#session.waited(this.#lease));
+  }
+
+  spawn(child: ChildRequest): Promise<{ readonly id: string; readonly task: number }> {
+    return this.#patiently(() => this.#session.spawn(this.#lease, child));
+  }
+
+  results(tasks: readonly TaskRef[]): Promise<readonly TaskResult[]> {
+    return this.#patiently(() => this.#session.results(this.#lease, tasks));
+  }
+
+  dependencies(): Promise<readonly (TaskResult & { readonly optional: boolean })[]> {
+    return this.#patiently(() => this.#session.dependencies(this.#lease));
+  }
+
+  /** Each call may be repeated: a store that is away must not cost an attempt what it has done. */
+  async #patiently<T>(call: () => Promise<T>): Promise<T> {
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(MAX_PAUSE_MS, pause * 2)) {
+      if (!this.#keeper.counts()) throw this.#lost();
+      try {
+        return await call();
+      } catch (error) {
+        if (isEngineError(error, 'LEASE_LOST')) this.#keeper.onLost();
+        if (!isEngineError(error) || !error.retryable || CATALOGUE[error.code].family !== 'environment') throw error;
+      }
+      const wait = pause * (0.5 + this.#world.random() / 2);
+      await new Promise<void>((resolve) => void this.#world.timers.after(wait, resolve));
+    }
+  }
+
+  #lost(): Error {
+    const { id, attempt } = this.#lease;
+    return fault('LEASE_LOST', { task: id, attempt });
+  }
+}

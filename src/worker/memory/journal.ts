@@ -1,0 +1,232 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { type EngineError, fault } from '../../core/errors.ts';
+import { checkKey } from '../../core/names.ts';
+import { encodePayload } from '../../core/payload.ts';
+import type { Desk, Job } from '../runner/runner.ts';
+
+/** What takes a place in a handler. Each kind counts for itself. */
+export type Kind = 'step' | 'list' | 'wait' | 'spawn';
+
+export interface JournalParts {
+  readonly desk: Desk;
+  readonly job: Pick<Job, 'id' | 'attempt'>;
+  readonly signal: () => AbortSignal;
+}
+
+/** Room for what is written around a name: the id of the task, what it is, and how often it came. */
+const LONGEST_NAME = 150;
+const RESERVED = /^(?:wait|spawn):/;
+
+/** With this a wait leaves the handler. Whatever becomes of it, the attempt is over. */
+export class ParkedError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'ParkedError';
+  }
+}
+
+/** The step in which code runs, whoever called it. */
+const within = new AsyncLocalStorage<{ readonly journal: Journal; over: boolean }>();
+
+/**
+ * One attempt's way through its handler: which places it has come to, what earlier attempts have remembered there, and
+ * whether it has been given up in order to wait.
+ *
+ *   a step, a push, a spawn ──> waits while a wait parks ──> is under way ──> done
+ *   a wait ──> waits for the other waits, and for all that is under way ──> parks ──> woken at once, or everything ends
+ */
+export class Journal {
+  readonly id: string;
+  readonly attempt: number;
+  readonly desk: Desk;
+  readonly #signal: () => AbortSignal;
+  readonly #counts = new Map<string, number>();
+  /** Names that are taken until their call is done. */
+  readonly #taken = new Set<string>();
+  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #uncertain = new WeakSet<object>();
+  #known: Promise<Map<string, string>> | undefined;
+  /** The last of the waits. */
+  #turn: Promise<unknown> | undefined;
+  #left: ParkedError | undefined;
+
+  constructor({ desk, job, signal }: JournalParts) {
+    this.desk = desk;
+    this.id = job.id;
+    this.attempt = job.attempt;
+    this.#signal = signal;
+  }
+
+  /** The attempt has parked, or was ended by its request to. Waits that nobody has waited for come to their end first. */
+  async left(): Promise<boolean> {
+    while (this.#turn !== undefined) await this.#turn;
+    return this.#left !== undefined;
+  }
+
+  /** Does something in the next place of this name. What fails gives its place back, so that it can be tried again. */
+  at<T>(kind: Kind, name: string, act: (place: string) => Promise<T>): Promise<T> {
+    const promise = this.#at(kind, name, act);
+    // Who does not wait for it must not end the process by that.
+    promise.catch(() => {});
+    return promise;
+  }
+
+  async #at<T>(kind: Kind, name: string, act: (place: string) => Promise<T>): Promise<T> {
+    const { place, done, undo } = this.#enter(kind, name);
+    try {
+      return kind === 'wait' ? await this.#inTurn(() => act(place)) : await this.#beside(() => act(place));
+    } catch (error) {
+      undo();
+      throw error;
+    } finally {
+      done();
+    }
+  }
+
+  /** At once, so that the order of the calls is what counts. */
+  #enter(kind: Kind, name: string): { readonly place: string; readonly done: () => void; readonly undo: () => void } {
+    checkName(kind, name);
+    const inside = within.getStore();
+    if (inside?.journal === this && !inside.over) {
+      throw misuse(kind, name, 'it is inside of a step, which would hide it from the next attempt');
+    }
+    const full = `${kind} ${name}`;
+    // Which of two comes first is chance; children and elements of a list are named by the order of the calls alone.
+    const alone = kind === 'step' || kind === 'wait';
+    if (alone && this.#taken.has(full)) {
+      throw misuse(
+        kind,
+        name,
+        'it is under way already, and the next attempt could not tell which of the two is which',
+      );
+    }
+    const count = this.#counts.get(full) ?? 0;
+    this.#counts.set(full, count + 1);
+    if (alone) this.#taken.add(full);
+    return {
+      place: kind === 'list' ? `${name}[${count}]` : `${name}#${count}`,
+      done: () => void this.#taken.delete(full),
+      undo: () => {
+        if (this.#counts.get(full) === count + 1) this.#counts.set(full, count);
+      },
+    };
+  }
+
+  async #beside<T>(act: () => Promise<T>): Promise<T> {
+    while (this.#turn !== undefined) await this.#turn;
+    this.#refuseLeft();
+    const work = act();
+    this.#underWay.add(work);
+    try {
+      return await work;
+    } finally {
+      this.#underWay.delete(work);
+    }
+  }
+
+  async #inTurn<T>(act: () => Promise<T>): Promise<T> {
+    while (this.#turn !== undefined) await this.#turn;
+    this.#refuseLeft();
+    const work = (async () => {
+      // What they did could not be remembered any more once the lease is gone.
+      while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
+      return act();
+    })();
+    const over = work.then(
+      () => this.#turnOver(),
+      () => this.#turnOver(),
+    );
+    this.#turn = over;
+    return work;
+  }
+
+  #turnOver(): void {
+    this.#turn = undefined;
+  }
+
+  #refuseLeft(): void {
+    if (this.#left !== undefined) throw this.#left;
+  }
+
+  /** Calls a step's own code. A task that was told to stop begins none. */
+  async run<T>(fn: () => T | Promise<T>): Promise<T> {
+    this.refuseStopped();
+    const inside = { journal: this, over: false };
+    try {
+      return await within.run(inside, fn);
+    } finally {
+      inside.over = true;
+    }
+  }
+
+  refuseStopped(): void {
+    this.#signal().throwIfAborted();
+  }
+
+  /** The attempt is over; the error is for the handler. */
+  leave(message: string): ParkedError {
+    this.#left = new ParkedError(message);
+    return this.#left;
+  }
+
+  /** An error that ends the task for good, unless the handler deals with it. */
+  uncertain(step: string): Error {
+    const error = fault('STEP_UNCERTAIN', { step, key: this.keyOf(step) });
+    this.#uncertain.add(error);
+    return error;
+  }
+
+  isUncertain(error: unknown): error is EngineError {
+    return typeof error === 'object' && error !== null && this.#uncertain.has(error);
+  }
+
+  keyOf(place: string): string {
+    return `${this.id}/${place}`;
+  }
+
+  /** JSON text. */
+  async recall(key: string): Promise<string | undefined> {
+    return (await this.#load()).get(key);
+  }
+
+  /** Remembers a value; answers the JSON text that counts. */
+  async record(key: string, value: unknown, field: string): Promise<string> {
+    // Refused here, with a name that its writer knows.
+    encodePayload(value ?? null, { field });
+    const known = await this.#load();
+    const text = await this.desk.checkpoint(key, value ?? null);
+    known.set(key, text);
+    return text;
+  }
+
+  #load(): Promise<Map<string, string>> {
+    if (this.#known === undefined) {
+      const known = this.#read();
+      this.#known = known;
+      known.catch(() => {
+        this.#known = undefined;
+      });
+    }
+    return this.#known;
+  }
+
+  async #read(): Promise<Map<string, string>> {
+    // Nobody was here before.
+    if (this.attempt === 1) return new Map();
+    return new Map((await this.desk.checkpoints()).map(({ key, value }) => [key, value]));
+  }
+}
+
+function checkName(kind: Kind, name: unknown): void {
+  const text = checkKey(`name of a ${kind}`, name);
+  if (text.length > LONGEST_NAME) throw misuse(kind, text, `its name is longer than ${LONGEST_NAME} characters`);
+  if (RESERVED.test(text)) throw misuse(kind, text, 'names that begin with "wait:" or "spawn:" are taken');
+}
+
+export function misuse(kind: string, name: string, problem: string): Error {
+  return fault(
+    'INVALID_INPUT',
+    { field: `${kind} ${name}`, problem },
+    { hint: `Give each ${kind} a name of its own, and await it before the next of that name.` },
+  );
+}

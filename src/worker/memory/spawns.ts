@@ -1,0 +1,72 @@
+import type { AnyTask } from '../definition.ts';
+import type { ChildRequest } from '../link.ts';
+import { parseInput } from '../schema.ts';
+import { checkOptions } from './check.ts';
+import type { Journal } from './journal.ts';
+import type { Child, DependencyResult, HandlerRef, SpawnOptions } from './remembering.ts';
+import { resultOf } from './waits.ts';
+
+const OPTIONS: ReadonlySet<string> = new Set([
+  'name',
+  'queue',
+  'priority',
+  'delay',
+  'runAt',
+  'maxAttempts',
+  'retry',
+  'timeout',
+  'waitTimeout',
+  'unique',
+  'placement',
+  'limits',
+  'fairness',
+] satisfies (keyof SpawnOptions)[]);
+
+/** Other tasks: those that a handler starts, and those that it was made to wait for. */
+export class Spawns {
+  readonly #journal: Journal;
+
+  constructor(journal: Journal) {
+    this.#journal = journal;
+  }
+
+  readonly spawn = (task: AnyTask | HandlerRef, input?: unknown, options: SpawnOptions = {}): Promise<Child> => {
+    const handler = 'handler' in task ? task.handler : task.name;
+    return this.#journal.at('spawn', options?.name ?? handler, async (place) => {
+      checkOptions(`options of spawn ${place}`, options, OPTIONS);
+      const journal = this.#journal;
+      const key = `spawn:${place}`;
+      const known = await journal.recall(key);
+      if (known !== undefined) return JSON.parse(known) as Child;
+      journal.refuseStopped();
+      // The operation id leads to the same child, should this attempt end before the child is written down.
+      const op = `spawn:${journal.id}:${place}`;
+      const { id, task: number } = await journal.desk.spawn(await requestOf(task, handler, input, options, op));
+      return JSON.parse(await journal.record(key, { id, task: number }, `child ${place}`)) as Child;
+    });
+  };
+
+  readonly dependencies = async (): Promise<readonly DependencyResult[]> =>
+    (await this.#journal.desk.dependencies()).map((one) => ({ ...resultOf(one), optional: one.optional }));
+}
+
+async function requestOf(
+  task: AnyTask | HandlerRef,
+  handler: string,
+  input: unknown,
+  { name: _name, ...options }: SpawnOptions,
+  op: string,
+): Promise<ChildRequest> {
+  const said = withoutUndefined(options);
+  if ('handler' in task) return { queue: task.queue, ...said, handler, input, op };
+  await parseInput(task.schema, input, handler);
+  const { queue, retry, maxAttempts, timeoutMs, waitTimeoutMs, placement, limits } = task;
+  const defaults = { retry, maxAttempts, timeout: timeoutMs, waitTimeout: waitTimeoutMs, placement, limits };
+  return { queue, ...withoutUndefined(defaults), ...said, handler, input, op };
+}
+
+function withoutUndefined<T extends object>(options: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  return Object.fromEntries(Object.entries(options).filter((entry) => entry[1] !== undefined)) as {
+    [K in keyof T]?: NonNullable<T[K]>;
+  };
+}
