@@ -69,7 +69,7 @@ test('a limit that is a count in the claim overshoots on Postgres', { timeout: 1
 
 for (const store of ['postgres', 'sqlite'] satisfies StoreName[]) {
   test(`a limit is never exceeded by eight processes on ${store}, and nothing is left over`, {
-    timeout: 180_000,
+    timeout: 400_000,
   }, async (t) => {
     const ground = await groundOf(store, scratch(t, 'limits'));
     const total = scaled(400, 1500);
