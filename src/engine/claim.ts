@@ -187,8 +187,9 @@ export class Claims {
       // Grants of an earlier call say nothing about the lanes of this one.
       if (want.op !== undefined && grants.length > 0) return [];
       this.#learn(want.worker, picks, ask, answer);
-      // Lanes that were not asked, or gave all that they were asked for: among them those of lesser urgency.
-      const more = grants.length < max && this.#ring.knows((lane) => this.#serves(want, lane));
+      // Lanes that were not asked, or gave all that they were asked for: among them those of lesser urgency. What a limit holds
+      // back is left to the next claim: whoever has tasks in hand already must not wait for it.
+      const more = grants.length < max && this.#ring.hasOpen((lane) => this.#serves(want, lane));
       return more ? [{ want, at, max: max - grants.length }] : [];
     });
     return [...unfilled, ...open.slice(now.length)];

@@ -117,11 +117,16 @@ export class Ring {
 
   /** Whether there is a lane to serve for this request. */
   knows(wants: (lane: Lane) => boolean): boolean {
+    return this.hasOpen(wants) || this.#let(wants).length > 0;
+  }
+
+  /** The same, but for lanes that a limit holds back: those may be tried for ever. */
+  hasOpen(wants: (lane: Lane) => boolean): boolean {
     for (const id of this.#ready.keys()) {
       const lane = this.#open(id);
       if (lane !== undefined && wants(lane)) return true;
     }
-    return this.#let(wants).length > 0;
+    return false;
   }
 
   /**
@@ -159,7 +164,9 @@ export class Ring {
    */
   empty({ lane, mark }: Pickup): void {
     if (this.#ready.get(lane)?.mark === mark) this.#ready.delete(lane);
-    for (const { slot, weight } of this.#known.get(lane)?.rules?.uses ?? []) this.#give(slot, weight);
+    let some = false;
+    for (const { slot, weight } of this.#known.get(lane)?.rules?.uses ?? []) some = this.#give(slot, weight) || some;
+    if (some) this.signs.wake();
   }
 
   /** The lane had a whole share: those that had less come before it next time. */
