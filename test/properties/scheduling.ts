@@ -254,7 +254,7 @@ class Trial {
       if (told.runnable) assert.ok(open && told.workers.some(({ eligible }) => eligible));
     }
     const got: number[] = [];
-    for (let empty = 0; empty < 3; ) {
+    for (let empty = 0; empty < 12; ) {
       const grants = await this.engine.claim({ worker: worker.id, max: 5 });
       for (const grant of grants) {
         got.push(grant.task);

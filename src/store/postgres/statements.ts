@@ -285,9 +285,11 @@ export function statements(schema: string) {
     laneHeads: `SELECT l.lane, t.since - ${NOW} AS ahead FROM unnest($1::int[]) l(lane) CROSS JOIN LATERAL (SELECT coalesce(run_at, created_at) AS since
       FROM ${s}.task WHERE lane = l.lane AND state = 0 ORDER BY prio, id LIMIT 1) t`,
     /** How many tasks like those of each lane the holder has. Under the lock of its row: nobody else claims for it meanwhile. */
-    heldLike: `SELECT w.id AS lane, count(*) AS n FROM ${s}.task t JOIN ${s}.lane l ON l.id = t.lane
-      JOIN ${s}.lane w ON w.queue = l.queue AND w.handler = l.handler AND w.placement IS NOT DISTINCT FROM l.placement
-      WHERE t.state = 1 AND t.holder = $1 AND w.id = ANY($2::int[]) GROUP BY w.id`,
+    heldLike: `WITH w AS MATERIALIZED (SELECT l.* FROM unnest($2::int[]) x(id)
+        CROSS JOIN LATERAL (SELECT id, queue, handler, placement FROM ${s}.lane WHERE id = x.id OFFSET 0) l)
+      SELECT w.id AS lane, count(*) AS n FROM (SELECT lane FROM ${s}.task WHERE state = 1 AND holder = $1 OFFSET 0) t
+      CROSS JOIN LATERAL (SELECT queue, handler, placement FROM ${s}.lane WHERE id = t.lane OFFSET 0) l
+      JOIN w ON w.queue = l.queue AND w.handler = l.handler AND w.placement IS NOT DISTINCT FROM l.placement GROUP BY w.id`,
     taskLane: `SELECT lane FROM ${s}.task WHERE id = $1 AND state + 0 = 0`,
     workerLock: `SELECT id FROM ${s}.worker WHERE id = $1 FOR NO KEY UPDATE`,
     claimTask: `WITH w AS MATERIALIZED (SELECT enabled AND state <> 2 AS enabled FROM ${s}.worker WHERE id = $1),
