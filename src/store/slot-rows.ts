@@ -1,5 +1,5 @@
 import type { Limit, Slot } from '../core/limit.ts';
-import type { SlotRecord } from './store.ts';
+import type { NamedUse, SlotRecord } from './store.ts';
 
 /** A slot joined with its limit, as every store reads it. */
 export interface SlotRow {
@@ -51,4 +51,9 @@ export function slotOf({
 /** What a limit allows its total and each of its keys at once. */
 export function capsOf(limit: Limit | undefined): { readonly total: number | null; readonly key: number | null } {
   return { total: limit?.concurrent ?? null, key: limit?.perKey ?? null };
+}
+
+/** What each limit of a new task is about: the key, or the total of a task that has none. */
+export function ownUses(uses: readonly NamedUse[]): readonly NamedUse[] {
+  return uses.filter(({ name, key }) => key !== '' || !uses.some((use) => use.name === name && use.key !== ''));
 }

@@ -403,13 +403,11 @@ export function statements(schema: string) {
 
     // parks, signals, checkpoints; a park and a checkpoint are fenced like a settle
     latchLock: `SELECT id FROM ${s}.latch WHERE id = ANY($1::smallint[]) ORDER BY id FOR UPDATE`,
-    parkChildren: `SELECT id FROM ${s}.task WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE`,
     parkLook: `SELECT t.id, w.task IS NOT NULL AS taken, w.body
       FROM (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[]) x(task, n, key) WHERE ${few('task')}) x
       JOIN ${s}.task t ON t.id = x.task AND t.attempt = x.n
       LEFT JOIN ${s}.wait w ON w.task = x.task AND w.gen = x.n AND w.key = x.key AND w.state = 1
       WHERE t.state + 0 = 1 AND t.cancel_at IS NULL ORDER BY t.id FOR UPDATE OF t`,
-    parkWatch: `UPDATE ${s}.task SET flags = flags | 1 WHERE id = ANY($1::bigint[]) AND flags & 1 = 0`,
     parkDep: `INSERT INTO ${s}.dep (up, down, gen, optional, open)
       SELECT up, down, gen, true, true FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) x(up, down, gen) ORDER BY up, down
       ON CONFLICT (up, down) DO UPDATE SET gen = excluded.gen, optional = true, open = true`,

@@ -1,5 +1,5 @@
 import type { Slot } from '../../../core/limit.ts';
-import { limitOf, type SlotRow, slotOf } from '../../slot-rows.ts';
+import { limitOf, ownUses, type SlotRow, slotOf } from '../../slot-rows.ts';
 import type { NamedUse } from '../../store.ts';
 import { numbers, texts } from '../arrays.ts';
 import type { Session, Try } from '../database.ts';
@@ -13,11 +13,6 @@ export interface Refused {
 
 /** One transaction ends no more than so many. */
 const REPLACED = 500;
-
-/** What a limit is about: the key, or the total of a task that has none. */
-function ownUses(uses: readonly NamedUse[]): readonly NamedUse[] {
-  return uses.filter(({ name, key }) => key !== '' || !uses.some((use) => use.name === name && use.key !== ''));
-}
 
 /** Of these limits, those that have something to say to a new task; most let it wait for room. */
 export async function choosy(session: Session, names: readonly string[]): Promise<ReadonlySet<string>> {

@@ -73,7 +73,7 @@ async function lockChildren(session: Session, items: readonly ParkItem[]): Promi
   const children = new Set(items.flatMap((item) => item.children ?? []));
   if (children.size === 0) return new Set();
   // Whoever is not there has ended: a task moves out of this table in the statement that ends it.
-  const rows = await session.rows('parkChildren', [numbers([...children])]);
+  const rows = await session.rows('depLock', [numbers([...children])]);
   return new Set(rows.map(([id]) => id as number));
 }
 
@@ -124,7 +124,7 @@ async function watchChildren(
 ): Promise<void> {
   const edges = items.flatMap(({ task, attempt }) => (open.get(task) ?? []).map((up) => ({ up, task, attempt })));
   if (edges.length === 0) return;
-  await session.rows('parkWatch', [numbers([...new Set(edges.map(({ up }) => up))])]);
+  await session.rows('depWatch', [numbers([...new Set(edges.map(({ up }) => up))])]);
   await session.rows('parkDep', [
     numbers(edges.map(({ up }) => up)),
     numbers(edges.map(({ task }) => task)),

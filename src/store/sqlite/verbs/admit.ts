@@ -1,4 +1,4 @@
-import { limitOf } from '../../slot-rows.ts';
+import { limitOf, ownUses } from '../../slot-rows.ts';
 import type { NamedUse } from '../../store.ts';
 import type { Transaction } from '../transaction.ts';
 import { cancelTasks } from './cancel.ts';
@@ -14,8 +14,7 @@ export interface Refused {
  * place of others. What a limit is about is the key, or the total of a task that has none.
  */
 export function admit(tx: Transaction, uses: readonly NamedUse[]): Refused | undefined {
-  const own = uses.filter(({ name, key }) => key !== '' || !uses.some((use) => use.name === name && use.key !== ''));
-  for (const { name, key, slot, weight } of own) {
+  for (const { name, key, slot, weight } of ownUses(uses)) {
     const def = tx.sql.get('limitFind').get(name) as DefRow | undefined;
     if (def === undefined || def.body === null) continue;
     const { strategy, backlog } = limitOf(def.body);
