@@ -3,6 +3,7 @@ import type { Engine } from '../../src/engine/engine.ts';
 import { putTrigger } from '../../src/engine/triggers.ts';
 import type { Grant } from '../../src/store/store.ts';
 import type { Status } from './history.ts';
+import { SETTLED_MS } from './plan.ts';
 import type { SimProcess } from './process.ts';
 import type { Run } from './run.ts';
 import { NATURE, type Owner } from './scheduler.ts';
@@ -324,7 +325,11 @@ export async function tidy(run: Run): Promise<void> {
   const until = async (call: (engine: Engine) => Promise<unknown>): Promise<void> => {
     while ((await outcome(run, NATURE, call(run.anyProcess().engine))).status !== 'ok');
   };
-  for (const queue of QUEUES) await until((engine) => engine.resume(queue));
-  await until((engine) => engine.store.triggerRemove({ name: 'each-second' }));
-  await until((engine) => engine.setLimit(LIMIT, { concurrent: 100 }, 'the run'));
+  // Again when the calls that were under way have ended: one of them may be a pause, or a limit of none (seed 190).
+  for (const waitMs of [0, SETTLED_MS]) {
+    await sleep(run, NATURE, waitMs);
+    for (const queue of QUEUES) await until((engine) => engine.resume(queue));
+    await until((engine) => engine.store.triggerRemove({ name: 'each-second' }));
+    await until((engine) => engine.setLimit(LIMIT, { concurrent: 100 }, 'the run'));
+  }
 }

@@ -29,6 +29,9 @@ export interface Faults {
   readonly abandon: number;
 }
 
+/** After so long every call that was under way when the faults ended has ended too. */
+export const SETTLED_MS = 2500;
+
 const CLOGGABLE = [
   'leaseReap',
   'leaseReap',

@@ -6,7 +6,7 @@ import { Gates } from './gates.ts';
 import { History } from './history.ts';
 import { Inspector } from './inspector.ts';
 import { Model } from './model.ts';
-import { CALM, drawPlan, type Faults, type Plan } from './plan.ts';
+import { CALM, drawPlan, type Faults, type Plan, SETTLED_MS } from './plan.ts';
 import { SimProcess } from './process.ts';
 import { Rng } from './rng.ts';
 import { NATURE, Scheduler } from './scheduler.ts';
@@ -158,8 +158,7 @@ export class Run {
     this.trace.say('nature', 'heals');
     void this.guardAsync(tidy(this));
     const limit = this.scheduler.steps + HEALING_STEPS;
-    // Long enough for the calls that were under way to end too.
-    const quietAt = this.scheduler.now + 2500;
+    const quietAt = this.scheduler.now + SETTLED_MS;
     while (this.model.unfinished().length > 0 || this.scheduler.now < quietAt) {
       if (!(await this.#step(inspector))) return;
       must(
