@@ -1,6 +1,6 @@
 import { parseTest, passes, readTag } from '../core/tag.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { FleetMember, WorkerSettingRecord } from '../store/store.ts';
+import type { FleetMember, Lane, WorkerSettingRecord } from '../store/store.ts';
 
 /** What is said of a worker's name, and who lives under it. */
 export interface WorkerSettingView {
@@ -113,11 +113,11 @@ export class WorkerDesk {
   async #wanted(): Promise<Map<string, Set<string>>> {
     const wanted = new Map<string, Set<string>>();
     for (let after = 0; ; ) {
-      const lanes = await this.#engine.store.laneScan({ after, limit: PAGE });
-      for (const { queue, rules } of lanes)
-        for (const test of rules?.placement.requires ?? []) of(wanted, test).add(queue);
-      after = lanes.at(-1)?.id ?? after;
-      if (lanes.length < PAGE) return wanted;
+      const ids = (await this.#engine.store.laneScan({ after, limit: PAGE })).map(({ id }) => id);
+      for (const lane of await this.#engine.store.laneGet({ lanes: ids }))
+        for (const test of lane?.rules?.placement.requires ?? []) of(wanted, test).add((lane as Lane).queue);
+      after = ids.at(-1) ?? after;
+      if (ids.length < PAGE) return wanted;
     }
   }
 

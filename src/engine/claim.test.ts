@@ -241,15 +241,32 @@ test('claims for one task each serve the lanes in turn', async (t) => {
 });
 
 test('claims of one turn go to the store together and share the tasks out', async (t) => {
-  const { claim, push, asked } = await rig(t);
+  const { engine, claim, push, asked } = await rig(t);
+  const other = await engine.registerWorker({ name: 'o', incarnation: 'o', slots: 8 });
   const tasks: number[] = [];
   for (let n = 0; n < 10; n++) tasks.push(await push('mail'));
-  const answers = await Promise.all([claim({ max: 3 }), claim({ max: 3 }), claim({ max: 9 })]);
-  assert.equal(asked[0]?.length, 3);
+  const answers = await Promise.all([claim({ max: 3 }), claim({ max: 3 }), claim({ worker: other, max: 9 })]);
+  assert.deepEqual(
+    asked[0]?.map(({ max }) => max),
+    [6, 9],
+    'those of one worker as one',
+  );
   assert.deepEqual(
     answers.flatMap(tasksOf).toSorted((a, b) => a - b),
     tasks,
   );
+});
+
+test('claims of one turn take no lane for empty that one of them had more of than its share', async (t) => {
+  const { claim, engine } = await rig(t);
+  await engine.pushMany(Array.from({ length: 400 }, (_, i) => ({ queue: `q${i % 20}`, handler: 'h' })));
+  for (let n = 0; n < 8; n++) {
+    const answers = await Promise.all([claim({ max: 25 }), claim({ max: 25 })]);
+    assert.deepEqual(
+      answers.map(({ length }) => length),
+      [25, 25],
+    );
+  }
 });
 
 test('a claim that meets an empty lane first goes on to the others, without any time passing', async (t) => {

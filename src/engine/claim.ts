@@ -4,17 +4,7 @@ import type { Coalescer, Kind } from './coalescer.ts';
 import type { Fleet } from './fleet.ts';
 import { Reserve } from './reserve.ts';
 import { type Pickup, type Ring, SCAN_MS } from './ring.ts';
-
-/** What a worker asks for. */
-export interface Want {
-  /** The worker incarnation that will hold the leases. */
-  readonly worker: number;
-  readonly max: number;
-  readonly leaseMs: number;
-  readonly queues: ReadonlySet<string> | undefined;
-  readonly handlers: ReadonlySet<string> | undefined;
-  readonly op: string | undefined;
-}
+import { deal, groupWants, type Want } from './wants.ts';
 
 /** One very task, asked for by its number. */
 export interface TaskWant extends Pick<Want, 'worker' | 'leaseMs' | 'op'> {
@@ -99,18 +89,21 @@ export class Claims {
   async #send(wants: readonly Want[]): Promise<readonly (readonly Grant[])[]> {
     if (this.#ring.stale || this.#ring.outdated) await this.#refresh(wants);
     if (this.#fleet.stale) await this.#meetFleet(wants);
-    const answers: (readonly Grant[])[] = wants.map(() => []);
-    let open: readonly Open[] = wants.map((want, at) => ({ want, at, max: want.max }));
+    const groups = groupWants(wants);
+    const granted: (readonly Grant[])[] = groups.map(() => []);
+    let open: readonly Open[] = groups.map(({ want }, at) => ({ want, at, max: want.max }));
     // What the lanes of one round left over goes to others. Each round grants something or finds a lane empty, so it ends.
     for (let round = 0; open.length > 0; round++) {
       try {
-        open = await this.#round(open, round, answers);
+        open = await this.#round(open, round, granted);
       } catch (error) {
         // What an earlier round was granted is granted: a fault now must not hide it from its callers.
-        if (answers.every((grants) => grants.length === 0)) throw error;
+        if (granted.every((grants) => grants.length === 0)) throw error;
         break;
       }
     }
+    const answers: (readonly Grant[])[] = wants.map(() => []);
+    for (const [i, group] of groups.entries()) deal(group, wants, granted[i] as readonly Grant[], answers);
     return answers;
   }
 

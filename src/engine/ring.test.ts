@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Lane, QueueRecord } from '../store/store.ts';
 import { VirtualWorld } from '../testing.ts';
-import { Ring, SCAN_MS } from './ring.ts';
+import { MAX_KNOWN, Ring, SCAN_MS } from './ring.ts';
 
 interface Rig {
   readonly world: VirtualWorld;
@@ -27,8 +27,9 @@ function rig(ready: number[] = []): Rig {
           .filter((id) => id > after)
           .sort((a, b) => a - b)
           .slice(0, limit)
-          .map((id) => ({ ...lane(id), priority: 0 }));
+          .map((id) => ({ id, priority: 0 }));
       },
+      laneGet: async ({ lanes }) => lanes.map(lane),
       queueList: async () => {
         const names = store.paused.slice();
         await store.hold;
@@ -237,4 +238,18 @@ test('a lane that another process tells of is marked when it is known, and looke
   store.ready = [2];
   await ring.refresh();
   assert.deepEqual(pick(), [1, 2]);
+});
+
+test('lanes that have nothing are forgotten when there are too many, and met again when they have something', async () => {
+  const { ring, store, pick } = rig();
+  for (const id of [1, 2]) ring.learn(lane(id));
+  ring.mark(2);
+  for (let id = 3; id < MAX_KNOWN + 3; id++) ring.learn(lane(id));
+  assert.equal(ring.lane(1), undefined);
+  assert.deepEqual(ring.lane(2), lane(2));
+  ring.mark(1);
+  store.ready = [1, 2];
+  assert.equal(ring.stale, true, 'the next claim scans');
+  await ring.refresh();
+  assert.deepEqual(pick().toSorted((a, b) => a - b), [1, 2]);
 });

@@ -1,16 +1,9 @@
 import { roomOf } from '../core/limit.ts';
 import type { World } from '../core/world.ts';
-import type { Lane, LaneBlock, Store } from '../store/store.ts';
+import type { Lane, LaneBlock, ReadyLane, Store } from '../store/store.ts';
 import { FairTurns } from './fair-turns.ts';
+import { type Entry, HeldLanes } from './held-lanes.ts';
 import { Wakeups } from './wakeups.ts';
-
-/** A lane that is believed to have ready tasks. */
-interface Entry {
-  /** How often it was marked: an empty look must not remove a mark that came after it was sent. */
-  readonly mark: number;
-  /** The highest priority that may be found in it. */
-  readonly priority: number;
-}
 
 /**
  * The lanes that this process believes to have ready tasks, least lately served first. A belief only decides where to look
@@ -20,43 +13,40 @@ interface Entry {
 export class Ring {
   /** Comes when there may be work. */
   readonly signs: Wakeups;
-  readonly #store: Pick<Store, 'laneScan' | 'queueList' | 'slotGet'>;
+  readonly #store: RingStore;
   readonly #world: World;
   readonly #now: () => number;
   readonly #known = new Map<number, Lane>();
+  /** But for those that are held back. */
   readonly #ready = new Map<number, Entry>();
   /** Of the task that a lane gave last. */
   readonly #lastPriority = new Map<number, number>();
-  /** Lane → the slot without room that holds it back. */
-  readonly #held = new Map<number, number>();
-  /** Slot → the lanes that it holds back, least lately served first. */
-  readonly #holding = new Map<number, Set<number>>();
-  /** Slot → believed room for lanes that it holds back, whoever wants one of them first. */
-  readonly #room = new Map<number, number>();
-  /** Slot → when something was last given back to it, by the count of all such times. */
-  readonly #freedAt = new Map<number, number>();
-  #frees = 0;
+  readonly #held: HeldLanes;
   readonly #turns = new FairTurns();
   #pausedQueues = new Set<string>();
   /** Pauses and resumes of this process: a scan that began before one must not undo it. */
   #switched = 0;
   #marks = 0;
   #scannedAt = Number.NEGATIVE_INFINITY;
+  #scanMs = 0;
+  /** How many lanes may be known before some are forgotten. */
+  #forgetAt = MAX_KNOWN;
   /** When what is known of pauses was true. */
   #pausesAt = Number.NEGATIVE_INFINITY;
   #scanning: Promise<void> | undefined;
   /** Tasks granted by priority and turn since the last one that was granted by age. */
   #sinceOldest = 0;
 
-  constructor(store: Pick<Store, 'laneScan' | 'queueList' | 'slotGet'>, world: World) {
+  constructor(store: RingStore, world: World) {
     this.#store = store;
     this.#world = world;
     this.#now = world.clock.monotonic;
     this.signs = new Wakeups(world, SCAN_MS);
+    this.#held = new HeldLanes((lane, slot) => this.#need(lane, slot));
   }
 
   learn(lane: Lane): void {
-    this.#known.set(lane.id, lane);
+    this.#meet(lane);
     if (lane.paused) this.#pausedQueues.add(lane.queue);
   }
 
@@ -67,7 +57,9 @@ export class Ring {
   /** Something became ready here; where its priority is not told, it is taken for like the last that was seen there. */
   mark(lane: number, priority = this.#lastPriority.get(lane) ?? 0): void {
     this.#put(lane, priority);
-    if (!this.#held.has(lane)) this.signs.wake();
+    // One that was forgotten is met again by the scan.
+    if (!this.#known.has(lane)) this.hint();
+    else if (this.#ready.has(lane)) this.signs.wake();
   }
 
   /** Another process says that something became ready here. A lane that was never seen has no name yet: the scan finds it. */
@@ -97,9 +89,9 @@ export class Ring {
     else if (this.#pausedQueues.delete(queue)) this.hint();
   }
 
-  /** The last scan is too old to go by. */
+  /** The last scan is too old to go by. One that took long, over many lanes, is not repeated so soon. */
   get stale(): boolean {
-    return this.#now() - this.#scannedAt >= SCAN_MS / 2;
+    return this.#now() - this.#scannedAt >= Math.max(SCAN_MS / 2, SCAN_SHARE * this.#scanMs);
   }
 
   /** What is known of pauses is too old to go by: those of other processes hold within a second. */
@@ -108,7 +100,7 @@ export class Ring {
   }
 
   async refresh(): Promise<void> {
-    if (!this.stale && !this.outdated) return;
+    if (!this.stale) return this.outdated ? this.#scanPauses() : undefined;
     this.#scanning ??= this.#scan().finally(() => {
       this.#scanning = undefined;
     });
@@ -117,7 +109,8 @@ export class Ring {
 
   /** Whether there is a lane to serve for this request. */
   knows(wants: (lane: Lane) => boolean): boolean {
-    return this.hasOpen(wants) || this.#let(wants).length > 0;
+    if (this.hasOpen(wants)) return true;
+    return !this.#let(wants).next().done;
   }
 
   /** The same, but for lanes that a limit holds back: those may be tried for ever. */
@@ -151,10 +144,11 @@ export class Ring {
       picked.unshift({ lane: oldest.lane.id, mark: oldest.mark, max: 1 });
     }
     for (const { lane } of picked) {
-      this.#release(lane);
-      this.#toBack(lane);
+      const entry = this.#held.remove(lane, true);
+      if (entry === undefined) this.#toBack(lane);
+      else this.#ready.set(lane, entry);
     }
-    const at = this.#frees;
+    const at = this.#held.frees;
     return picked.map((pick) => ({ ...pick, at }));
   }
 
@@ -164,8 +158,10 @@ export class Ring {
    */
   empty({ lane, mark }: Pickup): void {
     if (this.#ready.get(lane)?.mark === mark) this.#ready.delete(lane);
+    if (this.#held.entry(lane)?.mark === mark) this.#held.remove(lane, false);
     let some = false;
-    for (const { slot, weight } of this.#known.get(lane)?.rules?.uses ?? []) some = this.#give(slot, weight) || some;
+    for (const { slot, weight } of this.#known.get(lane)?.rules?.uses ?? [])
+      some = this.#held.give(slot, weight) || some;
     if (some) this.signs.wake();
   }
 
@@ -177,8 +173,8 @@ export class Ring {
   /** It gave so many tasks, of which the last had this priority: nothing more urgent is left. */
   served(id: number, count: number, priority: number): void {
     this.#lastPriority.set(id, priority);
-    const entry = this.#ready.get(id);
-    if (entry !== undefined && priority < entry.priority) this.#ready.set(id, { mark: entry.mark, priority });
+    const entry = this.#entry(id);
+    if (entry !== undefined && priority < entry.priority) this.#set(id, { mark: entry.mark, priority });
     this.#sinceOldest += count;
     const lane = this.#known.get(id);
     if (lane !== undefined) this.#turns.served(lane, count);
@@ -186,15 +182,11 @@ export class Ring {
 
   /** A limit holds the lane back, as a claim heard that was sent when it was picked. */
   hold({ lane, slot, freesInMs, left }: LaneBlock, { at }: Pickup): void {
-    this.#held.set(lane, slot);
-    const others = this.#holding.get(slot);
-    if (others === undefined) this.#holding.set(slot, new Set([lane]));
-    else others.add(lane);
-    // What was given back after the claim had looked is there still.
-    if ((this.#freedAt.get(slot) ?? 0) <= at) {
-      if (left > 0) this.#room.set(slot, left);
-      else this.#room.delete(slot);
-    }
+    const entry = this.#ready.get(lane) ?? this.#held.remove(lane, false);
+    // Found empty by somebody else meanwhile.
+    if (entry === undefined) return;
+    this.#ready.delete(lane);
+    this.#held.add(lane, entry, slot, left, at);
     if (freesInMs === undefined) return;
     const weight = this.#need(lane, slot);
     this.#world.timers.after(Math.max(1, freesInMs), () => this.freed([{ slot, weight }]), { unref: true });
@@ -203,10 +195,7 @@ export class Ring {
   /** So much was given back to these slots: lanes that they hold back may try. */
   freed(slots: Iterable<{ readonly slot: number; readonly weight: number }>): void {
     let some = false;
-    for (const { slot, weight } of slots) {
-      this.#freedAt.set(slot, ++this.#frees);
-      some = this.#give(slot, weight) || some;
-    }
+    for (const { slot, weight } of slots) some = this.#held.freed(slot, weight) || some;
     if (some) this.signs.wake();
   }
 
@@ -214,63 +203,34 @@ export class Ring {
     return this.#known.get(lane)?.rules?.uses.find((use) => use.slot === slot)?.weight ?? 1;
   }
 
-  /** Lanes that are held back by slots with room, no more of each than there is room for. */
-  #let(wants: (lane: Lane) => boolean): readonly Choice[] {
-    const found: Choice[] = [];
-    for (const [slot, room] of this.#room) {
-      let left = room;
-      for (const id of this.#holding.get(slot) ?? []) {
-        const lane = this.#known.get(id);
-        const entry = this.#ready.get(id);
-        if (lane === undefined || entry === undefined || this.#pausedQueues.has(lane.queue) || !wants(lane)) continue;
-        const need = this.#need(id, slot);
-        // One that needs more than there is would try in vain, and keep a lighter one from trying.
-        if (need > left) continue;
-        found.push({ lane, ...entry });
-        left -= need;
-        if (left <= 0) break;
-      }
-    }
-    return found;
+  /** Lanes that are held back by slots with room. */
+  *#let(wants: (lane: Lane) => boolean): Generator<Choice> {
+    const served = (id: number): boolean => {
+      const lane = this.#known.get(id);
+      return lane !== undefined && !this.#pausedQueues.has(lane.queue) && wants(lane);
+    };
+    for (const [id, entry] of this.#held.let(served)) yield { lane: this.#known.get(id) as Lane, ...entry };
   }
 
-  /** There is more room, if the slot holds anybody back. */
-  #give(slot: number, weight: number): boolean {
-    if (!this.#holding.has(slot)) return false;
-    this.#room.set(slot, (this.#room.get(slot) ?? 0) + weight);
-    return true;
-  }
-
-  /** The lane is tried: it is held back no longer, and uses some of the room. */
-  #release(lane: number): void {
-    const slot = this.#held.get(lane);
-    if (slot === undefined) return;
-    this.#held.delete(lane);
-    const others = this.#holding.get(slot);
-    others?.delete(lane);
-    if (others?.size === 0) this.#holding.delete(slot);
-    const room = (this.#room.get(slot) ?? 0) - this.#need(lane, slot);
-    if (room > 0 && this.#holding.has(slot)) this.#room.set(slot, room);
-    else this.#room.delete(slot);
-  }
-
-  /** Believed to be ready, served by nobody's pause and held back by no limit. */
+  /** A lane that is known, and served by nobody's pause. */
   #open(id: number): Lane | undefined {
-    if (this.#held.has(id)) return undefined;
     const lane = this.#known.get(id);
     return lane === undefined || this.#pausedQueues.has(lane.queue) ? undefined : lane;
   }
 
-  #put(lane: number, priority: number): void {
-    const before = this.#ready.get(lane);
-    const highest = before === undefined ? priority : Math.max(priority, before.priority);
-    this.#ready.set(lane, { mark: ++this.#marks, priority: highest });
+  #entry(lane: number): Entry | undefined {
+    return this.#ready.get(lane) ?? this.#held.entry(lane);
   }
 
-  /** What a scan saw of a lane's priorities is better than what was believed. */
-  #correct(lane: number, priority: number): void {
-    const entry = this.#ready.get(lane);
-    if (entry !== undefined && entry.priority !== priority) this.#ready.set(lane, { mark: entry.mark, priority });
+  #set(lane: number, entry: Entry): void {
+    if (this.#held.entry(lane) === undefined) this.#ready.set(lane, entry);
+    else this.#held.update(lane, entry);
+  }
+
+  #put(lane: number, priority: number): void {
+    const before = this.#entry(lane);
+    const highest = before === undefined ? priority : Math.max(priority, before.priority);
+    this.#set(lane, { mark: ++this.#marks, priority: highest });
   }
 
   #toBack(lane: number): void {
@@ -291,35 +251,66 @@ export class Ring {
   }
 
   async #scan(): Promise<void> {
-    this.#scannedAt = this.#now();
+    const began = this.#now();
+    this.#scannedAt = began;
     await this.#scanPauses();
     for (let after = 0; ; ) {
       const page = await this.#store.laneScan({ after, limit: SCAN_PAGE });
-      for (const { priority, ...lane } of page) {
-        this.#known.set(lane.id, lane);
-        if (!this.#ready.has(lane.id)) this.#put(lane.id, priority);
-        else this.#correct(lane.id, priority);
-      }
+      await this.#meetAll(page);
+      for (const { id, priority } of page) this.#found(id, priority);
       const last = page.at(-1);
       if (last === undefined || page.length < SCAN_PAGE) break;
       after = last.id;
     }
     await this.#scanSlots();
+    this.#scanMs = this.#now() - began;
+  }
+
+  /** Lanes that were never seen, and those of which it matters who served them last: the rest of a lane never changes. */
+  async #meetAll(page: readonly ReadyLane[]): Promise<void> {
+    const changes = (lane: Lane): boolean => lane.rules?.placement.affinity !== undefined;
+    const lanes = page.flatMap(({ id }) => {
+      const lane = this.#known.get(id);
+      return lane === undefined || changes(lane) ? [id] : [];
+    });
+    if (lanes.length === 0) return;
+    for (const lane of await this.#store.laneGet({ lanes })) if (lane !== undefined) this.#meet(lane);
+  }
+
+  /** Keys of limits may be anything, so that lanes are not few for ever: those with nothing in them are forgotten. */
+  #meet(lane: Lane): void {
+    if (this.#known.size >= this.#forgetAt && !this.#known.has(lane.id)) {
+      for (const id of this.#known.keys()) {
+        if (this.#entry(id) !== undefined) continue;
+        this.#known.delete(id);
+        this.#lastPriority.delete(id);
+      }
+      this.#forgetAt = Math.max(MAX_KNOWN, 2 * this.#known.size);
+    }
+    this.#known.set(lane.id, lane);
+  }
+
+  /** What a scan saw of a lane's priorities is better than what was believed. */
+  #found(lane: number, priority: number): void {
+    const entry = this.#entry(lane);
+    if (entry === undefined) this.#put(lane, priority);
+    else if (entry.priority !== priority) this.#set(lane, { mark: entry.mark, priority });
   }
 
   /** A slot may have been freed by a process whose hint was lost. */
   async #scanSlots(): Promise<void> {
-    const slots = [...this.#holding.keys()];
+    const { slots } = this.#held;
     if (slots.length === 0) return;
     const { now, slots: records } = await this.#store.slotGet({ slots });
     for (const [i, slot] of slots.entries()) {
       const record = records[i];
       // For how many tasks there is room depends on what they take; who tries in vain is held back again.
-      const room = record === undefined ? 1 : roomOf(record, { slot, weight: 1, cost: 0 }, now);
-      if (room > 0) this.#room.set(slot, room);
+      this.#held.look(slot, record === undefined ? 1 : roomOf(record, { slot, weight: 1, cost: 0 }, now));
     }
   }
 }
+
+type RingStore = Pick<Store, 'laneScan' | 'laneGet' | 'queueList' | 'slotGet'>;
 
 /** A lane that could be served. */
 export interface Choice {
@@ -341,5 +332,8 @@ export interface Pickup {
 /** What a lost hint hid is found within this time: half of it until a scan is due, half until a waiter looks. */
 export const SCAN_MS = 1000;
 const SCAN_PAGE = 1000;
+export const MAX_KNOWN = 100_000;
+/** A scan is not repeated before so many times what it took have gone by: 10,000 ready lanes take about 60 ms on Postgres. */
+const SCAN_SHARE = 20;
 /** One task in so many goes to the lane that has waited longest. */
 export const FLOOR = 16;

@@ -22,7 +22,7 @@ export interface QueueStore {
    */
   laneIntern(params: { readonly lanes: readonly LaneWish[] }): Promise<readonly Lane[]>;
   laneGet(params: { readonly lanes: readonly number[] }): Promise<readonly (Lane | undefined)[]>;
-  /** Lanes with ready tasks now, ascending by id and above `after`, each with the highest priority in it. */
+  /** Lanes with ready tasks now, ascending by id and above `after`. */
   laneScan(params: { readonly after: number; readonly limit: number }): Promise<readonly ReadyLane[]>;
 
   taskPush(params: { readonly items: readonly NewTask[] }): Promise<readonly PushAnswer[]>;
@@ -125,7 +125,9 @@ export interface NamedUse extends SlotUse {
   readonly key: string;
 }
 
-export interface ReadyLane extends Lane {
+export interface ReadyLane {
+  readonly id: number;
+  /** The highest in it. */
   readonly priority: number;
 }
 

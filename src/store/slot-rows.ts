@@ -53,6 +53,11 @@ export function capsOf(limit: Limit | undefined): { readonly total: number | nul
   return { total: limit?.concurrent ?? null, key: limit?.perKey ?? null };
 }
 
+/** Nothing but the caps matters. */
+export function isPlain(limit: Limit | undefined): boolean {
+  return limit?.rate === undefined && limit?.cost === undefined;
+}
+
 /** What each limit of a new task is about: the key, or the total of a task that has none. */
 export function ownUses(uses: readonly NamedUse[]): readonly NamedUse[] {
   return uses.filter(({ name, key }) => key !== '' || !uses.some((use) => use.name === name && use.key !== ''));

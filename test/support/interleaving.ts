@@ -348,6 +348,7 @@ class Play {
       schema,
       lanes,
       marks: new Marks({ ...world.clock, monotonic: () => 0 }),
+      rated: new Set<number>(),
     };
     const wakeups = { look: () => {}, tell: () => {}, close: () => Promise.resolve() } as unknown as PostgresWakeups;
     try {

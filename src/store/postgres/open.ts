@@ -42,7 +42,17 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
   const reserved = new Database({ ...shared, size: 1 });
   const channel = `leasehold_${schema.slice(1, -1)}`;
   const wakeups = new PostgresWakeups({ database, config, world, channel, store, listens: !pooled });
-  const parts = { database, reserved, world, texts, schema, lanes: new Lanes(), marks: new Marks(world.clock), store };
+  const parts = {
+    database,
+    reserved,
+    world,
+    texts,
+    schema,
+    lanes: new Lanes(),
+    marks: new Marks(world.clock),
+    rated: new Set<number>(),
+    store,
+  };
   return new PostgresStore(parts, wakeups, clusterKey);
 }
 

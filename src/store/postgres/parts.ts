@@ -15,6 +15,8 @@ export interface PostgresParts {
   readonly schema: string;
   readonly lanes: Lanes;
   readonly marks: Marks;
+  /** Slots that had a rate, a cost or a pause when a claim last looked. */
+  readonly rated: Set<number>;
   /** The number of this store among all that were ever opened on this data. */
   readonly store: number;
 }

@@ -41,7 +41,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   laneFind: ['lane_hash_key(hash)', 'queue_pkey(id)'],
   laneGet: ['lane_pkey(id)', 'queue_pkey(id)'],
   // One step down the tree for each lane that has ready tasks.
-  laneScan: ['lane_pkey(id)', 'queue_pkey(id)', 'task_ready(lane)'],
+  laneScan: ['task_ready(lane)'],
   specFind: ['spec_hash_key(hash)'],
   specGet: ['spec_pkey(id)'],
 
@@ -63,6 +63,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
 
   // In the order of the index from the mark on, and no further than its limit.
   claim: [BY_ID, 'task_ready(lane, (prio, id))', 'worker_pkey(id)'],
+  claimCapped: [...GIVE, BY_ID, 'task_ready(lane, (prio, id))', 'worker_pkey(id)'],
   claimAged: [BY_ID, 'task_ready(lane)', 'worker_pkey(id)'],
   claimTask: [BY_ID, 'queue_pkey(id)', 'worker_pkey(id)'],
   laneHeads: ['task_ready(lane)'],

@@ -17,7 +17,7 @@ const RECENT = 1_000_000;
 
 const LANE = `l.id, l.queue AS queue_id, q.name AS queue, l.handler, q.paused, l.placement, l.fair_key, l.weight, l.limits,
   l.uses AS slots, l.served_by`;
-const SLOT = 's.id, s.key, s.cap, s.active, s.tat, s.cost_tat, s.paused_until, d.name, d.body';
+const SLOT = 's.id, s.key, s.cap, s.active, s.plain, s.tat, s.cost_tat, s.paused_until, d.name, d.body';
 /** It is switched on, not on its way out, and what it was judged by still holds. */
 const mayClaim = (n: number): string => `enabled AND state <> 2 AND ($${n}::int IS NULL OR revision = $${n})`;
 const GRANT = 'id, attempt, tries, max_tries, bounces, lane, spec, prio, flags, created_at, lease_until, payload';
@@ -62,16 +62,30 @@ export function statements(schema: string) {
 
   const readyOf = `CROSS JOIN LATERAL (SELECT id FROM ${s}.task WHERE lane = ls.lane AND state = 0 LIMIT $2) t`;
 
+  /** The tasks of `c` run now, with $1 and for $2; the parameter `note` is the name of the claim. */
+  const grant = (
+    note: number,
+  ): string => `u AS (UPDATE ${s}.task t SET state = 1, attempt = attempt + 1, tries = tries + 1,
+          holder = $1, lease_until = ${NOW} + $2, started_at = ${NOW}, expires_at = NULL
+        WHERE id = ANY(ARRAY(SELECT id FROM c)) RETURNING ${GRANT}, queue),
+      e AS (INSERT INTO ${s}.outbox (at, queue, kind, state, n, d_ready, d_running, ids, attempts, born, note)
+        SELECT ${NOW}, queue, 1, 1, count(*), -count(*), count(*), array_agg(id),
+          CASE WHEN min(attempt) = max(attempt) THEN ARRAY[min(attempt)] ELSE array_agg(attempt) END, array_agg(created_at),
+          $${note} FROM u GROUP BY queue)`;
+
   /**
-   * Gives back what the tasks of `from` took of their limits; several slots are locked in the order of their
-   * numbers. A counter that had drifted must not keep a task from ending; the auditor finds it.
+   * What the tasks of `from` take of their limits changes their slots: several are locked in the order of their numbers, because
+   * each is looked up by its key as it comes.
    */
-  const give = (from: string): string => `back AS MATERIALIZED (SELECT ls.slot, sum(ls.weight * y.n) AS n
+  const count = (
+    from: string,
+    active: string,
+  ): string => `sums AS MATERIALIZED (SELECT ls.slot, sum(ls.weight * y.n) AS n
         FROM (SELECT lane, count(*) AS n FROM ${from} GROUP BY lane) y
-        CROSS JOIN LATERAL (SELECT slot, weight FROM ${s}.lane_slot WHERE lane = y.lane OFFSET 0) ls GROUP BY ls.slot),
-      locked AS MATERIALIZED (SELECT id FROM ${s}.slot WHERE id = ANY(ARRAY(SELECT slot FROM back)) ORDER BY id FOR UPDATE),
-      given AS (UPDATE ${s}.slot s SET active = greatest(0, s.active - back.n) FROM back
-        WHERE s.id = back.slot AND s.id = ANY(ARRAY(SELECT id FROM locked)))`;
+        CROSS JOIN LATERAL (SELECT slot, weight FROM ${s}.lane_slot WHERE lane = y.lane OFFSET 0) ls GROUP BY ls.slot ORDER BY 1),
+      counted AS (UPDATE ${s}.slot s SET active = ${active} FROM sums WHERE s.id = sums.slot AND ${few('sums.slot')})`;
+  /** A counter that had drifted must not keep a task from ending; the auditor finds it. */
+  const give = (from: string): string => count(from, 'greatest(0, s.active - sums.n)');
 
   /** The newest wait of each task: it replaces the one before. */
   const waiting = (
@@ -159,14 +173,12 @@ export function statements(schema: string) {
     laneGet: `SELECT ${LANE}
       FROM ${s}.lane l JOIN ${s}.queue q ON q.id = l.queue WHERE l.id = ANY($1::int[])`,
     // From one ready lane to the next, not over all lanes that there ever were.
-    laneScan: `WITH RECURSIVE r(lane, k) AS (
-        SELECT (SELECT lane FROM ${s}.task WHERE state = 0 AND lane > $1 ORDER BY lane LIMIT 1), 1
+    laneScan: `WITH RECURSIVE r(lane, prio, k) AS (
+        (SELECT lane, prio, 1 FROM ${s}.task WHERE state = 0 AND lane > $1 ORDER BY lane, prio, id LIMIT 1)
         UNION ALL
-        SELECT (SELECT t.lane FROM ${s}.task t WHERE t.state = 0 AND t.lane > r.lane ORDER BY t.lane LIMIT 1), r.k + 1
-        FROM r WHERE r.lane IS NOT NULL AND r.k < $2)
-      SELECT l.*, (SELECT prio FROM ${s}.task WHERE state = 0 AND lane = r.lane ORDER BY prio LIMIT 1) AS prio
-      FROM r CROSS JOIN LATERAL (SELECT ${LANE}
-        FROM ${s}.lane l JOIN ${s}.queue q ON q.id = l.queue WHERE l.id = r.lane OFFSET 0) l ORDER BY l.id`,
+        SELECT t.lane, t.prio, r.k + 1 FROM r CROSS JOIN LATERAL (SELECT lane, prio FROM ${s}.task
+          WHERE state = 0 AND lane > r.lane ORDER BY lane, prio, id LIMIT 1) t WHERE r.k < $2)
+      SELECT lane, prio FROM r ORDER BY lane`,
     laneServed: `UPDATE ${s}.lane l SET served_by = w.name FROM ${s}.worker w
       WHERE w.id = $1 AND l.id = ANY($2::int[]) AND l.served_by IS DISTINCT FROM w.name`,
     laneSlotAdd: `INSERT INTO ${s}.lane_slot (lane, slot, weight)
@@ -257,14 +269,32 @@ export function statements(schema: string) {
         CROSS JOIN LATERAL (SELECT id FROM ${s}.task WHERE lane = l.lane AND state = 0 AND (prio, id) >= (l.mp, l.mi)
           ORDER BY prio, id LIMIT l.k FOR UPDATE SKIP LOCKED) t
         WHERE (SELECT enabled FROM w) LIMIT $3),
-      u AS (UPDATE ${s}.task t SET state = 1, attempt = attempt + 1, tries = tries + 1, holder = $1, lease_until = ${NOW} + $2,
-          started_at = ${NOW}, expires_at = NULL
-        WHERE id = ANY(ARRAY(SELECT id FROM c)) RETURNING ${GRANT}, queue),
-      e AS (INSERT INTO ${s}.outbox (at, queue, kind, state, n, d_ready, d_running, ids, attempts, born, note)
-        SELECT ${NOW}, queue, 1, 1, count(*), -count(*), count(*), array_agg(id),
-          CASE WHEN min(attempt) = max(attempt) THEN ARRAY[min(attempt)] ELSE array_agg(attempt) END, array_agg(created_at), $8
-        FROM u GROUP BY queue)
+      ${grant(8)}
       SELECT w.enabled, ${GRANT} FROM w LEFT JOIN u ON true`,
+    /**
+     * The same for lanes that take from plain slots, one of each for a task; $10 are the slots, and $11 to $14 the places among
+     * them of those that a lane takes from, $15 says which several lanes share, and $16 whether all lanes take from all of them.
+     * Under their locks `room` is what they have, also where the snapshot of the statement is older; so is what `counted` adds to.
+     * Where a slot is not plain, or one that only some of the lanes share has less room than is asked for, nothing is granted.
+     */
+    claimCapped: `WITH w AS MATERIALIZED (SELECT ${mayClaim(9)} AS enabled FROM ${s}.worker WHERE id = $1),
+      s AS MATERIALIZED (SELECT id, plain AND paused_until <= ${NOW} AS plain, coalesce(cap - active, 2147483647) AS room
+        FROM ${s}.slot WHERE id = ANY($10::int[]) ORDER BY id FOR UPDATE),
+      r AS MATERIALIZED (SELECT array_agg(room ORDER BY id) AS rooms, min(room) FILTER (WHERE shared) AS least,
+          bool_and(plain) AND count(*) = cardinality($10) AS plain
+        FROM (SELECT *, ($15::boolean[])[row_number() OVER (ORDER BY id)] AS shared FROM s) s),
+      f AS MATERIALIZED (SELECT rooms, coalesce(plain AND (least IS NULL OR $16 OR least >= $3), false) AS fits,
+          CASE WHEN $16 THEN greatest(0, least) ELSE $3 END AS most FROM r),
+      c AS MATERIALIZED (SELECT t.id FROM unnest($4::int[], $5::int[], $6::smallint[], $7::bigint[], $11::int[], $12::int[], $13::int[],
+          $14::int[]) l(lane, k, mp, mi, a, b, c, d) CROSS JOIN f
+        CROSS JOIN LATERAL (SELECT id FROM ${s}.task WHERE lane = l.lane AND state = 0 AND (prio, id) >= (l.mp, l.mi)
+          ORDER BY prio, id
+          LIMIT greatest(0, least(l.k, f.rooms[l.a], f.rooms[l.b], f.rooms[l.c], f.rooms[l.d])) FOR UPDATE SKIP LOCKED) t
+        WHERE (SELECT enabled FROM w) AND f.fits LIMIT least($3, (SELECT most FROM f))),
+      ${grant(8)},
+      ${count('u', 's.active + sums.n')}
+      SELECT w.enabled, ${GRANT}, f.fits, CASE WHEN u.id IS NULL OR u.id = (SELECT min(id) FROM u) THEN f.rooms END
+      FROM w CROSS JOIN f LEFT JOIN u ON true`,
     /** What has been ready for less than that is left to a better worker; of each lane only the first ones are looked at. */
     claimAged: `WITH w AS MATERIALIZED (SELECT ${mayClaim(8)} AS enabled FROM ${s}.worker WHERE id = $1),
       a AS MATERIALIZED (SELECT t.id FROM unnest($4::int[], $5::int[], $6::bigint[]) l(lane, k, age)
@@ -274,13 +304,7 @@ export function statements(schema: string) {
         WHERE (SELECT enabled FROM w) LIMIT $3),
       c AS MATERIALIZED (SELECT id FROM ${s}.task WHERE id = ANY(ARRAY(SELECT id FROM a)) AND state + 0 = 0
         ORDER BY id FOR UPDATE SKIP LOCKED),
-      u AS (UPDATE ${s}.task t SET state = 1, attempt = attempt + 1, tries = tries + 1, holder = $1, lease_until = ${NOW} + $2,
-          started_at = ${NOW}, expires_at = NULL
-        WHERE id = ANY(ARRAY(SELECT id FROM c)) RETURNING ${GRANT}, queue),
-      e AS (INSERT INTO ${s}.outbox (at, queue, kind, state, n, d_ready, d_running, ids, attempts, born, note)
-        SELECT ${NOW}, queue, 1, 1, count(*), -count(*), count(*), array_agg(id),
-          CASE WHEN min(attempt) = max(attempt) THEN ARRAY[min(attempt)] ELSE array_agg(attempt) END, array_agg(created_at), $7
-        FROM u GROUP BY queue)
+      ${grant(7)}
       SELECT w.enabled, ${GRANT} FROM w LEFT JOIN u ON true`,
     laneHeads: `SELECT l.lane, t.since - ${NOW} AS ahead FROM unnest($1::int[]) l(lane) CROSS JOIN LATERAL (SELECT coalesce(run_at, created_at) AS since
       FROM ${s}.task WHERE lane = l.lane AND state = 0 ORDER BY prio, id LIMIT 1) t`,
@@ -295,12 +319,7 @@ export function statements(schema: string) {
     claimTask: `WITH w AS MATERIALIZED (SELECT enabled AND state <> 2 AS enabled FROM ${s}.worker WHERE id = $1),
       c AS MATERIALIZED (SELECT t.id FROM ${s}.task t WHERE t.id = $3 AND t.state + 0 = 0 AND (SELECT enabled FROM w)
         AND NOT (SELECT paused FROM ${s}.queue q WHERE q.id = t.queue) FOR UPDATE OF t SKIP LOCKED),
-      u AS (UPDATE ${s}.task t SET state = 1, attempt = attempt + 1, tries = tries + 1, holder = $1, lease_until = ${NOW} + $2,
-          started_at = ${NOW}, expires_at = NULL
-        WHERE id = ANY(ARRAY(SELECT id FROM c)) RETURNING ${GRANT}, queue),
-      e AS (INSERT INTO ${s}.outbox (at, queue, kind, state, n, d_ready, d_running, ids, attempts, born, note)
-        SELECT ${NOW}, queue, 1, 1, count(*), -count(*), count(*), array_agg(id), array_agg(attempt), array_agg(created_at), $4
-        FROM u GROUP BY queue)
+      ${grant(4)}
       SELECT w.enabled, ${GRANT} FROM w LEFT JOIN u ON true`,
     claimAgain: `SELECT ${GRANT} FROM ${s}.task t JOIN unnest($1::bigint[], $2::bigint[]) x(task, n)
       ON t.id = x.task AND t.attempt = x.n WHERE t.state + 0 = 1 AND ${few('x.task')} ORDER BY t.prio, t.id`,
@@ -602,11 +621,12 @@ export function statements(schema: string) {
     limitChanges: `SELECT c.at, c.by, c.body FROM ${s}.limit_change c JOIN ${s}.limit_def d ON d.id = c.def WHERE d.name = $1
       ORDER BY c.id DESC LIMIT $2`,
     limitCaps: `WITH l AS MATERIALIZED (SELECT id FROM ${s}.slot WHERE def = $1 ORDER BY id FOR UPDATE)
-      UPDATE ${s}.slot SET cap = CASE WHEN key = '' THEN $2::int ELSE $3::int END WHERE def = $1 AND id = ANY(ARRAY(SELECT id FROM l))`,
+      UPDATE ${s}.slot SET cap = CASE WHEN key = '' THEN $2::int ELSE $3::int END, plain = $4 WHERE def = $1 AND id = ANY(ARRAY(SELECT id FROM l))`,
     limitList: `SELECT d.name, d.body, d.revision, d.changed_at, d.changed_by, coalesce(s.active, 0) AS active,
         (SELECT count(*) FROM ${s}.lane_slot ls JOIN ${s}.task t ON t.lane = ls.lane AND t.state = 0 WHERE ls.slot = s.id) AS waiting
       FROM ${s}.limit_def d LEFT JOIN ${s}.slot s ON s.def = d.id AND s.key = '' WHERE d.body IS NOT NULL ORDER BY d.name`,
-    slotAdd: `INSERT INTO ${s}.slot (def, key, cap) SELECT def, key, cap FROM unnest($1::int[], $2::text[], $3::int[]) x(def, key, cap)
+    slotAdd: `INSERT INTO ${s}.slot (def, key, cap, plain)
+      SELECT def, key, cap, plain FROM unnest($1::int[], $2::text[], $3::int[], $4::boolean[]) x(def, key, cap, plain)
       ORDER BY def, key ON CONFLICT (def, key) DO NOTHING`,
     slotFind: `SELECT s.id, s.def, s.key FROM unnest($1::int[], $2::text[]) x(def, key)
       JOIN ${s}.slot s ON s.def = x.def AND s.key = x.key WHERE ${few('x.def')}`,

@@ -6,7 +6,6 @@ import { pushInCallerTransaction } from './caller-transaction.ts';
 import type { Session, Try } from './database.ts';
 import { Flights } from './flights.ts';
 import { LogOrder } from './log-order.ts';
-import { deal, mergeClaims } from './merge.ts';
 import type { PostgresParts } from './parts.ts';
 import { prioOf } from './prio.ts';
 import { admit, choosy } from './verbs/admit.ts';
@@ -14,6 +13,7 @@ import { recount, repair } from './verbs/audit.ts';
 import { cancelTasks, reviveTask, reviveTogether, someDepend } from './verbs/cancel.ts';
 import { listCheckpoints, putCheckpoints } from './verbs/checkpoint.ts';
 import { claimTasks, needsTransaction } from './verbs/claim.ts';
+import { cappedOf, claimCapped } from './verbs/claim-capped.ts';
 import { carryOn } from './verbs/countdown.ts';
 import { releaseDuty, renewDuty, requireDuty, requireRow, takeDuty } from './verbs/duty.ts';
 import { numberEvents, readEvents } from './verbs/event.ts';
@@ -88,7 +88,7 @@ export class PostgresStore implements port.Store {
   }
 
   laneScan({ after, limit }: { after: number; limit: number }): Promise<readonly port.ReadyLane[]> {
-    return this.#run((session) => scanLanes(session, this.#parts.lanes, after, limit));
+    return this.#run((session) => scanLanes(session, after, limit));
   }
 
   specIntern({ specs }: { specs: readonly string[] }): Promise<readonly number[]> {
@@ -188,15 +188,19 @@ export class PostgresStore implements port.Store {
     claims: readonly port.ClaimRequest[];
   }): Promise<readonly (port.ClaimAnswer | undefined)[]> {
     const answers: (port.ClaimAnswer | undefined)[] = claims.map(() => undefined);
-    for (const merged of mergeClaims(claims)) {
-      const { request } = merged;
+    for (const [i, request] of claims.entries()) {
       const note = `${this.#parts.store}/${++this.#claims}`;
       const body = (session: Session, tried: Try): ReturnType<typeof claimTasks> =>
         claimTasks(session, this.#parts, request, note, tried);
       try {
+        const capped = cappedOf(this.#parts, request);
+        const quick =
+          capped === undefined
+            ? 'long'
+            : await this.#run((session, tried) => claimCapped(session, this.#parts, request, capped, note, tried));
         // Grants and what they take of limits, or the memory of them under an operation id, are one thing.
         const whole = needsTransaction(this.#parts, request);
-        deal(merged, claims, await (whole ? this.#transaction(body) : this.#run(body)), answers);
+        answers[i] = quick === 'long' ? await (whole ? this.#transaction(body) : this.#run(body)) : quick;
       } catch (error) {
         // What an earlier one was granted is granted: a fault now must not hide it from its caller.
         if (answers.every((answer) => answer === undefined || answer.grants.length === 0)) throw error;
@@ -221,7 +225,10 @@ export class PostgresStore implements port.Store {
   async taskReturn({ items }: { items: readonly port.ReturnItem[] }): Promise<readonly port.SettleAnswer[]> {
     await this.#logs.behind(items);
     const known = this.#parts.lanes;
-    const { answers, lanes, left } = await this.#run((session) => returnTasks(session, known, items));
+    const body = (session: Session): ReturnType<typeof returnTasks> => returnTasks(session, known, items);
+    // A pause of a limit comes with what it is about, or not at all. Its slots are locked by then: the tasks took from them.
+    const pauses = items.some(({ pause }) => pause !== undefined);
+    const { answers, lanes, left } = await (pauses ? this.#transaction(body) : this.#run(body));
     this.#ready(lanes, left);
     return this.#whole(items, answers, async (session, some, woken) => {
       return (await returnTasks(session, known, some, woken)).answers;

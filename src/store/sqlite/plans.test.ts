@@ -69,7 +69,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   expireLook: ['SEARCH task USING INDEX task_expires (expires_at>? AND expires_at<?)'],
   expireOne: BY_ID,
   expireNext: ['SEARCH task USING INDEX task_expires (expires_at>?)'],
-  laneScan: [NEXT_LANE, NEXT_LANE, LANE, QUEUE, 'SEARCH task USING COVERING INDEX task_ready (lane=?)'],
+  laneScan: [NEXT_LANE, NEXT_LANE, 'SEARCH task USING COVERING INDEX task_ready (lane=?)'],
   claimAged: ['SEARCH task USING INDEX task_ready (lane=?)', 'SCAN (subquery-1)'],
   laneHead: ['SEARCH task USING INDEX task_ready (lane=?)'],
   heldLike: ['SEARCH t USING INDEX task_running (holder=?)', LANE, 'SEARCH w USING INTEGER PRIMARY KEY (rowid=?)'],

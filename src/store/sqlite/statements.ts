@@ -43,8 +43,8 @@ export const STATEMENTS = {
       UNION ALL
       SELECT (SELECT lane FROM task WHERE state = 0 AND lane > r.lane ORDER BY lane LIMIT 1) FROM r WHERE r.lane IS NOT NULL
       LIMIT ?)
-    SELECT ${LANE}, (SELECT prio FROM task WHERE state = 0 AND lane = r.lane ORDER BY prio LIMIT 1) AS prio
-    FROM r CROSS JOIN lane l ON l.id = r.lane CROSS JOIN queue q ON q.id = l.queue`,
+    SELECT lane AS id, 0 - (SELECT prio FROM task WHERE state = 0 AND lane = r.lane ORDER BY prio LIMIT 1) AS priority
+    FROM r WHERE lane IS NOT NULL`,
   specFind: 'SELECT id FROM spec WHERE hash = ?',
   specAdd: 'INSERT INTO spec (hash, body, used_at) VALUES (?, ?, ?) RETURNING id',
   specTouch: 'UPDATE spec SET used_at = ? WHERE id = ?',

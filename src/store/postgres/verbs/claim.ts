@@ -4,11 +4,12 @@ import { type SlotRow, slotOf } from '../../slot-rows.ts';
 import type { ClaimAnswer, ClaimRequest, Grant, LaneAsk, LaneBlock, NamedUse } from '../../store.ts';
 import { numbers } from '../arrays.ts';
 import type { Session, Try } from '../database.ts';
+import type { Mark } from '../marks.ts';
 import type { PostgresParts } from '../parts.ts';
 import { priorityOf } from '../prio.ts';
 
 /** The columns of `GRANT` in statements.ts. */
-type GrantRow = readonly [
+export type GrantRow = readonly [
   id: number,
   attempt: number,
   tries: number,
@@ -22,7 +23,7 @@ type GrantRow = readonly [
   leaseUntil: number,
   payload: string | null,
 ];
-type ClaimRow = readonly [enabled: boolean, ...grant: GrantRow];
+export type ClaimRow = readonly [enabled: boolean, ...grant: GrantRow];
 
 const OP_MS = 24 * 3_600_000;
 
@@ -47,7 +48,7 @@ export async function claimTasks(
   const room = await makeRoom(session, parts, { ...request, lanes: asks });
   const rows = await claimRows(session, parts, { ...request, lanes: room.lanes }, note);
   if (rows[0]?.[0] !== true) return undefined; // disabled, or not known, or not as it was judged
-  const granted = rows.flatMap(([, ...grant]) => (grant[0] === null ? [] : [grant]));
+  const granted = grantedOf(rows);
   await takeRoom(session, parts, room, granted);
   const grants = await grantsOf(session, parts, inClaimOrder(granted, asks));
   await rememberServer(session, parts, request.holder, grants);
@@ -57,7 +58,8 @@ export async function claimTasks(
     await session.rows('opPut', [opKey(request), answer, OP_MS]);
   }
   const asked = new Map(room.lanes.map(({ lane, max }) => [lane, max]));
-  const count = (lane: number): number => granted.filter((row) => row[5] === lane).length;
+  const counts = countByLane(granted);
+  const count = (lane: number): number => counts.get(lane) ?? 0;
   // A lane that had no more anyway is empty, not held back.
   const blocked = room.blocked.filter(({ lane }) => count(lane) === (asked.get(lane) ?? 0));
   const short = room.lanes.filter(({ lane, max, minAgeMs }) => minAgeMs !== undefined && count(lane) < max);
@@ -111,7 +113,12 @@ async function makeRoom(session: Session, parts: PostgresParts, request: ClaimRe
   const usesOf = (lane: number): readonly NamedUse[] => known.known(lane)?.rules?.uses ?? [];
   const ids = [...new Set(lanes.flatMap(({ lane }) => usesOf(lane).map(({ slot }) => slot)))].sort((a, b) => a - b);
   if (ids.length === 0) return { lanes, blocked, slots: new Map(), now: 0 };
-  const rows = await session.all<SlotRow & { readonly now: number }>('slotLock', [numbers(ids)]);
+  const rows = await session.all<SlotRow & { readonly now: number; readonly plain: boolean }>('slotLock', [
+    numbers(ids),
+  ]);
+  for (const { id, plain, paused_until: pausedUntil, now } of rows) {
+    if (plain && pausedUntil <= now) parts.rated.delete(id);
+  }
   const slots = new Map(rows.map((row) => [row.id, slotOf(row)]));
   const now = rows[0]?.now ?? 0;
   const allotted = allot(
@@ -142,6 +149,12 @@ async function boundHeld(
   });
 }
 
+function countByLane(rows: readonly GrantRow[]): ReadonlyMap<number, number> {
+  const counts = new Map<number, number>();
+  for (const row of rows) counts.set(row[5], (counts.get(row[5]) ?? 0) + 1);
+  return counts;
+}
+
 async function takeRoom(
   session: Session,
   { lanes }: PostgresParts,
@@ -149,9 +162,10 @@ async function takeRoom(
   granted: readonly GrantRow[],
 ): Promise<void> {
   if (slots.size === 0) return;
-  const counts = new Map<number, number>();
-  for (const row of granted) counts.set(row[5], (counts.get(row[5]) ?? 0) + 1);
-  const taken = [...counts].map(([lane, count]) => ({ uses: lanes.known(lane)?.rules?.uses ?? [], count }));
+  const taken = [...countByLane(granted)].map(([lane, count]) => ({
+    uses: lanes.known(lane)?.rules?.uses ?? [],
+    count,
+  }));
   const changes = charge(taken, slots, now);
   if (changes.length === 0) return;
   await session.rows('slotTake', [
@@ -213,12 +227,25 @@ async function claimAged(
 
 async function claimLanes(
   session: Session,
-  { marks, world }: PostgresParts,
-  { holder, revision, ttlMs, max, lanes }: ClaimRequest,
+  parts: PostgresParts,
+  request: ClaimRequest,
   note: string,
 ): Promise<readonly ClaimRow[]> {
-  const from = lanes.map(({ lane }) => marks.of(lane));
-  const values = [
+  const { marks, world } = parts;
+  const from = request.lanes.map(({ lane }) => marks.of(lane));
+  const began = world.clock.monotonic();
+  const rows = (await session.rows('claim', laneValues(request, from, note))) as readonly ClaimRow[];
+  learnMarks(parts, from, grantedOf(rows), world.clock.monotonic() - began);
+  return rows;
+}
+
+/** The first parameters of a claim from lanes. */
+export function laneValues(
+  { holder, revision, ttlMs, max, lanes }: ClaimRequest,
+  from: readonly Mark[],
+  note: string,
+): readonly unknown[] {
+  return [
     holder,
     ttlMs,
     max,
@@ -229,21 +256,29 @@ async function claimLanes(
     note,
     revision ?? null,
   ];
-  const began = world.clock.monotonic();
-  const rows = (await session.rows('claim', values)) as readonly ClaimRow[];
-  if (from.every(({ id }) => id === 0)) marks.took(world.clock.monotonic() - began);
-  for (const [, id, , , , , lane, , prio] of rows) if (id !== null) marks.came(lane, { prio, id });
-  return rows;
 }
 
+export function learnMarks(
+  { marks }: PostgresParts,
+  from: readonly Mark[],
+  granted: readonly GrantRow[],
+  tookMs: number,
+): void {
+  if (from.every(({ id }) => id === 0)) marks.took(tookMs);
+  for (const [id, , , , , lane, , prio] of granted) marks.came(lane, { prio, id });
+}
+
+const grantedOf = (rows: readonly ClaimRow[]): readonly GrantRow[] =>
+  rows.flatMap(([, ...grant]) => (grant[0] === null ? [] : [grant]));
+
 /** Lane by lane as they were asked for, and each in its own order: RETURNING promises none. */
-function inClaimOrder(rows: readonly GrantRow[], lanes: readonly LaneAsk[]): readonly GrantRow[] {
+export function inClaimOrder(rows: readonly GrantRow[], lanes: readonly LaneAsk[]): readonly GrantRow[] {
   const place = new Map(lanes.map(({ lane }, i) => [lane, i]));
   const placeOf = (row: GrantRow): number => place.get(row[5]) ?? 0;
   return rows.toSorted((a, b) => placeOf(a) - placeOf(b) || a[7] - b[7] || a[0] - b[0]);
 }
 
-async function grantsOf(
+export async function grantsOf(
   session: Session,
   { lanes }: PostgresParts,
   rows: readonly GrantRow[],
@@ -297,7 +332,7 @@ async function held(
 }
 
 /** The grants of a claim whose answer was lost on the way. */
-async function lostGrants(session: Session, parts: PostgresParts, note: string): Promise<readonly Grant[]> {
+export async function lostGrants(session: Session, parts: PostgresParts, note: string): Promise<readonly Grant[]> {
   const rows = await session.all<{ ids: readonly number[]; attempts: readonly number[] }>('claimed', [note]);
   const pairs = rows.flatMap(({ ids, attempts }) =>
     ids.map((id, i): readonly [number, number] => [id, (attempts[i] ?? attempts[0]) as number]),

@@ -73,14 +73,9 @@ export async function getLanes(
   return ids.map((id) => found.get(id));
 }
 
-export async function scanLanes(
-  session: Session,
-  lanes: Lanes,
-  after: number,
-  limit: number,
-): Promise<readonly ReadyLane[]> {
-  const rows = await session.all<LaneRow & { readonly prio: number }>('laneScan', [after, limit]);
-  return rows.map((row) => ({ ...lanes.learn(row), priority: priorityOf(row.prio) }));
+export async function scanLanes(session: Session, after: number, limit: number): Promise<readonly ReadyLane[]> {
+  const rows = (await session.rows('laneScan', [after, limit])) as readonly (readonly [number, number])[];
+  return rows.map(([id, prio]) => ({ id, priority: priorityOf(prio) }));
 }
 
 function digest(text: string): string {

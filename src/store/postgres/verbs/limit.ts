@@ -1,8 +1,8 @@
 import { fault } from '../../../core/errors.ts';
 import type { Limit, LimitUse } from '../../../core/limit.ts';
-import { capsOf, limitOf, type SlotRow, slotOf } from '../../slot-rows.ts';
+import { capsOf, isPlain, limitOf, type SlotRow, slotOf } from '../../slot-rows.ts';
 import type { LimitChange, LimitRecord, NamedUse, SlotDrift, SlotHolder, SlotRecord, SlotSight } from '../../store.ts';
-import { numbers, texts } from '../arrays.ts';
+import { booleans, numbers, texts } from '../arrays.ts';
 import type { Session } from '../database.ts';
 
 export interface DefRow {
@@ -26,7 +26,7 @@ export async function usesOf(
   const uses = wanted.map((limits) => limits.flatMap((use) => named(use, defs)));
   const all = uses.flat();
   const keys = [numbers(all.map(({ def }) => def)), texts(all.map(({ key }) => key))];
-  await session.rows('slotAdd', [...keys, numbers(all.map(({ cap }) => cap))]);
+  await session.rows('slotAdd', [...keys, numbers(all.map(({ cap }) => cap)), booleans(all.map(({ plain }) => plain))]);
   const found = await session.all<{ id: number; def: number; key: string }>('slotFind', keys);
   const slots = new Map(found.map(({ id, def, key }) => [`${def}:${key}`, id]));
   return uses.map((some) =>
@@ -39,13 +39,15 @@ export async function usesOf(
 interface Wanted extends Omit<NamedUse, 'slot'> {
   readonly def: number;
   readonly cap: number | null;
+  readonly plain: boolean;
 }
 
 function named({ name, key, weight, cost }: LimitUse, defs: ReadonlyMap<string, DefRow>): readonly Wanted[] {
   const def = defs.get(name);
   if (def === undefined || def.body === null) throw fault('NOT_FOUND', { kind: 'limit', id: name });
-  const caps = capsOf(limitOf(def.body));
-  const total = { name, key: '', weight, cost, def: def.id, cap: caps.total };
+  const limit = limitOf(def.body);
+  const caps = capsOf(limit);
+  const total = { name, key: '', weight, cost, def: def.id, cap: caps.total, plain: isPlain(limit) };
   return key === undefined ? [total] : [total, { ...total, key, cap: caps.key }];
 }
 
@@ -67,8 +69,8 @@ export async function removeLimit(session: Session, name: string, by: string): P
 async function recap(session: Session, def: number, limit: Limit | undefined, by: string, body: string | null) {
   await session.rows('limitChangeAdd', [def, by, body]);
   const { total, key } = capsOf(limit);
-  await session.rows('slotAdd', [numbers([def]), texts(['']), numbers([total])]);
-  await session.rows('limitCaps', [def, total, key]);
+  await session.rows('slotAdd', [numbers([def]), texts(['']), numbers([total]), booleans([isPlain(limit)])]);
+  await session.rows('limitCaps', [def, total, key, isPlain(limit)]);
 }
 
 export async function listLimits(session: Session): Promise<readonly LimitRecord[]> {

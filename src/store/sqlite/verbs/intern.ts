@@ -47,8 +47,8 @@ export function getLane(sql: Prepared, id: number): Lane | undefined {
 }
 
 export function scanLanes(sql: Prepared, after: number, limit: number): readonly ReadyLane[] {
-  const rows = sql.get('laneScan').all(after, limit) as unknown as (LaneRow & { prio: number })[];
-  return rows.map((row) => ({ ...laneOf(row), priority: 0 - row.prio })).sort((a, b) => a.id - b.id);
+  const rows = sql.get('laneScan').all(after, limit) as unknown as ReadyLane[];
+  return rows.map(({ id, priority }) => ({ id, priority }));
 }
 
 export function internSpec(tx: Pick<Transaction, 'sql' | 'now'>, body: string): number {
