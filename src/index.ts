@@ -8,6 +8,7 @@ export type { QueueStats, TaskEvent } from './core/event.ts';
 export type { Lease } from './core/lease.ts';
 export type { LogEntry, Stream } from './core/log.ts';
 export type { RetryInput, RetryPolicy } from './core/retry.ts';
+export type { ReuseInput } from './core/reuse.ts';
 export type { Change, FinalState, Reason, TaskState } from './core/task.ts';
 export { type ClaimOptions, Engine } from './engine/engine.ts';
 export type { FeedItem } from './engine/feed.ts';

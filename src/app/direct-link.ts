@@ -17,6 +17,7 @@ import type {
   Remembered,
   RenewalAddress,
   RenewalAnswer,
+  Reusable,
   Session,
   TaskRef,
   TaskResult,
@@ -60,13 +61,19 @@ interface DirectAssignment extends Assignment {
   readonly grant: Grant;
 }
 
+/** What a spec says to a worker. */
+interface Terms {
+  readonly timeoutMs: number | undefined;
+  readonly reuses: boolean;
+}
+
 class DirectSession implements Session {
   readonly leaseMs: number;
   readonly renewal: RenewalAddress | undefined;
   readonly #engine: Engine;
   readonly #worker: number;
   /** By spec, of which there are few. */
-  readonly #timeouts = new Map<number, number | undefined>();
+  readonly #terms = new Map<number, Terms>();
   readonly #filter: { readonly handlers: readonly string[]; readonly queues?: readonly string[] };
 
   constructor(engine: Engine, renewal: RenewalAddress | undefined, worker: number, hello: Hello) {
@@ -85,9 +92,8 @@ class DirectSession implements Session {
       const assignments: DirectAssignment[] = [];
       for (const grant of grants) {
         // Not awaited when it is known: this is the path of every task.
-        const known = this.#timeouts.has(grant.spec);
-        const timeoutMs = known ? this.#timeouts.get(grant.spec) : await this.#readTimeout(grant.spec);
-        assignments.push(this.#assignment(grant, timeoutMs));
+        const terms = this.#terms.get(grant.spec) ?? (await this.#readTerms(grant.spec));
+        assignments.push(this.#assignment(grant, terms));
       }
       return assignments;
     } catch (error) {
@@ -97,16 +103,30 @@ class DirectSession implements Session {
     }
   }
 
-  #assignment(grant: Grant, timeoutMs: number | undefined): DirectAssignment {
+  #assignment(grant: Grant, { timeoutMs, reuses }: Terms): DirectAssignment {
     const { task, attempt, queue, handler, payload, tries, maxTries, createdAt, suspect } = grant;
     const id = this.#engine.idOf(grant);
-    return { task, attempt, id, queue, handler, payload, tries, maxTries, createdAt, suspect, timeoutMs, grant };
+    return {
+      task,
+      attempt,
+      id,
+      queue,
+      handler,
+      payload,
+      tries,
+      maxTries,
+      createdAt,
+      suspect,
+      timeoutMs,
+      reuses,
+      grant,
+    };
   }
 
-  async #readTimeout(spec: number): Promise<number | undefined> {
-    const timeoutMs = await this.#engine.timeoutOf(spec);
-    this.#timeouts.set(spec, timeoutMs);
-    return timeoutMs;
+  async #readTerms(spec: number): Promise<Terms> {
+    const terms = { timeoutMs: await this.#engine.timeoutOf(spec), reuses: await this.#engine.reuses(spec) };
+    this.#terms.set(spec, terms);
+    return terms;
   }
 
   complete(lease: Assignment, result: unknown): Promise<void> {
@@ -180,6 +200,15 @@ class DirectSession implements Session {
       const record = state === undefined || createdAt === undefined ? undefined : { task, createdAt, state, result };
       return { ...this.#resultOf(task, record), optional };
     });
+  }
+
+  async reusable(lease: Assignment): Promise<Reusable | undefined> {
+    const kept = await this.#engine.keptResult((lease as DirectAssignment).grant);
+    return kept && { id: this.#engine.idOf(kept), result: kept.value };
+  }
+
+  keep(lease: Assignment, result: unknown): Promise<void> {
+    return this.#engine.keepResult((lease as DirectAssignment).grant, result);
   }
 
   #resultOf(task: number, record: Pick<TaskRecord, 'task' | 'createdAt' | 'state' | 'result'> | undefined): TaskResult {

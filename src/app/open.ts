@@ -7,6 +7,7 @@ import type { AfterFailure } from '../core/graph.ts';
 import type { FairnessInput } from '../core/lane.ts';
 import type { LimitInput, LimitUseInput } from '../core/limit.ts';
 import type { PlacementInput } from '../core/placement.ts';
+import type { ReuseInput } from '../core/reuse.ts';
 import type { Clock } from '../core/world.ts';
 import { checkList, checkOptions } from '../engine/check.ts';
 import type { Explanation } from '../engine/explain.ts';
@@ -62,6 +63,8 @@ export interface PushOptions {
   readonly limits?: readonly (string | LimitUseInput)[];
   /** Whose turn it uses: keys share what there is, however many tasks each of them has. */
   readonly fairness?: FairnessInput;
+  /** Whether a result of the same input, or key, takes the place of a run, instead of what the definition says. */
+  readonly reuse?: ReuseInput;
   /** The caller's own transaction: the task exists when, and only when, it commits. */
   readonly tx?: CallerTransaction;
 }
@@ -98,6 +101,7 @@ const PUSH: ReadonlySet<string> = new Set([
   'placement',
   'limits',
   'fairness',
+  'reuse',
   'tx',
 ] satisfies (keyof PushOptions)[]);
 const GRAPH: ReadonlySet<string> = new Set([
@@ -309,7 +313,7 @@ export class App {
 }
 
 function requestOf(task: AnyTask, input: unknown, { tx: _tx, ...options }: PushOptions): PushRequest {
-  const { name, queue, retry, maxAttempts, timeoutMs, waitTimeoutMs, placement, limits } = task;
+  const { name, queue, retry, maxAttempts, timeoutMs, waitTimeoutMs, placement, limits, reuse } = task;
   return {
     queue,
     handler: name,
@@ -320,6 +324,7 @@ function requestOf(task: AnyTask, input: unknown, { tx: _tx, ...options }: PushO
     ...(waitTimeoutMs === undefined ? {} : { waitTimeout: waitTimeoutMs }),
     ...(placement === undefined ? {} : { placement }),
     ...(limits === undefined ? {} : { limits }),
+    ...(reuse === undefined ? {} : { reuse }),
     ...said(options),
   };
 }

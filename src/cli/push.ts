@@ -37,6 +37,8 @@ export const push: Command = {
     'priority',
     'delay',
     'unique',
+    'reuse',
+    'reuseKey',
     'maxAttempts',
     'timeout',
     'waitTimeout',
@@ -229,8 +231,14 @@ function request(input: unknown, { queue, config }: Order): Parameters<Operator[
     ...(maxAttempts === undefined ? {} : { maxAttempts }),
     ...(timeout === undefined ? {} : { timeout }),
     ...(waitTimeout === undefined ? {} : { waitTimeout }),
+    ...reuseOf(config),
     ...rules(config),
   };
+}
+
+/** An age or a key alone asks for it, too. */
+function reuseOf({ reuse: maxAge, reuseKey: key }: Config): Pick<Parameters<Operator['push']>[0][number], 'reuse'> {
+  return maxAge === undefined && key === undefined ? {} : { reuse: { maxAge, key } };
 }
 
 /** Where it may run, what it takes of which limits, whose turn it uses. */

@@ -79,6 +79,8 @@ test('without flags and variables there are the documented defaults', () => {
     from: undefined,
     to: undefined,
     dryRun: false,
+    reuse: undefined,
+    reuseKey: undefined,
     json: false,
   });
 });

@@ -46,6 +46,8 @@ const SAMPLES: { readonly [K in OptionKey]: readonly [text: string, value: Confi
   priority: ['-5', -5],
   delay: ['5m', 300_000],
   unique: ['doi:10', 'doi:10'],
+  reuse: ['1h', 3_600_000],
+  reuseKey: ['doi:10', 'doi:10'],
   maxAttempts: ['7', 7],
   timeout: ['10m', 600_000],
   waitTimeout: ['1h', 3_600_000],

@@ -283,6 +283,22 @@ export const OPTIONS = Object.freeze({
     fallback: () => undefined,
     fallbackDoc: 'none',
   },
+  reuse: {
+    doc: 'A result of the same handler and input that is no older takes the place of a run',
+    value: 'TIME',
+    parse: atLeast(1),
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'it runs',
+  },
+  reuseKey: {
+    doc: 'The same for the same handler and this key, whatever the input; without --reuse up to 24 hours old',
+    value: 'KEY',
+    parse: filled,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'none',
+  },
   maxAttempts: {
     doc: 'How often it may be tried, crashes included',
     value: 'N',

@@ -16,6 +16,7 @@ import type {
   Checkpoint,
   Dependency,
   Grant,
+  KeptResult,
   LimitChange,
   LimitRecord,
   LogLine,
@@ -62,6 +63,7 @@ import { Feed, type FeedItem } from './feed.ts';
 import { Fleet } from './fleet.ts';
 import { type GraphRequest, Graphs } from './graphs.ts';
 import { Interner } from './interner.ts';
+import { KeptResults, type ReusingLease } from './kept-results.ts';
 import type { PushRequest } from './push.ts';
 import { type Pushed, Pushes } from './pushes.ts';
 import { Results } from './results.ts';
@@ -142,6 +144,7 @@ export class Engine {
   readonly #pushes: Pushes;
   readonly #graphs: Graphs;
   readonly #waits: Waits;
+  readonly #kept: KeptResults;
   readonly #claims: Claims;
   readonly #settles: Settles;
   readonly #feed: Feed;
@@ -214,6 +217,7 @@ export class Engine {
         this.#logs.nudge(task);
       },
     });
+    this.#kept = new KeptResults({ store, coalescer, interner });
     this.fleet = new Fleet(store, world, this.workerStaleMs);
     this.#claims = new Claims({ store, ring: this.ring, fleet: this.fleet, world, coalescer });
     this.#beats = coalescer.kind({
@@ -343,6 +347,16 @@ export class Engine {
   /** Wakes the task that has waited longest on the channel, or is kept until one comes. */
   signal(channel: string, body: unknown, options: SignalOptions = {}): Promise<SignalAnswer> {
     return this.#waits.signal(channel, body, options);
+  }
+
+  /** The result of a task like this one, if it was pushed to take one and there is one. Who has it need not run. */
+  keptResult(lease: ReusingLease): Promise<KeptResult | undefined> {
+    return this.#kept.find(lease);
+  }
+
+  /** Keeps what a task has come to for others like it, under the fence; before it is completed, so that no crash loses it. */
+  keepResult(lease: ReusingLease, result: unknown): Promise<void> {
+    return this.#kept.keep(lease, result);
   }
 
   /** What a task waits for, or has waited for, with the results of what has ended. */
@@ -481,6 +495,11 @@ export class Engine {
   /** How long an attempt under this spec may run; undefined sets no bound. */
   timeoutOf(spec: number): Promise<number | undefined> {
     return this.interner.timeout(spec);
+  }
+
+  /** Tasks under this spec take a kept result if there is one, and keep theirs. */
+  reuses(spec: number): Promise<boolean> {
+    return this.#kept.reuses(spec);
   }
 
   /** What is said of a worker by its name: holds at once for those that live, and for all that come. */

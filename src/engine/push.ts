@@ -7,11 +7,13 @@ import { checkKey, checkName } from '../core/names.ts';
 import { canonicalJson, encodePayload } from '../core/payload.ts';
 import { ANYWHERE, normalizePlacement, type PlacementInput } from '../core/placement.ts';
 import { DEFAULT_MAX_TRIES, type RetryInput } from '../core/retry.ts';
+import { normalizeReuse, type Reuse, type ReuseInput } from '../core/reuse.ts';
 import { MAX_TRIES_BOUND, PRIORITY_MAX, PRIORITY_MIN } from '../core/task.ts';
 import type { NewTask, UniqueKey } from '../store/store.ts';
 import { checkDuration, checkOptions, MAX_TIME, whole } from './check.ts';
 import type { Rules } from './interner.ts';
-import { writeSpec } from './spec.ts';
+import { logicalKey } from './kept-results.ts';
+import { type SpecBody, writeSpec } from './spec.ts';
 
 /** What a caller may say about a new task. */
 export interface PushRequest {
@@ -41,6 +43,11 @@ export interface PushRequest {
   readonly limits?: readonly (string | LimitUseInput)[];
   /** Whose turn it uses: keys share what there is, however many tasks each of them has. */
   readonly fairness?: FairnessInput;
+  /**
+   * A result of the same handler and input, or key, that is no older takes the place of a run: `true` (24 hours), an age, or
+   * both by name. Its own result is kept for others.
+   */
+  readonly reuse?: ReuseInput;
 }
 
 /** A checked request, ready but for the numbers of its lane and spec. */
@@ -73,6 +80,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'placement',
   'limits',
   'fairness',
+  'reuse',
 ] satisfies (keyof PushRequest)[]);
 const UNIQUE: ReadonlySet<string> = new Set(['key', 'window']);
 
@@ -86,11 +94,16 @@ export function draft(request: PushRequest, maxUniqueMs: number): Draft {
   const queue = checkName('queue', request.queue);
   const handler = checkName('handler', request.handler);
   const payload = encodePayload(request.input);
+  const reuse = request.reuse === undefined ? undefined : normalizeReuse(request.reuse);
   return {
     queue,
     handler,
     rules: rulesOf(request),
-    specBody: writeSpec(retry, timeout === undefined ? undefined : checkDuration('timeout', timeout, 1)),
+    specBody: writeSpec(
+      retry,
+      timeout === undefined ? undefined : checkDuration('timeout', timeout, 1),
+      reuse === undefined ? undefined : wishOf(reuse),
+    ),
     task: {
       lane: 0,
       spec: 0,
@@ -102,8 +115,14 @@ export function draft(request: PushRequest, maxUniqueMs: number): Draft {
       waitTimeoutMs: waitTimeout === undefined ? undefined : checkDuration('waitTimeout', waitTimeout, 1),
       unique: unique === undefined ? undefined : uniqueKey(unique, handler, payload, maxUniqueMs),
       op: op === undefined ? undefined : checkKey('op', op),
+      resultKey: reuse?.key === undefined ? undefined : logicalKey(handler, { key: reuse.key }),
     },
   };
+}
+
+/** Without the key, of which there are as many as there are tasks. */
+function wishOf({ key, maxAgeMs }: Reuse): NonNullable<SpecBody['reuse']> {
+  return key === undefined ? { maxAgeMs } : { maxAgeMs, keyed: true };
 }
 
 function rulesOf({ placement, limits, fairness }: PushRequest): Draft['rules'] {

@@ -5,15 +5,17 @@ export interface SpecBody {
   readonly retry: RetryPolicy;
   /** How long one attempt may run; the worker sees to it. */
   readonly timeoutMs?: number | undefined;
+  /** A result of a task like it that is no older may take the place of a run. `keyed`: what is like it, its push has said. */
+  readonly reuse?: { readonly maxAgeMs: number; readonly keyed?: true } | undefined;
 }
 
 const DEFAULT_BODY = JSON.stringify({ retry: DEFAULT_RETRY } satisfies SpecBody);
 
 /** The text that is interned. */
-export function writeSpec(retry: RetryInput | undefined, timeoutMs?: number): string {
-  if (retry === undefined && timeoutMs === undefined) return DEFAULT_BODY;
+export function writeSpec(retry: RetryInput | undefined, timeoutMs?: number, reuse?: SpecBody['reuse']): string {
+  if (retry === undefined && timeoutMs === undefined && reuse === undefined) return DEFAULT_BODY;
   const policy = retry === undefined ? DEFAULT_RETRY : normalizeRetry(retry);
-  return JSON.stringify({ retry: policy, timeoutMs } satisfies SpecBody);
+  return JSON.stringify({ retry: policy, timeoutMs, reuse } satisfies SpecBody);
 }
 
 export function readSpec(body: string | undefined): SpecBody {

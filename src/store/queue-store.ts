@@ -147,6 +147,8 @@ export interface NewTask {
   readonly unique?: UniqueKey | undefined;
   /** Operation id: a repeat gets the first answer. */
   readonly op?: string | undefined;
+  /** The key under which its result is looked for and kept, where it does not follow from handler and input. */
+  readonly resultKey?: string | undefined;
 }
 
 export interface UniqueKey {

@@ -4,7 +4,7 @@ import { fault } from '../core/errors.ts';
 import type { TaskState } from '../core/task.ts';
 import { VirtualWorld } from '../testing.ts';
 import { Attempt, type Parting } from './attempt.ts';
-import type { Assignment, Parked, Session } from './link.ts';
+import type { Assignment, Parked, Reusable, Session } from './link.ts';
 import type { Renewal } from './renewal.ts';
 import type { Ended, Runner, Sink, StopWhy } from './runner/runner.ts';
 
@@ -31,6 +31,8 @@ function rig(assignment: Partial<Assignment> = {}) {
   const states: TaskState[] = [];
   /** What the next park comes to. */
   const park: { kind: Parked['kind'] } = { kind: 'parked' };
+  /** What a task like it has come to. */
+  const kept: { result?: Reusable } = {};
   const call = async (what: string): Promise<void> => {
     calls.push(what);
     if (faults.length > 0) throw faults.shift();
@@ -57,6 +59,11 @@ function rig(assignment: Partial<Assignment> = {}) {
       await call(`park ${key}`);
       return park;
     },
+    reusable: async () => {
+      await call('reusable');
+      return kept.result;
+    },
+    keep: (_lease, result) => call(`keep ${text(result)}`),
   } as Partial<Session> as Session;
   const renewal = {
     hold: () => {
@@ -90,6 +97,7 @@ function rig(assignment: Partial<Assignment> = {}) {
     faults,
     states,
     park,
+    kept,
     attempt,
     runner,
     end,
@@ -363,4 +371,102 @@ test('a desk tells of a lost lease, and is closed when the run is over', async (
   other.end.resolve({ kind: 'done', result: 1 });
   await over;
   await assert.rejects(other.attempt.desk.checkpoint('k', 1), { code: 'LEASE_LOST' });
+});
+
+test('one that reuses results looks for one first, and keeps its own before it ends', async () => {
+  const it = rig({ reuses: true });
+  const running = it.attempt.run(it.runner, false);
+  assert.equal(it.attempt.started, true, 'while it looks, too');
+  it.end.resolve({ kind: 'done', result: 1 });
+  assert.equal(await it.attempt.settle(await running), 'completed');
+  assert.deepEqual(it.calls, ['hold', 'reusable', 'run', 'keep 1', 'complete 1', 'drop 5']);
+});
+
+test('what was reused is not run, and not kept once more', async () => {
+  const it = rig({ reuses: true });
+  it.kept.result = { id: 'task_y', result: '{"n":2}' };
+  const parting = it.attempt.settle(await it.attempt.run(it.runner, false));
+  await it.world.advance(10);
+  assert.equal(await parting, 'completed');
+  assert.deepEqual(it.calls, ['hold', 'reusable', 'log reused the result of task_y', 'complete {"n":2}', 'drop 5']);
+});
+
+test('faults are waited out before the run and after it, and each write is made until it is done', async () => {
+  const it = rig({ reuses: true });
+  it.faults.push(fault('STORE_BUSY'), fault('STORE_UNAVAILABLE'));
+  const running = it.attempt.run(it.runner, false);
+  await it.world.advance(1000);
+  it.faults.push(fault('STORE_BUSY'));
+  it.end.resolve({ kind: 'done', result: 1 });
+  await it.world.advance(1000);
+  const ended = await running;
+  assert.equal(it.calls.at(-1), 'keep 1', 'while it still has its slot');
+  assert.equal(await it.attempt.settle(ended), 'completed');
+  const looks = ['reusable', 'reusable', 'reusable'];
+  assert.deepEqual(it.calls, ['hold', ...looks, 'run', 'keep 1', 'keep 1', 'complete 1', 'drop 5']);
+});
+
+test('only a result is kept: not a failure, and not what a stopped run has returned', async () => {
+  const cases: readonly [Ended, Exclude<StopWhy, 'parked'> | undefined, readonly string[]][] = [
+    [{ kind: 'failed', error: 'no' }, undefined, ['fail "no"']],
+    [{ kind: 'giveUp', error: 'no' }, undefined, ['fail "no" {"giveUp":true}']],
+    [{ kind: 'retryAfter', delayMs: 9, reason: 'r' }, undefined, ['fail "r" {"retryAfterMs":9}']],
+    [{ kind: 'done', result: 1 }, 'cancelled', ['cancelled']],
+    [{ kind: 'done', result: 1 }, 'timeout', ['fail RUN_TIMEOUT']],
+    [{ kind: 'done', result: 1 }, 'lost', []],
+    [{ kind: 'done', result: 1 }, 'shutdown', ['keep 1', 'complete 1']],
+  ];
+  for (const [ended, why, calls] of cases) {
+    const it = rig({ reuses: true });
+    const running = it.attempt.run(it.runner, false);
+    await it.world.settle();
+    if (why !== undefined) it.attempt.stop(why);
+    it.end.resolve(ended);
+    it.calls.length = 0;
+    await it.attempt.settle(await running);
+    assert.deepEqual(it.calls, [...calls, 'drop 5'], `${ended.kind} ${why}`);
+  }
+});
+
+test('one that is stopped while it looks for a result goes back, or ends as it was asked to', async () => {
+  for (const [why, calls] of [
+    ['cancelled', ['cancelled']],
+    ['shutdown', ['release']],
+    ['lost', []],
+  ] as const) {
+    const it = rig({ reuses: true });
+    it.faults.push(...Array.from({ length: 100 }, () => fault('STORE_UNAVAILABLE')));
+    const running = it.attempt.run(it.runner, false);
+    await it.world.advance(500);
+    it.attempt.stop(why);
+    it.faults.length = 0;
+    const ended = await running;
+    it.calls.length = 0;
+    await it.attempt.settle(ended);
+    await it.world.advance(60_000);
+    assert.deepEqual(it.calls, [...calls, 'drop 5'], why);
+  }
+});
+
+test('a lease that is lost when its result is kept is lost, and nothing more is said for it', async () => {
+  const it = rig({ reuses: true });
+  const running = it.attempt.run(it.runner, false);
+  await it.world.settle();
+  it.calls.length = 0;
+  it.faults.push(fault('LEASE_LOST'));
+  it.end.resolve({ kind: 'done', result: 1 });
+  assert.equal(await it.attempt.settle(await running), 'lost');
+  assert.deepEqual(it.calls, ['keep 1', 'drop 5']);
+});
+
+test('a result that cannot be kept for others cannot be the result of the task either', async () => {
+  const it = rig({ reuses: true });
+  const running = it.attempt.run(it.runner, false);
+  await it.world.settle();
+  it.calls.length = 0;
+  it.faults.push(fault('TOO_LARGE', { field: 'result' }), fault('TOO_LARGE', { field: 'result' }));
+  it.states.push('failed');
+  it.end.resolve({ kind: 'done', result: 1 });
+  assert.equal(await it.attempt.settle(await running), 'failed');
+  assert.deepEqual(it.calls, ['keep 1', 'keep 1', 'fail TOO_LARGE {"giveUp":true}', 'drop 5']);
 });

@@ -5,7 +5,8 @@ import { LeaseDesk } from './desk.ts';
 import { LazyLog } from './lazy-log.ts';
 import type { Assignment, Failing, Session } from './link.ts';
 import type { Renewal } from './renewal.ts';
-import type { Desk, Ended, Host, Job, Ladder, Runner, Running, StopWhy } from './runner/runner.ts';
+import { ReusingRun } from './reusing-run.ts';
+import type { Ended, Host, Job, Ladder, Runner, Running, StopWhy } from './runner/runner.ts';
 
 export interface AttemptDeps {
   readonly session: Session;
@@ -42,6 +43,8 @@ export class Attempt implements Host {
   #cancelTimer: (() => void) | undefined;
   #letGo = false;
   #desk: LeaseDesk | undefined;
+  /** Its result is to be kept for others; not if it is theirs. */
+  #keeps = false;
   /** By its own request to wait it has given its lease back, or was ended. */
   #left: 'parked' | 'cancelled' | undefined;
 
@@ -66,7 +69,7 @@ export class Attempt implements Host {
   }
 
   /** Where the handler asks to remember and to wait. */
-  get desk(): Desk {
+  get desk(): LeaseDesk {
     this.#desk ??= new LeaseDesk(this.#deps.session, this.#deps.world, this.assignment, {
       counts: () => this.#stopped !== 'lost' && this.#left === undefined && !this.#ended,
       mayPark: () => this.#stopped !== 'timeout',
@@ -89,14 +92,36 @@ export class Attempt implements Host {
     if (this.#timeoutMs !== undefined) this.#bound(this.#timeoutMs);
     let ended: Ended;
     try {
-      this.#running = runner.run(jobOf(assignment, alone), log, this);
+      const start = (): Running => runner.run(jobOf(assignment, alone), log, this);
+      this.#running = assignment.reuses === true ? this.#reusing(start, log) : start();
       ended = await this.#running.ended;
     } catch (error) {
       ended = { kind: 'unstarted', error };
     }
     this.#ended = true;
     this.#cancelTimer?.();
+    if (this.#keeps && ended.kind === 'done') await this.#keep(ended.result);
     return ended;
+  }
+
+  #reusing(start: () => Running, log: LazyLog): Running {
+    const begin = (): Running => {
+      this.#keeps = true;
+      return start();
+    };
+    return new ReusingRun({ find: () => this.desk.reusable(), start: begin, sink: log });
+  }
+
+  /** While it still has its slot: who is started in it next finds the result. What cannot be kept shows when it is settled. */
+  async #keep(result: unknown): Promise<void> {
+    if (this.#stopped !== undefined && this.#stopped !== 'shutdown' && this.#stopped !== 'away') return;
+    const keep = async (): Promise<Parting> => {
+      await this.#deps.session.keep(this.assignment, result);
+      return 'completed';
+    };
+    const kept = await this.#patiently(keep).catch(() => undefined);
+    if (kept === 'completed') this.#keeps = false;
+    else if (kept === 'lost') this.stop('lost');
   }
 
   /**
@@ -137,6 +162,7 @@ export class Attempt implements Host {
 
   async #done(ended: Ended & { readonly kind: 'done' }): Promise<Parting> {
     try {
+      if (this.#keeps) await this.#deps.session.keep(this.assignment, ended.result);
       await this.#deps.session.complete(this.assignment, ended.result);
       return 'completed';
     } catch (error) {
@@ -191,6 +217,8 @@ export class Attempt implements Host {
 
   async #complete(result: unknown): Promise<Parting> {
     try {
+      // Before the end: should the process die between the two, the next attempt finds it.
+      if (this.#keeps) await this.#deps.session.keep(this.assignment, result);
       await this.#deps.session.complete(this.assignment, result);
       return 'completed';
     } catch (error) {

@@ -2,6 +2,7 @@ import type { Duration } from '../core/duration.ts';
 import type { LimitUseInput } from '../core/limit.ts';
 import type { PlacementInput } from '../core/placement.ts';
 import type { RetryInput } from '../core/retry.ts';
+import type { ReuseInput } from '../core/reuse.ts';
 import type { Remembering } from './memory/remembering.ts';
 import type { InferInput, InferOutput, StandardSchema } from './schema.ts';
 
@@ -40,6 +41,8 @@ export interface TaskOptions<S extends StandardSchema | undefined, R> {
   readonly placement?: PlacementInput;
   /** What it takes of which limits while it runs; a name alone takes one. */
   readonly limits?: readonly (string | LimitUseInput)[];
+  /** Whether a result of the same input, or key, takes the place of a run, and up to which age; default no. */
+  readonly reuse?: ReuseInput;
   /** `inline` (default): in the worker's own loop. `process`: in a child process, which can be killed. */
   readonly isolation?: 'inline' | 'process';
   /** Where a child process finds this task: `import.meta.url` of the module that exports it. */
@@ -61,6 +64,7 @@ export interface TaskDefinition<Input = never, Result = unknown> {
   readonly waitTimeoutMs: number | undefined;
   readonly placement: PlacementInput | undefined;
   readonly limits: readonly (string | LimitUseInput)[] | undefined;
+  readonly reuse: ReuseInput | undefined;
   readonly isolation: 'inline' | 'process';
   readonly module: string | undefined;
   readonly run: (input: unknown, ctx: TaskContext) => unknown;

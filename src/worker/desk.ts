@@ -5,6 +5,7 @@ import type {
   ChildRequest,
   Parked,
   Remembered,
+  Reusable,
   Session,
   TaskRef,
   TaskResult,
@@ -72,6 +73,11 @@ export class LeaseDesk implements Desk {
 
   dependencies(): Promise<readonly (TaskResult & { readonly optional: boolean })[]> {
     return this.#patiently(() => this.#session.dependencies(this.#lease));
+  }
+
+  /** Asked by the worker itself, before it runs anything. */
+  reusable(): Promise<Reusable | undefined> {
+    return this.#patiently(() => this.#session.reusable(this.#lease));
   }
 
   /** Each call may be repeated: a store that is away must not cost an attempt what it has done. */

@@ -5,6 +5,7 @@ import type { LimitUseInput } from '../core/limit.ts';
 import type { LogEntry } from '../core/log.ts';
 import type { PlacementInput } from '../core/placement.ts';
 import type { RetryInput } from '../core/retry.ts';
+import type { ReuseInput } from '../core/reuse.ts';
 import type { TaskState } from '../core/task.ts';
 
 /**
@@ -45,6 +46,8 @@ export interface Assignment extends Lease {
   readonly suspect: boolean;
   /** How long the handler may run; undefined sets no bound. */
   readonly timeoutMs: number | undefined;
+  /** It was pushed to take the result of a task like it, if one is kept, and to keep its own for others. */
+  readonly reuses?: boolean | undefined;
 }
 
 export interface Want {
@@ -124,6 +127,7 @@ export interface ChildRequest {
   readonly placement?: PlacementInput;
   readonly limits?: readonly (string | LimitUseInput)[];
   readonly fairness?: FairnessInput;
+  readonly reuse?: ReuseInput;
 }
 
 /** How another task stands. */
@@ -133,6 +137,14 @@ export interface TaskResult {
   readonly id: string | undefined;
   readonly state: TaskState | 'gone';
   /** JSON text: the result of what has completed, the error of what has failed. */
+  readonly result: string | undefined;
+}
+
+/** What a task like this one has come to. */
+export interface Reusable {
+  /** The public id of that task, which may be gone. */
+  readonly id: string;
+  /** JSON text; undefined: nothing. */
   readonly result: string | undefined;
 }
 
@@ -175,6 +187,11 @@ export interface Session {
   results(lease: Assignment, tasks: readonly TaskRef[]): Promise<readonly TaskResult[]>;
   /** How the tasks stand that this one waited for. A read. */
   dependencies(lease: Assignment): Promise<readonly (TaskResult & { readonly optional: boolean })[]>;
+
+  /** The kept result that may take the place of a run, if there is one. A read. */
+  reusable(lease: Assignment): Promise<Reusable | undefined>;
+  /** Keeps the result for tasks like this one; before it is completed. May be repeated. */
+  keep(lease: Assignment, result: unknown): Promise<void>;
 
   renew(leases: readonly Lease[]): Promise<readonly RenewalAnswer[]>;
   /** Leases of this session that somebody has asked to stop. */

@@ -4,6 +4,7 @@ import { normalizeUses } from '../core/limit.ts';
 import { checkName } from '../core/names.ts';
 import { normalizePlacement } from '../core/placement.ts';
 import { normalizeRetry } from '../core/retry.ts';
+import { normalizeReuse } from '../core/reuse.ts';
 import { MAX_TRIES_BOUND } from '../core/task.ts';
 import type { Given, TaskContext, TaskDefinition, TaskOptions } from './definition.ts';
 import type { OutcomeValue } from './outcome.ts';
@@ -18,6 +19,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'waitTimeout',
   'placement',
   'limits',
+  'reuse',
   'isolation',
   'module',
   'run',
@@ -36,7 +38,7 @@ export function task<S extends StandardSchema | undefined = undefined, R = unkno
       throw fault('UNKNOWN_OPTION', { option, known }, { hint: `The options of a task are ${known}.` });
     }
   }
-  const { input, queue, retry, maxAttempts, timeout, waitTimeout, placement, limits, module } = options;
+  const { input, queue, retry, maxAttempts, timeout, waitTimeout, placement, limits, reuse, module } = options;
   const { isolation = 'inline' } = options;
   if (typeof options.run !== 'function') throw refuse(name, 'run must be a function');
   if (input !== undefined && typeof input['~standard']?.validate !== 'function') {
@@ -55,6 +57,7 @@ export function task<S extends StandardSchema | undefined = undefined, R = unkno
   if (retry !== undefined) normalizeRetry(retry);
   if (placement !== undefined) normalizePlacement(placement);
   if (limits !== undefined) normalizeUses(limits);
+  if (reuse !== undefined) normalizeReuse(reuse);
   return Object.freeze({
     name,
     queue: checkName('queue', queue ?? name),
@@ -65,6 +68,7 @@ export function task<S extends StandardSchema | undefined = undefined, R = unkno
     waitTimeoutMs: waitTimeout === undefined ? undefined : parseDuration(waitTimeout, 'waitTimeout'),
     placement,
     limits,
+    reuse,
     isolation,
     module,
     run: (value: unknown, ctx: TaskContext) => options.run(value as never, ctx),

@@ -37,6 +37,34 @@ test('a unique key leads to the same task, and another input under it is refused
   assert.match(other.stderr, /unique key k already belongs/);
 });
 
+test('a result that is there takes the place of a run, by input or by key', async (t) => {
+  const { call } = place(t);
+  const push = async (inputs: readonly object[], ...args: readonly string[]): Promise<readonly string[]> =>
+    (await call(['push', 'echo', '-', ...args], inputs.map((input) => JSON.stringify(input)).join('\n'))).lines;
+  const likeInputs = [
+    { a: 1, b: 2 },
+    { b: 2, a: 1 },
+  ];
+  const pushed = [
+    ...(await push(likeInputs, '--reuse', '1h')),
+    ...(await push([{ n: 1 }, { n: 2 }], '--reuse-key', 'k', '--reuse', '5m')),
+    ...(await push([{ n: 3 }], '--reuse-key', 'k')),
+  ];
+  await call(['worker', '--slots', '1', '--idle-exit', '100ms']);
+  const logOf = async (n: number): Promise<string> => (await call(['tasks', 'logs', pushed[n] as string])).stdout;
+  for (const n of [0, 2]) assert.match(await logOf(n), /^\S+\t1\tlog\techo \S+\n$/);
+  for (const [n, of] of [
+    [1, 0],
+    [3, 2],
+    [4, 2],
+  ] as const) {
+    assert.match(await logOf(n), new RegExp(`^\\S+\\t1\\tsystem\\treused the result of ${pushed[of]}\n$`));
+  }
+  const [last] = (await call(['tasks', 'show', pushed[4] as string, '--json'])).objects();
+  assert.deepEqual([last?.state, last?.result], ['completed', { n: 1 }]);
+  assert.equal((await call(['push', 'echo', '--reuse', '0s'])).code, 2);
+});
+
 test('many copies are told in one line, to programs too', async (t) => {
   const { call } = place(t);
   const [summary] = (await call(['push', 'q', '--count', '2001', '--json'])).objects();

@@ -1,4 +1,4 @@
-/** Parks, signals and checkpoints that meet: a wake-up is neither lost nor told twice, in whatever order their statements run. */
+/** Parks, signals, checkpoints and kept results that meet: a wake-up is neither lost nor told twice, in whatever order their statements run. */
 import type { Lease } from '../../src/core/lease.ts';
 import { DAY, type Scene } from '../../src/store/conformance/scene.ts';
 import type { Grant, NewSignal, ParkItem } from '../../src/store/store.ts';
@@ -33,6 +33,11 @@ const signal = (name: string, more: Partial<NewSignal> = {}): Act => ({
 const remember = (name: string, { task, attempt }: Lease, value = '1'): Act => ({
   name,
   act: (store) => store.checkpointPut({ items: [{ task, attempt, key: 'k', value }] }),
+});
+
+const keep = (name: string, { task, attempt }: Lease): Act => ({
+  name,
+  act: (store) => store.resultKeep({ items: [{ task, attempt, key: 'k', maxAgeMs: DAY, value: `"${name}"` }] }),
 });
 
 /** A task that waits on the channel. */
@@ -225,4 +230,35 @@ export const WAITS: Readonly<Record<string, Case>> = {
     const { grant, duty } = await overdue(scene);
     return [remember('remember', grant), reap('reap', duty, grant)];
   }),
+
+  'keep × keep of two tasks under one key': both(async (scene) => {
+    return [keep('one', await scene.running()), keep('two', await scene.running())];
+  }),
+  'keep × keep in the place of what has expired': both(async (scene) => {
+    const { task, attempt } = await scene.running();
+    await scene.store.resultKeep({ items: [{ task, attempt, key: 'k', maxAgeMs: 1, value: '1' }] });
+    const acts = [keep('one', await scene.running()), keep('two', await scene.running())] as const;
+    await scene.pass(5);
+    return [...acts];
+  }),
+  'keep × settle': both(async (scene) => {
+    const grant = await scene.running();
+    return [keep('keep', grant), settle('settle', grant)];
+  }),
+  'keep × reap': both(async (scene) => {
+    const { grant, duty } = await overdue(scene);
+    return [keep('keep', grant), reap('reap', duty, grant)];
+  }),
+  'keep × prune of what has expired': both(
+    async (scene) => {
+      const duty = await scene.duty('any', DAY);
+      const { task, attempt } = await scene.running();
+      await scene.store.resultKeep({ items: [{ task, attempt, key: 'k', maxAgeMs: 1, value: '1' }] });
+      const act = keep('keep', await scene.running());
+      await scene.pass(5);
+      const { from: _, ...whole } = prune('prune', duty, DAY);
+      return [act, { ...whole, from: /^pruneResults/ }];
+    },
+    { forgets: true, faults: [0] },
+  ),
 };

@@ -69,6 +69,18 @@ const WRITES: readonly Write[] = [
       return answer?.kind !== 'lost';
     },
   },
+  {
+    words: 'keep a result of',
+    other: complete,
+    act: async (scene, { task, attempt }) => {
+      const items = [{ task, attempt, key: `of ${task}`, maxAgeMs: HOUR, value: '1' }];
+      const [answer] = await scene.store.resultKeep({ items });
+      const [found] = await scene.store.resultFind({ items });
+      // Refused or not, nobody finds what no holder of the task has kept.
+      assert.equal(found !== undefined, answer !== 'lost');
+      return answer !== 'lost';
+    },
+  },
   ...(['again', 'failed', 'cancelled'] as const).map((to) => ({
     words: { again: 'reap', failed: 'reap and fail', cancelled: 'reap and cancel' }[to],
     other: complete,

@@ -42,7 +42,7 @@ const FAULTS: readonly Fault[] = [
 
 /** What a schedule may leave behind; queues, lanes and the tables of days stay. */
 const TABLES =
-  'task done outbox event uniq op log attempt body worker flight qstat trigger_def dep dep_carry wait signal checkpoint'.split(
+  'task done outbox event uniq op log attempt body worker flight qstat trigger_def dep dep_carry wait signal checkpoint kept_result'.split(
     ' ',
   );
 const RESET = `${TABLES.map((table) => `DELETE FROM ${SCHEMA}.${table};`).join('')}

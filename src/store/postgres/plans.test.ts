@@ -126,6 +126,10 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   checkpointAdd: [BY_ID],
   checkpointFind: ['checkpoint_pkey(task, key)'],
   checkpointList: ['checkpoint_pkey(task)'],
+  resultKeys: ['body_pkey(task, part)'],
+  resultFind: ['kept_result_pkey(key)'],
+  resultKeep: [BY_ID],
+  resultOwners: ['kept_result_pkey(key)'],
   expire: [DUTY, 'task_expires(expires_at)', BY_ID],
   expireNext: ['task_expires(first)'],
   cancelIdle: [BY_ID, WAIT],
@@ -187,6 +191,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   pruneUniq: ['uniq_task(task)'],
   pruneWaits: [WAIT],
   pruneCheckpoints: ['checkpoint_pkey(task)'],
+  pruneResults: ['kept_result_expires(expires_at)', 'kept_result_pkey(key)'],
   pruneSignals: ['signal_pkey(first)', 'signal_pkey(id)'],
   pruneDone: [DONE_BY_ID],
 
@@ -240,7 +245,7 @@ test('every statement has its plan pinned here, or a reason why it needs none', 
 
 test('no statement of those that need no plan is one that grows with the finished tasks', () => {
   for (const name of Object.keys(FREE) as StatementName[]) {
-    assert.doesNotMatch(statements('our')[name], /\bour\.(done|log|attempt|body|uniq|op)\b/, name);
+    assert.doesNotMatch(statements('our')[name], /\bour\.(done|log|attempt|body|uniq|op|kept_result)\b/, name);
   }
 });
 
@@ -380,6 +385,8 @@ class Ground {
         SELECT i, 1, 'k', 'c' || i % 100, CASE WHEN i % 9 = 0 THEN '{}' END, i, i % 3 FROM ${some(n / 2)}`,
       `INSERT INTO s.signal (channel, body, at) SELECT 'c' || i % 100, '1', i FROM ${some(n / 2)}`,
       `INSERT INTO s.checkpoint (task, key, attempt, value, at) SELECT i / 10, 'k' || i, 1, '1', i FROM ${some(n / 2)}`,
+      `INSERT INTO s.kept_result (key, task, attempt, born, value, at, expires_at)
+        SELECT 'k' || i, i, 1, i, '1', i, i FROM ${some(n / 2)}`,
       `INSERT INTO s.dep (up, down, gen, optional, open) SELECT i / 50, i, 0, false, i % 2 = 0 FROM ${some(n / 2)}`,
       `INSERT INTO s.dep_carry (up, state) SELECT i, 4 FROM ${some(20)}`,
       `INSERT INTO s.flight (store, n, at) SELECT i % 20, i, i FROM ${some(n / 10)}`,

@@ -1,3 +1,5 @@
+import { resultStatements } from './result-statements.ts';
+
 /**
  * Every statement that runs against Postgres, by name; `plans.test.ts` pins the plans. Names are qualified, so that no
  * statement depends on the search path of its connection (a pooler, or a caller's own transaction).
@@ -226,7 +228,8 @@ export function statements(schema: string) {
         SELECT id, ${NOW}, queue, lane, spec, CASE WHEN run_at IS NULL THEN 0 ELSE 2 END, prio, max_tries,
           CASE WHEN apart THEN 2 ELSE 0 END, run_at, coalesce(run_at, ${NOW}) + wait, CASE WHEN NOT apart THEN payload END
         FROM x ORDER BY o),
-      b AS (INSERT INTO ${s}.body (task, part, data) SELECT id, 0, payload FROM x WHERE apart),
+      b AS (INSERT INTO ${s}.body (task, part, data) SELECT id, 0, payload FROM x WHERE apart
+        UNION ALL SELECT x.id, 2, k.key FROM unnest($15::bigint[], $16::text[]) k(o, key) JOIN x ON x.o = k.o),
       e AS (INSERT INTO ${s}.outbox (at, queue, kind, state, n, d_ready, d_scheduled, ids, attempts, born, note)
         SELECT ${NOW}, queue, 0, CASE WHEN run_at IS NULL THEN 0 ELSE 2 END, count(*), count(*) FILTER (WHERE run_at IS NULL),
           count(*) FILTER (WHERE run_at IS NOT NULL), array_agg(id ORDER BY o), '{0}', ARRAY[min(${NOW})], $14
@@ -483,6 +486,7 @@ export function statements(schema: string) {
     checkpointFind: `SELECT c.task, c.key, c.attempt, c.value FROM unnest($1::bigint[], $2::text[]) x(task, key)
       JOIN ${s}.checkpoint c ON c.task = x.task AND c.key = x.key WHERE ${few('x.task')}`,
     checkpointList: `SELECT key, attempt, value, at FROM ${s}.checkpoint WHERE task = $1`,
+    ...resultStatements({ s, now: NOW, few }),
 
     // cancel and revive
     cancelIdle: cancelIdle('AND flags & 1 = 0'),
@@ -524,7 +528,8 @@ export function statements(schema: string) {
         SELECT id, ${NOW}, queue, lane, spec, state, prio, max_tries, flags | CASE WHEN apart THEN 2 ELSE 0 END, open,
           CASE WHEN open = 0 THEN at END, CASE WHEN open > 0 THEN at END,
           CASE WHEN open > 0 THEN wait ELSE coalesce(at, ${NOW}) + wait END, CASE WHEN NOT apart THEN payload END FROM x),
-      b AS (INSERT INTO ${s}.body (task, part, data) SELECT id, 0, payload FROM x WHERE apart),
+      b AS (INSERT INTO ${s}.body (task, part, data) SELECT id, 0, payload FROM x WHERE apart
+        UNION ALL SELECT task, 2, key FROM unnest($15::bigint[], $16::text[]) k(task, key)),
       e AS (INSERT INTO ${s}.outbox (at, queue, kind, state, n, d_ready, d_scheduled, d_waiting, ids, attempts, born, note)
         SELECT ${NOW}, queue, 0, state, count(*), ${where('state', 0)}, ${where('state', 2)}, ${where('state', 3)},
           array_agg(id ORDER BY id), '{0}', ARRAY[min(${NOW})], $14 FROM x GROUP BY queue, state)

@@ -35,6 +35,7 @@ import { areTimers, getWait, listWaits, parkBatches, parkedBefore, parkTasks } f
 import { prune } from './verbs/prune.ts';
 import { type Drawn, isReady, pushedBefore, pushKeyed, pushTasks, waves } from './verbs/push.ts';
 import { getTasks, listAttempts, listQueues, listTasks, queueStats } from './verbs/read.ts';
+import { findResults, keepResults, resultKeysOf } from './verbs/result.ts';
 import { returnTasks, settleTasks, type Woken } from './verbs/settle.ts';
 import { sendSignals } from './verbs/signal.ts';
 import { expireTasks, stageTasks } from './verbs/stage.ts';
@@ -329,6 +330,20 @@ export class PostgresStore implements port.Store {
 
   checkpointList({ task }: { task: number }): Promise<readonly port.Checkpoint[]> {
     return this.#run((session) => listCheckpoints(session, task));
+  }
+
+  resultKeys({ tasks }: { tasks: readonly number[] }): Promise<readonly (string | undefined)[]> {
+    return this.#run((session) => resultKeysOf(session, tasks));
+  }
+
+  resultFind({ items }: { items: readonly port.ResultQuery[] }): Promise<readonly (port.KeptResult | undefined)[]> {
+    return this.#run((session) => findResults(session, items));
+  }
+
+  resultKeep({ items }: { items: readonly port.NewResult[] }): Promise<readonly port.KeepAnswer[]> {
+    const answers = this.#run((session) => keepResults(session, items));
+    this.#logs.add(new Set(items.map(({ task }) => task)), answers);
+    return answers;
   }
 
   async taskCancel({ tasks }: { tasks: readonly number[] }): Promise<readonly port.CancelAnswer[]> {

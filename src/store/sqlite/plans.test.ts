@@ -118,6 +118,12 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   // The first ones of the table's own tree: LIMIT ends it there.
   pruneSignals: ['SEARCH signal USING INTEGER PRIMARY KEY (rowid=?)', 'SCAN signal', 'SCAN (subquery-1)'],
   pruneUniq: ['SEARCH uniq USING INDEX uniq_task (task=?)'],
+  resultFence: BY_ID,
+  resultFind: ['SEARCH kept_result USING INDEX sqlite_autoindex_kept_result_1 (key=?)'],
+  pruneResults: [
+    'SEARCH kept_result USING INTEGER PRIMARY KEY (rowid=?)',
+    'SEARCH kept_result USING COVERING INDEX kept_result_expires (expires_at<?)',
+  ],
   pruneOps: ['SEARCH op USING PRIMARY KEY (id=?)', 'SEARCH op USING COVERING INDEX op_until (until<?)'],
   // Workers are few, and this is the pruner's.
   pruneWorkers: [
@@ -133,7 +139,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
 /** Sorting in a temporary tree, or building an index for the occasion. */
 const DETOUR = /TEMP B-TREE|AUTOMATIC/;
 /** Reading a table that grows with the work from end to end. */
-const FULL_SCAN = /^SCAN (task|t|dep|d|log|uniq|op|attempt|body|lane|spec)\b(?! USING)/;
+const FULL_SCAN = /^SCAN (task|t|dep|d|log|uniq|op|attempt|body|lane|spec|kept_result)\b(?! USING)/;
 /** Not on the way of any task: the auditor's recount groups, in its own thread. */
 const RECOUNTS: readonly StatementName[] = ['auditReady', 'auditRunning', 'auditDue', 'slotAudit'];
 /** Reads all triggers in order: there are few, and only people ask. */
@@ -174,6 +180,8 @@ function loadedDatabase(): DatabaseSync {
     ${many(5_000)} INSERT INTO checkpoint (task, key, attempt, value, at)
       SELECT i / 10, 'k' || i, 1, CASE WHEN i % 2 = 0 THEN '1' END, i FROM s;
     ${many(5_000)} INSERT INTO checkpoint_body (task, key, data) SELECT i / 10, 'k' || i, 'x' FROM s;
+    ${many(5_000)} INSERT INTO kept_result (key, task, attempt, born, value, at, expires_at)
+      SELECT 'k' || i, i, 1, i, '1', i, i FROM s;
     ${many(5_000)} INSERT INTO body (task, part, data) SELECT i, 0, 'x' FROM s;
     ${many(5_000)} INSERT INTO dep (up, down, gen, optional, open) SELECT i / 50, i, 0, 0, i % 2 FROM s;
     ${many(50)} INSERT INTO trigger_def (name, lane, spec, cron, timezone, missed, prio, max_tries, payload, next_at)

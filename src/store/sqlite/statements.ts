@@ -167,6 +167,13 @@ export const STATEMENTS = {
   checkpointList: `SELECT c.key, c.attempt, coalesce(c.value, b.data) AS value, c.at FROM checkpoint c
     LEFT JOIN checkpoint_body b ON b.task = c.task AND b.key = c.key WHERE c.task = ?`,
 
+  // results that outlive their tasks; one that still counts for who asks is not replaced
+  resultFence: 'SELECT created_at FROM task WHERE id = ? AND attempt = ? AND state = 1',
+  resultFind: `SELECT task, attempt, born, value, at FROM kept_result WHERE key = ? AND expires_at > ? AND at > ?`,
+  resultPut: `INSERT INTO kept_result (key, task, attempt, born, value, at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (key) DO UPDATE SET task = excluded.task, attempt = excluded.attempt, born = excluded.born,
+      value = excluded.value, at = excluded.at, expires_at = max(expires_at, excluded.expires_at)`,
+
   // cancel and revive
   taskStand:
     'SELECT state, lane, attempt, created_at, holder, started_at, ended_at, flags, result, cancel_at FROM task WHERE id = ?',
@@ -314,6 +321,7 @@ export const STATEMENTS = {
   pruneEvents: 'DELETE FROM event WHERE seq <= ? AND seq < (SELECT max(seq) FROM event)',
   pruneOps: 'DELETE FROM op WHERE id IN (SELECT id FROM op WHERE until < ? LIMIT ?)',
   pruneUniq: 'DELETE FROM uniq WHERE task = ?',
+  pruneResults: 'DELETE FROM kept_result WHERE rowid IN (SELECT rowid FROM kept_result WHERE expires_at <= ? LIMIT ?)',
   // A holder stays as long as its lease does: whoever looks at a running task can say who has it.
   pruneWorkers: `DELETE FROM worker WHERE id IN (SELECT w.id FROM worker w WHERE w.state IN (3, 4) AND w.beat_at < ?
       AND NOT EXISTS (SELECT 1 FROM task INDEXED BY task_running WHERE state = 1 AND holder = w.id) LIMIT ?)`,

@@ -3,6 +3,7 @@ import type { QueueStats } from '../../core/event.ts';
 import type { Lease } from '../../core/lease.ts';
 import type { Limit } from '../../core/limit.ts';
 import type * as port from '../store.ts';
+import { resultKeyOf } from './body.ts';
 import { pushInCallerTransaction } from './caller-transaction.ts';
 import type { Connection } from './connection.ts';
 import type { SqliteParts } from './parts.ts';
@@ -33,6 +34,7 @@ import { getWait, listWaits, parkTask } from './verbs/park.ts';
 import { prune } from './verbs/prune.ts';
 import { pushTasks } from './verbs/push.ts';
 import { getTask, listAttempts, listQueues, listTasks, queueStats } from './verbs/read.ts';
+import { findResult, keepResult } from './verbs/result.ts';
 import { returnTask, settleTask } from './verbs/settle.ts';
 import { sendSignal } from './verbs/signal.ts';
 import { expireTasks, stageTasks } from './verbs/stage.ts';
@@ -190,6 +192,19 @@ export class SqliteStore implements port.Store {
 
   checkpointList({ task }: { task: number }): Promise<readonly port.Checkpoint[]> {
     return this.#writer.read(({ sql }) => listCheckpoints(sql, task));
+  }
+
+  resultKeys({ tasks }: { tasks: readonly number[] }): Promise<readonly (string | undefined)[]> {
+    return this.#writer.read(({ sql }) => tasks.map((task) => resultKeyOf(sql, task)));
+  }
+
+  resultFind({ items }: { items: readonly port.ResultQuery[] }): Promise<readonly (port.KeptResult | undefined)[]> {
+    return this.#writer.read(({ sql }) => items.map((item) => findResult(sql, item, this.#writer.clock.calendar())));
+  }
+
+  /** In the rank of the settles, which it comes before. */
+  resultKeep({ items }: { items: readonly port.NewResult[] }): Promise<readonly port.KeepAnswer[]> {
+    return this.#writer.write('settle', (tx) => items.map((item) => keepResult(tx, item)));
   }
 
   taskCancel({ tasks }: { tasks: readonly number[] }): Promise<readonly port.CancelAnswer[]> {

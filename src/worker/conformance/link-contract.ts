@@ -7,6 +7,7 @@ import { LOGGING } from './logging.ts';
 import { OPENING } from './opening.ts';
 import { REMEMBERING } from './remembering.ts';
 import { RENEWING } from './renewing.ts';
+import { REUSING } from './reusing.ts';
 import { LinkScene, type LinkSetting, type LinkTopic } from './scene.ts';
 import { SETTLING } from './settling.ts';
 import { STORING } from './storing.ts';
@@ -31,6 +32,7 @@ export const LINK_TOPICS: readonly LinkTopic[] = [
   CANCELLING,
   LOGGING,
   REMEMBERING,
+  REUSING,
 ];
 
 /** A case that hangs is a case that fails. */

@@ -26,6 +26,7 @@ export interface LinkPush {
   readonly maxAttempts?: number;
   readonly timeout?: number;
   readonly retry?: { readonly baseMs: number };
+  readonly reuse?: true | number | { readonly key: string };
 }
 
 export interface LinkGraphPush extends LinkPush {
@@ -132,8 +133,11 @@ export class LinkScene {
   }
 
   /** An assignment that lost its task to the session's next claim: its lease ran out, was reaped, and somebody claimed. */
-  async overtaken(session: Session): Promise<{ readonly stale: Assignment; readonly fresh: Assignment }> {
-    const stale = await this.running(session, { maxAttempts: 10 });
+  async overtaken(
+    session: Session,
+    request: Partial<LinkPush> = {},
+  ): Promise<{ readonly stale: Assignment; readonly fresh: Assignment }> {
+    const stale = await this.running(session, { maxAttempts: 10, ...request });
     await this.expire(session);
     const fresh = await this.claimOne(session);
     assert.deepEqual([fresh.task, fresh.attempt], [stale.task, stale.attempt + 1]);

@@ -20,6 +20,7 @@ const OPTIONS: ReadonlySet<string> = new Set([
   'placement',
   'limits',
   'fairness',
+  'reuse',
 ] satisfies (keyof SpawnOptions)[]);
 
 /** Other tasks: those that a handler starts, and those that it was made to wait for. */
@@ -60,8 +61,8 @@ async function requestOf(
   const said = withoutUndefined(options);
   if ('handler' in task) return { queue: task.queue, ...said, handler, input, op };
   await parseInput(task.schema, input, handler);
-  const { queue, retry, maxAttempts, timeoutMs, waitTimeoutMs, placement, limits } = task;
-  const defaults = { retry, maxAttempts, timeout: timeoutMs, waitTimeout: waitTimeoutMs, placement, limits };
+  const { queue, retry, maxAttempts, timeoutMs, waitTimeoutMs, placement, limits, reuse } = task;
+  const defaults = { retry, maxAttempts, timeout: timeoutMs, waitTimeout: waitTimeoutMs, placement, limits, reuse };
   return { queue, ...withoutUndefined(defaults), ...said, handler, input, op };
 }
 

@@ -120,3 +120,16 @@ CREATE TABLE checkpoint (
   at bigint NOT NULL,
   PRIMARY KEY (task, key)
 );
+
+-- Results by logical key, for those that ask for one instead of running; they outlive their tasks. `born` is when the task was
+-- made. The key that a caller gave is part 2 of the task's `body`.
+CREATE TABLE kept_result (
+  key text COLLATE "C" PRIMARY KEY,
+  task bigint NOT NULL,
+  attempt bigint NOT NULL,
+  born bigint NOT NULL,
+  value text,
+  at bigint NOT NULL,
+  expires_at bigint NOT NULL
+);
+CREATE INDEX kept_result_expires ON kept_result (expires_at);

@@ -8,7 +8,17 @@ import type { Flight } from '../flights.ts';
 import type { PostgresParts } from '../parts.ts';
 import { prioOf } from '../prio.ts';
 import { countDown, endAfter } from './countdown.ts';
-import { type Drawn, earlierAnswers, keepAnswers, madeBy, noteOf, pushedBefore, standOf, takeKeys } from './push.ts';
+import {
+  type Drawn,
+  earlierAnswers,
+  keepAnswers,
+  madeBy,
+  noteOf,
+  pushedBefore,
+  resultKeys,
+  standOf,
+  takeKeys,
+} from './push.ts';
 
 type Made = PushAnswer & { readonly ok: true };
 
@@ -140,6 +150,7 @@ async function bear(
       numbers(some.map(({ flags }) => flags)),
       numbers(some.map(({ open }) => open)),
       noteOf(flight),
+      ...resultKeys(items, (i) => (some[i] as Birth).task),
     ])) as readonly (readonly [number, number, number])[];
     for (const [task, createdAt, state] of rows) {
       made.set(task, { ok: true, task, createdAt, state: stateOf(state), fresh: true });

@@ -40,6 +40,7 @@ export async function prune({ database, schema }: PostgresParts, query: PruneQue
         : { tasks: 0, done: false };
     const events = await pruneEvents(session, before, now, limit);
     await session.rows('pruneOps', [limit]);
+    const results = (await session.rows('pruneResults', [limit])).length;
     const signals = (await session.rows('pruneSignals', [before, limit])).length;
     await session.rows('pruneFlights', [FLIGHT_MS, 10 * limit]);
     const workers = await pruneWorkers(session, retentionMs, limit);
@@ -47,7 +48,7 @@ export async function prune({ database, schema }: PostgresParts, query: PruneQue
       tasks: walk.tasks + (day ?? 0),
       events: events.removed,
       workers,
-      done: walk.done && events.done && Math.max(workers, signals) < limit,
+      done: walk.done && events.done && Math.max(workers, signals, results) < limit,
     };
   });
 }

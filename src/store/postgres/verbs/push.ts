@@ -33,8 +33,9 @@ export async function pushTasks(
 }
 
 /** It needs more columns than most. */
-function isFull({ payload, delayMs, runAt, waitTimeoutMs }: NewTask): boolean {
-  return delayMs !== undefined || runAt !== undefined || waitTimeoutMs !== undefined || !fitsInline(payload);
+function isFull({ payload, delayMs, runAt, waitTimeoutMs, resultKey }: NewTask): boolean {
+  const timed = delayMs !== undefined || runAt !== undefined || waitTimeoutMs !== undefined;
+  return timed || resultKey !== undefined || !fitsInline(payload);
 }
 
 function columns({ lanes }: PostgresParts, items: readonly NewTask[]): readonly string[] {
@@ -108,11 +109,18 @@ async function pushFull(
     booleans(items.map(({ payload }) => !fitsInline(payload))),
     numbers(items.map((_, i) => ids[i])),
     noteOf(flight),
+    ...resultKeys(items, (i) => i + 1),
   ];
   const rows = (await session.rows('pushFull', values)) as readonly (readonly [number, number, number | null])[];
   return rows.map(([task, createdAt, runAt]) => {
     return { ok: true, task, createdAt, state: runAt === null ? 'ready' : 'scheduled', fresh: true };
   });
+}
+
+/** Two columns: the few items that have one, by what `of` makes of their places, and the keys. */
+export function resultKeys(items: readonly NewTask[], of: (place: number) => number): readonly [string, string] {
+  const some = items.flatMap(({ resultKey }, i) => (resultKey === undefined ? [] : [{ resultKey, n: of(i) }]));
+  return [numbers(some.map(({ n }) => n)), texts(some.map(({ resultKey }) => resultKey))];
 }
 
 async function earlier(session: Session, flight: Flight, items: readonly NewTask[]): Promise<readonly PushAnswer[]> {

@@ -117,3 +117,16 @@ CREATE TABLE checkpoint_body (
   data TEXT NOT NULL,
   PRIMARY KEY (task, key)
 ) STRICT;
+
+-- Results by logical key, for those that ask for one instead of running; they outlive their tasks. `born` is when the task was
+-- made. The key that a caller gave is part 2 of the task's `body`.
+CREATE TABLE kept_result (
+  key TEXT PRIMARY KEY,
+  task INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  born INTEGER NOT NULL,
+  value TEXT,
+  at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX kept_result_expires ON kept_result (expires_at);

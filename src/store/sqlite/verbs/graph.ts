@@ -2,7 +2,7 @@ import { STATES, type TaskState } from '../../../core/task.ts';
 import { fitsInline, PAYLOAD_APART, stateCode } from '../../codes.ts';
 import { type Birth, birthsOf, type StandIns, standIns, upsOf } from '../../graph.ts';
 import type { Dependency, GraphAnswer, GraphTask } from '../../store.ts';
-import { putPayload, resultOf } from '../body.ts';
+import { putPayload, putResultKey, resultOf } from '../body.ts';
 import type { Prepared } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
 import { countDown, endAfter } from './countdown.ts';
@@ -94,6 +94,7 @@ function bear(tx: Transaction, { item, task, flags, open, edges }: Birth): TaskS
       inline ? item.payload : null,
     );
   if (!inline) putPayload(tx.sql, task, item.payload);
+  if (item.resultKey !== undefined) putResultKey(tx.sql, task, item.resultKey);
   for (const edge of edges) tx.sql.get('depAdd').run(edge.up, task, edge.optional ? 1 : 0, edge.open ? 1 : 0);
   tx.ledger.note(tx.laneOf(item.lane).queue, 'created', undefined, state, task, 0, now);
   nameTask(tx, item, { ok: true, task, createdAt: now, state, fresh: true });

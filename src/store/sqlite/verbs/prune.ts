@@ -32,6 +32,7 @@ export function prune(tx: Transaction, query: PruneQuery, cursor: number): Prune
   tx.sql.get('dutyCursor').run(round ? 0 : (rows.at(-1) as Walked).id, query.duty.name, query.duty.epoch);
   const events = pruneEvents(tx, before, query.limit);
   tx.sql.get('pruneOps').run(tx.now, query.limit);
+  const results = Number(tx.sql.get('pruneResults').run(tx.now, query.limit).changes);
   const signals = Number(tx.sql.get('pruneSignals').run(query.limit, before).changes);
   // Beats are told in lease time.
   const workers = Number(tx.sql.get('pruneWorkers').run(tx.leaseNow - query.retentionMs, query.limit).changes);
@@ -39,7 +40,7 @@ export function prune(tx: Transaction, query: PruneQuery, cursor: number): Prune
     tasks,
     events: events.removed,
     workers,
-    done: round && events.done && Math.max(workers, signals) < query.limit,
+    done: round && events.done && Math.max(workers, signals, results) < query.limit,
   };
 }
 

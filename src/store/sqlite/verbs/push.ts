@@ -1,7 +1,7 @@
 import { isFinal, STATES, type TaskState } from '../../../core/task.ts';
 import { fitsInline, PAYLOAD_APART } from '../../codes.ts';
 import type { NewTask, PushAnswer, UniqueKey } from '../../store.ts';
-import { putPayload } from '../body.ts';
+import { putPayload, putResultKey } from '../body.ts';
 import type { Transaction } from '../transaction.ts';
 import { admit } from './admit.ts';
 
@@ -62,6 +62,7 @@ function addTasks(tx: Transaction, items: readonly NewTask[], from: number, coun
     const task = first + i;
     const state = dueAt(item, now) === null ? 'ready' : 'scheduled';
     if (!fitsInline(item.payload)) putPayload(tx.sql, task, item.payload);
+    if (item.resultKey !== undefined) putResultKey(tx.sql, task, item.resultKey);
     if (item.waitTimeoutMs !== undefined) {
       tx.sql.get('taskExpiry').run((dueAt(item, now) ?? now) + item.waitTimeoutMs, task);
     }
