@@ -15,6 +15,7 @@ export type { FeedItem } from './engine/feed.ts';
 export type { PushRequest } from './engine/push.ts';
 export type { Pushed } from './engine/pushes.ts';
 export type { FailOptions, HeldLease, ReleaseOptions } from './engine/settles.ts';
+export type { CancelAct, RetryAct, TreeAnswer, TreeOptions, TreeProgress, TreeTask } from './engine/subtrees.ts';
 export { listTriggers, putTrigger, removeTrigger, type TriggerRequest } from './engine/triggers.ts';
 export type * from './store/store.ts';
 export type { AnyTask, InputOf, ResultOf, TaskContext, TaskDefinition, TaskOptions } from './worker/definition.ts';

@@ -47,8 +47,8 @@ export async function decide(engine: Engine, id: string, decision: Decision): Pr
   if (!woken.includes(task)) throw fault('CONFLICT', { problem: 'somebody else has decided, or its time is over' });
 }
 
-function approvalOf(id: string, { key, form, since, deadline }: WaitRecord): Approval {
-  const asked = (form === undefined ? {} : JSON.parse(form)) as Partial<ApprovalRequest>;
+export function approvalOf(id: string, { key, form, since, deadline }: WaitRecord): Approval {
+  const asked = (form === undefined ? {} : whole(JSON.parse(form))) as Partial<ApprovalRequest>;
   return {
     id,
     key,
@@ -58,4 +58,9 @@ function approvalOf(id: string, { key, form, since, deadline }: WaitRecord): App
     since,
     ...(deadline === undefined ? {} : { deadline }),
   };
+}
+
+/** Who parks by hand may show any value: what is no request is its form. */
+function whole(shown: unknown): object {
+  return typeof shown === 'object' && shown !== null && !Array.isArray(shown) ? shown : { form: shown };
 }

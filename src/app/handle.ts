@@ -3,6 +3,7 @@ import type { TaskEvent } from '../core/event.ts';
 import type { LogEntry } from '../core/log.ts';
 import { isFinal, type TaskState } from '../core/task.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { CancelAct, RetryAct, TreeAnswer, TreeOptions } from '../engine/subtrees.ts';
 import type { CancelAnswer, TaskRecord } from '../store/store.ts';
 import { newestEvent } from './follow.ts';
 
@@ -77,6 +78,16 @@ export class TaskHandle<Result = unknown> {
   /** Ends it when it waits; asks its worker to stop it when it runs. */
   cancel(): Promise<CancelAnswer> {
     return this.#engine.cancel(this.task);
+  }
+
+  /** Cancels it with everything that was made to wait for it, and with what any of these has spawned. */
+  cancelTree(options: TreeOptions = {}): Promise<TreeAnswer<CancelAct>> {
+    return this.#engine.cancelTree(this.task, options);
+  }
+
+  /** Of the same tasks, runs those again that failed or were cancelled; what has completed keeps its results. */
+  retryTree(options: TreeOptions = {}): Promise<TreeAnswer<RetryAct>> {
+    return this.#engine.retryTree(this.task, options);
   }
 
   async #isOver(): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { fault } from '../core/errors.ts';
 import { afterExpiry } from '../core/lease.ts';
+import { checkWorkerId } from '../core/names.ts';
 import type { Engine } from '../engine/engine.ts';
 import { readSpec } from '../engine/spec.ts';
 import type { OverdueLease, TaskRecord, Tenure } from '../store/store.ts';
@@ -12,7 +12,9 @@ import { App, renewalOf } from './open.ts';
 
 /** What `compat`, which imports nothing but this folder, needs of the others. */
 export { fault, isEngineError } from '../core/errors.ts';
+export { type LimitInput, type LimitUseInput, normalizeLimit, normalizeUses } from '../core/limit.ts';
 export { checkKey } from '../core/names.ts';
+export { normalizePlacement, type PlacementInput } from '../core/placement.ts';
 export type { TaskState } from '../core/task.ts';
 export { checkOptions, MAX_COUNT, whole } from '../engine/check.ts';
 export type { Grant, StoreTime, TaskRecord, WorkerRecord } from '../store/store.ts';
@@ -23,8 +25,6 @@ export interface ManualOptions extends NodeOptions {}
 const MOST_OVERDUE = 10_000;
 const TAKEOVER_MS = 5000;
 const PAGE = 500;
-/** Of a worker that is known to others by a name of its own making, such as `host:123:run`. */
-const WORKER_NAME = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,126}$/;
 
 /** Opens a store for a caller who claims and settles by itself instead of giving tasks to a worker. */
 export async function openManual(url: string, options: ManualOptions = {}): Promise<Manual> {
@@ -60,11 +60,7 @@ export class Manual {
     readonly handlers?: readonly string[];
   }): Promise<number> {
     const { name, tags = [] } = worker;
-    if (typeof name !== 'string' || !WORKER_NAME.test(name)) {
-      const problem =
-        'it must be 1 to 127 letters, digits, ".", "_", ":", "@" and "-", beginning with a letter or a digit';
-      throw fault('INVALID_INPUT', { field: 'worker id', problem });
-    }
+    checkWorkerId('worker id', name);
     return this.engine.store.workerRegister({ ...worker, tags, slots: 1 });
   }
 

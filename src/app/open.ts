@@ -14,6 +14,7 @@ import type { Explanation } from '../engine/explain.ts';
 import type { FeedItem } from '../engine/feed.ts';
 import type { GraphRequest } from '../engine/graphs.ts';
 import type { PushRequest } from '../engine/push.ts';
+import type { CancelAct, RetryAct, TreeAnswer, TreeOptions } from '../engine/subtrees.ts';
 import type { SignalOptions } from '../engine/waits.ts';
 import type {
   CallerTransaction,
@@ -271,6 +272,16 @@ export class App {
   /** Runs a finished task again: tries start at 0, the attempt keeps growing. */
   async retry(id: string): Promise<void> {
     return this.engine.retry(this.engine.parseId(id));
+  }
+
+  /** Cancels a task, everything that was made to wait for it, and what any of these has spawned; those that run are asked. */
+  async cancelTree(id: string, options: TreeOptions = {}): Promise<TreeAnswer<CancelAct>> {
+    return this.engine.cancelTree(this.engine.parseId(id), options);
+  }
+
+  /** Of the same tasks, runs those again that failed or were cancelled; what has completed keeps its results. */
+  async retryTree(id: string, options: TreeOptions = {}): Promise<TreeAnswer<RetryAct>> {
+    return this.engine.retryTree(this.engine.parseId(id), options);
   }
 
   stats(queue: string): Promise<QueueStats> {

@@ -35,7 +35,8 @@ export interface TagView {
 
 export interface WorkerEdit {
   readonly enabled?: boolean;
-  readonly priority?: number;
+  /** Null: each has its own again. */
+  readonly priority?: number | null;
 }
 
 const PAGE = 1000;

@@ -7,9 +7,11 @@ import { Engine } from '../engine/engine.ts';
 import type { Explanation } from '../engine/explain.ts';
 import type { PushRequest } from '../engine/push.ts';
 import type { Pushed } from '../engine/pushes.ts';
+import type { CancelAct, RetryAct, TreeAnswer, TreeOptions } from '../engine/subtrees.ts';
 import type { CancelAnswer, Lane, LogLine, LogPlace, TaskQuery, TaskRecord, WorkerRecord } from '../store/store.ts';
 import { follow, newestEvent } from './follow.ts';
 import { LimitDesk } from './operate-limits.ts';
+import { WaitDesk, type WaitView } from './operate-waits.ts';
 import { WorkerDesk } from './operate-workers.ts';
 import { isPostgres, withoutPassword } from './store-name.ts';
 import { openStore } from './store-url.ts';
@@ -50,10 +52,14 @@ export interface TaskDetail extends TaskView {
   readonly summary?: string;
   /** Some worker that is there could claim it now. */
   readonly runnable?: boolean;
+  /** What somebody outside could give it, while it waits for that. */
+  readonly wait?: WaitView;
 }
 
 /** `again`: it is ready again. A state: it has not ended, and nothing was changed. */
 export type RetryAnswer = 'again' | 'unknown' | TaskState;
+
+export type { CancelAct, RetryAct, TreeAnswer, TreeTask } from '../engine/subtrees.ts';
 
 /** Something that happened to a task that is followed, under public names. */
 export type Told =
@@ -125,6 +131,7 @@ function noLimit(name: string, cause: unknown): Error {
 export class Operator {
   readonly limits: LimitDesk;
   readonly fleet: WorkerDesk;
+  readonly waits: WaitDesk;
   readonly #engine: Engine;
   readonly #ids: IdCodec;
   #ahead: Promise<number> | undefined;
@@ -134,6 +141,7 @@ export class Operator {
     this.#engine = engine;
     this.limits = new LimitDesk(engine);
     this.fleet = new WorkerDesk(engine);
+    this.waits = new WaitDesk(engine);
     this.#ids = makeIdCodec(engine.store.clusterKey);
   }
 
@@ -185,6 +193,7 @@ export class Operator {
     const progress = await this.#lastProgress(record);
     const waits = record.state === 'ready' || record.state === 'scheduled' || record.state === 'waiting';
     const why = waits ? await this.#engine.explain(record.task) : undefined;
+    const wait = record.state === 'waiting' ? await this.waits.waitOf(record.task) : undefined;
     return {
       ...viewTask(record, naming),
       attempts: viewAttempts(record, await this.#engine.attempts(record.task), naming),
@@ -192,6 +201,7 @@ export class Operator {
       queuePaused: queues.some(({ name, paused }) => paused && name === record.queue),
       workersForIt: workers.filter((worker) => isLive(worker) && offers(worker, record.handler)).length,
       ...(why === undefined ? {} : { summary: why.summary, runnable: why.runnable }),
+      ...(wait === undefined ? {} : { wait }),
     };
   }
 
@@ -229,6 +239,16 @@ export class Operator {
       answers.push(...revived.map((answer) => (answer.ok ? 'again' : (answer.state ?? 'unknown'))));
     }
     return answers;
+  }
+
+  /** Ends a task, all that was made to wait for it, and what any of these has spawned. */
+  cancelTree(task: number, options: TreeOptions): Promise<TreeAnswer<CancelAct>> {
+    return this.#engine.cancelTree(task, options);
+  }
+
+  /** Of the same tasks, runs those again that failed or were cancelled. */
+  retryTree(task: number, options: TreeOptions): Promise<TreeAnswer<RetryAct>> {
+    return this.#engine.retryTree(task, options);
   }
 
   /** The log as it is now, from an attempt on. */

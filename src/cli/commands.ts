@@ -51,6 +51,22 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
       },
     },
   },
+  signal: {
+    doc: 'Wake the task that has waited longest on a channel, or keep the signal for the next one',
+    load: async () => (await import('./signal.ts')).signal,
+  },
+  approvals: {
+    doc: 'List the tasks that wait for somebody to decide, the oldest first',
+    load: async () => (await import('./approvals.ts')).approvals,
+  },
+  approve: {
+    doc: 'Decide for a task that waits for it: approve, or another action it offers',
+    load: async () => (await import('./decide.ts')).approve,
+  },
+  reject: {
+    doc: 'Decide for a task that waits for it: reject, or another action it offers',
+    load: async () => (await import('./decide.ts')).reject,
+  },
   queues: {
     doc: 'See, hold and empty queues',
     commands: {
@@ -106,7 +122,7 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     load: async () => (await import('./tags.ts')).tags,
   },
   limits: {
-    doc: 'See and change how much may run or start at once, over all workers',
+    doc: 'See and change how much may run or start at once',
     commands: {
       list: {
         doc: 'List limits, what they allow, what is in use and what waits',

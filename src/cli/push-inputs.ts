@@ -3,9 +3,10 @@ import { fault } from '../core/errors.ts';
 /** Far above the largest input that a store takes: what is longer is no line. */
 const LONGEST = 4 * 1024 * 1024;
 
+const PUSH_HINT = `Quote it for the shell: leasehold push QUEUE '{"key": "value"}'. A text has quotes of its own: '"text"'.`;
+
 /** The input that was given on the command line. */
-export function parseInline(text: string): unknown {
-  const hint = `Quote it for the shell: leasehold push QUEUE '{"key": "value"}'. A text has quotes of its own: '"text"'.`;
+export function parseInline(text: string, hint = PUSH_HINT): unknown {
   return parse(text, 'JSON', hint);
 }
 

@@ -79,8 +79,13 @@ test('without flags and variables there are the documented defaults', () => {
     from: undefined,
     to: undefined,
     dryRun: false,
+    tree: false,
     reuse: undefined,
     reuseKey: undefined,
+    broadcast: false,
+    action: undefined,
+    data: undefined,
+    decidedBy: undefined,
     json: false,
   });
 });

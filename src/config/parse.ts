@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { type Duration, parseDuration } from '../core/duration.ts';
 import { fault } from '../core/errors.ts';
 import { type LimitUseInput, normalizeUses } from '../core/limit.ts';
-import { checkKey, checkName } from '../core/names.ts';
+import { checkKey, checkName, checkWorkerId } from '../core/names.ts';
 import { parseTest } from '../core/tag.ts';
 
 /** How the text of a flag or a variable becomes a value. `name` is what the error calls it. */
@@ -74,6 +74,11 @@ export function handlerName(text: string): string {
 
 export function workerName(text: string): string {
   return checkName('worker', text);
+}
+
+/** Of any worker that may be there; one of our own has a plainer name. */
+export function workerId(text: string): string {
+  return checkWorkerId('worker name', text);
 }
 
 export function tagName(text: string, name: string): readonly string[] {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isEngineError } from './errors.ts';
-import { checkKey, checkName } from './names.ts';
+import { checkKey, checkName, checkWorkerId } from './names.ts';
 
 function refusal(check: () => unknown): string {
   try {
@@ -24,6 +24,18 @@ test('queues, workers and triggers have plain lower-case names', () => {
         new RegExp(`^The ${kind} name is not valid: .*1 to 63 of a-z`),
       );
     }
+  }
+});
+
+test('workers of other programs may also have capitals, colons and at signs in their names', () => {
+  for (const name of ['a', 'gpu-1', 'host:123:run', 'Me@Laptop.local', `W${'x'.repeat(126)}`]) {
+    assert.equal(checkWorkerId('worker name', name), name);
+  }
+  for (const name of ['', ':a', '@a', 'a b', 'a/b', 'ä', 'a\u0000', `W${'x'.repeat(127)}`, 5]) {
+    assert.match(
+      refusal(() => checkWorkerId('worker name', name)),
+      /^The worker name is not valid: .* is not 1 to 127 letters/,
+    );
   }
 });
 

@@ -15,6 +15,12 @@ const HANDLER: NameRule = {
   text: '1 to 63 of A-Z, a-z, 0-9, ".", "_", ":", "/" and "-", beginning with a letter or a digit',
 };
 
+/** Programs that register workers by hand make names such as host:123:run. */
+const WORKER_ID: NameRule = {
+  pattern: /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,126}$/,
+  text: '1 to 127 letters, digits, ".", "_", ":", "@" and "-", beginning with a letter or a digit',
+};
+
 export const MAX_KEY_LENGTH = 255;
 
 /** A name of a queue, handler, worker or trigger; handlers may also have capitals, colons and slashes. */
@@ -22,6 +28,12 @@ export function checkName(kind: string, name: unknown): string {
   const rule = kind === 'handler' ? HANDLER : PLAIN;
   if (typeof name === 'string' && rule.pattern.test(name)) return name;
   throw fault('INVALID_INPUT', { field: `${kind} name`, problem: `${describe(name)} is not ${rule.text}` });
+}
+
+/** What some worker may be called, whoever registers it; more than one may call a worker of one's own. */
+export function checkWorkerId(field: string, name: unknown): string {
+  if (typeof name === 'string' && WORKER_ID.pattern.test(name)) return name;
+  throw fault('INVALID_INPUT', { field, problem: `${describe(name)} is not ${WORKER_ID.text}` });
 }
 
 /** A unique key or an operation id: any text of 1 to 255 UTF-16 units that every store keeps unchanged. */

@@ -317,7 +317,7 @@ test('a wrong placement is refused with the place and the rule', () => {
     [{ credentials: ['my key'] }, 'placement.credentials', /its name is of/],
     [{ credentials: ['k'.repeat(190)] }, 'placement.credentials', /at most 200/],
     [{ credentials: ['A!=B'] }, 'placement.credentials', /a name has no "!=" in it/],
-    [{ only: ['Anna'] }, 'worker name', /"Anna" is not 1 to 63/],
+    [{ only: ['An na'] }, 'worker name', /"An na" is not 1 to 127/],
     [{ only: 'anna' }, 'placement.only', /a list/],
     [{ never: [undefined] }, 'worker name', /type undefined/],
     [{ never: many('w') }, 'placement.never', /at most 50/],

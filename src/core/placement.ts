@@ -1,5 +1,5 @@
 import { fault } from './errors.ts';
-import { checkKey, checkName } from './names.ts';
+import { checkKey, checkName, checkWorkerId } from './names.ts';
 import { CREDENTIAL, parseTest, passes, readTag, type Tag, type TagTest } from './tag.ts';
 import { inRange, parseRange, type VersionTest } from './version.ts';
 import type { WorkerState } from './worker.ts';
@@ -104,8 +104,8 @@ export function normalizePlacement(input: PlacementInput): Placement {
   const placement = {
     requires: sorted([...requires, ...credentials]),
     handlers: sorted(list('handlers', input.handlers, (name) => checkName('handler', name))),
-    only: sorted(list('only', input.only, (name) => checkName('worker', name))),
-    never: sorted(list('never', input.never, (name) => checkName('worker', name))),
+    only: sorted(list('only', input.only, (name) => checkWorkerId('worker name', name))),
+    never: sorted(list('never', input.never, (name) => checkWorkerId('worker name', name))),
     maxPerWorker: maxPerWorker === undefined ? undefined : whole('maxPerWorker', maxPerWorker, MAX_PER_WORKER),
     version: version === undefined ? undefined : spellRange(version),
     prefer: preferences(input.prefer),

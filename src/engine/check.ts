@@ -3,7 +3,7 @@ import { fault } from '../core/errors.ts';
 import { MAX_ID } from '../core/ids.ts';
 import type { Lease } from '../core/lease.ts';
 import { type LogEntry, STREAMS } from '../core/log.ts';
-import { checkKey, checkName } from '../core/names.ts';
+import { checkKey, checkName, checkWorkerId } from '../core/names.ts';
 import { encodePayload, utf8Length } from '../core/payload.ts';
 import { STATES } from '../core/task.ts';
 import { WORKER_STATES } from '../core/worker.ts';
@@ -204,9 +204,9 @@ export function checkWorkerSetting(setting: WorkerSetting): WorkerSetting {
   checkFlag('enabled', enabled);
   if (tags !== undefined) checkList('tags', tags);
   return {
-    name: checkName('worker', setting.name),
+    name: checkWorkerId('worker name', setting.name),
     enabled,
-    priority: priority === undefined ? undefined : checkPriority(priority),
+    priority: priority === undefined || priority === null ? priority : checkPriority(priority),
     tags: tags?.map((tag) => checkKey('tags', tag)),
   };
 }

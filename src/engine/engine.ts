@@ -69,6 +69,7 @@ import { type Pushed, Pushes } from './pushes.ts';
 import { Results } from './results.ts';
 import { Ring } from './ring.ts';
 import { type FailOptions, type HeldLease, type ReleaseOptions, Settles } from './settles.ts';
+import { type CancelAct, type RetryAct, Subtrees, type TreeAnswer, type TreeOptions } from './subtrees.ts';
 import { TaskLogs } from './task-logs.ts';
 import { type SignalOptions, type WaitRequest, Waits } from './waits.ts';
 
@@ -143,6 +144,7 @@ export class Engine {
   readonly #ids: IdCodec;
   readonly #pushes: Pushes;
   readonly #graphs: Graphs;
+  readonly #subtrees: Subtrees;
   readonly #waits: Waits;
   readonly #kept: KeptResults;
   readonly #claims: Claims;
@@ -203,6 +205,16 @@ export class Engine {
       onCommit,
     });
     this.#graphs = new Graphs({ store, placer: this.#pushes });
+    this.#subtrees = new Subtrees({
+      store,
+      idOf: (task) => this.idOf(task),
+      onCancelled: (task, answer) => {
+        this.#logs.nudge(task);
+        if (answer === 'requested') this.#tellCancel(task);
+      },
+      onRevived: (lane) => this.ring.mark(lane),
+      onCommit: () => this.#committed(),
+    });
     this.#waits = new Waits({
       store,
       coalescer,
@@ -399,6 +411,19 @@ export class Engine {
     }
     if (answer?.state === undefined) throw fault('NOT_FOUND', { kind: 'task', id: task });
     throw fault('ILLEGAL_TRANSITION', { kind: 'task', from: answer.state, to: 'ready' });
+  }
+
+  /**
+   * Cancels a task, everything that was made to wait for it, and what any of these has spawned; those that run are asked. What
+   * a task that runs spawns after that is its own.
+   */
+  async cancelTree(task: number, options: TreeOptions = {}): Promise<TreeAnswer<CancelAct>> {
+    return this.#subtrees.cancel(task, options);
+  }
+
+  /** Of the same tasks, runs those again that failed or were cancelled; what has completed keeps its results. */
+  async retryTree(task: number, options: TreeOptions = {}): Promise<TreeAnswer<RetryAct>> {
+    return this.#subtrees.retry(task, options);
   }
 
   /** Nobody claims from it until it is resumed. A queue that does not exist yet is made, so that it can begin paused. */

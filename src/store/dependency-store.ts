@@ -8,8 +8,10 @@ export interface DependencyStore {
   graphPush(params: { readonly items: readonly GraphTask[] }): Promise<GraphAnswer>;
   /** What a task waits for, or has waited for, with the results of what has ended. */
   depList(params: { readonly task: number }): Promise<readonly Dependency[]>;
-  /** The tasks that wait for this one, directly. */
-  depDependents(params: { readonly task: number }): Promise<readonly number[]>;
+  /** Who was made to wait for these, directly; a task that has parked to wait for its children is not among them. */
+  depDependents(params: { readonly tasks: readonly number[] }): Promise<readonly Planned[]>;
+  /** What these were made to wait for, directly. */
+  depNeeds(params: { readonly tasks: readonly number[] }): Promise<readonly Planned[]>;
   /** One step of carrying on what a settle left over: dependents of tasks that had more than it could see to. */
   depCarry(params: { readonly duty: DutyTerm; readonly limit: number }): Promise<CarryAnswer>;
 }
@@ -41,6 +43,13 @@ export interface Dependency {
   /** Undefined: it is no longer kept. */
   readonly state: TaskState | undefined;
   readonly result: string | undefined;
+}
+
+/** `down` was made to wait for `up`. */
+export interface Planned {
+  readonly up: number;
+  readonly down: number;
+  readonly optional: boolean;
 }
 
 export interface CarryAnswer {

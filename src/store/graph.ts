@@ -1,6 +1,6 @@
 import { isFinal, type TaskState } from '../core/task.ts';
 import { FAILS_AFTER, RUNS_AFTER, WATCHED } from './codes.ts';
-import type { Edge, GraphTask } from './dependency-store.ts';
+import type { Edge, GraphTask, Planned } from './dependency-store.ts';
 
 /** What the stores share of graphs: which items are the same task, and what each new task is born with. */
 
@@ -82,4 +82,8 @@ function edgesOf(after: readonly Edge[], tasks: readonly number[]): ReadonlyMap<
 export function upsOf(births: readonly Birth[], stands: ReadonlyMap<number, TaskState>): readonly number[] {
   const ups = new Set(births.flatMap(({ edges }) => edges.filter(({ open }) => open).map(({ up }) => up)));
   return [...ups].filter((up) => stands.has(up)).sort((a, b) => a - b);
+}
+
+export function inOrderOfEdges(planned: readonly Planned[]): readonly Planned[] {
+  return planned.toSorted((a, b) => a.up - b.up || a.down - b.down);
 }

@@ -31,7 +31,7 @@ export interface Store extends QueueStore, LimitStore, DependencyStore, WaitStor
   /** Ends what does not run; asks the worker of what does. */
   taskCancel(params: { readonly tasks: readonly number[] }): Promise<readonly CancelAnswer[]>;
   /** Makes finished tasks ready again: tries 0, the attempt keeps growing. */
-  taskRevive(params: { readonly tasks: readonly number[] }): Promise<readonly ReviveAnswer[]>;
+  taskRevive(params: ReviveParams): Promise<readonly ReviveAnswer[]>;
   taskList(params: TaskQuery): Promise<readonly TaskRecord[]>;
   /** The task that has this unique key, finished or not. */
   taskByKey(params: { readonly queue: string; readonly key: string }): Promise<number | undefined>;
@@ -123,6 +123,11 @@ export interface NamedTask extends Omit<NewTask, 'lane' | 'spec'>, LaneWish {
 }
 
 export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'unknown';
+export interface ReviveParams {
+  readonly tasks: readonly number[];
+  /** Checkpoints that go with it, of those that are revived. */
+  readonly forget?: readonly { readonly task: number; readonly key: string }[] | undefined;
+}
 export type ReviveAnswer =
   | { readonly ok: true; readonly lane: number }
   | { readonly ok: false; readonly state: TaskState | undefined };
@@ -179,8 +184,8 @@ export interface FleetMember extends WorkerRecord {
 export interface WorkerSetting {
   readonly name: string;
   readonly enabled?: boolean | undefined;
-  /** Instead of the worker's own. */
-  readonly priority?: number | undefined;
+  /** Instead of the worker's own; null gives it back its own. */
+  readonly priority?: number | null | undefined;
   /** Tags besides those that the worker brings. */
   readonly tags?: readonly string[] | undefined;
 }

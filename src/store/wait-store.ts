@@ -15,6 +15,11 @@ export interface WaitStore {
   checkpointPut(params: { readonly items: readonly NewCheckpoint[] }): Promise<readonly CheckpointAnswer[]>;
   /** In the order of their times; those of the same millisecond by key. */
   checkpointList(params: { readonly task: number }): Promise<readonly Checkpoint[]>;
+  /** Those of several tasks whose key begins so. */
+  checkpointScan(params: {
+    readonly tasks: readonly number[];
+    readonly prefix: string;
+  }): Promise<readonly FoundCheckpoint[]>;
 }
 
 /** What a parked task waits for; without any of them for its time alone. */
@@ -73,6 +78,12 @@ export interface NewCheckpoint extends Lease {
 
 /** `kept`: another value was there before, and stays. */
 export type CheckpointAnswer = { readonly kind: 'stored' | 'lost' } | { readonly kind: 'kept'; readonly value: string };
+
+export interface FoundCheckpoint {
+  readonly task: number;
+  readonly key: string;
+  readonly value: string;
+}
 
 export interface Checkpoint {
   readonly key: string;

@@ -8,7 +8,7 @@ export function changed(before: Omit<WorkerSettingRecord, 'name'>, change: Worke
   return {
     name: change.name,
     enabled: change.enabled ?? before.enabled,
-    priority: change.priority ?? before.priority,
+    priority: change.priority === undefined ? before.priority : (change.priority ?? undefined),
     tags: change.tags ?? before.tags,
   };
 }

@@ -17,6 +17,8 @@ const PAGES: Readonly<Record<string, readonly string[]>> = {
     'Publish this? approve or reject',
     'approve by ada',
     '14',
+    '{"of":"sales","year":2026} drawn 1 time',
+    'true 1',
     "[ 'Why are bees round?', 'reply to 1', 'reply to 2', 'reply to 3' ]",
     'moved 7',
     'CONFLICT',

@@ -130,4 +130,12 @@ test('nothing that a task holds can reach the terminal', () => {
 
 test('every state has something to do next', () => {
   for (const state of STATES) assert.ok(whatNext({ ...TASK, state }).length > 0, state);
+  const waiting = { ...TASK, state: 'waiting' } as const;
+  assert.deepEqual(whatNext({ ...waiting, wait: { kind: 'signal', channel: "o'clock \x1b[31m" } }), [
+    "leasehold signal 'o'\\''clock ' JSON",
+  ]);
+  assert.deepEqual(whatNext({ ...waiting, wait: { kind: 'approval', title: 't', actions: ['go', 'reject'] } }), [
+    `leasehold reject ${TASK.id}`,
+    `leasehold approve ${TASK.id} --action go`,
+  ]);
 });

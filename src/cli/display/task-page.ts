@@ -34,6 +34,7 @@ function facts(task: TaskDetail, now: number): readonly (readonly [string, strin
   const all: readonly (readonly [string, string | undefined])[] = [
     ['state', stateSentence(task, now)],
     ['why', task.summary],
+    ['asks', task.wait?.kind === 'approval' ? String(task.wait.title) : undefined],
     ['queue', task.queuePaused ? `${task.queue} (paused)` : task.queue],
     ['handler', task.handler],
     ['tries', `${task.tries} of ${task.maxAttempts}${task.attempt > task.tries ? ` (attempt ${task.attempt})` : ''}`],
@@ -137,8 +138,24 @@ function attemptTable(attempts: readonly AttemptView[], out: Sink, now: number):
 
 type Situation = Pick<
   TaskDetail,
-  'id' | 'state' | 'queue' | 'handler' | 'queuePaused' | 'workersForIt' | 'runnable' | 'cancelRequestedAt'
+  'id' | 'state' | 'queue' | 'handler' | 'queuePaused' | 'workersForIt' | 'runnable' | 'cancelRequestedAt' | 'wait'
 >;
+
+/** What it waits for, if somebody outside can give it. */
+function waitNext({ id, wait }: Situation): readonly string[] {
+  if (wait === undefined) return ['nothing to do: it goes on when what it waits for has come'];
+  if (wait.kind === 'signal') return [`leasehold signal ${shellWord(wait.channel)} JSON`];
+  const own = (['approve', 'reject'] as const).filter((action) => wait.actions.includes(action));
+  const others = wait.actions.filter((action) => action !== 'approve' && action !== 'reject');
+  return [
+    ...own.map((action) => `leasehold ${action} ${id}`),
+    ...others.map((action) => `leasehold approve ${id} --action ${shellWord(action)}`),
+  ];
+}
+
+function shellWord(text: string): string {
+  return /^[\w.:@/-]+$/.test(text) ? text : safeLine(`'${text.replaceAll("'", `'\\''`)}'`);
+}
 
 /** What a person would do about a task in this state: a sentence, or commands. */
 export function whatNext(task: Situation): readonly string[] {
@@ -152,7 +169,7 @@ export function whatNext(task: Situation): readonly string[] {
     case 'scheduled':
       return ['nothing to do while a node is up; leasehold doctor tells'];
     case 'waiting':
-      return ['nothing to do: it goes on when what it waits for has come'];
+      return waitNext(task);
     case 'running':
       if (cancelRequestedAt !== undefined)
         return ['it ends when its worker has stopped it, or when its lease runs out'];

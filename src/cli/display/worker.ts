@@ -29,6 +29,9 @@ const LOOKS = {
   lost: ['?', 'red'],
 } as const;
 
+/** Those that only wait come back; they are told of at the end. */
+const WORDS: Readonly<Record<string, string>> = { parked: 'gave their slot back to wait' };
+
 /** What `leasehold worker` says: a line a task while they are few, their number while they are many. */
 export class WorkerDisplay {
   readonly #json: boolean;
@@ -79,10 +82,10 @@ export class WorkerDisplay {
     this.#say('still-stopping', {}, STILL_STOPPING);
   }
 
-  stopped(settled: Readonly<Record<Parted['parting'], number>>): void {
+  stopped(settled: Readonly<Record<Parted['parting'] | 'parked', number>>): void {
     this.#tellUnsaid();
     const parts = Object.entries(settled).filter(([, count]) => count > 0);
-    const words = parts.map(([parting, count]) => `${formatCount(count)} ${parting}`).join(', ');
+    const words = parts.map(([parting, count]) => `${formatCount(count)} ${WORDS[parting] ?? parting}`).join(', ');
     this.#say('stopped', { settled }, `Stopped. ${words === '' ? 'No task was run' : words}.`);
   }
 

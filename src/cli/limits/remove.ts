@@ -3,8 +3,8 @@ import type { Command } from '../command.ts';
 import { boundsText } from '../display/limit-words.ts';
 import { outFor } from '../display/out.ts';
 import { EXIT } from '../exit.ts';
+import { who } from '../who.ts';
 import { STORE_OPTIONS, withStore } from '../with-store.ts';
-import { changedBy } from './by.ts';
 import { NAME } from './name.ts';
 
 /** `leasehold limits remove NAME`. */
@@ -22,7 +22,7 @@ export const remove: Command = {
     const { config, args: words } = loadCall(remove, args);
     const [name] = words as [string];
     const out = outFor(config);
-    const limit = await withStore(config, (operator) => operator.limits.remove(name, changedBy(config)));
+    const limit = await withStore(config, (operator) => operator.limits.remove(name, who(config.by)));
     if (out.mode === 'json') out.json({ ...limit, removed: true });
     else {
       const { waiting } = limit;

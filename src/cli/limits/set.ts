@@ -6,8 +6,8 @@ import type { Command } from '../command.ts';
 import { boundsText } from '../display/limit-words.ts';
 import { type Out, outFor } from '../display/out.ts';
 import { EXIT } from '../exit.ts';
+import { who } from '../who.ts';
 import { STORE_OPTIONS, withStore } from '../with-store.ts';
-import { changedBy } from './by.ts';
 
 const EDITS = [
   'concurrent',
@@ -42,7 +42,7 @@ export const set: Command = {
     const [name] = words as [string];
     const edit = editOf(config);
     const out = outFor(config);
-    const answer = await withStore(config, (operator) => operator.limits.set(name, edit, changedBy(config)), {
+    const answer = await withStore(config, (operator) => operator.limits.set(name, edit, who(config.by)), {
       create: true,
     });
     if (out.mode === 'json') out.json(answer);

@@ -64,8 +64,9 @@ function remark(task: TaskView, now: number): string {
       return runAt === undefined ? '' : `due ${formatRelative(runAt, now)}`;
     case 'running':
       return `${worker ?? ''}${cancelRequestedAt === undefined ? '' : ' (asked to stop)'}`;
-    case 'ready':
     case 'waiting':
+      return runAt === undefined ? '' : `goes on ${formatRelative(runAt, now)} at the latest`;
+    case 'ready':
     case 'completed':
     case 'cancelled':
       return '';

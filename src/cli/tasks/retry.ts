@@ -10,15 +10,17 @@ import { formatCount } from '../figures.ts';
 import { progressFor } from '../progress-for.ts';
 import { STORE_OPTIONS, withStore } from '../with-store.ts';
 import { ID } from './id.ts';
+import { requireTree, runTree } from './tree.ts';
 
 /** `leasehold tasks retry ID…`, or all that ended so in a queue. */
 export const retry: Command = {
   name: 'tasks retry',
   doc: 'Run finished tasks again, with a full budget of tries',
   args: [{ ...ID, many: true, optional: true }],
-  options: ['queue', 'state', 'dryRun', 'yes', ...STORE_OPTIONS],
+  options: ['queue', 'state', 'tree', 'dryRun', 'yes', ...STORE_OPTIONS],
   examples: [
     { line: 'tasks retry 42', does: 'one task' },
+    { line: 'tasks retry 42 --tree', does: 'it and all that hangs on it, without what has completed' },
     { line: 'tasks retry --queue papers --state failed', does: 'everything that failed in a queue, after a question' },
   ],
 
@@ -26,9 +28,10 @@ export const retry: Command = {
     const { config, args: ids } = loadCall(retry, args);
     checkTogether(config, ids);
     const out = outFor(config);
-    return withStore(config, (operator) =>
-      ids.length > 0 ? retryThese(operator, ids, out) : retryAll(operator, config, out),
-    );
+    return withStore(config, (operator) => {
+      if (config.tree) return retryTrees(operator, config, ids);
+      return ids.length > 0 ? retryThese(operator, ids, out) : retryAll(operator, config, out);
+    });
   },
 };
 
@@ -42,6 +45,32 @@ async function retryThese(operator: Operator, ids: readonly string[], out: Out):
   }
   if (answers.includes('unknown')) return EXIT.notFound;
   return answers.every((answer) => answer === 'again') ? EXIT.fine : EXIT.failed;
+}
+
+async function retryTrees(operator: Operator, config: Config, ids: readonly string[]): Promise<number> {
+  // All ids are read before anything is changed.
+  const tasks = ids.map((id) => operator.numberOf(id));
+  let blocked = 0;
+  for (const [i, task] of tasks.entries()) {
+    const { counts } = await runTree(config, ids[i] as string, {
+      verb: 'run again',
+      words: {
+        again: 'run again',
+        kept: 'completed, kept',
+        unfinished: 'not ended, left alone',
+        blocked: 'left alone, for something else that they need has failed',
+      },
+      wouldWords: {
+        again: 'would be run again',
+        kept: 'completed, kept',
+        unfinished: 'not ended, left alone',
+        blocked: 'left alone, for something else that they need has failed',
+      },
+      run: (options) => operator.retryTree(task, options),
+    });
+    blocked += counts.blocked;
+  }
+  return blocked > 0 ? EXIT.failed : EXIT.fine;
 }
 
 function wordsFor(answer: RetryAnswer): string {
@@ -84,9 +113,13 @@ async function retryAll(operator: Operator, config: Config, out: Out): Promise<n
 
 const BATCH = 250;
 
-function checkTogether({ queue, state }: Config, ids: readonly string[]): void {
+function checkTogether(config: Config, ids: readonly string[]): void {
+  const { queue, state } = config;
   const all = queue.length > 0 || state.length > 0;
-  if (ids.length > 0 && !all) return;
+  if (ids.length > 0 && !all) {
+    requireTree(config, 'Add --tree to see what hangs on the task, or leave --dry-run out.');
+    return;
+  }
   const hint = 'Name tasks by their ids, or all of a queue: --queue QUEUE --state failed.';
   if (ids.length > 0) {
     throw fault(
@@ -94,6 +127,9 @@ function checkTogether({ queue, state }: Config, ids: readonly string[]): void {
       { field: 'command line', problem: 'ids and a queue are given; give one of them' },
       { hint },
     );
+  }
+  if (config.tree) {
+    throw fault('INVALID_INPUT', { field: '--tree', problem: 'it needs the id of a task' }, { hint });
   }
   if (queue.length !== 1 || state.length === 0) {
     throw fault('INVALID_INPUT', { field: 'command line', problem: 'it says not which tasks to run again' }, { hint });

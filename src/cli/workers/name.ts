@@ -1,6 +1,6 @@
 import type { WorkerSettingView } from '../../app/operate-workers.ts';
 import type { Argument } from '../../config/load.ts';
-import { workerName } from '../../config/parse.ts';
+import { workerId } from '../../config/parse.ts';
 
 /** How the commands name a worker. */
 export const NAME = {
@@ -10,7 +10,7 @@ export const NAME = {
 
 /** All of them are looked at before anything is changed. */
 export function workerNames(words: readonly string[]): readonly string[] {
-  return words.map(workerName);
+  return words.map(workerId);
 }
 
 /** What is said of a name under which nobody lives: it may be a slip of the hand. */

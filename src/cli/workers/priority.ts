@@ -1,32 +1,37 @@
 import { loadCall } from '../../config/load.ts';
 import { OPTIONS } from '../../config/options.ts';
+import { orNone } from '../../config/parse.ts';
 import type { Command } from '../command.ts';
 import { outFor } from '../display/out.ts';
 import { EXIT } from '../exit.ts';
 import { STORE_OPTIONS, withStore } from '../with-store.ts';
 import { NAME, unknownWords, workerNames } from './name.ts';
 
-/** `leasehold workers priority NAME N`. */
+/** `leasehold workers priority NAME N|none`. */
 export const priority: Command = {
   name: 'workers priority',
   doc: 'Set the priority of a worker in place of its own: higher ones are given work first',
-  args: [NAME, { name: 'N', doc: 'A whole number; most workers have 0', signed: true }],
+  args: [NAME, { name: 'N|none', doc: 'A whole number; most workers have 0. none: its own again', signed: true }],
   options: STORE_OPTIONS,
   examples: [
     { line: 'workers priority big-box 10', does: 'it comes before the others while it has a free slot' },
     { line: 'workers priority laptop -5', does: 'only what nobody else can take' },
+    { line: 'workers priority laptop none', does: 'what was set for its name is taken away' },
   ],
 
   async run(args) {
     const { config, args: words } = loadCall(priority, args);
     const [name, text] = words as [string, string];
     const names = workerNames([name]);
-    const value = OPTIONS.workerPriority.parse(text, 'N');
+    const value = orNone(OPTIONS.workerPriority.parse)(text, 'N');
     const out = outFor(config);
     const answers = await withStore(config, (operator) => operator.fleet.set(names, { priority: value }));
     for (const answer of answers) {
       if (out.mode === 'json') out.json(answer);
-      else out.line(`${answer.name} has priority ${value}.${unknownWords(answer)}`);
+      else
+        out.line(
+          `${answer.name} has ${value === null ? 'its own priority again' : `priority ${value}`}.${unknownWords(answer)}`,
+        );
     }
     return EXIT.fine;
   },

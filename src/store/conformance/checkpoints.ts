@@ -54,6 +54,52 @@ export const CHECKPOINTS: Topic = {
       }
     },
 
+    'what a task should forget goes when it is revived, and nothing goes of one that is not': async (scene) => {
+      const long = JSON.stringify('x'.repeat(50_000));
+      const ended = await scene.running({ queue: 'one' });
+      for (const [key, value] of [
+        ['wait:a', long],
+        ['wait:b', '1'],
+        ['step', '2'],
+      ] as const) {
+        await put(scene, ended, key, value);
+      }
+      await scene.settle(ended, 'failed', { reason: 'gave_up' });
+      const held = await scene.running({ queue: 'two' });
+      await put(scene, held, 'wait:a', '3');
+      const forget = [ended, held].flatMap(({ task }) => ['wait:a', 'none'].map((key) => ({ task, key })));
+      const answers = await scene.store.taskRevive({ tasks: [held.task, ended.task], forget });
+      assert.deepEqual(
+        answers.map(({ ok }) => ok),
+        [false, true],
+      );
+      assert.deepEqual(await valuesOf(scene, ended.task), [
+        ['step', 1, '2'],
+        ['wait:b', 1, '1'],
+      ]);
+      assert.deepEqual(await valuesOf(scene, held.task), [['wait:a', 1, '3']]);
+      const next = await scene.claimOne({ task: ended.task });
+      assert.deepEqual(await put(scene, next, 'wait:a', '4'), STORED, 'it is remembered anew');
+    },
+
+    'those of several tasks are found by how their keys begin': async (scene) => {
+      const one = await scene.running({ queue: 'one' });
+      const two = await scene.running({ queue: 'two' });
+      const long = JSON.stringify('x'.repeat(50_000));
+      for (const key of ['spawn:b', 'spawn', 'spawn:', 'spaxn:', 'span:', 'Spawn:a', 'spawn:🎄']) {
+        await put(scene, one, key, key === 'spawn:b' ? long : '1');
+      }
+      await put(scene, two, 'spawn:\uFFFD', '2');
+      await put(scene, two, 'other', '2');
+      const found = await scene.store.checkpointScan({ tasks: [two.task, one.task, 4711, two.task], prefix: 'spawn:' });
+      assert.deepEqual(found, [
+        { task: one.task, key: 'spawn:', value: '1' },
+        { task: one.task, key: 'spawn:b', value: long },
+        { task: one.task, key: 'spawn:🎄', value: '1' },
+        { task: two.task, key: 'spawn:\uFFFD', value: '2' },
+      ]);
+    },
+
     'they are listed in the order of their times, and by key where these are the same': async (scene) => {
       const grant = await scene.running();
       for (const key of ['z', 'b', 'é', 'a', '🎄', '\uFFFD']) await put(scene, grant, key, '1');

@@ -27,6 +27,7 @@ import { PUSH } from './push.ts';
 import { QUEUES } from './queues.ts';
 import { REAP } from './reap.ts';
 import { RENEW } from './renew.ts';
+import { RESULTS } from './results.ts';
 import { RETURN } from './return.ts';
 import { REVIVE } from './revive.ts';
 import { type CallerHandle, Scene } from './scene.ts';
@@ -92,6 +93,7 @@ export const TOPICS: readonly Topic[] = [
   PARKS,
   SIGNALS,
   CHECKPOINTS,
+  RESULTS,
   BODIES,
   CALLER_TRANSACTION,
   SHARING,

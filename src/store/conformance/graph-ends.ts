@@ -188,6 +188,28 @@ export const GRAPH_ENDS: Topic = {
       }
     },
 
+    'a failed part is revived in several calls from above, and each waits for what was revived before': async (
+      scene,
+    ) => {
+      const tasks = await push(scene, {}, { after: [0] }, { after: [1] }, { after: [maybe(1), 2] });
+      const [top, middle, low, join] = tasks as [number, number, number, number];
+      await end(scene, top, 'failed');
+      for (const task of tasks) assert.equal((await scene.store.taskRevive({ tasks: [task] }))[0]?.ok, true);
+      assert.deepEqual(await states(scene, tasks), ['ready', 'waiting', 'waiting', 'waiting']);
+      for (const task of [top, middle, low, join]) await end(scene, task);
+      assert.deepEqual(await states(scene, tasks), ['completed', 'completed', 'completed', 'completed']);
+    },
+
+    'a part that is cancelled from below leaves nothing that was woken by it': async (scene) => {
+      const tasks = await push(scene, {}, { after: [0], afterFailure: 'run' }, { after: [maybe(1)] });
+      for (const task of tasks.toReversed()) {
+        assert.deepEqual(await scene.store.taskCancel({ tasks: [task] }), ['cancelled']);
+      }
+      assert.deepEqual(await ends(scene, tasks), Array(3).fill('cancelled requested'));
+      await scene.store.taskRevive({ tasks });
+      assert.deepEqual(await states(scene, tasks), ['ready', 'waiting', 'waiting']);
+    },
+
     'a dependent that is revived alone runs without what has failed, and waits for what is unfinished': async (
       scene,
     ) => {

@@ -253,10 +253,33 @@ export const GRAPHS: Topic = {
     },
 
     'a task knows who waits for it': async (scene) => {
-      const [one, two, three] = await push(scene, {}, { after: [0] }, { after: [0, 1] });
-      assert.deepEqual(await scene.store.depDependents({ task: one as number }), [two, three]);
-      assert.deepEqual(await scene.store.depDependents({ task: two as number }), [three]);
-      assert.deepEqual(await scene.store.depDependents({ task: three as number }), []);
+      const tasks = await push(scene, {}, { after: [0] }, { after: [maybe(0), 1] });
+      const [one, two, three] = tasks as [number, number, number];
+      const edges = [
+        { up: one, down: two, optional: false },
+        { up: one, down: three, optional: true },
+        { up: two, down: three, optional: false },
+      ];
+      for (const order of [tasks, [three, two, one, one]]) {
+        assert.deepEqual(await scene.store.depDependents({ tasks: order }), edges);
+        assert.deepEqual(await scene.store.depNeeds({ tasks: order }), edges);
+      }
+      assert.deepEqual(await scene.store.depDependents({ tasks: [two] }), edges.slice(2));
+      assert.deepEqual(await scene.store.depNeeds({ tasks: [two] }), edges.slice(0, 1));
+      for (const to of ['completed', 'failed', 'completed'] as const) {
+        const [grant] = await scene.claim({ max: 1 });
+        if (grant !== undefined) await scene.settle(grant, to, { reason: to === 'failed' ? 'gave_up' : 'none' });
+      }
+      assert.deepEqual(await scene.store.depDependents({ tasks }), edges, 'also when they have ended');
+    },
+
+    'a task that has parked to wait for its children is no dependent of theirs': async (scene) => {
+      const child = await scene.push({ queue: 'children' });
+      const parent = await scene.running();
+      const item = { task: parent.task, attempt: parent.attempt, key: 'k', children: [child] };
+      assert.deepEqual(await scene.store.taskPark({ items: [item] }), [{ kind: 'parked' }]);
+      assert.deepEqual(await scene.store.depDependents({ tasks: [child] }), []);
+      assert.deepEqual(await scene.store.depNeeds({ tasks: [parent.task] }), []);
     },
 
     'ten thousand tasks are pushed in one call': async (scene) => {
@@ -298,7 +321,7 @@ export const GRAPHS: Topic = {
       await scene.pass(HOUR);
       assert.equal((await scene.prune(duty, 1000)).tasks, 1);
       assert.deepEqual(await scene.store.depList({ task: child }), []);
-      assert.deepEqual(await scene.store.depDependents({ task: parent }), []);
+      assert.deepEqual(await scene.store.depDependents({ tasks: [parent] }), []);
     },
 
     'whoever listens hears of the lanes in which tasks were woken': async (scene) => {

@@ -78,6 +78,27 @@ export const PLACING: Topic = {
       ]);
     },
 
+    'a priority that was given to a name is taken away again, and each worker has its own': async (scene) => {
+      const first = await register(scene, 'box', { priority: 5 });
+      await scene.store.workerSet({ name: 'box', priority: -3 });
+      const second = await register(scene, 'box', { priority: 1 });
+      const third = await register(scene, 'box');
+      const priorities = async () => {
+        const records = [first, second, third].map((worker) => recordOf(scene, worker));
+        return (await Promise.all(records)).map((record) => record?.priority);
+      };
+      assert.deepEqual(await priorities(), [-3, -3, -3]);
+      const before = (await recordOf(scene, first))?.revision ?? 0;
+      await scene.store.workerSet({ name: 'box', priority: null });
+      assert.deepEqual(await priorities(), [5, 1, 0]);
+      assert.ok(((await recordOf(scene, first))?.revision ?? 0) > before, 'claims that were chosen by it are told');
+      assert.deepEqual(await scene.store.workerSettings(), [
+        { name: 'box', enabled: true, priority: undefined, tags: [] },
+      ]);
+      await scene.store.workerSet({ name: 'box', tags: ['gpu'] });
+      assert.deepEqual(await priorities(), [5, 1, 0]);
+    },
+
     'a worker that was switched off by its name gets nothing, nor does its successor': async (scene) => {
       const first = await register(scene, 'box');
       await scene.store.workerSet({ name: 'box', enabled: false });

@@ -126,6 +126,8 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   checkpointAdd: [BY_ID],
   checkpointFind: ['checkpoint_pkey(task, key)'],
   checkpointList: ['checkpoint_pkey(task)'],
+  checkpointForget: ['checkpoint_pkey(task, key)'],
+  checkpointScan: ['checkpoint_pkey(task, key)'],
   resultKeys: ['body_pkey(task, part)'],
   resultFind: ['kept_result_pkey(key)'],
   resultKeep: [BY_ID],

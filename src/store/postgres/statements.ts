@@ -486,6 +486,9 @@ export function statements(schema: string) {
     checkpointFind: `SELECT c.task, c.key, c.attempt, c.value FROM unnest($1::bigint[], $2::text[]) x(task, key)
       JOIN ${s}.checkpoint c ON c.task = x.task AND c.key = x.key WHERE ${few('x.task')}`,
     checkpointList: `SELECT key, attempt, value, at FROM ${s}.checkpoint WHERE task = $1`,
+    checkpointForget: `DELETE FROM ${s}.checkpoint c USING unnest($1::bigint[], $2::text[]) x(task, key)
+      WHERE c.task = x.task AND c.key = x.key AND ${few('x.task')}`,
+    checkpointScan: `SELECT task, key, value FROM ${s}.checkpoint WHERE task = ANY($1::bigint[]) AND key >= $2 AND key < $3`,
     ...resultStatements({ s, now: NOW, few }),
 
     // cancel and revive
@@ -561,7 +564,7 @@ export function statements(schema: string) {
       e AS (${tell('x', 'ends - 2', 'ends', { waiting: '-count(*)', failed: where('ends', 5), cancelled: where('ends', 6) }, 'queue, ends')})
       SELECT id, ends, flags & 1 = 1 FROM x`,
     /** What these tasks were made to wait for. */
-    depPlans: `SELECT up, down FROM ${s}.dep WHERE down = ANY($1::bigint[]) AND planned`,
+    depPlans: `SELECT up, down, optional FROM ${s}.dep WHERE down = ANY($1::bigint[]) AND planned`,
     doneLock: `SELECT id, attempt FROM ${s}.done WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE`,
     depReopen: `UPDATE ${s}.dep d SET gen = x.n, open = d.up = ANY($3::bigint[]) FROM unnest($1::bigint[], $2::bigint[]) x(task, n)
       WHERE d.down = x.task AND d.planned AND ${few('x.task')}`,
@@ -570,7 +573,7 @@ export function statements(schema: string) {
       FROM ${s}.dep d LEFT JOIN LATERAL (SELECT created_at, state, flags, NULL AS result FROM ${s}.task WHERE id = d.up
         UNION ALL SELECT created_at, state, flags, result FROM ${s}.done WHERE id = d.up LIMIT 1) t ON true
       WHERE d.down = $1`,
-    depDependents: `SELECT down FROM ${s}.dep WHERE up = $1`,
+    depDependents: `SELECT up, down, optional FROM ${s}.dep WHERE up = ANY($1::bigint[]) AND planned`,
     carryAdd: `INSERT INTO ${s}.dep_carry (up, state) SELECT up, state FROM unnest($1::bigint[], $2::smallint[]) x(up, state)
       WHERE EXISTS (SELECT FROM ${s}.dep d WHERE d.up = x.up AND d.open) ORDER BY up
       ON CONFLICT (up) DO UPDATE SET state = excluded.state`,
@@ -587,8 +590,8 @@ export function statements(schema: string) {
 
     // workers; states: 0 starting, 1 online, 2 draining, 3 offline, 4 lost
     workerAdd: `INSERT INTO ${s}.worker (name, incarnation, state, slots, own_tags, beat_at, host, pid, started_at, handlers, queues,
-        version, tags, enabled, priority)
-      VALUES ($1, $2, 0, $3, $4, ${NOW}, $5, $6, ${NOW}, $7, $8, $9, $10, $11, $12)
+        version, tags, enabled, priority, own_priority)
+      VALUES ($1, $2, 0, $3, $4, ${NOW}, $5, $6, ${NOW}, $7, $8, $9, $10, $11, $12, $13)
       ON CONFLICT (incarnation) DO UPDATE SET beat_at = excluded.beat_at RETURNING id`,
     workerBeat: `UPDATE ${s}.worker w SET beat_at = ${NOW},
         state = coalesce(x.state, CASE WHEN w.state IN (0, 4) THEN 1 ELSE w.state END),
@@ -611,7 +614,7 @@ export function statements(schema: string) {
     settingPut: `UPDATE ${s}.worker_setting SET enabled = $2, priority = $3, tags = $4 WHERE name = $1`,
     settingList: `SELECT name, enabled, priority, tags FROM ${s}.worker_setting ORDER BY name`,
     workersNamed: `SELECT id, own_tags FROM ${s}.worker WHERE state IN (0, 1, 2) AND name = $1 ORDER BY id FOR UPDATE`,
-    workerChange: `UPDATE ${s}.worker w SET enabled = $2, priority = coalesce($3, priority), tags = x.tags, revision = revision + 1
+    workerChange: `UPDATE ${s}.worker w SET enabled = $2, priority = coalesce($3, own_priority), tags = x.tags, revision = revision + 1
       FROM unnest($1::bigint[], $4::text[]) x(id, tags) WHERE w.id = x.id AND ${few('x.id')}`,
 
     // limits

@@ -11,13 +11,13 @@ import { prioOf } from './prio.ts';
 import { admit, choosy } from './verbs/admit.ts';
 import { recount, repair } from './verbs/audit.ts';
 import { cancelTasks, reviveTask, reviveTogether, someDepend } from './verbs/cancel.ts';
-import { listCheckpoints, putCheckpoints } from './verbs/checkpoint.ts';
+import { listCheckpoints, putCheckpoints, scanCheckpoints } from './verbs/checkpoint.ts';
 import { claimTasks, needsTransaction } from './verbs/claim.ts';
 import { cappedOf, claimCapped } from './verbs/claim-capped.ts';
 import { carryOn } from './verbs/countdown.ts';
 import { releaseDuty, renewDuty, requireDuty, requireRow, takeDuty } from './verbs/duty.ts';
 import { numberEvents, readEvents } from './verbs/event.ts';
-import { listDependencies, listDependents, pushGraph } from './verbs/graph.ts';
+import { listDependencies, listPlanned, pushGraph } from './verbs/graph.ts';
 import { getLanes, internLanes, internSpecs, scanLanes } from './verbs/intern.ts';
 import { cancelledLeases, overdueLeases, reapLeases, renewLeases } from './verbs/lease.ts';
 import {
@@ -332,6 +332,10 @@ export class PostgresStore implements port.Store {
     return this.#run((session) => listCheckpoints(session, task));
   }
 
+  checkpointScan(params: { tasks: readonly number[]; prefix: string }): Promise<readonly port.FoundCheckpoint[]> {
+    return this.#run((session) => scanCheckpoints(session, params.tasks, params.prefix));
+  }
+
   resultKeys({ tasks }: { tasks: readonly number[] }): Promise<readonly (string | undefined)[]> {
     return this.#run((session) => resultKeysOf(session, tasks));
   }
@@ -354,10 +358,11 @@ export class PostgresStore implements port.Store {
     );
   }
 
-  async taskRevive({ tasks }: { tasks: readonly number[] }): Promise<readonly port.ReviveAnswer[]> {
+  async taskRevive(params: port.ReviveParams): Promise<readonly port.ReviveAnswer[]> {
+    const { tasks, forget = [] } = params;
     const answers: port.ReviveAnswer[] = [];
-    if (await this.#run((session) => someDepend(session, tasks))) {
-      answers.push(...(await this.#transaction((session, tried) => reviveTogether(session, tasks, tried))));
+    if (forget.length > 0 || (await this.#run((session) => someDepend(session, tasks)))) {
+      answers.push(...(await this.#transaction((session, tried) => reviveTogether(session, params, tried))));
     } else {
       for (const task of tasks) answers.push(await this.#run((session, tried) => reviveTask(session, task, tried)));
     }
@@ -377,8 +382,12 @@ export class PostgresStore implements port.Store {
     return this.#run((session) => listDependencies(session, task));
   }
 
-  depDependents({ task }: { task: number }): Promise<readonly number[]> {
-    return this.#run((session) => listDependents(session, task));
+  depDependents({ tasks }: { tasks: readonly number[] }): Promise<readonly port.Planned[]> {
+    return this.#run((session) => listPlanned(session, 'depDependents', tasks));
+  }
+
+  depNeeds({ tasks }: { tasks: readonly number[] }): Promise<readonly port.Planned[]> {
+    return this.#run((session) => listPlanned(session, 'depPlans', tasks));
   }
 
   async depCarry({ duty, limit }: { duty: port.DutyTerm; limit: number }): Promise<port.CarryAnswer> {

@@ -66,6 +66,12 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
     'SEARCH c USING PRIMARY KEY (task=?)',
     'SEARCH b USING INDEX sqlite_autoindex_checkpoint_body_1 (task=? AND key=?) LEFT-JOIN',
   ],
+  checkpointForget: ['SEARCH checkpoint USING PRIMARY KEY (task=? AND key=?)'],
+  checkpointBodyForget: ['SEARCH checkpoint_body USING INDEX sqlite_autoindex_checkpoint_body_1 (task=? AND key=?)'],
+  checkpointScan: [
+    'SEARCH c USING PRIMARY KEY (task=? AND key>? AND key<?)',
+    'SEARCH b USING INDEX sqlite_autoindex_checkpoint_body_1 (task=? AND key=?) LEFT-JOIN',
+  ],
   expireLook: ['SEARCH task USING INDEX task_expires (expires_at>? AND expires_at<?)'],
   expireOne: BY_ID,
   expireNext: ['SEARCH task USING INDEX task_expires (expires_at>?)'],
@@ -109,6 +115,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   depReopen: ['SEARCH dep USING INDEX dep_down (down=?)', ...BY_ID],
   depList: ['SEARCH d USING INDEX dep_down (down=?)', 'SEARCH t USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN'],
   depDependents: ['SEARCH dep USING PRIMARY KEY (up=?)'],
+  depNeeds: ['SEARCH dep USING INDEX dep_down (down=?)'],
   pruneDeps: ['SEARCH dep USING INDEX dep_down (down=?)'],
   pruneWalk: ['SEARCH task USING INTEGER PRIMARY KEY (rowid>?)'],
   // The second is the largest id, one step down the right edge of the tree.

@@ -166,6 +166,10 @@ export const STATEMENTS = {
     LEFT JOIN checkpoint_body b ON b.task = c.task AND b.key = c.key WHERE c.task = ? AND c.key = ?`,
   checkpointList: `SELECT c.key, c.attempt, coalesce(c.value, b.data) AS value, c.at FROM checkpoint c
     LEFT JOIN checkpoint_body b ON b.task = c.task AND b.key = c.key WHERE c.task = ?`,
+  checkpointForget: 'DELETE FROM checkpoint WHERE task = ? AND key = ?',
+  checkpointBodyForget: 'DELETE FROM checkpoint_body WHERE task = ? AND key = ?',
+  checkpointScan: `SELECT c.task, c.key, coalesce(c.value, b.data) AS value FROM checkpoint c
+    LEFT JOIN checkpoint_body b ON b.task = c.task AND b.key = c.key WHERE c.task = ? AND c.key >= ? AND c.key < ?`,
 
   // results that outlive their tasks; one that still counts for who asks is not replaced
   resultFence: 'SELECT created_at FROM task WHERE id = ? AND attempt = ? AND state = 1',
@@ -204,7 +208,8 @@ export const STATEMENTS = {
     WHERE down = ? AND planned = 1 RETURNING up, open`,
   depList: `SELECT d.up, d.optional, t.created_at, t.state, t.flags, t.result FROM dep d LEFT JOIN task t ON t.id = d.up
     WHERE d.down = ? ORDER BY d.up`,
-  depDependents: 'SELECT down FROM dep WHERE up = ? ORDER BY down',
+  depDependents: 'SELECT up, down, optional FROM dep WHERE up = ? AND planned = 1',
+  depNeeds: 'SELECT up, down, optional FROM dep WHERE down = ? AND planned = 1',
   carryAdd: `INSERT INTO dep_carry (up, state) VALUES (?, ?)
     ON CONFLICT (up) DO UPDATE SET state = excluded.state`,
   carryNext: 'SELECT up, state FROM dep_carry ORDER BY up LIMIT 1',
@@ -217,8 +222,8 @@ export const STATEMENTS = {
 
   // workers
   workerAdd: `INSERT INTO worker (name, incarnation, state, slots, own_tags, beat_at, host, pid, started_at, handlers, queues,
-      version, tags, enabled, priority)
-    VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      version, tags, enabled, priority, own_priority)
+    VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (incarnation) DO UPDATE SET beat_at = excluded.beat_at RETURNING id`,
   settingGet: 'SELECT enabled, priority, tags FROM worker_setting WHERE name = ?',
   settingPut: `INSERT INTO worker_setting (name, enabled, priority, tags) VALUES (?, ?, ?, ?)
@@ -226,7 +231,7 @@ export const STATEMENTS = {
   settingList: 'SELECT name, enabled, priority, tags FROM worker_setting ORDER BY name',
   workersNamed:
     'SELECT id, own_tags, priority FROM worker INDEXED BY worker_live WHERE state IN (0, 1, 2) AND name = ?',
-  workerChange: `UPDATE worker SET enabled = ?, priority = coalesce(?, priority), tags = ?, revision = revision + 1
+  workerChange: `UPDATE worker SET enabled = ?, priority = coalesce(?, own_priority), tags = ?, revision = revision + 1
     WHERE id = ?`,
   // States: 0 starting, 1 online, 2 draining, 3 offline, 4 lost.
   workerBeat: `UPDATE worker SET beat_at = ?, state = coalesce(?, CASE WHEN state IN (0, 4) THEN 1 ELSE state END),

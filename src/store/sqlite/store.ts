@@ -10,12 +10,12 @@ import type { SqliteParts } from './parts.ts';
 import type { Transaction } from './transaction.ts';
 import { recount, recountApart, repair } from './verbs/audit.ts';
 import { cancelTasks, reviveTasks } from './verbs/cancel.ts';
-import { listCheckpoints, putCheckpoint } from './verbs/checkpoint.ts';
+import { listCheckpoints, putCheckpoint, scanCheckpoints } from './verbs/checkpoint.ts';
 import { claimTasks } from './verbs/claim.ts';
 import { carryOn, wokenLanes } from './verbs/countdown.ts';
 import { releaseDuty, renewDuty, requireDuty, takeDuty } from './verbs/duty.ts';
 import { readEvents } from './verbs/event.ts';
-import { listDependencies, listDependents, pushGraph } from './verbs/graph.ts';
+import { listDependencies, listPlanned, pushGraph } from './verbs/graph.ts';
 import { getLane, internLane, internQueue, internSpec, scanLanes } from './verbs/intern.ts';
 import { cancelledLeases, overdueLeases, reapLeases, renewLease } from './verbs/lease.ts';
 import {
@@ -194,6 +194,10 @@ export class SqliteStore implements port.Store {
     return this.#writer.read(({ sql }) => listCheckpoints(sql, task));
   }
 
+  checkpointScan(params: { tasks: readonly number[]; prefix: string }): Promise<readonly port.FoundCheckpoint[]> {
+    return this.#writer.read(({ sql }) => scanCheckpoints(sql, params.tasks, params.prefix));
+  }
+
   resultKeys({ tasks }: { tasks: readonly number[] }): Promise<readonly (string | undefined)[]> {
     return this.#writer.read(({ sql }) => tasks.map((task) => resultKeyOf(sql, task)));
   }
@@ -211,8 +215,8 @@ export class SqliteStore implements port.Store {
     return this.#ending('rest', (tx) => cancelTasks(tx, tasks));
   }
 
-  taskRevive({ tasks }: { tasks: readonly number[] }): Promise<readonly port.ReviveAnswer[]> {
-    return this.#writer.write('rest', (tx) => reviveTasks(tx, tasks));
+  taskRevive(params: port.ReviveParams): Promise<readonly port.ReviveAnswer[]> {
+    return this.#writer.write('rest', (tx) => reviveTasks(tx, params));
   }
 
   graphPush({ items }: { items: readonly port.GraphTask[] }): Promise<port.GraphAnswer> {
@@ -223,8 +227,12 @@ export class SqliteStore implements port.Store {
     return this.#writer.read(({ sql }) => listDependencies(sql, task));
   }
 
-  depDependents({ task }: { task: number }): Promise<readonly number[]> {
-    return this.#writer.read(({ sql }) => listDependents(sql, task));
+  depDependents({ tasks }: { tasks: readonly number[] }): Promise<readonly port.Planned[]> {
+    return this.#writer.read(({ sql }) => listPlanned(sql, 'depDependents', tasks));
+  }
+
+  depNeeds({ tasks }: { tasks: readonly number[] }): Promise<readonly port.Planned[]> {
+    return this.#writer.read(({ sql }) => listPlanned(sql, 'depNeeds', tasks));
   }
 
   depCarry({ duty, limit }: { duty: port.DutyTerm; limit: number }): Promise<port.CarryAnswer> {

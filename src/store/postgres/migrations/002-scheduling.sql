@@ -16,8 +16,9 @@ CREATE TABLE worker_setting (
 ALTER TABLE worker ADD COLUMN priority int NOT NULL DEFAULT 0;
 ALTER TABLE worker ADD COLUMN version text;
 ALTER TABLE worker ADD COLUMN queues text;
--- Its own tags; `tags` has those of its name besides.
+-- Its own tags and priority; `tags` has those of its name besides, `priority` that of its name if there is one.
 ALTER TABLE worker ADD COLUMN own_tags text;
+ALTER TABLE worker ADD COLUMN own_priority int NOT NULL DEFAULT 0;
 -- Grows with every change that placement looks at: a claim names the one by which its lanes were chosen.
 ALTER TABLE worker ADD COLUMN revision int NOT NULL DEFAULT 1;
 
@@ -48,8 +49,8 @@ CREATE TABLE slot (
   key text COLLATE "C" NOT NULL,
   cap int,
   active int NOT NULL DEFAULT 0 CHECK (active >= 0),
-  tat bigint NOT NULL DEFAULT 0,
   plain boolean NOT NULL DEFAULT false,
+  tat bigint NOT NULL DEFAULT 0,
   cost_tat bigint NOT NULL DEFAULT 0,
   paused_until bigint NOT NULL DEFAULT 0,
   UNIQUE (def, key)

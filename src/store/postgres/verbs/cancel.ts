@@ -1,7 +1,7 @@
 import { isFinal, type Reason } from '../../../core/task.ts';
 import { reasonCode, stateOf, WATCHED } from '../../codes.ts';
-import type { CancelAnswer, ReviveAnswer } from '../../store.ts';
-import { numbers } from '../arrays.ts';
+import type { CancelAnswer, ReviveAnswer, ReviveParams } from '../../store.ts';
+import { numbers, texts } from '../arrays.ts';
 import type { Session, Try } from '../database.ts';
 import { countDown, type Ended } from './countdown.ts';
 import type { Woken } from './settle.ts';
@@ -78,7 +78,7 @@ export async function someDepend(session: Session, tasks: readonly number[]): Pr
  */
 export async function reviveTogether(
   session: Session,
-  tasks: readonly number[],
+  { tasks, forget = [] }: ReviveParams,
   tried: Try,
 ): Promise<readonly ReviveAnswer[]> {
   const plans = (await session.rows('depPlans', [numbers(tasks)])) as readonly (readonly [number, number])[];
@@ -100,6 +100,11 @@ export async function reviveTogether(
   }
   const values = [numbers([...finished.keys()]), numbers([...finished.values()]), numbers([...watched])];
   if (finished.size > 0) await session.rows('depReopen', values);
+  // Their rows are locked: nobody remembers anything for them meanwhile.
+  const gone = forget.filter(({ task }) => revived.has(task));
+  if (gone.length > 0) {
+    await session.rows('checkpointForget', [numbers(gone.map(({ task }) => task)), texts(gone.map(({ key }) => key))]);
+  }
   const answers: ReviveAnswer[] = [];
   for (const task of tasks) {
     const lane = revived.get(task);

@@ -1,5 +1,5 @@
-import type { Checkpoint, CheckpointAnswer, NewCheckpoint } from '../../store.ts';
-import { inOrderOfTime } from '../../wait-rows.ts';
+import type { Checkpoint, CheckpointAnswer, FoundCheckpoint, NewCheckpoint } from '../../store.ts';
+import { endOf, inOrderOfKey, inOrderOfTime } from '../../wait-rows.ts';
 import { numbers, texts } from '../arrays.ts';
 import type { Session } from '../database.ts';
 
@@ -42,6 +42,15 @@ export async function putCheckpoints(
     if (first.attempt === attempt && first.value === value) return { kind: 'stored' };
     return { kind: 'kept', value: first.value };
   });
+}
+
+export async function scanCheckpoints(
+  session: Session,
+  tasks: readonly number[],
+  prefix: string,
+): Promise<readonly FoundCheckpoint[]> {
+  const values = [numbers([...new Set(tasks)]), prefix, endOf(prefix)];
+  return inOrderOfKey(await session.all<FoundCheckpoint>('checkpointScan', values));
 }
 
 export async function listCheckpoints(session: Session, task: number): Promise<readonly Checkpoint[]> {

@@ -1,7 +1,7 @@
 import { isFinal, type TaskState } from '../../../core/task.ts';
 import { fitsInline, stateOf } from '../../codes.ts';
-import { type Birth, birthsOf, type StandIns, standIns, upsOf } from '../../graph.ts';
-import type { Dependency, GraphAnswer, GraphTask, PushAnswer } from '../../store.ts';
+import { type Birth, birthsOf, inOrderOfEdges, type StandIns, standIns, upsOf } from '../../graph.ts';
+import type { Dependency, GraphAnswer, GraphTask, Planned, PushAnswer } from '../../store.ts';
 import { booleans, numbers, texts } from '../arrays.ts';
 import type { Session } from '../database.ts';
 import type { Flight } from '../flights.ts';
@@ -226,8 +226,13 @@ export async function listDependencies(session: Session, task: number): Promise<
   return list.sort((a, b) => a.task - b.task);
 }
 
-export async function listDependents(session: Session, task: number): Promise<readonly number[]> {
-  return (await session.rows('depDependents', [task])).map(([down]) => down as number).sort((a, b) => a - b);
+export async function listPlanned(
+  session: Session,
+  side: 'depDependents' | 'depPlans',
+  tasks: readonly number[],
+): Promise<readonly Planned[]> {
+  const rows = await session.all<Planned>(side, [numbers([...new Set(tasks)])]);
+  return inOrderOfEdges(rows);
 }
 
 function chunks<T>(all: readonly T[], size: number): readonly (readonly T[])[] {

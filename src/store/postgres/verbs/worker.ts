@@ -32,6 +32,7 @@ export async function registerWorker(session: Session, worker: NewWorker): Promi
     JSON.stringify(allTags(tags, setting.tags)),
     setting.enabled,
     setting.priority ?? worker.priority ?? 0,
+    worker.priority ?? 0,
   ];
   const [row] = await session.all<{ id: number }>('workerAdd', values);
   return (row as { id: number }).id;

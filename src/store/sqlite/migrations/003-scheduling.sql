@@ -16,8 +16,9 @@ CREATE TABLE worker_setting (
 ALTER TABLE worker ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE worker ADD COLUMN version TEXT;
 ALTER TABLE worker ADD COLUMN queues TEXT;
--- Its own tags; `tags` has those of its name besides.
+-- Its own tags and priority; `tags` has those of its name besides, `priority` that of its name if there is one.
 ALTER TABLE worker ADD COLUMN own_tags TEXT;
+ALTER TABLE worker ADD COLUMN own_priority INTEGER NOT NULL DEFAULT 0;
 -- Grows with every change that placement looks at: a claim names the one by which its lanes were chosen.
 ALTER TABLE worker ADD COLUMN revision INTEGER NOT NULL DEFAULT 1;
 

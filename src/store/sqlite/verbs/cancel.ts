@@ -1,8 +1,9 @@
 import { isFinal, type Reason, STATES, type TaskState } from '../../../core/task.ts';
 import { type Outcome, RESULT_APART, reasonCode, WATCHED } from '../../codes.ts';
-import type { CancelAnswer, ReviveAnswer } from '../../store.ts';
+import type { CancelAnswer, ReviveAnswer, ReviveParams } from '../../store.ts';
 import { dropResult, resultOf } from '../body.ts';
 import type { Transaction } from '../transaction.ts';
+import { forgetCheckpoint } from './checkpoint.ts';
 import { countDown } from './countdown.ts';
 import { recordAttempt } from './settle.ts';
 
@@ -54,7 +55,7 @@ function cancelTask(tx: Transaction, task: number, reason: Reason, watched: numb
 }
 
 /** The only way out of a final state. What depends on others that are unfinished, or are revived with it, waits for them. */
-export function reviveTasks(tx: Transaction, tasks: readonly number[]): readonly ReviveAnswer[] {
+export function reviveTasks(tx: Transaction, { tasks, forget = [] }: ReviveParams): readonly ReviveAnswer[] {
   const revived: Revived[] = [];
   const answers = tasks.map((task) => reviveTask(tx, task, revived));
   for (const { task, from, lane, attempt, created_at } of revived) {
@@ -63,6 +64,8 @@ export function reviveTasks(tx: Transaction, tasks: readonly number[]): readonly
     const to = open > 0 ? 'waiting' : 'ready';
     tx.ledger.note(tx.laneOf(lane).queue, 'revived', from, to, task, attempt, created_at);
   }
+  const again = new Set(revived.map(({ task }) => task));
+  for (const { task, key } of forget) if (again.has(task)) forgetCheckpoint(tx, task, key);
   return answers;
 }
 

@@ -1,5 +1,5 @@
-import type { Checkpoint, CheckpointAnswer, NewCheckpoint } from '../../store.ts';
-import { inOrderOfTime } from '../../wait-rows.ts';
+import type { Checkpoint, CheckpointAnswer, FoundCheckpoint, NewCheckpoint } from '../../store.ts';
+import { endOf, inOrderOfKey, inOrderOfTime } from '../../wait-rows.ts';
 import type { Prepared } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
 
@@ -18,6 +18,17 @@ export function putCheckpoint(tx: Transaction, { task, attempt, key, value }: Ne
   // The caller repeats itself because its answer was lost.
   if (first.attempt === attempt && first.value === value) return { kind: 'stored' };
   return { kind: 'kept', value: first.value };
+}
+
+export function forgetCheckpoint(tx: Transaction, task: number, key: string): void {
+  tx.sql.get('checkpointForget').run(task, key);
+  tx.sql.get('checkpointBodyForget').run(task, key);
+}
+
+export function scanCheckpoints(sql: Prepared, tasks: readonly number[], prefix: string): readonly FoundCheckpoint[] {
+  const find = (task: number) => sql.get('checkpointScan').all(task, prefix, endOf(prefix));
+  const rows = [...new Set(tasks)].flatMap(find) as unknown as FoundCheckpoint[];
+  return inOrderOfKey(rows.map(({ task, key, value }) => ({ task, key, value })));
 }
 
 export function listCheckpoints(sql: Prepared, task: number): readonly Checkpoint[] {

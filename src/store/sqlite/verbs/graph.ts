@@ -1,7 +1,7 @@
 import { STATES, type TaskState } from '../../../core/task.ts';
 import { fitsInline, PAYLOAD_APART, stateCode } from '../../codes.ts';
-import { type Birth, birthsOf, type StandIns, standIns, upsOf } from '../../graph.ts';
-import type { Dependency, GraphAnswer, GraphTask } from '../../store.ts';
+import { type Birth, birthsOf, inOrderOfEdges, type StandIns, standIns, upsOf } from '../../graph.ts';
+import type { Dependency, GraphAnswer, GraphTask, Planned } from '../../store.ts';
 import { putPayload, putResultKey, resultOf } from '../body.ts';
 import type { Prepared } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
@@ -119,6 +119,17 @@ export function listDependencies(sql: Prepared, task: number): readonly Dependen
   }));
 }
 
-export function listDependents(sql: Prepared, task: number): readonly number[] {
-  return (sql.get('depDependents').all(task) as unknown as { down: number }[]).map(({ down }) => down);
+interface PlannedRow {
+  readonly up: number;
+  readonly down: number;
+  readonly optional: number;
+}
+
+export function listPlanned(
+  sql: Prepared,
+  side: 'depDependents' | 'depNeeds',
+  tasks: readonly number[],
+): readonly Planned[] {
+  const rows = [...new Set(tasks)].flatMap((task) => sql.get(side).all(task)) as unknown as PlannedRow[];
+  return inOrderOfEdges(rows.map(({ up, down, optional }) => ({ up, down, optional: optional === 1 })));
 }

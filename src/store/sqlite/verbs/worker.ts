@@ -32,6 +32,7 @@ export function registerWorker(tx: Transaction, worker: NewWorker): number {
       JSON.stringify(allTags(tags, setting.tags)),
       setting.enabled ? 1 : 0,
       setting.priority ?? worker.priority ?? 0,
+      worker.priority ?? 0,
     );
   return (row as { id: number }).id;
 }

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { isEngineError } from '../core/errors.ts';
+import { type App, open } from './open.ts';
+import { WaitDesk } from './operate-waits.ts';
+
+async function desk(t: TestContext) {
+  const app: App = await open('memory:', { duties: false, housekeeping: false });
+  t.after(() => app.close());
+  const { engine } = app;
+  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 9 });
+  /** A task that waits by hand. */
+  const parked = async (wait: Parameters<typeof engine.park>[1]): Promise<number> => {
+    const { task } = await engine.push({ queue: 'q', handler: 'h' });
+    const [grant] = await engine.claim({ worker, max: 1, task });
+    assert.ok(grant);
+    assert.equal((await engine.park(grant, wait)).kind, 'parked');
+    return task;
+  };
+  return { app, engine, waits: new WaitDesk(engine), parked };
+}
+
+test('whatever is shown to who decides is listed: a request, or any other value as its form', async (t) => {
+  const { app, waits, parked } = await desk(t);
+  await parked({ key: 'one', channel: 'a', form: { title: 'Go?', actions: ['go'] } });
+  await parked({ key: 'two', channel: 'b', form: 'a text' });
+  await parked({ key: 'three', channel: 'c', form: [1, 2] });
+  const shown = (await waits.approvals(10)).map(({ title, actions, form, queue }) => ({ title, actions, form, queue }));
+  const both = ['approve', 'reject'];
+  assert.deepEqual(shown, [
+    { title: 'Go?', actions: ['go'], form: undefined, queue: 'q' },
+    { title: 'two', actions: both, form: 'a text', queue: 'q' },
+    { title: 'three', actions: both, form: [1, 2], queue: 'q' },
+  ]);
+  assert.deepEqual(
+    Object.keys((await app.approvals())[1] ?? {}).filter((key) => /^\d+$/.test(key)),
+    [],
+  );
+});
+
+test('a waiting task says what somebody outside could give it, and nothing where nobody can', async (t) => {
+  const { engine, waits, parked } = await desk(t);
+  const asked = await parked({ key: 'k', channel: 'a', form: {} });
+  const listening = await parked({ key: 'k', channel: 'word' });
+  const sleeping = await parked({ key: 'k', timeout: '1h' });
+  assert.deepEqual(await waits.waitOf(asked), { kind: 'approval', title: 'k', actions: ['approve', 'reject'] });
+  assert.deepEqual(await waits.waitOf(listening), { kind: 'signal', channel: 'word' });
+  assert.equal(await waits.waitOf(sleeping), undefined);
+  const { woken } = await waits.signal('word', 1, { broadcast: false });
+  assert.deepEqual(
+    woken.map((id) => engine.parseId(id)),
+    [listening],
+  );
+  assert.equal(await waits.waitOf(listening), undefined, 'once it was woken there is nothing to give');
+  const decided = await waits.decide(asked, { action: 'reject', value: 'no', by: 'ada' });
+  assert.deepEqual([engine.parseId(decided.id), decided.action], [asked, 'reject']);
+  await assert.rejects(
+    waits.decide(asked, { action: 'approve' }),
+    (error) => isEngineError(error, 'CONFLICT') && /"leasehold approvals" lists/.test(error.hint ?? ''),
+  );
+});
