@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { fault } from '../core/errors.ts';
 import { STATES, type TaskState } from '../core/task.ts';
 import type { MovedIn } from '../store/postgres/move-in.ts';
+import { TRANSFERS } from '../store/postgres/move-in-tables.ts';
 import { MoveOut, type Rows, rehearse } from '../store/sqlite/move-out.ts';
 import { fileOf } from './operate.ts';
 import { isPostgres, withoutPassword } from './store-name.ts';
@@ -59,7 +60,9 @@ export function moveBetween(from: string, to: string): StoreMove {
   };
 }
 
-const OTHERS = 'queue lane spec attempt body uniq op worker event trigger_def log wait signal checkpoint'.split(' ');
+/** Tasks are told by state, and what is counted or held is made anew from them. */
+const NOT_TOLD: readonly string[] = ['task', 'done', 'duty', 'qstat'];
+const OTHERS = TRANSFERS.map(({ table }) => table).filter((table) => !NOT_TOLD.includes(table));
 
 function count(rows: Rows): Pick<MoveView, 'tasks' | 'rows'> {
   const there = new Set([...rows.iterate('SELECT name FROM sqlite_schema')].map(([name]) => name));

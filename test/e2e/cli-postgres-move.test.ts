@@ -8,10 +8,26 @@ test('a store moves to Postgres with everything in it, once and for good', async
   const { callBare, call, cwd, url } = await server(t);
   const [id = ''] = (await callBare(['push', 'echo', '{"n":1}', '--store', 'sqlite:work.db'])).lines;
   await callBare(['push', 'later', '--count', '500', '--delay', '1h', '--store', 'sqlite:work.db']);
+  const at = ['--store', 'sqlite:work.db'];
+  for (const args of [
+    ['limits', 'set', 'openai', '--concurrent', '9', '--by', 'ada'],
+    ['limits', 'set', 'openai', '--concurrent', '2', '--per-key', '1', '--rate', '600/1h', '--by', 'bob'],
+    ['workers', 'tag', 'gpu-box', '--add', 'gpu'],
+    ['workers', 'priority', 'gpu-box', '7'],
+  ]) {
+    assert.equal((await callBare([...args, ...at])).code, 0, args.join(' '));
+  }
+  const limited = ['--limit', 'openai:alice', '--require', 'gpu', '--fair', 'alice'];
+  const [picky = ''] = (await callBare(['push', 'echo', '{"n":2}', ...limited, ...at])).lines;
+  await callBare(['limits', 'pause', 'openai', '--key', 'alice', '--for', '1h', ...at]);
+  await callBare(['signal', 'early', '"kept"', ...at]);
   const move = ['migrate', '--from', 'sqlite:work.db', '--to', url];
   const dry = await callBare([...move, '--dry-run']);
   assert.equal(dry.code, 0, dry.stderr);
-  assert.match(dry.stdout, /^From \/\S+work\.db\nto postgres:\S+\ntasks 501: 1 ready, 500 scheduled\nqueue 2, lane 2/);
+  assert.match(
+    dry.stdout,
+    /^From \/\S+work\.db\nto postgres:\S+\ntasks 502: 2 ready, 500 scheduled\nqueue 2, lane 3, limit_def 1, limit_change 2, slot 2, lane_slot 2/,
+  );
   assert.match(dry.stdout, /Nothing was changed\.\n$/);
 
   const node = run(t, ['up', '--port', '0', '--store', 'sqlite:work.db', '--no-worker'], { cwd });
@@ -28,6 +44,19 @@ test('a store moves to Postgres with everything in it, once and for good', async
   const worker = await call(['worker', '--once']);
   assert.equal(worker.code, 0, worker.stderr);
   assert.equal((await call(['tasks', 'show', id, '--json'])).objects()[0]?.state, 'completed');
+  // What was said of limits and workers holds, and what waited for them goes on when they let it.
+  const [limit] = (await call(['limits', 'show', 'openai', '--json'])).objects();
+  assert.deepEqual(
+    (limit as { history: { by: string }[] }).history.map(({ by }) => by),
+    ['bob', 'ada'],
+  );
+  const gpu = ['worker', '--once', '--name', 'gpu-box', '--idle-exit', '200ms'];
+  await call(gpu);
+  assert.match((await call(['tasks', 'explain', picky])).stdout, /openai:alice +0 of 1 in use; nothing starts before/);
+  await call(['limits', 'resume', 'openai', '--key', 'alice']);
+  assert.equal((await call(gpu)).code, 0);
+  const [ran] = (await call(['tasks', 'show', picky, '--json'])).objects();
+  assert.deepEqual([ran?.state, ran?.worker], ['completed', 'gpu-box']);
 
   for (const args of [
     ['push', 'echo'],

@@ -78,6 +78,7 @@ class Move {
   readonly #schema: string;
   readonly #source: Source;
   readonly #options: MoveInOptions;
+  readonly #sent = new Map<string, number>();
   #done = 0;
   #total = 0;
 
@@ -198,6 +199,7 @@ class Move {
       FROM unnest(${arrays}) x(${names})`;
     const { onMoved, signal } = this.#options;
     let sending: Promise<unknown> = Promise.resolve();
+    let sent = 0;
     for (const rows of batches(this.#source.iterate(select))) {
       // Made while the one before is on its way.
       const values = columns.map((column, i) => pack(column, rows, i));
@@ -206,21 +208,29 @@ class Move {
       sending = this.#connection.all(undefined, text, values);
       // Waited for above or below; until then nobody else would hear of it.
       sending.catch(() => {});
+      sent += rows.length;
       this.#done += rows.length;
       onMoved?.({ done: this.#done, total: this.#total });
     }
     await sending;
+    this.#sent.set(table, sent);
   }
 
   /** Both sides are asked the same. */
   async #check(): Promise<void> {
     const show = (rows: Iterable<readonly unknown[]>): string =>
       JSON.stringify([...rows].map((row) => row.map((value) => (value === null ? 0 : Number(value)))));
-    for (const { what, sqlite, postgres } of CHECKS) {
-      const here = show(this.#source.iterate(sqlite));
-      const there = show(await this.#connection.rows(undefined, postgres.replaceAll('{s}', this.#schema), []));
-      if (here === there) continue;
+    const ask = async (sql: string): Promise<string> =>
+      show(await this.#connection.rows(undefined, sql.replaceAll('{s}', this.#schema), []));
+    const compare = (what: string, here: string, there: string): void => {
+      if (here === there) return;
       throw fault('INTERNAL', { problem: `${what} differ after the move: ${here} became ${there}; nothing was moved` });
+    };
+    for (const [table, sent] of this.#sent) {
+      compare(`rows of ${table}`, show([[sent]]), await ask(`SELECT count(*) FROM {s}.${table}`));
+    }
+    for (const { what, sqlite, postgres } of CHECKS) {
+      compare(what, show(this.#source.iterate(sqlite)), await ask(postgres));
     }
   }
 

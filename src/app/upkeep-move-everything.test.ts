@@ -1,0 +1,396 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { Client } from 'pg';
+import { freshDatabase } from '../../test/support/postgres.ts';
+import { tempFolder } from '../store/conformance/temp-folder.ts';
+import { LEFT_BEHIND, TRANSFERS } from '../store/postgres/move-in-tables.ts';
+import { task } from '../worker/task.ts';
+import { type App, open } from './open.ts';
+import { moveBetween } from './upkeep-move.ts';
+import { realWorld } from './world.ts';
+
+// A store with a row in every table, moved: nothing is forgotten, nothing is changed, and the work goes on to its end.
+
+const quiet = { duties: false, housekeeping: false } as const;
+const HOUR = 3_600_000;
+const LONG = 'ä"\\'.repeat(2000);
+
+const file = join(tempFolder('move-everything'), 'work.db');
+const [from, to] = [`sqlite:${file}`, `${await freshDatabase('move_everything')}&schema=moved`];
+
+// What is run on both sides.
+const step = task('step', { run: (input) => input });
+const fragile = task('fragile', { maxAttempts: 1, run: () => Promise.reject(new Error('gone wrong')) });
+const limited = task('limited', { run: (input) => input });
+const shy = task('shy', { run: () => 'here' });
+const child = task('child', { run: () => 'grown up' });
+const pair = task('pair', {
+  run: async (_, ctx) => (await ctx.dependencies()).map(({ state, result }) => [state, result]),
+});
+const agent = task('agent', {
+  async run(_, ctx) {
+    const first = await ctx.step('think', () => LONG);
+    const second = await ctx.step('count', () => 1);
+    const { value: word } = await ctx.wait<string>('word', { signal: 'word' });
+    const kept = await ctx.spawn(child, undefined);
+    const { value } = await ctx.wait('children', { children: [kept] });
+    const { value: verdict } = await ctx.wait('review', { approval: { title: 'Send "it"?', actions: ['go', 'stop'] } });
+    return [first.length, second, word, value.map(({ result }) => result), verdict.action];
+  },
+});
+const TASKS = [step, fragile, limited, shy, child, pair, agent];
+
+interface Scene {
+  /** Public ids. */
+  readonly ids: Readonly<Record<string, string>>;
+}
+
+/** A row in every table of the schema, and of each kind. */
+async function furnish(app: App): Promise<Scene> {
+  const { engine } = app;
+  const { store } = engine;
+  const ids: Record<string, string> = {};
+  const keep = (name: string, handle: { readonly id: string }): void => void (ids[name] = handle.id);
+  await app.setLimit('pool', { concurrent: 9 }, 'ada');
+  await app.setLimit('pool', { concurrent: 3, perKey: 1 }, 'bob');
+  await app.setLimit('rated', { rate: { max: 1, window: '1h' }, cost: { max: 10, window: '1h', burst: 10 } });
+  await app.setLimit('paused', { concurrent: 5 });
+  await app.setLimit('removed', { concurrent: 1 });
+  await app.removeLimit('removed', 'ada');
+  await app.setWorker({ name: 'w', priority: 7, tags: ['gpu', 'site=berlin'] });
+  await app.setWorker({ name: 'off', enabled: false });
+  const worker = await engine.registerWorker({
+    name: 'w',
+    incarnation: 'i',
+    slots: 99,
+    tags: ['own'],
+    version: '1.2.3',
+    queues: TASKS.map(({ name }) => name),
+    handlers: TASKS.map(({ name }) => name),
+    priority: 1,
+  });
+  const claim = async (queue: string) => {
+    const [grant] = await engine.claim({ worker, max: 1, queues: [queue] });
+    assert.ok(grant, `nothing to claim in ${queue}`);
+    return grant;
+  };
+  // One of each key runs, and one waits behind it.
+  for (const n of [1, 2]) {
+    for (const key of ['a', 'b "c"']) {
+      keep(`${key} ${n}`, await app.push(limited, `${key} ${n}`, { limits: [{ name: 'pool', key }] }));
+    }
+  }
+  await claim('limited');
+  await claim('limited');
+  for (const n of [1, 2]) {
+    keep(`rated ${n}`, await app.push(step, n, { queue: 'limited', limits: [{ name: 'rated', cost: 4 }] }));
+  }
+  await engine.complete(await claim('limited'), 'before');
+  keep('paused', await app.push(limited, 'later', { limits: ['paused'] }));
+  await store.slotPause({ name: 'paused', key: '', forMs: HOUR });
+  // Placed, and with a worker that it knows.
+  const placement = { requires: ['gpu'], only: ['w', 'other'], maxPerWorker: 9, affinity: 'home' };
+  for (const n of [1, 2])
+    keep(`shy ${n}`, await app.push(shy, undefined, { placement, fairness: { key: 'f', weight: 3 } }));
+  await engine.complete(await claim('shy'), 'before');
+  // Half done: one branch has ended, one runs, one has not begun.
+  const graph = await app.pushGraph([
+    { name: 'one', task: step, input: 1, queue: 'child' },
+    { name: 'two', task: step, input: { LONG } },
+    { name: 'both', task: pair, after: ['one', 'two'] },
+    { name: 'later', task: pair, after: [{ on: 'both', optional: true }], afterFailure: 'run' },
+    { name: 'bad', task: fragile },
+    { name: 'skipped', task: step, after: ['bad'], afterFailure: 'fail' },
+  ]);
+  for (const [name, handle] of Object.entries(graph)) keep(name, handle);
+  await engine.complete(await claim('child'), 1);
+  await engine.fail(await claim('fragile'), new Error('gone wrong'));
+  // More dependents than a settle sees to, so that some are carried on.
+  const many = await engine.pushGraph([
+    { queue: 'step', handler: 'step', name: 'many' },
+    ...Array.from({ length: 505 }, (_, n) => ({ queue: 'step', handler: 'step', input: n, after: ['many'] })),
+  ]);
+  const [first] = await engine.claim({ worker, max: 1, task: many[0]?.task ?? 0 });
+  assert.ok(first);
+  await engine.complete(first);
+  // Remembers, and waits: once for a signal, once for a decision, once for a time.
+  const parked = async (name: string, wait: Parameters<App['engine']['park']>[1]) => {
+    const handle = await app.push(agent, undefined);
+    keep(name, handle);
+    const grant = await claim('agent');
+    assert.equal(grant.task, handle.task);
+    await engine.checkpoint(grant, 'think#0', LONG);
+    await engine.checkpoint(grant, 'count#0', 1);
+    const { task: number, attempt } = grant;
+    await store.resultKeep({
+      items: [{ task: number, attempt, key: `of ${name}`, value: JSON.stringify(LONG), maxAgeMs: HOUR }],
+    });
+    assert.equal((await engine.park(grant, wait)).kind, 'parked');
+  };
+  await parked('signalled', { key: 'word#0', channel: 'word' });
+  await parked('asked', { key: 'other', channel: 'asked', form: { title: 'Send "it"?', actions: ['go', 'stop'] } });
+  await parked('slept', { key: 'nap', timeout: '2h' });
+  await app.signal('kept', { for: 'later' });
+  // The rest of the kernel.
+  keep('scheduled', await app.push(step, 1, { delay: '1h' }));
+  keep('unique', await app.push(step, LONG, { unique: 'key "1"', op: 'op-1' }));
+  const again = await app.push(fragile, 'again', { maxAttempts: 9 });
+  keep('again', again);
+  const failing = await claim('fragile');
+  await engine.appendLog(failing, [{ seq: 1, at: Date.now(), stream: 'stdout', text: 'a line' }]);
+  await engine.fail(failing, new Error('once more'));
+  const [lane] = await store.laneIntern({ lanes: [{ queue: 'step', handler: 'step' }] });
+  const [spec] = await store.specIntern({ specs: ['{}'] });
+  const payload = { payload: '1', nextAt: Date.now() + HOUR, priority: -7, maxTries: 2 };
+  const cron = { cron: '0 3 * * *', timezone: 'Europe/Berlin', missed: 'one' } as const;
+  await store.triggerPut({ trigger: { name: 'nightly', lane: lane?.id ?? 0, spec: spec ?? 0, ...cron, ...payload } });
+  for (const name of ['reaper', 'pruner', 'feed']) await store.dutyTake({ name, holder: 'a', ttlMs: HOUR });
+  return { ids };
+}
+
+type Cell = string | number | boolean | null;
+type Row = Readonly<Record<string, Cell>>;
+
+/** Both sides as they are, without going through what moves them. */
+async function tablesOf(side: 'sqlite' | 'postgres'): Promise<ReadonlyMap<string, readonly Row[]>> {
+  const tables = new Map<string, readonly Row[]>();
+  if (side === 'sqlite') {
+    const db = new DatabaseSync(file, { readOnly: true });
+    const names = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").all();
+    for (const { name } of names as { name: string }[]) {
+      tables.set(name, db.prepare(`SELECT * FROM ${name}`).all() as unknown as Row[]);
+    }
+    db.close();
+    return tables;
+  }
+  const client = new Client({ connectionString: to.replace(/[?&]schema=\w+/, '') });
+  await client.connect();
+  // Days are parts of `done`.
+  const { rows } = await client.query<{ relname: string }>(`SELECT c.relname FROM pg_class c
+    WHERE c.relnamespace = 'moved'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition`);
+  for (const { relname } of rows) {
+    tables.set(relname, (await client.query<Row>(`SELECT * FROM moved.${relname}`)).rows);
+  }
+  await client.end();
+  return tables;
+}
+
+const columnsOf = (rows: readonly Row[] | undefined): readonly string[] => Object.keys(rows?.[0] ?? {});
+
+/** The same value has the same text: numbers come as texts from one side, truths as numbers from the other. */
+function plain(value: Cell | readonly Cell[] | undefined): string {
+  if (value === null || value === undefined) return 'null';
+  if (typeof value === 'boolean') return value ? '1' : '0';
+  if (Array.isArray(value)) return `[${value.join(',')}]`;
+  return String(value);
+}
+
+/** Columns that are told by another clock or in another way on the other side; the tests below and beside look at them. */
+const RETOLD: Readonly<Record<string, readonly string[]>> = {
+  task: ['prio', 'lease_until', 'queue'],
+  done: ['prio', 'queue'],
+  trigger_def: ['prio'],
+  worker: ['beat_at'],
+  duty: ['until', 'holder', 'epoch', 'cursor'],
+  slot: ['tat', 'cost_tat', 'paused_until'],
+  lane: ['slots'],
+  checkpoint: ['value'],
+};
+
+test('a store with a row of every kind moves whole, and its work goes on to the end', async (t) => {
+  // Made under a clock that was set back later: lease time and the calendar lie apart.
+  const { clock } = realWorld();
+  const ahead = { monotonic: () => clock.monotonic(), wall: () => clock.wall() + 5 * HOUR };
+  await (await open(from, { ...quiet, clock: ahead })).close();
+  const before = await open(from, quiet);
+  const { ids } = await furnish(before);
+  const { lease: leaseBefore, calendar } = await before.engine.store.clock();
+  assert.ok(leaseBefore - calendar > 4 * HOUR);
+  const rated = await before.engine.limitUse('rated');
+  await before.close();
+  const here = await tablesOf('sqlite');
+  for (const [table, rows] of here) {
+    if (table !== 'meta') assert.notEqual(rows.length, 0, `the scene of this test has nothing in ${table}`);
+  }
+  assert.equal(await moveBetween(from, to).run({}), 'moved');
+  const there = await tablesOf('postgres');
+
+  await t.test('every table and column of both schemas is moved, or left behind for a reason', () => {
+    const moved = new Set(TRANSFERS.map(({ table }) => table));
+    for (const table of here.keys()) {
+      assert.ok(moved.has(table) || LEFT_BEHIND.sqlite[table], `${table} of SQLite is neither moved nor left behind`);
+    }
+    for (const [table, rows] of here) {
+      if (LEFT_BEHIND.sqlite[table] !== undefined) continue;
+      const reads = TRANSFERS.filter(({ select }) => new RegExp(`FROM ${table}\\b`).test(select)).map(
+        (one) => one.select,
+      );
+      for (const column of columnsOf(rows)) {
+        const read = reads.some((select) => new RegExp(`\\b${column}\\b`).test(select));
+        assert.ok(read || LEFT_BEHIND.sqlite[`${table}.${column}`], `nobody reads ${table}.${column} of SQLite`);
+      }
+    }
+    for (const [table, rows] of there) {
+      const own = TRANSFERS.filter((one) => one.table === table);
+      if (LEFT_BEHIND.postgres[table] !== undefined) continue;
+      assert.equal(own.length, 1, `${table} of Postgres is neither moved nor left behind`);
+      const names = new Set(own[0]?.columns.map(({ name }) => name));
+      assert.notEqual(columnsOf(rows).length, 0, `nothing arrived in ${table}`);
+      for (const column of columnsOf(rows)) {
+        const known = names.has(column) || LEFT_BEHIND.postgres[`${table}.${column}`];
+        assert.ok(known, `nobody writes ${table}.${column} of Postgres`);
+      }
+    }
+    for (const [side, tables] of [
+      ['sqlite', here],
+      ['postgres', there],
+    ] as const) {
+      for (const name of Object.keys(LEFT_BEHIND[side])) {
+        const [table = '', column] = name.split('.');
+        const found = column === undefined ? tables.has(table) : columnsOf(tables.get(table)).includes(column);
+        assert.ok(found, `${name} is said to be left behind, but ${side} has none`);
+      }
+    }
+  });
+
+  await t.test('every row that both sides can have is the same on both', () => {
+    for (const [table, rows] of there) {
+      const source = table === 'done' ? 'task' : table;
+      if (LEFT_BEHIND.postgres[table] !== undefined || !here.has(source)) continue;
+      const both = columnsOf(rows).filter(
+        (column) => columnsOf(here.get(source)).includes(column) && !RETOLD[table]?.includes(column),
+      );
+      const ended = ({ state }: Row): boolean => Number(state) >= 4;
+      const own = (here.get(source) ?? []).filter(
+        (row) => source !== 'task' || (Number(row.lane) > 0 && ended(row) === (table === 'done')),
+      );
+      const show = (some: readonly Row[]): readonly string[] =>
+        some.map((row) => both.map((column) => `${column}=${plain(row[column])}`).join(' ')).sort();
+      assert.deepEqual(show(rows), show(own), table);
+    }
+    const names = new Map((there.get('limit_def') ?? []).map(({ id, name }) => [id, plain(name)]));
+    for (const row of there.get('slot') ?? []) {
+      const name = names.get(row.def ?? 0);
+      assert.equal(row.plain, name !== 'rated', `the slots of ${name}`);
+    }
+    const uses = (rows: readonly Row[] | undefined, column: string) =>
+      (rows ?? []).map((row) => `${plain(row.id)} ${plain(row[column])}`).sort();
+    assert.deepEqual(
+      uses(there.get('lane'), 'uses'),
+      uses(here.get('lane'), 'slots'),
+      'what lanes take of which slots',
+    );
+  });
+
+  const app = await open(to, { housekeeping: false });
+  t.after(() => app.close({ drainMs: 0 }));
+  const { engine } = app;
+
+  await t.test('rates and pauses are as far from now as they were', async () => {
+    const { now, slots } = await engine.store.slotGet({ slots: (await engine.limitUse('rated')).map(({ id }) => id) });
+    for (const [i, slot] of slots.entries()) {
+      const was = rated[i];
+      assert.ok(slot && was && was.tat > 0 && was.costTat > 0);
+      // The move itself took some of it.
+      for (const [left, before] of [
+        [slot.tat / 1000 - now, was.tat / 1000 - leaseBefore],
+        [slot.costTat / 1000 - now, was.costTat / 1000 - leaseBefore],
+      ] as const) {
+        assert.ok(left <= before + 1 && left > before - 60_000, `${left} ms were ${before} ms`);
+      }
+    }
+    const [paused] = await engine.limitUse('paused');
+    assert.ok(paused && paused.pausedUntil > now + HOUR / 2 && paused.pausedUntil <= now + HOUR);
+    assert.match((await app.explain(ids.paused ?? '')).summary, /paused/);
+    assert.match((await app.explain(ids['rated 2'] ?? '')).summary, /rated/);
+  });
+
+  await t.test('limits, their history and what is said of workers hold as before', async () => {
+    assert.deepEqual(
+      (await app.limits()).map(({ name, active, revision, changedBy }) => [name, active, revision, changedBy]),
+      [
+        ['paused', 0, 1, ''],
+        ['pool', 2, 2, 'bob'],
+        ['rated', 0, 1, ''],
+      ],
+    );
+    const history = await engine.limitHistory('removed');
+    assert.deepEqual(
+      history.map(({ by, limit }) => [by, limit?.concurrent]),
+      [
+        ['ada', undefined],
+        ['', 1],
+      ],
+    );
+    assert.equal(await app.setLimit('fresh', { concurrent: 1 }), 1);
+    assert.equal(await app.setLimit('pool', { concurrent: 3, perKey: 1 }), 3);
+    const settings = await engine.store.workerSettings();
+    assert.deepEqual(
+      settings.map(({ name, priority, enabled }) => [name, priority, enabled]),
+      [
+        ['off', undefined, false],
+        ['w', 7, true],
+      ],
+    );
+    const [old] = await app.workers();
+    assert.deepEqual(old?.tags, ['own', 'gpu', 'site=berlin']);
+    assert.deepEqual([old?.priority, old?.version, old?.queues?.length], [7, '1.2.3', TASKS.length]);
+  });
+
+  await t.test('results that were kept are found', async () => {
+    const items = ['of asked', 'of nobody'].map((key) => ({ key, maxAgeMs: HOUR }));
+    const [kept, none] = await engine.store.resultFind({ items });
+    assert.deepEqual([JSON.parse(kept?.value ?? 'null'), none], [LONG, undefined]);
+  });
+
+  await t.test('the work goes on and ends', async () => {
+    // Those that ran are given back by the reaper when the old worker does not come; here it comes.
+    for (const { task: number, attempt, spec, state } of await engine.list({ limit: 1000, states: ['running'] })) {
+      assert.equal(state, 'running');
+      await engine.complete({ task: number, attempt, spec }, 'by the old worker');
+    }
+    assert.deepEqual(
+      (await app.limits()).map(({ active }) => active),
+      [0, 0, 0, 0],
+    );
+    const worker = app.worker({ tasks: TASKS, slots: 20, name: 'w', tags: ['own'] });
+    await worker.start();
+    const of = (name: string) => app.handle(ids[name] ?? '');
+    assert.deepEqual(await of('both').result(), [
+      ['completed', 1],
+      ['completed', { LONG }],
+    ]);
+    assert.equal(((await of('later').result()) as unknown[]).length, 1);
+    assert.deepEqual([await of('bad').state(), await of('skipped').state()], ['failed', 'failed']);
+    for (const name of ['a 2', 'b "c" 2']) assert.equal(await of(name).result(), name);
+    assert.equal(await of('shy 2').result(), 'here');
+    assert.equal(await of('unique').result(), LONG);
+    // Parked ones: the signal finds its task, children are made, the decision is asked for again and taken.
+    await app.signal('word', 'hello');
+    const waitFor = async (id: string, key: string): Promise<void> => {
+      for (;;) {
+        if ((await app.approvals()).some((one) => one.id === id && one.key === key)) return;
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    };
+    await waitFor(ids.signalled ?? '', 'review#0');
+    await app.decide(ids.signalled ?? '', { action: 'go', by: 'ada' });
+    assert.deepEqual(await of('signalled').result(), [LONG.length, 1, 'hello', ['grown up'], 'go']);
+    const asked = (await app.approvals()).find(({ id }) => id === ids.asked);
+    assert.deepEqual([asked?.title, asked?.actions], ['Send "it"?', ['go', 'stop']]);
+    assert.equal((await engine.waitOf(of('slept').task))?.outcome, 'open');
+    assert.deepEqual(await app.signal('word', 'again'), { woken: [] }, 'kept for the next');
+    await worker.stop();
+    // All dependents of the large family were seen to.
+    assert.equal((await app.stats('step')).waiting, 0);
+  });
+
+  await t.test('nothing is out of step afterwards', async () => {
+    const duty = await engine.store.dutyTake({ name: 'test', holder: 'the test', ttlMs: HOUR });
+    assert.ok(duty);
+    assert.deepEqual(await engine.store.slotAudit({ duty }), []);
+    assert.deepEqual(await engine.store.statsAudit({ duty }), []);
+  });
+});
