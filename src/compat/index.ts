@@ -1,4 +1,18 @@
+export {
+  type AgentConfig,
+  type AgentRules,
+  limitsFromGroups,
+  type PushRules,
+  rulesFromAgentConfig,
+  tagsFromAgent,
+} from './agent-config.ts';
 export { type BackendConfig, type BackendType, type SDKRuntimeWrapper } from './backend-config.ts';
+export {
+  type Capabilities,
+  type PlacementConstraints,
+  placementFromConstraints,
+  tagsFromCapabilities,
+} from './placement-constraints.ts';
 export {
   createRegistrationBackend,
   type RegistrationBackend,
