@@ -121,6 +121,16 @@ export const SIGNALS: Topic = {
       assert.deepEqual(await park(scene, fourth, { channel: 'c' }), { kind: 'woken', body: '"kept"' });
     },
 
+    'a signal that was delivered and not yet remembered is still there when its task failed and is run again': async (
+      scene,
+    ) => {
+      const grant = await waiter(scene);
+      await send(scene, 'c', '"once"');
+      assert.equal(await scene.settle(await scene.claimOne(), 'failed'), 'done');
+      await scene.store.taskRevive({ tasks: [grant.task] });
+      assert.deepEqual(await outcome(scene, grant), ['woken', '"once"']);
+    },
+
     'a signal that comes after the deadline is kept for the next one': async (scene) => {
       const duty = await scene.duty('stager', DAY);
       const grant = await scene.running();

@@ -54,6 +54,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   waitClose: WAIT_BY_ID,
   waitTimeOut: WAIT_BY_ID,
   waitDrop: WAIT_BY_ID,
+  waitDropOpen: WAIT_BY_ID,
   signalTake: [
     'SEARCH signal USING INTEGER PRIMARY KEY (rowid=?)',
     'SEARCH signal USING COVERING INDEX signal_channel (channel=?)',

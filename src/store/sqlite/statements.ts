@@ -157,6 +157,7 @@ export const STATEMENTS = {
   waitClose: 'UPDATE wait SET state = 1, body = ? WHERE task = ? AND state = 0',
   waitTimeOut: 'UPDATE wait SET state = 2 WHERE task = ? AND state = 0',
   waitDrop: 'DELETE FROM wait WHERE task = ?',
+  waitDropOpen: 'DELETE FROM wait WHERE task = ? AND state = 0',
   wake: 'UPDATE task SET state = 0, run_at = ?, open = 0 WHERE id = ? AND attempt = ? AND state = 3 RETURNING lane, created_at',
   signalAdd: 'INSERT INTO signal (channel, body, at) VALUES (?, ?, ?)',
   signalTake: `DELETE FROM signal WHERE id = (SELECT id FROM signal WHERE channel = ? ORDER BY id LIMIT 1) RETURNING body`,

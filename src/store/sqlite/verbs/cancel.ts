@@ -94,7 +94,8 @@ function reviveTask(tx: Transaction, task: number, revived: Revived[]): ReviveAn
     );
   }
   tx.sql.get('revive').run(tx.now, task);
-  tx.sql.get('waitDrop').run(task);
+  // What a wait has come to was delivered, and may not have been remembered yet.
+  tx.sql.get('waitDropOpen').run(task);
   if (row.flags & RESULT_APART) dropResult(tx.sql, task);
   // Those that still wait for it wait for its next end.
   if (row.flags & WATCHED) tx.sql.get('carryDrop').run(task);
