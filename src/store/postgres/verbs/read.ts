@@ -6,7 +6,7 @@ import type { AttemptRecord, QueueRecord, TaskQuery, TaskRecord } from '../../st
 import { numbers } from '../arrays.ts';
 import type { Session } from '../database.ts';
 import { priorityOf } from '../prio.ts';
-import { record } from '../statements.ts';
+import { record } from '../statements/reads.ts';
 
 interface TaskRow {
   readonly id: number;

@@ -1,21 +1,14 @@
-/** Statements of results that outlive their tasks; `statements.ts` takes them in. */
+import { few, type Words } from './words.ts';
 
-export interface StatementParts {
-  /** The schema, quoted. */
-  readonly s: string;
-  /** What the server's clock says, once a statement. */
-  readonly now: string;
-  readonly few: (key: string, nothing?: string) => string;
-}
-
-export function resultStatements({ s, now, few }: StatementParts) {
+/** Statements of results that outlive their tasks. */
+export function resultStatements({ s, NOW }: Words) {
   const asText = "|| ''";
   return {
     resultKeys: `SELECT task, data FROM ${s}.body WHERE task = ANY($1::bigint[]) AND part = 2`,
     resultFind: `SELECT x.o, r.task, r.attempt, r.born, r.value, r.at
       FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY x(key, age, o)
       JOIN ${s}.kept_result r ON r.key = x.key
-      WHERE ${few('x.key', asText)} AND r.expires_at + 0 > ${now} AND r.at > ${now} - x.age`,
+      WHERE ${few('x.key', asText)} AND r.expires_at + 0 > ${NOW} AND r.at > ${NOW} - x.age`,
     /**
      * Fenced like a settle. Of several for one key the first is written, unless one is there that still counts at its age; it
      * is kept for as long as either was to be.
@@ -25,15 +18,15 @@ export function resultStatements({ s, now, few }: StatementParts) {
         JOIN ${s}.task t ON t.id = x.task AND t.attempt = x.n
         WHERE t.state + 0 = 1 AND ${few('x.task')} ORDER BY t.id FOR NO KEY UPDATE OF t),
       i AS (INSERT INTO ${s}.kept_result AS r (key, task, attempt, born, value, at, expires_at)
-        SELECT DISTINCT ON (key) key, task, n, born, value, ${now}, ${now} + age FROM x ORDER BY key, o
+        SELECT DISTINCT ON (key) key, task, n, born, value, ${NOW}, ${NOW} + age FROM x ORDER BY key, o
         ON CONFLICT (key) DO UPDATE SET task = excluded.task, attempt = excluded.attempt, born = excluded.born,
           value = excluded.value, at = excluded.at, expires_at = greatest(r.expires_at, excluded.expires_at)
-        WHERE r.expires_at <= ${now} OR r.at <= ${now} - (excluded.expires_at - excluded.at) RETURNING 1)
+        WHERE r.expires_at <= ${NOW} OR r.at <= ${NOW} - (excluded.expires_at - excluded.at) RETURNING 1)
       SELECT o, (SELECT count(*) FROM i) AS stored FROM x`,
     /** Whose results are kept now; in a statement of its own, which sees what others have written meanwhile. */
     resultOwners: `SELECT r.key, r.task, r.attempt FROM unnest($1::text[]) x(key)
       JOIN ${s}.kept_result r ON r.key = x.key WHERE ${few('x.key', asText)}`,
     pruneResults: `DELETE FROM ${s}.kept_result WHERE key = ANY(ARRAY(SELECT key FROM ${s}.kept_result
-      WHERE expires_at <= ${now} LIMIT $1)) AND expires_at + 0 <= ${now} RETURNING key`,
-  };
+      WHERE expires_at <= ${NOW} LIMIT $1)) AND expires_at + 0 <= ${NOW} RETURNING key`,
+  } as const;
 }

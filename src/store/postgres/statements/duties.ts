@@ -1,0 +1,71 @@
+import { stats } from './reads.ts';
+import { type Words } from './words.ts';
+
+/** Statements of duties, and of what they see to: events, counters, what is old. */
+export function dutyStatements({ s, NOW }: Words) {
+  return {
+    dutyTake: `WITH b AS (SELECT until FROM ${s}.duty WHERE name = $1),
+      t AS (INSERT INTO ${s}.duty AS d (name, holder, epoch, until) VALUES ($1, $2, 1, ${NOW} + $3)
+        ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, epoch = d.epoch + 1, until = excluded.until
+        WHERE d.until < ${NOW} RETURNING epoch, cursor)
+      SELECT t.epoch, t.cursor, (SELECT until FROM b) AS was FROM t`,
+    dutyMine: `SELECT epoch, cursor FROM ${s}.duty WHERE name = $1 AND holder = $2 AND until >= ${NOW}`,
+    dutyRenew: `UPDATE ${s}.duty SET until = ${NOW} + $3 WHERE name = $1 AND epoch = $2 AND until >= ${NOW} RETURNING epoch`,
+    dutyAlone: `SELECT cursor FROM ${s}.duty WHERE name = $1 AND epoch = $2 FOR UPDATE`,
+    dutyRelease: `UPDATE ${s}.duty SET until = 0 WHERE name = $1 AND epoch = $2`,
+    /** Alone: a second sending of the same waits, and then sees what the first has done. */
+    dutyHeld: `SELECT cursor FROM ${s}.duty WHERE name = $1 AND epoch = $2 FOR NO KEY UPDATE`,
+    dutyCursor: `UPDATE ${s}.duty SET cursor = $3 WHERE name = $1 AND epoch = $2`,
+
+    // events: who acts on a task has seen the commit before, so its row in the outbox has the larger id
+    sequence: `WITH f AS MATERIALIZED (SELECT cursor FROM ${s}.duty WHERE name = $1 AND epoch = $2 FOR UPDATE),
+      x AS (DELETE FROM ${s}.outbox WHERE id = ANY(ARRAY(SELECT id FROM ${s}.outbox WHERE EXISTS (SELECT FROM f) ORDER BY id LIMIT $3))
+        RETURNING *),
+      n AS (SELECT x.*, (SELECT cursor FROM f) + 1
+          + coalesce(sum(n) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS seq FROM x),
+      i AS (INSERT INTO ${s}.event (seq, n, at, queue, kind, state, ids, attempts, born, note)
+        SELECT seq, n, at, queue, kind, state, ids, attempts, born, note FROM n RETURNING n),
+      q AS (INSERT INTO ${s}.qstat AS c (queue, ready, running, scheduled, waiting, completed, failed, cancelled)
+        SELECT queue, sum(d_ready), sum(d_running), sum(d_scheduled), sum(d_waiting), sum(d_completed), sum(d_failed),
+          sum(d_cancelled) FROM x GROUP BY queue ORDER BY queue
+        ON CONFLICT (queue) DO UPDATE SET ready = c.ready + excluded.ready, running = c.running + excluded.running,
+          scheduled = c.scheduled + excluded.scheduled, waiting = c.waiting + excluded.waiting,
+          completed = c.completed + excluded.completed, failed = c.failed + excluded.failed,
+          cancelled = c.cancelled + excluded.cancelled),
+      u AS (UPDATE ${s}.duty SET cursor = cursor + (SELECT coalesce(sum(n), 0) FROM i)
+        WHERE name = $1 AND epoch = $2 AND EXISTS (SELECT FROM i) RETURNING cursor)
+      SELECT (SELECT cursor FROM f) AS held, (SELECT count(*) FROM i) AS rows, (SELECT coalesce(sum(n), 0) FROM i) AS events`,
+    eventRead: `SELECT seq, n, at, queue, kind, state, ids, attempts, born FROM ${s}.event
+      WHERE seq >= coalesce((SELECT seq FROM ${s}.event WHERE seq <= $1 ORDER BY seq DESC LIMIT 1), 0) ORDER BY seq LIMIT $2`,
+
+    // audit
+    audit: `WITH c AS (SELECT queue, state, count(*) AS n FROM ${s}.task GROUP BY queue, state)
+      SELECT q.id, q.name, x.state, coalesce(c.n, 0) AS counted, x.kept FROM (${stats(s)}) q
+      CROSS JOIN LATERAL (VALUES (0, q.ready), (1, q.running), (2, q.scheduled), (3, q.waiting)) x(state, kept)
+      LEFT JOIN c ON c.queue = q.id AND c.state = x.state WHERE coalesce(c.n, 0) <> x.kept ORDER BY q.name, x.state`,
+    statAdd: `INSERT INTO ${s}.qstat AS c (queue, ready, running, scheduled, waiting) VALUES ($1, $2, $3, $4, $5)
+      ON CONFLICT (queue) DO UPDATE SET ready = c.ready + excluded.ready, running = c.running + excluded.running,
+        scheduled = c.scheduled + excluded.scheduled, waiting = c.waiting + excluded.waiting`,
+
+    // prune
+    pruneOps: `DELETE FROM ${s}.op WHERE id = ANY(ARRAY(SELECT id FROM ${s}.op WHERE until < ${NOW} LIMIT $1))`,
+    pruneFlights: `DELETE FROM ${s}.flight WHERE (store, n) IN (SELECT store, n FROM ${s}.flight WHERE at < ${NOW} - $1 LIMIT $2)`,
+    pruneEventsLook: `SELECT seq, n, at FROM ${s}.event ORDER BY seq LIMIT $1`,
+    pruneEvents: `DELETE FROM ${s}.event WHERE seq <= $1 AND seq < (SELECT max(seq) FROM ${s}.event)`,
+    pruneWorkers: `DELETE FROM ${s}.worker WHERE id = ANY(ARRAY(SELECT w.id FROM ${s}.worker w
+      WHERE w.state IN (3, 4) AND w.beat_at < ${NOW} - $1
+      AND NOT EXISTS (SELECT FROM ${s}.task t WHERE t.state = 1 AND t.holder = w.id) LIMIT $2)) RETURNING id`,
+    /** What belongs to tasks that are gone. */
+    pruneBodies: `DELETE FROM ${s}.body WHERE task = ANY($1::bigint[])`,
+    pruneAttempts: `DELETE FROM ${s}.attempt WHERE task = ANY($1::bigint[])`,
+    pruneLogs: `DELETE FROM ${s}.log WHERE task = ANY($1::bigint[])`,
+    pruneDeps: `DELETE FROM ${s}.dep WHERE down = ANY($1::bigint[])`,
+    pruneUniq: `DELETE FROM ${s}.uniq WHERE task = ANY($1::bigint[])`,
+    pruneWaits: `DELETE FROM ${s}.wait WHERE task = ANY($1::bigint[])`,
+    pruneCheckpoints: `DELETE FROM ${s}.checkpoint WHERE task = ANY($1::bigint[])`,
+    /** From the oldest on: their numbers are in the order of their times. */
+    pruneSignals: `DELETE FROM ${s}.signal WHERE id = ANY(ARRAY(SELECT id FROM
+      (SELECT id, at FROM ${s}.signal ORDER BY id LIMIT $2) x WHERE at < $1)) RETURNING id`,
+    pruneDone: `DELETE FROM ${s}.done WHERE id = ANY($1::bigint[]) AND ended_at < $2 RETURNING id`,
+  } as const;
+}

@@ -1,0 +1,80 @@
+import { few, type Words } from './words.ts';
+
+/** Statements of parks, signals and checkpoints. */
+export function waitingStatements({ s, NOW, tell, give }: Words) {
+  /** The newest wait of each task: it replaces the one before. */
+  const waiting = (
+    rows: string,
+  ): string => `INSERT INTO ${s}.wait (task, gen, key, channel, form, since, deadline, state, body)
+      ${rows} ORDER BY 1 ON CONFLICT (task) DO UPDATE SET gen = excluded.gen, key = excluded.key, channel = excluded.channel,
+        form = excluded.form, since = excluded.since, deadline = excluded.deadline, state = excluded.state, body = excluded.body`;
+
+  return {
+    // parks, signals, checkpoints; a park and a checkpoint are fenced like a settle
+    latchLock: `SELECT id FROM ${s}.latch WHERE id = ANY($1::smallint[]) ORDER BY id FOR UPDATE`,
+    parkLook: `SELECT t.id, w.task IS NOT NULL AS taken, w.body
+      FROM (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[]) x(task, n, key) WHERE ${few('task')}) x
+      JOIN ${s}.task t ON t.id = x.task AND t.attempt = x.n
+      LEFT JOIN ${s}.wait w ON w.task = x.task AND w.gen = x.n AND w.key = x.key AND w.state = 1
+      WHERE t.state + 0 = 1 AND t.cancel_at IS NULL ORDER BY t.id FOR UPDATE OF t`,
+    parkDep: `INSERT INTO ${s}.dep (up, down, gen, optional, open)
+      SELECT up, down, gen, true, true FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) x(up, down, gen) ORDER BY up, down
+      ON CONFLICT (up, down) DO UPDATE SET gen = excluded.gen, optional = true, open = true`,
+    park: `WITH d AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::int[])
+        d(task, n, key, channel, form, timeout, opens) WHERE ${few('task')}),
+      o AS MATERIALIZED (SELECT t.id, t.holder AS held, d.* FROM d JOIN ${s}.task t ON t.id = d.task AND t.attempt = d.n
+        WHERE t.state + 0 = 1 AND t.cancel_at IS NULL ORDER BY t.id FOR UPDATE OF t),
+      x AS (UPDATE ${s}.task t SET state = 3, run_at = ${NOW} + o.timeout, open = o.opens, tries = t.tries - 1, bounces = 0,
+          flags = t.flags & ~16, holder = NULL, lease_until = NULL
+        FROM o WHERE t.id = o.id AND t.attempt = o.n AND t.state + 0 = 1
+        RETURNING t.id, t.attempt, t.queue, t.lane, t.created_at, t.started_at, t.run_at, o.held, o.key, o.channel, o.form),
+      a AS (INSERT INTO ${s}.attempt (task, attempt, holder, started_at, ended_at, outcome)
+        SELECT id, attempt, held, started_at, ${NOW}, 6 FROM x
+        ON CONFLICT (task, attempt) DO UPDATE SET ended_at = excluded.ended_at, outcome = excluded.outcome),
+      w AS (${waiting(`SELECT id, attempt, key, channel, form, ${NOW}, run_at, 0, NULL FROM x`)}),
+      ${give('x')},
+      e AS (${tell('x', 11, 3, { running: '-count(*)', waiting: 'count(*)' })})
+      SELECT id FROM x`,
+    waitTaken: waiting(`SELECT task, n, key, channel, form, ${NOW}, NULL, 1, body
+      FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[]) x(task, n, key, channel, form, body)`),
+    waitGet: `SELECT w.*, coalesce((SELECT t.state + 0 = 3 AND t.attempt = w.gen FROM ${s}.task t WHERE t.id = w.task), false) AS waits
+      FROM ${s}.wait w WHERE w.task = $1`,
+    waitList: `SELECT w.*, true AS waits FROM ${s}.wait w CROSS JOIN LATERAL (SELECT FROM ${s}.task t
+        WHERE t.id = w.task AND t.state + 0 = 3 AND t.attempt = w.gen OFFSET 0) t
+      WHERE w.state = 0 AND w.form IS NOT NULL ORDER BY w.since, w.task LIMIT $1`,
+    waitOldest: `SELECT x.channel, w.task, w.gen FROM unnest($1::text[], $2::int[]) x(channel, k)
+      CROSS JOIN LATERAL (SELECT task, gen, since FROM ${s}.wait WHERE state = 0 AND channel = x.channel
+        ORDER BY since, task LIMIT x.k) w ORDER BY x.channel, w.since, w.task`,
+    waitClose: `UPDATE ${s}.wait w SET state = 1 FROM unnest($1::bigint[], $2::bigint[]) x(task, n)
+      WHERE w.task = x.task AND w.gen = x.n AND w.state = 0 AND ${few('x.task')}`,
+    /** Whoever holds the row of a waiting task decides about its wait. */
+    wake: `WITH o AS MATERIALIZED (SELECT t.id, d.body
+        FROM (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[]) d(task, n, body) WHERE ${few('task')}) d
+        JOIN ${s}.task t ON t.id = d.task AND t.attempt = d.n WHERE t.state + 0 = 3 ORDER BY t.id FOR UPDATE OF t),
+      x AS (UPDATE ${s}.task SET state = 0, run_at = ${NOW}, open = 0 WHERE id = ANY(ARRAY(SELECT id FROM o))
+        RETURNING id, queue, lane, attempt, created_at),
+      w AS (UPDATE ${s}.wait w SET state = 1, body = o.body FROM o WHERE w.task = o.id AND w.state = 0 AND ${few('o.id')}),
+      e AS (${tell('x', 12, 0, { waiting: '-count(*)', ready: 'count(*)' })})
+      SELECT id, lane FROM x`,
+    /** The oldest of each channel; one that the pruner takes away meanwhile is stepped over. */
+    signalTake: `DELETE FROM ${s}.signal WHERE id = ANY(ARRAY(SELECT g.id FROM unnest($1::text[], $2::int[]) x(channel, k)
+        CROSS JOIN LATERAL (SELECT id FROM ${s}.signal WHERE channel = x.channel ORDER BY id LIMIT x.k FOR UPDATE) g))
+      RETURNING id, channel, body`,
+    signalAdd: `INSERT INTO ${s}.signal (channel, body, at)
+      SELECT channel, body, ${NOW} FROM unnest($1::text[], $2::text[]) WITH ORDINALITY x(channel, body, o) ORDER BY o`,
+    checkpointAdd: `WITH t AS MATERIALIZED (SELECT t.id, x.n
+        FROM (SELECT DISTINCT * FROM unnest($1::bigint[], $2::bigint[]) x(task, n) WHERE ${few('task')}) x
+        JOIN ${s}.task t ON t.id = x.task AND t.attempt = x.n WHERE t.state + 0 = 1 ORDER BY t.id FOR NO KEY UPDATE OF t),
+      i AS (INSERT INTO ${s}.checkpoint (task, key, attempt, value, at)
+        SELECT c.task, c.key, c.n, c.value, ${NOW}
+        FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[]) WITH ORDINALITY c(task, n, key, value, o)
+        JOIN t ON t.id = c.task AND t.n = c.n ORDER BY c.task, c.key, c.o ON CONFLICT DO NOTHING RETURNING 1)
+      SELECT t.id, t.n, (SELECT count(*) FROM i) AS stored FROM t`,
+    checkpointFind: `SELECT c.task, c.key, c.attempt, c.value FROM unnest($1::bigint[], $2::text[]) x(task, key)
+      JOIN ${s}.checkpoint c ON c.task = x.task AND c.key = x.key WHERE ${few('x.task')}`,
+    checkpointList: `SELECT key, attempt, value, at FROM ${s}.checkpoint WHERE task = $1`,
+    checkpointForget: `DELETE FROM ${s}.checkpoint c USING unnest($1::bigint[], $2::text[]) x(task, key)
+      WHERE c.task = x.task AND c.key = x.key AND ${few('x.task')}`,
+    checkpointScan: `SELECT task, key, value FROM ${s}.checkpoint WHERE task = ANY($1::bigint[]) AND key >= $2 AND key < $3`,
+  } as const;
+}

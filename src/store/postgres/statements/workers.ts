@@ -1,0 +1,35 @@
+import { few, type Words } from './words.ts';
+
+/** Statements of workers. */
+export function workerStatements({ s, NOW, HELD }: Words) {
+  return {
+    // workers; states: 0 starting, 1 online, 2 draining, 3 offline, 4 lost
+    workerAdd: `INSERT INTO ${s}.worker (name, incarnation, state, slots, own_tags, beat_at, host, pid, started_at, handlers, queues,
+        version, tags, enabled, priority, own_priority)
+      VALUES ($1, $2, 0, $3, $4, ${NOW}, $5, $6, ${NOW}, $7, $8, $9, $10, $11, $12, $13)
+      ON CONFLICT (incarnation) DO UPDATE SET beat_at = excluded.beat_at RETURNING id`,
+    workerBeat: `UPDATE ${s}.worker w SET beat_at = ${NOW},
+        state = coalesce(x.state, CASE WHEN w.state IN (0, 4) THEN 1 ELSE w.state END),
+        status = CASE WHEN x.has_status THEN x.status ELSE w.status END,
+        metadata = CASE WHEN x.has_metadata THEN x.metadata ELSE w.metadata END
+      FROM unnest($1::bigint[], $2::smallint[], $3::boolean[], $4::text[], $5::boolean[], $6::text[])
+        x(id, state, has_status, status, has_metadata, metadata)
+      WHERE w.id = x.id AND ${few('x.id')} RETURNING w.id`,
+    workerReap: `WITH ${HELD},
+      x AS (UPDATE ${s}.worker SET state = 4, status = NULL WHERE id = ANY(ARRAY(SELECT id FROM ${s}.worker
+          WHERE state IN (0, 1, 2) AND beat_at < ${NOW} - $3 AND EXISTS (SELECT FROM g) FOR UPDATE SKIP LOCKED)) RETURNING id)
+      SELECT g.cursor, x.id FROM g LEFT JOIN x ON true ORDER BY x.id`,
+    workerEnable: `UPDATE ${s}.worker SET enabled = $2 WHERE id = $1`,
+    workerList: `SELECT * FROM ${s}.worker ORDER BY id`,
+    workerFleet: `SELECT w.*, (SELECT count(*) FROM ${s}.task WHERE state = 1 AND holder = w.id) AS running, ${NOW} AS now
+      FROM ${s}.worker w WHERE w.state IN (0, 1, 2) ORDER BY w.id`,
+    settingGet: `SELECT enabled, priority, tags FROM ${s}.worker_setting WHERE name = $1 FOR SHARE`,
+    settingMake: `INSERT INTO ${s}.worker_setting (name) VALUES ($1) ON CONFLICT DO NOTHING`,
+    settingLock: `SELECT enabled, priority, tags FROM ${s}.worker_setting WHERE name = $1 FOR UPDATE`,
+    settingPut: `UPDATE ${s}.worker_setting SET enabled = $2, priority = $3, tags = $4 WHERE name = $1`,
+    settingList: `SELECT name, enabled, priority, tags FROM ${s}.worker_setting ORDER BY name`,
+    workersNamed: `SELECT id, own_tags FROM ${s}.worker WHERE state IN (0, 1, 2) AND name = $1 ORDER BY id FOR UPDATE`,
+    workerChange: `UPDATE ${s}.worker w SET enabled = $2, priority = coalesce($3, own_priority), tags = x.tags, revision = revision + 1
+      FROM unnest($1::bigint[], $4::text[]) x(id, tags) WHERE w.id = x.id AND ${few('x.id')}`,
+  } as const;
+}
