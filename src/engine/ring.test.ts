@@ -251,5 +251,8 @@ test('lanes that have nothing are forgotten when there are too many, and met aga
   store.ready = [1, 2];
   assert.equal(ring.stale, true, 'the next claim scans');
   await ring.refresh();
-  assert.deepEqual(pick().toSorted((a, b) => a - b), [1, 2]);
+  assert.deepEqual(
+    pick().toSorted((a, b) => a - b),
+    [1, 2],
+  );
 });

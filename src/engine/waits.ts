@@ -14,13 +14,15 @@ import type {
   Store,
   WaitRecord,
 } from '../store/store.ts';
-import { checkFlag, checkLease, checkLimit, checkList, checkOptions, checkTask } from './check.ts';
+import { checkFlag, checkLease, checkLimit, checkList, checkOptions, checkTask, whole } from './check.ts';
 import type { Coalescer, Kind } from './coalescer.ts';
 
 /** What a running task may wait for: children, a signal, somebody's decision, or its time alone. */
 export interface WaitRequest {
   /** Names the wait among those of the task. */
   readonly key: string;
+  /** Counts the waits of an attempt, so that one which is sent again and comes late changes nothing; default 0. */
+  readonly turn?: number;
   readonly channel?: string;
   /** What people are shown who decide: any JSON value. */
   readonly form?: unknown;
@@ -51,6 +53,7 @@ export interface WaitsDeps {
 
 const WAIT: ReadonlySet<string> = new Set([
   'key',
+  'turn',
   'channel',
   'form',
   'children',
@@ -59,6 +62,7 @@ const WAIT: ReadonlySet<string> = new Set([
 ] satisfies (keyof WaitRequest)[]);
 const SIGNAL: ReadonlySet<string> = new Set(['broadcast', 'op'] satisfies (keyof SignalOptions)[]);
 const MAX_CHILDREN = 10_000;
+const MAX_TURN = 2 ** 31 - 1;
 const VALUE = { field: 'value' } as const;
 
 /** Running tasks that wait and remember. Everything that speaks for an attempt is fenced by it. */
@@ -133,6 +137,7 @@ export class Waits {
       task,
       attempt,
       key: checkKey('key', request.key),
+      turn: whole('turn', request.turn ?? 0, 0, MAX_TURN),
       ...(channel === undefined ? {} : { channel: checkKey('channel', channel) }),
       ...(form === undefined ? {} : { form: encodePayload(form, { field: 'form' }) }),
       ...(children === undefined ? {} : { children: [...new Set(children)] }),

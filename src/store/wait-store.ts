@@ -26,6 +26,8 @@ export interface WaitStore {
 export interface ParkItem extends Lease {
   /** Names the wait among those of the task: its outcome is told under it. */
   readonly key: string;
+  /** Counts the waits of the attempt: one that comes after a later one changes nothing. Default 0. */
+  readonly turn?: number | undefined;
   readonly channel?: string | undefined;
   /** JSON text that people see. */
   readonly form?: string | undefined;
@@ -38,7 +40,7 @@ export interface ParkItem extends Lease {
 
 /**
  * `parked`: it waits. `woken`: what it would wait for is there, so that it goes on with its lease. `cancelled`: it was asked
- * to stop, and has ended. `lost`: another attempt owns the task, or nobody does.
+ * to stop, and has ended. `lost`: another attempt owns the task, or nobody does; or a later wait of this one has come.
  */
 export type ParkAnswer =
   | { readonly kind: 'parked' | 'cancelled' | 'lost' }

@@ -35,6 +35,7 @@ export class LeaseDesk implements Desk {
   readonly #world: World;
   readonly #lease: Assignment;
   readonly #keeper: DeskKeeper;
+  #turn = 0;
 
   constructor(session: Session, world: World, lease: Assignment, keeper: DeskKeeper) {
     this.#session = session;
@@ -54,7 +55,8 @@ export class LeaseDesk implements Desk {
   async park(wait: Waiting): Promise<Parked> {
     if (!this.#keeper.mayPark()) throw fault('CONFLICT', { problem: 'the attempt was told to stop' });
     await this.#keeper.flush();
-    const answer = await this.#patiently(() => this.#session.park(this.#lease, wait));
+    const turn = ++this.#turn;
+    const answer = await this.#patiently(() => this.#session.park(this.#lease, { ...wait, turn }));
     if (answer.kind !== 'woken') this.#keeper.onLeft(answer.kind);
     return answer;
   }

@@ -79,6 +79,8 @@ export type TaskRef = number | string;
 export interface Waiting {
   /** Names the wait among those of the task: its outcome is told under it. */
   readonly key: string;
+  /** Counts the waits of the attempt: one that comes after a later one was sent twice, and changes nothing. */
+  readonly turn?: number;
   readonly channel?: string;
   /** What people are shown who decide: any JSON value. */
   readonly form?: unknown;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { Lease } from '../../core/lease.ts';
 import type { FinalState } from '../../core/task.ts';
 import { after, answerOf, carryAll, end, ends, family, maybe, need, push, states, type Wish } from './graph-scene.ts';
+import { park } from './parks.ts';
 import { DAY, TTL } from './scene.ts';
 import type { Topic } from './topic.ts';
 
@@ -233,6 +234,36 @@ export const GRAPH_ENDS: Topic = {
       assert.deepEqual(await states(scene, [parent, child]), ['ready', 'waiting']);
       await end(scene, parent);
       await end(scene, child);
+    },
+
+    'a child that was parked for before a cancellation wakes nobody who was revived': async (scene) => {
+      const [parent, task] = (await push(scene, {}, { after: [0] })) as [number, number];
+      await end(scene, parent);
+      const grant = await scene.claimOne();
+      assert.equal(grant.task, task);
+      const child = await scene.push({ queue: 'children' });
+      assert.deepEqual(await park(scene, grant, { children: [child] }), { kind: 'parked' });
+      await scene.store.taskCancel({ tasks: [task] });
+      await scene.store.taskRevive({ tasks: [parent, task] });
+      assert.deepEqual(await states(scene, [parent, task]), ['ready', 'waiting']);
+      await end(scene, child);
+      assert.deepEqual(await states(scene, [parent, task]), ['ready', 'waiting'], 'it waits for its parent');
+      await end(scene, parent);
+      assert.deepEqual(await states(scene, [task]), ['ready']);
+    },
+
+    'a parent that was parked for is woken from by any end, and needed again when both are revived': async (scene) => {
+      const [parent, task] = (await push(scene, {}, { after: [0] })) as [number, number];
+      await end(scene, parent);
+      const grant = await scene.claimOne();
+      await scene.store.taskRevive({ tasks: [parent] });
+      assert.deepEqual(await park(scene, grant, { children: [parent] }), { kind: 'parked' });
+      await end(scene, parent, 'failed');
+      assert.deepEqual(await states(scene, [task]), ['ready'], 'its handler sees to it');
+      await end(scene, task, 'failed');
+      await scene.store.taskRevive({ tasks: [parent, task] });
+      await end(scene, parent, 'failed');
+      assert.deepEqual(await ends(scene, [task]), ['cancelled dependency']);
     },
 
     'a parent that had ended before its dependent came is waited for when both are revived': async (scene) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { normalizeFairness } from '../../core/lane.ts';
 import { normalizePlacement } from '../../core/placement.ts';
 import type { Lane } from '../store.ts';
-import { type Scene, TTL } from './scene.ts';
+import { MINUTE, type Scene, TTL } from './scene.ts';
 import type { Topic } from './topic.ts';
 
 const register = (scene: Scene, name: string, more: object = {}): Promise<number> =>
@@ -76,6 +76,19 @@ export const PLACING: Topic = {
       assert.deepEqual(await scene.store.workerSettings(), [
         { name: 'box', enabled: true, priority: 9, tags: ['gpu', 'own'] },
       ]);
+    },
+
+    'a worker that counts as lost is told of settings too: it may come back': async (scene) => {
+      const worker = await register(scene, 'box', { tags: ['own'] });
+      await scene.pass(2 * MINUTE);
+      const duty = await scene.duty('roster');
+      assert.deepEqual(await scene.store.workerReap({ duty, staleMs: MINUTE }), [worker]);
+      await scene.store.workerSet({ name: 'box', enabled: false, tags: ['given'] });
+      await scene.store.workerBeat({ beats: [{ worker }] });
+      const record = await recordOf(scene, worker);
+      assert.deepEqual([record?.state, record?.enabled, record?.tags], ['online', false, ['own', 'given']]);
+      await scene.push();
+      assert.deepEqual(await scene.claim({ holder: worker }), []);
     },
 
     'a priority that was given to a name is taken away again, and each worker has its own': async (scene) => {
@@ -210,6 +223,25 @@ export const PLACING: Topic = {
       assert.equal((await claim(two))?.grants.length, 2);
       await scene.settle(first?.grants[0] as { task: number; attempt: number }, 'completed');
       assert.equal((await claim(one))?.grants.length, 1);
+    },
+
+    'tasks alike count together for one worker, whatever lanes their limits and keys put them in': async (scene) => {
+      const placement = normalizePlacement({ maxPerWorker: 2 });
+      const name = { queue: 'mail', handler: 'send', placement };
+      const keys = ['ann', 'bob', 'cid'].map((key) => ({ ...name, fairness: normalizeFairness({ key }) }));
+      const lanes = (await scene.store.laneIntern({ lanes: [name, ...keys] })).map(({ id }) => id);
+      for (const lane of lanes) await scene.push({ lane });
+      const holder = await register(scene, 'one');
+      const asks = lanes.map((lane) => ({ lane, max: 5, maxHeld: 2 }));
+      const held: number[] = [];
+      for (let n = 0; n < 6; n++) {
+        const [answer] = await scene.store.taskClaim({ claims: [{ holder, ttlMs: TTL, max: 5, lanes: asks }] });
+        held.push(...(answer?.grants ?? []).map(({ task }) => task));
+        assert.ok(held.length <= 2, `it holds ${held.length}`);
+        // What gave nothing is held back or had nothing: the caller goes on elsewhere and comes again.
+        asks.push(asks.shift() as (typeof asks)[number]);
+      }
+      assert.equal(held.length, 2);
     },
 
     'who served a lane last is remembered where the task asks for it': async (scene) => {

@@ -64,6 +64,32 @@ export const SIGNALS: Topic = {
       assert.deepEqual(await park(scene, grant, { key: 'last', channel: 'c' }), PARKED);
     },
 
+    'a park that is sent again when a later one of its attempt has come changes nothing': async (scene) => {
+      await send(scene, 'a', '"first"');
+      await send(scene, 'b', '"second"');
+      const grant = await scene.running();
+      assert.deepEqual(await park(scene, grant, { key: 'one', turn: 1, channel: 'a' }), {
+        kind: 'woken',
+        body: '"first"',
+      });
+      const later = { key: 'two', turn: 2, channel: 'b' };
+      assert.deepEqual(await park(scene, grant, later), { kind: 'woken', body: '"second"' });
+      const late = { key: 'one', turn: 1, channel: 'a' };
+      const lost = await scene.unchanged(() => park(scene, grant, late));
+      assert.deepEqual(lost, { kind: 'lost' }, 'it would have waited under its running handler');
+      await send(scene, 'a', '"third"');
+      assert.deepEqual(await scene.unchanged(() => park(scene, grant, late)), { kind: 'lost' });
+      assert.deepEqual(
+        await park(scene, grant, later),
+        { kind: 'woken', body: '"second"' },
+        'the newest has its answer',
+      );
+      assert.deepEqual(await park(scene, grant, { key: 'three', turn: 3, channel: 'a' }), {
+        kind: 'woken',
+        body: '"third"',
+      });
+    },
+
     'each signal is for one task, and the one that has waited longest is first': async (scene) => {
       // The older wait is not that of the older task.
       const [young, old] = [await scene.running({ queue: 'a' }), await scene.running({ queue: 'b' })];

@@ -141,8 +141,14 @@ export const TRANSFERS: readonly Transfer[] = [
   },
   {
     table: 'dep',
-    columns: [...numbers('bigint', 'up', 'down', 'gen'), ...truth('optional'), ...truth('open'), ...truth('planned')],
-    select: 'SELECT up, down, gen, optional, open, planned FROM dep ORDER BY up, down',
+    columns: [
+      ...numbers('bigint', 'up', 'down', 'gen'),
+      ...truth('optional'),
+      ...truth('open'),
+      ...truth('planned'),
+      ...truth('parked'),
+    ],
+    select: 'SELECT up, down, gen, optional, open, planned, parked FROM dep ORDER BY up, down',
   },
   {
     table: 'dep_carry',
@@ -244,12 +250,13 @@ export const TRANSFERS: readonly Transfer[] = [
     table: 'wait',
     columns: [
       ...numbers('bigint', 'task', 'gen'),
+      ...numbers('int', 'turn'),
       ...texts('key', 'channel', 'form'),
       ...numbers('bigint', 'since', 'deadline'),
       ...numbers('smallint', 'state'),
       ...texts('body'),
     ],
-    select: 'SELECT task, gen, key, channel, form, since, deadline, state, body FROM wait ORDER BY task',
+    select: 'SELECT task, gen, turn, key, channel, form, since, deadline, state, body FROM wait ORDER BY task',
   },
   {
     table: 'signal',

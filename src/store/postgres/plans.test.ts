@@ -136,7 +136,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   expireNext: ['task_expires(first)'],
   cancelIdle: [BY_ID, WAIT],
   cancelAsk: [BY_ID],
-  revive: ['body_pkey(task, part)', CARRY, DONE_BY_ID, WAIT],
+  revive: ['body_pkey(task, part)', CARRY, 'dep_down(down)', DONE_BY_ID, WAIT],
 
   settleWatched: [...GIVE, BY_ID],
   watched: [BY_ID],

@@ -12,7 +12,7 @@ import { admit, choosy } from './verbs/admit.ts';
 import { recount, repair } from './verbs/audit.ts';
 import { cancelTasks, reviveTask, reviveTogether, someDepend } from './verbs/cancel.ts';
 import { listCheckpoints, putCheckpoints, scanCheckpoints } from './verbs/checkpoint.ts';
-import { claimTasks, needsTransaction } from './verbs/claim.ts';
+import { apart, claimTasks, needsTransaction } from './verbs/claim.ts';
 import { cappedOf, claimCapped } from './verbs/claim-capped.ts';
 import { carryOn } from './verbs/countdown.ts';
 import { releaseDuty, renewDuty, requireDuty, requireRow, takeDuty } from './verbs/duty.ts';
@@ -190,18 +190,8 @@ export class PostgresStore implements port.Store {
   }): Promise<readonly (port.ClaimAnswer | undefined)[]> {
     const answers: (port.ClaimAnswer | undefined)[] = claims.map(() => undefined);
     for (const [i, request] of claims.entries()) {
-      const note = `${this.#parts.store}/${++this.#claims}`;
-      const body = (session: Session, tried: Try): ReturnType<typeof claimTasks> =>
-        claimTasks(session, this.#parts, request, note, tried);
       try {
-        const capped = cappedOf(this.#parts, request);
-        const quick =
-          capped === undefined
-            ? 'long'
-            : await this.#run((session, tried) => claimCapped(session, this.#parts, request, capped, note, tried));
-        // Grants and what they take of limits, or the memory of them under an operation id, are one thing.
-        const whole = needsTransaction(this.#parts, request);
-        answers[i] = quick === 'long' ? await (whole ? this.#transaction(body) : this.#run(body)) : quick;
+        answers[i] = await this.#claim(request);
       } catch (error) {
         // What an earlier one was granted is granted: a fault now must not hide it from its caller.
         if (answers.every((answer) => answer === undefined || answer.grants.length === 0)) throw error;
@@ -209,6 +199,44 @@ export class PostgresStore implements port.Store {
       }
     }
     return answers;
+  }
+
+  async #claim(request: port.ClaimRequest): Promise<port.ClaimAnswer | undefined> {
+    const [first, ...others] = apart(this.#parts.lanes, request) as [port.ClaimRequest, ...port.ClaimRequest[]];
+    let answer = await this.#claimPart(first);
+    for (const part of others) {
+      if (answer === undefined) return undefined;
+      const { grants, blocked }: port.ClaimAnswer = answer;
+      const left = request.max - grants.length;
+      const next = left > 0 ? await this.#claimMore({ ...part, max: left }, grants) : undefined;
+      if (next === undefined && grants.length === 0) return undefined;
+      // Where nobody has looked the caller comes again.
+      const unasked = part.lanes.map(({ lane }) => ({ lane, slot: 0, freesInMs: 1, left: 0 }));
+      answer = { grants: [...grants, ...(next?.grants ?? [])], blocked: [...blocked, ...(next?.blocked ?? unasked)] };
+    }
+    return answer;
+  }
+
+  /** What was granted before is granted: a fault now must not hide it from the caller. */
+  #claimMore(part: port.ClaimRequest, before: readonly port.Grant[]): Promise<port.ClaimAnswer | undefined> {
+    return this.#claimPart(part).catch((error: unknown) => {
+      if (before.length === 0) throw error;
+      return undefined;
+    });
+  }
+
+  async #claimPart(request: port.ClaimRequest): Promise<port.ClaimAnswer | undefined> {
+    const note = `${this.#parts.store}/${++this.#claims}`;
+    const capped = cappedOf(this.#parts, request);
+    const quick =
+      capped === undefined
+        ? 'long'
+        : await this.#run((session, tried) => claimCapped(session, this.#parts, request, capped, note, tried));
+    if (quick !== 'long') return quick;
+    const body = (session: Session, tried: Try): ReturnType<typeof claimTasks> =>
+      claimTasks(session, this.#parts, request, note, tried);
+    // Grants and what they take of limits, or the memory of them under an operation id, are one thing.
+    return needsTransaction(this.#parts, request) ? this.#transaction(body) : this.#run(body);
   }
 
   async taskSettle({ items }: { items: readonly port.SettleItem[] }): Promise<readonly port.SettleAnswer[]> {

@@ -55,6 +55,8 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   waitTimeOut: WAIT_BY_ID,
   waitDrop: WAIT_BY_ID,
   waitDropOpen: WAIT_BY_ID,
+  waitLater: WAIT_BY_ID,
+  depForget: ['SEARCH dep USING INDEX dep_down (down=?)'],
   signalTake: [
     'SEARCH signal USING INTEGER PRIMARY KEY (rowid=?)',
     'SEARCH signal USING COVERING INDEX signal_channel (channel=?)',

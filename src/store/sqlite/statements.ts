@@ -143,10 +143,11 @@ export const STATEMENTS = {
       holder = NULL, lease_until = NULL WHERE id = ? AND attempt = ? AND state = 1 AND cancel_at IS NULL`,
   parkChild: 'SELECT 1 FROM task WHERE id = ? AND state < 4',
   parkWatch: 'UPDATE task SET flags = flags | 1 WHERE id = ? AND flags & 1 = 0',
-  parkDep: `INSERT INTO dep (up, down, gen, optional, open) VALUES (?, ?, ?, 1, 1)
-    ON CONFLICT (up, down) DO UPDATE SET gen = excluded.gen, optional = 1, open = 1`,
-  waitPut: `INSERT OR REPLACE INTO wait (task, gen, key, channel, form, since, deadline, state, body)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  parkDep: `INSERT INTO dep (up, down, gen, optional, open, parked) VALUES (?, ?, ?, 1, 1, 1)
+    ON CONFLICT (up, down) DO UPDATE SET gen = excluded.gen, open = 1, parked = 1`,
+  waitPut: `INSERT OR REPLACE INTO wait (task, gen, turn, key, channel, form, since, deadline, state, body)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  waitLater: 'SELECT 1 FROM wait WHERE task = ? AND gen = ? AND turn > ?',
   waitTaken: 'SELECT body FROM wait WHERE task = ? AND gen = ? AND key = ? AND state = 1',
   waitGet: `SELECT w.*, t.state = 3 AND t.attempt = w.gen AS waits FROM wait w LEFT JOIN task t ON t.id = w.task
     WHERE w.task = ?`,
@@ -196,7 +197,7 @@ export const STATEMENTS = {
   depStand: 'SELECT state FROM task WHERE id = ?',
   depWatch: 'UPDATE task SET flags = flags | 1 WHERE id = ? AND flags & 1 = 0',
   depAdd: 'INSERT INTO dep (up, down, gen, optional, open, planned) VALUES (?, ?, 0, ?, ?, 1)',
-  depOpen: `SELECT d.down, d.gen, d.optional, t.state, t.attempt, t.open, t.flags, t.lane, t.created_at, t.lease_until
+  depOpen: `SELECT d.down, d.gen, d.optional OR d.parked AS optional, t.state, t.attempt, t.open, t.flags, t.lane, t.created_at, t.lease_until
     FROM dep d LEFT JOIN task t ON t.id = d.down WHERE d.up = ? AND d.open = 1 ORDER BY d.down LIMIT ?`,
   depClose: 'UPDATE dep SET open = 0 WHERE up = ? AND down <= ? AND open = 1',
   depLeft: 'SELECT 1 FROM dep WHERE up = ? AND open = 1 LIMIT 1',
@@ -205,11 +206,12 @@ export const STATEMENTS = {
       expires_at = CASE WHEN attempt = 0 THEN expires_at + ?2 ELSE expires_at END WHERE id = ?3 AND state = 3`,
   downEnd: `UPDATE task SET state = ?, reason = 5, ended_at = ?, open = 0, run_at = NULL, lease_until = NULL,
       flags = flags & ~16 WHERE id = ? AND state = 3`,
-  depReopen: `UPDATE dep SET gen = ?, open = (SELECT state < 4 FROM task WHERE id = dep.up) IS 1
+  depReopen: `UPDATE dep SET gen = ?, parked = 0, open = (SELECT state < 4 FROM task WHERE id = dep.up) IS 1
     WHERE down = ? AND planned = 1 RETURNING up, open`,
   depList: `SELECT d.up, d.optional, t.created_at, t.state, t.flags, t.result FROM dep d LEFT JOIN task t ON t.id = d.up
     WHERE d.down = ? ORDER BY d.up`,
   depDependents: 'SELECT up, down, optional FROM dep WHERE up = ? AND planned = 1',
+  depForget: 'DELETE FROM dep WHERE down = ? AND planned = 0',
   depNeeds: 'SELECT up, down, optional FROM dep WHERE down = ? AND planned = 1',
   carryAdd: `INSERT INTO dep_carry (up, state) VALUES (?, ?)
     ON CONFLICT (up) DO UPDATE SET state = excluded.state`,
@@ -230,8 +232,8 @@ export const STATEMENTS = {
   settingPut: `INSERT INTO worker_setting (name, enabled, priority, tags) VALUES (?, ?, ?, ?)
     ON CONFLICT (name) DO UPDATE SET enabled = excluded.enabled, priority = excluded.priority, tags = excluded.tags`,
   settingList: 'SELECT name, enabled, priority, tags FROM worker_setting ORDER BY name',
-  workersNamed:
-    'SELECT id, own_tags, priority FROM worker INDEXED BY worker_live WHERE state IN (0, 1, 2) AND name = ?',
+  // A lost one may come back.
+  workersNamed: 'SELECT id, own_tags FROM worker WHERE state <> 3 AND name = ?',
   workerChange: `UPDATE worker SET enabled = ?, priority = coalesce(?, own_priority), tags = ?, revision = revision + 1
     WHERE id = ?`,
   // States: 0 starting, 1 online, 2 draining, 3 offline, 4 lost.

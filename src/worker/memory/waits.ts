@@ -49,6 +49,8 @@ const READ_AT_ONCE = 500;
 /** Waits that give the slot back. */
 export class Waits {
   readonly #journal: Journal;
+  /** The wait before: what came of it is remembered before the next one begins, because a store keeps the newest only. */
+  #before: Promise<unknown> = Promise.resolve();
   #waited: Promise<Waited | undefined> | undefined;
 
   constructor(journal: Journal) {
@@ -59,7 +61,9 @@ export class Waits {
     this.#journal.at('wait', name, async (place) => {
       const request = this.#request(name, place, what);
       const children = 'children' in what ? what.children : undefined;
-      const { outcome, value, apart } = await this.#outcome(place, request, children);
+      const own = this.#before.then(() => this.#outcome(place, request, children));
+      this.#before = own.catch(() => {});
+      const { outcome, value, apart } = await own;
       if (children === undefined) return { outcome, value };
       return { outcome, value: apart === true ? await this.#again(value as ChildResult[]) : value };
     });

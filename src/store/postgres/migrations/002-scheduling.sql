@@ -66,6 +66,7 @@ CREATE INDEX lane_slot_slot ON lane_slot (slot, lane);
 
 -- `down` waits for `up`, as long as `open` holds and its attempt is `gen`. Kept until `down` is removed: its results are asked for.
 -- `planned`: it was made with `down`, which waits for it again when it is run again; a task that parks makes the others.
+-- `parked`: it is waited for in a park, and any end will do.
 CREATE TABLE dep (
   up bigint NOT NULL,
   down bigint NOT NULL,
@@ -73,6 +74,7 @@ CREATE TABLE dep (
   optional boolean NOT NULL,
   open boolean NOT NULL,
   planned boolean NOT NULL DEFAULT false,
+  parked boolean NOT NULL DEFAULT false,
   PRIMARY KEY (up, down)
 );
 CREATE INDEX dep_down ON dep (down);
@@ -89,10 +91,11 @@ CREATE TABLE latch (
 ) WITH (fillfactor = 20);
 INSERT INTO latch (id) SELECT generate_series(0, 255);
 
--- The newest wait of a task. State: 0 open, 1 woken, 2 timed out.
+-- The newest wait of a task, the `turn`th of its attempt. State: 0 open, 1 woken, 2 timed out.
 CREATE TABLE wait (
   task bigint PRIMARY KEY,
   gen bigint NOT NULL,
+  turn int NOT NULL DEFAULT 0,
   key text COLLATE "C" NOT NULL,
   channel text COLLATE "C",
   form text,

@@ -30,7 +30,7 @@ export function graphStatements({ s, NOW, tell, where, end }: Words) {
       SELECT up, down, 0, optional, open, true
       FROM unnest($1::bigint[], $2::bigint[], $3::boolean[], $4::boolean[]) x(up, down, optional, open)`,
     /** In a statement of its own, after the one that ended the tasks: only then are all dependents seen. */
-    depOpen: `SELECT up, down, gen, optional FROM ${s}.dep WHERE up = ANY($1::bigint[]) AND open LIMIT $2`,
+    depOpen: `SELECT up, down, gen, optional OR parked AS optional FROM ${s}.dep WHERE up = ANY($1::bigint[]) AND open LIMIT $2`,
     /** Only those that wait: nobody who holds a slot may wait for a ready or running task. */
     downLock: `SELECT id, attempt, flags FROM ${s}.task WHERE id = ANY($1::bigint[]) AND state + 0 = 3 ORDER BY id FOR UPDATE`,
     /** A range of one pair: of two equals the planner may take either for enough, and each can have thousands of rows. */
@@ -55,7 +55,7 @@ export function graphStatements({ s, NOW, tell, where, end }: Words) {
     /** What these tasks were made to wait for. */
     depPlans: `SELECT up, down, optional FROM ${s}.dep WHERE down = ANY($1::bigint[]) AND planned`,
     doneLock: `SELECT id, attempt FROM ${s}.done WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE`,
-    depReopen: `UPDATE ${s}.dep d SET gen = x.n, open = d.up = ANY($3::bigint[]) FROM unnest($1::bigint[], $2::bigint[]) x(task, n)
+    depReopen: `UPDATE ${s}.dep d SET gen = x.n, parked = false, open = d.up = ANY($3::bigint[]) FROM unnest($1::bigint[], $2::bigint[]) x(task, n)
       WHERE d.down = x.task AND d.planned AND ${few('x.task')}`,
     depList: `SELECT d.up, d.optional, t.created_at, t.state, coalesce(t.result, CASE WHEN t.flags & 8 <> 0 THEN
           (SELECT data FROM ${s}.body b WHERE b.task = d.up AND b.part = 1) END) AS result

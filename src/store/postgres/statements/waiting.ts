@@ -5,38 +5,38 @@ export function waitingStatements({ s, NOW, tell, give }: Words) {
   /** The newest wait of each task: it replaces the one before. */
   const waiting = (
     rows: string,
-  ): string => `INSERT INTO ${s}.wait (task, gen, key, channel, form, since, deadline, state, body)
-      ${rows} ORDER BY 1 ON CONFLICT (task) DO UPDATE SET gen = excluded.gen, key = excluded.key, channel = excluded.channel,
+  ): string => `INSERT INTO ${s}.wait (task, gen, turn, key, channel, form, since, deadline, state, body)
+      ${rows} ORDER BY 1 ON CONFLICT (task) DO UPDATE SET gen = excluded.gen, turn = excluded.turn, key = excluded.key, channel = excluded.channel,
         form = excluded.form, since = excluded.since, deadline = excluded.deadline, state = excluded.state, body = excluded.body`;
 
   return {
     // parks, signals, checkpoints; a park and a checkpoint are fenced like a settle
     latchLock: `SELECT id FROM ${s}.latch WHERE id = ANY($1::smallint[]) ORDER BY id FOR UPDATE`,
-    parkLook: `SELECT t.id, w.task IS NOT NULL AS taken, w.body
-      FROM (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[]) x(task, n, key) WHERE ${few('task')}) x
+    parkLook: `SELECT t.id, coalesce(w.key = x.key AND w.state = 1, false) AS taken, coalesce(w.turn > x.turn, false) AS late, w.body
+      FROM (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::int[]) x(task, n, key, turn) WHERE ${few('task')}) x
       JOIN ${s}.task t ON t.id = x.task AND t.attempt = x.n
-      LEFT JOIN ${s}.wait w ON w.task = x.task AND w.gen = x.n AND w.key = x.key AND w.state = 1
+      LEFT JOIN ${s}.wait w ON w.task = x.task AND w.gen = x.n
       WHERE t.state + 0 = 1 AND t.cancel_at IS NULL ORDER BY t.id FOR UPDATE OF t`,
-    parkDep: `INSERT INTO ${s}.dep (up, down, gen, optional, open)
-      SELECT up, down, gen, true, true FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) x(up, down, gen) ORDER BY up, down
-      ON CONFLICT (up, down) DO UPDATE SET gen = excluded.gen, optional = true, open = true`,
-    park: `WITH d AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::int[])
-        d(task, n, key, channel, form, timeout, opens) WHERE ${few('task')}),
+    parkDep: `INSERT INTO ${s}.dep (up, down, gen, optional, open, parked)
+      SELECT up, down, gen, true, true, true FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) x(up, down, gen) ORDER BY up, down
+      ON CONFLICT (up, down) DO UPDATE SET gen = excluded.gen, open = true, parked = true`,
+    park: `WITH d AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::int[], $7::bigint[], $8::int[])
+        d(task, n, key, channel, form, turn, timeout, opens) WHERE ${few('task')}),
       o AS MATERIALIZED (SELECT t.id, t.holder AS held, d.* FROM d JOIN ${s}.task t ON t.id = d.task AND t.attempt = d.n
         WHERE t.state + 0 = 1 AND t.cancel_at IS NULL ORDER BY t.id FOR UPDATE OF t),
       x AS (UPDATE ${s}.task t SET state = 3, run_at = ${NOW} + o.timeout, open = o.opens, tries = t.tries - 1, bounces = 0,
           flags = t.flags & ~16, holder = NULL, lease_until = NULL
         FROM o WHERE t.id = o.id AND t.attempt = o.n AND t.state + 0 = 1
-        RETURNING t.id, t.attempt, t.queue, t.lane, t.created_at, t.started_at, t.run_at, o.held, o.key, o.channel, o.form),
+        RETURNING t.id, t.attempt, t.queue, t.lane, t.created_at, t.started_at, t.run_at, o.held, o.turn, o.key, o.channel, o.form),
       a AS (INSERT INTO ${s}.attempt (task, attempt, holder, started_at, ended_at, outcome)
         SELECT id, attempt, held, started_at, ${NOW}, 6 FROM x
         ON CONFLICT (task, attempt) DO UPDATE SET ended_at = excluded.ended_at, outcome = excluded.outcome),
-      w AS (${waiting(`SELECT id, attempt, key, channel, form, ${NOW}, run_at, 0, NULL FROM x`)}),
+      w AS (${waiting(`SELECT id, attempt, turn, key, channel, form, ${NOW}, run_at, 0, NULL FROM x`)}),
       ${give('x')},
       e AS (${tell('x', 11, 3, { running: '-count(*)', waiting: 'count(*)' })})
       SELECT id FROM x`,
-    waitTaken: waiting(`SELECT task, n, key, channel, form, ${NOW}, NULL, 1, body
-      FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[]) x(task, n, key, channel, form, body)`),
+    waitTaken: waiting(`SELECT task, n, turn, key, channel, form, ${NOW}, NULL, 1, body
+      FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::int[], $7::text[]) x(task, n, key, channel, form, turn, body)`),
     waitGet: `SELECT w.*, coalesce((SELECT t.state + 0 = 3 AND t.attempt = w.gen FROM ${s}.task t WHERE t.id = w.task), false) AS waits
       FROM ${s}.wait w WHERE w.task = $1`,
     waitList: `SELECT w.*, true AS waits FROM ${s}.wait w CROSS JOIN LATERAL (SELECT FROM ${s}.task t

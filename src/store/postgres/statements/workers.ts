@@ -28,7 +28,8 @@ export function workerStatements({ s, NOW, HELD }: Words) {
     settingLock: `SELECT enabled, priority, tags FROM ${s}.worker_setting WHERE name = $1 FOR UPDATE`,
     settingPut: `UPDATE ${s}.worker_setting SET enabled = $2, priority = $3, tags = $4 WHERE name = $1`,
     settingList: `SELECT name, enabled, priority, tags FROM ${s}.worker_setting ORDER BY name`,
-    workersNamed: `SELECT id, own_tags FROM ${s}.worker WHERE state IN (0, 1, 2) AND name = $1 ORDER BY id FOR UPDATE`,
+    /** A lost one may come back. */
+    workersNamed: `SELECT id, own_tags FROM ${s}.worker WHERE state <> 3 AND name = $1 ORDER BY id FOR UPDATE`,
     workerChange: `UPDATE ${s}.worker w SET enabled = $2, priority = coalesce($3, own_priority), tags = x.tags, revision = revision + 1
       FROM unnest($1::bigint[], $4::text[]) x(id, tags) WHERE w.id = x.id AND ${few('x.id')}`,
   } as const;

@@ -4,6 +4,7 @@ import { type SlotRow, slotOf } from '../../slot-rows.ts';
 import type { ClaimAnswer, ClaimRequest, Grant, LaneAsk, LaneBlock, NamedUse } from '../../store.ts';
 import { numbers } from '../arrays.ts';
 import type { Session, Try } from '../database.ts';
+import type { LaneInfo, Lanes } from '../lanes.ts';
 import type { Mark } from '../marks.ts';
 import type { PostgresParts } from '../parts.ts';
 import { priorityOf } from '../prio.ts';
@@ -147,6 +148,30 @@ async function boundHeld(
     if (left < Math.min(ask.max, max)) blocked.push({ lane: ask.lane, slot: 0, freesInMs: undefined, left: 0 });
     return left > 0 ? [{ ...ask, max: Math.min(ask.max, left) }] : [];
   });
+}
+
+/**
+ * Tasks alike, of which a worker may have so many at once, may lie in several lanes because of their limits and keys. Such lanes are
+ * asked one after the other, so that each look at what the holder has sees what the one before has granted.
+ */
+export function apart(lanes: Lanes, request: ClaimRequest): readonly ClaimRequest[] {
+  const waves: LaneAsk[][] = [];
+  const times = new Map<string, number>();
+  for (const ask of request.lanes) {
+    let wave = 0;
+    if (ask.maxHeld !== undefined) {
+      const kind = kindOf(lanes.known(ask.lane));
+      wave = times.get(kind) ?? 0;
+      times.set(kind, wave + 1);
+    }
+    (waves[wave] ??= []).push(ask);
+  }
+  return waves.length <= 1 ? [request] : waves.map((own) => ({ ...request, lanes: own }));
+}
+
+/** What `heldLike` counts together. */
+function kindOf(lane: LaneInfo | undefined): string {
+  return JSON.stringify([lane?.queue, lane?.handler, lane?.rules?.placement]);
 }
 
 function countByLane(rows: readonly GrantRow[]): ReadonlyMap<number, number> {

@@ -83,15 +83,17 @@ async function lockOwn(
   items: readonly ParkItem[],
   answers: Map<number, Parked>,
 ): Promise<readonly ParkItem[]> {
-  const rows = await session.all<{ id: number; taken: boolean; body: string | null }>('parkLook', [
+  const rows = await session.all<{ id: number; taken: boolean; late: boolean; body: string | null }>('parkLook', [
     numbers(items.map(({ task }) => task)),
     numbers(items.map(({ attempt }) => attempt)),
     texts(items.map(({ key }) => key)),
+    numbers(items.map(({ turn = 0 }) => turn)),
   ]);
   const byId = new Map(rows.map((row) => [row.id, row]));
   return items.filter(({ task, channel }) => {
     const row = byId.get(task);
-    if (row?.taken && channel !== undefined) answers.set(task, { kind: 'woken', body: row.body ?? undefined });
+    if (row?.late) answers.set(task, { kind: 'lost' });
+    else if (row?.taken && channel !== undefined) answers.set(task, { kind: 'woken', body: row.body ?? undefined });
     return row !== undefined;
   });
 }
@@ -154,6 +156,7 @@ function columns(items: readonly ParkItem[]): readonly string[] {
     texts(items.map(({ key }) => key)),
     texts(items.map(({ channel }) => channel)),
     texts(items.map(({ form }) => form)),
+    numbers(items.map(({ turn = 0 }) => turn)),
   ];
 }
 

@@ -64,6 +64,7 @@ CREATE INDEX lane_slot_slot ON lane_slot (slot, lane);
 
 -- `down` waits for `up`, as long as `open` is 1 and its attempt is `gen`. Kept until `down` is removed: its results are asked for.
 -- `planned`: it was made with `down`, which waits for it again when it is run again; a task that parks makes the others.
+-- `parked`: it is waited for in a park, and any end will do.
 CREATE TABLE dep (
   up INTEGER NOT NULL,
   down INTEGER NOT NULL,
@@ -71,6 +72,7 @@ CREATE TABLE dep (
   optional INTEGER NOT NULL,
   open INTEGER NOT NULL,
   planned INTEGER NOT NULL DEFAULT 0,
+  parked INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (up, down)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX dep_down ON dep (down);
@@ -80,10 +82,11 @@ CREATE TABLE dep_carry (
   state INTEGER NOT NULL
 ) STRICT;
 
--- The newest wait of a task. State: 0 open, 1 woken, 2 timed out.
+-- The newest wait of a task, the `turn`th of its attempt. State: 0 open, 1 woken, 2 timed out.
 CREATE TABLE wait (
   task INTEGER PRIMARY KEY,
   gen INTEGER NOT NULL,
+  turn INTEGER NOT NULL DEFAULT 0,
   key TEXT NOT NULL,
   channel TEXT,
   form TEXT,

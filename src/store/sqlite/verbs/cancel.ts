@@ -96,6 +96,8 @@ function reviveTask(tx: Transaction, task: number, revived: Revived[]): ReviveAn
   tx.sql.get('revive').run(tx.now, task);
   // What a wait has come to was delivered, and may not have been remembered yet.
   tx.sql.get('waitDropOpen').run(task);
+  // It has the attempt still that had parked for them: their ends would wake it.
+  tx.sql.get('depForget').run(task);
   if (row.flags & RESULT_APART) dropResult(tx.sql, task);
   // Those that still wait for it wait for its next end.
   if (row.flags & WATCHED) tx.sql.get('carryDrop').run(task);

@@ -25,6 +25,8 @@ export function parkTask(tx: Transaction, item: ParkItem): ParkAnswer {
     const answer = settleTask(tx, { task, attempt, hint, to: 'cancelled', reason: 'requested' });
     return { kind: answer === 'done' ? 'cancelled' : 'lost' };
   }
+  // A later wait of this attempt has come already: this one was sent again by somebody who has had his answer.
+  if (tx.sql.get('waitLater').get(task, attempt, item.turn ?? 0) !== undefined) return { kind: 'lost' };
   const there = alreadyThere(tx, item);
   if (there !== undefined) return there;
   const open = openChildren(tx, item);
@@ -66,8 +68,8 @@ function openChildren(tx: Transaction, { task, attempt, children, any }: ParkIte
 }
 
 function putWait(tx: Transaction, item: ParkItem, deadline: number | null, state: number, body: string | null): void {
-  const { task, attempt, key, channel, form } = item;
-  tx.sql.get('waitPut').run(task, attempt, key, channel ?? null, form ?? null, tx.now, deadline, state, body);
+  const { task, attempt, turn = 0, key, channel, form } = item;
+  tx.sql.get('waitPut').run(task, attempt, turn, key, channel ?? null, form ?? null, tx.now, deadline, state, body);
 }
 
 export function getWait(sql: Prepared, task: number): WaitRecord | undefined {
