@@ -28,7 +28,8 @@ export class Ring {
   #switched = 0;
   #marks = 0;
   #scannedAt = Number.NEGATIVE_INFINITY;
-  #scanMs = 0;
+  /** Lanes that it found. */
+  #scanned = 0;
   /** How many lanes may be known before some are forgotten. */
   #forgetAt = MAX_KNOWN;
   /** When what is known of pauses was true. */
@@ -89,9 +90,10 @@ export class Ring {
     else if (this.#pausedQueues.delete(queue)) this.hint();
   }
 
-  /** The last scan is too old to go by. One that took long, over many lanes, is not repeated so soon. */
+  /** The last scan is too old to go by. One over very many lanes is not repeated so soon. */
   get stale(): boolean {
-    return this.#now() - this.#scannedAt >= Math.max(SCAN_MS / 2, SCAN_SHARE * this.#scanMs);
+    const rest = Math.min(MAX_REST_MS, REST_MS * this.#scanned);
+    return this.#now() - this.#scannedAt >= Math.max(SCAN_MS / 2, rest);
   }
 
   /** What is known of pauses is too old to go by: those of other processes hold within a second. */
@@ -251,11 +253,12 @@ export class Ring {
   }
 
   async #scan(): Promise<void> {
-    const began = this.#now();
-    this.#scannedAt = began;
+    this.#scannedAt = this.#now();
     await this.#scanPauses();
+    let found = 0;
     for (let after = 0; ; ) {
       const page = await this.#store.laneScan({ after, limit: SCAN_PAGE });
+      found += page.length;
       await this.#meetAll(page);
       for (const { id, priority } of page) this.#found(id, priority);
       const last = page.at(-1);
@@ -263,7 +266,7 @@ export class Ring {
       after = last.id;
     }
     await this.#scanSlots();
-    this.#scanMs = this.#now() - began;
+    this.#scanned = found;
   }
 
   /** Lanes that were never seen, and those of which it matters who served them last: the rest of a lane never changes. */
@@ -333,7 +336,11 @@ export interface Pickup {
 export const SCAN_MS = 1000;
 const SCAN_PAGE = 1000;
 export const MAX_KNOWN = 100_000;
-/** A scan is not repeated before so many times what it took have gone by: 10,000 ready lanes take about 60 ms on Postgres. */
-const SCAN_SHARE = 20;
+/**
+ * A lane costs a scan about 8 µs (Postgres): with so much rest for each of them that is a twentieth of a core. By their number and
+ * not by the time that it took: a store that hangs for a moment must not leave lost hints unfound for minutes.
+ */
+const REST_MS = 0.15;
+const MAX_REST_MS = 5000;
 /** One task in so many goes to the lane that has waited longest. */
 export const FLOOR = 16;
