@@ -1,29 +1,32 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Engine } from '../../src/engine/engine.ts';
-import { openSqlite } from '../../src/store/sqlite/open.ts';
-import { VirtualWorld } from '../../src/testing.ts';
+import { STATEMENTS, type StatementName } from '../../src/store/sqlite/statements.ts';
 import { scaled } from '../support/scale.ts';
-import { type Ground, scheduling } from './scheduling.ts';
+import { inMemory, onFiles } from './scheduling-grounds.ts';
+import { firstWrong, WHAT, worlds } from './scheduling-worlds.ts';
 
-async function inMemory(seed: number): Promise<Ground> {
-  const world = new VirtualWorld({ seed });
-  const store = await openSqlite({ file: 'memory:', world });
-  return {
-    engine: new Engine({ store, world }),
-    pass: (ms) => world.advance(ms),
-    close: () => store.close(),
-  };
-}
+test(`in memory, ${WHAT}`, (t) => worlds(t, inMemory, scaled(30, 400)));
 
-test('random workers, tags, limits and edits: eligible, within the limits, and as Explain says', async (t) => {
-  const seen = { grants: 0, heldBack: 0 };
-  const seeds = scaled(40, 400);
-  for (let seed = 1; seed <= seeds; seed++) {
-    const { grants, heldBack } = await scheduling(await inMemory(seed), seed, 80);
-    seen.grants += grants;
-    seen.heldBack += heldBack;
+test(`on files, ${WHAT}`, (t) => worlds(t, onFiles(), scaled(10, 100)));
+
+/** What somebody might break one day: a part of a statement, what stands there then, and what the worlds say to it. */
+const DEFECTS: readonly (readonly [StatementName, before: string, after: string, notice: RegExp])[] = [
+  ['slotGive', 'active - ?', 'active - 0 * ?', /is kept wrong/],
+  ['slotTake', 'active = ?', 'active = active + 0 * ?', /is kept wrong|has \d+ of \d+/],
+  ['slotTake', 'tat = ?', 'tat = 0 * ?', /let \d+ start in 1000 ms/],
+  ['limitCaps', 'WHERE def = ?', 'WHERE def = 0 * ?', /has \d+ of \d+/],
+  ['workerEnabled', 'enabled,', '1 AS enabled,', /was given/],
+  ['workerChange', 'revision + 1', 'revision', /was given|are never given/],
+  ['heldLike', 'count(*)', '0 * count(*)', /has \d+ of \d+ alike/],
+  ['signalTake', 'DELETE FROM signal', 'UPDATE signal SET body = body', /parks|hears another word|a signal on/],
+];
+
+test('the worlds notice each planted defect', async (t) => {
+  for (const [name, before, after, notice] of DEFECTS) {
+    const text = STATEMENTS[name].replace(before, after);
+    assert.notEqual(text, STATEMENTS[name], `${name} does not say ${before} any more`);
+    const noticed = await firstWrong((seed) => inMemory(seed, { [name]: text }), 40);
+    assert.match(noticed ?? 'nothing was noticed', notice, `${name} with ${after}`);
+    t.diagnostic(`${name} with ${after}: ${noticed?.split('\n')[0]?.slice(0, 100)}`);
   }
-  t.diagnostic(`${seeds} worlds: ${seen.grants} grants, ${seen.heldBack} tasks held back when they were explained`);
-  assert.ok(seen.grants > seeds * 10 && seen.heldBack > seeds, 'the worlds were too easy');
 });
