@@ -120,6 +120,7 @@ export class Nursery {
 /** A folder that is gone after the test. */
 export function scratch(t: TestContext, name: string): string {
   const folder = mkdtempSync(join(tmpdir(), `leasehold-${name}-`));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  // Those who work there may write until they are gone, too.
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }));
   return folder;
 }

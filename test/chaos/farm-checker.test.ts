@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { check, type Evidence, type Final } from './farm-checker.ts';
+import { check } from './farm-checker.ts';
+import type { Evidence, Final } from './farm-evidence.ts';
 import type { Note } from './farm-notes.ts';
 
 // A checker that finds nothing proves nothing: each of these histories has one lie in it.
@@ -37,6 +38,7 @@ function end(id: string, attempt: number, at: number): Note {
 /** Worker 99 is killed under task a, worker 100 runs it again; task b is cancelled. */
 const TRUE: Evidence = {
   leaseMs: 600,
+  words: [],
   notes: [
     { note: 'ask', call: '1', verb: 'push', kind: 'sleeper', keys: ['key-a'] },
     { note: 'told', call: '1', pushed: [{ id: 'a', task: 1 }], at: 1 },
@@ -90,6 +92,25 @@ test('a true history is believed, and what it met is counted', () => {
   assert.deepEqual(violations, []);
   assert.deepEqual([acknowledged, gates.busyKilled, gates.reaped, gates.suspectAlone], [2, 1, 1, 1]);
   assert.deepEqual(againMs, [680]);
+});
+
+/** Task c was told to stop in worker 100 and came to its end only after the suspect a had started there. */
+function given(up: number): Evidence {
+  const notes: Note[] = [
+    { note: 'ask', call: '4', verb: 'push', kind: 'sleeper', keys: ['key-c'] },
+    { note: 'told', call: '4', pushed: [{ id: 'c', task: 3 }], at: 3 },
+    start('c', 1, 400),
+    { note: 'stopped', id: 'c', attempt: 1, at: up },
+    { note: 'end', id: 'c', attempt: 1, how: 'threw', at: 720 },
+    start('c', 2, 800),
+    end('c', 2, 810),
+  ];
+  return { ...TRUE, queues: [], notes: [...TRUE.notes, ...notes], finals: [...TRUE.finals, final('c', 3)] };
+}
+
+test('a suspect is alone when its worker has given up what does not stop, and not before', () => {
+  assert.deepEqual(check(given(450)).violations, []);
+  assert.match(check(given(650)).violations.join(), /^the suspect a\/2 ran beside c\/1$/);
 });
 
 describe('a lie is found:', () => {

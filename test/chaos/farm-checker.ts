@@ -1,53 +1,10 @@
-import { KINDS, type Kind } from './farm-kinds.ts';
-import type { Ask, End, Note, Parted, Start, Struck, Told } from './farm-notes.ts';
-
-/** What the reader was told of a task at the end. */
-export interface Final {
-  readonly id: string;
-  readonly task: number;
-  readonly queue: string;
-  readonly handler: string;
-  readonly state: 'ready' | 'running' | 'scheduled' | 'waiting' | 'completed' | 'failed' | 'cancelled';
-  readonly reason: string;
-  readonly attempt: number;
-  readonly tries: number;
-  readonly maxTries: number;
-  readonly payload: string;
-  readonly result: string | undefined;
-  /** What its last attempt logged, for those that log. */
-  readonly log: readonly string[];
-  readonly attempts: readonly {
-    readonly attempt: number;
-    readonly outcome: string;
-    readonly error: string | undefined;
-  }[];
-}
-
-export interface QueueCounts {
-  readonly name: string;
-  readonly stats: Readonly<Record<Final['state'], number>>;
-}
-
-export interface Evidence {
-  readonly notes: readonly Note[];
-  readonly finals: readonly Final[];
-  readonly queues: readonly QueueCounts[];
-  readonly leaseMs: number;
-}
-
-/** How often the rare things happened: a run that met none of them proves nothing about them. */
-export interface Gates {
-  busyKilled: number;
-  lateRefused: number;
-  drainReleased: number;
-  reaped: number;
-  suspectAlone: number;
-  suspectShielded: number;
-  childTimedOut: number;
-  childDied: number;
-  workersKilledByTasks: number;
-  cancelledWhileRunning: number;
-}
+import { checkGraphs } from './farm-checker-graphs.ts';
+import { checkLimits } from './farm-checker-limits.ts';
+import { checkMemory } from './farm-checker-memory.ts';
+import { checkSignals } from './farm-checker-signals.ts';
+import { type Evidence, type Final, type Gates, keyOf } from './farm-evidence.ts';
+import { GRACE_MS, KINDS, type Kind } from './farm-kinds.ts';
+import type { Ask, End, Parted, Start, Struck, Told } from './farm-notes.ts';
 
 export interface Verdict {
   readonly violations: readonly string[];
@@ -59,6 +16,8 @@ export interface Verdict {
 }
 
 const KIND_OF: ReadonlyMap<string, Kind> = new Map(KINDS.map((kind) => [kind.name, kind]));
+/** How long a worker of the farm waits for a handler that it has told to stop; a little less, for its own clock. */
+const LADDER_MS = 2 * GRACE_MS - 10;
 const FINAL: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
 
 /** Holds what clients, handlers and workers wrote down against each other, and against what the reader was told. */
@@ -81,6 +40,7 @@ class Checker {
   readonly #starts = new Map<string, Start>();
   readonly #ends = new Map<string, End>();
   readonly #parted: Parted[] = [];
+  readonly #stopped = new Map<string, number>();
   readonly #struck: Struck[] = [];
   readonly #byWorker: ReadonlyMap<number | undefined, readonly Start[]>;
   readonly #gates: Gates = {
@@ -94,6 +54,15 @@ class Checker {
     childDied: 0,
     workersKilledByTasks: 0,
     cancelledWhileRunning: 0,
+    limitedReaped: 0,
+    wokenReaped: 0,
+    stepsRecalled: 0,
+    stepsRepeated: 0,
+    signalsTaken: 0,
+    signalsKept: 0,
+    waitsTimedOut: 0,
+    startsTimedOut: 0,
+    doomed: 0,
   };
 
   constructor(evidence: Evidence) {
@@ -106,6 +75,7 @@ class Checker {
       else if (note.note === 'start') this.#start(note, idOf);
       else if (note.note === 'end') this.#ends.set(`${note.id}/${note.attempt}`, note);
       else if (note.note === 'parted') this.#parted.push(note);
+      else if (note.note === 'stopped') this.#stopped.set(`${note.id}/${note.attempt}`, note.at);
       else if (note.note === 'struck') this.#struck.push(note);
     }
     const starts = [...this.#starts.values()].toSorted((a, b) => a.at - b.at);
@@ -121,6 +91,7 @@ class Checker {
     this.#deaths();
     this.#suspects();
     this.#drains();
+    this.#scheduled();
     return {
       violations: this.#violations,
       gates: this.#gates,
@@ -128,6 +99,22 @@ class Checker {
       starts: this.#starts.size,
       againMs: this.#againMs(),
     };
+  }
+
+  #scheduled(): void {
+    const it = {
+      evidence: this.#evidence,
+      finals: this.#finals,
+      idOfKey: new Map(this.#evidence.finals.map(({ id, payload }) => [keyOf(payload), id])),
+      starts: this.#starts,
+      ends: this.#ends,
+      gates: this.#gates,
+      wrong: (problem: string) => this.#wrong(problem),
+    };
+    checkLimits(it);
+    checkMemory(it);
+    checkSignals(it);
+    checkGraphs(it);
   }
 
   #wrong(problem: string): void {
@@ -152,6 +139,9 @@ class Checker {
     const idOfKey = new Map<string, string>();
     for (const ask of this.#asks.values()) {
       if (ask.verb === 'push') for (const key of ask.keys) asked.set(key, ask.kind);
+    }
+    for (const note of this.#evidence.notes) {
+      if (note.note === 'spawns') for (const key of note.keys) asked.set(key, 'offspring');
     }
     for (const { call, pushed = [] } of this.#told) {
       const { keys, kind } = this.#asks.get(call) as Ask;
@@ -205,7 +195,8 @@ class Checker {
     if (!simple && !numbers.every((number, i) => number === i + 1)) this.#wrong(`${id} has the attempts ${numbers}`);
     if (!simple && numbers.length < attempt - 1) this.#wrong(`${id} is at ${attempt} and has the attempts ${numbers}`);
     for (const { attempt: number, outcome } of attempts) {
-      const free = outcome === 'released' || (outcome === 'retried' && this.#end(id, number)?.how === 'retryAfter');
+      const given = outcome === 'released' || outcome === 'parked';
+      const free = given || (outcome === 'retried' && this.#end(id, number)?.how === 'retryAfter');
       if (!free) charged++;
       if (outcome === 'expired') this.#gates.reaped++;
     }
@@ -218,8 +209,9 @@ class Checker {
   #ending(final: Final, reaped: boolean): void {
     const { id, state, reason, tries, maxTries, attempt, result, handler } = final;
     const pushed = this.#acknowledged.get(id);
-    const kind = KIND_OF.get(pushed?.kind ?? handler) as Kind;
+    const kind = (KIND_OF.get(pushed?.kind ?? '') ?? KIND_OF.get(handler)) as Kind;
     if (state === 'cancelled') {
+      if (reason === 'dependency') return; // farm-checker-graphs.ts
       const wanted = this.#told.some(
         ({ call, cancel }) => cancel !== undefined && this.#asks.get(call)?.keys[0] === id,
       );
@@ -227,7 +219,7 @@ class Checker {
       return;
     }
     const ended = state === 'failed' ? reason : state;
-    if (FINAL.has(state) && ended !== kind.ends)
+    if (FINAL.has(state) && ended !== kind.ends && ended !== kind.orEnds)
       this.#wrong(`${id} (${kind.name}) ended ${state}/${reason}: ${result}`);
     if (ended === 'exhausted' && tries !== maxTries) this.#wrong(`${id} ended exhausted after ${tries} of ${maxTries}`);
     if (state === 'completed') this.#result(final, kind);
@@ -274,6 +266,8 @@ class Checker {
       const timed = KIND_OF.get(final.handler)?.error?.source.includes('RUN_TIMEOUT') ?? false;
       // The thread of a worker whose loop stood still past the run timeout ends the attempt in its name.
       if (parting === 'lost' && timed) continue;
+      // A lease that was given back by a park is not there to be renewed; that may be heard before the park is answered.
+      if (parting === 'lost' && mine === 'parked') continue;
       const expected = parting === 'lost' ? 'expired' : parting;
       if (mine !== expected) this.#wrong(`the worker of ${key} was told ${parting}, recorded is ${mine}`);
       if (parting === 'lost' && this.#end(id, attempt)?.how === 'done' && this.#wasFrozen(worker, at)) {
@@ -350,6 +344,10 @@ class Checker {
     const until = this.#end(start.id, start.attempt)?.at ?? Number.POSITIVE_INFINITY;
     return this.#byWorker.get(start.worker)?.find((other) => {
       if (other === start || other.at > until) return false;
+      // Told to stop, it waited for an answer of the store until it was given up, and is nobody's any more.
+      if ((this.#stopped.get(`${other.id}/${other.attempt}`) ?? Number.POSITIVE_INFINITY) < start.at - LADDER_MS) {
+        return false;
+      }
       const end = this.#end(other.id, other.attempt)?.at;
       // A child that was killed wrote no end; who runs in the worker itself ends only with it.
       if (end === undefined && other.pid !== other.worker) return false;
@@ -385,10 +383,4 @@ class Checker {
   #end(id: string | undefined, attempt: number | undefined): End | undefined {
     return this.#ends.get(`${id}/${attempt}`);
   }
-}
-
-/** A command carries its key in its text. */
-function keyOf(payload: string): string {
-  const { key, command } = JSON.parse(payload) as { key?: string; command?: string };
-  return key ?? /printf '%s %s' (\S+)/.exec(command ?? '')?.[1] ?? payload;
 }

@@ -10,14 +10,16 @@ export interface Kind {
   readonly least: number;
   /** And so many at most: killers and hanging ones cost seconds. */
   readonly most?: number;
-  readonly ends: 'completed' | 'exhausted' | 'gave_up' | 'cancelled';
+  readonly ends: 'completed' | 'exhausted' | 'gave_up' | 'cancelled' | 'timeout';
+  /** Or so, if it did not start in time. */
+  readonly orEnds?: 'timeout';
   /** The code or the message of the error that it ends with, unless its last lease ran out. */
   readonly error?: RegExp;
   readonly where: 'inline' | 'shielded' | 'apart' | 'shell';
 }
 
 export const KINDS: readonly Kind[] = [
-  { name: 'quick', share: 570, least: 1, ends: 'completed', where: 'inline' },
+  { name: 'quick', share: 390, least: 1, ends: 'completed', where: 'inline' },
   { name: 'turn', share: 180, least: 1, ends: 'completed', where: 'inline' },
   { name: 'sleeper', share: 80, least: 24, ends: 'completed', where: 'inline' },
   { name: 'chatty', share: 50, least: 8, ends: 'completed', where: 'inline' },
@@ -44,7 +46,29 @@ export const KINDS: readonly Kind[] = [
   { name: 'child-killer', share: 2, least: 2, most: 40, ends: 'exhausted', error: /CHILD_DIED/, where: 'apart' },
   { name: 'shell', share: 8, least: 4, ends: 'completed', where: 'shell' },
   { name: 'shell-fails', share: 2, least: 2, ends: 'exhausted', error: /exit code 3/, where: 'shell' },
+  // Scheduled: what they take of limits is in farm-limits.ts.
+  { name: 'limited', share: 40, least: 10, ends: 'completed', where: 'inline' },
+  { name: 'rated', share: 10, least: 5, most: 150, ends: 'completed', where: 'inline' },
+  { name: 'hasty', share: 8, least: 4, ends: 'completed', orEnds: 'timeout', where: 'inline' },
+  { name: 'stood-up', share: 4, least: 2, ends: 'timeout', where: 'inline' },
+  { name: 'listener', share: 20, least: 6, ends: 'completed', where: 'inline' },
+  { name: 'impatient', share: 10, least: 4, ends: 'completed', where: 'inline' },
+  { name: 'family', share: 4, least: 3, ends: 'completed', where: 'inline' },
+  { name: 'stepper', share: 20, least: 6, ends: 'completed', where: 'inline' },
+  { name: 'stepper-apart', share: 4, least: 2, ends: 'completed', where: 'apart' },
+  { name: 'node', share: 40, least: 10, ends: 'completed', where: 'inline' },
+  { name: 'bad-node', share: 5, least: 2, ends: 'gave_up', error: /no use in attempt/, where: 'inline' },
+  // Nobody pushes them: families start them.
+  { name: 'offspring', share: 0, least: 0, ends: 'completed', where: 'inline' },
 ];
+
+/** From the abort signal to SIGTERM, and from there to SIGKILL. */
+export const GRACE_MS = 100;
+
+/** The part of a key that counts the tasks of a client. */
+export function numberOf(key: string): number {
+  return Number(key.split('-').at(-1));
+}
 
 /** So many names of kinds for one of several clients, in random order; the quick ones fill up what the others leave. */
 export function schedule(

@@ -10,6 +10,11 @@ export type Note =
   | Start
   | End
   | Parted
+  | Stepped
+  | Kept
+  | { readonly note: 'stopped'; readonly id: string; readonly attempt: number; readonly at: number }
+  | { readonly note: 'waits'; readonly id: string; readonly attempt: number; readonly at: number }
+  | { readonly note: 'spawns'; readonly id: string; readonly attempt: number; readonly keys: readonly string[] }
   | { readonly note: 'exit'; readonly pid: number; readonly released: number; readonly at: number }
   | Struck
   | ({ readonly note: 'calls' } & Calls)
@@ -20,10 +25,18 @@ export type Note =
 export interface Ask {
   readonly note: 'ask';
   readonly call: string;
-  readonly verb: 'push' | 'cancel';
+  readonly verb: 'push' | 'cancel' | 'signal';
+  /** `graph` for tasks of several kinds; of a signal, its channel. */
   readonly kind: string;
-  /** What tells the tasks of a push apart; for a cancel, the public id. */
+  /** What tells the tasks of a push apart; for a cancel, the public id; for a signal, its body. */
   readonly keys: readonly string[];
+  /** Of a graph: what each of its tasks waits for. */
+  readonly after?: readonly (readonly Upstream[])[];
+}
+
+export interface Upstream {
+  readonly key: string;
+  readonly optional: boolean;
 }
 
 /** What the client was told; where it is missing, or has an error, nobody knows whether it happened. */
@@ -33,6 +46,8 @@ export interface Told {
   readonly at: number;
   readonly pushed?: readonly { readonly id: string; readonly task: number }[];
   readonly cancel?: string;
+  /** Numbers of the tasks that a signal woke. */
+  readonly woken?: readonly number[];
   readonly error?: string;
 }
 
@@ -54,9 +69,29 @@ export interface End {
   readonly note: 'end';
   readonly id: string;
   readonly attempt: number;
-  readonly how: 'done' | 'retryAfter' | 'giveUp' | 'threw';
+  readonly how: 'done' | 'retryAfter' | 'giveUp' | 'threw' | 'parked';
   /** Why it was told to stop, if it was. */
   readonly why?: string;
+  readonly at: number;
+}
+
+/** The code of a step runs. */
+export interface Stepped {
+  readonly note: 'step';
+  readonly id: string;
+  readonly attempt: number;
+  readonly place: string;
+  readonly policy: 'repeat' | 'relaunch' | 'exact';
+  readonly at: number;
+}
+
+/** A step or a wait has come back with what is remembered of it. */
+export interface Kept {
+  readonly note: 'kept';
+  readonly id: string;
+  readonly attempt: number;
+  readonly place: string;
+  readonly value: unknown;
   readonly at: number;
 }
 

@@ -2,7 +2,7 @@
 import { openSync, writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { open } from '../../src/app/open.ts';
-import type { Final } from './farm-checker.ts';
+import type { Final } from './farm-evidence.ts';
 import { now } from './farm-notes.ts';
 import { leave } from './parent.ts';
 

@@ -1,6 +1,8 @@
 /** What the farm's workers run: every kind of handler, each of which writes down when it starts and how it ends. */
 import { setTimeout as pause } from 'node:timers/promises';
+import { isEngineError } from '../../src/core/errors.ts';
 import type { TaskContext, TaskOptions } from '../../src/worker/definition.ts';
+import type { StepPolicy } from '../../src/worker/memory/remembering.ts';
 import { giveUp, retryAfter } from '../../src/worker/outcome.ts';
 import { task } from '../../src/worker/task.ts';
 import { type End, Notes, now } from './farm-notes.ts';
@@ -8,6 +10,7 @@ import { type End, Notes, now } from './farm-notes.ts';
 export interface FarmInput {
   readonly key: string;
   readonly ms?: number;
+  readonly channel?: string;
 }
 
 type Body = (ctx: TaskContext, input: FarmInput) => unknown;
@@ -33,11 +36,11 @@ function end({ id, attempt }: TaskContext, how: End['how'], error?: unknown): vo
 function answer(ctx: TaskContext, { key }: FarmInput, value: unknown): unknown {
   const brand = (value as { [OUTCOME]?: End['how'] } | undefined)?.[OUTCOME];
   end(ctx, brand ?? 'done');
-  return brand === undefined ? { key, attempt: ctx.attempt } : value;
+  return brand === undefined ? { key, attempt: ctx.attempt, ...(value as object | undefined) } : value;
 }
 
 function threw(ctx: TaskContext, error: unknown): never {
-  end(ctx, 'threw', error);
+  end(ctx, (error as Error | undefined)?.name === 'ParkedError' ? 'parked' : 'threw', error);
   throw error;
 }
 
@@ -108,6 +111,100 @@ export const shieldedKiller = farmTask('shielded-killer', { maxAttempts: 3, modu
   process.kill(process.pid, 'SIGKILL'),
 );
 
+// Scheduled: behind limits and deadlines, waiting, remembering
+
+/** From the next line on it may have given its lease back. */
+function waits({ id, attempt }: TaskContext): void {
+  notes.write({ note: 'waits', id, attempt, at: now() });
+}
+
+/** It waits for answers of the store, so that it may come to its end long after it was told to stop. */
+function heeds({ id, attempt, signal }: TaskContext): void {
+  signal.addEventListener('abort', () => notes.write({ note: 'stopped', id, attempt, at: now() }));
+}
+
+function kept({ id, attempt }: TaskContext, place: string, value: unknown): void {
+  notes.write({ note: 'kept', id, attempt, place, value, at: now() });
+}
+
+function rest(ctx: TaskContext, ms: number): Promise<void> {
+  return pause(ms, undefined, { signal: ctx.signal });
+}
+
+export const limited = farmTask('limited', {}, (ctx, { ms = 0 }) => rest(ctx, ms / 6));
+export const rated = farmTask('rated', {}, () => undefined);
+export const hasty = farmTask('hasty', {}, (ctx, { ms = 0 }) => rest(ctx, ms / 20));
+export const stoodUp = farmTask('stood-up', { waitTimeout: 200 }, () => undefined);
+
+export const listener = farmTask('listener', {}, async (ctx, { channel = '', ms = 0 }) => {
+  heeds(ctx);
+  waits(ctx);
+  const { value } = await ctx.wait<string>('word', { signal: channel });
+  kept(ctx, 'word', value);
+  await rest(ctx, ms / 4);
+  return { word: value };
+});
+/** The signal comes at about the time at which it gives up. */
+export const impatient = farmTask('impatient', {}, async (ctx, { channel = '', ms = 0 }) => {
+  heeds(ctx);
+  waits(ctx);
+  const { outcome, value = null } = await ctx.wait<string>('word', { signal: channel, timeout: Math.ceil(ms / 2) });
+  kept(ctx, 'word', outcome === 'woken' ? value : null);
+  await rest(ctx, ms / 8);
+  return { word: outcome === 'woken' ? value : null };
+});
+
+export const offspring = farmTask('offspring', {}, (ctx, { ms = 0 }) => rest(ctx, ms / 10));
+export const family = farmTask('family', {}, async (ctx, { key, ms = 0 }) => {
+  heeds(ctx);
+  const keys = Array.from({ length: 2 + (Math.floor(ms) % 2) }, (_, i) => `${key}.${i}`);
+  notes.write({ note: 'spawns', id: ctx.id, attempt: ctx.attempt, keys });
+  // All of one limit: they could never run if their parent kept what it has taken of it.
+  const children = await Promise.all(keys.map((one) => ctx.spawn(offspring, { key: one, ms }, { limits: ['kin'] })));
+  waits(ctx);
+  const { value } = await ctx.wait('home', { children });
+  const home = value.map(({ state, result }) => `${state} ${(result as Partial<FarmInput> | undefined)?.key}`);
+  kept(ctx, 'home', home);
+  return { home };
+});
+
+async function inSteps(ctx: TaskContext, { ms = 0 }: FarmInput): Promise<unknown> {
+  const { id, attempt } = ctx;
+  heeds(ctx);
+  const step = async (place: string, policy: StepPolicy): Promise<void> => {
+    const code = async (): Promise<string> => {
+      notes.write({ note: 'step', id, attempt, place, policy, at: now() });
+      await rest(ctx, ms / 20);
+      // Of this very run: had it run twice, one would see it.
+      return `${attempt} at ${now()}`;
+    };
+    kept(ctx, place, await ctx.step(place, code, { policy }));
+  };
+  await step('first', 'repeat');
+  await rest(ctx, ms / 8);
+  waits(ctx);
+  await ctx.wait('nap', { for: Math.ceil(ms / 20) });
+  await step('second', 'relaunch');
+  await rest(ctx, ms / 8);
+  try {
+    await step('third', 'exact');
+  } catch (error) {
+    if (!isEngineError(error, 'STEP_UNCERTAIN')) throw error;
+    return { uncertain: true };
+  }
+}
+export const stepper = farmTask('stepper', {}, inSteps);
+export const stepperApart = farmTask('stepper-apart', { queue: 'apart', ...apart }, inSteps);
+
+/** Of graphs; what they wait for is up to the client. */
+export const node = farmTask('node', {}, async (ctx, { ms = 0 }) => {
+  heeds(ctx);
+  const after = (await ctx.dependencies()).map(({ id, state }) => `${id} ${state}`);
+  await rest(ctx, ms / 10);
+  return { after };
+});
+export const badNode = farmTask('bad-node', {}, (ctx) => giveUp(new Error(`no use in attempt ${ctx.attempt}`)));
+
 // In child processes
 
 export const separate = farmTask('separate', { queue: 'apart', ...apart }, (_ctx, { ms = 0 }) => pause(ms));
@@ -145,6 +242,17 @@ export const INLINE = [
   long,
   killer,
   shieldedKiller,
+  limited,
+  rated,
+  hasty,
+  stoodUp,
+  listener,
+  impatient,
+  family,
+  offspring,
+  stepper,
+  node,
+  badNode,
 ];
-export const APART = [separate, longApart, hang, childKiller];
+export const APART = [separate, longApart, hang, childKiller, stepperApart];
 export const SHELL_TRIES = { shell: MANY, 'shell-fails': 2 };

@@ -2,6 +2,7 @@
 import { flushCompileCache } from 'node:module';
 import { open } from '../../src/app/open.ts';
 import { countCalls } from './farm-calls.ts';
+import { GRACE_MS } from './farm-kinds.ts';
 import { Notes, now } from './farm-notes.ts';
 import { APART, INLINE } from './farm-tasks.ts';
 import { warningsOf } from './farm-warnings.ts';
@@ -16,8 +17,8 @@ const worker = app.worker({
   tasks: role === 'apart' ? [...INLINE, ...APART] : INLINE,
   modules: role === 'shell' ? [new URL('../../src/worker/handlers/builtin.ts', import.meta.url).href] : [],
   slots: 4,
-  abortGrace: 100,
-  killGrace: 100,
+  abortGrace: GRACE_MS,
+  killGrace: GRACE_MS,
   env: { ...process.env, FARM_WORKER: String(process.pid) },
   onSettled: ({ id, attempt }, parting) =>
     notes.write({ note: 'parted', id, attempt, parting, worker: process.pid, at: now() }),

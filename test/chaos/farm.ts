@@ -13,9 +13,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Rng } from '../sim/rng.ts';
 import { type Child, Nursery } from './children.ts';
-import { check, type Final, type QueueCounts, type Verdict } from './farm-checker.ts';
+import { check, type Verdict } from './farm-checker.ts';
+import type { Final, QueueCounts } from './farm-evidence.ts';
+import { setLimits } from './farm-limits.ts';
 import { type Calls, Notes, now, readNotes } from './farm-notes.ts';
 import { faultsOf, type Ground, groundOf, type StoreName } from './ground.ts';
+import { SlotWatch } from './slot-watch.ts';
 import { processesMarked } from './survivors.ts';
 
 export interface FarmOptions {
@@ -60,6 +63,8 @@ export interface FarmReport extends Verdict {
   readonly complaints: readonly string[];
   /** What clients and workers asked of Postgres, as seen from outside the store. */
   readonly calls: Calls;
+  /** How often the limits were looked at meanwhile, and how often one of them was full. */
+  readonly looks: { readonly all: number; readonly full: number };
   /** Warnings of workers and of the keeper, by what they say. */
   readonly warnings: Readonly<Record<string, number>>;
 }
@@ -100,6 +105,7 @@ class Farm {
   readonly #ground: Ground;
   readonly #folder: string;
   readonly #tell: (line: string) => void;
+  readonly #after: (fn: () => Promise<void>) => void;
   readonly #rng: Rng;
   readonly #nursery: Nursery;
   readonly #notes: Notes;
@@ -121,6 +127,7 @@ class Farm {
     this.#ground = ground;
     this.#folder = folder;
     this.#tell = tell;
+    this.#after = after;
     this.#rng = new Rng(options.seed);
     this.#notes = new Notes(folder, 'farm');
     this.#nursery = new Nursery({ after } as unknown as TestContext, {
@@ -140,6 +147,9 @@ class Farm {
   async #run(): Promise<FarmReport> {
     const { duties, leaseMs, roles = ROLES, trouble } = this.#options;
     const began = now();
+    await setLimits(this.#ground.url);
+    const watch = new SlotWatch(this.#ground.eye());
+    this.#after(() => watch.stop());
     const keeper = duties === 'keeper' ? this.#start('keeper', [this.#folder, String(leaseMs)]) : undefined;
     await keeper?.hear('keeping');
     for (const role of roles) this.#places.push({ role, child: this.#startWorker(role), frozen: false, ending: false });
@@ -151,9 +161,13 @@ class Farm {
     await Promise.all(this.#places.map((place) => this.#drain(place)));
     const orphans = await this.#orphans();
     const notes = readNotes(this.#folder);
-    const verdict = check({ notes, finals: this.#finals(), queues, leaseMs });
+    await watch.stop();
+    const sight = await this.#ground.look();
+    const verdict = check({ notes, finals: this.#finals(), queues, leaseMs, words: sight.words });
+    const warnings = countBy(notes.flatMap((note) => (note.note === 'warned' ? [note.what] : [])));
     const ended = keeper?.alive === false ? ['the keeper has ended'] : [];
-    const violations = [...verdict.violations, ...ended, ...faultsOf(await this.#ground.look())];
+    const drifted = Object.keys(warnings).filter((what) => what.includes('drifted'));
+    const violations = [...verdict.violations, ...ended, ...drifted, ...watch.faults, ...faultsOf(sight)];
     return {
       ...verdict,
       violations,
@@ -164,7 +178,8 @@ class Farm {
       orphans,
       complaints: this.#all.map(({ errors }) => errors).filter((errors) => errors !== ''),
       calls: addCalls(notes.filter((note) => note.note === 'calls')),
-      warnings: countBy(notes.flatMap((note) => (note.note === 'warned' ? [note.what] : []))),
+      looks: { all: watch.looks, full: watch.full },
+      warnings,
     };
   }
 
@@ -334,7 +349,7 @@ function countBy(words: readonly string[]): Readonly<Record<string, number>> {
 /** The figures of a run in a few lines. */
 export function describeFarm(report: FarmReport): string {
   const { options, struck, seconds, healedMs, acknowledged, starts, againMs, violations, gates, orphans } = report;
-  const { complaints, calls, warnings } = report;
+  const { complaints, calls, looks, warnings } = report;
   const again =
     againMs.length === 0 ? 'none' : `${ms(againMs[againMs.length >> 1])} median, ${ms(againMs.at(-1))} at most`;
   return [
@@ -342,7 +357,7 @@ export function describeFarm(report: FarmReport): string {
       `${struck.freeze} freezes, ${struck.drain} drains over ${acknowledged} tasks and ${starts} starts in ` +
       `${seconds.toFixed(1)} s; healed in ${ms(healedMs)}`,
     `from a kill to the next start of what it cut off: ${again} (${againMs.length} of them)`,
-    `met: ${JSON.stringify(gates)}`,
+    `met: ${JSON.stringify(gates)}; limits looked at ${looks.all} times, full in ${looks.full}`,
     ...(calls.asked === 0 ? [] : [`calls of Postgres: ${JSON.stringify(calls)}`]),
     ...(Object.keys(warnings).length === 0 ? [] : [`warnings: ${JSON.stringify(warnings)}`]),
     `${violations.length} violations, ${orphans.length} orphans, ${complaints.length} complaints`,

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { openNode } from '../../src/app/node.ts';
 import { freshDatabase } from '../support/postgres.ts';
-import { look, type Sight } from './look.ts';
-import { lookAtPostgres, unnumbered } from './look-postgres.ts';
+import { look, type Sight, slotsIn } from './look.ts';
+import { lookAtPostgres, SlotEye, unnumbered } from './look-postgres.ts';
+import type { SeenSlot } from './look-schedule.ts';
 import { until } from './survivors.ts';
 
 export type StoreName = 'sqlite' | 'postgres';
@@ -11,6 +12,13 @@ export type StoreName = 'sqlite' | 'postgres';
 export interface Ground {
   readonly url: string;
   readonly look: () => Promise<Sight>;
+  /** Looks at the counters of limits while others work. */
+  readonly eye: () => Eye;
+}
+
+export interface Eye {
+  look(): Promise<readonly SeenSlot[]>;
+  close(): Promise<void>;
 }
 
 export async function groundOf(store: StoreName, folder: string): Promise<Ground> {
@@ -18,7 +26,11 @@ export async function groundOf(store: StoreName, folder: string): Promise<Ground
 }
 
 function onFile(file: string): Ground {
-  return { url: `sqlite:${file}`, look: async () => look(file) };
+  return {
+    url: `sqlite:${file}`,
+    look: async () => look(file),
+    eye: () => ({ look: async () => slotsIn(file), close: async () => {} }),
+  };
 }
 
 export function onPostgres(database: string): Ground {
@@ -28,6 +40,7 @@ export function onPostgres(database: string): Ground {
       await numberAll(database);
       return lookAtPostgres(database);
     },
+    eye: () => new SlotEye(database),
   };
 }
 

@@ -1,5 +1,15 @@
 import pg from 'pg';
-import { feedMisfits, type SeenTask, type Sight, STATES } from './look.ts';
+import { feedMisfits, type SeenEvents, type SeenTask, type Sight, STATES, WORDS, type Word } from './look.ts';
+import {
+  EDGES,
+  type SeenEdge,
+  type SeenSlot,
+  type SeenUse,
+  SLOTS,
+  scheduleMisfits,
+  slotFaults,
+  USES,
+} from './look-schedule.ts';
 
 const SCHEMA = 'leasehold';
 
@@ -8,7 +18,7 @@ type Row = Readonly<Record<string, unknown>>;
 /** What a database holds, read with plain SQL and none of the store's code; it stands still while it is looked at. */
 export async function lookAtPostgres(url: string): Promise<Sight> {
   return asked(url, async (ask) => {
-    const kept = 'id, state, attempt::int AS attempt, tries, max_tries, payload';
+    const kept = 'id, state, attempt::int AS attempt, tries, max_tries, payload, lane';
     const rows = await ask(`SELECT ${kept}, NULL AS result FROM task UNION ALL SELECT ${kept}, result FROM done`);
     const tasks = rows.map((row): SeenTask => {
       return {
@@ -22,13 +32,23 @@ export async function lookAtPostgres(url: string): Promise<Sight> {
       };
     });
     const [duties] = await ask('SELECT coalesce(sum(epoch - 1), 0)::int AS takeovers FROM duty');
+    const events = await eventsOf(ask);
+    const slots = (await ask(SLOTS)) as unknown as readonly SeenSlot[];
+    const schedule = {
+      slots,
+      uses: (await ask(USES)) as unknown as readonly SeenUse[],
+      edges: (await ask(EDGES)).map((row): SeenEdge => ({ up: Number(row['up']), down: Number(row['down']) })),
+      laneOf: new Map(rows.map((row) => [Number(row['id']), row['lane'] as number])),
+    };
+    const words = (await ask(WORDS)) as unknown as readonly (Omit<Word, 'task'> & { readonly task: string })[];
     return {
       integrity: await integrity(ask),
       tasks,
       gaps: await gaps(ask),
-      drift: await drift(ask),
-      misfits: [...twice(tasks), ...(await misfits(ask, tasks))],
+      drift: [...(await drift(ask)), ...slotFaults(slots)],
+      misfits: [...twice(tasks), ...feedMisfits(events, tasks), ...scheduleMisfits(events, schedule)],
       takeovers: duties?.['takeovers'] as number,
+      words: words.map((word) => ({ ...word, task: Number(word.task) })),
     };
   });
 }
@@ -39,6 +59,41 @@ export function unnumbered(url: string): Promise<number> {
     const [row] = await ask('SELECT count(*)::int AS n FROM outbox');
     return row?.['n'] as number;
   });
+}
+
+/** Looks at the counters of limits again and again, in a session that is opened anew when it breaks. */
+export class SlotEye {
+  readonly #url: string;
+  #client: pg.Client | undefined;
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  /** Nothing while the server is away. */
+  async look(): Promise<readonly SeenSlot[]> {
+    try {
+      this.#client ??= await this.#open();
+      return (await this.#client.query(SLOTS)).rows as SeenSlot[];
+    } catch {
+      await this.close();
+      return [];
+    }
+  }
+
+  async close(): Promise<void> {
+    const client = this.#client;
+    this.#client = undefined;
+    await client?.end().catch(() => {});
+  }
+
+  async #open(): Promise<pg.Client> {
+    const client = new pg.Client({ connectionString: this.#url });
+    client.on('error', () => {});
+    await client.connect();
+    await client.query(`SET search_path = ${SCHEMA}`);
+    return client;
+  }
 }
 
 type Ask = (text: string) => Promise<readonly Row[]>;
@@ -107,17 +162,17 @@ function twice(tasks: readonly SeenTask[]): readonly string[] {
   return tasks.flatMap(({ id }) => (seen.size === seen.add(id).size ? [`task ${id} is there twice`] : []));
 }
 
-async function misfits(ask: Ask, tasks: readonly SeenTask[]): Promise<readonly string[]> {
-  const columns = 'kind, state, ids, attempts::int[] AS attempts';
+async function eventsOf(ask: Ask): Promise<readonly SeenEvents[]> {
+  const columns = 'at, kind, state, ids, attempts::int[] AS attempts';
   const rows = await ask(`SELECT ${columns} FROM (SELECT 0 AS late, seq AS place, ${columns} FROM event WHERE seq > 0
     UNION ALL SELECT 1, id, ${columns} FROM outbox) x ORDER BY late, place`);
-  const events = rows.map(({ kind, state, ids, attempts }) => {
+  return rows.map(({ at, kind, state, ids, attempts }) => {
     return {
+      at: Number(at),
       kind: kind as number,
       state: state as number,
       ids: (ids as string[]).map(Number),
       attempts: attempts as number[],
     };
   });
-  return feedMisfits(events, tasks);
 }

@@ -1,4 +1,15 @@
 import { DatabaseSync } from 'node:sqlite';
+import {
+  EDGES,
+  type Schedule,
+  type SeenEdge,
+  type SeenSlot,
+  type SeenUse,
+  SLOTS,
+  scheduleMisfits,
+  slotFaults,
+  USES,
+} from './look-schedule.ts';
 
 export const STATES = ['ready', 'running', 'scheduled', 'waiting', 'completed', 'failed', 'cancelled'] as const;
 
@@ -24,13 +35,25 @@ export interface Sight {
   readonly misfits: readonly string[];
   /** How often a duty went from one process to another. */
   readonly takeovers: number;
+  readonly words: readonly Word[];
 }
+
+/** A signal as it lies in the store: with the task that took it, or with nobody (0). */
+export interface Word {
+  readonly channel: string;
+  /** JSON text. */
+  readonly body: string;
+  readonly task: number;
+}
+
+export const WORDS = `SELECT channel, body, 0 AS task FROM signal
+  UNION ALL SELECT channel, body, task FROM wait WHERE channel IS NOT NULL AND body IS NOT NULL`;
 
 export function look(file: string): Sight {
   const db = new DatabaseSync(file, { timeout: 5000 });
   try {
     const { integrity_check: integrity } = db.prepare('PRAGMA integrity_check').get() as { integrity_check: string };
-    const rows = db.prepare('SELECT id, state, attempt, tries, max_tries, payload, result FROM task').all();
+    const rows = db.prepare('SELECT id, state, attempt, tries, max_tries, payload, result, lane FROM task').all();
     const tasks = rows.map((row) => ({
       id: row.id as number,
       state: STATES[row.state as number] as SeenTask['state'],
@@ -43,7 +66,37 @@ export function look(file: string): Sight {
     const { takeovers } = db.prepare('SELECT coalesce(sum(epoch - 1), 0) AS takeovers FROM duty').get() as {
       takeovers: number;
     };
-    return { integrity, tasks, gaps: eventGaps(db), drift: statDrift(db), misfits: replay(db, tasks), takeovers };
+    const slots = lookAtSlots(db);
+    const schedule: Schedule = {
+      slots,
+      uses: db.prepare(USES).all() as unknown as SeenUse[],
+      edges: db.prepare(EDGES).all() as unknown as SeenEdge[],
+      laneOf: new Map(rows.map((row) => [row.id as number, row.lane as number])),
+    };
+    const events = eventsOf(db);
+    return {
+      integrity,
+      tasks,
+      gaps: eventGaps(db),
+      drift: [...statDrift(db), ...slotFaults(slots)],
+      misfits: [...feedMisfits(events, tasks), ...scheduleMisfits(events, schedule)],
+      takeovers,
+      words: db.prepare(WORDS).all() as unknown as Word[],
+    };
+  } finally {
+    db.close();
+  }
+}
+
+function lookAtSlots(db: DatabaseSync): readonly SeenSlot[] {
+  return db.prepare(SLOTS).all() as unknown as SeenSlot[];
+}
+
+/** The counters of limits as they stand now. */
+export function slotsIn(file: string): readonly SeenSlot[] {
+  const db = new DatabaseSync(file, { readOnly: true, timeout: 5000 });
+  try {
+    return lookAtSlots(db);
   } finally {
     db.close();
   }
@@ -84,19 +137,20 @@ function statDrift(db: DatabaseSync): readonly string[] {
 const CLAIMED = 1;
 const COMPLETED = 2;
 
-function replay(db: DatabaseSync, tasks: readonly SeenTask[]): readonly string[] {
-  const rows = db.prepare('SELECT kind, state, ids, attempts FROM event WHERE seq > 0 ORDER BY seq').all();
-  const events = rows.map((row) => ({
+function eventsOf(db: DatabaseSync): readonly SeenEvents[] {
+  const rows = db.prepare('SELECT at, kind, state, ids, attempts FROM event WHERE seq > 0 ORDER BY seq').all();
+  return rows.map((row) => ({
+    at: row.at as number,
     kind: row.kind as number,
     state: row.state as number,
     ids: JSON.parse(row.ids as string) as number[],
     attempts: JSON.parse(row.attempts as string) as number[],
   }));
-  return feedMisfits(events, tasks);
 }
 
 /** One row of the feed. */
 export interface SeenEvents {
+  readonly at: number;
   readonly kind: number;
   readonly state: number;
   readonly ids: readonly number[];
