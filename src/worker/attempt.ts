@@ -68,6 +68,10 @@ export class Attempt implements Host {
     return this.#left !== undefined;
   }
 
+  get parking(): boolean {
+    return this.#desk?.parking ?? false;
+  }
+
   /** Where the handler asks to remember and to wait. */
   get desk(): LeaseDesk {
     this.#desk ??= new LeaseDesk(this.#deps.session, this.#deps.world, this.assignment, {

@@ -36,12 +36,18 @@ export class LeaseDesk implements Desk {
   readonly #lease: Assignment;
   readonly #keeper: DeskKeeper;
   #turn = 0;
+  #parking = false;
 
   constructor(session: Session, world: World, lease: Assignment, keeper: DeskKeeper) {
     this.#session = session;
     this.#world = world;
     this.#lease = lease;
     this.#keeper = keeper;
+  }
+
+  /** It has asked to wait: whether it still has its lease is said in the answer. */
+  get parking(): boolean {
+    return this.#parking;
   }
 
   checkpoints(): Promise<readonly Remembered[]> {
@@ -56,7 +62,10 @@ export class LeaseDesk implements Desk {
     if (!this.#keeper.mayPark()) throw fault('CONFLICT', { problem: 'the attempt was told to stop' });
     await this.#keeper.flush();
     const turn = ++this.#turn;
-    const answer = await this.#patiently(() => this.#session.park(this.#lease, { ...wait, turn }));
+    this.#parking = true;
+    const answer = await this.#patiently(() => this.#session.park(this.#lease, { ...wait, turn })).finally(() => {
+      this.#parking = false;
+    });
     if (answer.kind !== 'woken') this.#keeper.onLeft(answer.kind);
     return answer;
   }

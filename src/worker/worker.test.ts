@@ -809,6 +809,31 @@ test('a cancel that comes while a finished run is being recorded changes nothing
   assert.equal(worker.stats.settled.completed, 1);
 });
 
+test('a renewal that finds a task parked before its park was answered loses nothing', async (t) => {
+  const it = await rig(t);
+  const gate = Promise.withResolvers<void>();
+  const link = linkWith(it.link, (session) => ({
+    park: async (lease, wait) => {
+      const answer = await session.park(lease, wait);
+      await gate.promise;
+      return answer;
+    },
+  }));
+  const number = await it.push('waits');
+  const waits = task('waits', {
+    queue: 'work',
+    run: async (_input, ctx) => (await ctx.wait('word', { signal: 'go' })).outcome,
+  });
+  const worker = await it.start([waits], { link });
+  await it.world.advance(LEASE);
+  gate.resolve();
+  await it.world.settle();
+  assert.deepEqual([it.warnings, worker.stats.settled.lost, worker.stats.settled.parked], [[], 0, 1]);
+  await it.engine.signal('go', 1);
+  await it.world.advance(1000);
+  assert.equal(await it.brief(number), 'completed none 1/2');
+});
+
 // Timeouts
 
 test('a run past its timeout is stopped, counts as failed with its code, and is retried by the policy', async (t) => {

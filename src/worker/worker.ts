@@ -441,8 +441,8 @@ export class Worker {
       return;
     }
     const { id } = one.assignment;
-    // While its end is being recorded, the store's own answer to that counts: it may be what ended the lease.
-    if (news === 'lost' && this.#settling.has(one)) return;
+    // While its end is being recorded, or it parks, the store's own answer to that counts: it may be what ended the lease.
+    if (news === 'lost' && (this.#settling.has(one) || one.parking)) return;
     if (news === 'blocked') this.#warn(`the loop was blocked past the run timeout of ${id}: its lease is lost`);
     else this.#warn(`the lease of ${id} is lost${news === 'lost' ? '' : ': it could not be renewed in time'}`);
     if (news === 'away' && this.#stopping === undefined) {
