@@ -341,6 +341,21 @@ test('once it has parked its lease is let go at once, and nothing more of it cou
   }
 });
 
+test('who waits for an answer of the store when its lease cannot be kept waits no longer', async () => {
+  for (const why of ['lost', 'away'] as const) {
+    const it = rig();
+    const running = it.attempt.run(it.runner, false);
+    it.faults.push(fault('STORE_BUSY'));
+    const remembering = it.attempt.desk.checkpoint('k', 1);
+    await it.world.advance(0);
+    it.attempt.stop(why);
+    await assert.rejects(remembering, { code: 'LEASE_LOST' });
+    assert.equal(it.attempt.stopped, why, 'nobody has said that somebody else has it');
+    it.end.resolve({ kind: 'failed', error: 'whatever' });
+    await running;
+  }
+});
+
 test('what is there already is no park: the lease is kept', async () => {
   const it = rig();
   it.park.kind = 'woken';

@@ -135,6 +135,7 @@ export class Attempt implements Host {
   stop(why: Why, ladder: Ladder = this.#deps.ladder): void {
     if (this.#left !== undefined) return;
     if (why === 'lost' || (this.#stopped === undefined && !this.#ended)) this.#stopped = why;
+    if (why === 'lost' || why === 'away') this.#desk?.drop();
     if (!this.#ended) this.#running?.stop(why === 'away' ? 'lost' : why, ladder);
   }
 

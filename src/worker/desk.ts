@@ -37,12 +37,21 @@ export class LeaseDesk implements Desk {
   readonly #keeper: DeskKeeper;
   #turn = 0;
   #parking = false;
+  #dropped = false;
+  readonly #gone = Promise.withResolvers<never>();
 
   constructor(session: Session, world: World, lease: Assignment, keeper: DeskKeeper) {
     this.#session = session;
     this.#world = world;
     this.#lease = lease;
     this.#keeper = keeper;
+    this.#gone.promise.catch(() => {});
+  }
+
+  /** The lease cannot be counted on: whoever waits for an answer waits no longer, so that the handler can come to its end. */
+  drop(): void {
+    this.#dropped = true;
+    this.#gone.reject(this.#lost());
   }
 
   /** It has asked to wait: whether it still has its lease is said in the answer. */
@@ -96,13 +105,15 @@ export class LeaseDesk implements Desk {
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(MAX_PAUSE_MS, pause * 2)) {
       if (!this.#keeper.counts()) throw this.#lost();
       try {
-        return await call();
+        return await Promise.race([call(), this.#gone.promise]);
       } catch (error) {
+        if (this.#dropped) throw error;
         if (isEngineError(error, 'LEASE_LOST')) this.#keeper.onLost();
         if (!isEngineError(error) || !error.retryable || CATALOGUE[error.code].family !== 'environment') throw error;
       }
       const wait = pause * (0.5 + this.#world.random() / 2);
-      await new Promise<void>((resolve) => void this.#world.timers.after(wait, resolve));
+      const rest = new Promise<void>((resolve) => void this.#world.timers.after(wait, resolve));
+      await Promise.race([rest, this.#gone.promise]);
     }
   }
 
