@@ -22,6 +22,9 @@ export function checkHistory(history: History, final: FinalLook): void {
     if (status !== 'ok' || answer !== 'cancelled' || revived.has(task) || record === undefined) continue;
     must(record.state === 'cancelled', 'I14', () => `task ${task}, acknowledged as cancelled, ended ${record.state}`);
   }
+  checkGraphs(of('graph'), revived, final);
+  checkSignals(of('signal'), of('heard'));
+  checkMemory(of('remember'));
   let last: number | undefined;
   for (const { seq } of of('event')) {
     must(last === undefined || seq === last + 1, 'I18', () => `a reader saw event ${seq} after event ${last}`);
@@ -82,5 +85,49 @@ function checkSettles(settles: readonly Of<'settle'>[], revived: ReadonlySet<num
       'I2',
       () => `task ${task} has result ${record.result}, not ${result}`,
     );
+  }
+}
+
+/** A task that needs what did not complete ended as it was asked to. */
+function checkGraphs(graphs: readonly Of<'graph'>[], revived: ReadonlySet<number>, final: FinalLook): void {
+  for (const { task, needs, afterFailure } of graphs.flatMap(({ nodes }) => nodes)) {
+    const record = final.get(task);
+    if (record === undefined || [task, ...needs].some((one) => revived.has(one))) continue;
+    const failed = needs.find((one) => final.get(one) !== undefined && final.get(one)?.state !== 'completed');
+    if (failed === undefined || afterFailure === 'run') continue;
+    // Somebody may have cancelled it before.
+    const right = record.state === 'cancelled' || (afterFailure === 'fail' && record.state === 'failed');
+    must(right, 'deps', () => `task ${task} ended ${record.state}, though ${failed}, which it needs, failed`);
+  }
+}
+
+/** Each signal was heard by one wait at most, and by nobody whom its sender was not told of. */
+function checkSignals(signals: readonly Of<'signal'>[], heard: readonly Of<'heard'>[]): void {
+  const sent = new Map(signals.map((signal) => [signal.op, signal]));
+  const hearers = new Map<string, string>();
+  for (const { task, key, body } of heard) {
+    if (body === undefined) continue;
+    const { op, broadcast } = JSON.parse(body) as { op: string; broadcast: boolean };
+    const told = sent.get(op)?.woken;
+    must(
+      told === undefined || told.includes(task) || (told.length === 0 && !broadcast),
+      'signal',
+      () => `task ${task} heard ${op}, which woke ${told}`,
+    );
+    if (broadcast) continue;
+    const hearer = `${task} ${key}`;
+    const before = hearers.get(op) ?? hearer;
+    must(before === hearer, 'signal', () => `signal ${op} was heard by ${before} and by ${hearer}`);
+    hearers.set(op, hearer);
+  }
+}
+
+/** What was remembered once is what everybody is told. */
+function checkMemory(remembered: readonly Of<'remember'>[]): void {
+  const first = new Map<string, string>();
+  for (const { task, key, value } of remembered) {
+    const before = first.get(`${task} ${key}`) ?? value;
+    must(before === value, 'memory', () => `${key} of task ${task} was ${before} and became ${value}`);
+    first.set(`${task} ${key}`, before);
   }
 }

@@ -156,6 +156,98 @@ export const DEFECTS = {
     ['pruneTask', 'AND ended_at < ?', ANY],
     ['pruneWalk', 'id, ended_at', 'id, 0 AS ended_at'],
   ),
+  'early-signal-ignored': plant('a signal that came first is ignored by whoever parks', [
+    'signalTake',
+    'WHERE channel = ?',
+    'WHERE channel = ? AND 0',
+  ]),
+  'early-signal-stays': plant('a signal that came first is given to everybody who parks', [
+    'signalTake',
+    STATEMENTS.signalTake,
+    'SELECT body FROM signal WHERE channel = ? ORDER BY id LIMIT 1',
+  ]),
+  'signal-sent-again': plant('a signal that is sent again under its operation id is delivered again', [
+    'opFind',
+    'AND until > ?',
+    "AND until > ? AND id NOT LIKE 'signal:%'",
+  ]),
+  'signal-wakes-anything': plant('a signal wakes what waits no more', ['wake', 'AND state = 3', '']),
+  'signal-lost-on-the-way': plant('a signal is taken for a task that it does not wake', [
+    'wake',
+    'AND state = 3',
+    'AND 0',
+  ]),
+  'taken-forgotten': plant('a park whose answer was lost takes a second signal', [
+    'waitTaken',
+    'AND state = 1',
+    'AND 0',
+  ]),
+  'revival-drops-signal': plant('a revived task loses the signal that had woken it', [
+    'waitDropOpen',
+    'AND state = 0',
+    '',
+  ]),
+  'deadline-forgotten': plant('nobody looks at the deadlines of waits', [
+    'stageLook',
+    'state IN (2, 3) AND run_at',
+    'state IN (2) AND run_at',
+  ]),
+  'deadline-untold': plant('a wait that ran into its deadline is told as woken', [
+    'waitTimeOut',
+    'SET state = 2',
+    'SET state = 1',
+  ]),
+  'parked-slot-kept': plant('a task that parks keeps its slot of a limit', [
+    'slotGive',
+    'active - ?',
+    `active - ? * NOT EXISTS (SELECT 1 FROM lane_slot ls JOIN task t ON t.lane = ls.lane
+      WHERE ls.slot = slot.id AND t.state = 3 AND t.attempt > 0)`,
+  ]),
+  'parked-try-kept': plant('a park costs a try', ['parkTask', 'tries = tries - 1', 'tries = tries']),
+  'child-unwatched': plant('a child does not know that its parent waits', ['parkWatch', 'flags | 1', 'flags']),
+  'stale-child-counted': plant('a child that was waited for before counts for another wait', [
+    'depOpen',
+    'd.gen, ',
+    't.attempt AS gen, ',
+  ]),
+  'countdown-lost': plant('the end of a parent is not counted when there are others', [
+    'downCount',
+    'open = open - 1',
+    'open = open',
+  ]),
+  'last-parent-lost': plant('the end of the last parent wakes nobody', [
+    'downWake',
+    'AND state = 3',
+    'AND state = 3 AND 0',
+  ]),
+  'optional-forgotten': plant('an optional parent is needed', ['depAdd', '0, ?, ?, 1)', '0, 0 * ?, ?, 1)']),
+  'revived-unplanned': plant('a revived task forgets what it waits for', [
+    'depReopen',
+    'AND planned = 1',
+    'AND planned = 2',
+  ]),
+  'checkpoint-replaced': plant('the last value that is remembered stays', [
+    'checkpointAdd',
+    'INSERT OR IGNORE',
+    'INSERT OR REPLACE',
+  ]),
+  'setting-unfenced': plant('a change of settings leaves the revision of a worker as it was', [
+    'workerChange',
+    'revision = revision + 1',
+    'revision = revision',
+  ]),
+  'setting-untold': plant('a change of settings is not told to those that live', [
+    'workerChange',
+    'WHERE id = ?',
+    'WHERE id = 0 * ?',
+  ]),
+  'disabled-served': plant('a disabled worker may claim', ['workerEnabled', 'SELECT enabled,', 'SELECT 1 AS enabled,']),
+  'draining-served': plant('a draining worker may claim', ['workerEnabled', ' state,', ' 1 AS state,']),
+  'held-uncounted': plant('nobody counts how many tasks of a kind a worker has', [
+    'heldLike',
+    'count(*)',
+    '0 * count(*)',
+  ]),
   // What the simulator itself found while this was built, put back.
   'key-pruned-early': plant('the pruner takes the key of a finished task, which a revival then no longer holds', [
     'pruneOps',
@@ -171,6 +263,16 @@ export const DEFECTS = {
     'opPut',
     'VALUES (?, ?, ?)',
     "SELECT ?1, ?2, ?3 WHERE ?1 LIKE 'claim:%' OR json_extract(?2, '$[1]') = ?3 - 86400000",
+  ]),
+  'late-park-obeyed': plant('a park that comes again after a later one of its attempt is obeyed', [
+    'waitLater',
+    'AND turn > ?',
+    'AND turn > ? AND 0',
+  ]),
+  'lost-worker-untold': plant('a worker that counts as lost is not told of settings', [
+    'workersNamed',
+    'state <> 3',
+    'state IN (0, 1, 2)',
   ]),
 } as const satisfies Record<string, Defect>;
 

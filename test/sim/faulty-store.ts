@@ -1,12 +1,10 @@
 import { fault, isEngineError } from '../../src/core/errors.ts';
 import type * as port from '../../src/store/store.ts';
+import { judge, type Verb } from './judges.ts';
 import type { SimProcess } from './process.ts';
 import type { Run } from './run.ts';
 import { NATURE } from './scheduler.ts';
 
-type Verb = {
-  [K in keyof port.Store]: port.Store[K] extends (params: never) => Promise<unknown> ? K : never;
-}[keyof port.Store];
 type Call = (params: unknown) => Promise<unknown>;
 
 const READS: ReadonlySet<string> = new Set([
@@ -18,6 +16,9 @@ const READS: ReadonlySet<string> = new Set([
   'waitGet',
   'waitList',
   'checkpointList',
+  'depList',
+  'resultKeys',
+  'resultFind',
   'taskGet',
   'taskList',
   'attemptList',
@@ -43,10 +44,17 @@ const HARMLESS: ReadonlySet<string> = new Set([
   'logAppend',
   'taskPark',
   'checkpointPut',
+  'resultKeep',
   'workerBeat',
   'workerReap',
   'triggerFire',
 ] satisfies Verb[]);
+
+/** There are few of these, so more of them come twice, and soon enough to meet the attempt that sent them. */
+const FEW: ReadonlySet<string> = new Set(['taskPark', 'checkpointPut', 'signalSend'] satisfies Verb[]);
+
+/** Harmless under their operation ids. */
+const NAMED: ReadonlySet<string> = new Set(['taskPush', 'graphPush', 'signalSend'] satisfies Verb[]);
 
 /**
  * The road between an engine and its store, with everything that can happen on it: requests and answers take time and get
@@ -85,13 +93,10 @@ function travel(verb: Verb, params: unknown, exec: Call, process: SimProcess, ru
             gates.reach('crash after the commit');
             return;
           }
-          if (repeatable(verb, params) && rng.chance(run.faults.double)) {
+          if (repeatable(verb, params) && rng.chance(run.faults.double * (FEW.has(verb) ? 4 : 1))) {
             gates.reach('message doubled');
-            scheduler.in(
-              rng.int(0, 3000),
-              NATURE,
-              () => void commit(verb, params, exec, process, run).catch(() => undefined),
-            );
+            const again = (): void => void commit(verb, params, exec, process, run).catch(() => undefined);
+            scheduler.in(rng.int(0, FEW.has(verb) ? 400 : 3000), NATURE, again);
           }
           scheduler.in(latency(), process, () => {
             if (!READS.has(verb) && rng.chance(run.faults.lostAnswer)) {
@@ -111,11 +116,11 @@ function travel(verb: Verb, params: unknown, exec: Call, process: SimProcess, ru
   });
 }
 
-/** Only what the contract says may be repeated: fenced writes as they are, pushes under their operation ids. */
+/** Only what the contract says may be repeated: fenced writes as they are, pushes and signals under their operation ids. */
 function repeatable(verb: Verb, params: unknown): boolean {
   if (HARMLESS.has(verb)) return true;
-  if (verb === 'taskPush') return (params as { items: port.NewTask[] }).items.every(({ op }) => op !== undefined);
-  return false;
+  if (!NAMED.has(verb)) return false;
+  return (params as { items: { op?: string }[] }).items.every(({ op }) => op !== undefined);
 }
 
 async function commit(verb: Verb, params: unknown, exec: Call, process: SimProcess, run: Run): Promise<unknown> {
@@ -126,7 +131,7 @@ async function commit(verb: Verb, params: unknown, exec: Call, process: SimProce
   } catch (error) {
     const duty = (params as { duty?: port.DutyTerm } | undefined)?.duty;
     if (isEngineError(error, 'DUTY_LOST') && duty !== undefined) {
-      run.guard(() => run.model.dutyWrote(duty, true));
+      run.guard(() => run.model.duties.wrote(duty, true));
       run.trace.say(process.name, `${verb} ${duty.name}@${duty.epoch} refused`);
     } else {
       run.guard(() => {
@@ -135,99 +140,4 @@ async function commit(verb: Verb, params: unknown, exec: Call, process: SimProce
     }
     throw error;
   }
-}
-
-type Params<K extends Verb> = Parameters<port.Store[K]>[0];
-type Answer<K extends Verb> = Awaited<ReturnType<port.Store[K]>>;
-type Judge<K extends Verb> = (run: Run, params: Params<K>, answer: Answer<K>) => string | undefined;
-
-const JUDGES: { readonly [K in Verb]?: Judge<K> } = {
-  taskPush: ({ model }, { items }, answers) => {
-    model.pushed(items, answers);
-    return answers.map((a) => (a.ok ? `${a.task}${a.fresh ? '' : ' (old)'}` : 'conflict')).join(' ');
-  },
-  taskClaim: ({ model }, { claims }, answers) => {
-    for (const [i, claim] of claims.entries()) model.claimed(claim, answers[i]?.grants ?? []);
-    return (
-      answers
-        .flatMap((answer) => answer?.grants ?? [])
-        .map((g) => `${g.task}#${g.attempt}`)
-        .join(' ') || undefined
-    );
-  },
-  taskSettle: ({ model }, { items }, answers) => {
-    for (const [i, item] of items.entries()) model.settled(item, answers[i] as port.SettleAnswer);
-    return items.map((item, i) => `${item.task}#${item.attempt} ${item.to}: ${answers[i]}`).join(', ');
-  },
-  taskReturn: ({ model }, { items }, answers) => {
-    for (const [i, item] of items.entries()) model.returned(item, answers[i] as port.SettleAnswer);
-    return items.map((item, i) => `${item.task}#${item.attempt} ${item.change}: ${answers[i]}`).join(', ');
-  },
-  leaseRenew: ({ model }, { items }, answers) => {
-    for (const [i, item] of items.entries()) model.renewed(item, answers[i] as port.RenewAnswer);
-    return items.map((item, i) => `${item.task}#${item.attempt} ${answers[i]?.held ? 'held' : 'lost'}`).join(', ');
-  },
-  logAppend: ({ model }, { items }, answers) => {
-    for (const [i, item] of items.entries()) model.logged(item, answers[i] as port.LogAnswer);
-    return items.map((item, i) => `${item.task}#${item.attempt} ${answers[i]}`).join(', ');
-  },
-  leaseCancels: ({ model }, { holder }, leases) => {
-    model.askedToStop(holder, leases);
-    return undefined;
-  },
-  leaseReap: ({ model }, { duty }, { reaped }) => {
-    model.dutyWrote(duty, false);
-    return reaped > 0 ? `reaped ${reaped}` : undefined;
-  },
-  taskStage: ({ model }, { duty }, { staged }) => {
-    model.dutyWrote(duty, false);
-    return staged > 0 ? `staged ${staged}` : undefined;
-  },
-  taskExpire: ({ model }, { duty }, { expired }) => {
-    model.dutyWrote(duty, false);
-    return expired > 0 ? `timed out ${expired}` : undefined;
-  },
-  workerReap: ({ model, gates }, { duty }, lost) => {
-    model.dutyWrote(duty, false);
-    gates.reach('worker lost', lost.length);
-    return lost.length > 0 ? `lost ${lost}` : undefined;
-  },
-  taskPrune: ({ model }, { duty }, { tasks }) => {
-    model.dutyWrote(duty, false);
-    return tasks > 0 ? `pruned ${tasks}` : undefined;
-  },
-  statsAudit: ({ model }, { duty }, drifts) => {
-    model.dutyWrote(duty, false);
-    if (drifts.length > 0) throw new Error(`the auditor found drift: ${JSON.stringify(drifts)}`);
-    return undefined;
-  },
-  triggerFire: ({ model }, firing, { moved, pushed }) => {
-    model.dutyWrote(firing.duty, false);
-    model.fired(firing, moved, pushed);
-    return moved ? `fired ${pushed.length}` : 'not moved';
-  },
-  dutyTake: ({ model }, { name, ttlMs }, tenure) => {
-    model.dutyTaken(name, ttlMs, tenure);
-    return tenure && `${name}@${tenure.epoch}`;
-  },
-  dutyRenew: ({ model }, { duty, ttlMs }, held) => {
-    model.dutyRenewed(duty, ttlMs, held);
-    return held ? undefined : `${duty.name}@${duty.epoch} lost`;
-  },
-  dutyRelease: ({ model }, { duty }) => {
-    model.dutyReleased(duty);
-    return `${duty.name}@${duty.epoch}`;
-  },
-  taskCancel: (_run, { tasks }, answers) => `${tasks}: ${answers}`,
-  taskRevive: (_run, { tasks }, answers) => `${tasks}: ${answers.map((a) => (a.ok ? 'ready' : a.state))}`,
-  queuePause: (_run, { queue, paused }) => `${queue} ${paused}`,
-};
-
-function judge(verb: Verb, params: unknown, answer: unknown, process: SimProcess, run: Run): void {
-  const judged = (JUDGES[verb] as ((run: Run, params: unknown, answer: unknown) => string | undefined) | undefined)?.(
-    run,
-    params,
-    answer,
-  );
-  if (judged !== undefined) run.trace.say(process.name, `${verb} ${judged}`);
 }

@@ -1,3 +1,5 @@
+import type { AfterFailure } from '../../src/core/graph.ts';
+
 /** What a client saw: nothing of the engine's tables, only calls and their answers. `unknown`: no answer came. */
 export type Status = 'ok' | 'refused' | 'unknown';
 
@@ -21,7 +23,31 @@ export type Entry =
     }
   | { readonly kind: 'cancel'; readonly task: number; readonly answer: string | undefined; readonly status: Status }
   | { readonly kind: 'revive'; readonly task: number; readonly status: Status }
+  /** Nodes that need others to complete; what is optional says nothing about the end. */
+  | { readonly kind: 'graph'; readonly nodes: readonly GraphNode[] }
+  | {
+      readonly kind: 'signal';
+      readonly op: string;
+      readonly status: Status;
+      readonly woken: readonly number[] | undefined;
+    }
+  /** What a handler was told of its wait. */
+  | {
+      readonly kind: 'heard';
+      readonly task: number;
+      readonly key: string;
+      readonly outcome: string;
+      readonly body: string | undefined;
+    }
+  /** What a handler was told to be remembered. */
+  | { readonly kind: 'remember'; readonly task: number; readonly key: string; readonly value: string }
   | { readonly kind: 'event'; readonly seq: number; readonly task: number };
+
+export interface GraphNode {
+  readonly task: number;
+  readonly needs: readonly number[];
+  readonly afterFailure: AfterFailure;
+}
 
 export class History {
   readonly entries: Entry[] = [];

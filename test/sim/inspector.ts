@@ -13,6 +13,7 @@ interface TaskRow {
   readonly lease_until: number | null;
   readonly run_at: number | null;
   readonly ended_at: number | null;
+  readonly open: number;
   readonly queue: number;
 }
 
@@ -24,6 +25,9 @@ interface SlotRow {
   readonly counted: number;
 }
 
+/** What has ended is looked at again only so often: it is most of the tasks, and should be as it was. */
+const WHOLE_LOOK = 16;
+
 /** Looks at the tables with a handle and statements of its own, after every step that wrote. */
 export class Inspector {
   readonly #db: DatabaseSync;
@@ -31,12 +35,17 @@ export class Inspector {
   readonly #retentionMs: number;
   readonly #version: StatementSync;
   readonly #events: StatementSync;
-  readonly #tasks: StatementSync;
+  readonly #open: StatementSync;
+  readonly #all: StatementSync;
+  readonly #count: StatementSync;
   readonly #stats: StatementSync;
   readonly #slots: StatementSync;
+  readonly #signals: StatementSync;
   /** Slot → what it had at the last look. */
   readonly #active = new Map<number, number>();
   #seen = -1;
+  #looks = 0;
+  #pruned = 0;
   #lastRow = 0;
 
   constructor(url: string, model: Model, retentionMs: number) {
@@ -45,10 +54,13 @@ export class Inspector {
     this.#retentionMs = retentionMs;
     this.#version = this.#db.prepare('PRAGMA data_version');
     this.#events = this.#db.prepare('SELECT seq, n, kind, state, ids, attempts FROM event WHERE seq > ? ORDER BY seq');
-    this.#tasks =
-      this.#db.prepare(`SELECT t.id, t.state, t.attempt, t.tries, t.max_tries, t.holder, t.lease_until, t.run_at,
-      t.ended_at, l.queue FROM task t JOIN lane l ON l.id = t.lane`);
+    const tasks = `SELECT t.id, t.state, t.attempt, t.tries, t.max_tries, t.holder, t.lease_until, t.run_at,
+      t.ended_at, t.open, l.queue FROM task t JOIN lane l ON l.id = t.lane`;
+    this.#all = this.#db.prepare(tasks);
+    this.#open = this.#db.prepare(`${tasks} WHERE t.state < 4`);
+    this.#count = this.#db.prepare('SELECT count(*) AS n FROM task');
     this.#stats = this.#db.prepare('SELECT * FROM qstat');
+    this.#signals = this.#db.prepare('SELECT channel, body FROM signal ORDER BY id');
     this.#slots =
       this.#db.prepare(`SELECT s.id, s.key, s.cap, s.active, coalesce((SELECT sum(ls.weight) FROM lane_slot ls
       JOIN task t ON t.lane = ls.lane WHERE ls.slot = s.id AND t.state = 1), 0) AS counted FROM slot s`);
@@ -60,11 +72,24 @@ export class Inspector {
     if (version === this.#seen) return 0;
     this.#seen = version;
     this.#feed();
-    const rows = this.#tasks.all() as unknown as TaskRow[];
-    for (const row of rows) this.#row(row);
-    this.#counters(rows);
+    const open = this.#open.all() as unknown as TaskRow[];
+    for (const row of open) this.#row(row);
+    this.#counters(open);
     this.#limits();
-    return this.#gone(rows);
+    this.#kept();
+    const { n } = this.#count.get() as { n: number };
+    const { size } = this.#model.tasks;
+    const sound = open.length === this.#model.unfinished().length && n === size - this.#pruned;
+    return sound && ++this.#looks % WHOLE_LOOK > 0 ? 0 : this.lookAtAll();
+  }
+
+  /** Those too that have ended. Returns how many were pruned. */
+  lookAtAll(): number {
+    const rows = this.#all.all() as unknown as TaskRow[];
+    for (const row of rows) this.#row(row);
+    const gone = this.#gone(rows);
+    this.#pruned += gone;
+    return gone;
   }
 
   close(): void {
@@ -110,6 +135,9 @@ export class Inspector {
     must(row.tries === known.tries && row.tries <= row.max_tries, 'I4', is);
     must((row.lease_until !== null) === (state === 'running'), 'I1', is);
     must(state !== 'running' || row.holder !== null, 'I1', is);
+    // Who waits holds nothing, and knows how many ends it waits for.
+    must(state !== 'waiting' || row.holder === null, 'I1', is);
+    must(state !== 'waiting' || row.open === (known.any ? 1 : known.openUps.size), 'deps', is);
     // Of a ready task it says since when that is so.
     must(state !== 'scheduled' || row.run_at !== null, 'I17', is);
     must((row.ended_at !== null) === row.state >= 4, 'I3', is);
@@ -126,6 +154,15 @@ export class Inspector {
       if (slot.cap !== null && slot.active > 0 && slot.active === slot.cap) this.#model.gates.reach('limit full');
       this.#active.set(slot.id, slot.active);
     }
+  }
+
+  /** Signals that nobody has taken are there, in the order in which they came. */
+  #kept(): void {
+    const rows = this.#signals.all() as unknown as { channel: string; body: string }[];
+    const said = (signals: readonly { channel: string; body: string }[]): string =>
+      signals.map(({ channel, body }) => `${channel} ${body}`).join();
+    const { kept } = this.#model.waits;
+    must(said(rows) === said(kept), 'signal', () => `the signals ${said(rows)} are kept, it should be ${said(kept)}`);
   }
 
   #counters(rows: readonly TaskRow[]): void {
@@ -147,9 +184,9 @@ export class Inspector {
     const there = new Set(rows.map(({ id }) => id));
     let pruned = 0;
     for (const task of this.#model.tasks.keys()) {
-      if (there.has(task) || this.#model.isPruned(task)) continue;
+      if (there.has(task) || this.#model.board.isPruned(task)) continue;
       must(this.#model.prunable(task, this.#retentionMs), 'I5', () => `task ${task} is gone`);
-      this.#model.prune(task);
+      this.#model.board.prune(task);
       pruned++;
     }
     return pruned;

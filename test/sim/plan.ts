@@ -35,11 +35,14 @@ export const SETTLED_MS = 2500;
 const CLOGGABLE = [
   'leaseReap',
   'leaseReap',
+  'leaseReap',
   'taskStage',
   'triggerFire',
   'taskSettle',
   'taskReturn',
   'leaseRenew',
+  'taskClaim',
+  'taskPark',
   undefined,
 ] as const;
 

@@ -10,14 +10,17 @@ import type { Owner } from './scheduler.ts';
 /** One simulated process: the real engine and the real duties on the real store, in a world that the seed owns. */
 export class SimProcess implements Owner {
   readonly name: string;
+  /** What its worker is known by, as those of its predecessors were. */
+  readonly workerName: string;
   alive = true;
   frozenUntil = 0;
   readonly engine: Engine;
   readonly roster: Roster;
   readonly store: SqliteStore;
 
-  private constructor(name: string, store: SqliteStore, world: World, run: Run) {
+  private constructor(name: string, workerName: string, store: SqliteStore, world: World, run: Run) {
     this.name = name;
+    this.workerName = workerName;
     this.store = store;
     this.engine = new Engine({
       store: faultyStore(store, this, run),
@@ -29,7 +32,7 @@ export class SimProcess implements Owner {
     this.roster = new Roster({ engine: this.engine, holder: name, ttlMs: run.plan.dutyMs });
   }
 
-  static async boot(name: string, run: Run): Promise<SimProcess> {
+  static async boot(name: string, workerName: string, run: Run): Promise<SimProcess> {
     const { scheduler, rng } = run;
     let owner: SimProcess | undefined;
     const world: World = {
@@ -41,7 +44,9 @@ export class SimProcess implements Owner {
       },
     };
     const store = await openSqlite({ file: run.file, world, boot: 'simulated', statements: run.statements });
-    owner = new SimProcess(name, store, world, run);
+    owner = new SimProcess(name, workerName, store, world, run);
+    const { engine } = owner;
+    store.watch({ wanted: () => engine.waiting, onChange: (lanes, slots) => engine.hint(lanes, slots) });
     owner.roster.start();
     return owner;
   }

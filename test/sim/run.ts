@@ -1,16 +1,18 @@
 import type { StatementTexts } from '../../src/store/sqlite/statements.ts';
 import type { TaskRecord } from '../../src/store/store.ts';
-import { rage, readFeed, regulate, schedule, tidy, useIt, work } from './actors.ts';
 import { checkHistory } from './checker.ts';
+import { useIt } from './clients.ts';
 import { Gates } from './gates.ts';
 import { History } from './history.ts';
 import { Inspector } from './inspector.ts';
 import { Model } from './model.ts';
+import { manage, rage, readFeed, regulate, schedule, tidy } from './nature.ts';
 import { CALM, drawPlan, type Faults, type Plan, SETTLED_MS } from './plan.ts';
 import { SimProcess } from './process.ts';
 import { Rng } from './rng.ts';
 import { NATURE, Scheduler } from './scheduler.ts';
 import { must, Trace } from './trace.ts';
+import { work } from './worker.ts';
 
 export interface RunResult {
   readonly seed: number;
@@ -50,6 +52,8 @@ export class Run {
   over = false;
   /** The limit is there. */
   limited = false;
+  /** Each place in the cluster has a name, under which one process comes after the other. */
+  readonly workerNames: readonly string[];
   readonly #options: RunOptions;
   readonly #processes: SimProcess[] = [];
   #boots = 0;
@@ -60,6 +64,7 @@ export class Run {
     this.rng = new Rng(seed);
     this.plan = drawPlan(this.rng);
     this.faults = this.plan.faults;
+    this.workerNames = Array.from({ length: this.plan.processes }, (_, i) => `w${i + 1}`);
     this.scheduler = new Scheduler(this.rng);
     this.trace = new Trace(this.scheduler);
     this.model = new Model(this.scheduler, this.gates);
@@ -82,7 +87,7 @@ export class Run {
     if (!victim.alive || this.#processes.filter(({ alive }) => alive).length === 1) return false;
     victim.alive = false;
     this.trace.say(victim.name, `dies: ${why}`);
-    this.scheduler.in(this.rng.int(20, 1500), NATURE, () => void this.guardAsync(this.#boot()));
+    this.scheduler.in(this.rng.int(20, 1500), NATURE, () => void this.guardAsync(this.#boot(victim.workerName)));
     return true;
   }
 
@@ -103,15 +108,15 @@ export class Run {
     }
   }
 
-  async #boot(): Promise<void> {
-    const process = await SimProcess.boot(`p${++this.#boots}`, this);
+  async #boot(workerName: string): Promise<void> {
+    const process = await SimProcess.boot(`p${++this.#boots}`, workerName, this);
     this.#processes.push(process);
     this.trace.say(process.name, 'starts');
     void this.guardAsync(work(this, process));
   }
 
   async #play(): Promise<RunResult> {
-    for (let i = 0; i < this.plan.processes; i++) await this.#boot();
+    for (const name of this.workerNames) await this.#boot(name);
     const inspector = new Inspector(
       `file:/leasehold-${this.file.slice('memory:'.length)}?vfs=memdb`,
       this.model,
@@ -121,6 +126,7 @@ export class Run {
     void this.guardAsync(readFeed(this));
     void this.guardAsync(schedule(this));
     void this.guardAsync(regulate(this));
+    void this.guardAsync(manage(this));
     void this.guardAsync(rage(this));
     try {
       await this.#storm(inspector);
@@ -190,6 +196,7 @@ export class Run {
     );
     while (!done && (await this.#step(inspector)));
     await reading;
+    this.guard(() => inspector.lookAtAll());
     return look;
   }
 }

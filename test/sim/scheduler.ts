@@ -48,13 +48,15 @@ export class Scheduler {
 
   /** Returns false when nothing will ever happen again. */
   async step(): Promise<boolean> {
-    this.#happenings = this.#happenings.filter(({ owner }) => owner.alive);
-    const at = (h: Happening): number => Math.max(h.at, h.owner.frozenUntil);
-    let earliest = Number.POSITIVE_INFINITY;
-    for (const h of this.#happenings) earliest = Math.min(earliest, at(h));
-    if (earliest === Number.POSITIVE_INFINITY) return false;
-    this.now = Math.max(this.now, earliest);
-    const due = this.#happenings.filter((h) => at(h) <= this.now);
+    let due = this.#due();
+    if (due.length === 0) {
+      this.#happenings = this.#happenings.filter(({ owner }) => owner.alive);
+      let earliest = Number.POSITIVE_INFINITY;
+      for (const h of this.#happenings) earliest = Math.min(earliest, startOf(h));
+      if (earliest === Number.POSITIVE_INFINITY) return false;
+      this.now = earliest;
+      due = this.#due();
+    }
     const chosen = this.#rng.pick(due);
     this.#happenings.splice(this.#happenings.indexOf(chosen), 1);
     this.steps++;
@@ -62,7 +64,13 @@ export class Scheduler {
     await quiet();
     return true;
   }
+
+  #due(): readonly Happening[] {
+    return this.#happenings.filter((h) => h.owner.alive && startOf(h) <= this.now);
+  }
 }
+
+const startOf = (h: Happening): number => Math.max(h.at, h.owner.frozenUntil);
 
 /** Until every promise that needs no further happening has run: a turn of the real loop comes after all microtasks. */
 function quiet(): Promise<void> {

@@ -1,0 +1,125 @@
+import { type FinalState, isFinal, type TaskState } from '../../src/core/task.ts';
+import type { WaitRecord } from '../../src/store/store.ts';
+import type { Gates } from './gates.ts';
+import type { Scheduler } from './scheduler.ts';
+import { must } from './trace.ts';
+
+/** What a task should be. */
+export interface Known {
+  state: TaskState;
+  /** The state in which it was made. */
+  bornAs: TaskState;
+  attempt: number;
+  tries: number;
+  readonly maxTries: number;
+  /** Monotonic time at which the running attempt's lease passes. */
+  leaseUntil: number;
+  /** Wall time before which it may not be claimed. */
+  dueAt: number;
+  cancelRequested: boolean;
+  /** The worker incarnation of the newest attempt. */
+  holder: number;
+  /** A lease ran out and no handler has come to its end since. */
+  suspect: boolean;
+  /** Wall time at which it will have waited too long for its first start. */
+  expiresAt: number;
+  /** The attempts that ended the task by a settle of their own (more than one, if it was revived), and how. */
+  readonly endedBy: Map<number, TaskState>;
+  /** It has ended at least once. */
+  everEnded: boolean;
+  endedAt: number;
+  result: string | undefined;
+  readonly lane: number;
+  readonly payload: string;
+
+  /** The tasks whose ends it waits for. */
+  readonly openUps: Set<number>;
+  /** One of those is enough. */
+  any: boolean;
+  /** What it is waiting for, or waited for last, as a running task that parked. */
+  wait: Wait | undefined;
+  /** A wait of an earlier life that was never told of its end: its record may be there or not, and says nothing. */
+  mute: Wait | undefined;
+  /** Something woke it, which the feed has not told yet. */
+  wokenUntold: boolean;
+  /** Attempts that ended by parking. */
+  readonly parkedBy: Set<number>;
+  /** `attempt/key` of a wait for which a signal had come before, and what it said. */
+  readonly taken: Map<string, string>;
+}
+
+export interface Wait extends Omit<WaitRecord, 'task' | 'outcome'> {
+  /** The attempt that parked, and which of its waits this is. */
+  readonly gen: number;
+  readonly turn: number;
+  outcome: WaitRecord['outcome'];
+  body: string | undefined;
+}
+
+/** All tasks, for the parts of the model: each part is about one side of them, and every end concerns who depends on it. */
+export class Board {
+  readonly tasks = new Map<number, Known>();
+  readonly gates: Gates;
+  readonly #scheduler: Scheduler;
+  readonly #pruned = new Set<number>();
+  /** Who depends on a task is told of its end. */
+  onEnd: (task: number, state: FinalState) => void = () => {};
+
+  constructor(scheduler: Scheduler, gates: Gates) {
+    this.#scheduler = scheduler;
+    this.gates = gates;
+  }
+
+  get now(): number {
+    return this.#scheduler.now;
+  }
+
+  get wall(): number {
+    return this.#scheduler.wall;
+  }
+
+  task(task: number): Known {
+    const known = this.tasks.get(task);
+    must(known !== undefined, 'I6', () => `task ${task} was never pushed`);
+    return known;
+  }
+
+  /** The task, if this attempt is the one that runs. */
+  held(task: number, attempt: number): Known | undefined {
+    const known = this.tasks.get(task);
+    return known?.state === 'running' && known.attempt === attempt ? known : undefined;
+  }
+
+  /** It is there and has not ended. */
+  isOpen(task: number): boolean {
+    const known = this.tasks.get(task);
+    return known !== undefined && !isFinal(known.state);
+  }
+
+  end(task: number, state: FinalState, result?: string): void {
+    const known = this.task(task);
+    known.state = state;
+    known.result = result;
+    known.suspect = false;
+    known.everEnded = true;
+    known.endedAt = this.wall;
+    known.openUps.clear();
+    this.onEnd(task, state);
+  }
+
+  /** What it waited for has come. */
+  wake(known: Known): void {
+    known.state = 'ready';
+    known.dueAt = 0;
+    known.openUps.clear();
+    known.wokenUntold = true;
+  }
+
+  prune(task: number): void {
+    this.#pruned.add(task);
+  }
+
+  isPruned(task: number): boolean {
+    return this.#pruned.has(task);
+  }
+}

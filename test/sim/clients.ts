@@ -1,0 +1,126 @@
+import { isEngineError } from '../../src/core/errors.ts';
+import { outcome, patiently, sleep } from './calls.ts';
+import { pushGraph, pushOne } from './pusher.ts';
+import type { Run } from './run.ts';
+import type { Owner } from './scheduler.ts';
+import { CHANNELS, drawGraph, drawTask, drawTimes, QUEUES } from './wishes.ts';
+
+const DOINGS = [
+  ...Array<'push'>(6).fill('push'),
+  'graph',
+  'graph',
+  'signal',
+  'signal',
+  'decide',
+  'cancel',
+  'cancel',
+  'cancel',
+  'revive',
+  'redo',
+  'pause',
+  'housekeep',
+] as const;
+
+/** Outlives the processes it talks to; keeps its operation ids, so that it can ask again. */
+export async function useIt(run: Run, name: string): Promise<void> {
+  const me: Owner = { name, alive: true, frozenUntil: 0 };
+  const { rng } = run;
+  const pushed: number[] = [];
+  for (let n = 0; !run.healed; n++) {
+    const op = `${name}/${n}`;
+    const engine = run.anyProcess().engine;
+    // Mostly a young one, which is likely to be running.
+    const task = pushed.length > 0 ? rng.pick(rng.chance(0.7) ? pushed.slice(-5) : pushed) : undefined;
+    switch (rng.pick(DOINGS)) {
+      case 'push': {
+        const made = await pushOne(run, me, { ...drawTask(run, op, 0.25), ...drawTimes(rng) });
+        if (made !== undefined) pushed.push(made);
+        break;
+      }
+      case 'graph':
+        pushed.push(...(await pushGraph(run, me, drawGraph(run, op, pushed))));
+        break;
+      case 'signal': {
+        const channel = rng.pick(CHANNELS);
+        // Who hears one may find the next one waiting.
+        for (let i = rng.int(1, 2); i > 0; i--) await signal(run, me, `${op}.${i}`, channel, rng.chance(0.25));
+        break;
+      }
+      case 'decide': {
+        const { value: open = [] } = await outcome(run, me, engine.openWaits(rng.int(1, 10)));
+        if (open.length > 0) await signal(run, me, op, rng.pick(open).channel as string, false);
+        break;
+      }
+      case 'cancel':
+        if (task !== undefined) await cancel(run, me, rng.chance(0.5) ? (running(run) ?? task) : task);
+        break;
+      case 'revive':
+        if (task !== undefined) await revive(run, me, task);
+        break;
+      case 'redo':
+        if (task !== undefined) await redo(run, me, rng.chance(0.5) ? (busyDependent(run) ?? task) : task);
+        break;
+      case 'pause': {
+        const queue = rng.pick(QUEUES);
+        await outcome(run, me, engine.pause(queue));
+        if ((await outcome(run, me, engine.stats(queue))).value?.ready)
+          run.gates.reach('queue paused with work waiting');
+        await sleep(run, me, rng.int(50, 800));
+        await outcome(run, me, run.anyProcess().engine.resume(queue));
+        break;
+      }
+      case 'housekeep':
+        await outcome(
+          run,
+          me,
+          run
+            .anyProcess()
+            .roster.tick(rng.pick(['pruner', 'auditor', 'cron', 'stager', 'reaper'] as const))
+            .catch((error: unknown) => {
+              if (!isEngineError(error, 'DUTY_LOST')) throw error;
+            }),
+        );
+        break;
+    }
+    await sleep(run, me, rng.int(5, 250));
+  }
+}
+
+async function cancel(run: Run, me: Owner, task: number): Promise<void> {
+  const { status, value } = await outcome(run, me, run.anyProcess().engine.cancel(task));
+  run.history.add({ kind: 'cancel', task, answer: value, status });
+}
+
+async function revive(run: Run, me: Owner, task: number): Promise<void> {
+  run.history.add({ kind: 'revive', task, status: 'unknown' });
+  await outcome(run, me, run.anyProcess().engine.retry(task));
+}
+
+function running({ model, rng }: Run): number | undefined {
+  const some = model.unfinished().filter((task) => model.board.task(task).state === 'running');
+  return some.length > 0 ? rng.pick(some) : undefined;
+}
+
+/** One that waited for others, was started, and has not ended: it runs, or waits for children of its own. */
+function busyDependent({ model, rng }: Run): number | undefined {
+  const busy = model.unfinished().filter((task) => {
+    const known = model.board.task(task);
+    return known.attempt > 0 && known.state !== 'ready' && model.graph.parents(task).length > 0;
+  });
+  return busy.length > 0 ? rng.pick(busy) : undefined;
+}
+
+/** Has a task run again with what it waited for, whatever it is doing. */
+async function redo(run: Run, me: Owner, task: number): Promise<void> {
+  if (run.rng.chance(0.5)) await cancel(run, me, task);
+  for (const parent of run.model.graph.parents(task)) await revive(run, me, parent);
+  await revive(run, me, task);
+}
+
+/** Says who it is from, so that who hears it can be told apart from who should. */
+export async function signal(run: Run, me: Owner, op: string, channel: string, broadcast: boolean): Promise<void> {
+  const { status, value } = await patiently(run, me, () =>
+    run.anyProcess().engine.signal(channel, { op, broadcast }, { op, ...(broadcast ? { broadcast } : {}) }),
+  );
+  run.history.add({ kind: 'signal', op, status, woken: value?.woken });
+}
