@@ -112,21 +112,25 @@ for (let round = 1; round <= Number(flags.rounds); round++) {
   }
 }
 
-const median = (name: string): number => {
-  const sorted = (rates.get(name) ?? []).toSorted((a, b) => a - b);
-  return sorted[sorted.length >> 1] ?? Number.NaN;
-};
+const middle = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
+const ratesOf = (name: string): readonly number[] => rates.get(name) ?? [];
+/** Of two scenes of one round. */
+const ratiosOf = (name: string, base: string): readonly number[] =>
+  ratesOf(name).map((rate, i) => rate / (ratesOf(base)[i] ?? Number.NaN));
 const lines = [
   '| scene | tasks a second | ratio | wanted | |',
   '|---|---:|---:|---:|---|',
   ...chosen.map(({ name }) => {
     const target = TARGETS.find(([scene]) => scene === name);
-    const rate = Math.round(median(name)).toLocaleString('en');
+    const rate = Math.round(middle(ratesOf(name))).toLocaleString('en');
     if (target === undefined) return `| ${name} | ${rate} | | | |`;
     const [, base, postgres, sqlite] = target;
     const wanted = onPostgres ? postgres : sqlite;
-    const ratio = median(name) / median(base);
-    return `| ${name} | ${rate} | ×${ratio.toFixed(2)} of ${base} | ≥ ×${wanted} | ${ratio >= wanted ? 'met' : 'NOT MET'} |`;
+    const ratios = ratiosOf(name, base);
+    const ratio = middle(ratios);
+    const spread = `${Math.min(...ratios).toFixed(2)}…${Math.max(...ratios).toFixed(2)}`;
+    return `| ${name} | ${rate} | ×${ratio.toFixed(2)} (${spread}) of ${base} | ≥ ×${wanted} | ${ratio >= wanted ? 'met' : 'NOT MET'} |`;
   }),
 ].join('\n');
 console.log(`\n${lines}`);
