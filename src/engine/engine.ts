@@ -3,7 +3,7 @@ import { fault } from '../core/errors.ts';
 import { EMPTY_STATS, type QueueStats } from '../core/event.ts';
 import { type IdCodec, MAX_ID, makeIdCodec } from '../core/ids.ts';
 import { DEFAULT_LEASE_MS, type Lease } from '../core/lease.ts';
-import { type LimitInput, normalizeLimit } from '../core/limit.ts';
+import { type LimitInput, normalizeLimit, type SlotUse } from '../core/limit.ts';
 import type { LogEntry } from '../core/log.ts';
 import { checkKey, checkName } from '../core/names.ts';
 import type { TaskState } from '../core/task.ts';
@@ -186,6 +186,7 @@ export class Engine {
       interner,
       random: world.random,
       onReady: (lane, priority) => (lane === undefined ? this.ring.hint() : this.ring.mark(lane, priority)),
+      onFreeing: (lane) => this.ring.freeing(this.#usesOf(lane)),
       onFreed: (lane) => this.#freed(lane),
       onDue,
       onCommit: (task) => {
@@ -616,8 +617,11 @@ export class Engine {
 
   /** What a task of this lane took of its limits is free again: lanes that were held back may try. */
   #freed(lane: number): void {
-    const uses = this.ring.lane(lane)?.rules?.uses;
-    if (uses !== undefined) this.ring.freed(uses);
+    this.ring.freed(this.#usesOf(lane));
+  }
+
+  #usesOf(lane: number): readonly SlotUse[] {
+    return this.ring.lane(lane)?.rules?.uses ?? [];
   }
 
   #tellCancel(task: number): void {

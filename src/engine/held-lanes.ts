@@ -26,6 +26,8 @@ export class HeldLanes {
   /** Slot → when something was last given back to it, by the count of all such times. */
   readonly #freedAt = new Map<number, number>();
   #frees = 0;
+  /** Slot → what was told as room before it was given back; who was sent for it has not come back yet. */
+  readonly #early = new Map<number, number>();
 
   constructor(need: (lane: number, slot: number) => number) {
     this.#need = need;
@@ -55,6 +57,8 @@ export class HeldLanes {
     const others = this.#bySlot.get(slot);
     if (others === undefined) this.#bySlot.set(slot, new Set([lane]));
     else others.add(lane);
+    // It may have looked too early: what comes now is told again.
+    this.#early.delete(slot);
     // What was given back after the claim had looked is there still.
     if ((this.#freedAt.get(slot) ?? 0) > at) return;
     if (left > 0) this.#room.set(slot, left);
@@ -76,8 +80,21 @@ export class HeldLanes {
     return entry;
   }
 
-  /** So much was given back to this slot. True if it holds anybody back. */
+  /** So much is about to be given back. True if it holds anybody back. */
+  freeing(slot: number, weight: number): boolean {
+    if (!this.give(slot, weight)) return false;
+    this.#early.set(slot, (this.#early.get(slot) ?? 0) + weight);
+    return true;
+  }
+
+  /** So much was given back to this slot. True if it holds anybody back, who has not been told before. */
   freed(slot: number, weight: number): boolean {
+    const told = this.#early.get(slot) ?? 0;
+    if (told >= weight) {
+      if (told > weight) this.#early.set(slot, told - weight);
+      else this.#early.delete(slot);
+      return false;
+    }
     this.#freedAt.set(slot, ++this.#frees);
     return this.give(slot, weight);
   }

@@ -194,6 +194,14 @@ export class Ring {
     this.#world.timers.after(Math.max(1, freesInMs), () => this.freed([{ slot, weight }]), { unref: true });
   }
 
+  /** So much is about to be given back to them: whoever waits asks in the same turn, as for a push (`expect`). */
+  freeing(slots: Iterable<{ readonly slot: number; readonly weight: number }>): void {
+    if (!this.signs.awaited) return;
+    let some = false;
+    for (const { slot, weight } of slots) some = this.#held.freeing(slot, weight) || some;
+    if (some) this.signs.wake();
+  }
+
   /** So much was given back to these slots: lanes that they hold back may try. */
   freed(slots: Iterable<{ readonly slot: number; readonly weight: number }>): void {
     let some = false;

@@ -37,12 +37,14 @@ const RESULT = { field: 'result' } as const;
 const ERROR = { field: 'error' } as const;
 
 export interface SettlesDeps {
-  readonly store: Pick<Store, 'taskSettle' | 'taskReturn' | 'leaseRenew' | 'taskGet' | 'attemptList'>;
+  readonly store: Pick<Store, 'capabilities' | 'taskSettle' | 'taskReturn' | 'leaseRenew' | 'taskGet' | 'attemptList'>;
   readonly coalescer: Coalescer;
   readonly interner: Interner;
   readonly random: () => number;
   /** A task is ready again; in which lane is not always known. */
   readonly onReady: (lane: number | undefined, priority: number | undefined) => void;
+  /** A task of this lane is about to end: who waits for room can ask now, and share the commit with its end. */
+  readonly onFreeing: (lane: number) => void;
   /** What a task of this lane took of its limits is free again. */
   readonly onFreed: (lane: number) => void;
   readonly onDue: (inMs: number) => void;
@@ -139,7 +141,9 @@ export class Settles {
   async #end(lease: HeldLease, to: FinalState, reason: Reason, result: string | undefined): Promise<void> {
     const { task, attempt, lane, createdAt } = lease;
     const hint = lane === undefined || createdAt === undefined ? undefined : { lane, createdAt };
-    const answer = await this.#settle.submit({ task, attempt, to, reason, result, hint });
+    const sent = this.#settle.submit({ task, attempt, to, reason, result, hint });
+    if (lane !== undefined && this.#deps.store.capabilities.commitsTurns) this.#deps.onFreeing(lane);
+    const answer = await sent;
     this.#deps.onCommit(lease.task);
     if (answer === 'lost') throw leaseLost(lease);
     if (lane !== undefined) this.#deps.onFreed(lane);
