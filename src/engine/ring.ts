@@ -216,8 +216,8 @@ export class Ring {
   /** Lanes that are held back by slots with room. */
   *#let(wants: (lane: Lane) => boolean): Generator<Choice> {
     const served = (id: number): boolean => {
-      const lane = this.#known.get(id);
-      return lane !== undefined && !this.#pausedQueues.has(lane.queue) && wants(lane);
+      const lane = this.#open(id);
+      return lane !== undefined && wants(lane);
     };
     for (const [id, entry] of this.#held.let(served)) yield { lane: this.#known.get(id) as Lane, ...entry };
   }

@@ -25,6 +25,9 @@ export interface Group {
  * what a lane gave says whether it is empty only to whoever asked it. One with an operation id stays alone: so does its answer.
  */
 export function groupWants(wants: readonly Want[]): readonly Group[] {
+  const [only, ...others] = wants;
+  // Most often: nothing to compare.
+  if (only !== undefined && others.length === 0) return [{ want: only, places: [0] }];
   const groups = new Map<string, number[]>();
   for (const [i, want] of wants.entries()) {
     const key = want.op === undefined ? kindOf(want) : `alone ${i}`;

@@ -1,9 +1,17 @@
 import type { ClaimAnswer, ClaimRequest, LaneBlock, NamedUse } from '../../store.ts';
 import { booleans, numbers } from '../arrays.ts';
 import type { Session, Try } from '../database.ts';
-import type { Lanes } from '../lanes.ts';
 import type { PostgresParts } from '../parts.ts';
-import { type ClaimRow, type GrantRow, grantsOf, inClaimOrder, laneValues, learnMarks, lostGrants } from './claim.ts';
+import {
+  type ClaimRow,
+  countByLane,
+  type GrantRow,
+  grantsOf,
+  inClaimOrder,
+  laneValues,
+  learnMarks,
+  lostGrants,
+} from './claim.ts';
 
 /** The statement has places for so many slots of a lane. */
 const MOST = 4;
@@ -86,23 +94,18 @@ export async function claimCapped(
   learnMarks(parts, from, granted, parts.world.clock.monotonic() - began);
   const rooms = rows.map((row) => row.at(-1) as readonly number[] | null).find((some) => some !== null) ?? [];
   const grants = await grantsOf(session, parts, inClaimOrder(granted, request.lanes));
-  return { grants, blocked: blocksOf(parts.lanes, request, capped, rooms, granted) };
+  return { grants, blocked: blocksOf(request, capped, rooms, granted) };
 }
 
 /** Lanes that gave less than they were asked for, and of which a slot has no room left. */
 function blocksOf(
-  lanes: Lanes,
   request: ClaimRequest,
   { slots, places }: Capped,
   rooms: readonly number[],
   granted: readonly GrantRow[],
 ): readonly LaneBlock[] {
   const left = [...rooms];
-  const counts = new Map<number, number>();
-  for (const row of granted) {
-    const lane = row[5];
-    counts.set(lane, (counts.get(lane) ?? 0) + 1);
-  }
+  const counts = countByLane(granted);
   for (const [i, { lane }] of request.lanes.entries()) {
     for (const place of places[i] as readonly number[]) {
       left[place - 1] = (left[place - 1] as number) - (counts.get(lane) ?? 0);

@@ -174,7 +174,7 @@ function kindOf(lane: LaneInfo | undefined): string {
   return JSON.stringify([lane?.queue, lane?.handler, lane?.rules?.placement]);
 }
 
-function countByLane(rows: readonly GrantRow[]): ReadonlyMap<number, number> {
+export function countByLane(rows: readonly GrantRow[]): ReadonlyMap<number, number> {
   const counts = new Map<number, number>();
   for (const row of rows) counts.set(row[5], (counts.get(row[5]) ?? 0) + 1);
   return counts;
