@@ -2,7 +2,7 @@ import type { ApprovalView } from '../app/operate-waits.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Command } from './command.ts';
 import { type Out, outFor } from './display/out.ts';
-import { type Column, printTable } from './display/table.ts';
+import { type Column, printList } from './display/table.ts';
 import { formatRelative } from './display/time.ts';
 import { EXIT } from './exit.ts';
 import { STORE_OPTIONS, withStore } from './with-store.ts';
@@ -25,8 +25,7 @@ export const approvals: Command = {
     const config = loadConfig(approvals, args);
     const out = outFor(config);
     const found = await withStore(config, (operator) => operator.waits.approvals(MOST));
-    if (out.mode === 'json') for (const one of found) out.json(one);
-    else printTable(out, columns(out, Date.now()), found);
+    printList(out, columns(out, Date.now()), found);
     if (out.mode === 'screen') out.note(out.paint('dim', hintFor(found)));
     return EXIT.fine;
   },

@@ -2,7 +2,7 @@ import type { TagView } from '../app/operate-workers.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Command } from './command.ts';
 import { type Out, outFor } from './display/out.ts';
-import { type Column, printTable } from './display/table.ts';
+import { type Column, printList } from './display/table.ts';
 import { EXIT } from './exit.ts';
 import { STORE_OPTIONS, withStore } from './with-store.ts';
 
@@ -21,8 +21,7 @@ export const tags: Command = {
     const config = loadConfig(tags, args);
     const out = outFor(config);
     const found = await withStore(config, (operator) => operator.fleet.tags());
-    if (out.mode === 'json') for (const tag of found) out.json(tag);
-    else printTable(out, columns(out), found);
+    printList(out, columns(out), found);
     if (out.mode === 'screen') hint(found, out);
     return EXIT.fine;
   },

@@ -27,6 +27,12 @@ export function printTable<Row>(out: Out, columns: readonly Column<Row>[], rows:
   for (const line of lines) out.line(line);
 }
 
+/** What a command lists: as objects, one a line, or as a table. */
+export function printList<Row>(out: Out, columns: readonly Column<Row>[], rows: readonly Row[]): void {
+  if (out.mode === 'json') for (const row of rows) out.json(row);
+  else printTable(out, columns, rows);
+}
+
 function tabbed<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): readonly string[] {
   return rows.map((row) => columns.map(({ cell }) => safeLine(cell(row))).join('\t'));
 }

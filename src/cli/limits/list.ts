@@ -3,7 +3,7 @@ import { loadConfig } from '../../config/load.ts';
 import type { Command } from '../command.ts';
 import { isFull, rateText } from '../display/limit-words.ts';
 import { type Out, outFor } from '../display/out.ts';
-import { type Column, printTable } from '../display/table.ts';
+import { type Column, printList } from '../display/table.ts';
 import { formatRelative } from '../display/time.ts';
 import { EXIT } from '../exit.ts';
 import { formatCount } from '../figures.ts';
@@ -24,8 +24,7 @@ export const list: Command = {
     const config = loadConfig(list, args);
     const out = outFor(config);
     const limits = await withStore(config, (operator) => operator.limits.list());
-    if (out.mode === 'json') for (const limit of limits) out.json(limit);
-    else printTable(out, columns(out, Date.now(), limits), limits);
+    printList(out, columns(out, Date.now(), limits), limits);
     if (out.mode === 'screen' && limits.length === 0)
       out.note('No limits yet: "leasehold limits set NAME --concurrent 4" makes one.');
     return EXIT.fine;

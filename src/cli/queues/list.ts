@@ -3,7 +3,7 @@ import { loadConfig } from '../../config/load.ts';
 import type { Command } from '../command.ts';
 import { type Out, outFor } from '../display/out.ts';
 import { paintState, STATES } from '../display/state.ts';
-import { type Column, printTable } from '../display/table.ts';
+import { type Column, printList } from '../display/table.ts';
 import { EXIT } from '../exit.ts';
 import { formatCount } from '../figures.ts';
 import { STORE_OPTIONS, withStore } from '../with-store.ts';
@@ -23,8 +23,7 @@ export const list: Command = {
     const config = loadConfig(list, args);
     const out = outFor(config);
     const queues = await withStore(config, (operator) => operator.queues());
-    if (out.mode === 'json') for (const queue of queues) out.json(queue);
-    else printTable(out, columns(out), queues);
+    printList(out, columns(out), queues);
     if (out.mode === 'screen' && queues.length === 0) out.note('No queues yet: the first push makes one.');
     return EXIT.fine;
   },

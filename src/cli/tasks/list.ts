@@ -4,7 +4,7 @@ import type { Command } from '../command.ts';
 import { errorLine } from '../display/error-line.ts';
 import { type Out, outFor } from '../display/out.ts';
 import { paintState, reasonWords, stateText } from '../display/state.ts';
-import { type Column, printTable } from '../display/table.ts';
+import { type Column, printList } from '../display/table.ts';
 import { formatRelative } from '../display/time.ts';
 import { EXIT } from '../exit.ts';
 import { STORE_OPTIONS, withStore } from '../with-store.ts';
@@ -25,8 +25,7 @@ export const list: Command = {
     const { queue, state, limit } = config;
     const out = outFor(config);
     const tasks = await withStore(config, (operator) => operator.list({ queues: queue, states: state, limit }));
-    if (out.mode === 'json') for (const task of tasks) out.json(task);
-    else printTable(out, columns(out, Date.now()), tasks);
+    printList(out, columns(out, Date.now()), tasks);
     const hint = hintFor(tasks.length, limit);
     if (out.mode === 'screen' && hint !== undefined) out.note(out.paint('dim', hint));
     return EXIT.fine;

@@ -4,7 +4,7 @@ import { loadConfig } from '../../config/load.ts';
 import type { Command } from '../command.ts';
 import { type Format, type Out, outFor } from '../display/out.ts';
 import { safeLine } from '../display/safe.ts';
-import { type Column, printTable } from '../display/table.ts';
+import { type Column, printList } from '../display/table.ts';
 import { formatRelative } from '../display/time.ts';
 import { EXIT } from '../exit.ts';
 import { STORE_OPTIONS, withStore } from '../with-store.ts';
@@ -27,8 +27,7 @@ export const list: Command = {
       workers: await operator.workers(),
       strays: out.mode === 'screen' ? await operator.fleet.strays() : [],
     }));
-    if (out.mode === 'json') for (const worker of workers) out.json(worker);
-    else printTable(out, columns(out, Date.now()), workers);
+    printList(out, columns(out, Date.now()), workers);
     if (out.mode === 'screen' && workers.length === 0) out.note('No workers yet: "leasehold up" brings one.');
     if (strays.length > 0) out.note(out.paint('dim', strayWords(strays)));
     return EXIT.fine;
