@@ -26,6 +26,9 @@ export interface FollowOptions {
 /** Above the number of any event: reading from there tells the newest one. */
 const AHEAD_OF_ALL = 2 ** 52;
 
+/** Beyond all attempts. */
+const OVER = Number.POSITIVE_INFINITY;
+
 export async function newestEvent(engine: Engine): Promise<number> {
   return (await engine.store.eventRead({ after: AHEAD_OF_ALL, limit: 1 })).last;
 }
@@ -74,31 +77,30 @@ class Following {
   }
 
   async #watch(after: number): Promise<void> {
-    const attempts = await this.#look();
-    // Everything that the look has seen lies at or before this number: once it is told, the lines may follow.
+    const found = await this.#look();
+    // Everything that the look has seen lies at or before this number: once it is told, lines and ends may follow.
     const seen = await newestEvent(this.#engine);
-    if (after >= seen) this.#catchUp(attempts);
+    if (after >= seen) await this.#catchUp(found);
     if (this.#open.size === 0) return;
     for await (const item of this.#engine.events({ after, signal: this.#signal })) {
-      if (item.kind === 'reset') this.#catchUp(await this.#look());
+      if (item.kind === 'reset') await this.#catchUp(await this.#look());
       else {
         await this.#tell(item.event);
-        if (item.event.seq >= seen) this.#catchUp(attempts);
+        if (item.event.seq >= seen) await this.#catchUp(found);
       }
       if (this.#open.size === 0) return;
     }
     this.happenings.close();
   }
 
-  /** Ends those that have ended; answers the attempts of the others. */
+  /** The attempt that each has come to; {@link OVER} of those that have ended. */
   async #look(): Promise<Map<number, number>> {
-    const attempts = new Map<number, number>();
+    const found = new Map<number, number>();
     for (const task of this.#open) {
       const record = await this.#engine.get(task);
-      if (record === undefined || isFinal(record.state)) await this.#end(task);
-      else attempts.set(task, record.attempt);
+      found.set(task, record === undefined || isFinal(record.state) ? OVER : record.attempt);
     }
-    return attempts;
+    return found;
   }
 
   async #tell({ task, state, attempt, at }: TaskEvent): Promise<void> {
@@ -109,14 +111,18 @@ class Following {
     this.#release(task, attempt);
   }
 
-  #catchUp(attempts: Map<number, number>): void {
-    for (const [task, attempt] of attempts) this.#release(task, attempt);
-    attempts.clear();
+  /** Of those that a look has found, what the feed has not told. */
+  async #catchUp(found: Map<number, number>): Promise<void> {
+    for (const [task, attempt] of found) {
+      if (attempt === OVER) await this.#end(task);
+      else this.#release(task, attempt);
+    }
+    found.clear();
   }
 
   async #end(task: number, last?: Happening): Promise<void> {
     if (!this.#open.delete(task)) return;
-    this.#release(task, Number.POSITIVE_INFINITY);
+    this.#release(task, OVER);
     // The reader of its log ends by itself once the task has, with the last line.
     await this.#logs.get(task);
     if (last !== undefined) this.happenings.put(last);

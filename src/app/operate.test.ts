@@ -188,18 +188,17 @@ test('workers are shown with what they run', async (t) => {
   assert.ok(Math.abs((shown?.lastSeenAt ?? 0) - Date.now()) < 60_000);
 });
 
+function say(told: Told): string {
+  if (told.kind === 'state') return told.state;
+  return told.kind === 'log' ? told.line.text : `end ${JSON.stringify(told.task?.result)}`;
+}
+
 test('a follower hears states, logs and the end of each task, in that order, and then is done', async (t) => {
   const { engine, worker, operator } = await scene(t);
   const after = await operator.now();
   const [pushed] = await operator.push([{ queue: 'q', handler: 'h' }]);
   assert.ok(pushed);
   const heard: string[] = [];
-  const say = (told: Told): string =>
-    told.kind === 'state'
-      ? told.state
-      : told.kind === 'log'
-        ? told.line.text
-        : `end ${JSON.stringify(told.task?.result)}`;
   const following = (async () => {
     for await (const told of operator.follow([pushed.task], { after, signal: new AbortController().signal })) {
       heard.push(say(told));
@@ -220,6 +219,22 @@ test('a follower hears states, logs and the end of each task, in that order, and
     ['one', 'two'],
   );
   assert.deepEqual(heard, ['ready', 'running', 'one', 'two', 'completed', 'end 42']);
+});
+
+test('who follows a task that was faster than the look at it hears the same', async (t) => {
+  const { engine, worker, operator } = await scene(t);
+  const after = await operator.now();
+  const [pushed] = await operator.push([{ queue: 'q', handler: 'h' }]);
+  assert.ok(pushed);
+  const [grant] = await engine.claim({ worker, max: 1 });
+  assert.ok(grant);
+  await engine.appendLog(grant, [{ seq: 1, at: 1, stream: 'stdout', text: 'one' }]);
+  await engine.complete(grant, 42);
+  const heard: string[] = [];
+  for await (const told of operator.follow([pushed.task], { after, signal: new AbortController().signal })) {
+    heard.push(say(told));
+  }
+  assert.deepEqual(heard, ['ready', 'running', 'one', 'completed', 'end 42']);
 });
 
 test('who follows a task that has ended hears of its end at once, and a signal ends the following', async (t) => {
