@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { DEFECTS } from '../sim/defects.ts';
+import { LEASE_DEFECTS as DEFECTS } from '../sim/defects.ts';
 import { full } from '../support/scale.ts';
 import { chosenSeed, compare, EVERY, LENGTH } from './compare.ts';
 import { Gates, Ground } from './rig.ts';
@@ -11,16 +11,13 @@ import { Steps } from './steps.ts';
 /** Runs within which a planted defect must be noticed. */
 const PATIENCE = 1_000;
 
-/** Of verbs that no operation here calls: logs, bounded waits, claims by number, limits. The simulator calls them, and notices these. */
+/** Of verbs that no operation here calls: logs, bounded waits, claims by number. The simulator calls them, and notices these. */
 const OUT_OF_SIGHT: readonly (keyof typeof DEFECTS)[] = [
   'log-unfenced',
   'log-after-the-end',
   'timed-out-early',
   'timed-out-late',
   'number-claims-anything',
-  'limit-not-given-back',
-  'limit-not-taken',
-  'limit-changed-late',
 ];
 
 test('on a store in memory the engine does what the model says, whatever happens', (t) =>

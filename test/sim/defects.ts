@@ -27,8 +27,8 @@ const plant = (what: string, ...changes: readonly Edit[]): Defect => ({
   statements: change(changes),
 });
 
-/** What somebody might break one day. The simulator must notice each. */
-export const DEFECTS = {
+/** What somebody might break one day of pushing, leases, results, duties and history. */
+export const LEASE_DEFECTS = {
   'settle-unfenced': plant(
     'a result is taken from any attempt',
     ['settleFast', 'AND attempt = ?', ANY],
@@ -110,21 +110,6 @@ export const DEFECTS = {
     ['claimTask', 'AND t.state = 0', ''],
     ['claimOne', 'AND state = 0', ''],
   ),
-  'limit-not-given-back': plant('a task keeps its slot of a limit when it ends', [
-    'slotGive',
-    'active - ?',
-    'active - 0 * ?',
-  ]),
-  'limit-not-taken': plant('a claim takes nothing from its limit', [
-    'slotTake',
-    'active = ?',
-    'active = active + 0 * ?',
-  ]),
-  'limit-changed-late': plant('a changed limit leaves its counters alone', [
-    'limitCaps',
-    'WHERE def = ?',
-    'WHERE def = 0 * ?',
-  ]),
   'suspicion-forgotten': plant('a lost lease leaves no suspicion', ['reapAgain', ', flags = flags | 16', '']),
   'cancel-forgotten': plant(
     'giving back forgets the cancel request',
@@ -156,6 +141,42 @@ export const DEFECTS = {
     ['pruneTask', 'AND ended_at < ?', ANY],
     ['pruneWalk', 'id, ended_at', 'id, 0 AS ended_at'],
   ),
+  'disabled-served': plant('a disabled worker may claim', ['workerEnabled', 'SELECT enabled,', 'SELECT 1 AS enabled,']),
+  // What the simulator itself found while this was built, put back.
+  'key-pruned-early': plant('the pruner takes the key of a finished task, which a revival then no longer holds', [
+    'pruneOps',
+    STATEMENTS.pruneOps,
+    'DELETE FROM uniq WHERE until < ? AND ? > 0',
+  ]),
+  'trigger-moved-back': plant(
+    'putting a trigger again moves it back to slots that have fired',
+    ['triggerPut', /next_at = CASE[\s\S]*END/.exec(STATEMENTS.triggerPut)?.[0] ?? '', 'next_at = excluded.next_at'],
+    ['uniqFind', 'AND key = ?', "AND key = ? AND key NOT LIKE 'cron:%'"],
+  ),
+  'operation-half-kept': plant('an operation id is kept only when its answer is a new task', [
+    'opPut',
+    'VALUES (?, ?, ?)',
+    "SELECT ?1, ?2, ?3 WHERE ?1 LIKE 'claim:%' OR json_extract(?2, '$[1]') = ?3 - 86400000",
+  ]),
+} as const satisfies Record<string, Defect>;
+
+/** And of limits, waits, dependencies, checkpoints and the settings of workers. */
+const SCHEDULING_DEFECTS = {
+  'limit-not-given-back': plant('a task keeps its slot of a limit when it ends', [
+    'slotGive',
+    'active - ?',
+    'active - 0 * ?',
+  ]),
+  'limit-not-taken': plant('a claim takes nothing from its limit', [
+    'slotTake',
+    'active = ?',
+    'active = active + 0 * ?',
+  ]),
+  'limit-changed-late': plant('a changed limit leaves its counters alone', [
+    'limitCaps',
+    'WHERE def = ?',
+    'WHERE def = 0 * ?',
+  ]),
   'early-signal-ignored': plant('a signal that came first is ignored by whoever parks', [
     'signalTake',
     'WHERE channel = ?',
@@ -241,7 +262,6 @@ export const DEFECTS = {
     'WHERE id = ?',
     'WHERE id = 0 * ?',
   ]),
-  'disabled-served': plant('a disabled worker may claim', ['workerEnabled', 'SELECT enabled,', 'SELECT 1 AS enabled,']),
   'draining-served': plant('a draining worker may claim', ['workerEnabled', ' state,', ' 1 AS state,']),
   'held-uncounted': plant('nobody counts how many tasks of a kind a worker has', [
     'heldLike',
@@ -249,21 +269,6 @@ export const DEFECTS = {
     '0 * count(*)',
   ]),
   // What the simulator itself found while this was built, put back.
-  'key-pruned-early': plant('the pruner takes the key of a finished task, which a revival then no longer holds', [
-    'pruneOps',
-    STATEMENTS.pruneOps,
-    'DELETE FROM uniq WHERE until < ? AND ? > 0',
-  ]),
-  'trigger-moved-back': plant(
-    'putting a trigger again moves it back to slots that have fired',
-    ['triggerPut', /next_at = CASE[\s\S]*END/.exec(STATEMENTS.triggerPut)?.[0] ?? '', 'next_at = excluded.next_at'],
-    ['uniqFind', 'AND key = ?', "AND key = ? AND key NOT LIKE 'cron:%'"],
-  ),
-  'operation-half-kept': plant('an operation id is kept only when its answer is a new task', [
-    'opPut',
-    'VALUES (?, ?, ?)',
-    "SELECT ?1, ?2, ?3 WHERE ?1 LIKE 'claim:%' OR json_extract(?2, '$[1]') = ?3 - 86400000",
-  ]),
   'late-park-obeyed': plant('a park that comes again after a later one of its attempt is obeyed', [
     'waitLater',
     'AND turn > ?',
@@ -275,5 +280,8 @@ export const DEFECTS = {
     'state IN (0, 1, 2)',
   ]),
 } as const satisfies Record<string, Defect>;
+
+/** The simulator must notice each. */
+export const DEFECTS = { ...LEASE_DEFECTS, ...SCHEDULING_DEFECTS };
 
 export type DefectName = keyof typeof DEFECTS;
