@@ -2,6 +2,7 @@ import type { World } from '../core/world.ts';
 import type { ClaimAnswer, ClaimRequest, Grant, Lane, LaneAsk, Store } from '../store/store.ts';
 import type { Coalescer, Kind } from './coalescer.ts';
 import type { Fleet } from './fleet.ts';
+import { LaneShare } from './lane-share.ts';
 import { Reserve } from './reserve.ts';
 import { type Pickup, type Ring, SCAN_MS } from './ring.ts';
 import { deal, groupWants, type Want } from './wants.ts';
@@ -31,6 +32,7 @@ export class Claims {
   readonly #fleet: Fleet;
   readonly #world: World;
   readonly #reserve: Reserve;
+  readonly #share = new LaneShare();
   readonly #kind: Kind<Want, readonly Grant[]>;
   readonly #taskKind: Kind<TaskWant, ClaimAnswer | undefined>;
 
@@ -152,8 +154,8 @@ export class Claims {
     });
     const asked = now.map((it) => {
       const max = Math.min(it.max, MAX_GRANTS);
-      // As many lanes as tasks, for the sake of fairness; more of them when those turned out to be empty.
-      const limit = it.want.op === undefined ? Math.min(MAX_LANES, max * 2 ** round) : MAX_LANES;
+      // More lanes when those of an earlier round turned out to be empty.
+      const limit = it.want.op === undefined ? Math.min(MAX_LANES, this.#share.lanes(max) * 2 ** round) : MAX_LANES;
       const picks = this.#ring.pick((lane) => this.#serves(it.want, lane), limit, max);
       return { ...it, ask: max, picks, lanes: picks.map((pick) => this.#ask(it.want.worker, pick)) };
     });
@@ -212,6 +214,7 @@ export class Claims {
     }
     const held = new Map(blocked.map((block) => [block.lane, block]));
     let left = max;
+    let whole = 0;
     for (const pick of picks) {
       // The last lanes are asked for what is left, which may be less than their share, or nothing.
       const wish = Math.min(pick.max, left);
@@ -223,8 +226,10 @@ export class Claims {
       else if (block !== undefined) this.#reserve.keep(worker, pick.lane, block.freesInMs ?? SCAN_MS);
       else if (count < wish) this.#ring.empty(pick);
       if (wish === pick.max) this.#ring.last(pick);
+      if (count === wish) whole++;
       left -= count;
     }
+    this.#share.learn(whole, picks.length - whole);
   }
 }
 

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { LaneShare } from './lane-share.ts';
+
+test('at first, and for few tasks always, as many lanes are asked as tasks', () => {
+  const share = new LaneShare();
+  assert.equal(share.lanes(125), 125);
+  share.learn(125, 0);
+  share.learn(63, 0);
+  assert.deepEqual(
+    [1, 15, 16].map((tasks) => share.lanes(tasks)),
+    [1, 15, 16],
+  );
+});
+
+test('lanes that have more than they are asked for are asked for up to four each', () => {
+  const share = new LaneShare();
+  const asked = [125, 63, 32, 32].map((lanes) => {
+    share.learn(lanes, 0);
+    return share.lanes(125);
+  });
+  assert.deepEqual(asked, [63, 32, 32, 32]);
+});
+
+test('when more than a fifth of them come short, it is one of each again', () => {
+  const share = new LaneShare();
+  share.learn(100, 25);
+  assert.equal(share.lanes(100), 50);
+  share.learn(39, 11);
+  assert.equal(share.lanes(100), 100);
+});
+
+test('the few lanes that there are say nothing about many', () => {
+  const share = new LaneShare();
+  for (let i = 0; i < 10; i++) share.learn(1, 0);
+  assert.equal(share.lanes(100), 100);
+});
