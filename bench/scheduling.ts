@@ -56,6 +56,14 @@ const lane = (i: number): string => `h${i % LANES}`;
 const SCENES: readonly Scene[] = [
   { name: 'one lane', tasks: 60_000 * scale, slots: 500, request: () => plain() },
   {
+    name: 'one lane, 1 M rows',
+    tasks: 60_000 * scale,
+    slots: 500,
+    prepare: manyLimits,
+    request: () => plain(),
+    held: { tasks: HELD, request: () => plain({ handler: 'held', limits: ['shut'] }) },
+  },
+  {
     name: 'limit, not binding',
     tasks: 60_000 * scale,
     slots: 500,
@@ -95,7 +103,7 @@ const TARGETS = [
   ['10,000 lanes, 90 % blocked, own slots', 'one lane', 0.5, 0.4],
 ] as const;
 
-const chosen = SCENES.filter(({ name }) => name.includes(flags.only));
+const chosen = SCENES.filter(({ name }) => flags.only.split(';').some((part) => name.includes(part)));
 const ground = await (onPostgres ? openServer() : openFiles());
 process.on('exit', () => ground.close());
 const machine = describe(ground.folder, ground.version);

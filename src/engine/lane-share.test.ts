@@ -13,13 +13,13 @@ test('at first, and for few tasks always, as many lanes are asked as tasks', () 
   );
 });
 
-test('lanes that have more than they are asked for are asked for up to four each', () => {
+test('lanes that have more than they are asked for are asked for up to eight each', () => {
   const share = new LaneShare();
-  const asked = [125, 63, 32, 32].map((lanes) => {
+  const asked = [125, 63, 32, 16, 16].map((lanes) => {
     share.learn(lanes, 0);
     return share.lanes(125);
   });
-  assert.deepEqual(asked, [63, 32, 32, 32]);
+  assert.deepEqual(asked, [63, 32, 16, 16, 16]);
 });
 
 test('when more than a fifth of them come short, it is one of each again', () => {

@@ -1,12 +1,12 @@
 /** A claim for no more tasks than this asks as many lanes. */
 const FEW = 16;
-const MAX_SHARE = 4;
+const MAX_SHARE = 8;
 
 /**
  * How many tasks a claim asks of each lane when there are lanes enough. One of each is fairest, and every lane that is asked
- * costs the store a search. So a claim for many asks fewer lanes for more each, as long as they have it: of 10,000 lanes, a task
- * cost Postgres 49 µs one by one, and 39 µs four by four. Where lanes hold single tasks it is one of each again, because a
- * claim that comes short has to go round once more.
+ * costs the store a search. So a claim for many asks fewer lanes for more each, as long as they have it: with a thousand lanes
+ * Postgres drains 0.67 of what it does with one when they are asked one by one, 0.85 four by four, and 0.87 eight by eight.
+ * Where lanes hold single tasks it is one of each again, because a claim that comes short has to go round once more.
  */
 export class LaneShare {
   #share = 1;

@@ -258,6 +258,13 @@ interface Decision {
 
 const POLLS = 20_000;
 
+/** Claims try the way of ample slots first, and go the other where there is not enough room. */
+const EVERY_SLOT = new (class extends Set<number> {
+  override has(): boolean {
+    return true;
+  }
+})();
+
 /** One schedule. */
 class Play {
   readonly held = new Set<Connection>();
@@ -349,6 +356,7 @@ class Play {
       lanes,
       marks: new Marks({ ...world.clock, monotonic: () => 0 }),
       rated: new Set<number>(),
+      ample: EVERY_SLOT,
     };
     const wakeups = { look: () => {}, tell: () => {}, close: () => Promise.resolve() } as unknown as PostgresWakeups;
     try {

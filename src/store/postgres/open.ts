@@ -51,6 +51,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
     lanes: new Lanes(),
     marks: new Marks(world.clock),
     rated: new Set<number>(),
+    ample: new Set<number>(),
     store,
   };
   return new PostgresStore(parts, wakeups, clusterKey);

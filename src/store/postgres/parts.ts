@@ -17,6 +17,8 @@ export interface PostgresParts {
   readonly marks: Marks;
   /** Slots that had a rate, a cost or a pause when a claim last looked. */
   readonly rated: Set<number>;
+  /** Plain slots that had room for much more when a claim last looked. */
+  readonly ample: Set<number>;
   /** The number of this store among all that were ever opened on this data. */
   readonly store: number;
 }

@@ -63,6 +63,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
 
   // In the order of the index from the mark on, and no further than its limit.
   claim: [BY_ID, 'task_ready(lane, (prio, id))', 'worker_pkey(id)'],
+  claimAmple: [...GIVE, BY_ID, 'task_ready(lane, (prio, id))', 'worker_pkey(id)'],
   claimCapped: [...GIVE, BY_ID, 'task_ready(lane, (prio, id))', 'worker_pkey(id)'],
   claimAged: [BY_ID, 'task_ready(lane)', 'worker_pkey(id)'],
   claimTask: [BY_ID, 'queue_pkey(id)', 'worker_pkey(id)'],

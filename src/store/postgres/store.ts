@@ -13,6 +13,7 @@ import { recount, repair } from './verbs/audit.ts';
 import { cancelTasks, reviveTask, reviveTogether, someDepend } from './verbs/cancel.ts';
 import { listCheckpoints, putCheckpoints, scanCheckpoints } from './verbs/checkpoint.ts';
 import { apart, claimTasks, needsTransaction } from './verbs/claim.ts';
+import { areAmple, claimAmple } from './verbs/claim-ample.ts';
 import { cappedOf, claimCapped } from './verbs/claim-capped.ts';
 import { carryOn } from './verbs/countdown.ts';
 import { releaseDuty, renewDuty, requireDuty, requireRow, takeDuty } from './verbs/duty.ts';
@@ -228,6 +229,11 @@ export class PostgresStore implements port.Store {
   async #claimPart(request: port.ClaimRequest): Promise<port.ClaimAnswer | undefined> {
     const note = `${this.#parts.store}/${++this.#claims}`;
     const capped = cappedOf(this.#parts, request);
+    if (capped !== undefined && areAmple(this.#parts, capped.slots)) {
+      const parts = this.#parts;
+      const free = await this.#run((session, tried) => claimAmple(session, parts, request, capped.slots, note, tried));
+      if (free !== 'tight') return free;
+    }
     const quick =
       capped === undefined
         ? 'long'

@@ -16,6 +16,10 @@ export function claimStatements({ s, NOW, count, recent }: Words) {
           CASE WHEN min(attempt) = max(attempt) THEN ARRAY[min(attempt)] ELSE array_agg(attempt) END, array_agg(created_at),
           $${note} FROM u GROUP BY queue)`;
 
+  /** A slot that has nothing but a cap, and room for so many. */
+  const open = (tasks: string): string =>
+    `(s.plain AND s.paused_until <= ${NOW} AND (s.cap IS NULL OR s.cap - s.active >= ${tasks}))`;
+
   return {
     claim: `WITH w AS MATERIALIZED (SELECT ${mayClaim(9)} AS enabled FROM ${s}.worker WHERE id = $1),
       c AS MATERIALIZED (SELECT t.id FROM unnest($4::int[], $5::int[], $6::smallint[], $7::bigint[]) l(lane, k, mp, mi)
@@ -48,6 +52,20 @@ export function claimStatements({ s, NOW, count, recent }: Words) {
       ${count('u', 's.active + sums.n')}
       SELECT w.enabled, ${GRANT}, f.fits, CASE WHEN u.id IS NULL OR u.id = (SELECT min(id) FROM u) THEN f.rooms END
       FROM w CROSS JOIN f LEFT JOIN u ON true`,
+    /**
+     * The same where the slots $10 have room for several claims like this one: they are locked at the end, in the order of their
+     * numbers. A slot that has become too small by then fails the statement by a division by zero; no slot is ever deleted.
+     */
+    claimAmple: `WITH w AS MATERIALIZED (SELECT ${mayClaim(9)} AS enabled FROM ${s}.worker WHERE id = $1),
+      f AS MATERIALIZED (SELECT coalesce(count(*) = cardinality($10::int[]) AND bool_and(${open('$3 * 2')}), false) AS fits
+        FROM ${s}.slot s WHERE id = ANY($10::int[])),
+      c AS MATERIALIZED (SELECT t.id FROM unnest($4::int[], $5::int[], $6::smallint[], $7::bigint[]) l(lane, k, mp, mi)
+        CROSS JOIN LATERAL (SELECT id FROM ${s}.task WHERE lane = l.lane AND state = 0 AND (prio, id) >= (l.mp, l.mi)
+          ORDER BY prio, id LIMIT l.k FOR UPDATE SKIP LOCKED) t
+        WHERE (SELECT enabled FROM w) AND (SELECT fits FROM f) LIMIT $3),
+      ${grant(8)},
+      ${count('u', `s.active + sums.n / CASE WHEN ${open('sums.n')} THEN 1 ELSE 0 END`)}
+      SELECT w.enabled, ${GRANT}, f.fits FROM w CROSS JOIN f LEFT JOIN u ON true`,
     /** What has been ready for less than that is left to a better worker; of each lane only the first ones are looked at. */
     claimAged: `WITH w AS MATERIALIZED (SELECT ${mayClaim(8)} AS enabled FROM ${s}.worker WHERE id = $1),
       a AS MATERIALIZED (SELECT t.id FROM unnest($4::int[], $5::int[], $6::bigint[]) l(lane, k, age)

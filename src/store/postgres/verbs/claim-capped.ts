@@ -12,6 +12,7 @@ import {
   learnMarks,
   lostGrants,
 } from './claim.ts';
+import { learnRoom } from './claim-ample.ts';
 
 /** The statement has places for so many slots of a lane. */
 const MOST = 4;
@@ -93,6 +94,7 @@ export async function claimCapped(
   );
   learnMarks(parts, from, granted, parts.world.clock.monotonic() - began);
   const rooms = rows.map((row) => row.at(-1) as readonly number[] | null).find((some) => some !== null) ?? [];
+  learnRoom(parts, capped.slots, rooms, request.max);
   const grants = await grantsOf(session, parts, inClaimOrder(granted, request.lanes));
   return { grants, blocked: blocksOf(request, capped, rooms, granted) };
 }
