@@ -133,6 +133,15 @@ async function furnish(app: App): Promise<Scene> {
   await parked('asked', { key: 'other', channel: 'asked', form: { title: 'Send "it"?', actions: ['go', 'stop'] } });
   await parked('slept', { key: 'nap', timeout: '2h' });
   await app.signal('kept', { for: 'later' });
+  // One token of each kind and end; the newest number is that of one that is gone.
+  const token = { kind: 'secret', role: 'worker', name: 'w', prefix: 'lh_', by: 'ada "b"' } as const;
+  const bearer = { ...token, kind: 'bearer', role: 'admin' } as const;
+  await store.tokenAdd({ token: { ...bearer, hash: 'of a bearer', ttlMs: HOUR } });
+  const { id } = await store.tokenAdd({ token: { ...bearer, hash: 'of a revoked one' } });
+  await store.tokenRevoke({ id });
+  await store.tokenAdd({ token: { ...token, kind: 'code', hash: 'of a code' } });
+  await store.tokenAdd({ token: { ...token, kind: 'code', hash: 'of a used one' } });
+  await store.tokenExchange({ hash: 'of a used one', token: { ...token, hash: 'of a secret' } });
   // The rest of the kernel.
   keep('scheduled', await app.push(step, 1, { delay: '1h' }));
   keep('unique', await app.push(step, LONG, { unique: 'key "1"', op: 'op-1' }));
@@ -337,6 +346,17 @@ test('a store with a row of every kind moves whole, and its work goes on to the 
     const [old] = await app.workers();
     assert.deepEqual(old?.tags, ['own', 'gpu', 'site=berlin']);
     assert.deepEqual([old?.priority, old?.version, old?.queues?.length], [7, '1.2.3', TASKS.length]);
+  });
+
+  await t.test('whoever could come in still can, and nobody else', async () => {
+    const { store } = engine;
+    const found = async (hash: string) => (await store.tokenFind({ hash }))?.by;
+    for (const hash of ['of a bearer', 'of a secret', 'of a code']) assert.equal(await found(hash), 'ada "b"', hash);
+    for (const hash of ['of a revoked one', 'of a used one']) assert.equal(await found(hash), undefined, hash);
+    const token = { kind: 'secret', role: 'worker', name: 'w', hash: 'new', prefix: '', by: '' } as const;
+    const next = await store.tokenExchange({ hash: 'of a code', token });
+    const ids = (await store.tokenList()).map(({ id }) => id);
+    assert.deepEqual([ids.length, ids[0]], [6, next?.id]);
   });
 
   await t.test('results that were kept are found', async () => {

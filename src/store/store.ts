@@ -6,19 +6,21 @@ import type { DependencyStore } from './dependency-store.ts';
 import type { LimitStore } from './limit-store.ts';
 import type { DutyTerm, LaneWish, NewTask, PushAnswer, QueueStore, TaskRecord } from './queue-store.ts';
 import type { ResultStore } from './result-store.ts';
+import type { TokenStore } from './token-store.ts';
 import type { WaitStore } from './wait-store.ts';
 
 export type * from './dependency-store.ts';
 export type * from './limit-store.ts';
 export type * from './queue-store.ts';
 export type * from './result-store.ts';
+export type * from './token-store.ts';
 export type * from './wait-store.ts';
 
 /**
  * The port: everything the engine asks of durable storage. An adapter reads and compares-and-sets; the rules live in
  * `core/`. Every adapter passes the suite in `conformance/`, and a new verb starts there.
  */
-export interface Store extends QueueStore, LimitStore, DependencyStore, WaitStore, ResultStore {
+export interface Store extends QueueStore, LimitStore, DependencyStore, WaitStore, ResultStore, TokenStore {
   /** The key of the public ids: 32 hex digits, made once with the data and copied with it. */
   readonly clusterKey: string;
 
@@ -48,6 +50,11 @@ export interface Store extends QueueStore, LimitStore, DependencyStore, WaitStor
   /** What is said of a worker by its name: holds at once for those that live, and for all that come. */
   workerSet(params: WorkerSetting): Promise<void>;
   workerSettings(): Promise<readonly WorkerSettingRecord[]>;
+  /**
+   * Forgets what was said of a worker's name and ends its secrets and codes, all or nothing. Workers that live under the name
+   * keep what they have: they are not switched off, only their revision grows. The next one that registers begins with nothing.
+   */
+  workerForget(params: { readonly name: string }): Promise<Forgotten>;
   /** The workers that are expected to beat, and how many tasks each has. */
   workerFleet(): Promise<FleetSight>;
   /** Says which of them are known: one that is not was pruned or never registered, and must register. */
@@ -195,6 +202,13 @@ export interface WorkerSettingRecord {
   readonly enabled: boolean;
   readonly priority: number | undefined;
   readonly tags: readonly string[];
+}
+
+export interface Forgotten {
+  /** Whether something was said of the name. */
+  readonly setting: boolean;
+  /** How many tokens were live. */
+  readonly tokens: number;
 }
 
 /** What is not given stays as it was; null takes it away. */

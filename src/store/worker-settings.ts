@@ -1,3 +1,4 @@
+import { fault } from '../core/errors.ts';
 import type { WorkerSetting, WorkerSettingRecord } from './store.ts';
 
 /** What was never said of a worker's name. */
@@ -16,4 +17,15 @@ export function changed(before: Omit<WorkerSettingRecord, 'name'>, change: Worke
 /** The tags of a worker: those that it brings, then those that its name was given. */
 export function allTags(own: readonly string[], given: readonly string[]): readonly string[] {
   return [...new Set([...own, ...given])];
+}
+
+/** Who comes under another's incarnation would take over its leases. */
+export function takenIncarnation(name: string): Error {
+  return fault(
+    'CONFLICT',
+    { problem: `the incarnation that ${name} registers belongs to another worker` },
+    {
+      hint: 'An incarnation is random and new with each start of a process.',
+    },
+  );
 }

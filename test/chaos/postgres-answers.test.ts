@@ -163,6 +163,39 @@ test('a duty that is taken with a lost answer is held by who took it', async (t)
   assert.equal(await it.store.dutyRenew({ duty: tenure as NonNullable<typeof tenure>, ttlMs: 60_000 }), true);
 });
 
+test('tokens that are made, exchanged and ended with lost answers are so once, and are told the same', async (t) => {
+  const it = await scene(t);
+  const token = { kind: 'secret', role: 'worker', name: 'w', prefix: '', by: '' } as const;
+  const code = { ...token, kind: 'code', hash: 'code' } as const;
+  const lost = async <T>(call: (store: Store) => Promise<T>): Promise<T> => {
+    it.relay.loseAnswer('COMMIT');
+    const answer = await call(it.store);
+    assert.ok(!it.relay.waiting, 'the answer was lost');
+    return answer;
+  };
+  const alive = async (): Promise<readonly string[]> => {
+    const all = await it.other.tokenList();
+    const live = await it.other.tokenAlive({ ids: all.map(({ id }) => id) });
+    return all.filter((_, i) => live[i]).map(({ kind, id }) => `${kind} ${id}`);
+  };
+  const first = await lost((store) => store.tokenAdd({ token: { ...token, hash: 'first' } }));
+  const made = await lost((store) => store.tokenAdd({ token: code, replaces: { graceMs: 0 } }));
+  assert.deepEqual(await alive(), [`code ${made.id}`, `secret ${first.id}`]);
+  const next = { token: { ...token, hash: 'next' }, replaces: { graceMs: 0 } };
+  const secret = await lost((store) => store.tokenExchange({ hash: 'code', ...next }));
+  assert.deepEqual([await alive(), (await it.other.tokenList()).length], [[`secret ${secret?.id}`], 3]);
+  const none = await lost((store) => store.tokenExchange({ hash: 'code', token: { ...token, hash: 'none' } }));
+  assert.equal(none, undefined);
+  assert.equal(await lost((store) => store.tokenRevoke({ id: secret?.id ?? 0 })), true);
+  await it.other.tokenAdd({ token: { ...token, hash: 'a' } });
+  assert.equal(await lost((store) => store.tokenRevokeNamed({ name: 'w' })), 1);
+  await it.other.tokenAdd({ token: { ...token, hash: 'b' } });
+  await it.other.workerSet({ name: 'w', tags: ['x'] });
+  assert.deepEqual(await lost((store) => store.workerForget({ name: 'w' })), { setting: true, tokens: 1 });
+  assert.deepEqual(await alive(), []);
+  await assert.rejects(it.store.tokenAdd({ token: { ...token, hash: 'b' } }), { code: 'CONFLICT' });
+});
+
 test('what one claim was granted is told, though the store is gone before the next one', async (t) => {
   const it = await scene(t, 1500);
   await it.other.taskPush({ items: [it.task()] });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ask, PASSWORD, server, stop } from './cli-postgres-calls.ts';
@@ -52,7 +52,7 @@ test('a node on Postgres runs what others push, follow, look at and repeat', asy
   await stop(up);
   assert.match(up.stdout, /Everything acknowledged is in postgres:\/\/leasehold@/);
   assert.ok(!`${up.stdout}${up.stderr}`.includes(PASSWORD), up.stdout);
-  assert.equal(existsSync(join(cwd, '.leasehold')), false, 'no file is made beside it');
+  assert.deepEqual(readdirSync(join(cwd, '.leasehold')), ['token'], 'nothing but its token is kept beside it');
 });
 
 test('workers share the work of a node that runs none itself', async (t) => {

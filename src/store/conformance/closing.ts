@@ -19,6 +19,8 @@ const TRIGGER = {
   nextAt: 1,
 } as const;
 
+const TOKEN = { kind: 'secret', role: 'worker', name: 'w', hash: 'h', prefix: 'p', by: 'me' } as const;
+
 /** Every verb of the port that answers with a promise. */
 const VERBS: Readonly<
   Record<
@@ -77,6 +79,14 @@ const VERBS: Readonly<
   workerSet: (store) => store.workerSet({ name: 'w' }),
   workerFleet: (store) => store.workerFleet(),
   workerSettings: (store) => store.workerSettings(),
+  workerForget: (store) => store.workerForget({ name: 'w' }),
+  tokenAdd: (store) => store.tokenAdd({ token: TOKEN }),
+  tokenFind: (store) => store.tokenFind({ hash: TOKEN.hash }),
+  tokenExchange: (store) => store.tokenExchange({ hash: 'c', token: TOKEN }),
+  tokenAlive: (store) => store.tokenAlive({ ids: [1] }),
+  tokenList: (store) => store.tokenList(),
+  tokenRevoke: (store) => store.tokenRevoke({ id: 1 }),
+  tokenRevokeNamed: (store) => store.tokenRevokeNamed({ name: 'w' }),
   limitPut: (store) => store.limitPut({ name: 'l', limit: { strategy: 'queue' }, by: 'me' }),
   limitRemove: (store) => store.limitRemove({ name: 'l', by: 'me' }),
   limitList: (store) => store.limitList(),

@@ -36,6 +36,7 @@ import { SHARING } from './sharing.ts';
 import { SIGNALS } from './signals.ts';
 import { STAGE } from './stage.ts';
 import { SUSPECTS } from './suspects.ts';
+import { TOKENS } from './tokens.ts';
 import type { Case, Need, Topic } from './topic.ts';
 import { TRANSITIONS_TABLE } from './transitions.ts';
 import { TRIGGERS } from './triggers.ts';
@@ -94,6 +95,7 @@ export const TOPICS: readonly Topic[] = [
   SIGNALS,
   CHECKPOINTS,
   RESULTS,
+  TOKENS,
   BODIES,
   CALLER_TRANSACTION,
   SHARING,

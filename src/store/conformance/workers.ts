@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { WorkerBeat, WorkerRecord } from '../store.ts';
-import { DAY, HOUR, MINUTE, type Scene, TTL } from './scene.ts';
-import type { Topic } from './topic.ts';
+import { DAY, HOUR, MINUTE, refusal, type Scene, TTL } from './scene.ts';
+import { needing, type Topic } from './topic.ts';
 
 const beat = async (scene: Scene, worker: number, more: Partial<WorkerBeat> = {}): Promise<boolean | undefined> =>
   (await scene.store.workerBeat({ beats: [{ worker, ...more }] }))[0];
@@ -53,6 +53,30 @@ export const WORKERS: Topic = {
       const { host, pid, handlers } = await recordOf(scene, await scene.newWorker());
       assert.deepEqual([host, pid, handlers], [undefined, undefined, []]);
     },
+
+    'an incarnation belongs to the name that it came under: another one is refused, and leaves it as it was': async (
+      scene,
+    ) => {
+      const { store } = scene;
+      const first = await store.workerRegister({ name: 'box-1', incarnation: 'i1', slots: 1, tags: [] });
+      assert.equal(await store.workerRegister({ name: 'box-1', incarnation: 'i1', slots: 1, tags: [] }), first);
+      const before = await recordOf(scene, first);
+      const stolen = store.workerRegister({ name: 'box-2', incarnation: 'i1', slots: 9, tags: ['gpu'] });
+      assert.equal(await refusal(stolen), 'CONFLICT');
+      assert.deepEqual(await recordOf(scene, first), before);
+    },
+
+    'a worker that registers while its name is switched off is off': needing(['reopen'], async (scene) => {
+      const other = await scene.reopen();
+      for (let round = 0; round < 30; round++) {
+        const name = `box-${round}`;
+        const [worker] = await Promise.all([
+          scene.store.workerRegister({ name, incarnation: name, slots: 1, tags: [] }),
+          other.workerSet({ name, enabled: false }),
+        ]);
+        assert.equal((await recordOf(scene, worker)).enabled, false, name);
+      }
+    }),
 
     'each start of a process is a worker of its own, also under the same name': async ({ store }) => {
       const first = await store.workerRegister({ name: 'box-1', incarnation: 'i1', slots: 1, tags: [] });

@@ -8,6 +8,7 @@ export const MIGRATIONS: readonly PostgresMigration[] = [
   { version: 1, file: '001-kernel.sql', compatibleFrom: 1 },
   // An older program would not count what it claims against the limits.
   { version: 2, file: '002-scheduling.sql', compatibleFrom: 2 },
+  { version: 3, file: '003-tokens.sql', compatibleFrom: 2 },
 ];
 
 export interface PostgresMigration extends Migration {

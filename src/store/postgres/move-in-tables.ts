@@ -286,6 +286,17 @@ export const TRANSFERS: readonly Transfer[] = [
     ],
     select: 'SELECT key, task, attempt, born, value, at, expires_at FROM kept_result',
   },
+  {
+    // Whoever could come in before can afterwards; a revoked one stays so.
+    table: 'entry_token',
+    columns: [
+      ...numbers('bigint', 'id'),
+      ...texts('kind', 'role', 'name', 'hash', 'prefix', 'made_by'),
+      ...numbers('bigint', 'created_at', 'expires_at', 'used_at', 'revoked_at'),
+    ],
+    select: `SELECT id, kind, role, name, hash, prefix, made_by, created_at, expires_at, used_at, revoked_at
+      FROM entry_token`,
+  },
 ];
 
 /**
@@ -317,6 +328,7 @@ export const HIGHS: Readonly<Record<string, string>> = {
   lane: 'SELECT max(id) FROM lane',
   spec: 'SELECT max(id) FROM spec',
   worker: "SELECT max(seq) FROM sqlite_sequence WHERE name = 'worker'",
+  entry_token: "SELECT max(seq) FROM sqlite_sequence WHERE name = 'entry_token'",
   signal: 'SELECT max(id) FROM signal',
   limit_def: 'SELECT max(id) FROM limit_def',
   limit_change: 'SELECT max(id) FROM limit_change',
@@ -376,6 +388,11 @@ export const CHECKS: readonly Check[] = [
   both('log lines', 'count(*), sum(seq), max(at)', 'log'),
   both('waits', 'count(*), sum(gen), sum(state), sum(length(key)), sum(length(body))', 'wait'),
   both('signals', 'count(*), max(id), sum(length(body))', 'signal'),
+  both(
+    'tokens',
+    'count(*), max(id), count(revoked_at), count(used_at), max(expires_at), sum(length(hash))',
+    'entry_token',
+  ),
   both('kept results', 'count(*), sum(task), sum(length(value)), max(expires_at)', 'kept_result'),
   {
     what: 'checkpoints',

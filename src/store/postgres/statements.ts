@@ -9,6 +9,7 @@ import { readStatements } from './statements/reads.ts';
 import { resultStatements } from './statements/results.ts';
 import { settleStatements } from './statements/settle.ts';
 import { takeoverStatements } from './statements/takeover.ts';
+import { tokenStatements } from './statements/tokens.ts';
 import { triggerStatements } from './statements/triggers.ts';
 import { waitingStatements } from './statements/waiting.ts';
 import { words } from './statements/words.ts';
@@ -42,6 +43,7 @@ export function statements(schema: string) {
     ...dutyStatements(all),
     ...triggerStatements(all),
     ...resultStatements(all),
+    ...tokenStatements(all),
     notify: 'SELECT pg_notify($1, $2)',
   } as const;
 }

@@ -40,9 +40,19 @@ import { findResults, keepResults, resultKeysOf } from './verbs/result.ts';
 import { returnTasks, settleTasks, type Woken } from './verbs/settle.ts';
 import { sendSignals } from './verbs/signal.ts';
 import { expireTasks, stageTasks } from './verbs/stage.ts';
+import {
+  addToken,
+  areTokensAlive,
+  exchangeToken,
+  findToken,
+  listTokens,
+  revokeToken,
+  revokeTokensNamed,
+} from './verbs/token.ts';
 import { dueTriggers, listTriggers, putTrigger } from './verbs/trigger.ts';
 import {
   beatAll,
+  forgetWorker,
   listFleet,
   listSettings,
   listWorkers,
@@ -515,6 +525,44 @@ export class PostgresStore implements port.Store {
 
   workerSettings(): Promise<readonly port.WorkerSettingRecord[]> {
     return this.#run(listSettings);
+  }
+
+  workerForget({ name }: { name: string }): Promise<port.Forgotten> {
+    const flight = this.#flights.next();
+    const forgotten = this.#transaction((session) => forgetWorker(session, flight, name));
+    return forgotten.finally(() => this.#wakeups.tellAll());
+  }
+
+  tokenAdd({ token, replaces }: { token: port.NewToken; replaces?: port.Rotation | undefined }) {
+    const flight = this.#flights.next();
+    return this.#transaction((session) => addToken(session, flight, token, replaces));
+  }
+
+  tokenFind({ hash }: { hash: string }): Promise<port.TokenRecord | undefined> {
+    return this.#run((session) => findToken(session, hash));
+  }
+
+  tokenExchange(exchange: port.TokenExchange): Promise<port.TokenRecord | undefined> {
+    const flight = this.#flights.next();
+    return this.#transaction((session) => exchangeToken(session, flight, exchange));
+  }
+
+  tokenAlive({ ids }: { ids: readonly number[] }): Promise<readonly boolean[]> {
+    return this.#run((session) => areTokensAlive(session, ids));
+  }
+
+  tokenList(): Promise<readonly port.TokenRecord[]> {
+    return this.#run(listTokens);
+  }
+
+  tokenRevoke({ id }: { id: number }): Promise<boolean> {
+    const flight = this.#flights.next();
+    return this.#transaction((session) => revokeToken(session, flight, id));
+  }
+
+  tokenRevokeNamed({ name }: { name: string }): Promise<number> {
+    const flight = this.#flights.next();
+    return this.#transaction((session) => revokeTokensNamed(session, flight, name));
   }
 
   limitPut({ name, limit, by }: { name: string; limit: Limit; by: string }): Promise<number> {

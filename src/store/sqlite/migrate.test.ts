@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
@@ -7,7 +8,7 @@ import { refusal } from '../conformance/scene.ts';
 import { checkBooks, lookAt } from '../conformance/sight.ts';
 import { tempFolder } from '../conformance/temp-folder.ts';
 import { VirtualWorld } from '../conformance/virtual-world.ts';
-import { migrate, SCHEMA_VERSION } from './migrate.ts';
+import { MIGRATIONS, migrate, SCHEMA_VERSION } from './migrate.ts';
 import { openSqlite } from './open.ts';
 
 const folder = tempFolder('migrate');
@@ -92,7 +93,6 @@ test('a store that is too new does not open, and the file stays as it was', asyn
 });
 
 test('a file that is no database is refused as such, and not overwritten', async () => {
-  const { writeFileSync, readFileSync } = await import('node:fs');
   const file = join(folder, 'text.db');
   const text = 'this is a text, and longer than the header of a database is '.repeat(30);
   writeFileSync(file, text);
@@ -156,7 +156,6 @@ test('a file of the first version is brought up to date and keeps what is in it'
   const file = join(folder, 'first.db');
   const db = new DatabaseSync(file);
   t.after(() => db.close());
-  const { readFileSync } = await import('node:fs');
   db.exec(readFileSync(new URL('./migrations/001-kernel.sql', import.meta.url), 'utf8'));
   db.exec(`CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
     INSERT INTO meta VALUES ('schema', '1'), ('compatible_from', '1');
@@ -191,6 +190,26 @@ test('a file of the first version is brought up to date and keeps what is in it'
   assert.deepEqual(await store.taskSettle({ items: [late] }), ['done']);
   const [worker] = await store.workerList();
   assert.deepEqual([worker?.state, worker?.startedAt, worker?.handlers], ['online', undefined, []]);
+});
+
+test('the tokens only add to what a program of the version before works on', () => {
+  const [before, after] = [new DatabaseSync(':memory:'), new DatabaseSync(':memory:')];
+  const upTo = MIGRATIONS.filter(({ version }) => version < 4);
+  for (const { file } of upTo) before.exec(readFileSync(new URL(`./migrations/${file}`, import.meta.url), 'utf8'));
+  before.exec('CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID');
+  migrate(after);
+  const [old, now] = [schemaOf(before), schemaOf(after)] as readonly (readonly { readonly name: string }[])[];
+  const added = (now ?? []).filter(({ name }) => !(old ?? []).some((one) => one.name === name));
+  assert.deepEqual(
+    added.map(({ name }) => name),
+    ['entry_token', 'entry_token_ended', 'entry_token_name', 'sqlite_autoindex_entry_token_1'],
+  );
+  assert.deepEqual(
+    now?.filter((one) => !added.includes(one)),
+    old,
+  );
+  const newest = MIGRATIONS.find(({ version }) => version === 4);
+  assert.equal(newest?.compatibleFrom, 3);
 });
 
 test("another program's meta that looks like ours is not taken for ours, whatever it says", async (t) => {

@@ -9,6 +9,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 2, file: '002-workers.sql', compatibleFrom: 1 },
   // An older program would not count what it claims against the limits.
   { version: 3, file: '003-scheduling.sql', compatibleFrom: 3 },
+  { version: 4, file: '004-tokens.sql', compatibleFrom: 3 },
 ];
 
 export const SCHEMA_VERSION = knownVersion(MIGRATIONS);

@@ -141,6 +141,18 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
     'SCAN w',
     'SEARCH task USING COVERING INDEX task_running (holder=?)',
   ],
+  tokenFind: ['SEARCH entry_token USING INDEX sqlite_autoindex_entry_token_1 (hash=?)'],
+  tokenUse: ['SEARCH entry_token USING INDEX sqlite_autoindex_entry_token_1 (hash=?)'],
+  tokenAlive: ['SEARCH entry_token USING INTEGER PRIMARY KEY (rowid=?)'],
+  tokenRevoke: ['SEARCH entry_token USING INTEGER PRIMARY KEY (rowid=?)'],
+  tokenRevokeNamed: ['SEARCH entry_token USING INDEX entry_token_name (name=?)'],
+  tokenRevokeOthers: ['SEARCH entry_token USING INDEX entry_token_name (name=?)'],
+  tokenShortenOthers: ['SEARCH entry_token USING INDEX entry_token_name (name=?)'],
+  pruneTokens: [
+    'SEARCH entry_token USING INTEGER PRIMARY KEY (rowid=?)',
+    'SEARCH entry_token USING COVERING INDEX entry_token_ended (<expr><?)',
+  ],
+  settingDrop: ['SEARCH worker_setting USING PRIMARY KEY (name=?)'],
   workerSilent: ['SCAN worker USING INDEX worker_live'],
   workerReap: ['SCAN worker USING INDEX worker_live'],
   triggerNext: ['SEARCH trigger_def USING COVERING INDEX trigger_next (next_at>?)'],
@@ -192,6 +204,8 @@ function loadedDatabase(): DatabaseSync {
     ${many(5_000)} INSERT INTO checkpoint_body (task, key, data) SELECT i / 10, 'k' || i, 'x' FROM s;
     ${many(5_000)} INSERT INTO kept_result (key, task, attempt, born, value, at, expires_at)
       SELECT 'k' || i, i, 1, i, '1', i, i FROM s;
+    ${many(5_000)} INSERT INTO entry_token (kind, role, name, hash, prefix, made_by, created_at, expires_at, revoked_at)
+      SELECT 'secret', 'worker', 'w' || (i / 3), 'h' || i, '', '', i, i, CASE WHEN i % 3 > 0 THEN i END FROM s;
     ${many(5_000)} INSERT INTO body (task, part, data) SELECT i, 0, 'x' FROM s;
     ${many(5_000)} INSERT INTO dep (up, down, gen, optional, open) SELECT i / 50, i, 0, 0, i % 2 FROM s;
     ${many(50)} INSERT INTO trigger_def (name, lane, spec, cron, timezone, missed, prio, max_tries, payload, next_at)

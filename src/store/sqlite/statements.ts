@@ -1,3 +1,5 @@
+import { TOKEN_COLUMNS } from '../token-rows.ts';
+
 /**
  * Every statement that runs against SQLite, by name. Literal state numbers let the partial indexes be used:
  * 0 ready, 1 running, 2 scheduled, 3 waiting, 4 completed, 5 failed, 6 cancelled. Flags (codes.ts): 1 watched, 8 the
@@ -10,6 +12,9 @@ const LANE = `l.id, l.queue, q.name, l.handler, q.paused, l.placement, l.fair_ke
   l.served_by`;
 
 const SLOT = 's.id, s.key, s.cap, s.active, s.tat, s.cost_tat, s.paused_until, d.name, d.body';
+
+/** Of a token, at ?1. */
+const LIVE = 'revoked_at IS NULL AND used_at IS NULL AND (expires_at IS NULL OR expires_at > ?1)';
 
 const NEW_TASK = '(lane, spec, state, prio, max_tries, flags, created_at, run_at, payload)';
 const ROW = '(?, ?, ?, ?, ?, ?, ?, ?, ?)';
@@ -227,15 +232,17 @@ export const STATEMENTS = {
   workerAdd: `INSERT INTO worker (name, incarnation, state, slots, own_tags, beat_at, host, pid, started_at, handlers, queues,
       version, tags, enabled, priority, own_priority)
     VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (incarnation) DO UPDATE SET beat_at = excluded.beat_at RETURNING id`,
+    ON CONFLICT (incarnation) DO UPDATE SET beat_at = excluded.beat_at WHERE worker.name = excluded.name RETURNING id`,
   settingGet: 'SELECT enabled, priority, tags FROM worker_setting WHERE name = ?',
   settingPut: `INSERT INTO worker_setting (name, enabled, priority, tags) VALUES (?, ?, ?, ?)
     ON CONFLICT (name) DO UPDATE SET enabled = excluded.enabled, priority = excluded.priority, tags = excluded.tags`,
+  settingDrop: 'DELETE FROM worker_setting WHERE name = ?',
   settingList: 'SELECT name, enabled, priority, tags FROM worker_setting ORDER BY name',
   // A lost one may come back.
   workersNamed: 'SELECT id, own_tags FROM worker WHERE state <> 3 AND name = ?',
   workerChange: `UPDATE worker SET enabled = ?, priority = coalesce(?, own_priority), tags = ?, revision = revision + 1
     WHERE id = ?`,
+  workersRevise: 'UPDATE worker SET revision = revision + 1 WHERE state <> 3 AND name = ?',
   // States: 0 starting, 1 online, 2 draining, 3 offline, 4 lost.
   workerBeat: `UPDATE worker SET beat_at = ?, state = coalesce(?, CASE WHEN state IN (0, 4) THEN 1 ELSE state END),
       status = CASE WHEN ? THEN ? ELSE status END, metadata = CASE WHEN ? THEN ? ELSE metadata END WHERE id = ?`,
@@ -247,6 +254,19 @@ export const STATEMENTS = {
   workerList: 'SELECT * FROM worker ORDER BY id',
   workerFleet: `SELECT w.*, (SELECT count(*) FROM task INDEXED BY task_running WHERE state = 1 AND holder = w.id) AS running
     FROM worker w INDEXED BY worker_live WHERE w.state IN (0, 1, 2) ORDER BY w.id`,
+
+  // tokens
+  tokenAdd: `INSERT INTO entry_token (kind, role, name, hash, prefix, made_by, created_at, expires_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (hash) DO NOTHING RETURNING ${TOKEN_COLUMNS}`,
+  tokenFind: `SELECT ${TOKEN_COLUMNS} FROM entry_token WHERE hash = ?2 AND ${LIVE}`,
+  tokenUse: `UPDATE entry_token SET used_at = ?1 WHERE hash = ?2 AND kind = 'code' AND ${LIVE}`,
+  tokenAlive: `SELECT 1 FROM entry_token WHERE id = ?2 AND ${LIVE}`,
+  tokenList: `SELECT ${TOKEN_COLUMNS} FROM entry_token ORDER BY id DESC`,
+  tokenRevoke: `UPDATE entry_token SET revoked_at = ?1 WHERE id = ?2 AND ${LIVE}`,
+  tokenRevokeNamed: `UPDATE entry_token SET revoked_at = ?1 WHERE name = ?2 AND kind IN ('secret', 'code') AND ${LIVE}`,
+  tokenRevokeOthers: `UPDATE entry_token SET revoked_at = ?1 WHERE name = ?2 AND kind = ?3 AND id <> ?4 AND ${LIVE}`,
+  tokenShortenOthers: `UPDATE entry_token SET expires_at = min(coalesce(expires_at, ?5), ?5)
+    WHERE name = ?2 AND kind = ?3 AND id <> ?4 AND ${LIVE}`,
 
   // limits
   limitFind: 'SELECT id, body, revision FROM limit_def WHERE name = ?',
@@ -330,6 +350,8 @@ export const STATEMENTS = {
   pruneOps: 'DELETE FROM op WHERE id IN (SELECT id FROM op WHERE until < ? LIMIT ?)',
   pruneUniq: 'DELETE FROM uniq WHERE task = ?',
   pruneResults: 'DELETE FROM kept_result WHERE rowid IN (SELECT rowid FROM kept_result WHERE expires_at <= ? LIMIT ?)',
+  pruneTokens: `DELETE FROM entry_token WHERE id IN (SELECT id FROM entry_token
+    WHERE coalesce(revoked_at, used_at, expires_at) < ? LIMIT ?)`,
   // A holder stays as long as its lease does: whoever looks at a running task can say who has it.
   pruneWorkers: `DELETE FROM worker WHERE id IN (SELECT w.id FROM worker w WHERE w.state IN (3, 4) AND w.beat_at < ?
       AND NOT EXISTS (SELECT 1 FROM task INDEXED BY task_running WHERE state = 1 AND holder = w.id) LIMIT ?)`,

@@ -38,9 +38,19 @@ import { findResult, keepResult } from './verbs/result.ts';
 import { returnTask, settleTask } from './verbs/settle.ts';
 import { sendSignal } from './verbs/signal.ts';
 import { expireTasks, stageTasks } from './verbs/stage.ts';
+import {
+  addToken,
+  exchangeToken,
+  findToken,
+  isTokenAlive,
+  listTokens,
+  revokeToken,
+  revokeTokensNamed,
+} from './verbs/token.ts';
 import { dueTriggers, fireTrigger, listTriggers, putTrigger } from './verbs/trigger.ts';
 import {
   beat,
+  forgetWorker,
   listFleet,
   listSettings,
   listWorkers,
@@ -327,6 +337,38 @@ export class SqliteStore implements port.Store {
 
   workerSettings(): Promise<readonly port.WorkerSettingRecord[]> {
     return this.#writer.read(({ sql }) => listSettings(sql));
+  }
+
+  workerForget({ name }: { name: string }): Promise<port.Forgotten> {
+    return this.#writer.write('rest', (tx) => forgetWorker(tx, name));
+  }
+
+  tokenAdd({ token, replaces }: { token: port.NewToken; replaces?: port.Rotation | undefined }) {
+    return this.#writer.write('rest', (tx) => addToken(tx, token, replaces));
+  }
+
+  tokenFind({ hash }: { hash: string }): Promise<port.TokenRecord | undefined> {
+    return this.#writer.read(({ sql }) => findToken(sql, hash, this.#writer.clock.calendar()));
+  }
+
+  tokenExchange(exchange: port.TokenExchange): Promise<port.TokenRecord | undefined> {
+    return this.#writer.write('rest', (tx) => exchangeToken(tx, exchange));
+  }
+
+  tokenAlive({ ids }: { ids: readonly number[] }): Promise<readonly boolean[]> {
+    return this.#writer.read(({ sql }) => ids.map((id) => isTokenAlive(sql, id, this.#writer.clock.calendar())));
+  }
+
+  tokenList(): Promise<readonly port.TokenRecord[]> {
+    return this.#writer.read(({ sql }) => listTokens(sql));
+  }
+
+  tokenRevoke({ id }: { id: number }): Promise<boolean> {
+    return this.#writer.write('rest', (tx) => revokeToken(tx, id));
+  }
+
+  tokenRevokeNamed({ name }: { name: string }): Promise<number> {
+    return this.#writer.write('rest', (tx) => revokeTokensNamed(tx, name));
   }
 
   limitPut({ name, limit, by }: { name: string; limit: Limit; by: string }): Promise<number> {

@@ -7,7 +7,7 @@ export function workerStatements({ s, NOW, HELD }: Words) {
     workerAdd: `INSERT INTO ${s}.worker (name, incarnation, state, slots, own_tags, beat_at, host, pid, started_at, handlers, queues,
         version, tags, enabled, priority, own_priority)
       VALUES ($1, $2, 0, $3, $4, ${NOW}, $5, $6, ${NOW}, $7, $8, $9, $10, $11, $12, $13)
-      ON CONFLICT (incarnation) DO UPDATE SET beat_at = excluded.beat_at RETURNING id`,
+      ON CONFLICT (incarnation) DO UPDATE SET beat_at = excluded.beat_at WHERE worker.name = excluded.name RETURNING id`,
     workerBeat: `UPDATE ${s}.worker w SET beat_at = ${NOW},
         state = coalesce(x.state, CASE WHEN w.state IN (0, 4) THEN 1 ELSE w.state END),
         status = CASE WHEN x.has_status THEN x.status ELSE w.status END,
@@ -23,13 +23,16 @@ export function workerStatements({ s, NOW, HELD }: Words) {
     workerList: `SELECT * FROM ${s}.worker ORDER BY id`,
     workerFleet: `SELECT w.*, (SELECT count(*) FROM ${s}.task WHERE state = 1 AND holder = w.id) AS running, ${NOW} AS now
       FROM ${s}.worker w WHERE w.state IN (0, 1, 2) ORDER BY w.id`,
-    settingGet: `SELECT enabled, priority, tags FROM ${s}.worker_setting WHERE name = $1 FOR SHARE`,
-    settingMake: `INSERT INTO ${s}.worker_setting (name) VALUES ($1) ON CONFLICT DO NOTHING`,
-    settingLock: `SELECT enabled, priority, tags FROM ${s}.worker_setting WHERE name = $1 FOR UPDATE`,
+    settingGet: `SELECT enabled, priority, tags FROM ${s}.worker_setting WHERE name = $1`,
+    /** Locks it until the commit, whether it was there before or was dropped a moment ago. */
+    settingTake: `INSERT INTO ${s}.worker_setting AS w (name) VALUES ($1)
+      ON CONFLICT (name) DO UPDATE SET enabled = w.enabled RETURNING enabled, priority, tags`,
     settingPut: `UPDATE ${s}.worker_setting SET enabled = $2, priority = $3, tags = $4 WHERE name = $1`,
+    settingDrop: `DELETE FROM ${s}.worker_setting WHERE name = $1 RETURNING name`,
     settingList: `SELECT name, enabled, priority, tags FROM ${s}.worker_setting ORDER BY name`,
     /** A lost one may come back. */
     workersNamed: `SELECT id, own_tags FROM ${s}.worker WHERE state <> 3 AND name = $1 ORDER BY id FOR UPDATE`,
+    workersRevise: `UPDATE ${s}.worker SET revision = revision + 1 WHERE id = ANY($1::bigint[])`,
     workerChange: `UPDATE ${s}.worker w SET enabled = $2, priority = coalesce($3, own_priority), tags = x.tags, revision = revision + 1
       FROM unnest($1::bigint[], $4::text[]) x(id, tags) WHERE w.id = x.id AND ${few('x.id')}`,
   } as const;

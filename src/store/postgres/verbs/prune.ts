@@ -42,13 +42,14 @@ export async function prune({ database, schema }: PostgresParts, query: PruneQue
     await session.rows('pruneOps', [limit]);
     const results = (await session.rows('pruneResults', [limit])).length;
     const signals = (await session.rows('pruneSignals', [before, limit])).length;
+    const tokens = (await session.rows('pruneTokens', [before, limit])).length;
     await session.rows('pruneFlights', [FLIGHT_MS, 10 * limit]);
     const workers = await pruneWorkers(session, retentionMs, limit);
     return {
       tasks: walk.tasks + (day ?? 0),
       events: events.removed,
       workers,
-      done: walk.done && events.done && Math.max(workers, signals, results) < limit,
+      done: walk.done && events.done && Math.max(workers, signals, results, tokens) < limit,
     };
   });
 }

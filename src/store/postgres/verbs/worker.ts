@@ -3,20 +3,26 @@ import { type WorkerRow, workerOf } from '../../records.ts';
 import type {
   DutyTerm,
   FleetSight,
+  Forgotten,
   NewWorker,
   WorkerBeat,
   WorkerRecord,
   WorkerSetting,
   WorkerSettingRecord,
 } from '../../store.ts';
-import { allTags, changed, UNSET } from '../../worker-settings.ts';
+import { allTags, changed, takenIncarnation, UNSET } from '../../worker-settings.ts';
 import { booleans, numbers, texts } from '../arrays.ts';
 import type { Session } from '../database.ts';
+import type { Flight } from '../flights.ts';
+import { lockChannels } from '../latches.ts';
 import { requireRow } from './duty.ts';
+import { once } from './once.ts';
+import { endTokensOf } from './token.ts';
 
 export async function registerWorker(session: Session, worker: NewWorker): Promise<number> {
   const { name, incarnation, slots, tags, host = null, pid = null, handlers = [], queues, version = null } = worker;
-  // Locked until the commit: a change of the setting finds the new row, or the new row has the change.
+  // A change of the setting finds the new row, or the new row has the change. The row of the setting need not be there yet.
+  await lockName(session, name);
   const [known] = await session.all<SettingRow>('settingGet', [name]);
   const setting = known === undefined ? UNSET : readSetting(known);
   const values = [
@@ -35,7 +41,13 @@ export async function registerWorker(session: Session, worker: NewWorker): Promi
     worker.priority ?? 0,
   ];
   const [row] = await session.all<{ id: number }>('workerAdd', values);
-  return (row as { id: number }).id;
+  if (row === undefined) throw takenIncarnation(name);
+  return row.id;
+}
+
+/** Of registering, changing and forgetting, under one name, each sees what the others have done. */
+function lockName(session: Session, name: string): Promise<void> {
+  return lockChannels(session, [`worker:${name}`]);
 }
 
 interface SettingRow {
@@ -50,14 +62,26 @@ function readSetting({ enabled, priority, tags }: SettingRow): Omit<WorkerSettin
 
 /** Of the name, and of everybody who lives under it. In a transaction. */
 export async function setWorker(session: Session, change: WorkerSetting): Promise<void> {
-  await session.rows('settingMake', [change.name]);
-  const [row] = await session.all<SettingRow>('settingLock', [change.name]);
-  const { name, enabled, priority, tags } = changed(row === undefined ? UNSET : readSetting(row), change);
+  await lockName(session, change.name);
+  const [row] = await session.all<SettingRow>('settingTake', [change.name]);
+  const { name, enabled, priority, tags } = changed(readSetting(row as SettingRow), change);
   await session.rows('settingPut', [name, enabled, priority ?? null, JSON.stringify(tags)]);
   const living = await session.all<{ id: number; own_tags: string | null }>('workersNamed', [name]);
   const all = living.map(({ own_tags: own }) => allTags(own === null ? [] : (JSON.parse(own) as string[]), tags));
   const ids = numbers(living.map(({ id }) => id));
   await session.rows('workerChange', [ids, enabled, priority ?? null, texts(all.map((one) => JSON.stringify(one)))]);
+}
+
+/** In a transaction. The order of its locks is that of a change: the setting, then those who live. */
+export function forgetWorker(session: Session, flight: Flight, name: string): Promise<Forgotten> {
+  return once(session, 'forget', flight, async () => {
+    await lockName(session, name);
+    const tokens = await endTokensOf(session, name);
+    const setting = (await session.rows('settingDrop', [name])).length > 0;
+    const living = await session.all<{ id: number }>('workersNamed', [name]);
+    await session.rows('workersRevise', [numbers(living.map(({ id }) => id))]);
+    return { setting, tokens };
+  });
 }
 
 export async function listSettings(session: Session): Promise<readonly WorkerSettingRecord[]> {

@@ -34,13 +34,14 @@ export function prune(tx: Transaction, query: PruneQuery, cursor: number): Prune
   tx.sql.get('pruneOps').run(tx.now, query.limit);
   const results = Number(tx.sql.get('pruneResults').run(tx.now, query.limit).changes);
   const signals = Number(tx.sql.get('pruneSignals').run(query.limit, before).changes);
+  const tokens = Number(tx.sql.get('pruneTokens').run(before, query.limit).changes);
   // Beats are told in lease time.
   const workers = Number(tx.sql.get('pruneWorkers').run(tx.leaseNow - query.retentionMs, query.limit).changes);
   return {
     tasks,
     events: events.removed,
     workers,
-    done: round && events.done && Math.max(workers, signals, results) < query.limit,
+    done: round && events.done && Math.max(workers, signals, results, tokens) < query.limit,
   };
 }
 

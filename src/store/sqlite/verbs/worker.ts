@@ -2,15 +2,17 @@ import { WORKER_STATES } from '../../../core/worker.ts';
 import { type WorkerRow, workerOf } from '../../records.ts';
 import type {
   FleetMember,
+  Forgotten,
   NewWorker,
   WorkerBeat,
   WorkerRecord,
   WorkerSetting,
   WorkerSettingRecord,
 } from '../../store.ts';
-import { allTags, changed, UNSET } from '../../worker-settings.ts';
+import { allTags, changed, takenIncarnation, UNSET } from '../../worker-settings.ts';
 import type { Prepared } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
+import { revokeTokensNamed } from './token.ts';
 
 export function registerWorker(tx: Transaction, worker: NewWorker): number {
   const { name, incarnation, slots, tags, host = null, pid = null, handlers = [], queues, version = null } = worker;
@@ -34,6 +36,7 @@ export function registerWorker(tx: Transaction, worker: NewWorker): number {
       setting.priority ?? worker.priority ?? 0,
       worker.priority ?? 0,
     );
+  if (row === undefined) throw takenIncarnation(name);
   return (row as { id: number }).id;
 }
 
@@ -61,6 +64,12 @@ export function setWorker(tx: Transaction, change: WorkerSetting): void {
     const all = allTags(own === null ? [] : (JSON.parse(own) as string[]), tags);
     tx.sql.get('workerChange').run(enabled ? 1 : 0, priority ?? null, JSON.stringify(all), id);
   }
+}
+
+export function forgetWorker(tx: Transaction, name: string): Forgotten {
+  const setting = tx.sql.get('settingDrop').run(name).changes > 0;
+  tx.sql.get('workersRevise').run(name);
+  return { setting, tokens: revokeTokensNamed(tx, name) };
 }
 
 export function listSettings(sql: Prepared): readonly WorkerSettingRecord[] {

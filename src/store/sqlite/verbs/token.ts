@@ -1,0 +1,46 @@
+import type { NewToken, Rotation, TokenExchange, TokenRecord } from '../../store.ts';
+import { type TokenRow, tokenOf, tokenTaken } from '../../token-rows.ts';
+import type { Prepared } from '../connection.ts';
+import type { Transaction } from '../transaction.ts';
+
+export function addToken(tx: Transaction, token: NewToken, replaces: Rotation | undefined): TokenRecord {
+  const { kind, role, name, hash, prefix, by, ttlMs } = token;
+  const expiresAt = ttlMs === undefined ? null : tx.now + ttlMs;
+  const values = [kind, role, name, hash, prefix, by, tx.now, expiresAt];
+  const row = tx.sql.get('tokenAdd').get(...values) as TokenRow | undefined;
+  if (row === undefined) throw tokenTaken();
+  if (replaces !== undefined) endOthers(tx, row, replaces);
+  return tokenOf(row);
+}
+
+/** At once is by a revocation: an expiry would be undone by a clock that is set back. */
+function endOthers(tx: Transaction, { id, kind, name }: TokenRow, { graceMs }: Rotation): void {
+  if (graceMs <= 0) tx.sql.get('tokenRevokeOthers').run(tx.now, name, kind, id);
+  else tx.sql.get('tokenShortenOthers').run(tx.now, name, kind, id, tx.now + graceMs);
+}
+
+export function findToken(sql: Prepared, hash: string, now: number): TokenRecord | undefined {
+  const row = sql.get('tokenFind').get(now, hash) as TokenRow | undefined;
+  return row && tokenOf(row);
+}
+
+export function exchangeToken(tx: Transaction, { hash, token, replaces }: TokenExchange): TokenRecord | undefined {
+  if (tx.sql.get('tokenUse').run(tx.now, hash).changes === 0) return undefined;
+  return addToken(tx, token, replaces);
+}
+
+export function isTokenAlive(sql: Prepared, id: number, now: number): boolean {
+  return sql.get('tokenAlive').get(now, id) !== undefined;
+}
+
+export function listTokens(sql: Prepared): readonly TokenRecord[] {
+  return (sql.get('tokenList').all() as unknown as TokenRow[]).map(tokenOf);
+}
+
+export function revokeToken(tx: Transaction, id: number): boolean {
+  return tx.sql.get('tokenRevoke').run(tx.now, id).changes > 0;
+}
+
+export function revokeTokensNamed(tx: Transaction, name: string): number {
+  return Number(tx.sql.get('tokenRevokeNamed').run(tx.now, name).changes);
+}
