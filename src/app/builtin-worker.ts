@@ -32,11 +32,15 @@ export const BUILTIN_NAMES: readonly string[] = NAMES;
 
 /** A worker with the handlers that come with leasehold and those of handlers files, each task in a child process. */
 export function builtinWorker(app: App, options: BuiltinOptions): Worker {
+  return app.worker(builtinWorkerOptions(options));
+}
+
+export function builtinWorkerOptions(options: BuiltinOptions): AppWorkerOptions {
   const { name, slots, tags, priority, queues, handlers, allow, allowHttp, root, once, idleExitMs, onSettled } =
     options;
   const builtin = new URL(`../worker/handlers/builtin${extname(import.meta.url)}`, import.meta.url).href;
   const settings = settingsEnvironment({ only: ['echo', 'http', ...allow], http: { allow: allowHttp }, js: { root } });
-  return app.worker({
+  return {
     tasks: [],
     modules: [builtin, ...handlers.map(moduleUrl)],
     name,
@@ -48,7 +52,7 @@ export function builtinWorker(app: App, options: BuiltinOptions): Worker {
     ...(idleExitMs === undefined ? {} : { idleExit: idleExitMs }),
     ...(onSettled === undefined ? {} : { onSettled }),
     env: { ...environment(), ...settings },
-  });
+  };
 }
 
 function moduleUrl(file: string): string {

@@ -5,8 +5,8 @@ import type { LogEntry } from '../core/log.ts';
 import type { TaskState } from '../core/task.ts';
 import { checkNames } from '../engine/check.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { HeldLease } from '../engine/settles.ts';
 import type { WaitRequest } from '../engine/waits.ts';
-import type { Grant, TaskRecord } from '../store/store.ts';
 import type {
   Assignment,
   ChildRequest,
@@ -25,7 +25,8 @@ import type {
   Waiting,
   Want,
   WorkerState,
-} from '../worker/link.ts';
+} from '../protocol/link.ts';
+import type { Grant, TaskRecord } from '../store/store.ts';
 
 /** The shortest link: the engine of this very process. */
 export class DirectLink implements Link {
@@ -39,6 +40,7 @@ export class DirectLink implements Link {
 
   async open(hello: Hello): Promise<Session> {
     const { name, incarnation, slots, tags, handlers, queues, priority, version } = hello;
+    const { host = hostname(), pid = process.pid } = hello;
     checkNames('queues', 'queue', hello.queues);
     const worker = await this.#engine.registerWorker({
       name,
@@ -49,8 +51,8 @@ export class DirectLink implements Link {
       queues,
       priority,
       version,
-      host: hostname(),
-      pid: process.pid,
+      host,
+      pid,
     });
     return new DirectSession(this.#engine, this.#renewal, worker, hello);
   }
@@ -59,6 +61,11 @@ export class DirectLink implements Link {
 /** What a grant told is kept with the assignment: it saves a read when the task is settled. */
 interface DirectAssignment extends Assignment {
   readonly grant: Grant;
+}
+
+/** One that is known by its numbers alone costs a read: it comes over a wire, to a node that did not grant it. */
+function heldOf(lease: Assignment): HeldLease {
+  return (lease as Partial<DirectAssignment>).grant ?? { task: lease.task, attempt: lease.attempt };
 }
 
 /** What a spec says to a worker. */
@@ -130,19 +137,19 @@ class DirectSession implements Session {
   }
 
   complete(lease: Assignment, result: unknown): Promise<void> {
-    return this.#engine.complete((lease as DirectAssignment).grant, result);
+    return this.#engine.complete(heldOf(lease), result);
   }
 
   fail(lease: Assignment, error: unknown, options: Failing = {}): Promise<TaskState> {
-    return this.#engine.fail((lease as DirectAssignment).grant, error, options);
+    return this.#engine.fail(heldOf(lease), error, options);
   }
 
   release(lease: Assignment, options: { bounced?: boolean; delayMs?: number } = {}): Promise<TaskState> {
-    return this.#engine.release((lease as DirectAssignment).grant, options);
+    return this.#engine.release(heldOf(lease), options);
   }
 
   cancelled(lease: Assignment): Promise<void> {
-    return this.#engine.cancelled((lease as DirectAssignment).grant);
+    return this.#engine.cancelled(heldOf(lease));
   }
 
   log(lease: Assignment, entries: readonly LogEntry[]): Promise<void> {
@@ -158,7 +165,7 @@ class DirectSession implements Session {
   }
 
   async park(lease: Assignment, wait: Waiting): Promise<Parked> {
-    return this.#engine.park((lease as DirectAssignment).grant, this.#request(wait));
+    return this.#engine.park(heldOf(lease), this.#request(wait));
   }
 
   #request({ children, timeoutMs, until, ...wait }: Waiting): WaitRequest {
@@ -203,12 +210,22 @@ class DirectSession implements Session {
   }
 
   async reusable(lease: Assignment): Promise<Reusable | undefined> {
-    const kept = await this.#engine.keptResult((lease as DirectAssignment).grant);
+    const kept = await this.#engine.keptResult(await this.#whole(lease));
     return kept && { id: this.#engine.idOf(kept), result: kept.value };
   }
 
-  keep(lease: Assignment, result: unknown): Promise<void> {
-    return this.#engine.keepResult((lease as DirectAssignment).grant, result);
+  async keep(lease: Assignment, result: unknown): Promise<void> {
+    await this.#engine.keepResult(await this.#whole(lease), result);
+  }
+
+  async #whole(lease: Assignment): Promise<Lease & Pick<Grant, 'handler' | 'payload' | 'spec'>> {
+    const { grant } = lease as Partial<DirectAssignment>;
+    if (grant !== undefined) return grant;
+    const { task, attempt } = lease;
+    const record = await this.#engine.get(task);
+    if (record === undefined) throw fault('LEASE_LOST', { task, attempt });
+    const { handler, payload, spec } = record;
+    return { task, attempt, handler, payload, spec };
   }
 
   #resultOf(task: number, record: Pick<TaskRecord, 'task' | 'createdAt' | 'state' | 'result'> | undefined): TaskResult {

@@ -2,7 +2,7 @@
 import { fault } from '../core/errors.ts';
 import type { Lease } from '../core/lease.ts';
 import { Engine } from '../engine/engine.ts';
-import type { RenewalAnswer, Renewals } from '../worker/link.ts';
+import type { RenewalAnswer, Renewals } from '../protocol/link.ts';
 import { openStore, type StoreOptions } from './store-url.ts';
 import { realWorld } from './world.ts';
 

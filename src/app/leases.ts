@@ -1,7 +1,7 @@
 import type { Lease } from '../core/lease.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Log } from '../engine/log.ts';
-import type { RenewalAddress, RenewalAnswer } from '../worker/link.ts';
+import type { RenewalAddress, RenewalAnswer } from '../protocol/link.ts';
 import { Renewal } from '../worker/renewal.ts';
 
 export interface LeaseKeeperOptions {

@@ -16,6 +16,7 @@ import type { GraphRequest } from '../engine/graphs.ts';
 import type { PushRequest } from '../engine/push.ts';
 import type { CancelAct, RetryAct, TreeAnswer, TreeOptions } from '../engine/subtrees.ts';
 import type { SignalOptions } from '../engine/waits.ts';
+import type { RenewalAddress } from '../protocol/link.ts';
 import type {
   CallerTransaction,
   LimitRecord,
@@ -26,7 +27,6 @@ import type {
   WorkerSetting,
 } from '../store/store.ts';
 import type { AnyTask, InputOf, ResultOf } from '../worker/definition.ts';
-import type { RenewalAddress } from '../worker/link.ts';
 import type { Decision } from '../worker/memory/remembering.ts';
 import { parseInput } from '../worker/schema.ts';
 import type { Worker } from '../worker/worker.ts';

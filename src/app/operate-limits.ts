@@ -1,3 +1,4 @@
+import { parseDuration } from '../core/duration.ts';
 import { fault } from '../core/errors.ts';
 import { freesIn, type Limit, type LimitInput, normalizeLimit, type Rate, type RateInput } from '../core/limit.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -16,6 +17,12 @@ export interface LimitEdit {
   readonly costPerKey?: boolean | undefined;
   readonly strategy?: Limit['strategy'] | undefined;
   readonly backlog?: number | null | undefined;
+}
+
+/** What is to change, as it comes over the wire: a rate as a whole. */
+export interface LimitWire extends Pick<LimitEdit, 'concurrent' | 'perKey' | 'strategy' | 'backlog'> {
+  readonly rate?: RateInput | null | undefined;
+  readonly cost?: RateInput | null | undefined;
 }
 
 interface Span {
@@ -98,6 +105,26 @@ export class LimitDesk {
     };
   }
 
+  /** The same in the words of the wire. `new`: it must not be there yet; `there`: it must. */
+  async change(name: string, wire: LimitWire, by: string, must: 'new' | 'there'): Promise<LimitView> {
+    const found = must === 'there' ? await this.#require(name) : await this.#find(name);
+    if (must === 'new' && found !== undefined) {
+      const hint = 'Change it with PATCH, or choose another name.';
+      throw fault('CONFLICT', { problem: `there is a limit ${name} already` }, { hint });
+    }
+    const { rate, cost, ...bounds } = wire;
+    const edit = {
+      ...bounds,
+      rate: rate && spanOf('rate', rate),
+      rateBurst: rate?.burst,
+      ratePerKey: rate?.perKey,
+      cost: cost && spanOf('cost', cost),
+      costBurst: cost?.burst,
+      costPerKey: cost?.perKey,
+    };
+    return (await this.set(name, edit, by)).limit;
+  }
+
   /** Answers what it was. */
   async remove(name: string, by: string): Promise<LimitView> {
     const before = await this.#require(name);
@@ -133,6 +160,10 @@ export class LimitDesk {
       { hint: `"leasehold limits list" shows the limits, "leasehold limits set ${name}" makes one.${gone}` },
     );
   }
+}
+
+function spanOf(kind: 'rate' | 'cost', { max, window }: RateInput): Span {
+  return { max, windowMs: parseDuration(window, `${kind}.window`) };
 }
 
 function useOf(slot: SlotRecord, now: number): LimitUseView {

@@ -39,6 +39,8 @@ export interface TaskFilter {
   readonly queues: readonly string[];
   readonly states: readonly TaskState[];
   readonly limit: number;
+  /** Only those that are older than this one. */
+  readonly before?: number | undefined;
 }
 
 export interface TaskDetail extends TaskView {
@@ -162,11 +164,11 @@ export class Operator {
   }
 
   /** Newest first. */
-  async list({ queues, states, limit }: TaskFilter): Promise<readonly TaskView[]> {
+  async list({ queues, states, limit, before }: TaskFilter): Promise<readonly TaskView[]> {
     const filters = queues.length === 0 ? [undefined] : [...new Set(queues)];
     const found: TaskRecord[] = [];
     for (const queue of filters) {
-      for await (const page of this.#pages({ queue, states }, limit)) found.push(...page);
+      for await (const page of this.#pages({ queue, states }, limit, before)) found.push(...page);
     }
     const newest = found.toSorted((a, b) => b.task - a.task).slice(0, limit);
     const naming = await this.#naming(newest);
@@ -178,6 +180,17 @@ export class Operator {
     for await (const page of this.#pages({ queue, states }, Number.POSITIVE_INFINITY)) {
       yield page.map(({ task }) => task);
     }
+  }
+
+  /** By number; those that are gone are left out. */
+  async shown(tasks: readonly number[]): Promise<readonly TaskView[]> {
+    const views: TaskView[] = [];
+    for (const batch of batches(tasks)) {
+      const records = (await this.#engine.store.taskGet({ tasks: batch })).filter((record) => record !== undefined);
+      const naming = await this.#naming(records);
+      views.push(...records.map((record) => viewTask(record, naming)));
+    }
+    return views;
   }
 
   async task(id: string): Promise<TaskView> {
@@ -350,9 +363,10 @@ export class Operator {
   async *#pages(
     { queue, states }: { readonly queue: string | undefined; readonly states: readonly TaskState[] },
     limit: number,
+    from?: number,
   ): AsyncGenerator<readonly TaskRecord[]> {
     let left = limit;
-    for (let before: number | undefined; left > 0; ) {
+    for (let before = from; left > 0; ) {
       const query: TaskQuery = {
         limit: Math.min(PAGE, left),
         ...(queue === undefined ? {} : { queue }),

@@ -1,9 +1,11 @@
 import { statSync } from 'node:fs';
 import type { DutyName } from '../engine/duties/roster.ts';
-import { serveHealth } from '../server/health.ts';
+import { SILENT } from '../engine/log.ts';
+import { Server } from '../server/server.ts';
 import type { QueueRecord } from '../store/store.ts';
 import type { Worker } from '../worker/worker.ts';
 import { type BuiltinOptions, builtinWorker } from './builtin-worker.ts';
+import { frontOf } from './front.ts';
 import type { NodeOptions } from './node.ts';
 import { type App, open } from './open.ts';
 
@@ -11,6 +13,13 @@ export interface ServeOptions extends NodeOptions {
   readonly store: string;
   readonly host: string;
   readonly port: number;
+  readonly version: string;
+  /** The token that may do everything; made when it is asked for, once the address is ours. */
+  readonly adminToken: () => string;
+  /** Other names that the server is asked for by. */
+  readonly names?: readonly string[] | undefined;
+  readonly tls?: { readonly cert: string; readonly key: string } | undefined;
+  readonly insecure?: boolean | undefined;
   /** The built-in worker; undefined: none. */
   readonly worker?: BuiltinOptions | undefined;
   /** How long a stop waits for running tasks. */
@@ -50,16 +59,18 @@ export interface Service {
 
 export async function serve(options: ServeOptions): Promise<Service> {
   // The address first: a second start on the same port, or a host that is refused, should leave no file behind.
-  const { store, host: _host, port: _port, worker: wanted, drainMs: _drainMs, ...nodeOptions } = options;
-  const health = await serveHealth(options);
+  const { store, host, port, version, adminToken, names, tls, insecure, worker: wanted, drainMs: _, ...rest } = options;
+  const server = await Server.listen({ host, port, version, names, tls, insecure, log: rest.log });
   let app: App | undefined;
   try {
-    app = await open(store, nodeOptions);
+    app = await open(store, rest);
+    const token = adminToken();
     const worker = wanted === undefined ? undefined : builtinWorker(app, wanted);
     await worker?.start();
-    return new RunningService(app, health, worker, options);
+    server.open(frontOf(app, { adminToken: token, log: rest.log ?? SILENT }));
+    return new RunningService(app, server, worker, options);
   } catch (error) {
-    await health.close();
+    await server.close();
     await app?.close();
     throw error;
   }
@@ -68,21 +79,16 @@ export async function serve(options: ServeOptions): Promise<Service> {
 class RunningService implements Service {
   readonly app: App;
   readonly address: string;
-  readonly #health: Awaited<ReturnType<typeof serveHealth>>;
+  readonly #server: Server;
   readonly #options: ServeOptions;
   #worker: Worker | undefined;
   #shown: BuiltinOptions | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(
-    app: App,
-    health: Awaited<ReturnType<typeof serveHealth>>,
-    worker: Worker | undefined,
-    options: ServeOptions,
-  ) {
+  constructor(app: App, server: Server, worker: Worker | undefined, options: ServeOptions) {
     this.app = app;
-    this.address = health.address;
-    this.#health = health;
+    this.address = server.address;
+    this.#server = server;
     this.#worker = worker;
     this.#shown = options.worker;
     this.#options = options;
@@ -116,7 +122,7 @@ class RunningService implements Service {
   }
 
   async #close(): Promise<void> {
-    await this.#health.close();
+    await this.#server.close();
     await this.app.stopWorkers(this.#drain());
     await this.app.close();
   }

@@ -15,7 +15,7 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     load: async () => (await import('./dev.ts')).dev,
   },
   worker: {
-    doc: 'Run a worker directly on a store: many at once share the work',
+    doc: 'Run a worker, for a node on another machine or directly on a store: many at once share the work',
     load: async () => (await import('./worker.ts')).worker,
   },
   push: {

@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { styleText } from 'node:util';
+import { adminToken } from '../app/admin-token.ts';
 import { type Service, serve } from '../app/serve.ts';
 import { storeName } from '../app/store-name.ts';
 import type { Config } from '../config/options.ts';
+import { fault } from '../core/errors.ts';
 import type { Display } from './display/display.ts';
 import { JsonDisplay } from './display/json.ts';
 import { PlainDisplay } from './display/plain.ts';
@@ -58,6 +61,11 @@ function open(config: Config, display: Display): Promise<Service> {
     store,
     host,
     port,
+    version: packageVersion(),
+    adminToken: () => adminToken(config.dataDir, config.token),
+    names: config.publicHost,
+    tls: tlsOf(config),
+    insecure: config.insecureBehindProxy,
     durability,
     leaseMs: leaseDuration,
     retentionMs: retention,
@@ -65,6 +73,25 @@ function open(config: Config, display: Display): Promise<Service> {
     drainMs: config.drainTimeout,
     log: { info: () => {}, warn: say, error: say },
   });
+}
+
+function tlsOf({ tlsCert, tlsKey }: Config): { readonly cert: string; readonly key: string } | undefined {
+  if (tlsCert === undefined && tlsKey === undefined) return undefined;
+  if (tlsCert === undefined || tlsKey === undefined) {
+    throw fault('INVALID_INPUT', {
+      field: tlsCert === undefined ? '--tls-cert' : '--tls-key',
+      problem: 'a certificate and its key come together',
+    });
+  }
+  return { cert: readPem(tlsCert), key: readPem(tlsKey) };
+}
+
+function readPem(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw fault('NOT_FOUND', { kind: 'file', id: file }, { hint: 'Name a file that this user can read.', cause });
+  }
 }
 
 async function show(

@@ -14,7 +14,7 @@ export const WORKER_OPTIONS: readonly OptionKey[] = [
 ];
 
 export function workerOptions(config: Config): BuiltinOptions {
-  const { name, slots, tag, workerPriority, queue, handlers, allow, allowHttp } = config;
+  const { name, slots, tag, workerPriority, queue, handlers, allow, allowHttp, host } = config;
   return {
     name,
     slots,
@@ -22,9 +22,13 @@ export function workerOptions(config: Config): BuiltinOptions {
     priority: workerPriority,
     queues: queue,
     handlers,
-    // Whoever can push to this node is on this machine: other addresses are refused until there are tokens.
-    allow: allow ?? ['shell', 'js'],
+    // On loopback whoever can push is on this machine; from elsewhere come only tasks whose code is here already.
+    allow: allow ?? (isLocal(host) ? ['shell', 'js'] : []),
     allowHttp,
     root: process.cwd(),
   };
+}
+
+function isLocal(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.');
 }

@@ -1,7 +1,10 @@
-import { builtinWorker } from '../app/builtin-worker.ts';
+import { type BuiltinOptions, builtinWorker } from '../app/builtin-worker.ts';
 import { open } from '../app/open.ts';
+import { type Credentials, enrol, kept, type Log, remoteWorker, type Worker } from '../app/remote-worker.ts';
 import { storeName } from '../app/store-name.ts';
 import { loadConfig } from '../config/load.ts';
+import type { Config } from '../config/options.ts';
+import { fault } from '../core/errors.ts';
 import type { Command } from './command.ts';
 import { type Parted, WorkerDisplay } from './display/worker.ts';
 import { EXIT, exitCodeOfSignal } from './exit.ts';
@@ -14,8 +17,11 @@ const AT_ONCE = { abortMs: 0, termMs: 0 };
 /** `leasehold worker`: a worker directly on a store, as long-lived as one wants. */
 export const worker: Command = {
   name: 'worker',
-  doc: 'Run a worker directly on a store: many at once share the work',
+  doc: 'Run a worker, for a node on another machine or directly on a store: many at once share the work',
   options: [
+    'join',
+    'code',
+    'secret',
     'store',
     'dataDir',
     'durability',
@@ -27,6 +33,7 @@ export const worker: Command = {
     'json',
   ],
   examples: [
+    { line: 'worker --join http://127.0.0.1:7420 --code CODE', does: 'for a node; "workers create" gives the code' },
     { line: 'worker --store sqlite:./work.db --slots 8', does: 'until Ctrl-C, which lets running tasks finish' },
     { line: 'worker --once', does: 'claim one task, run it, end; the status says how it went' },
     { line: 'worker --handlers ./tasks.ts --idle-exit 30s', does: 'with own tasks, until there is nothing to do' },
@@ -34,27 +41,22 @@ export const worker: Command = {
 
   async run(args) {
     const config = loadConfig(worker, args);
-    const { store, durability, leaseDuration, once, idleExit, drainTimeout } = config;
+    const { once, idleExit, drainTimeout } = config;
     const display = new WorkerDisplay({ json: config.json, stream: process.stdout });
     const parted: Parted[] = [];
-    const app = await open(store, {
-      durability,
-      leaseMs: leaseDuration,
-      // A thread for checkpoints is not worth starting for one task.
-      housekeeping: !once,
-      log: { info: () => {}, warn: display.warning, error: display.warning },
-    });
     const options = workerOptions(config);
-    const running = builtinWorker(app, {
+    const hired = await hire(config, {
       ...options,
       once,
       idleExitMs: idleExit,
+      log: { info: () => {}, warn: display.warning, error: display.warning },
       onSettled: ({ id, queue, handler }, parting, ranMs) => {
         const one = { id, queue, handler, parting, ranMs };
         if (once) parted.push(one);
         display.parted(one);
       },
     });
+    const running = hired.worker;
     let forced: number | undefined;
     const unlisten = onStopSignals({
       stop: () => {
@@ -71,20 +73,55 @@ export const worker: Command = {
     try {
       await running.start();
       display.started({
-        name: options.name,
+        name: hired.name,
         handlers: running.handlers,
         slots: options.slots,
-        store: storeName(store),
+        store: hired.place,
       });
       await running.ended;
     } finally {
-      await app.close();
+      await hired.close();
       unlisten();
     }
     display.stopped(running.stats.settled);
     return forced ?? (once ? statusOf(parted[0]) : EXIT.fine);
   },
 };
+
+interface Hired {
+  readonly worker: Worker;
+  readonly name: string;
+  /** Where its work comes from. */
+  readonly place: string;
+  close(): Promise<void>;
+}
+
+/** Over the wire where a node is named, else directly on the store. */
+async function hire(config: Config, { log, ...options }: BuiltinOptions & { readonly log: Log }): Promise<Hired> {
+  const { join, store, durability, leaseDuration, once } = config;
+  if (join !== undefined) {
+    const who = await credentialsFor(join, config);
+    // Whoever may push to that node would choose what runs here: code that a task brings is run only where that is asked for.
+    const allow = config.allow ?? [];
+    const worker = remoteWorker(join, who, { ...options, allow }, { log });
+    return { worker, name: who.name, place: join, close: () => Promise.resolve() };
+  }
+  // A thread for checkpoints is not worth starting for one task.
+  const app = await open(store, { durability, leaseMs: leaseDuration, housekeeping: !once, log });
+  return { worker: builtinWorker(app, options), name: options.name, place: storeName(store), close: () => app.close() };
+}
+
+async function credentialsFor(join: string, { code, secret, name, dataDir }: Config): Promise<Credentials> {
+  if (code !== undefined) return enrol(join, code, dataDir);
+  if (secret !== undefined) return { name, secret };
+  const found = kept(join, dataDir);
+  if (found !== undefined) return found;
+  throw fault(
+    'UNAUTHENTICATED',
+    {},
+    { hint: 'Give --code CODE, or --name NAME and --secret SECRET, as "leasehold workers create" has shown them.' },
+  );
+}
 
 function statusOf(parted: Parted | undefined): number {
   if (parted?.parting === 'lost') return EXIT.leaseLost;

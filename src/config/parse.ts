@@ -64,6 +64,11 @@ export function secondsOrDuration(text: string): Duration {
   return /^\d{1,9}(\.\d{1,3})?$/.test(text) ? Math.round(Number(text) * 1000) : text;
 }
 
+export function hostName(text: string, name: string): readonly string[] {
+  if (/^[a-z0-9]([a-z0-9.:-]{0,251}[a-z0-9])?$/i.test(text)) return [text];
+  throw refuse(name, `${quote(text)} is not the name or address of a host`);
+}
+
 export function queueName(text: string): readonly string[] {
   return [checkName('queue', text)];
 }

@@ -71,6 +71,27 @@ export const CATALOGUE = Object.freeze({
     message: 'The {field|input} is too large; the limit in bytes is {maxBytes|set by the configuration}.',
     hint: 'Store the data elsewhere, as an artifact or a file, and send a reference to it.',
   },
+  UNAUTHENTICATED: {
+    family: 'request',
+    status: 401,
+    retryable: false,
+    message: 'This needs a token, and the request has none that is good.',
+    hint: 'Send "Authorization: Bearer TOKEN". The node keeps its admin token in its data directory; tokens for others are made with it.',
+  },
+  FORBIDDEN: {
+    family: 'request',
+    status: 403,
+    retryable: false,
+    message: 'This is not allowed: {problem|the token has another role}.',
+    hint: 'Use a token with the role that it needs.',
+  },
+  WRONG_HOST: {
+    family: 'request',
+    status: 421,
+    retryable: false,
+    message: 'The request was meant for somebody else: {problem|the name in its Host header is not ours}.',
+    hint: 'Ask for the address that the node prints when it starts.',
+  },
   UNKNOWN_OPTION: {
     family: 'request',
     status: 400,
@@ -222,6 +243,11 @@ export const CATALOGUE = Object.freeze({
 for (const entry of Object.values(CATALOGUE)) Object.freeze(entry);
 
 export type ErrorCode = keyof typeof CATALOGUE;
+
+/** Whether a text that came from elsewhere is a code of ours. */
+export function isErrorCode(text: string): text is ErrorCode {
+  return Object.hasOwn(CATALOGUE, text);
+}
 
 export interface EngineErrorInit {
   readonly code: ErrorCode;

@@ -1,5 +1,6 @@
 import { parseDuration } from '../core/duration.ts';
 import { fault } from '../core/errors.ts';
+import { describeFailure } from '../core/failure.ts';
 import { afterFailure, afterRelease, type Lease, MAX_BOUNCES } from '../core/lease.ts';
 import { encodePayload } from '../core/payload.ts';
 import type { FinalState, Reason, TaskState } from '../core/task.ts';
@@ -34,7 +35,6 @@ export interface ReleaseOptions {
 const FAIL: ReadonlySet<string> = new Set(['giveUp', 'retryAfterMs', 'limit'] satisfies (keyof FailOptions)[]);
 const RELEASE: ReadonlySet<string> = new Set(['bounced', 'delayMs'] satisfies (keyof ReleaseOptions)[]);
 const RESULT = { field: 'result' } as const;
-const ERROR = { field: 'error' } as const;
 
 export interface SettlesDeps {
   readonly store: Pick<Store, 'capabilities' | 'taskSettle' | 'taskReturn' | 'leaseRenew' | 'taskGet' | 'attemptList'>;
@@ -94,7 +94,7 @@ export class Settles {
   async fail(lease: HeldLease, error: unknown, options: FailOptions): Promise<TaskState> {
     checkLease(lease);
     checkFail(options);
-    const text = describe(error);
+    const text = describeFailure(error);
     if (options.retryAfterMs !== undefined) {
       return this.#giveBack(lease, {
         change: 'retried',
@@ -200,26 +200,4 @@ function checkFail(options: FailOptions): void {
 
 function leaseLost(lease: Lease): Error {
   return fault('LEASE_LOST', { task: lease.task, attempt: lease.attempt });
-}
-
-/** Whatever a handler throws, its task must be able to fail: what no store can keep is told as text. */
-function describe(error: unknown): string {
-  try {
-    if (!(error instanceof Error)) return encodePayload(error, ERROR);
-    const { name, message, stack } = error;
-    const { code } = error as { code?: unknown };
-    return encodePayload({ name, message, ...(typeof code === 'string' ? { code } : {}), stack }, ERROR);
-  } catch {
-    return encodePayload({ message: plainText(error) }, ERROR);
-  }
-}
-
-function plainText(error: unknown): string {
-  let text = 'an error that cannot be told';
-  try {
-    text = String(error);
-  } catch {
-    // Its own conversion fails; there is nothing more to learn.
-  }
-  return text.slice(0, 10_000).toWellFormed().replaceAll('\u0000', '\ufffd');
 }

@@ -8,6 +8,8 @@ import { checkLease, checkLogEntries } from './check.ts';
 import type { Coalescer, Kind } from './coalescer.ts';
 import { Wakeups } from './wakeups.ts';
 
+export type { LogLine, LogPlace } from '../store/store.ts';
+
 /** Of one flush, and of one call's part in it: more would hold the loop for too long. */
 const MAX_BYTES = 1_048_576;
 const MAX_LINES = 1000;

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fault } from '../core/errors.ts';
 import type { TaskState } from '../core/task.ts';
+import type { Assignment, Parked, Reusable, Session } from '../protocol/link.ts';
 import { VirtualWorld } from '../testing.ts';
 import { Attempt, type Parting } from './attempt.ts';
-import type { Assignment, Parked, Reusable, Session } from './link.ts';
 import type { Renewal } from './renewal.ts';
 import type { Ended, Runner, Sink, StopWhy } from './runner/runner.ts';
 

@@ -1,9 +1,9 @@
 import { fault, isEngineError } from '../core/errors.ts';
 import type { TaskState } from '../core/task.ts';
 import type { World } from '../core/world.ts';
+import type { Assignment, Failing, Session } from '../protocol/link.ts';
 import { LeaseDesk } from './desk.ts';
 import { LazyLog } from './lazy-log.ts';
-import type { Assignment, Failing, Session } from './link.ts';
 import type { Renewal } from './renewal.ts';
 import { ReusingRun } from './reusing-run.ts';
 import type { Ended, Host, Job, Ladder, Runner, Running, StopWhy } from './runner/runner.ts';

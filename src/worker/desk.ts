@@ -11,7 +11,7 @@ import type {
   TaskResult,
   Waited,
   Waiting,
-} from './link.ts';
+} from '../protocol/link.ts';
 import type { Desk } from './runner/runner.ts';
 
 /** What the desk has to know of its attempt. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { LogEntry } from '../core/log.ts';
+import type { Assignment } from '../protocol/link.ts';
 import { VirtualWorld } from '../testing.ts';
 import { LazyLog } from './lazy-log.ts';
-import type { Assignment } from './link.ts';
 
 const LEASE = { task: 1, attempt: 1 } as Assignment;
 

@@ -1,6 +1,6 @@
 import type { LogEntry, Stream } from '../core/log.ts';
 import type { World } from '../core/world.ts';
-import type { Assignment, Session } from './link.ts';
+import type { Assignment, Session } from '../protocol/link.ts';
 import { TaskLog } from './logs.ts';
 import type { Sink } from './runner/runner.ts';
 

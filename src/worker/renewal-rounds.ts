@@ -1,5 +1,5 @@
 import type { Lease } from '../core/lease.ts';
-import type { Renewals } from './link.ts';
+import type { Renewals } from '../protocol/link.ts';
 import type { HeldEntry, RenewalTable } from './renewal-table.ts';
 
 /**

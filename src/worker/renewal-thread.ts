@@ -1,7 +1,7 @@
 /** The program of the renewal thread: opens its own link and renews what the table says, whatever the main loop does. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { isEngineError } from '../core/errors.ts';
-import type { RenewalAddress, Renewals } from './link.ts';
+import type { RenewalAddress, Renewals } from '../protocol/link.ts';
 import { Rounds, roundMs } from './renewal-rounds.ts';
 import { RenewalTable } from './renewal-table.ts';
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Lease } from '../core/lease.ts';
 import type { World } from '../core/world.ts';
-import type { RenewalAnswer, Session } from './link.ts';
+import type { RenewalAnswer, Session } from '../protocol/link.ts';
 import { Renewal } from './renewal.ts';
 import type { RenewalNews } from './renewal-rounds.ts';
 

@@ -2,7 +2,7 @@ import { extname } from 'node:path';
 import { Worker as Thread } from 'node:worker_threads';
 import type { Lease } from '../core/lease.ts';
 import type { World } from '../core/world.ts';
-import type { RenewalAnswer, Session } from './link.ts';
+import type { RenewalAnswer, Session } from '../protocol/link.ts';
 import { type RenewalNews, Rounds, roundMs } from './renewal-rounds.ts';
 import { RenewalTable } from './renewal-table.ts';
 import type { ThreadData } from './renewal-thread.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Reusable } from './link.ts';
+import type { Reusable } from '../protocol/link.ts';
 import { ReusingRun } from './reusing-run.ts';
 import type { Ended, Running, StopWhy } from './runner/runner.ts';
 

@@ -1,4 +1,4 @@
-import type { Reusable } from './link.ts';
+import type { Reusable } from '../protocol/link.ts';
 import type { Ended, Ladder, Running, Sink, StopWhy } from './runner/runner.ts';
 
 export interface ReusingParts {

@@ -1,17 +1,14 @@
 import { inspect } from 'node:util';
 import { fault } from '../core/errors.ts';
 import type { World } from '../core/world.ts';
+import type { Assignment, Hello, Link, Session } from '../protocol/link.ts';
 import { Attempt, type AttemptDeps, type Parting } from './attempt.ts';
 import { Gate } from './gate.ts';
-import type { Assignment, Hello, Link, Session } from './link.ts';
 import { Lookahead } from './lookahead.ts';
 import { Renewal } from './renewal.ts';
 import type { RenewalNews } from './renewal-rounds.ts';
 import type { Ladder, Runner } from './runner/runner.ts';
-
-export interface WorkerLog {
-  warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
-}
+import type { WorkerLog } from './worker-log.ts';
 
 export interface WorkerOptions {
   readonly link: Link;

@@ -114,7 +114,7 @@ test('a wrong flag, a wrong value and a wrong command are wrong usage: status 2 
   for (const [args, says] of [
     [['up', '--prot', '1'], /^There is no option --prot\.\nDid you mean --port\?\n$/],
     [['up', '--port', 'x'], /^The --port is not valid: "x" is not a whole number/],
-    [['up', '--host', '0.0.0.0'], /not a loopback address.*\n.*neither tokens nor TLS/],
+    [['up', '--host', '0.0.0.0'], /not a loopback address.*\n.*--tls-cert/],
     [['up', '--store', 'mysql://x'], /mysql: is not a store that this version knows/],
     [['upp'], /Did you mean "leasehold up"\?/],
     [[], /^leasehold COMMAND \[OPTIONS\]\n/],

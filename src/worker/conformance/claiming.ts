@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Assignment } from '../link.ts';
+import type { Assignment } from '../../protocol/link.ts';
 import { HANDLER, type LinkTopic, QUEUE } from './scene.ts';
 
 /** A claim that waits: what it came back with, once it has. */

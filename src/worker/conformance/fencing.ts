@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Assignment, Session } from '../link.ts';
+import type { Assignment, Session } from '../../protocol/link.ts';
 import { type LinkCase, type LinkTopic, refusal } from './scene.ts';
 
 type Verb = (session: Session, lease: Assignment) => Promise<unknown>;

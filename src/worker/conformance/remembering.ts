@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Assignment, Session } from '../link.ts';
+import type { Assignment, Session } from '../../protocol/link.ts';
 import { HANDLER, type LinkScene, type LinkTopic, QUEUE, refusal } from './scene.ts';
 
 const PARKED = { kind: 'parked' };

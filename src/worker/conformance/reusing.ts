@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Assignment, Session } from '../link.ts';
+import type { Assignment, Session } from '../../protocol/link.ts';
 import { type LinkPush, type LinkScene, type LinkTopic, refusal } from './scene.ts';
 
 /** A task like the others of its case, in the hands of the session. */

@@ -3,7 +3,7 @@ import { type ErrorCode, isEngineError } from '../../core/errors.ts';
 import type { LogEntry } from '../../core/log.ts';
 import type { Reason, TaskState } from '../../core/task.ts';
 import type { World } from '../../core/world.ts';
-import type { Assignment, Hello, Link, Session, Want } from '../link.ts';
+import type { Assignment, Hello, Link, Session, Want } from '../../protocol/link.ts';
 
 /** What the other side of a link can do; an `Engine` is one. */
 export interface LinkOperator {

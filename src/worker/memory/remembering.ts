@@ -1,7 +1,7 @@
 import type { Duration } from '../../core/duration.ts';
 import type { TaskState } from '../../core/task.ts';
+import type { ChildRequest } from '../../protocol/link.ts';
 import type { AnyTask, InputOf, Jsonify, ResultOf } from '../definition.ts';
-import type { ChildRequest } from '../link.ts';
 
 /** What a handler may remember and wait for. Nothing of it costs anything before it is used. */
 export interface Remembering {

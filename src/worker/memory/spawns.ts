@@ -1,5 +1,5 @@
+import type { ChildRequest } from '../../protocol/link.ts';
 import type { AnyTask } from '../definition.ts';
-import type { ChildRequest } from '../link.ts';
 import { parseInput } from '../schema.ts';
 import { checkOptions } from './check.ts';
 import type { Journal } from './journal.ts';

@@ -1,6 +1,6 @@
 import { EngineError, fault, isEngineError } from '../../core/errors.ts';
 import { encodePayload } from '../../core/payload.ts';
-import type { ChildRequest, Parked, Remembered, TaskRef, TaskResult, Waited, Waiting } from '../link.ts';
+import type { ChildRequest, Parked, Remembered, TaskRef, TaskResult, Waited, Waiting } from '../../protocol/link.ts';
 import { type Answer, plainError, type Question, type Verb } from './messages.ts';
 import type { Desk } from './runner.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { fault } from '../../core/errors.ts';
-import type { Waiting } from '../link.ts';
+import type { Waiting } from '../../protocol/link.ts';
 import { errorOf, Heard, open, type Run, resultOf } from './process-trial.test.ts';
 import type { Desk, Job } from './runner.ts';
 

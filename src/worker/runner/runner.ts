@@ -1,5 +1,5 @@
 import type { Stream } from '../../core/log.ts';
-import type { ChildRequest, Parked, Remembered, TaskRef, TaskResult, Waited, Waiting } from '../link.ts';
+import type { ChildRequest, Parked, Remembered, TaskRef, TaskResult, Waited, Waiting } from '../../protocol/link.ts';
 
 /** One attempt, as a runner sees it. */
 export interface Job {

@@ -29,6 +29,9 @@ export interface Hello {
   /** Higher ones are given work first. */
   readonly priority?: number | undefined;
   readonly version?: string | undefined;
+  /** Where it runs; not given: where the link ends. */
+  readonly host?: string | undefined;
+  readonly pid?: number | undefined;
 }
 
 /** One task to run, and the lease to run it under. */

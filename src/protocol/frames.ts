@@ -1,0 +1,140 @@
+import { z } from 'zod';
+import type { ErrorBody } from '../core/errors.ts';
+import { Duration } from './shapes/common.ts';
+import { LimitUse, PlacementInput } from './shapes/task.ts';
+
+/**
+ * What workers and the hub say to each other, as JSON over one WebSocket. The words are those of document 004 where it has one.
+ * A frame is one message or an array of them. What a worker asks has a number `n`, and its answer names it as `re`; it may be
+ * asked again under the same number when the connection broke. Values of users travel as JSON text.
+ */
+
+/** Goes with everything that a worker says for an attempt. */
+export const LeaseProof = z.strictObject({
+  task: z.number().int().min(1),
+  attempt: z.number().int().min(1),
+  token: z.string().max(64),
+});
+
+const n = z.number().int().min(1);
+const ref = z.union([z.number().int(), z.string().max(200)]);
+const text = z.string();
+const names = z.array(z.string().max(200)).max(1000);
+
+/** The first message. */
+export const Connect = z.strictObject({
+  type: z.literal('connect'),
+  name: z.string().max(200),
+  secret: z.string().max(512),
+  /** Of this start of the process. */
+  incarnation: z.string().min(1).max(100),
+  slots: z.number().int().min(1).max(10_000),
+  tags: names,
+  handlers: names,
+  queues: names.optional(),
+  priority: z.number().int().optional(),
+  version: z.string().max(100).optional(),
+  host: z.string().max(255).optional(),
+  pid: z.number().int().min(1).optional(),
+  /** Leases that it has: what else was granted to it never reached it, and goes back. */
+  holding: z.array(LeaseProof).max(20_000),
+});
+
+const Child = z.strictObject({
+  queue: text,
+  handler: text,
+  input: text.optional(),
+  op: text,
+  priority: z.number().optional(),
+  delay: Duration.optional(),
+  runAt: z.number().optional(),
+  maxAttempts: z.number().optional(),
+  retry: z.record(z.string(), z.union([z.string(), z.number()])).optional(),
+  timeout: Duration.optional(),
+  waitTimeout: Duration.optional(),
+  unique: z.union([text, z.strictObject({ key: text, window: Duration.optional() })]).optional(),
+  placement: PlacementInput.optional(),
+  limits: z.array(z.union([text, LimitUse])).optional(),
+  fairness: z.union([text, z.strictObject({ key: text, weight: z.number().optional() })]).optional(),
+  reuse: z
+    .union([z.boolean(), Duration, z.strictObject({ key: text.optional(), maxAge: Duration.optional() })])
+    .optional(),
+});
+
+const Waiting = z.strictObject({
+  key: text,
+  turn: z.number().int().optional(),
+  channel: text.optional(),
+  form: text.optional(),
+  children: z.array(ref).optional(),
+  any: z.boolean().optional(),
+  timeoutMs: z.number().optional(),
+  until: z.number().optional(),
+});
+
+const LogEntries = z.array(
+  z.strictObject({
+    seq: z.number(),
+    at: z.number(),
+    stream: z.enum(['stdout', 'stderr', 'log', 'progress', 'system']),
+    text,
+  }),
+);
+
+/** Everything else that a worker may ask. */
+export const Asked = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('task_claim'), n, max: z.number().int(), waitMs: z.number() }),
+  z.strictObject({ type: z.literal('claim_stop'), n, claim: n }),
+  z.strictObject({ type: z.literal('task_complete'), n, lease: LeaseProof, result: text.optional() }),
+  z.strictObject({
+    type: z.literal('task_failed'),
+    n,
+    lease: LeaseProof,
+    error: text,
+    giveUp: z.boolean().optional(),
+    retryAfterMs: z.number().optional(),
+    limit: text.optional(),
+  }),
+  z.strictObject({
+    type: z.literal('task_release'),
+    n,
+    lease: LeaseProof,
+    bounced: z.boolean().optional(),
+    delayMs: z.number().optional(),
+  }),
+  z.strictObject({ type: z.literal('task_cancelled'), n, lease: LeaseProof }),
+  z.strictObject({ type: z.literal('task_progress'), n, lease: LeaseProof, logs: LogEntries }),
+  z.strictObject({ type: z.literal('checkpoints'), n, lease: LeaseProof }),
+  z.strictObject({ type: z.literal('checkpoint'), n, lease: LeaseProof, key: text, value: text.optional() }),
+  z.strictObject({ type: z.literal('task_park'), n, lease: LeaseProof, wait: Waiting }),
+  z.strictObject({ type: z.literal('waited'), n, lease: LeaseProof }),
+  z.strictObject({ type: z.literal('task_spawn'), n, lease: LeaseProof, child: Child }),
+  z.strictObject({ type: z.literal('results'), n, lease: LeaseProof, tasks: z.array(ref) }),
+  z.strictObject({ type: z.literal('dependencies'), n, lease: LeaseProof }),
+  z.strictObject({ type: z.literal('reusable'), n, lease: LeaseProof }),
+  z.strictObject({ type: z.literal('keep'), n, lease: LeaseProof, result: text.optional() }),
+  z.strictObject({ type: z.literal('lease_renew'), n, leases: z.array(LeaseProof) }),
+  z.strictObject({ type: z.literal('cancels'), n }),
+  z.strictObject({ type: z.literal('heartbeat'), n, state: z.enum(['online', 'draining', 'offline']) }),
+]);
+
+export type Connect = z.infer<typeof Connect>;
+export type Asked = z.infer<typeof Asked>;
+export type LeaseProof = z.infer<typeof LeaseProof>;
+/** What is asked, before it has its number. */
+export type Ask = Asked extends infer A ? (A extends { n: number } ? Omit<A, 'n'> : never) : never;
+
+/** What the hub says. */
+export type Said =
+  | { readonly type: 'connect_ok'; readonly leaseMs: number }
+  | { readonly type: 'connect_rejected'; readonly error: ErrorBody }
+  | { readonly type: 'ok'; readonly re: number; readonly value?: unknown }
+  | { readonly type: 'refused'; readonly re: number; readonly error: ErrorBody }
+  /** A hint: somebody has asked a task to stop. */
+  | { readonly type: 'kill_task'; readonly task: number };
+
+/** Of one frame. Values of users have a bound of their own, and a batch may hold several. */
+export const MAX_FRAME_BYTES = 4 * 1024 * 1024;
+/** Nested in the frame itself; values of users are text in it. */
+export const MAX_FRAME_DEPTH = 12;
+export const WORKER_PATH = '/ws/agent';

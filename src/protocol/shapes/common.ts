@@ -1,0 +1,36 @@
+import { z } from 'zod';
+
+/** `30s`, `5m`, or milliseconds. */
+export const Duration = z.union([z.string().max(40), z.number()]).describe('A duration: "30s", "5m", or milliseconds');
+
+/** Calendar time in milliseconds. */
+export const Time = z.number().int().describe('Calendar time in milliseconds');
+
+export const TaskState = z.enum(['waiting', 'scheduled', 'ready', 'running', 'completed', 'failed', 'cancelled']);
+
+/** Any JSON value. */
+export const Json = z.unknown().describe('Any JSON value');
+
+export const MOST_PER_PAGE = 500;
+
+/** Keyset paging: the cursor is what the page before has said. */
+export const Paging = {
+  limit: z.coerce.number().int().min(1).max(MOST_PER_PAGE).default(50).describe('How many at most'),
+  cursor: z.string().max(200).optional().describe('Where the page before ended, as it said'),
+};
+
+/** What names a thing in a path. */
+export const pathName = (what: string): z.ZodString => z.string().min(1).max(500).describe(what);
+
+/** One or several of the same in a query: `?state=ready&state=running`. */
+export function several<T extends z.ZodType>(one: T) {
+  return z.preprocess(
+    (value) => (value === undefined ? [] : Array.isArray(value) ? value : [value]),
+    z.array(one).max(50),
+  );
+}
+
+export const Switch = z
+  .enum(['0', '1', 'true', 'false'])
+  .optional()
+  .transform((text) => text === '1' || text === 'true');

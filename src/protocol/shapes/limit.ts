@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { Duration, Time } from './common.ts';
+
+const RateInput = z.strictObject({
+  max: z.number(),
+  window: Duration,
+  burst: z.number().optional(),
+  perKey: z.boolean().optional(),
+});
+
+const Strategy = z.enum(['queue', 'refuse', 'cancel_oldest', 'replace_pending']);
+
+/** Null takes a bound away; what is not given stays. `limit` is another word for `concurrent`. */
+export const LimitEdit = z
+  .strictObject({
+    concurrent: z.number().nullable().optional(),
+    limit: z.number().nullable().optional(),
+    perKey: z.number().nullable().optional(),
+    rate: RateInput.nullable().optional(),
+    cost: RateInput.nullable().optional(),
+    strategy: Strategy.optional(),
+    backlog: z.number().nullable().optional(),
+  })
+  .meta({ id: 'LimitEdit' });
+
+export const LimitInput = LimitEdit.extend({ name: z.string() });
+
+const Rate = z.object({ max: z.number(), window: z.string(), burst: z.number(), perKey: z.boolean() });
+
+const Bounds = z.object({
+  concurrent: z.number().optional(),
+  perKey: z.number().optional(),
+  rate: Rate.optional(),
+  cost: Rate.optional(),
+  strategy: z.string(),
+  backlog: z.number().optional(),
+});
+
+export const Limit = Bounds.extend({
+  name: z.string(),
+  active: z.number().describe('What runs takes so much of it'),
+  waiting: z.number().describe('Ready tasks that take something of it'),
+  revision: z.number(),
+  changedAt: Time,
+  changedBy: z.string(),
+}).meta({ id: 'Limit' });
+
+const Use = z.object({
+  used: z.number(),
+  cap: z.number().optional(),
+  pausedUntil: Time.optional(),
+  freesAt: Time.optional(),
+});
+
+export const LimitDetail = Limit.extend(Use.shape)
+  .extend({
+    keys: z.array(Use.extend({ key: z.string() })).readonly(),
+    moreKeys: z.boolean(),
+    history: z.array(z.object({ at: Time, by: z.string(), limit: Bounds.optional() })).readonly(),
+  })
+  .meta({ id: 'LimitDetail' });
+
+export const LimitPause = z.strictObject({
+  key: z.string().optional(),
+  for: Duration.describe('0 opens it again'),
+});

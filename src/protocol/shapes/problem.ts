@@ -1,0 +1,13 @@
+import { z } from 'zod';
+
+/** How every refusal looks. */
+export const Problem = z
+  .strictObject({
+    error: z.strictObject({
+      code: z.string().describe('Stable: programs go by it'),
+      message: z.string(),
+      hint: z.string().optional().describe('What to do next'),
+      details: z.record(z.string(), z.unknown()).optional(),
+    }),
+  })
+  .meta({ id: 'Problem' });

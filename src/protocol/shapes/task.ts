@@ -1,0 +1,191 @@
+import { z } from 'zod';
+import { Duration, Json, TaskState, Time } from './common.ts';
+
+export const PlacementInput = z
+  .strictObject({
+    requires: z
+      .array(z.string())
+      .optional()
+      .describe('Tests of tags that must all pass: gpu, gpu=nvidia, memory_gb>=16'),
+    handlers: z.array(z.string()).optional().describe('Handlers that the worker must offer besides'),
+    credentials: z.array(z.string()).optional().describe('Credentials that it must hold'),
+    only: z.array(z.string()).optional().describe('One of these workers'),
+    never: z.array(z.string()).optional().describe('None of these; wins over only'),
+    maxPerWorker: z.number().optional(),
+    version: z.string().optional().describe('A range of versions: >=1.4 <2'),
+    prefer: z.array(z.strictObject({ tag: z.string(), weight: z.number().optional() })).optional(),
+    affinity: z.string().optional().describe('The worker that ran a task with this key last is taken first'),
+  })
+  .meta({ id: 'PlacementInput' });
+
+export const LimitUse = z.strictObject({
+  name: z.string(),
+  key: z.string().optional(),
+  weight: z.number().optional(),
+  cost: z.number().optional(),
+});
+
+const Retry = z.strictObject({
+  baseMs: Duration.optional(),
+  maxMs: Duration.optional(),
+  factor: z.number().optional(),
+  jitter: z.number().optional(),
+});
+
+const Reuse = z.union([
+  z.boolean(),
+  Duration,
+  z.strictObject({ key: z.string().optional(), maxAge: Duration.optional() }),
+]);
+
+export const TaskInput = z
+  .strictObject({
+    queue: z.string(),
+    handler: z.string().optional().describe('Default: the name of the queue'),
+    input: Json.optional(),
+    priority: z.number().optional().describe('Whole number, higher first; default 0'),
+    delay: Duration.optional(),
+    runAt: Time.optional(),
+    maxAttempts: z.number().optional(),
+    retry: Retry.optional(),
+    timeout: Duration.optional().describe('How long one attempt may run'),
+    waitTimeout: Duration.optional().describe('How long it may wait for its first start'),
+    unique: z.union([z.string(), z.strictObject({ key: z.string(), window: Duration.optional() })]).optional(),
+    placement: PlacementInput.optional(),
+    limits: z.array(z.union([z.string(), LimitUse])).optional(),
+    fairness: z.union([z.string(), z.strictObject({ key: z.string(), weight: z.number().optional() })]).optional(),
+    reuse: Reuse.optional(),
+  })
+  .meta({ id: 'TaskInput' });
+
+export const MOST_AT_ONCE = 5000;
+
+export const PushInput = z.union([TaskInput, z.strictObject({ tasks: z.array(TaskInput).min(1).max(MOST_AT_ONCE) })]);
+
+const PlacementShown = z.object({
+  requires: z.array(z.string()).readonly().optional(),
+  handlers: z.array(z.string()).readonly().optional(),
+  only: z.array(z.string()).readonly().optional(),
+  never: z.array(z.string()).readonly().optional(),
+  maxPerWorker: z.number().optional(),
+  version: z.string().optional(),
+  prefer: z
+    .array(z.object({ tag: z.string(), weight: z.number() }))
+    .readonly()
+    .optional(),
+  affinity: z.string().optional(),
+});
+
+export const Task = z
+  .object({
+    id: z.string(),
+    queue: z.string(),
+    handler: z.string(),
+    state: TaskState,
+    reason: z.string().optional(),
+    input: Json,
+    result: Json.optional(),
+    error: Json.optional(),
+    priority: z.number(),
+    attempt: z.number(),
+    tries: z.number(),
+    maxAttempts: z.number(),
+    placement: PlacementShown.optional(),
+    limits: z.array(LimitUse).readonly().optional(),
+    fairness: z.object({ key: z.string(), weight: z.number() }).optional(),
+    createdAt: Time,
+    runAt: Time.optional(),
+    startedAt: Time.optional(),
+    finishedAt: Time.optional(),
+    worker: z.string().optional(),
+    leaseExpiresAt: Time.optional(),
+    cancelRequestedAt: Time.optional(),
+    unique: z.string().optional(),
+  })
+  .meta({ id: 'Task' });
+
+export const Attempt = z
+  .object({
+    attempt: z.number(),
+    worker: z.string().optional(),
+    startedAt: Time.optional(),
+    endedAt: Time.optional(),
+    outcome: z.string(),
+    error: Json.optional(),
+  })
+  .meta({ id: 'Attempt' });
+
+export const TaskDetail = Task.extend({
+  attempts: z.array(Attempt).readonly(),
+  progress: Json.optional(),
+  queuePaused: z.boolean(),
+  workersForIt: z.number(),
+  summary: z.string().optional().describe('Why it does not run'),
+  runnable: z.boolean().optional(),
+  wait: z
+    .union([
+      z.object({ kind: z.literal('approval'), title: z.string(), actions: z.array(z.string()).readonly() }),
+      z.object({ kind: z.literal('signal'), channel: z.string() }),
+    ])
+    .optional()
+    .describe('What somebody outside could give it'),
+}).meta({ id: 'TaskDetail' });
+
+export const Explanation = z
+  .object({
+    taskId: z.string(),
+    state: TaskState,
+    summary: z.string(),
+    runnable: z.boolean(),
+    reasons: z.array(z.string()).readonly(),
+    workers: z
+      .array(z.object({ name: z.string(), eligible: z.boolean(), reasons: z.array(z.string()).readonly() }))
+      .readonly(),
+    limits: z
+      .array(
+        z.object({
+          name: z.string(),
+          key: z.string().optional(),
+          used: z.number(),
+          cap: z.number().optional(),
+          holders: z.array(z.string()).readonly(),
+          freesAt: Time.optional(),
+          open: z.boolean(),
+        }),
+      )
+      .readonly(),
+    dependencies: z.array(z.object({ taskId: z.string(), state: z.string(), optional: z.boolean() })).readonly(),
+  })
+  .meta({ id: 'Explanation' });
+
+export const LogLine = z
+  .object({
+    attempt: z.number(),
+    seq: z.number(),
+    at: Time,
+    stream: z.string(),
+    text: z.string(),
+  })
+  .meta({ id: 'LogLine' });
+
+export const TreeInput = z.strictObject({
+  tree: z.boolean().default(false).describe('With everything that waits for it and what they have spawned'),
+  dryRun: z.boolean().default(false).describe('Only say what would become of which task'),
+});
+
+/** What became of one task, or of those of a tree. */
+export const TreeAnswer = z.object({
+  tasks: z
+    .array(
+      z.object({
+        id: z.string(),
+        queue: z.string(),
+        handler: z.string(),
+        state: TaskState.describe('Before'),
+        act: z.string(),
+      }),
+    )
+    .readonly(),
+  counts: z.record(z.string(), z.number()),
+  dryRun: z.boolean(),
+});

@@ -1,0 +1,64 @@
+import type { PushRequest } from '../engine/push.ts';
+import type { Pushed } from '../engine/pushes.ts';
+import type { AnswerOf, BodyOf } from '../protocol/routes.ts';
+
+type Item<T> = T extends readonly (infer I)[] ? I : never;
+export type TaskShape = Extract<AnswerOf<'pushTasks'>, { readonly id: string }>;
+export type LimitShape = AnswerOf<'createLimit'>;
+export type LimitEdit = BodyOf<'editLimit'>;
+type QueueShape = AnswerOf<'pauseQueue'>;
+type SettingShape = AnswerOf<'editWorker'>;
+type Tree = AnswerOf<'cancelTask'>;
+
+/** What the routes ask of the data, under public names. Made anew for each request. */
+export interface Desk {
+  push(requests: readonly PushRequest[]): Promise<readonly Pushed[]>;
+  /** Tasks by number, as they are shown; those that are gone are left out. */
+  shown(tasks: readonly number[]): Promise<readonly TaskShape[]>;
+  list(filter: {
+    readonly queues: readonly string[];
+    readonly states: readonly TaskShape['state'][];
+    readonly limit: number;
+    readonly before?: number | undefined;
+  }): Promise<readonly TaskShape[]>;
+  numberOf(id: string): number;
+  detail(id: string): Promise<AnswerOf<'getTask'>>;
+  explain(id: string): Promise<AnswerOf<'explainTask'>>;
+  cancelTree(task: number, options: { readonly dryRun: boolean }): Promise<Tree>;
+  retryTree(task: number, options: { readonly dryRun: boolean }): Promise<Tree>;
+  cancel(tasks: readonly number[]): Promise<readonly string[]>;
+  retry(tasks: readonly number[]): Promise<readonly string[]>;
+  queues(): Promise<readonly QueueShape[]>;
+  queue(name: string): Promise<QueueShape>;
+  pause(name: string): Promise<void>;
+  resume(name: string): Promise<void>;
+  workers(): Promise<AnswerOf<'listWorkers'>['workers']>;
+  readonly fleet: {
+    strays(): Promise<readonly SettingShape[]>;
+    set(
+      names: readonly string[],
+      edit: { readonly enabled?: boolean; readonly priority?: number | null },
+    ): Promise<readonly SettingShape[]>;
+    tag(
+      name: string,
+      edit: { readonly add: readonly string[]; readonly remove: readonly string[] },
+    ): Promise<SettingShape>;
+    look(names: readonly string[]): Promise<readonly SettingShape[]>;
+    tags(): Promise<AnswerOf<'listTags'>['tags']>;
+  };
+  readonly limits: {
+    list(): Promise<readonly LimitShape[]>;
+    detail(name: string): Promise<AnswerOf<'getLimit'>>;
+    change(name: string, edit: LimitEdit, by: string, must: 'new' | 'there'): Promise<LimitShape>;
+    remove(name: string, by: string): Promise<LimitShape>;
+    pause(name: string, key: string | undefined, forMs: number): Promise<AnswerOf<'getLimit'>>;
+  };
+  readonly waits: {
+    signal(channel: string, body: unknown, options: { readonly broadcast: boolean }): Promise<AnswerOf<'sendSignal'>>;
+    approvals(limit: number): Promise<readonly Item<AnswerOf<'listApprovals'>['approvals']>[]>;
+    decide(
+      task: number,
+      decision: { readonly action: string; readonly value?: unknown; readonly by: string },
+    ): Promise<AnswerOf<'decideApproval'>>;
+  };
+}

@@ -1,0 +1,73 @@
+import { fault } from '../core/errors.ts';
+import { checkName } from '../core/names.ts';
+import type { Engine } from '../engine/engine.ts';
+import { hashOf, newSecret, prefixOf } from './secrets.ts';
+
+type EnrolStore = Pick<
+  Engine['store'],
+  'tokenAdd' | 'tokenFind' | 'tokenExchange' | 'tokenList' | 'tokenRevokeNamed' | 'workerForget' | 'workerSettings'
+>;
+
+const CODE_MS = 600_000;
+
+/** Secrets of workers on other machines: one for each name. */
+export class Enrolment {
+  readonly #store: EnrolStore;
+
+  constructor(store: EnrolStore) {
+    this.#store = store;
+  }
+
+  /** A new secret. The others of that name end after the grace. */
+  async secret(name: string, by: string, graceMs = 0): Promise<string> {
+    const secret = newSecret('worker');
+    await this.#store.tokenAdd({ token: secretOf(checkName('worker name', name), secret, by), replaces: { graceMs } });
+    return secret;
+  }
+
+  /** A code for the secret: good once, and not for long, so that it may stand on a screen or in a chat. */
+  async code(name: string, by: string): Promise<string> {
+    const code = newSecret('code');
+    const token = { kind: 'code', role: 'worker', name: checkName('worker name', name), by, ttlMs: CODE_MS } as const;
+    await this.#store.tokenAdd({
+      token: { ...token, hash: hashOf(code), prefix: prefixOf(code) },
+      replaces: { graceMs: 0 },
+    });
+    return code;
+  }
+
+  async exchange(code: string): Promise<{ readonly name: string; readonly secret: string }> {
+    const hash = hashOf(code);
+    const found = await this.#store.tokenFind({ hash });
+    const secret = newSecret('worker');
+    if (found?.kind === 'code') {
+      const token = secretOf(found.name, secret, found.by);
+      if ((await this.#store.tokenExchange({ hash, token })) !== undefined) return { name: found.name, secret };
+    }
+    throw fault('UNAUTHENTICATED', undefined, {
+      hint: 'The code was used, or its ten minutes are over; "leasehold workers create NAME --code" makes another.',
+    });
+  }
+
+  /** Whether a worker of this name has ever been given a secret, or was spoken of. */
+  async knows(name: string): Promise<boolean> {
+    if ((await this.#store.workerSettings()).some((one) => one.name === name)) return true;
+    return (await this.#store.tokenList()).some((one) => one.kind !== 'bearer' && one.name === name);
+  }
+
+  /** Ends its secrets and codes, and forgets what was said of the name. */
+  async remove(name: string): Promise<number> {
+    if (!(await this.knows(name))) {
+      throw fault(
+        'NOT_FOUND',
+        { kind: 'worker', id: name },
+        { hint: '"leasehold workers list" shows those that there are.' },
+      );
+    }
+    return (await this.#store.workerForget({ name })).tokens;
+  }
+}
+
+function secretOf(name: string, secret: string, by: string) {
+  return { kind: 'secret', role: 'worker', name, by, hash: hashOf(secret), prefix: prefixOf(secret) } as const;
+}

@@ -1,0 +1,36 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { fault } from '../core/errors.ts';
+import type { Lease } from '../core/lease.ts';
+import type { LeaseProof } from '../protocol/frames.ts';
+
+/**
+ * The token that proves a lease over the wire. It is computed from the key of the cluster, so that every node can check it and
+ * nothing is stored. Numbers of attempts can be guessed; with this nobody can speak for the attempt of another worker.
+ */
+export class LeaseTokens {
+  readonly #key: Buffer;
+
+  constructor(clusterKey: string) {
+    this.#key = createHmac('sha256', clusterKey).update('leases').digest();
+  }
+
+  /** `holder`: the worker that it was granted to. */
+  of({ task, attempt }: Lease, holder: string): string {
+    return this.#digest(task, attempt, holder).toString('base64url');
+  }
+
+  check({ task, attempt, token }: LeaseProof, holder: string): Lease {
+    const given = Buffer.from(token, 'base64url');
+    const right = this.#digest(task, attempt, holder);
+    if (given.length === right.length && timingSafeEqual(given, right)) return { task, attempt };
+    throw fault(
+      'LEASE_LOST',
+      { task, attempt },
+      { hint: 'The token of this lease is not its own: stop work on this task.' },
+    );
+  }
+
+  #digest(task: number, attempt: number, holder: string): Buffer {
+    return createHmac('sha256', this.#key).update(`${task}/${attempt}/${holder}`).digest().subarray(0, 16);
+  }
+}

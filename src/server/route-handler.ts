@@ -1,0 +1,45 @@
+import type { FastifyRequest } from 'fastify';
+import type { Engine } from '../engine/engine.ts';
+import type { AnswerOf, BodyOf, ParamsOf, QueryOf, RouteName } from '../protocol/routes.ts';
+import type { Principal } from './access.ts';
+import type { Desk } from './desk.ts';
+import type { Enrolment } from './enrolment.ts';
+import type { EventHub } from './event-hub.ts';
+import type { Message } from './sse.ts';
+import type { TokenDesk } from './token-desk.ts';
+
+/** All that the routes work on. */
+export interface Served {
+  readonly engine: Engine;
+  readonly hub: EventHub;
+  readonly tokens: TokenDesk;
+  readonly enrolment: Enrolment;
+  /** Where this node answers. */
+  readonly address: string;
+  /** Anew for each request: it remembers what it has read. */
+  readonly desk: () => Desk;
+  /** Why this node cannot hand out work; nothing when it can. */
+  readonly obstacles: () => Promise<readonly string[]>;
+}
+
+/** One request that was let in and is well formed. */
+export interface Call<N extends RouteName> extends Served {
+  readonly params: ParamsOf<N>;
+  readonly query: QueryOf<N>;
+  readonly body: BodyOf<N>;
+  readonly principal: Principal;
+  readonly request: FastifyRequest;
+}
+
+/** Messages until it ends, or until the signal comes. */
+export class Stream {
+  readonly messages: (signal: AbortSignal) => AsyncIterable<Message>;
+
+  constructor(messages: (signal: AbortSignal) => AsyncIterable<Message>) {
+    this.messages = messages;
+  }
+}
+
+export type Handler<N extends RouteName> = (call: Call<N>) => AnswerOf<N> | Stream | Promise<AnswerOf<N> | Stream>;
+
+export type Handlers<N extends RouteName> = { readonly [K in N]: Handler<K> };

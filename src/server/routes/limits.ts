@@ -1,0 +1,34 @@
+import { parseDuration } from '../../core/duration.ts';
+import { fault } from '../../core/errors.ts';
+import type { LimitEdit } from '../desk.ts';
+import type { Handlers } from '../route-handler.ts';
+
+export const limitRoutes: Handlers<
+  'listLimits' | 'createLimit' | 'getLimit' | 'editLimit' | 'removeLimit' | 'pauseLimit'
+> = {
+  async listLimits({ desk }) {
+    return { limits: await desk().limits.list() };
+  },
+
+  createLimit({ body: { name, ...edit }, desk, principal }) {
+    return desk().limits.change(name, oneWord(edit), principal.name, 'new');
+  },
+
+  getLimit: ({ params, desk }) => desk().limits.detail(params.name),
+
+  editLimit: ({ params, body, desk, principal }) =>
+    desk().limits.change(params.name, oneWord(body), principal.name, 'there'),
+
+  removeLimit: ({ params, desk, principal }) => desk().limits.remove(params.name, principal.name),
+
+  pauseLimit: ({ params, body, desk }) => desk().limits.pause(params.name, body.key, parseDuration(body.for, 'for')),
+};
+
+/** Document 004 says `limit` where we say `concurrent`. */
+function oneWord({ limit, ...edit }: LimitEdit): LimitEdit {
+  if (limit === undefined) return edit;
+  if (edit.concurrent !== undefined) {
+    throw fault('INVALID_INPUT', { field: 'limit', problem: 'it is another word for concurrent; give one of them' });
+  }
+  return { ...edit, concurrent: limit };
+}

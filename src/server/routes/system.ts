@@ -1,0 +1,14 @@
+import { openApi } from '../../protocol/openapi.ts';
+import type { Handlers } from '../route-handler.ts';
+
+/** Routes about the node itself. `health` and `ready` answer also while it has no store, and are the server's own. */
+export function systemRoutes(options: {
+  readonly version: string;
+  readonly address: () => string;
+  readonly metrics: () => Promise<string>;
+}): Handlers<'metrics' | 'openapi'> {
+  return {
+    metrics: () => options.metrics(),
+    openapi: () => openApi({ version: options.version, server: options.address() }),
+  };
+}

@@ -1,0 +1,253 @@
+import { type AddressInfo, isIP } from 'node:net';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type EngineError, fault } from '../core/errors.ts';
+import { type Log, SILENT } from '../engine/log.ts';
+import { unfailing } from '../engine/unfailing-log.ts';
+import { mayCall, type Route } from '../protocol/route.ts';
+import { type AnswerOf, ROUTES, type RouteName } from '../protocol/routes.ts';
+import type { Access, Principal } from './access.ts';
+import { bearerOf, checked } from './asking.ts';
+import { Hosts } from './hosts.ts';
+import type { Hub } from './hub.ts';
+import { cannotListen, makeFastify, requireGuard } from './listening.ts';
+import type { Metrics } from './metrics.ts';
+import { errorOf, noPage, notOpen, stackOf } from './refusals.ts';
+import { type Call, type Handler, type Served, Stream } from './route-handler.ts';
+import { eventRoutes } from './routes/events.ts';
+import { limitRoutes } from './routes/limits.ts';
+import { queueRoutes } from './routes/queues.ts';
+import { systemRoutes } from './routes/system.ts';
+import { taskRoutes } from './routes/tasks.ts';
+import { tokenRoutes } from './routes/tokens.ts';
+import { waitRoutes } from './routes/waits.ts';
+import { workerRoutes } from './routes/workers.ts';
+import { STREAM_HEADERS, writeStream } from './sse.ts';
+
+export interface ServerOptions {
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  readonly version: string;
+  /** Other names that it is asked for by, as a proxy in front of it has. */
+  readonly names?: readonly string[] | undefined;
+  /** PEM texts. */
+  readonly tls?: { readonly cert: string; readonly key: string } | undefined;
+  /** Listens beyond this machine without TLS: something in front of it sees to that. */
+  readonly insecure?: boolean | undefined;
+  readonly log?: Log | undefined;
+}
+
+/** What comes when the store is open. */
+export interface Opened extends Omit<Served, 'address'> {
+  readonly access: Access;
+  readonly metrics: Metrics;
+  readonly workers: Hub;
+}
+
+/** Says over HTTP what the engine can do. It answers before its store is open: that it lives, and that it is not ready. */
+export class Server {
+  readonly #fastify: FastifyInstance;
+  readonly #hosts: Hosts;
+  readonly #options: ServerOptions;
+  readonly #log: Log;
+  readonly #closing = new AbortController();
+  readonly #principals = new WeakMap<FastifyRequest, Principal>();
+  #opened: Opened | undefined;
+
+  private constructor(options: ServerOptions) {
+    this.#options = options;
+    this.#log = unfailing(options.log ?? SILENT);
+    this.#hosts = new Hosts(options.host, options.names);
+    this.#fastify = makeFastify(options, (error, request, reply) => {
+      dress(request, reply);
+      this.#refuse(this.#stranger(request) ?? error, request, reply);
+    });
+    this.#fastify.addHook('onRequest', (request, reply, done) => {
+      dress(request, reply);
+      done(this.#stranger(request));
+    });
+    this.#fastify.setErrorHandler((error, request, reply) => this.#refuse(error, request, reply));
+    this.#fastify.setNotFoundHandler((request, reply) => this.#refuse(noPage(request), request, reply));
+    const handlers = this.#handlers();
+    for (const name of Object.keys(ROUTES) as RouteName[]) this.#register(name, handlers[name] as Handler<RouteName>);
+    this.#fastify.addHook('onResponse', (request, reply, done) => {
+      this.#opened?.metrics.request(nameOf(request), reply.statusCode, reply.elapsedTime / 1000);
+      done();
+    });
+  }
+
+  static async listen(options: ServerOptions): Promise<Server> {
+    requireGuard(options);
+    const server = new Server(options);
+    const { host, port } = options;
+    try {
+      await server.#fastify.listen({ host, port });
+    } catch (error) {
+      throw cannotListen(error as NodeJS.ErrnoException, host, port);
+    }
+    server.#fastify.server.on('upgrade', (request, stream, head) => {
+      const workers = server.#opened?.workers;
+      if (workers === undefined)
+        stream.end('HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n\r\n');
+      else workers.upgrade(request, stream, head, server.#hosts);
+    });
+    // Such as EMFILE when a connection comes. The server goes on; without a listener the error would end the process.
+    server.#fastify.server.on('error', (error) =>
+      server.#log.warn('the server had an error and goes on', { error: String(error) }),
+    );
+    return server;
+  }
+
+  /** Where it answers, with the real port: `http://127.0.0.1:7420`. */
+  get address(): string {
+    const { host, tls } = this.#options;
+    const { port } = this.#fastify.server.address() as AddressInfo;
+    return `${tls === undefined ? 'http' : 'https'}://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+  }
+
+  open(opened: Opened): void {
+    this.#opened = opened;
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#opened?.access.close();
+    await this.#opened?.workers.close();
+    await this.#opened?.hub.close();
+    await this.#fastify.close();
+  }
+
+  /** A name that somebody else's DNS points at this machine, or a page of another site. */
+  #stranger(request: FastifyRequest): EngineError | undefined {
+    const { host, origin, 'sec-fetch-site': site } = request.headers;
+    if (!this.#hosts.isOurs(host)) {
+      const problem = `this server does not answer to ${JSON.stringify(host ?? '')}`;
+      const hint = `Ask for ${this.#options.host} instead, or name it with --public-host.`;
+      return fault('WRONG_HOST', { problem }, { hint });
+    }
+    const foreign = (origin !== undefined && !this.#hosts.isOurPage(origin, host)) || site === 'cross-site';
+    return foreign ? fault('FORBIDDEN', { problem: 'pages of other sites may not call this server' }) : undefined;
+  }
+
+  /** What was let in is done; who lives by a token is cut off when it ends. */
+  #register<N extends RouteName>(name: N, handler: Handler<N>): void {
+    const route: Route = ROUTES[name];
+    this.#fastify.route({
+      method: route.method,
+      url: route.path.replace(/\{(\w+)\}/g, ':$1'),
+      config: { name },
+      // Before its body is read: nobody who was not let in has us read 16 MB.
+      onRequest: async (request) => {
+        const principal = await this.#letIn(route, request);
+        if (principal !== undefined) this.#principals.set(request, principal);
+      },
+      handler: async (request, reply) => {
+        const principal = this.#principals.get(request);
+        const opened = this.#opened;
+        if (opened === undefined && name !== 'health' && name !== 'ready') throw notOpen();
+        const call = {
+          ...(opened as Opened),
+          address: this.address,
+          params: checked('path', route.params, request.params),
+          query: checked('query', route.query, request.query),
+          body: checked('body', route.body, request.body ?? {}),
+          principal,
+          request,
+        } as unknown as Call<N>;
+        const answer = await handler(call);
+        if (answer instanceof Stream) return this.#stream(answer, principal as Principal, reply);
+        if (name === 'ready' && (answer as { status: string }).status !== 'ready') reply.code(503);
+        else reply.code(route.status ?? 200);
+        if (route.text === 'prometheus') return reply.type('text/plain; version=0.0.4; charset=utf-8').send(answer);
+        return reply.type('application/json; charset=utf-8').send(JSON.stringify(answer));
+      },
+    });
+  }
+
+  async #letIn(route: Route, request: FastifyRequest): Promise<Principal | undefined> {
+    if (Object.hasOwn(request.query as object, 'token')) {
+      throw fault('INVALID_INPUT', {
+        field: 'query',
+        problem: 'a token does not belong into an address, which is logged',
+      });
+    }
+    const secret = bearerOf(request.headers.authorization);
+    if (route.access === 'open' && secret === undefined) return undefined;
+    if (this.#opened === undefined) {
+      if (route.access === 'open') return undefined;
+      throw notOpen();
+    }
+    const principal = await this.#opened.access.who(secret);
+    if (!mayCall(principal.role, route.access)) {
+      throw fault('FORBIDDEN', {
+        problem: `this needs the role ${route.access}, and the token has the role ${principal.role}`,
+      });
+    }
+    return principal;
+  }
+
+  async #stream(stream: Stream, principal: Principal, reply: FastifyReply): Promise<unknown> {
+    if (reply.request.method === 'HEAD') return reply.headers(STREAM_HEADERS).send();
+    for (const [name, value] of Object.entries(reply.getHeaders())) reply.raw.setHeader(name, value as string);
+    reply.hijack();
+    const ended = new AbortController();
+    const stop = this.#opened?.access.live(principal, () => ended.abort());
+    try {
+      await writeStream(reply.raw, stream.messages, AbortSignal.any([ended.signal, this.#closing.signal]));
+    } catch (error) {
+      this.#log.warn('a stream broke off', { request: reply.request.id, error: String(error) });
+    } finally {
+      stop?.();
+    }
+    return reply;
+  }
+
+  #refuse(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    const error = errorOf(thrown);
+    if (error.status >= 500) {
+      this.#log.error('a request failed', { request: request.id, route: nameOf(request), error: stackOf(thrown) });
+    }
+    if (error.code === 'UNAUTHENTICATED') reply.header('www-authenticate', 'Bearer');
+    if (error.retryable) reply.header('retry-after', '1');
+    // The message is bounded, the details need not be: those of bad input would send a long text back as it came.
+    const { code, message, hint } = error;
+    void reply
+      .code(error.status)
+      .type('application/json; charset=utf-8')
+      .send(JSON.stringify({ error: { code, message, ...(hint === undefined ? {} : { hint }) } }));
+  }
+
+  #handlers(): { readonly [N in RouteName]: Handler<N> } {
+    const { version } = this.#options;
+    const metrics = (): Promise<string> => (this.#opened as Opened).metrics.text();
+    return {
+      health: () => ({ status: 'ok' }),
+      ready: ({ principal }) => this.#ready(principal),
+      ...systemRoutes({ version, address: () => this.address, metrics }),
+      ...taskRoutes,
+      ...queueRoutes,
+      ...workerRoutes,
+      ...limitRoutes,
+      ...waitRoutes,
+      ...eventRoutes,
+      ...tokenRoutes,
+    };
+  }
+
+  /** Why it cannot is told to who was let in. */
+  async #ready(principal: Principal | undefined): Promise<AnswerOf<'ready'>> {
+    const reasons = this.#opened === undefined ? ['its store is not open yet'] : await this.#opened.obstacles();
+    const status = reasons.length === 0 ? 'ready' : 'not ready';
+    return principal === undefined || reasons.length === 0 ? { status } : { status, reasons };
+  }
+}
+
+/** What every answer has. */
+function dress(request: FastifyRequest, reply: FastifyReply): void {
+  reply.headers({ 'x-request-id': request.id, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
+}
+
+/** Of the route that a request has found. */
+function nameOf(request: FastifyRequest): string {
+  return (request.routeOptions.config as { readonly name?: string }).name ?? 'none';
+}

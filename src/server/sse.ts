@@ -1,0 +1,78 @@
+import type { ServerResponse } from 'node:http';
+
+/** One message of an event stream. */
+export interface Message {
+  readonly id?: string | undefined;
+  readonly event?: string | undefined;
+  readonly data: unknown;
+}
+
+/** Proxies cut what is silent; half a minute is the shortest that is usual. */
+const PING_MS = 15_000;
+/** Who takes nothing for so long is cut off. It can come back and go on where it was. */
+const STALLED_MS = 30_000;
+
+export const STREAM_HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store',
+  'x-accel-buffering': 'no',
+  'x-content-type-options': 'nosniff',
+};
+
+/**
+ * Writes messages as they come, no faster than they are taken: a slow reader holds up its own stream and costs no memory,
+ * because messages are made only when there is room for them.
+ */
+export async function writeStream(
+  response: ServerResponse,
+  messages: (signal: AbortSignal) => AsyncIterable<Message>,
+  signal: AbortSignal,
+): Promise<void> {
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  // Who left while the request was looked at has closed it already, and nothing would tell so again.
+  if (response.destroyed) gone.abort();
+  const over = AbortSignal.any([signal, gone.signal]);
+  response.writeHead(200, STREAM_HEADERS);
+  response.flushHeaders();
+  const ping = setInterval(() => void (response.writableNeedDrain || response.write(': still here\n\n')), PING_MS);
+  ping.unref();
+  try {
+    for await (const message of messages(over)) {
+      if (over.aborted) break;
+      if (!response.write(formatMessage(message))) await drained(response, over);
+    }
+    // Only what has come to its end ends well: a log that is cut off must not look like that of a task that has ended.
+    if (over.aborted) response.destroy();
+    else response.end();
+  } catch (error) {
+    response.destroy();
+    throw error;
+  } finally {
+    clearInterval(ping);
+  }
+}
+
+/** Until there is room again. Who makes none is cut off. */
+function drained(response: ServerResponse, over: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const cut = (): void => {
+    response.destroy();
+    resolve();
+  };
+  const patience = setTimeout(cut, STALLED_MS);
+  response.once('drain', resolve);
+  over.addEventListener('abort', cut, { once: true });
+  if (over.aborted) cut();
+  return promise.finally(() => {
+    clearTimeout(patience);
+    response.off('drain', resolve);
+    over.removeEventListener('abort', cut);
+  });
+}
+
+/** JSON has no line breaks of its own, so that data is always one line. */
+export function formatMessage({ id, event, data }: Message): string {
+  const head = `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}`;
+  return `${head}data: ${JSON.stringify(data)}\n\n`;
+}

@@ -1,0 +1,3 @@
+export interface WorkerLog {
+  warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
+}
