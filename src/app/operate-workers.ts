@@ -1,5 +1,7 @@
+import { fault } from '../core/errors.ts';
 import { parseTest, passes, readTag } from '../core/tag.ts';
 import type { Engine } from '../engine/engine.ts';
+import { Enrolment } from '../server/enrolment.ts';
 import type { FleetMember, Lane, WorkerSettingRecord } from '../store/store.ts';
 
 /** What is said of a worker's name, and who lives under it. */
@@ -39,6 +41,20 @@ export interface WorkerEdit {
   readonly priority?: number | null;
 }
 
+/** A worker that may come from another machine. */
+export interface NewWorker {
+  /** What it may carry. */
+  readonly tags: readonly string[];
+  readonly priority?: number | undefined;
+  /** A code that is good once, for ten minutes, instead of the secret itself. */
+  readonly code: boolean;
+}
+
+export interface Enrolled extends WorkerSettingView {
+  readonly secret?: string;
+  readonly code?: string;
+}
+
 const PAGE = 1000;
 
 /** What is said of workers by their names, and the tags that they carry. */
@@ -63,6 +79,41 @@ export class WorkerDesk {
   async set(names: readonly string[], edit: WorkerEdit): Promise<readonly WorkerSettingView[]> {
     for (const name of new Set(names)) await this.#engine.setWorker({ name, ...edit });
     return this.look(names);
+  }
+
+  /** Makes room for a worker that proves who it is by a secret. It, or a code for it, is told this once. */
+  async create(name: string, { tags, priority, code }: NewWorker, by: string): Promise<Enrolled> {
+    const enrolment = new Enrolment(this.#engine.store);
+    if (await enrolment.knows(name)) {
+      throw fault(
+        'CONFLICT',
+        { problem: `there is a worker ${name} already` },
+        {
+          hint: `"leasehold workers rotate ${name}" gives it another secret, "workers remove" forgets it.`,
+        },
+      );
+    }
+    // Before the secret: who has one may come at once, and must find what it was given.
+    await this.set([name], { enabled: true, ...(priority === undefined ? {} : { priority }) });
+    if (tags.length > 0) await this.tag(name, { add: tags, remove: [] });
+    const told = code ? { code: await enrolment.code(name, by) } : { secret: await enrolment.secret(name, by) };
+    return { ...((await this.look([name]))[0] as WorkerSettingView), ...told };
+  }
+
+  /** Another secret, told this once; the old ones are good for `graceMs` more. */
+  async rotate(name: string, graceMs: number, by: string): Promise<{ readonly name: string; readonly secret: string }> {
+    const enrolment = new Enrolment(this.#engine.store);
+    if (!(await enrolment.knows(name))) throw noWorker(name);
+    return { name, secret: await enrolment.secret(name, by, graceMs) };
+  }
+
+  /** Ends its secrets and forgets what was said of the name. Answers how many of them were good. */
+  async remove(name: string): Promise<number> {
+    const enrolment = new Enrolment(this.#engine.store);
+    if (!(await enrolment.knows(name))) throw noWorker(name);
+    const secrets = await enrolment.remove(name);
+    this.#engine.fleet.forget();
+    return secrets;
   }
 
   async look(names: readonly string[]): Promise<readonly WorkerSettingView[]> {
@@ -127,6 +178,11 @@ export class WorkerDesk {
     const { now, members } = await this.#engine.store.workerFleet();
     return members.filter(({ seenAt }) => now - seenAt <= this.#engine.workerStaleMs);
   }
+}
+
+function noWorker(name: string): Error {
+  const hint = '"leasehold workers list" shows those that there are.';
+  return fault('NOT_FOUND', { kind: 'worker', id: name }, { hint });
 }
 
 function viewSetting(setting: WorkerSettingRecord, fleet: readonly FleetMember[]): WorkerSettingView {

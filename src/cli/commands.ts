@@ -89,11 +89,23 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     },
   },
   workers: {
-    doc: 'See workers, and say which of them get what',
+    doc: 'See and rule workers',
     commands: {
       list: {
         doc: 'List workers, where they run and how busy they are',
         load: async () => (await import('./workers/list.ts')).list,
+      },
+      create: {
+        doc: 'Make room for a worker on another machine, and show the secret that it joins with',
+        load: async () => (await import('./workers/create.ts')).create,
+      },
+      rotate: {
+        doc: 'Give a worker another secret',
+        load: async () => (await import('./workers/rotate.ts')).rotate,
+      },
+      remove: {
+        doc: 'Let a worker in no more, and forget what was said of its name',
+        load: async () => (await import('./workers/remove.ts')).remove,
       },
       enable: {
         doc: 'Let workers that were disabled or drained take tasks again',

@@ -34,6 +34,8 @@ test('without flags and variables there are the documented defaults', () => {
     insecureBehindProxy: false,
     join: undefined,
     code: undefined,
+    asCode: false,
+    grace: 0,
     secret: undefined,
     durability: 'full',
     leaseDuration: 30_000,

@@ -41,6 +41,8 @@ const SAMPLES: { readonly [K in OptionKey]: readonly [text: string, value: Confi
   allowHttp: ['db.internal,10.0.0.0/8', ['db.internal', '10.0.0.0/8']],
   join: ['http://127.0.0.1:7420', 'http://127.0.0.1:7420'],
   code: ['lh_code_abc', 'lh_code_abc'],
+  asCode: ['', true],
+  grace: ['1h', 3_600_000],
   secret: ['lh_wrk_abc', 'lh_wrk_abc'],
   once: ['', true],
   idleExit: ['30s', 30_000],

@@ -244,6 +244,22 @@ export const OPTIONS = Object.freeze({
     fallback: () => undefined,
     fallbackDoc: 'none',
   },
+  asCode: {
+    flag: 'code',
+    doc: 'Show a code that is good once, for ten minutes, instead of the secret itself',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
+  },
+  grace: {
+    doc: 'How long the old secret is good besides the new one',
+    value: 'TIME',
+    parse: duration,
+    env: [],
+    fallback: () => 0,
+    fallbackDoc: '0s',
+  },
   secret: {
     doc: 'The secret of the worker that is named',
     value: 'SECRET',

@@ -44,6 +44,13 @@ export interface Desk {
       edit: { readonly add: readonly string[]; readonly remove: readonly string[] },
     ): Promise<SettingShape>;
     look(names: readonly string[]): Promise<readonly SettingShape[]>;
+    create(
+      name: string,
+      worker: { readonly tags: readonly string[]; readonly priority?: number | undefined; readonly code: boolean },
+      by: string,
+    ): Promise<SettingShape & { readonly secret?: string; readonly code?: string }>;
+    rotate(name: string, graceMs: number, by: string): Promise<AnswerOf<'rotateWorker'>>;
+    remove(name: string): Promise<number>;
     tags(): Promise<AnswerOf<'listTags'>['tags']>;
   };
   readonly limits: {

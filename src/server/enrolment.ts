@@ -55,15 +55,8 @@ export class Enrolment {
     return (await this.#store.tokenList()).some((one) => one.kind !== 'bearer' && one.name === name);
   }
 
-  /** Ends its secrets and codes, and forgets what was said of the name. */
+  /** Ends its secrets and codes, and forgets what was said of the name; answers how many of them were good. */
   async remove(name: string): Promise<number> {
-    if (!(await this.knows(name))) {
-      throw fault(
-        'NOT_FOUND',
-        { kind: 'worker', id: name },
-        { hint: '"leasehold workers list" shows those that there are.' },
-      );
-    }
     return (await this.#store.workerForget({ name })).tokens;
   }
 }

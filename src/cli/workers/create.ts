@@ -1,0 +1,37 @@
+import { loadCall } from '../../config/load.ts';
+import type { Command } from '../command.ts';
+import { outFor } from '../display/out.ts';
+import { EXIT } from '../exit.ts';
+import { who } from '../who.ts';
+import { STORE_OPTIONS, withStore } from '../with-store.ts';
+import { NAME, workerNames } from './name.ts';
+
+/** `leasehold workers create NAME`. */
+export const create: Command = {
+  name: 'workers create',
+  doc: 'Make room for a worker on another machine, and show the secret that it joins with',
+  args: [NAME],
+  options: ['tag', 'workerPriority', 'asCode', ...STORE_OPTIONS],
+  examples: [
+    { line: 'workers create gpu-box --tag gpu --code', does: 'a code for the other machine, good once' },
+    { line: 'workers create ci', does: 'its secret, to be kept where secrets are kept' },
+  ],
+
+  async run(args) {
+    const { config, args: words } = loadCall(create, args);
+    const [name] = workerNames(words) as [string];
+    const { tag: tags, workerPriority, asCode: code } = config;
+    const worker = { tags, code, ...(workerPriority === 0 ? {} : { priority: workerPriority }) };
+    const out = outFor(config);
+    const made = await withStore(config, (operator) => operator.fleet.create(name, worker, who(undefined)));
+    if (out.mode === 'json') {
+      out.json(made);
+      return EXIT.fine;
+    }
+    const proof = made.code === undefined ? `--name ${name} --secret ${made.secret}` : `--code ${made.code}`;
+    out.line(`${name} may join. On the other machine, with the address of a node in the place of URL:`);
+    out.line(`  leasehold worker --join URL ${proof}`);
+    out.note(made.code === undefined ? 'The secret is shown this once.' : 'The code is good once, within ten minutes.');
+    return EXIT.fine;
+  },
+};

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import type { Route } from './route.ts';
+import { ROUTES } from './routes.ts';
+
+const ALL = Object.values(ROUTES as Record<string, Route>);
+
+test('the reference page lists exactly the routes that there are', () => {
+  const page = readFileSync(new URL('../../docs/reference/http.md', import.meta.url), 'utf8');
+  const rows = [...page.matchAll(/^\| `((?:GET|POST|PATCH|DELETE) [^`]+)` \| (\w+) \| (.+) \|$/gm)].map((row) =>
+    row.slice(1),
+  );
+  assert.deepEqual(
+    rows,
+    ALL.map(({ method, path, access, does }) => [`${method} ${path}`, access, does]),
+  );
+});
+
+test('no two routes have the same method and path, and each parameter of a path has a shape', () => {
+  assert.equal(new Set(ALL.map(({ method, path }) => `${method} ${path}`)).size, ALL.length);
+  for (const { path, params } of ALL) {
+    const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    assert.deepEqual(Object.keys(params?.shape ?? {}), named, path);
+  }
+});
+
+test('what changes something is never open to who only reads', () => {
+  for (const { method, path, access } of ALL) {
+    if (method !== 'GET') assert.ok(access !== 'read', path);
+  }
+});
