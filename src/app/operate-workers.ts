@@ -84,7 +84,7 @@ export class WorkerDesk {
   /** Makes room for a worker that proves who it is by a secret. It, or a code for it, is told this once. */
   async create(name: string, { tags, priority, code }: NewWorker, by: string): Promise<Enrolled> {
     const enrolment = new Enrolment(this.#engine.store);
-    if (await enrolment.knows(name)) {
+    if (await enrolment.expects(name)) {
       throw fault(
         'CONFLICT',
         { problem: `there is a worker ${name} already` },
@@ -94,7 +94,7 @@ export class WorkerDesk {
       );
     }
     // Before the secret: who has one may come at once, and must find what it was given.
-    await this.set([name], { enabled: true, ...(priority === undefined ? {} : { priority }) });
+    if (priority !== undefined) await this.set([name], { priority });
     if (tags.length > 0) await this.tag(name, { add: tags, remove: [] });
     const told = code ? { code: await enrolment.code(name, by) } : { secret: await enrolment.secret(name, by) };
     return { ...((await this.look([name]))[0] as WorkerSettingView), ...told };

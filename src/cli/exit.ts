@@ -17,6 +17,8 @@ const BY_CODE: Partial<Record<ErrorCode, number>> = {
   INVALID_ID: EXIT.usage,
   UNKNOWN_OPTION: EXIT.usage,
   NOT_FOUND: EXIT.notFound,
+  UNAUTHENTICATED: EXIT.refused,
+  FORBIDDEN: EXIT.refused,
   WORKER_DISABLED: EXIT.refused,
   LEASE_LOST: EXIT.leaseLost,
 };

@@ -84,6 +84,7 @@ export const worker: Command = {
       unlisten();
     }
     display.stopped(running.stats.settled);
+    if (running.dismissal !== undefined) throw running.dismissal;
     return forced ?? (once ? statusOf(parted[0]) : EXIT.fine);
   },
 };

@@ -165,6 +165,8 @@ export type WorkerState = 'online' | 'draining' | 'offline';
 export interface Session {
   /** How long a lease holds without being renewed. */
   readonly leaseMs: number;
+  /** Comes, with the reason, when the other side lets this worker in no more; a break that may heal is no reason. */
+  readonly over?: Promise<Error> | undefined;
   /** What a thread needs in order to renew by itself; undefined: this link renews from the loop only. */
   readonly renewal: RenewalAddress | undefined;
 

@@ -5,7 +5,7 @@ import { hashOf, newSecret, prefixOf } from './secrets.ts';
 
 type EnrolStore = Pick<
   Engine['store'],
-  'tokenAdd' | 'tokenFind' | 'tokenExchange' | 'tokenList' | 'tokenRevokeNamed' | 'workerForget' | 'workerSettings'
+  'tokenAdd' | 'tokenFind' | 'tokenExchange' | 'tokenList' | 'tokenAlive' | 'workerForget' | 'workerSettings'
 >;
 
 const CODE_MS = 600_000;
@@ -49,10 +49,15 @@ export class Enrolment {
     });
   }
 
-  /** Whether a worker of this name has ever been given a secret, or was spoken of. */
+  /** Whether a worker of this name could come in: it has a secret, or a code for one. */
+  async expects(name: string): Promise<boolean> {
+    const own = (await this.#store.tokenList()).filter((one) => one.kind !== 'bearer' && one.name === name);
+    return (await this.#store.tokenAlive({ ids: own.map(({ id }) => id) })).includes(true);
+  }
+
+  /** The same, or something was said of the name. */
   async knows(name: string): Promise<boolean> {
-    if ((await this.#store.workerSettings()).some((one) => one.name === name)) return true;
-    return (await this.#store.tokenList()).some((one) => one.kind !== 'bearer' && one.name === name);
+    return (await this.#store.workerSettings()).some((one) => one.name === name) || this.expects(name);
   }
 
   /** Ends its secrets and codes, and forgets what was said of the name; answers how many of them were good. */

@@ -43,11 +43,17 @@ export class Wire {
   #closed: Error | undefined;
   #cancelRetry = (): void => {};
   readonly #first = Promise.withResolvers<number>();
+  readonly #over = Promise.withResolvers<Error>();
 
   constructor(options: WireOptions) {
     this.#options = options;
     // Who asks nothing hears of a failure when it does.
     this.#first.promise.catch(() => {});
+  }
+
+  /** Comes when the node lets us in no more. */
+  get over(): Promise<Error> {
+    return this.#over.promise;
   }
 
   /** Connects; resolves to what the hub says of leases, rejects with why it does not let us in. */
@@ -152,7 +158,9 @@ export class Wire {
   #rejected(error: EngineError): void {
     const again = error.retryable || error.code === 'CONFLICT';
     this.#options.log?.warn('the node does not let this worker in', { error: error.message });
-    if (!again) this.#end(error);
+    if (again) return;
+    this.#end(error);
+    this.#over.resolve(error);
   }
 
   #comeBack(code: number, trouble: Error | undefined): void {

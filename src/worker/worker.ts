@@ -114,6 +114,7 @@ export class Worker {
   #claimed = 0;
   #idleSince = 0;
   #stopping: Promise<void> | undefined;
+  #dismissal: Error | undefined;
   #endPause = (): void => {};
   readonly #cleanups: (() => void)[] = [];
 
@@ -126,6 +127,11 @@ export class Worker {
   /** Resolves when the worker has stopped, by itself (`once`, `idleExitMs`) or by `stop`. */
   get ended(): Promise<void> {
     return this.#ended.promise;
+  }
+
+  /** Why the other side of its link lets it in no more, if that is what has ended it. */
+  get dismissal(): Error | undefined {
+    return this.#dismissal;
   }
 
   /** Handlers that it can run; known once it has started. */
@@ -169,6 +175,11 @@ export class Worker {
     this.#every(STALE_MS / 2, () => this.#giveStaleBack());
     this.#watchIdle();
     void session.beat('online').catch(() => {});
+    // Nothing that it does counts any more: what runs is ended, and will be run by another.
+    void session.over?.then((reason) => {
+      this.#dismissal = reason;
+      void this.stop({ drain: false });
+    });
     this.#intaking = this.#intake(session);
     void this.#intaking.then(() => this.stop());
   }

@@ -91,6 +91,10 @@ class WsSession implements Session {
     });
   }
 
+  get over(): Promise<Error> {
+    return this.#wire.over;
+  }
+
   async open(): Promise<void> {
     this.leaseMs = await this.#wire.open();
   }
