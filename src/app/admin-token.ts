@@ -1,10 +1,13 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fault } from '../core/errors.ts';
 import { newSecret } from '../server/secrets.ts';
 
 const FILE = 'token';
 const MIN_LENGTH = 20;
+/** As much as is taken from a header. */
+const MAX_LENGTH = 512;
 
 /** Where a node keeps the token of whoever runs it. */
 export function adminTokenFile(dataDir: string): string {
@@ -20,15 +23,24 @@ export function adminToken(dataDir: string, given: string | undefined): string {
   const file = adminTokenFile(dataDir);
   const found = readToken(file);
   if (found !== undefined) return found;
-  const token = newSecret('admin');
   mkdirSync(dataDir, { recursive: true });
+  place(file, newSecret('admin'));
+  return readToken(file) ?? checked('', file);
+}
+
+/**
+ * Of two that start at once, one puts its token there and the other finds it. A file appears under that name only with its text
+ * in it: neither the other one nor the next start after a crash reads an empty one.
+ */
+function place(file: string, token: string): void {
+  const own = `${file}.${randomUUID()}`;
   try {
-    // Of two that start at once, one makes it, and the other reads it.
-    writeFileSync(file, `${token}\n`, { mode: 0o600, flag: 'wx' });
-    return token;
+    writeFileSync(own, `${token}\n`, { mode: 0o600, flag: 'wx' });
+    linkSync(own, file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    return readToken(file) ?? checked('', file);
+  } finally {
+    rmSync(own, { force: true });
   }
 }
 
@@ -42,10 +54,10 @@ export function readToken(file: string): string | undefined {
 }
 
 function checked(token: string, where: string): string {
-  if (token.length >= MIN_LENGTH && /^[\x21-\x7e]+$/.test(token)) return token;
+  if (token.length >= MIN_LENGTH && token.length <= MAX_LENGTH && /^[\x21-\x7e]+$/.test(token)) return token;
   throw fault(
     'INVALID_INPUT',
-    { field: where, problem: `a token has at least ${MIN_LENGTH} letters, digits or signs and no space` },
+    { field: where, problem: `a token has ${MIN_LENGTH} to ${MAX_LENGTH} letters, digits or signs and no space` },
     { hint: 'Remove the file, and the node makes a good one; or give one with LEASEHOLD_TOKEN.' },
   );
 }

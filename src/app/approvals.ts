@@ -48,19 +48,21 @@ export async function decide(engine: Engine, id: string, decision: Decision): Pr
 }
 
 export function approvalOf(id: string, { key, form, since, deadline }: WaitRecord): Approval {
-  const asked = (form === undefined ? {} : whole(JSON.parse(form))) as Partial<ApprovalRequest>;
-  return {
-    id,
-    key,
-    title: key,
-    ...asked,
-    actions: asked.actions ?? ACTIONS,
-    since,
-    ...(deadline === undefined ? {} : { deadline }),
-  };
+  const shown: unknown = form === undefined ? {} : JSON.parse(form);
+  return { id, key, ...requestOf(shown, key), since, ...(deadline === undefined ? {} : { deadline }) };
 }
 
-/** Who parks by hand may show any value: what is no request is its form. */
-function whole(shown: unknown): object {
-  return typeof shown === 'object' && shown !== null && !Array.isArray(shown) ? shown : { form: shown };
+/** Who parks by hand may show any value, and must not pass for another wait by it: what is no request is a form. */
+function requestOf(shown: unknown, key: string): ApprovalRequest & { readonly actions: readonly string[] } {
+  if (typeof shown !== 'object' || shown === null || Array.isArray(shown)) {
+    return { title: key, form: shown, actions: ACTIONS };
+  }
+  const { title, actions, form, context } = shown as Record<string, unknown>;
+  const offered = Array.isArray(actions) && actions.length > 0 && actions.every((one) => typeof one === 'string');
+  return {
+    title: typeof title === 'string' && title !== '' ? title : key,
+    ...(form === undefined ? {} : { form }),
+    ...(context === undefined ? {} : { context }),
+    actions: offered ? (actions as readonly string[]) : ACTIONS,
+  };
 }

@@ -7,6 +7,8 @@ import { Hub } from '../server/hub.ts';
 import { LeaseTokens } from '../server/lease-tokens.ts';
 import { Metrics } from '../server/metrics.ts';
 import type { Opened } from '../server/server.ts';
+import { SessionTokens } from '../server/session-tokens.ts';
+import { StepDesks } from '../server/step-desks.ts';
 import { TokenDesk } from '../server/token-desk.ts';
 import { DirectLink } from './direct-link.ts';
 import type { App } from './open.ts';
@@ -23,14 +25,18 @@ export function frontOf(app: App, options: { readonly adminToken: string; readon
   const tokens = new TokenDesk(engine.store);
   hub.start();
   const access = new Access(options.adminToken, tokens, engine.world);
+  const link = new DirectLink(engine, undefined);
+  const leases = new LeaseTokens(engine.store.clusterKey);
+  const sessions = new SessionTokens(engine.store.clusterKey);
+  const settingOf = async (name: string): Promise<{ enabled: boolean; tags: readonly string[] }> => {
+    const settings = await engine.store.workerSettings();
+    return settings.find((one) => one.name === name) ?? { enabled: true, tags: [] };
+  };
   const workers = new Hub({
-    link: new DirectLink(engine, undefined),
-    tokens: new LeaseTokens(engine.store.clusterKey),
+    link,
+    tokens: leases,
     access,
-    tagsOf: async (name) => {
-      const settings = await engine.store.workerSettings();
-      return settings.find((one) => one.name === name)?.tags ?? [];
-    },
+    tagsOf: async (name) => (await settingOf(name)).tags,
     world: engine.world,
     log: options.log,
   });
@@ -42,6 +48,15 @@ export function frontOf(app: App, options: { readonly adminToken: string; readon
     metrics,
     access,
     workers,
+    sessions,
+    steps: new StepDesks({
+      link,
+      leases,
+      sessions,
+      settingOf,
+      numberOf: (step) => engine.parseId(step),
+      wall: engine.world.clock.wall,
+    }),
     desk: () => new Operator(engine),
     obstacles: () => obstacles(engine),
   };

@@ -142,6 +142,8 @@ export class LimitDesk {
         { hint: `A key is there once a task was pushed with it; "leasehold limits show ${name}" lists them.` },
       );
     }
+    // What it held back may start now, and is not seen to be ready by anything else.
+    this.#engine.ring.hint();
     return this.detail(name);
   }
 

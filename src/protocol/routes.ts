@@ -1,9 +1,21 @@
 import { z } from 'zod';
+import { CHANGES } from '../core/task.ts';
 import { type Answer, type Body, type Params, type Query, type Route, route } from './route.ts';
-import { Duration, Paging, pathName, Switch, several, TaskState } from './shapes/common.ts';
+import { Duration, digits, Paging, pathName, Switch, several, TaskState } from './shapes/common.ts';
 import { Event } from './shapes/event.ts';
 import { Limit, LimitDetail, LimitEdit, LimitInput, LimitPause } from './shapes/limit.ts';
 import { Queue } from './shapes/queue.ts';
+import {
+  ClaimInput,
+  Completed,
+  CompleteInput,
+  Heartbeat,
+  HeartbeatInput,
+  Registered,
+  RegisterInput,
+  Step,
+  StepEventsInput,
+} from './shapes/step.ts';
 import { Attempt, Explanation, LogLine, PushInput, Task, TaskDetail, TreeAnswer, TreeInput } from './shapes/task.ts';
 import { NewToken, Token, TokenInput } from './shapes/token.ts';
 import { Approval, Decision, DecisionInput, Signal, SignalInput } from './shapes/wait.ts';
@@ -14,7 +26,8 @@ const oneTask = z.strictObject({ id: pathName('The id of a task') });
 const oneQueue = z.strictObject({ queue: pathName('The name of a queue') });
 const oneLimit = z.strictObject({ name: pathName('The name of a limit') });
 const oneWorker = z.strictObject({ name: pathName('The name of a worker') });
-const oneToken = z.strictObject({ id: z.coerce.number().int().min(1) });
+const oneSession = z.strictObject({ id: pathName('The worker_id of the session') });
+const oneToken = z.strictObject({ id: digits(z.number().min(1)).describe('The number of a token') });
 
 /** Everything that is answered over HTTP, once. */
 export const ROUTES = {
@@ -286,13 +299,58 @@ export const ROUTES = {
     access: 'read',
     does: 'What happens, as a stream. The id of a message is its number; Last-Event-ID or after= goes on behind it without gap or repeat',
     query: z.strictObject({
-      after: z.coerce.number().int().min(0).optional().describe('Default: from now on'),
+      after: digits(z.number().min(0)).optional().describe('Default: from now on'),
       task: several(z.string()),
       queue: several(z.string()),
-      kind: several(z.string()),
+      kind: several(z.enum(CHANGES)),
     }),
     answer: Event,
     stream: 'events',
+  }),
+
+  registerWorker: route({
+    method: 'POST',
+    path: '/workers/register',
+    access: 'worker',
+    does: 'A worker over HTTP begins a session (document 002)',
+    body: RegisterInput,
+    answer: Registered,
+  }),
+  beatWorker: route({
+    method: 'POST',
+    path: '/workers/{id}/heartbeat',
+    access: 'worker',
+    does: 'It lives, and keeps the leases that it names; hears of those that are lost or to be cancelled',
+    params: oneSession,
+    body: HeartbeatInput,
+    answer: Heartbeat,
+  }),
+  claimSteps: route({
+    method: 'POST',
+    path: '/workers/{id}/claim',
+    access: 'worker',
+    does: 'Tasks to run, as soon as there are some; 204 when none came in time',
+    params: oneSession,
+    body: ClaimInput,
+    answer: z.array(Step).readonly(),
+  }),
+  appendEvents: route({
+    method: 'POST',
+    path: '/steps/{id}/events',
+    access: 'worker',
+    does: 'Lines for the log of a task that it runs; repeats are harmless',
+    params: oneTask,
+    body: StepEventsInput,
+    answer: z.object({ acked_seq: z.number() }),
+  }),
+  completeStep: route({
+    method: 'POST',
+    path: '/steps/{id}/complete',
+    access: 'worker',
+    does: 'How a task has ended; 409 LEASE_LOST when another one has it: stop',
+    params: oneTask,
+    body: CompleteInput,
+    answer: Completed,
   }),
 
   listTokens: route({

@@ -48,8 +48,23 @@ export class Access {
     this.#beliefs.delete(hash);
     const principal = await this.#book.find(hash);
     if (principal === undefined) throw fault('UNAUTHENTICATED');
+    this.#believe(hash, principal, now);
+    return principal;
+  }
+
+  #believe(key: string, principal: Principal, now: number): void {
     if (this.#beliefs.size >= MAX_BELIEFS) this.#beliefs.clear();
-    this.#beliefs.set(hash, { principal, until: now + BELIEF_MS });
+    this.#beliefs.set(key, { principal, until: now + BELIEF_MS });
+  }
+
+  /** Who speaks by something that was given for a token, if that is live still. */
+  async of(principal: Principal & { readonly token: number }): Promise<Principal> {
+    const key = `token ${principal.token}`;
+    const now = this.#world.clock.monotonic();
+    if ((this.#beliefs.get(key)?.until ?? 0) > now) return principal;
+    const [alive] = await this.#book.alive([principal.token]);
+    if (alive !== true) throw fault('UNAUTHENTICATED');
+    this.#believe(key, principal, now);
     return principal;
   }
 

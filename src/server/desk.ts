@@ -26,8 +26,6 @@ export interface Desk {
   explain(id: string): Promise<AnswerOf<'explainTask'>>;
   cancelTree(task: number, options: { readonly dryRun: boolean }): Promise<Tree>;
   retryTree(task: number, options: { readonly dryRun: boolean }): Promise<Tree>;
-  cancel(tasks: readonly number[]): Promise<readonly string[]>;
-  retry(tasks: readonly number[]): Promise<readonly string[]>;
   queues(): Promise<readonly QueueShape[]>;
   queue(name: string): Promise<QueueShape>;
   pause(name: string): Promise<void>;
@@ -35,14 +33,6 @@ export interface Desk {
   workers(): Promise<AnswerOf<'listWorkers'>['workers']>;
   readonly fleet: {
     strays(): Promise<readonly SettingShape[]>;
-    set(
-      names: readonly string[],
-      edit: { readonly enabled?: boolean; readonly priority?: number | null },
-    ): Promise<readonly SettingShape[]>;
-    tag(
-      name: string,
-      edit: { readonly add: readonly string[]; readonly remove: readonly string[] },
-    ): Promise<SettingShape>;
     look(names: readonly string[]): Promise<readonly SettingShape[]>;
     create(
       name: string,

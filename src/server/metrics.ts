@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { TaskEvent } from '../core/event.ts';
-import type { Change } from '../core/task.ts';
+import type { Change, FinalState } from '../core/task.ts';
 import type { Engine } from '../engine/engine.ts';
 
 /** Names of queues and limits may be anything; figures of more than so many are added up under another label. */
@@ -9,22 +9,31 @@ const OTHERS = '(others)';
 /** From a tenth of a millisecond to ten seconds. */
 const BUCKETS = [0.0001, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
+interface Counted {
+  readonly name: string;
+  readonly help: string;
+}
+
 /** What the feed counts, by the words of the documents. */
-const COUNTED: Partial<Record<Change, { readonly name: string; readonly help: string }>> = {
+const HAPPENED: Partial<Record<Change, Counted>> = {
   created: { name: 'leasehold_tasks_pushed_total', help: 'Tasks that were pushed' },
   claimed: { name: 'leasehold_leases_granted_total', help: 'Leases that were granted' },
+  expired: { name: 'leasehold_lease_expired_count_total', help: 'Leases that ran out under their worker' },
+  retried: { name: 'leasehold_step_retry_count_total', help: 'Attempts that failed and are tried again' },
+};
+/** By the state and not by what brought it about: a task also fails by a lease that runs out or by waiting too long. */
+const ENDED: Record<FinalState, Counted> = {
   completed: { name: 'leasehold_tasks_completed_total', help: 'Tasks that have completed' },
   failed: { name: 'leasehold_tasks_failed_total', help: 'Tasks that have failed for good' },
   cancelled: { name: 'leasehold_tasks_cancelled_total', help: 'Tasks that were cancelled' },
-  expired: { name: 'leasehold_lease_expired_count_total', help: 'Leases that ran out under their worker' },
-  retried: { name: 'leasehold_step_retry_count_total', help: 'Attempts that failed and are tried again' },
 };
 
 /** Figures of this node and of the cluster as it sees it, for Prometheus. */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #engine: Engine;
-  readonly #counters = new Map<Change, Counter>();
+  readonly #happened: ReadonlyMap<string, Counter>;
+  readonly #ended: ReadonlyMap<string, Counter>;
   readonly #requests: Histogram<'route' | 'status'>;
   readonly #queues: Gauge<'queue' | 'state'>;
   readonly #limits: Gauge<'limit'>;
@@ -37,9 +46,15 @@ export class Metrics {
     this.#engine = engine;
     this.#heldDuties = heldDuties;
     const registers = [this.#registry];
-    for (const [change, { name, help }] of Object.entries(COUNTED)) {
-      this.#counters.set(change as Change, new Counter({ name, help: `${help}, since this node started`, registers }));
-    }
+    const counters = (of: Readonly<Record<string, Counted>>): ReadonlyMap<string, Counter> =>
+      new Map(
+        Object.entries(of).map(([word, { name, help }]) => [
+          word,
+          new Counter({ name, help: `${help}, since this node started`, registers }),
+        ]),
+      );
+    this.#happened = counters(HAPPENED);
+    this.#ended = counters(ENDED);
     this.#requests = new Histogram({
       name: 'leasehold_http_request_duration_seconds',
       help: 'How long requests took',
@@ -74,8 +89,10 @@ export class Metrics {
     });
   }
 
-  count({ change }: TaskEvent): void {
-    this.#counters.get(change)?.inc();
+  /** An event with a final state is the one that brought it about: nothing happens to what has ended but that it begins again. */
+  count({ change, state }: TaskEvent): void {
+    this.#happened.get(change)?.inc();
+    this.#ended.get(state)?.inc();
   }
 
   request(route: string, status: number, seconds: number): void {
@@ -90,16 +107,16 @@ export class Metrics {
       this.#engine.store.workerFleet(),
     ]);
     this.#queues.reset();
-    for (const { name, stats } of queues) {
-      const queue = labelOf(name, queues);
+    for (const [i, { name, stats }] of queues.entries()) {
+      const queue = labelOf(name, i);
       for (const state of ['ready', 'running', 'scheduled', 'waiting'] as const) {
         this.#queues.inc({ queue, state }, stats[state]);
       }
     }
     this.#limits.reset();
     this.#limitWaiting.reset();
-    for (const { name, active, waiting } of limits) {
-      const limit = labelOf(name, limits);
+    for (const [i, { name, active, waiting }] of limits.entries()) {
+      const limit = labelOf(name, i);
       this.#limits.inc({ limit }, active);
       this.#limitWaiting.inc({ limit }, waiting);
     }
@@ -111,6 +128,6 @@ export class Metrics {
   }
 }
 
-function labelOf(name: string, all: readonly { readonly name: string }[]): string {
-  return all.findIndex((one) => one.name === name) < MAX_LABELS ? name : OTHERS;
+function labelOf(name: string, place: number): string {
+  return place < MAX_LABELS ? name : OTHERS;
 }

@@ -1,11 +1,13 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Engine } from '../engine/engine.ts';
 import type { AnswerOf, BodyOf, ParamsOf, QueryOf, RouteName } from '../protocol/routes.ts';
 import type { Principal } from './access.ts';
 import type { Desk } from './desk.ts';
 import type { Enrolment } from './enrolment.ts';
 import type { EventHub } from './event-hub.ts';
+import type { WorkerSession } from './session-tokens.ts';
 import type { Message } from './sse.ts';
+import type { StepDesks } from './step-desks.ts';
 import type { TokenDesk } from './token-desk.ts';
 
 /** All that the routes work on. */
@@ -14,6 +16,7 @@ export interface Served {
   readonly hub: EventHub;
   readonly tokens: TokenDesk;
   readonly enrolment: Enrolment;
+  readonly steps: StepDesks;
   /** Where this node answers. */
   readonly address: string;
   /** Anew for each request: it remembers what it has read. */
@@ -29,6 +32,9 @@ export interface Call<N extends RouteName> extends Served {
   readonly body: BodyOf<N>;
   readonly principal: Principal;
   readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  /** Of a worker over HTTP that has registered. */
+  readonly session: WorkerSession | undefined;
 }
 
 /** Messages until it ends, or until the signal comes. */
@@ -40,6 +46,10 @@ export class Stream {
   }
 }
 
-export type Handler<N extends RouteName> = (call: Call<N>) => AnswerOf<N> | Stream | Promise<AnswerOf<N> | Stream>;
+/** An answer without a body: 204. */
+export const NOTHING: unique symbol = Symbol('nothing');
+
+type Answered<N extends RouteName> = AnswerOf<N> | Stream | typeof NOTHING;
+export type Handler<N extends RouteName> = (call: Call<N>) => Answered<N> | Promise<Answered<N>>;
 
 export type Handlers<N extends RouteName> = { readonly [K in N]: Handler<K> };

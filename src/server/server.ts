@@ -12,15 +12,17 @@ import type { Hub } from './hub.ts';
 import { cannotListen, makeFastify, requireGuard } from './listening.ts';
 import type { Metrics } from './metrics.ts';
 import { errorOf, noPage, notOpen, stackOf } from './refusals.ts';
-import { type Call, type Handler, type Served, Stream } from './route-handler.ts';
+import { type Call, type Handler, NOTHING, type Served, Stream } from './route-handler.ts';
 import { eventRoutes } from './routes/events.ts';
 import { limitRoutes } from './routes/limits.ts';
 import { queueRoutes } from './routes/queues.ts';
+import { stepRoutes } from './routes/steps.ts';
 import { systemRoutes } from './routes/system.ts';
 import { taskRoutes } from './routes/tasks.ts';
 import { tokenRoutes } from './routes/tokens.ts';
 import { waitRoutes } from './routes/waits.ts';
 import { workerRoutes } from './routes/workers.ts';
+import type { SessionTokens, WorkerSession } from './session-tokens.ts';
 import { STREAM_HEADERS, writeStream } from './sse.ts';
 
 export interface ServerOptions {
@@ -42,6 +44,7 @@ export interface Opened extends Omit<Served, 'address'> {
   readonly access: Access;
   readonly metrics: Metrics;
   readonly workers: Hub;
+  readonly sessions: SessionTokens;
 }
 
 /** Says over HTTP what the engine can do. It answers before its store is open: that it lives, and that it is not ready. */
@@ -52,6 +55,7 @@ export class Server {
   readonly #log: Log;
   readonly #closing = new AbortController();
   readonly #principals = new WeakMap<FastifyRequest, Principal>();
+  readonly #streams = new WeakSet<FastifyRequest>();
   #opened: Opened | undefined;
 
   private constructor(options: ServerOptions) {
@@ -71,7 +75,10 @@ export class Server {
     const handlers = this.#handlers();
     for (const name of Object.keys(ROUTES) as RouteName[]) this.#register(name, handlers[name] as Handler<RouteName>);
     this.#fastify.addHook('onResponse', (request, reply, done) => {
-      this.#opened?.metrics.request(nameOf(request), reply.statusCode, reply.elapsedTime / 1000);
+      // How long a stream lasts says nothing about how fast answers are.
+      if (!this.#streams.has(request)) {
+        this.#opened?.metrics.request(nameOf(request), reply.statusCode, reply.elapsedTime / 1000);
+      }
       done();
     });
   }
@@ -152,9 +159,12 @@ export class Server {
           query: checked('query', route.query, request.query),
           body: checked('body', route.body, request.body ?? {}),
           principal,
+          session: opened === undefined ? undefined : sessionOf(opened, request),
           request,
+          reply,
         } as unknown as Call<N>;
         const answer = await handler(call);
+        if (answer === NOTHING) return reply.code(204).send();
         if (answer instanceof Stream) return this.#stream(answer, principal as Principal, reply);
         if (name === 'ready' && (answer as { status: string }).status !== 'ready') reply.code(503);
         else reply.code(route.status ?? 200);
@@ -177,7 +187,7 @@ export class Server {
       if (route.access === 'open') return undefined;
       throw notOpen();
     }
-    const principal = await this.#opened.access.who(secret);
+    const principal = await this.#who(route, secret, request);
     if (!mayCall(principal.role, route.access)) {
       throw fault('FORBIDDEN', {
         problem: `this needs the role ${route.access}, and the token has the role ${principal.role}`,
@@ -186,10 +196,21 @@ export class Server {
     return principal;
   }
 
+  /** Workers over HTTP may come by their session instead; it is as good as the secret that it was begun with. */
+  async #who(route: Route, secret: string | undefined, request: FastifyRequest): Promise<Principal> {
+    const { access } = this.#opened as Opened;
+    const session =
+      route.access === 'worker' && secret === undefined ? sessionOf(this.#opened as Opened, request) : undefined;
+    return session === undefined
+      ? access.who(secret)
+      : access.of({ role: 'worker', name: session.name, token: session.token });
+  }
+
   async #stream(stream: Stream, principal: Principal, reply: FastifyReply): Promise<unknown> {
     if (reply.request.method === 'HEAD') return reply.headers(STREAM_HEADERS).send();
     for (const [name, value] of Object.entries(reply.getHeaders())) reply.raw.setHeader(name, value as string);
     reply.hijack();
+    this.#streams.add(reply.request);
     const ended = new AbortController();
     const stop = this.#opened?.access.live(principal, () => ended.abort());
     try {
@@ -230,6 +251,7 @@ export class Server {
       ...limitRoutes,
       ...waitRoutes,
       ...eventRoutes,
+      ...stepRoutes,
       ...tokenRoutes,
     };
   }
@@ -245,6 +267,11 @@ export class Server {
 /** What every answer has. */
 function dress(request: FastifyRequest, reply: FastifyReply): void {
   reply.headers({ 'x-request-id': request.id, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
+}
+
+function sessionOf({ sessions }: Opened, { headers }: FastifyRequest): WorkerSession | undefined {
+  const token = headers['x-session-token'];
+  return typeof token === 'string' ? sessions.read(token) : undefined;
 }
 
 /** Of the route that a request has found. */

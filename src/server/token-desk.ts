@@ -1,4 +1,5 @@
 import { fault } from '../core/errors.ts';
+import { checkKey } from '../core/names.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Role } from '../protocol/route.ts';
 import type { AnswerOf } from '../protocol/routes.ts';
@@ -38,6 +39,7 @@ export class TokenDesk implements TokenBook {
   }
 
   async create({ name, role, ttlMs }: NewBearer, by: string): Promise<Shown> {
+    checkKey('name', name);
     // A rotation ends what has the same name, which must not be another one.
     const named = (await this.#store.tokenList()).filter((one) => one.kind === 'bearer' && one.name === name);
     if ((await this.#store.tokenAlive({ ids: named.map(({ id }) => id) })).includes(true)) {
@@ -51,15 +53,16 @@ export class TokenDesk implements TokenBook {
     return { ...record, token };
   }
 
-  /** Another one like it; the old one is good for `graceMs` more. */
+  /** Another one like it, good for as long as it was; the old one is good for `graceMs` more. */
   async rotate(id: number, graceMs: number, by: string): Promise<Shown> {
     const old = (await this.#store.tokenList()).find((one) => one.id === id);
     const isLive = (await this.#store.tokenAlive({ ids: [id] }))[0] === true;
     if (old === undefined || !isLive) throw noToken(id);
     const token = newSecret(old.role);
-    const { kind, role, name } = old;
+    const { kind, role, name, createdAt, expiresAt } = old;
+    const ttlMs = expiresAt === undefined ? undefined : expiresAt - createdAt;
     const record = await this.#store.tokenAdd({
-      token: { kind, role, name, hash: hashOf(token), prefix: prefixOf(token), by },
+      token: { kind, role, name, hash: hashOf(token), prefix: prefixOf(token), by, ttlMs },
       replaces: { graceMs },
     });
     return { ...record, token };

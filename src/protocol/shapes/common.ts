@@ -13,9 +13,17 @@ export const Json = z.unknown().describe('Any JSON value');
 
 export const MOST_PER_PAGE = 500;
 
+/** A whole number in an address: digits and nothing else, so that an empty text is not 0 and `1e3` is no number. */
+export function digits(number: z.ZodNumber) {
+  return z.preprocess(
+    (value) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value),
+    number.int(),
+  );
+}
+
 /** Keyset paging: the cursor is what the page before has said. */
 export const Paging = {
-  limit: z.coerce.number().int().min(1).max(MOST_PER_PAGE).default(50).describe('How many at most'),
+  limit: digits(z.number().min(1).max(MOST_PER_PAGE)).default(50).describe('How many at most; default 50'),
   cursor: z.string().max(200).optional().describe('Where the page before ended, as it said'),
 };
 
@@ -24,10 +32,7 @@ export const pathName = (what: string): z.ZodString => z.string().min(1).max(500
 
 /** One or several of the same in a query: `?state=ready&state=running`. */
 export function several<T extends z.ZodType>(one: T) {
-  return z.preprocess(
-    (value) => (value === undefined ? [] : Array.isArray(value) ? value : [value]),
-    z.array(one).max(50),
-  );
+  return z.preprocess((value) => (Array.isArray(value) ? value : [value]), z.array(one).max(50)).default([]);
 }
 
 export const Switch = z

@@ -1,5 +1,6 @@
 import { fault } from '../../core/errors.ts';
 import type { TaskEvent } from '../../core/event.ts';
+import { checkName } from '../../core/names.ts';
 import { type Call, type Handlers, Stream } from '../route-handler.ts';
 import type { Message } from '../sse.ts';
 import { lastEventId } from './tasks.ts';
@@ -33,8 +34,8 @@ function afterOf({ query, request }: Call<'streamEvents'>): number | undefined {
 
 function filterOf({ query, engine }: Call<'streamEvents'>): (event: TaskEvent) => boolean {
   const tasks = new Set(query.task.map((id) => engine.parseId(id)));
-  const queues = new Set(query.queue);
-  const kinds = new Set(query.kind);
+  const queues = new Set(query.queue.map((name) => checkName('queue', name)));
+  const kinds = new Set<TaskEvent['change']>(query.kind);
   return ({ task, queue, change }) =>
     (tasks.size === 0 || tasks.has(task)) &&
     (queues.size === 0 || queues.has(queue)) &&

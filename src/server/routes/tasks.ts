@@ -9,6 +9,7 @@ import type { Principal } from '../access.ts';
 import type { Desk, TaskShape } from '../desk.ts';
 import { type Handlers, Stream } from '../route-handler.ts';
 import { hashOf } from '../secrets.ts';
+import { taskPage } from './task-page.ts';
 
 type TaskInput = Exclude<BodyOf<'pushTasks'>, { readonly tasks: unknown }>;
 type Tree = Awaited<ReturnType<Desk['cancelTree']>>;
@@ -31,8 +32,8 @@ export const taskRoutes: Handlers<
     const { queue: queues, state: states, limit, cursor } = query;
     const own = desk();
     const before = cursor === undefined ? undefined : own.numberOf(cursor);
-    const tasks = await own.list({ queues, states, limit, before });
-    const last = tasks.length === limit ? tasks.at(-1)?.id : undefined;
+    const { tasks, more } = await taskPage(own, { queues, states, limit, before });
+    const last = more ? tasks.at(-1)?.id : undefined;
     return { tasks, ...(last === undefined ? {} : { cursor: last }) };
   },
 
@@ -142,7 +143,10 @@ export function lastEventId(header: string | readonly string[] | undefined): str
 const MAX_KEY = 200;
 
 /** The key of this caller, as short and plain as an operation id must be. A token that was rotated keeps its name, and so its keys. */
-function idempotencyKey(header: string | readonly string[] | undefined, { name, token }: Principal): string | undefined {
+function idempotencyKey(
+  header: string | readonly string[] | undefined,
+  { name, token }: Principal,
+): string | undefined {
   if (header === undefined) return undefined;
   if (typeof header !== 'string' || header.length === 0 || header.length > MAX_KEY) {
     throw fault('INVALID_INPUT', { field: 'Idempotency-Key', problem: `it has between 1 and ${MAX_KEY} characters` });

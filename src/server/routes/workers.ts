@@ -1,4 +1,5 @@
 import { parseDuration } from '../../core/duration.ts';
+import { checkWorkerId } from '../../core/names.ts';
 import type { Handlers } from '../route-handler.ts';
 
 export const workerRoutes: Handlers<
@@ -24,15 +25,16 @@ export const workerRoutes: Handlers<
     return { removed: true, secrets: await desk().fleet.remove(params.name) };
   },
 
-  async editWorker({ params, body, desk }) {
+  async editWorker({ params, body, desk, engine }) {
     const { fleet } = desk();
-    const { enabled, priority, addTags: add = [], removeTags: remove = [] } = body;
-    const edit = { ...(enabled === undefined ? {} : { enabled }), ...(priority === undefined ? {} : { priority }) };
-    if (add.length + remove.length > 0) await fleet.tag(params.name, { add, remove });
-    const [setting] =
-      Object.keys(edit).length > 0 ? await fleet.set([params.name], edit) : await fleet.look([params.name]);
-    const { name, tags, workers, running, ...rest } = setting as NonNullable<typeof setting>;
-    return { name, tags, workers, running, ...rest };
+    const name = checkWorkerId('worker name', params.name);
+    const { addTags: add = [], removeTags: remove = [], ...edit } = body;
+    const before = (await fleet.look([name]))[0]?.tags ?? [];
+    const tags = [...new Set([...before, ...add])].filter((tag) => !remove.includes(tag));
+    // In one write, so that what is bad in one part of it changes nothing.
+    await engine.setWorker({ name, ...edit, ...(add.length + remove.length === 0 ? {} : { tags }) });
+    const [setting] = await fleet.look([name]);
+    return setting as NonNullable<typeof setting>;
   },
 
   async listTags({ desk }) {

@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { type TestContext, test } from 'node:test';
+import { messagesOf, nodeScene } from '../../test/support/node-scene.ts';
+import { Roster } from '../engine/duties/roster.ts';
+import { Engine } from '../engine/engine.ts';
+import { openSqlite } from '../store/sqlite/open.ts';
+import type { Grant } from '../store/store.ts';
+import { VirtualWorld } from '../testing.ts';
+import { EventHub } from './event-hub.ts';
+import { Metrics } from './metrics.ts';
+
+/** Of the Debian package prometheus. */
+const PROMTOOL = 'promtool';
+
+/** What a text of figures says. */
+class Figures {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  get(name: string): number | undefined {
+    const line = this.text.split('\n').find((one) => one.startsWith(`${name} `));
+    return line === undefined ? undefined : Number(line.slice(name.length + 1));
+  }
+
+  get types(): ReadonlyMap<string, string> {
+    return new Map([...this.text.matchAll(/^# TYPE (\S+) (\w+)$/gm)].map(([, name = '', type = '']) => [name, type]));
+  }
+}
+
+/** A real engine in a world whose time stands still, and the figures of it. */
+async function scene(t: TestContext) {
+  const world = new VirtualWorld();
+  const store = await openSqlite({ file: 'memory:', world });
+  const engine = new Engine({ store, world });
+  const roster = new Roster({ engine, holder: 'test' });
+  const metrics = new Metrics(engine, () => ['reaper']);
+  const hub = new EventHub(engine, (event) => metrics.count(event));
+  hub.start();
+  await world.settle();
+  t.after(async () => {
+    await hub.close();
+    await roster.stop();
+    await store.close();
+  });
+  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 99 });
+  const claim = async (task: number): Promise<Grant> => {
+    const [grant] = await engine.claim({ worker, max: 1, task });
+    assert.ok(grant);
+    return grant;
+  };
+  const figures = async (): Promise<Figures> => {
+    engine.hint();
+    await world.settle();
+    return new Figures(await metrics.text());
+  };
+  return { world, engine, roster, metrics, claim, figures };
+}
+
+test('the figures have the documented names, each with a help and a type, in the form that Prometheus reads', async (t) => {
+  const { engine, metrics, figures } = await scene(t);
+  await engine.setLimit('api', { concurrent: 1 });
+  await engine.push({ queue: 'q', handler: 'h', limits: ['api'] });
+  metrics.request('listTasks', 200, 0.003);
+  const found = await figures();
+  for (const name of [
+    'workers_online',
+    'lease_expired_count_total',
+    'step_retry_count_total',
+    'leases_granted_total',
+    'tasks_pushed_total',
+    'tasks_completed_total',
+    'tasks_failed_total',
+    'tasks_cancelled_total',
+    'queue_tasks',
+    'limit_active',
+    'limit_waiting_tasks',
+    'duty_held',
+    'http_request_duration_seconds',
+  ]) {
+    assert.ok(found.types.has(`leasehold_${name}`), name);
+    assert.match(found.text, new RegExp(`^# HELP leasehold_${name} \\S`, 'm'));
+  }
+  for (const [name, type] of found.types) assert.equal(type === 'counter', name.endsWith('_total'), name);
+  for (const line of found.text.split('\n')) {
+    if (line !== '') assert.match(line, /^(# (HELP|TYPE) \w+ .+|\w+(\{(\w+="[^"\\\n]*",?)+\})? [-+\d.eInf]+)$/);
+  }
+});
+
+test('promtool finds nothing wrong with them', async (t) => {
+  if (spawnSync(PROMTOOL, ['--version']).error !== undefined) return t.skip('promtool is not on the PATH');
+  const { engine, metrics, figures } = await scene(t);
+  await engine.push({ queue: 'q', handler: 'h' });
+  metrics.request('listTasks', 200, 0.003);
+  const { text } = await figures();
+  const { status, stdout, stderr } = spawnSync(PROMTOOL, ['check', 'metrics'], { input: text, encoding: 'utf8' });
+  assert.equal(status, 0, stdout + stderr);
+});
+
+test('what happened to tasks is counted, however they came to their end', async (t) => {
+  const { world, engine, roster, claim, figures } = await scene(t);
+  roster.start();
+  await world.settle();
+  const push = async (more: object = {}): Promise<number> =>
+    (await engine.push({ queue: 'q', handler: 'h', retry: { baseMs: 0 }, ...more })).task;
+  await engine.complete(await claim(await push()));
+  await engine.fail(await claim(await push()), new Error('no'), { giveUp: true });
+  const again = await claim(await push());
+  await engine.fail(again, new Error('no'));
+  await engine.cancel(again.task);
+  // The lease of one runs out for good, and that of another under a request to stop; a third waits too long to start.
+  await claim(await push({ maxAttempts: 1 }));
+  const asked = await claim(await push());
+  await engine.cancel(asked.task);
+  await push({ waitTimeout: '10s' });
+  await world.advance(60_000);
+  const states = (await engine.list({ limit: 10 })).map(({ state }) => state).toSorted();
+  assert.deepEqual(states, ['cancelled', 'cancelled', 'completed', 'failed', 'failed', 'failed']);
+  const found = await figures();
+  const total = (name: string): number | undefined => found.get(`leasehold_${name}_total`);
+  assert.deepEqual([total('tasks_pushed'), total('leases_granted')], [6, 5]);
+  assert.deepEqual([total('lease_expired_count'), total('step_retry_count')], [2, 1]);
+  assert.deepEqual([total('tasks_completed'), total('tasks_failed'), total('tasks_cancelled')], [1, 3, 2]);
+});
+
+test('queues, limits, workers and duties are told as they are now', async (t) => {
+  const { world, engine, claim, figures } = await scene(t);
+  await engine.setLimit('api', { concurrent: 5 });
+  const pushed = await engine.pushMany(
+    Array.from({ length: 3 }, () => ({ queue: 'q', handler: 'h', limits: [{ name: 'api', weight: 2 }] })),
+  );
+  await engine.push({ queue: 'q', handler: 'h', delay: '1h' });
+  await claim((pushed[0] as { task: number }).task);
+  const found = await figures();
+  const queued = (state: string): number | undefined => found.get(`leasehold_queue_tasks{queue="q",state="${state}"}`);
+  assert.deepEqual(['ready', 'running', 'scheduled', 'waiting'].map(queued), [2, 1, 1, 0]);
+  assert.equal(found.get('leasehold_limit_active{limit="api"}'), 2);
+  assert.equal(found.get('leasehold_limit_waiting_tasks{limit="api"}'), 2);
+  assert.equal(found.get('leasehold_workers_online'), 1);
+  assert.equal(found.get('leasehold_duty_held{duty="reaper"}'), 1);
+  await engine.removeLimit('api');
+  world.elapse(24 * 3_600_000);
+  const later = await figures();
+  assert.equal(later.get('leasehold_limit_active{limit="api"}'), undefined, 'what is gone is told no more');
+  assert.equal(later.get('leasehold_workers_online'), 0);
+});
+
+test('of more than two hundred queues and limits the rest is added up', async (t) => {
+  const { engine, figures } = await scene(t);
+  const name = (kind: string, i: number): string => `${kind}${String(i).padStart(4, '0')}`;
+  for (let i = 0; i < 250; i++) await engine.setLimit(name('l', i), { concurrent: 1 });
+  await engine.pushMany(
+    Array.from({ length: 1250 }, (_, i) => ({ queue: name('q', i), handler: 'h', limits: [name('l', i % 250)] })),
+  );
+  const found = await figures();
+  const labels = (figure: string): number =>
+    new Set(found.text.match(new RegExp(`^leasehold_${figure}\\{\\w+="[^"]*"`, 'gm'))).size;
+  assert.deepEqual([labels('queue_tasks'), labels('limit_waiting_tasks')], [201, 201]);
+  assert.equal(found.get('leasehold_queue_tasks{queue="(others)",state="ready"}'), 1050);
+  assert.equal(found.get('leasehold_limit_waiting_tasks{limit="(others)"}'), 250);
+  const sum = [...found.text.matchAll(/^leasehold_queue_tasks\{.*\} (\d+)$/gm)].reduce(
+    (all, [, n]) => all + Number(n),
+    0,
+  );
+  assert.equal(sum, 1250);
+});
+
+test('scrapes at the same time do not spoil each other', async (t) => {
+  const { engine, metrics, figures } = await scene(t);
+  await engine.pushMany(Array.from({ length: 50 }, (_, i) => ({ queue: `q${i}`, handler: 'h' })));
+  const { text } = await figures();
+  const texts = await Promise.all(Array.from({ length: 20 }, () => metrics.text()));
+  for (const one of texts) assert.equal(one, text);
+});
+
+test('requests are told by route and status, what has no route as one, and streams not at all', async (t) => {
+  const node = await nodeScene(t, { world: new VirtualWorld(), duties: false, housekeeping: false });
+  const { task, id } = await node.engine.push({ queue: 'q', handler: 'h' });
+  await node.call('listTasks', '/api/v1/tasks');
+  for (let i = 0; i < 5; i++) await node.ask(`/api/v1/${crypto.randomUUID()}`);
+  await node.ask('/api/v1/queues', { token: null });
+  await node.call('readLog', `/api/v1/tasks/${id}/logs`);
+  const follower = messagesOf(
+    await fetch(node.url(`/api/v1/tasks/${id}/logs?follow=1`), { headers: node.headers({}) }),
+  );
+  await node.engine.cancel(task);
+  assert.equal((await follower.next()).done, true);
+  const found = new Figures(await node.call('metrics', '/metrics'));
+  const count = (route: string, status: number): number | undefined =>
+    found.get(`leasehold_http_request_duration_seconds_count{route="${route}",status="${status}"}`);
+  assert.deepEqual([count('listTasks', 200), count('none', 404), count('listQueues', 401)], [1, 5, 1]);
+  assert.equal(count('readLog', 200), 1, 'how long a stream lasts says nothing about how fast answers are');
+  assert.doesNotMatch(found.text, /[0-9a-f]{8}-[0-9a-f]{4}/);
+});

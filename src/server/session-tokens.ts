@@ -1,0 +1,43 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { fault } from '../core/errors.ts';
+
+/** What a worker over HTTP said of itself when it registered. */
+export interface WorkerSession {
+  readonly name: string;
+  /** Its incarnation, and its id in addresses. */
+  readonly worker: string;
+  /** The number of the secret that it came in by: the session ends with it. */
+  readonly token: number;
+  readonly handlers: readonly string[];
+  readonly tags: readonly string[];
+  readonly queues?: readonly string[] | undefined;
+  readonly slots: number;
+  readonly version?: string | undefined;
+  readonly host: string;
+}
+
+/** Tokens that say all of this themselves, signed under the key of the cluster: every node can go on with the session. */
+export class SessionTokens {
+  readonly #key: Buffer;
+
+  constructor(clusterKey: string) {
+    this.#key = createHmac('sha256', clusterKey).update('sessions').digest();
+  }
+
+  write(session: WorkerSession): string {
+    const text = Buffer.from(JSON.stringify(session)).toString('base64url');
+    return `${text}.${this.#sign(text).toString('base64url')}`;
+  }
+
+  read(token: string): WorkerSession {
+    const [text = '', signature = ''] = token.split('.', 2);
+    const given = Buffer.from(signature, 'base64url');
+    const right = this.#sign(text);
+    if (given.length !== right.length || !timingSafeEqual(given, right)) throw fault('UNAUTHENTICATED');
+    return JSON.parse(Buffer.from(text, 'base64url').toString()) as WorkerSession;
+  }
+
+  #sign(text: string): Buffer {
+    return createHmac('sha256', this.#key).update(text).digest();
+  }
+}
