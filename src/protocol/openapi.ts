@@ -58,7 +58,8 @@ function operation(name: string, route: Route, shapes: Shapes): Schema {
         }),
     responses: {
       [status]: { description: 'Fine', content: contentOf(route, shapes) },
-      default: { $ref: '#/components/responses/Problem' },
+      '4XX': { $ref: '#/components/responses/Problem' },
+      '5XX': { $ref: '#/components/responses/Problem' },
     },
   };
 }
