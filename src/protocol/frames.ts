@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ErrorBody } from '../core/errors.ts';
+import { utf8Length } from '../core/payload.ts';
 import { Duration } from './shapes/common.ts';
 import { LimitUse, PlacementInput } from './shapes/task.ts';
 
@@ -133,8 +134,38 @@ export type Said =
   /** A hint: somebody has asked a task to stop. */
   | { readonly type: 'kill_task'; readonly task: number };
 
-/** Of one frame. Values of users have a bound of their own, and a batch may hold several. */
+/** Of one frame that a worker sends. Values of users have a bound of their own, and a batch may hold several. */
 export const MAX_FRAME_BYTES = 4 * 1024 * 1024;
+/** Of one answer: what a worker reads of children or steps may be more than it ever sends. */
+export const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 /** Nested in the frame itself; values of users are text in it. */
 export const MAX_FRAME_DEPTH = 12;
 export const WORKER_PATH = '/ws/agent';
+
+/** A frame of more than so many messages would hold up what comes behind it. */
+const MOST_PER_FRAME = 500;
+/** In UTF-16 units, each of which is at most three bytes. */
+const FULL_FRAME = MAX_FRAME_BYTES / 4;
+
+/** Messages in as few frames as their bounds allow: one that is larger than that goes alone. */
+export function* framesOf(texts: readonly string[]): Generator<string> {
+  let part: string[] = [];
+  let size = 0;
+  for (const text of texts) {
+    if (part.length > 0 && (part.length >= MOST_PER_FRAME || size + text.length > FULL_FRAME)) {
+      yield join(part);
+      part = [];
+      size = 0;
+    }
+    part.push(text);
+    size += text.length;
+  }
+  if (part.length > 0) yield join(part);
+}
+
+const join = (texts: readonly string[]): string => (texts.length === 1 ? (texts[0] as string) : `[${texts.join(',')}]`);
+
+/** Whether a text is more than so many bytes; most need no count. */
+export function exceeds(text: string, maxBytes: number): boolean {
+  return text.length * 3 > maxBytes && utf8Length(text) > maxBytes;
+}

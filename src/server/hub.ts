@@ -4,10 +4,12 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { type EngineError, fault, isEngineError } from '../core/errors.ts';
 import type { World } from '../core/world.ts';
 import type { Log } from '../engine/log.ts';
-import { Asked, Connect, MAX_FRAME_BYTES, MAX_FRAME_DEPTH, type Said, WORKER_PATH } from '../protocol/frames.ts';
+import { Connect, MAX_FRAME_BYTES, MAX_FRAME_DEPTH, type Said, WORKER_PATH } from '../protocol/frames.ts';
 import type { Hello, Link } from '../protocol/link.ts';
-import type { Access } from './access.ts';
+import type { Access, Principal } from './access.ts';
 import { checked } from './asking.ts';
+import { Conversation, type Frame } from './conversation.ts';
+import { requireGiven } from './given-tags.ts';
 import type { Hosts } from './hosts.ts';
 import { parseBody } from './json-body.ts';
 import type { LeaseTokens } from './lease-tokens.ts';
@@ -27,22 +29,34 @@ export interface HubOptions {
 
 /** A worker says who it is within this time. */
 const CONNECT_MS = 10_000;
-const PING_MS = 10_000;
-/** One that has not answered for so long is gone. */
-const SILENT_MS = 30_000;
-/** Answers that a worker has not taken; beyond it nothing more is read from it. */
-const MAX_UNREAD_BYTES = 1024 * 1024;
+/** `closeTimeout`: who was told that it is over has so long to hang up. */
+const SOCKETS = { noServer: true, maxPayload: MAX_FRAME_BYTES, perMessageDeflate: false, closeTimeout: 500 };
+/** Answers to pings that nobody takes. */
+const MAX_PONG_BYTES = 1024 * 1024;
 /** How long it is remembered what a worker that went away was granted. */
 const MEMORY_MS = 300_000;
+
+/** Of a name: who is connected under it. */
+interface Place {
+  /** Name and incarnation. */
+  readonly holder: string;
+  readonly socket: WebSocket;
+  /** Nobody hears its answers any more. */
+  readonly gone: AbortController;
+}
+
+/** Of an incarnation: what it was granted, also while its connection is broken. */
+interface Memory {
+  readonly desk: WorkerDesk;
+  keep: () => void;
+}
 
 /** Workers of other machines, each by one WebSocket. */
 export class Hub {
   readonly #options: HubOptions;
-  readonly #sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_FRAME_BYTES, perMessageDeflate: false });
-  /** By name: who is connected under it. */
-  readonly #connected = new Map<string, { readonly incarnation: string; readonly socket: WebSocket }>();
-  /** By name and incarnation: what each was granted, also while its connection is broken. */
-  readonly #desks = new Map<string, WorkerDesk>();
+  readonly #sockets = new WebSocketServer(SOCKETS);
+  readonly #places = new Map<string, Place>();
+  readonly #memories = new Map<string, Memory>();
 
   constructor(options: HubOptions) {
     this.#options = options;
@@ -54,7 +68,11 @@ export class Hub {
 
   /** Takes what asks to speak WebSocket, if it comes by the right name and path and from no page. */
   upgrade(request: IncomingMessage, stream: Duplex, head: Buffer, hosts: Hosts): void {
-    const refuse = (line: string): void => void stream.end(`HTTP/1.1 ${line}\r\nConnection: close\r\n\r\n`);
+    const refuse = (line: string): void => {
+      // Who keeps its own side open would keep the server from closing.
+      stream.once('finish', () => stream.destroy());
+      stream.end(`HTTP/1.1 ${line}\r\nConnection: close\r\n\r\n`);
+    };
     stream.on('error', () => stream.destroy());
     if (!hosts.isOurs(request.headers.host)) return refuse('421 Misdirected Request');
     // Workers are programs: only a browser says an origin, and no page has business here.
@@ -65,10 +83,11 @@ export class Hub {
   }
 
   async close(): Promise<void> {
-    for (const socket of this.#sockets.clients) socket.close(1012, 'the node stops; come back');
-    const patience = new Promise((resolve) => setTimeout(resolve, 500).unref());
-    await Promise.race([new Promise((resolve) => this.#sockets.close(resolve)), patience]);
-    for (const socket of this.#sockets.clients) socket.terminate();
+    // Who waits for work gets none any more; what was granted before is on its way when the connection ends.
+    for (const { gone } of this.#places.values()) gone.abort();
+    await new Promise<void>((resolve) => void setImmediate(resolve));
+    for (const socket of this.#sockets.clients) part(socket, 1012, 'the node stops; come back');
+    await new Promise((resolve) => this.#sockets.close(resolve));
   }
 
   /** The first message says who it is. */
@@ -76,121 +95,118 @@ export class Hub {
     const late = setTimeout(() => socket.terminate(), CONNECT_MS);
     late.unref();
     socket.on('error', () => socket.terminate());
-    socket.once('message', (data: Buffer) => {
+    socket.on('ping', () => {
+      if (socket.bufferedAmount > MAX_PONG_BYTES) socket.terminate();
+    });
+    socket.once('message', (...frame: Frame) => {
       clearTimeout(late);
       socket.pause();
-      this.#letIn(socket, data).catch((error: unknown) => {
-        const { code, message, hint } = this.#told(error);
-        say(socket, [{ type: 'connect_rejected', error: { code, message, ...(hint === undefined ? {} : { hint }) } }]);
-        socket.close(1008, code);
-        socket.resume();
-      });
+      // What came in the same packet is heard all the same, and must not be lost.
+      const early: Frame[] = [];
+      const keep = (...more: Frame): void => void early.push(more);
+      socket.on('message', keep);
+      this.#letIn(socket, frame)
+        .then((conversation) => {
+          socket.off('message', keep);
+          for (const one of early) conversation?.hear(one);
+        })
+        .catch((error: unknown) => {
+          const { code, message, hint } = this.#told(error);
+          say(socket, { type: 'connect_rejected', error: { code, message, ...(hint === undefined ? {} : { hint }) } });
+          part(socket, 1008, code);
+        });
     });
   }
 
-  async #letIn(socket: WebSocket, data: Buffer): Promise<void> {
-    const connect = checked('body', Connect, parseBody(data.toString(), MAX_FRAME_DEPTH)) as Connect;
-    const { access, link, tokens } = this.#options;
-    const principal = await access.who(connect.secret);
+  async #letIn(socket: WebSocket, frame: Frame): Promise<Conversation | undefined> {
+    const connect = read(frame);
+    const principal = await this.#options.access.who(connect.secret);
     if (principal.role !== 'worker' || principal.name !== connect.name) {
       throw fault('FORBIDDEN', { problem: 'the secret is not that of this worker' });
     }
     await this.#checkTags(connect);
-    this.#takePlace(socket, connect);
-    const holder = `${connect.name}/${connect.incarnation}`;
-    const desk = this.#desks.get(holder) ?? new WorkerDesk(await link.open(helloOf(connect)), holder, tokens);
-    this.#desks.set(holder, desk);
-    const held = connect.holding.map((lease) => tokens.check(lease, holder));
-    await desk.settleUp(held);
-    const end = (): void => socket.close(4401, 'the secret was revoked');
-    const stop = access.live(principal, end);
-    this.#converse(socket, desk, () => {
-      stop();
-      desk.stopClaims();
-      if (this.#connected.get(connect.name)?.socket === socket) this.#connected.delete(connect.name);
-      // It may come back; what it was granted and never heard of is given back then.
-      this.#options.world.timers.after(MEMORY_MS, () => this.#forget(connect.name, holder), { unref: true });
-    });
-    say(socket, [{ type: 'connect_ok', leaseMs: desk.session.leaseMs }]);
-    socket.resume();
-  }
-
-  #forget(name: string, holder: string): void {
-    const now = this.#connected.get(name);
-    if (now === undefined || `${name}/${now.incarnation}` !== holder) this.#desks.delete(holder);
+    const place = this.#takePlace(socket, connect);
+    try {
+      const desk = await this.#deskOf(connect, place);
+      await desk.settleUp(connect.holding);
+      // It may have hung up meanwhile, or have come back by another connection.
+      return place.gone.signal.aborted ? undefined : this.#converse(place, desk, principal);
+    } catch (error) {
+      this.#leave(connect.name, place);
+      throw error;
+    }
   }
 
   /** A worker can carry less than it was given, never more. */
   async #checkTags({ name, tags }: Connect): Promise<void> {
-    const given = new Set(await this.#options.tagsOf(name));
-    const extra = tags.find((tag) => !given.has(tag));
-    if (extra === undefined) return;
-    throw fault(
-      'FORBIDDEN',
-      { problem: `the tag ${extra} was not given to the worker ${name}` },
-      { hint: `"leasehold workers tag ${name} --add ${extra}" gives it.` },
-    );
+    requireGiven(name, tags, await this.#options.tagsOf(name));
   }
 
   /** One name, one connection: a process that comes back takes its own place, another one has to wait until it is free. */
-  #takePlace(socket: WebSocket, { name, incarnation }: Connect): void {
-    const before = this.#connected.get(name);
-    if (before !== undefined && before.incarnation !== incarnation) {
+  #takePlace(socket: WebSocket, { name, incarnation }: Connect): Place {
+    const place = { holder: `${name}/${incarnation}`, socket, gone: new AbortController() };
+    if (socket.readyState !== socket.OPEN) {
+      place.gone.abort();
+      return place;
+    }
+    const before = this.#places.get(name);
+    if (before !== undefined && before.holder !== place.holder) {
       throw fault(
         'CONFLICT',
         { problem: `a worker named ${name} is connected already` },
-        {
-          hint: 'Stop it, or give this one a name and a secret of its own.',
-        },
+        { hint: 'Stop it, or give this one a name and a secret of its own.' },
       );
     }
+    // What its old connection still waits for is nobody's, from here on.
+    before?.gone.abort();
     before?.socket.terminate();
-    this.#connected.set(name, { incarnation, socket });
+    this.#places.set(name, place);
+    socket.once('close', () => this.#leave(name, place));
+    return place;
   }
 
-  #converse(socket: WebSocket, desk: WorkerDesk, over: () => void): void {
-    const mouth = new Mouth(socket);
-    let heardAt = performance.now();
-    const hear = (): void => void (heardAt = performance.now());
+  #leave(name: string, place: Place): void {
+    place.gone.abort();
+    if (this.#places.get(name) !== place) return;
+    this.#places.delete(name);
+    const memory = this.#memories.get(place.holder);
+    if (memory === undefined) return;
+    // It may come back; what it was granted and never heard of is given back then.
+    const forget = (): void => void this.#memories.delete(place.holder);
+    memory.keep = this.#options.world.timers.after(MEMORY_MS, forget, { unref: true });
+  }
+
+  async #deskOf(connect: Connect, { holder }: Place): Promise<WorkerDesk> {
+    const { link, tokens, world } = this.#options;
+    const known = this.#memories.get(holder);
+    known?.keep();
+    if (known !== undefined) return known.desk;
+    const desk = new WorkerDesk(await link.open(helloOf(connect)), holder, tokens, world.clock.monotonic);
+    this.#memories.set(holder, { desk, keep: () => {} });
+    return desk;
+  }
+
+  #converse({ socket, gone }: Place, desk: WorkerDesk, principal: Principal): Conversation {
+    const conversation = new Conversation({
+      socket,
+      answer: (asked) => desk.answer(asked, gone.signal),
+      told: (error) => this.#told(error),
+      onNonsense: (error) => {
+        this.#options.log.warn('a worker sent something that is no message', { error: String(error) });
+        part(socket, 1007, 'that is no message');
+      },
+    });
     const unlisten = desk.session.onCancel((task) => {
-      if (desk.has(task)) mouth.say({ type: 'kill_task', task });
+      if (desk.has(task)) conversation.say({ type: 'kill_task', task });
     });
-    const beat = setInterval(() => {
-      if (performance.now() - heardAt > SILENT_MS) socket.terminate();
-      else socket.ping();
-    }, PING_MS);
-    beat.unref();
-    socket.on('pong', hear);
-    socket.on('message', (data: Buffer) => {
-      hear();
-      for (const message of this.#messages(socket, data)) void this.#answer(message, desk, mouth);
-    });
+    const stop = this.#options.access.live(principal, () => part(socket, 4401, 'the secret was revoked'));
     socket.once('close', () => {
-      clearInterval(beat);
       unlisten();
-      over();
+      stop();
     });
-  }
-
-  /** The messages of a frame; one that is not well formed ends the connection. */
-  #messages(socket: WebSocket, data: Buffer): readonly Asked[] {
-    try {
-      const value = parseBody(data.toString(), MAX_FRAME_DEPTH);
-      return (Array.isArray(value) ? value : [value]).map((one) => checked('body', Asked, one) as Asked);
-    } catch (error) {
-      this.#options.log.warn('a worker sent something that is no message', { error: String(error) });
-      socket.close(1007, 'that is no message');
-      return [];
-    }
-  }
-
-  async #answer(asked: Asked, desk: WorkerDesk, mouth: Mouth): Promise<void> {
-    try {
-      const value = await desk.answer(asked);
-      mouth.say({ type: 'ok', re: asked.n, value });
-    } catch (error) {
-      mouth.say({ type: 'refused', re: asked.n, error: this.#told(error).toJSON() });
-    }
+    say(socket, { type: 'connect_ok', leaseMs: desk.session.leaseMs });
+    socket.resume();
+    return conversation;
   }
 
   #told(error: unknown): EngineError {
@@ -199,34 +215,22 @@ export class Hub {
   }
 }
 
-/** Says what comes in one turn in one frame; a worker that does not take its answers is heard no more until it does. */
-class Mouth {
-  readonly #socket: WebSocket;
-  #words: Said[] = [];
-
-  constructor(socket: WebSocket) {
-    this.#socket = socket;
-  }
-
-  say(word: Said): void {
-    if (this.#words.push(word) === 1) setImmediate(() => this.#flush());
-  }
-
-  #flush(): void {
-    const words = this.#words;
-    this.#words = [];
-    say(this.#socket, words, () => {
-      if (this.#socket.isPaused && this.#socket.bufferedAmount <= MAX_UNREAD_BYTES) this.#socket.resume();
-    });
-    if (this.#socket.bufferedAmount > MAX_UNREAD_BYTES) this.#socket.pause();
-  }
+/** Says why it is over. Nothing that comes after that counts, and who does not hang up is cut off. */
+function part(socket: WebSocket, code: number, reason: string): void {
+  socket.close(code, reason);
+  socket.resume();
 }
 
-function say(socket: WebSocket, words: readonly Said[], sent: () => void = () => {}): void {
-  if (socket.readyState !== socket.OPEN) return;
-  socket.send(JSON.stringify(words.length === 1 ? words[0] : words), () => sent());
+function say(socket: WebSocket, said: Said): void {
+  if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(said));
 }
 
+function read([data, isBinary]: Frame): Connect {
+  if (isBinary) throw fault('INVALID_INPUT', { field: 'body', problem: 'messages are text' });
+  return checked('body', Connect, parseBody(data.toString(), MAX_FRAME_DEPTH)) as Connect;
+}
+
+/** Its tags are those that its name was given, for as long as they are: it has none of its own. */
 function helloOf({ type: _type, secret: _secret, holding: _holding, queues, ...hello }: Connect): Hello {
-  return { ...hello, queues };
+  return { ...hello, tags: [], queues };
 }

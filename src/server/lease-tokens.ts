@@ -19,10 +19,15 @@ export class LeaseTokens {
     return this.#digest(task, attempt, holder).toString('base64url');
   }
 
-  check({ task, attempt, token }: LeaseProof, holder: string): Lease {
+  proves({ task, attempt, token }: LeaseProof, holder: string): boolean {
     const given = Buffer.from(token, 'base64url');
     const right = this.#digest(task, attempt, holder);
-    if (given.length === right.length && timingSafeEqual(given, right)) return { task, attempt };
+    return given.length === right.length && timingSafeEqual(given, right);
+  }
+
+  check(proof: LeaseProof, holder: string): Lease {
+    const { task, attempt } = proof;
+    if (this.proves(proof, holder)) return { task, attempt };
     throw fault(
       'LEASE_LOST',
       { task, attempt },

@@ -1,10 +1,16 @@
 import type { Lease } from '../core/lease.ts';
-import type { Asked } from '../protocol/frames.ts';
-import type { Assignment, ChildRequest, Session, Waiting } from '../protocol/link.ts';
+import type { Asked, LeaseProof } from '../protocol/frames.ts';
+import { HeldLeases, keyOf } from '../protocol/held-leases.ts';
+import type { Assignment, ChildRequest, RenewalAnswer, Session, Waiting } from '../protocol/link.ts';
 import { parseBody } from './json-body.ts';
 import type { LeaseTokens } from './lease-tokens.ts';
 
 type Fenced = Extract<Asked, { lease: unknown }>;
+
+/** Inputs that one answer carries, in UTF-16 units: at three bytes each, with all that stands around them, it is within its bound. */
+const MOST_INPUT = 4 * 1024 * 1024;
+/** A worker renews at a third of a lease: what it has not spoken of for so many leases it does not have. */
+const FORGOTTEN_LEASES = 3;
 
 /** What one worker incarnation was granted and asks for, whichever connection it comes by. */
 export class WorkerDesk {
@@ -13,42 +19,42 @@ export class WorkerDesk {
   readonly #holder: string;
   readonly #tokens: LeaseTokens;
   /** Granted and not settled, as far as this node knows. */
-  readonly #granted = new Map<string, Assignment>();
-  readonly #claims = new Map<number, AbortController>();
+  readonly #granted: HeldLeases<Assignment>;
+  readonly #claims = new Set<{ readonly n: number; readonly stop: AbortController }>();
 
-  constructor(session: Session, holder: string, tokens: LeaseTokens) {
+  constructor(session: Session, holder: string, tokens: LeaseTokens, now: () => number) {
     this.session = session;
     this.#holder = holder;
     this.#tokens = tokens;
+    this.#granted = new HeldLeases(now);
   }
 
   has(task: number): boolean {
-    return [...this.#granted.values()].some((one) => one.task === task);
+    return this.#granted.has(task);
   }
 
-  /** Gives back with their tries what was granted and never reached the worker. */
-  async settleUp(holding: readonly Lease[]): Promise<void> {
-    const known = new Set(holding.map(keyOf));
-    const lost = [...this.#granted].filter(([key]) => !known.has(key));
-    await Promise.allSettled(lost.map(([, assignment]) => this.#release(assignment)));
+  /** Gives back with their tries what was granted and never reached the worker. What it proves to have is known from now on. */
+  async settleUp(holding: readonly LeaseProof[]): Promise<void> {
+    // A proof that is wrong is no lease: who renews by it hears that it is lost.
+    const held = holding.filter((proof) => this.#tokens.proves(proof, this.#holder));
+    const known = new Set(held.map(keyOf));
+    const lost = this.#granted.all().filter((one) => !known.has(keyOf(one)));
+    for (const { task, attempt } of held) this.#granted.put(this.#assignment({ task, attempt }));
+    for (const one of lost) this.#granted.drop(one);
+    await this.#giveBack(lost);
   }
 
-  /** Nobody hears the answers any more. */
-  stopClaims(): void {
-    for (const claim of this.#claims.values()) claim.abort();
-  }
-
-  /** The answer to one question; rejects with what is refused. */
-  async answer(asked: Asked): Promise<unknown> {
+  /** The answer to one question; rejects with what is refused. `gone`: nobody hears the answer any more. */
+  async answer(asked: Asked, gone: AbortSignal): Promise<unknown> {
     if ('lease' in asked) return this.#fenced(asked);
     switch (asked.type) {
       case 'task_claim':
-        return this.#claim(asked);
+        return this.#claim(asked, gone);
       case 'claim_stop':
-        this.#claims.get(asked.claim)?.abort();
+        for (const { n, stop } of this.#claims) if (n === asked.claim) stop.abort();
         return undefined;
       case 'lease_renew':
-        return this.session.renew(asked.leases.map((lease) => this.#tokens.check(lease, this.#holder)));
+        return this.#renew(asked.leases);
       case 'cancels':
         return this.session.cancels();
       case 'heartbeat':
@@ -56,21 +62,41 @@ export class WorkerDesk {
     }
   }
 
-  /** A claim of which nobody hears is given back. */
-  async #claim({ n, max, waitMs }: Extract<Asked, { type: 'task_claim' }>): Promise<unknown> {
-    const stop = new AbortController();
-    this.#claims.set(n, stop);
+  /** What nobody hears of, or does not fit into one answer, is given back. */
+  async #claim({ n, max, waitMs }: Extract<Asked, { type: 'task_claim' }>, gone: AbortSignal): Promise<unknown> {
+    if (gone.aborted) return [];
+    const claim = { n, stop: new AbortController() };
+    const { signal } = claim.stop;
+    const end = (): void => claim.stop.abort();
+    gone.addEventListener('abort', end, { once: true });
+    this.#claims.add(claim);
+    this.#granted.dropOlderThan(FORGOTTEN_LEASES * this.session.leaseMs);
     try {
-      const assignments = await this.session.claim({ max, waitMs, signal: stop.signal });
-      if (stop.signal.aborted) {
-        await Promise.allSettled(assignments.map((one) => this.session.release(one)));
-        return [];
-      }
-      for (const one of assignments) this.#granted.set(keyOf(one), one);
-      return assignments.map((one) => this.#shown(one));
+      const granted = await this.session.claim({ max, waitMs, signal });
+      const count = signal.aborted ? 0 : howManyFit(granted);
+      const told = granted.slice(0, count);
+      for (const one of told) this.#granted.put(one);
+      await this.#giveBack(granted.slice(count));
+      return told.map((one) => this.#shown(one));
     } finally {
-      this.#claims.delete(n);
+      this.#claims.delete(claim);
+      gone.removeEventListener('abort', end);
     }
+  }
+
+  /** A wrong proof among many costs the others nothing. */
+  async #renew(proofs: readonly LeaseProof[]): Promise<readonly RenewalAnswer[]> {
+    const right = proofs.filter((proof) => this.#tokens.proves(proof, this.#holder));
+    const leases = right.map(({ task, attempt }) => ({ task, attempt }));
+    const answers = await this.session.renew(leases);
+    const answerTo = new Map<LeaseProof, RenewalAnswer>();
+    for (const [i, proof] of right.entries()) {
+      const answer = answers[i] as RenewalAnswer;
+      answerTo.set(proof, answer);
+      if (answer === 'lost') this.#granted.drop(proof);
+      else this.#granted.renewed(proof);
+    }
+    return proofs.map((proof) => answerTo.get(proof) ?? 'lost');
   }
 
   #shown(one: Assignment): object {
@@ -95,18 +121,20 @@ export class WorkerDesk {
 
   async #fenced(asked: Fenced): Promise<unknown> {
     const lease = this.#tokens.check(asked.lease, this.#holder);
-    // After a restart of this node a lease is known by its proof alone.
-    const assignment = this.#granted.get(keyOf(lease)) ?? (lease as Assignment);
-    const ends = ENDS.has(asked.type);
     try {
-      const value = await this.#say(assignment, asked);
+      const value = await this.#say(this.#assignment(lease), asked);
       const stays = asked.type === 'task_park' && (value as { kind: string }).kind === 'woken';
-      if (ends && !stays) this.#granted.delete(keyOf(lease));
+      if (ENDS.has(asked.type) && !stays) this.#granted.drop(lease);
       return value;
     } catch (error) {
-      if ((error as { code?: unknown }).code === 'LEASE_LOST') this.#granted.delete(keyOf(lease));
+      if ((error as { code?: unknown }).code === 'LEASE_LOST') this.#granted.drop(lease);
       throw error;
     }
+  }
+
+  /** After a restart of this node a lease is known by its proof alone. */
+  #assignment(lease: Lease): Assignment {
+    return this.#granted.get(lease) ?? (lease as Assignment);
   }
 
   #say(lease: Assignment, asked: Fenced): Promise<unknown> {
@@ -161,9 +189,8 @@ export class WorkerDesk {
     }
   }
 
-  async #release(assignment: Assignment): Promise<void> {
-    this.#granted.delete(keyOf(assignment));
-    await this.session.release(assignment);
+  async #giveBack(assignments: readonly Assignment[]): Promise<void> {
+    await Promise.allSettled(assignments.map((one) => this.session.release(one)));
   }
 }
 
@@ -175,7 +202,12 @@ const ENDS: ReadonlySet<Asked['type']> = new Set([
   'task_park',
 ]);
 
-const keyOf = ({ task, attempt }: Lease): string => `${task}/${attempt}`;
+/** One at least: the bound of its input is far below that of an answer. */
+function howManyFit(assignments: readonly Assignment[]): number {
+  let size = 0;
+  const over = assignments.findIndex(({ payload }, i) => (size += payload.length) > MOST_INPUT && i > 0);
+  return over === -1 ? assignments.length : over;
+}
 
 function parsed(text: string | undefined): unknown {
   return text === undefined ? undefined : parseBody(text);

@@ -1,7 +1,16 @@
 import { WebSocket } from 'ws';
 import { EngineError, type ErrorBody, fault, isErrorCode } from '../core/errors.ts';
 import type { World } from '../core/world.ts';
-import { type Ask, type Connect, MAX_FRAME_BYTES, type Said, WORKER_PATH } from '../protocol/frames.ts';
+import {
+  type Ask,
+  type Connect,
+  exceeds,
+  framesOf,
+  MAX_ANSWER_BYTES,
+  MAX_FRAME_BYTES,
+  type Said,
+  WORKER_PATH,
+} from '../protocol/frames.ts';
 import type { WorkerLog } from './worker-log.ts';
 
 export interface WireOptions {
@@ -17,9 +26,17 @@ export interface WireOptions {
 /** The longest pause before the n-th try to come back; the pause itself is drawn between 0 and it, so that not all come at once. */
 const BACK_MS = [100, 500, 1000, 2000, 5000, 10_000, 15_000];
 const PING_MS = 10_000;
-const SILENT_MS = 30_000;
-/** A frame of more than so many messages would hold up what comes behind it. */
-const MOST_PER_FRAME = 500;
+const HANDSHAKE_MS = 30_000;
+const MIN_HANDSHAKE_MS = 1000;
+/**
+ * A connection on which two pings were not answered when the third is due is broken, whatever the system believes. At nine pings in a
+ * lease that is a third of it: though a renewal was due when the network went deaf, there is time for another before the lease is late.
+ */
+const MAX_UNHEARD = 2;
+const PINGS_PER_LEASE = 9;
+const MIN_PING_MS = 100;
+/** Who asks while nobody has been there for a lease hears so within this time. */
+const AWAY_MS = 5000;
 
 interface Asking {
   readonly text: string;
@@ -29,7 +46,8 @@ interface Asking {
 
 /**
  * One connection to a hub that comes back when it breaks. What was asked and not answered is asked again on the next one: all of it
- * can be repeated.
+ * can be repeated. After a lease without one nothing that is held can be counted on: who waits for an answer hears that nobody is
+ * there, and may ask anew.
  */
 export class Wire {
   readonly #options: WireOptions;
@@ -41,7 +59,12 @@ export class Wire {
   #tries = 0;
   #unsent: string[] = [];
   #closed: Error | undefined;
+  #leaseMs = 0;
   #cancelRetry = (): void => {};
+  #cancelAway = (): void => {};
+  /** For longer than a lease. */
+  #away = false;
+  #stopPings = (): void => {};
   readonly #first = Promise.withResolvers<number>();
   readonly #over = Promise.withResolvers<Error>();
 
@@ -72,14 +95,13 @@ export class Wire {
     if (this.#closed !== undefined) return { n, answer: Promise.reject(this.#closed) };
     const { type, ...rest } = ask;
     const text = JSON.stringify({ type, n, ...rest });
+    // Sent, it would end the connection, and come again with the next one.
+    if (exceeds(text, MAX_FRAME_BYTES)) {
+      return { n, answer: Promise.reject(fault('TOO_LARGE', { field: type, maxBytes: MAX_FRAME_BYTES })) };
+    }
     const answer = new Promise<unknown>((resolve, reject) => this.#asking.set(n, { text, resolve, reject }));
     if (this.#open && this.#unsent.push(text) === 1) this.#options.world.timers.soon(() => this.#flush());
     return { n, answer };
-  }
-
-  /** Nothing is asked again. */
-  forget(n: number): void {
-    this.#asking.delete(n);
   }
 
   async close(): Promise<void> {
@@ -97,46 +119,80 @@ export class Wire {
     this.#closed ??= error;
     this.#open = false;
     this.#cancelRetry();
+    this.#cancelAway();
     this.#first.reject(error);
-    for (const { reject } of this.#asking.values()) reject(error);
+    this.#refuseAll(error);
+  }
+
+  #refuseAll(error: Error): void {
+    const asking = [...this.#asking.values()];
     this.#asking.clear();
+    for (const { reject } of asking) reject(error);
   }
 
   #dial(): void {
     const socket = new WebSocket(addressOf(this.#options.url), {
       perMessageDeflate: false,
-      maxPayload: MAX_FRAME_BYTES * 4,
-      handshakeTimeout: SILENT_MS,
+      maxPayload: MAX_ANSWER_BYTES,
+      handshakeTimeout: this.#partOfLease(3, MIN_HANDSHAKE_MS, HANDSHAKE_MS),
     });
     this.#socket = socket;
     let trouble: Error | undefined;
-    let stop = (): void => {};
     socket.on('error', (error) => {
       trouble = error;
     });
     socket.once('open', () => {
       socket.send(JSON.stringify({ type: 'connect', ...this.#options.connect() }));
-      stop = keepAlive(socket);
+      this.#stopPings = keepAlive(socket, this.#pingMs());
     });
     socket.on('message', (data: Buffer) => {
-      const said = JSON.parse(data.toString()) as Said | readonly Said[];
-      for (const one of Array.isArray(said) ? said : [said]) this.#hear(one as Said);
+      try {
+        const said = JSON.parse(data.toString()) as Said | readonly Said[];
+        for (const one of Array.isArray(said) ? said : [said]) this.#hear(one as Said);
+      } catch (error) {
+        // Whoever that is, it is no node of ours.
+        trouble = error as Error;
+        socket.terminate();
+      }
     });
     socket.once('close', (code) => {
-      stop();
-      this.#open = false;
+      this.#stopPings();
+      if (this.#open) this.#broke();
       if (this.#closed === undefined) this.#comeBack(code, trouble);
     });
+  }
+
+  #broke(): void {
+    this.#open = false;
+    this.#refuseAfter(this.#leaseMs);
+  }
+
+  #refuseAfter(ms: number): void {
+    const refuse = (): void => {
+      this.#away = true;
+      this.#refuseAll(this.#nobody());
+      this.#refuseAfter(Math.min(AWAY_MS, this.#leaseMs));
+    };
+    this.#cancelAway = this.#options.world.timers.after(ms, refuse, { unref: true });
+  }
+
+  #pingMs(): number {
+    return this.#partOfLease(PINGS_PER_LEASE, MIN_PING_MS, PING_MS);
+  }
+
+  /** The most while no lease is known. */
+  #partOfLease(parts: number, least: number, most: number): number {
+    return this.#leaseMs === 0 ? most : Math.min(most, Math.max(least, this.#leaseMs / parts));
+  }
+
+  #nobody(): Error {
+    return fault('STORE_UNAVAILABLE', { problem: `nobody answers at ${this.#options.url}` });
   }
 
   #hear(said: Said): void {
     switch (said.type) {
       case 'connect_ok':
-        this.#tries = 0;
-        this.#open = true;
-        this.#unsent = [...this.#asking.values()].map(({ text }) => text);
-        this.#first.resolve(said.leaseMs);
-        this.#flush();
+        this.#greeted(said.leaseMs);
         return;
       case 'connect_rejected':
         this.#rejected(errorOf(said.error));
@@ -154,6 +210,19 @@ export class Wire {
     }
   }
 
+  #greeted(leaseMs: number): void {
+    this.#cancelAway();
+    this.#away = false;
+    this.#tries = 0;
+    this.#open = true;
+    this.#leaseMs = leaseMs;
+    this.#stopPings();
+    this.#stopPings = keepAlive(this.#socket as WebSocket, this.#pingMs());
+    this.#unsent = [...this.#asking.values()].map(({ text }) => text);
+    this.#first.resolve(leaseMs);
+    this.#flush();
+  }
+
   /** What time can mend is tried again; a secret that is wrong stays wrong. */
   #rejected(error: EngineError): void {
     const again = error.retryable || error.code === 'CONFLICT';
@@ -165,7 +234,9 @@ export class Wire {
 
   #comeBack(code: number, trouble: Error | undefined): void {
     const { world, log } = this.#options;
-    const most = BACK_MS[Math.min(this.#tries++, BACK_MS.length - 1)] as number;
+    const pause = BACK_MS[Math.min(this.#tries++, BACK_MS.length - 1)] as number;
+    // While there are leases to save it tries more often.
+    const most = this.#away ? pause : this.#partOfLease(6, 100, pause);
     if (this.#tries === 2) log?.warn('the node cannot be reached; trying on', { code, error: trouble?.message });
     this.#cancelRetry = world.timers.after(Math.ceil(world.random() * most), () => this.#dial());
   }
@@ -179,35 +250,17 @@ export class Wire {
   }
 }
 
-/** As few frames as their bounds allow. */
-function* framesOf(texts: readonly string[]): Generator<string> {
-  let part: string[] = [];
-  let size = 0;
-  for (const text of texts) {
-    if (part.length > 0 && (part.length >= MOST_PER_FRAME || size + text.length > MAX_FRAME_BYTES / 4)) {
-      yield join(part);
-      part = [];
-      size = 0;
-    }
-    part.push(text);
-    size += text.length;
-  }
-  if (part.length > 0) yield join(part);
-}
-
-const join = (texts: readonly string[]): string => (texts.length === 1 ? (texts[0] as string) : `[${texts.join(',')}]`);
-
-/** A connection of which nothing is heard for too long is broken, whatever the system believes. */
-function keepAlive(socket: WebSocket): () => void {
-  let heardAt = performance.now();
-  const hear = (): void => void (heardAt = performance.now());
+/** Counts pings, not time: a process that was stopped has heard nothing either, and finds the answers when it goes on. */
+function keepAlive(socket: WebSocket, pingMs: number): () => void {
+  let unheard = 0;
+  const hear = (): void => void (unheard = 0);
   socket.on('pong', hear);
   socket.on('ping', hear);
   socket.on('message', hear);
   const timer = setInterval(() => {
-    if (performance.now() - heardAt > SILENT_MS) socket.terminate();
-    else socket.ping();
-  }, PING_MS);
+    if (unheard++ < MAX_UNHEARD) socket.ping();
+    else socket.terminate();
+  }, pingMs);
   return () => clearInterval(timer);
 }
 

@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { DirectLink } from '../app/direct-link.ts';
 import { openNode } from '../app/node.ts';
+import type { Engine } from '../engine/engine.ts';
 import { SILENT } from '../engine/log.ts';
 import type { Hello, Link, Session } from '../protocol/link.ts';
 import { Access } from '../server/access.ts';
@@ -19,19 +20,20 @@ import { WsLink } from './ws-link.ts';
 class Enrolling implements Link {
   readonly sessions: Session[] = [];
   readonly secrets = new Map<string, string>();
-  readonly tags = new Map<string, readonly string[]>();
   readonly #url: string;
   readonly #world: VirtualWorld;
+  readonly #engine: Engine;
 
-  constructor(url: string, world: VirtualWorld) {
+  constructor(url: string, world: VirtualWorld, engine: Engine) {
     this.#url = url;
     this.#world = world;
+    this.#engine = engine;
   }
 
   async open(hello: Hello): Promise<Session> {
     const secret = newSecret('worker');
     this.secrets.set(hashOf(secret), hello.name);
-    this.tags.set(hello.name, hello.tags);
+    await this.#engine.setWorker({ name: hello.name, tags: hello.tags });
     const session = await new WsLink({ url: this.#url, secret, world: this.#world }).open(hello);
     this.sessions.push(session);
     return session;
@@ -65,12 +67,12 @@ async function setting(): Promise<LinkSetting> {
     link: new DirectLink(node.engine, undefined),
     tokens: new LeaseTokens(node.engine.store.clusterKey),
     access: new Access(newSecret('admin'), book, world),
-    tagsOf: (name) => Promise.resolve(link?.tags.get(name) ?? []),
+    tagsOf: async (name) => (await node.engine.store.workerSettings()).find((one) => one.name === name)?.tags ?? [],
     world,
     log: SILENT,
   });
   const server = await listening(hub);
-  link = new Enrolling(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, world);
+  link = new Enrolling(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, world, node.engine);
   const wires = link;
   const seen: LinkWorld = {
     clock: world.clock,

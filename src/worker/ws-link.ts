@@ -7,6 +7,7 @@ import { encodePayload } from '../core/payload.ts';
 import type { TaskState } from '../core/task.ts';
 import type { World } from '../core/world.ts';
 import type { Ask, LeaseProof } from '../protocol/frames.ts';
+import { HeldLeases } from '../protocol/held-leases.ts';
 import type {
   Assignment,
   ChildRequest,
@@ -56,6 +57,9 @@ interface WsAssignment extends Assignment {
 
 type Fenced = Extract<Ask, { lease: unknown }>;
 
+/** Every lease is renewed at a third of its time: one that was not for so many leases is given up. */
+const FORGOTTEN_LEASES = 3;
+
 class WsSession implements Session {
   leaseMs = 0;
   /** A thread would need a connection of its own; what can block runs in child processes. */
@@ -63,10 +67,11 @@ class WsSession implements Session {
   readonly #wire: Wire;
   readonly #listeners = new Set<(task: number) => void>();
   /** What it was granted and has not settled: told on every new connection, so that the node knows what never arrived. */
-  readonly #holding = new Map<string, LeaseProof>();
+  readonly #holding: HeldLeases<LeaseProof>;
 
   constructor({ url, secret, world, log }: WsLinkOptions, hello: Hello) {
     const { name, incarnation, slots, tags, handlers, queues, priority, version } = hello;
+    this.#holding = new HeldLeases(world.clock.monotonic);
     this.#wire = new Wire({
       url,
       world,
@@ -83,7 +88,7 @@ class WsSession implements Session {
         ...(version === undefined ? {} : { version }),
         host: hostname(),
         pid: process.pid,
-        holding: [...this.#holding.values()],
+        holding: [...this.#holding.all()],
       }),
       onKill: (task) => {
         for (const listener of this.#listeners) listener(task);
@@ -106,8 +111,7 @@ class WsSession implements Session {
     signal.addEventListener('abort', stop, { once: true });
     try {
       const assignments = (await answer) as readonly WsAssignment[];
-      for (const { task, attempt, token } of assignments)
-        this.#holding.set(keyOf({ task, attempt }), { task, attempt, token });
+      for (const one of assignments) this.#holding.put(proofOf(one));
       return assignments;
     } finally {
       signal.removeEventListener('abort', stop);
@@ -154,7 +158,7 @@ class WsSession implements Session {
     };
     const parked = (await this.#wire.ask({ type: 'task_park', lease: proofOf(lease), wait: said })) as Parked;
     if (parked.kind === 'woken') return { kind: 'woken', body: parked.body };
-    this.#holding.delete(keyOf(lease));
+    this.#holding.drop(lease);
     return parked;
   }
 
@@ -190,9 +194,15 @@ class WsSession implements Session {
   }
 
   async renew(leases: readonly Lease[]): Promise<readonly RenewalAnswer[]> {
-    const held = leases.map((lease) => this.#holding.get(keyOf(lease)));
+    const held = leases.map((lease) => this.#holding.get(lease));
     const known = held.filter((proof) => proof !== undefined);
     const answers = (await this.#wire.ask({ type: 'lease_renew', leases: known })) as readonly RenewalAnswer[];
+    for (const [i, proof] of known.entries()) {
+      if (answers[i] === 'lost') this.#holding.drop(proof);
+      else this.#holding.renewed(proof);
+    }
+    // Now, and not while the node is away: what waits to be settled must be named when it is back.
+    this.#holding.dropOlderThan(FORGOTTEN_LEASES * this.leaseMs);
     let at = 0;
     return held.map((proof) => (proof === undefined ? 'lost' : (answers[at++] as RenewalAnswer)));
   }
@@ -218,16 +228,14 @@ class WsSession implements Session {
   async #end(lease: Lease, ask: Fenced): Promise<unknown> {
     try {
       const value = await this.#wire.ask(ask);
-      this.#holding.delete(keyOf(lease));
+      this.#holding.drop(lease);
       return value;
     } catch (error) {
-      if ((error as Partial<EngineError>).code === 'LEASE_LOST') this.#holding.delete(keyOf(lease));
+      if ((error as Partial<EngineError>).code === 'LEASE_LOST') this.#holding.drop(lease);
       throw error;
     }
   }
 }
-
-const keyOf = ({ task, attempt }: Lease): string => `${task}/${attempt}`;
 
 function proofOf(lease: Assignment): LeaseProof {
   const { task, attempt, token } = lease as WsAssignment;

@@ -2,10 +2,16 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
+/** The two ends of a connection; one that is deaf passes nothing on, and no end either. */
+interface Pair {
+  deaf: boolean;
+  readonly sockets: Socket[];
+}
+
 export class TcpProxy {
   readonly #server: Server;
   readonly #target: number;
-  readonly #sockets = new Set<Socket>();
+  readonly #pairs = new Set<Pair>();
   #deaf = false;
   /** Connections that came, in all. */
   count = 0;
@@ -29,7 +35,7 @@ export class TcpProxy {
   /** Half open: connections are there, and new ones are taken; whatever is sent on them is swallowed, and nobody hears of an end. */
   goDeaf(): void {
     this.#deaf = true;
-    for (const socket of this.#sockets) deafen(socket);
+    for (const pair of this.#pairs) pair.deaf = true;
   }
 
   /** New connections work. Those that went deaf stay so: what was swallowed cannot come back. */
@@ -38,45 +44,35 @@ export class TcpProxy {
   }
 
   cut(): void {
-    for (const socket of this.#sockets) socket.destroy();
+    for (const { sockets } of this.#pairs) for (const socket of sockets) socket.destroy();
+    this.#pairs.clear();
   }
 
   async close(): Promise<void> {
-    this.cut();
     const closed = once(this.#server, 'close');
     this.#server.close();
+    this.cut();
     await closed;
   }
 
   #take(client: Socket): void {
     this.count++;
-    this.#keep(client);
-    if (this.#deaf) {
-      deafen(client);
-      return;
-    }
-    const node = connect({ host: '127.0.0.1', port: this.#target, allowHalfOpen: true });
-    this.#keep(node);
-    relay(client, node);
-    relay(node, client);
-  }
-
-  #keep(socket: Socket): void {
-    this.#sockets.add(socket);
-    socket.on('error', () => {});
-    socket.on('close', () => this.#sockets.delete(socket));
+    const pair: Pair = { deaf: this.#deaf, sockets: [client] };
+    this.#pairs.add(pair);
+    const ends = pair.deaf ? [client] : [client, connect({ host: '127.0.0.1', port: this.#target })];
+    pair.sockets.splice(0, 1, ...ends);
+    for (const [i, from] of ends.entries()) relay(pair, from, ends[1 - i]);
   }
 }
 
-function relay(from: Socket, to: Socket): void {
-  from.pipe(to);
-  from.on('close', () => {
-    if (from.listenerCount('data') > 0 || !from.readableFlowing) to.destroy();
+function relay(pair: Pair, from: Socket, to: Socket | undefined): void {
+  from.on('error', () => {});
+  from.on('data', (chunk: Buffer) => {
+    if (pair.deaf || to === undefined || to.write(chunk)) return;
+    from.pause();
+    to.once('drain', () => from.resume());
   });
-}
-
-function deafen(socket: Socket): void {
-  socket.unpipe();
-  socket.removeAllListeners('close');
-  socket.resume();
+  from.on('close', () => {
+    if (!pair.deaf) to?.destroy();
+  });
 }

@@ -1,0 +1,62 @@
+import type { Lease } from '../core/lease.ts';
+
+interface Entry<T> {
+  readonly lease: T;
+  /** When it was last known to hold. */
+  at: number;
+}
+
+/**
+ * Leases that somebody believes to be held, the one that was heard of longest ago first. A lease that is lost often ends without a
+ * word: what has not been heard of for long is dropped, or it would be kept for ever.
+ */
+export class HeldLeases<T extends Lease> {
+  readonly #held = new Map<string, Entry<T>>();
+  readonly #now: () => number;
+
+  /** `now`: monotonic. */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  get(lease: Lease): T | undefined {
+    return this.#held.get(keyOf(lease))?.lease;
+  }
+
+  put(lease: T): void {
+    // Out first: a map keeps the order in which its keys came.
+    this.#held.delete(keyOf(lease));
+    this.#held.set(keyOf(lease), { lease, at: this.#now() });
+  }
+
+  /** It holds, as the store has just said. */
+  renewed(lease: Lease): void {
+    const held = this.get(lease);
+    if (held !== undefined) this.put(held);
+  }
+
+  drop(lease: Lease): void {
+    this.#held.delete(keyOf(lease));
+  }
+
+  dropOlderThan(ms: number): void {
+    const since = this.#now() - ms;
+    for (const { lease, at } of this.#held.values()) {
+      if (at >= since) return;
+      this.drop(lease);
+    }
+  }
+
+  /** Some attempt of this task. */
+  has(task: number): boolean {
+    return this.all().some((lease) => lease.task === task);
+  }
+
+  all(): readonly T[] {
+    return [...this.#held.values()].map(({ lease }) => lease);
+  }
+}
+
+export function keyOf({ task, attempt }: Lease): string {
+  return `${task}/${attempt}`;
+}

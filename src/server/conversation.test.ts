@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type HubScene, hubScene } from '../../test/support/hub-scene.ts';
+import { proofOf, type RawWorker } from '../../test/support/raw-worker.ts';
+import type { LeaseProof } from '../protocol/frames.ts';
+import type { Link, Session } from '../protocol/link.ts';
+
+const MIB = 1024 * 1024;
+
+const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+
+/** Nothing moves for a while: whatever can be sent has been, and whatever can be read. */
+async function standstill(count: () => number): Promise<void> {
+  for (let before = -1, quiet = 0; quiet < 20; ) {
+    await new Promise((resolve) => void setTimeout(resolve, 10));
+    quiet = count() === before ? quiet + 1 : 0;
+    before = count();
+  }
+}
+
+/** Counts the looks at what is remembered. */
+class Counting {
+  begun = 0;
+  open = 0;
+  most = 0;
+
+  readonly link = (direct: Link): Link => ({ open: async (hello) => this.#counted(await direct.open(hello)) });
+
+  #counted(session: Session): Session {
+    const checkpoints = session.checkpoints.bind(session);
+    session.checkpoints = async (lease) => {
+      this.begun++;
+      this.most = Math.max(this.most, ++this.open);
+      try {
+        return await checkpoints(lease);
+      } finally {
+        this.open--;
+      }
+    };
+    return session;
+  }
+}
+
+/** A worker with a task that remembers one value of about a megabyte. */
+async function withMuch(scene: HubScene): Promise<readonly [RawWorker, LeaseProof]> {
+  const worker = await scene.worker({ name: 'a' });
+  await scene.push();
+  const lease = proofOf(await worker.claimOne());
+  await worker.told('checkpoint', { lease, key: 'k', value: JSON.stringify('x'.repeat(MIB - 10)) });
+  return [worker, lease];
+}
+
+test('a question in a form that is not ours is refused by its number, and the others go on', async (t) => {
+  const scene = await hubScene(t);
+  const worker = await scene.worker({ name: 'a' });
+  await scene.push();
+  const lease = proofOf(await worker.claimOne());
+  const child = { queue: 'work', handler: 'echo', op: 'o' };
+  const odd: readonly object[] = [
+    { type: 'what_is_new' },
+    { type: 'connect' },
+    { type: 'cancels', extra: 1 },
+    { type: 'heartbeat', state: 'lost' },
+    { type: 'task_claim', max: 'all', waitMs: 0 },
+    { type: 'task_claim', max: 0, waitMs: 0 },
+    { type: 'task_claim', max: 1001, waitMs: 0 },
+    { type: 'task_claim', max: 1, waitMs: -1 },
+    { type: 'task_complete', result: '1' },
+    { type: 'task_complete', lease: { ...lease, attempt: 0 } },
+    { type: 'task_complete', lease: { ...lease, token: 'x'.repeat(65) } },
+    { type: 'task_complete', lease, result: 'not json' },
+    { type: 'task_complete', lease, result: `${'['.repeat(10_000)}${']'.repeat(10_000)}` },
+    { type: 'task_complete', lease, result: '{"__proto__":{}}' },
+    { type: 'task_failed', lease, error: '1', giveUp: true, retryAfterMs: 1 },
+    { type: 'task_release', lease, delayMs: -5 },
+    { type: 'task_progress', lease, logs: [{ seq: 0, at: 0, stream: 'stdout', text: '' }] },
+    { type: 'task_progress', lease, logs: [{ seq: 1, at: 0, stream: 'telepathy', text: '' }] },
+    { type: 'task_spawn', lease, child: { ...child, priority: 'high' } },
+    { type: 'task_spawn', lease, child: { ...child, unknown: true } },
+    { type: 'task_spawn', lease, child: { ...child, queue: 'No Queue' } },
+    { type: 'task_park', lease, wait: { key: 7 } },
+    { type: 'results', lease, tasks: [{}] },
+    { type: 'lease_renew', leases: [{ task: 1 }] },
+  ];
+  // All in one frame, with good ones between them.
+  worker.say(
+    odd.flatMap((one, i) => [
+      { n: 2 * i + 100, ...one },
+      { type: 'cancels', n: 2 * i + 101 },
+    ]),
+  );
+  for (const [i, one] of odd.entries()) {
+    const said = await worker.hear(({ re }) => re === 2 * i + 100);
+    assert.equal(said.type, 'refused', JSON.stringify(one));
+    assert.equal(said.error?.code, 'INVALID_INPUT', JSON.stringify([one, said.error]).slice(0, 500));
+    assert.equal((await worker.hear(({ re }) => re === 2 * i + 101)).type, 'ok');
+  }
+  await worker.told('task_complete', { lease, result: '1' });
+  assert.deepEqual(scene.complaints, []);
+});
+
+test('as many questions as a frame holds are answered, each once', async (t) => {
+  const scene = await hubScene(t);
+  const worker = await scene.worker({ name: 'a' });
+  const count = 20_000;
+  worker.say(Array.from({ length: count }, (_, i) => ({ type: 'claim_stop', n: i + 1, claim: 1 })));
+  await worker.hear(({ re }) => re === count);
+  const numbers = worker.heard.flatMap(({ re }) => (re === undefined ? [] : [re]));
+  assert.equal(numbers.length, count);
+  assert.equal(new Set(numbers).size, count);
+});
+
+test('an answer that no worker would take is refused, and the connection goes on', async (t) => {
+  const scene = await hubScene(t);
+  const [worker, lease] = await withMuch(scene);
+  for (let i = 0; i < 17; i++) {
+    await worker.told('checkpoint', { lease, key: `k${i}`, value: JSON.stringify('x'.repeat(MIB - 10)) });
+  }
+  const error = await worker.denied('checkpoints', { lease });
+  assert.equal(error.code, 'TOO_LARGE');
+  assert.match(error.hint ?? '', /Ask for less at once/);
+  await worker.told('task_complete', { lease });
+});
+
+test('answers of one turn leave in frames that a worker takes', async (t) => {
+  const scene = await hubScene(t);
+  const [worker, lease] = await withMuch(scene);
+  worker.say(Array.from({ length: 40 }, (_, i) => ({ type: 'checkpoints', n: i + 1000, lease })));
+  for (let i = 0; i < 40; i++) {
+    assert.equal((await worker.hear(({ re }) => re === i + 1000)).value[0].value.length, MIB - 8);
+  }
+  assert.ok(Math.max(...worker.frames) < 4 * MIB, `${Math.max(...worker.frames)} bytes`);
+});
+
+test('a worker that does not take its answers is heard no more until it does, and the others go on', async (t) => {
+  const counting = new Counting();
+  const scene = await hubScene(t, { link: counting.link });
+  const [worker, lease] = await withMuch(scene);
+  const other = await scene.worker({ name: 'b' });
+  worker.socket.pause();
+  const asked = 150;
+  // In frames of their own and together: neither way may cost us a megabyte for each.
+  worker.say(Array.from({ length: 100 }, (_, i) => ({ type: 'checkpoints', n: i + 1, lease })));
+  for (let i = 100; i < asked; i++) worker.say({ type: 'checkpoints', n: i + 1, lease });
+  await standstill(() => counting.begun);
+  // What the system takes on the way is a few megabytes more.
+  assert.ok(counting.begun < 60, `${counting.begun} of ${asked} were looked into`);
+  assert.ok(counting.most <= 8, `${counting.most} at once`);
+  await scene.push();
+  await other.told('task_complete', { lease: proofOf(await other.claimOne()) });
+  worker.socket.resume();
+  for (let n = 1; n <= asked; n++) await worker.hear(({ re }) => re === n);
+  assert.equal(counting.begun, asked);
+  await worker.told('task_complete', { lease });
+});
+
+test('pings that nobody waits for the answers of are not answered for ever', async (t) => {
+  const scene = await hubScene(t);
+  for (const greeted of [false, true]) {
+    const worker = greeted ? await scene.worker({ name: 'a' }) : await scene.dial();
+    worker.socket.pause();
+    const ping = Buffer.alloc(125);
+    while (worker.socket.readyState === worker.socket.OPEN && scene.hub.connected > 0) {
+      for (let i = 0; i < 1000; i++) worker.socket.ping(ping);
+      // Not faster than they are taken: it is the hub's memory that is tried here.
+      while (worker.socket.bufferedAmount > 0 && worker.socket.readyState === worker.socket.OPEN) await turn();
+    }
+    await worker.hangUp();
+    while (scene.hub.connected > 0) await turn();
+  }
+});
+
+test('who answers no ping is cut off at the third, and its place is free', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const scene = await hubScene(t);
+  const secret = await scene.enrol('a');
+  const deaf = await scene.worker({ name: 'a', secret });
+  const alive = await scene.worker({ name: 'b' });
+  deaf.socket.pause();
+  for (const connected of [2, 2, 1]) {
+    const ponged = connected === 1 ? undefined : new Promise((resolve) => void alive.socket.once('ping', resolve));
+    t.mock.timers.tick(10_000);
+    await ponged;
+    await alive.quiet();
+    for (let i = 0; i < 10; i++) await turn();
+    assert.equal(scene.hub.connected, connected);
+  }
+  await (await scene.dial()).enter({ name: 'a', secret });
+  await alive.quiet();
+});

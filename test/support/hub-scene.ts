@@ -1,0 +1,122 @@
+/** A hub with all that is behind it, in memory and on a virtual clock: time moves only when a test moves it. */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { TestContext } from 'node:test';
+import { DirectLink } from '../../src/app/direct-link.ts';
+import { type Node, openNode } from '../../src/app/node.ts';
+import type { Engine } from '../../src/engine/engine.ts';
+import type { Link } from '../../src/protocol/link.ts';
+import { Access } from '../../src/server/access.ts';
+import { Enrolment } from '../../src/server/enrolment.ts';
+import { Hosts } from '../../src/server/hosts.ts';
+import { Hub } from '../../src/server/hub.ts';
+import { LeaseTokens } from '../../src/server/lease-tokens.ts';
+import { newSecret } from '../../src/server/secrets.ts';
+import { TokenDesk } from '../../src/server/token-desk.ts';
+import { VirtualWorld } from '../../src/testing.ts';
+import { type Greeting, RawWorker } from './raw-worker.ts';
+
+export interface HubSceneOptions {
+  readonly leaseMs?: number;
+  /** What stands between the hub and the engine. */
+  readonly link?: (direct: Link) => Link;
+}
+
+export interface Complaint {
+  readonly message: string;
+  readonly fields?: Readonly<Record<string, unknown>> | undefined;
+}
+
+export class HubScene {
+  readonly world: VirtualWorld;
+  readonly hub: Hub;
+  readonly enrolment: Enrolment;
+  readonly tokens: TokenDesk;
+  readonly admin: string;
+  readonly complaints: Complaint[];
+  readonly #node: Node;
+  readonly #server: Server;
+
+  constructor(parts: Pick<HubScene, 'world' | 'hub' | 'admin' | 'complaints'> & { node: Node; server: Server }) {
+    this.world = parts.world;
+    this.hub = parts.hub;
+    this.admin = parts.admin;
+    this.complaints = parts.complaints;
+    this.#node = parts.node;
+    this.#server = parts.server;
+    this.enrolment = new Enrolment(this.engine.store);
+    this.tokens = new TokenDesk(this.engine.store);
+  }
+
+  get engine(): Engine {
+    return this.#node.engine;
+  }
+
+  get address(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** The secret of a worker; the others of its name have ended. */
+  enrol(name: string): Promise<string> {
+    return this.enrolment.secret(name, 'test');
+  }
+
+  dial(): Promise<RawWorker> {
+    return RawWorker.dial(this.address);
+  }
+
+  /** A worker that was let in, with a secret of its own unless it is given one. */
+  async worker(given: Greeting): Promise<RawWorker> {
+    const { secret = await this.enrol(given.name) } = given;
+    const worker = await this.dial();
+    await worker.enter({ ...given, secret });
+    return worker;
+  }
+
+  push(input?: unknown): Promise<{ readonly task: number; readonly id: string }> {
+    return this.engine.push({ queue: 'work', handler: 'echo', ...(input === undefined ? {} : { input }) });
+  }
+
+  tick(duty: 'reaper' | 'stager'): Promise<unknown> {
+    return this.#node.roster.tick(duty);
+  }
+
+  async close(): Promise<void> {
+    await this.hub.close();
+    await new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+      this.#server.closeAllConnections();
+    });
+    await this.#node.close();
+  }
+}
+
+export async function hubScene(t: TestContext, { leaseMs, link }: HubSceneOptions = {}): Promise<HubScene> {
+  const world = new VirtualWorld();
+  const complaints: Complaint[] = [];
+  const note = (message: string, fields?: Complaint['fields']): void => void complaints.push({ message, fields });
+  const node = await openNode('memory:', {
+    world,
+    duties: false,
+    housekeeping: false,
+    dutyMs: 86_400_000,
+    ...(leaseMs === undefined ? {} : { leaseMs }),
+  });
+  const { engine } = node;
+  const direct = new DirectLink(engine, undefined);
+  const admin = newSecret('admin');
+  const hub = new Hub({
+    link: link === undefined ? direct : link(direct),
+    tokens: new LeaseTokens(engine.store.clusterKey),
+    access: new Access(admin, new TokenDesk(engine.store), world),
+    tagsOf: async (name) => (await engine.store.workerSettings()).find((one) => one.name === name)?.tags ?? [],
+    world,
+    log: { info: note, warn: note, error: note },
+  });
+  const server = createServer((_request, response) => void response.writeHead(404).end());
+  server.on('upgrade', (request, stream, head) => hub.upgrade(request, stream, head, new Hosts('127.0.0.1')));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const scene = new HubScene({ world, hub, admin, complaints, node, server });
+  t.after(() => scene.close());
+  return scene;
+}
