@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { CatalogueEntry, ErrorCode } from './errors.ts';
-import { CATALOGUE, EngineError, fault, invariant, isEngineError } from './errors.ts';
+import { CATALOGUE, EngineError, fault, invariant, isEngineError, isErrorCode } from './errors.ts';
 
 const entries = Object.entries(CATALOGUE) as [ErrorCode, CatalogueEntry][];
 
@@ -124,4 +124,9 @@ test('a detail in a message is one bounded, well-formed line, and an object neve
   assert.equal(show(false), 'The task t failed: false.');
   assert.equal(show(7n), 'The task t failed: 7.');
   assert.equal(fault('NOT_FOUND', Object.create({ id: 'inherited' })).message, 'There is no object of that name.');
+});
+
+test('a text that came from elsewhere is a code of ours or is not', () => {
+  assert.ok(isErrorCode('LEASE_LOST'));
+  for (const text of ['', 'lease_lost', 'constructor', '__proto__']) assert.equal(isErrorCode(text), false, text);
 });
