@@ -1,6 +1,6 @@
 import { type BuiltinOptions, builtinWorker } from '../app/builtin-worker.ts';
 import { open } from '../app/open.ts';
-import { type Credentials, enrol, kept, type Log, remoteWorker, type Worker } from '../app/remote-worker.ts';
+import type { Credentials, Log, Worker } from '../app/remote-worker.ts';
 import { storeName } from '../app/store-name.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/options.ts';
@@ -101,6 +101,8 @@ interface Hired {
 async function hire(config: Config, { log, ...options }: BuiltinOptions & { readonly log: Log }): Promise<Hired> {
   const { join, store, durability, leaseDuration, once } = config;
   if (join !== undefined) {
+    // Loaded here: a worker on a store needs no WebSocket.
+    const { remoteWorker } = await import('../app/remote-worker.ts');
     const who = await credentialsFor(join, config);
     // Whoever may push to that node would choose what runs here: code that a task brings is run only where that is asked for.
     const allow = config.allow ?? [];
@@ -113,6 +115,7 @@ async function hire(config: Config, { log, ...options }: BuiltinOptions & { read
 }
 
 async function credentialsFor(join: string, { code, secret, name, dataDir }: Config): Promise<Credentials> {
+  const { enrol, kept } = await import('../app/remote-worker.ts');
   if (code !== undefined) return enrol(join, code, dataDir);
   if (secret !== undefined) return { name, secret };
   const found = kept(join, dataDir);
