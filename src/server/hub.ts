@@ -68,17 +68,13 @@ export class Hub {
 
   /** Takes what asks to speak WebSocket, if it comes by the right name and path and from no page. */
   upgrade(request: IncomingMessage, stream: Duplex, head: Buffer, hosts: Hosts): void {
-    const refuse = (line: string): void => {
-      // Who keeps its own side open would keep the server from closing.
-      stream.once('finish', () => stream.destroy());
-      stream.end(`HTTP/1.1 ${line}\r\nConnection: close\r\n\r\n`);
-    };
-    stream.on('error', () => stream.destroy());
+    const refuse = (line: string): void => refuseUpgrade(stream, line);
     if (!hosts.isOurs(request.headers.host)) return refuse('421 Misdirected Request');
     // Workers are programs: only a browser says an origin, and no page has business here.
     if (request.headers.origin !== undefined) return refuse('403 Forbidden');
     if (request.url?.split('?', 1)[0] !== WORKER_PATH) return refuse('404 Not Found');
     if (request.url !== WORKER_PATH) return refuse('400 Bad Request');
+    stream.on('error', () => stream.destroy());
     this.#sockets.handleUpgrade(request, stream, head, (socket) => this.#greet(socket));
   }
 
@@ -106,8 +102,8 @@ export class Hub {
       const keep = (...more: Frame): void => void early.push(more);
       socket.on('message', keep);
       this.#letIn(socket, frame)
+        .finally(() => socket.off('message', keep))
         .then((conversation) => {
-          socket.off('message', keep);
           for (const one of early) conversation?.hear(one);
         })
         .catch((error: unknown) => {
@@ -213,6 +209,13 @@ export class Hub {
     if (!isEngineError(error)) this.#options.log.error('a worker could not be answered', { error: stackOf(error) });
     return errorOf(error);
   }
+}
+
+/** Who keeps its own side open would keep the server from closing; and who hangs up must not end the process. */
+export function refuseUpgrade(stream: Duplex, line: string): void {
+  stream.on('error', () => stream.destroy());
+  stream.once('finish', () => stream.destroy());
+  stream.end(`HTTP/1.1 ${line}\r\nConnection: close\r\n\r\n`);
 }
 
 /** Says why it is over. Nothing that comes after that counts, and who does not hang up is cut off. */

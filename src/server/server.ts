@@ -8,7 +8,7 @@ import { type AnswerOf, ROUTES, type RouteName } from '../protocol/routes.ts';
 import type { Access, Principal } from './access.ts';
 import { bearerOf, checked } from './asking.ts';
 import { Hosts } from './hosts.ts';
-import type { Hub } from './hub.ts';
+import { type Hub, refuseUpgrade } from './hub.ts';
 import { cannotListen, makeFastify, requireGuard } from './listening.ts';
 import type { Metrics } from './metrics.ts';
 import { errorOf, noPage, notOpen, stackOf } from './refusals.ts';
@@ -94,8 +94,7 @@ export class Server {
     }
     server.#fastify.server.on('upgrade', (request, stream, head) => {
       const workers = server.#opened?.workers;
-      if (workers === undefined)
-        stream.end('HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n\r\n');
+      if (workers === undefined) refuseUpgrade(stream, '503 Service Unavailable');
       else workers.upgrade(request, stream, head, server.#hosts);
     });
     // Such as EMFILE when a connection comes. The server goes on; without a listener the error would end the process.
