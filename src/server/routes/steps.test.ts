@@ -138,6 +138,9 @@ test('a claim whose answer could not be written is given back with its try', asy
   socket.write(`${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
   while (!scene.engine.waiting) await new Promise(setImmediate);
   socket.destroy();
+  // The server has heard of it once it answers what came later: before, it could only believe that it was heard.
+  await scene.ask('/healthz');
+  await scene.ask('/healthz');
   const { task } = await scene.engine.push({ queue: 'q', handler: 'build' });
   const worker = await scene.engine.registerWorker({ name: 'w', incarnation: 'w', slots: 1 });
   const [grant] = await scene.engine.claim({ worker, max: 1, waitMs: 20_000 });
