@@ -21,6 +21,8 @@ export interface NodeOptions extends Partial<StoreOptions> {
   readonly duties?: boolean;
   readonly dutyMs?: number;
   readonly log?: Log;
+  /** Writes traces by the OpenTelemetry SDK that this process has set up; default false. */
+  readonly traces?: boolean;
 }
 
 const KNOWN: ReadonlySet<string> = new Set([
@@ -33,6 +35,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'duties',
   'dutyMs',
   'log',
+  'traces',
 ] satisfies (keyof NodeOptions)[]);
 
 /** An engine on a store, its housekeeping, and the wake-ups between processes: the composition root. */
@@ -45,7 +48,7 @@ export interface Node {
 
 export async function openNode(url: string, options: NodeOptions = {}): Promise<Node> {
   checkOptions('node options', options, KNOWN);
-  const { world = realWorld() } = options;
+  const world = await traced(options);
   const store = await openStore(url, { ...options, world });
   try {
     return compose(store, world, options);
@@ -53,6 +56,12 @@ export async function openNode(url: string, options: NodeOptions = {}): Promise<
     await store.close();
     throw error;
   }
+}
+
+async function traced({ world = realWorld(), traces = false }: NodeOptions): Promise<World> {
+  if (!traces) return world;
+  const { globalTracing } = await import('./tracing/global.ts');
+  return { ...world, tracing: globalTracing(world) };
 }
 
 function compose(store: Store, world: World, options: NodeOptions): Node {

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { EngineError, type ErrorBody, fault, isErrorCode } from '../core/errors.ts';
+import type { World } from '../core/world.ts';
 import type { Log } from '../engine/log.ts';
 import { ROUTES } from '../protocol/routes.ts';
 import type { Worker } from '../worker/worker.ts';
@@ -25,10 +26,9 @@ export function remoteWorker(
   url: string,
   credentials: Credentials,
   options: BuiltinOptions,
-  { log }: { readonly log: Log },
+  { log, world = realWorld() }: { readonly log: Log; readonly world?: World | undefined },
 ): Worker {
   const { name, secret } = credentials;
-  const world = realWorld();
   const link = new WsLink({ url: checkedUrl(url), secret, world, log });
   return makeWorker(builtinWorkerOptions({ ...options, name }), { link, world, log, name });
 }

@@ -1,10 +1,14 @@
+import type { Tracing } from '../core/trace.ts';
 import type { World } from '../core/world.ts';
+
+export type { Tracing } from '../core/trace.ts';
+export type { World } from '../core/world.ts';
 
 /** The longest a Node timer can wait; beyond it one fires at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** The real clock, chance and timers: the only ones outside the tests. */
-export function realWorld(): World {
+export function realWorld(tracing?: Tracing): World {
   const bootOffset = monotonicNow() - performance.now();
   return {
     clock: {
@@ -20,6 +24,7 @@ export function realWorld(): World {
       },
       soon: (fn) => void setImmediate(fn),
     },
+    tracing,
   };
 }
 

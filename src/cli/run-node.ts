@@ -3,6 +3,7 @@ import { styleText } from 'node:util';
 import { adminToken } from '../app/admin-token.ts';
 import { type Service, serve } from '../app/serve.ts';
 import { storeName } from '../app/store-name.ts';
+import { realWorld } from '../app/world.ts';
 import type { Config } from '../config/options.ts';
 import { fault } from '../core/errors.ts';
 import type { Display } from './display/display.ts';
@@ -12,6 +13,7 @@ import { ScreenDisplay } from './display/screen.ts';
 import { EXIT, exitCodeOfSignal } from './exit.ts';
 import { figuresOf, type Look } from './figures.ts';
 import { onStopSignals } from './signals.ts';
+import { type Traces, tracesFor } from './traces.ts';
 import { packageVersion } from './version.ts';
 import { workerOptions } from './worker-options.ts';
 
@@ -27,6 +29,7 @@ export async function runNode(config: Config, companion: Companion = () => () =>
   const display = displayFor(config);
   const stopped = Promise.withResolvers<void>();
   let service: Service | undefined;
+  const traces = await tracesFor(config);
   const unlisten = onStopSignals({
     stop: () => stopped.resolve(),
     forceable: () => display.stillStopping(),
@@ -37,9 +40,10 @@ export async function runNode(config: Config, companion: Companion = () => () =>
   // A reader that goes away (`leasehold up | head`) ends the show, not the data.
   process.stdout.on('error', () => stopped.resolve());
   try {
-    service = await open(config, display);
+    service = await open(config, display, traces);
     await show(service, config, display, companion, stopped.promise);
   } finally {
+    await traces.close();
     unlisten();
     display.restore();
   }
@@ -54,7 +58,7 @@ async function endAtOnce(service: Service | undefined, display: Display, status:
   process.exit(status);
 }
 
-function open(config: Config, display: Display): Promise<Service> {
+function open(config: Config, display: Display, { tracing }: Traces): Promise<Service> {
   const { store, host, port, durability, leaseDuration, retention } = config;
   const say = sparing((message, fields) => display.warning(message, fields));
   return serve({
@@ -66,6 +70,7 @@ function open(config: Config, display: Display): Promise<Service> {
     names: config.publicHost,
     tls: tlsOf(config),
     insecure: config.insecureBehindProxy,
+    world: realWorld(tracing),
     durability,
     leaseMs: leaseDuration,
     retentionMs: retention,

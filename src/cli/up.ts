@@ -11,6 +11,8 @@ export const NODE_OPTIONS: readonly OptionKey[] = [
   'port',
   'token',
   'publicHost',
+  'otlpEndpoint',
+  'serviceName',
   'tlsCert',
   'tlsKey',
   'insecureBehindProxy',

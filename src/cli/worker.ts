@@ -2,6 +2,7 @@ import { type BuiltinOptions, builtinWorker } from '../app/builtin-worker.ts';
 import { open } from '../app/open.ts';
 import type { Credentials, Log, Worker } from '../app/remote-worker.ts';
 import { storeName } from '../app/store-name.ts';
+import { realWorld, type World } from '../app/world.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/options.ts';
 import { fault } from '../core/errors.ts';
@@ -9,6 +10,7 @@ import type { Command } from './command.ts';
 import { type Parted, WorkerDisplay } from './display/worker.ts';
 import { EXIT, exitCodeOfSignal } from './exit.ts';
 import { onStopSignals } from './signals.ts';
+import { tracesFor } from './traces.ts';
 import { WORKER_OPTIONS, workerOptions } from './worker-options.ts';
 
 const FORCED_MS = 1000;
@@ -27,6 +29,8 @@ export const worker: Command = {
     'durability',
     'leaseDuration',
     ...WORKER_OPTIONS,
+    'otlpEndpoint',
+    'serviceName',
     'once',
     'idleExit',
     'drainTimeout',
@@ -45,8 +49,10 @@ export const worker: Command = {
     const display = new WorkerDisplay({ json: config.json, stream: process.stdout });
     const parted: Parted[] = [];
     const options = workerOptions(config);
+    const traces = await tracesFor(config);
     const hired = await hire(config, {
       ...options,
+      world: realWorld(traces.tracing),
       once,
       idleExitMs: idleExit,
       log: { info: () => {}, warn: display.warning, error: display.warning },
@@ -81,6 +87,7 @@ export const worker: Command = {
       await running.ended;
     } finally {
       await hired.close();
+      await traces.close();
       unlisten();
     }
     display.stopped(running.stats.settled);
@@ -98,7 +105,10 @@ interface Hired {
 }
 
 /** Over the wire where a node is named, else directly on the store. */
-async function hire(config: Config, { log, ...options }: BuiltinOptions & { readonly log: Log }): Promise<Hired> {
+async function hire(
+  config: Config,
+  { log, world, ...options }: BuiltinOptions & { readonly log: Log; readonly world: World },
+): Promise<Hired> {
   const { join, store, durability, leaseDuration, once } = config;
   if (join !== undefined) {
     // Loaded here: a worker on a store needs no WebSocket.
@@ -106,11 +116,11 @@ async function hire(config: Config, { log, ...options }: BuiltinOptions & { read
     const who = await credentialsFor(join, config);
     // Whoever may push to that node would choose what runs here: code that a task brings is run only where that is asked for.
     const allow = config.allow ?? [];
-    const worker = remoteWorker(join, who, { ...options, allow }, { log });
+    const worker = remoteWorker(join, who, { ...options, allow }, { log, world });
     return { worker, name: who.name, place: join, close: () => Promise.resolve() };
   }
   // A thread for checkpoints is not worth starting for one task.
-  const app = await open(store, { durability, leaseMs: leaseDuration, housekeeping: !once, log });
+  const app = await open(store, { durability, leaseMs: leaseDuration, housekeeping: !once, log, world });
   return { worker: builtinWorker(app, options), name: options.name, place: storeName(store), close: () => app.close() };
 }
 

@@ -32,6 +32,8 @@ test('without flags and variables there are the documented defaults', () => {
     tlsCert: undefined,
     tlsKey: undefined,
     insecureBehindProxy: false,
+    otlpEndpoint: undefined,
+    serviceName: 'leasehold',
     join: undefined,
     code: undefined,
     asCode: false,

@@ -28,6 +28,8 @@ const SAMPLES: { readonly [K in OptionKey]: readonly [text: string, value: Confi
   tlsCert: ['cert.pem', 'cert.pem'],
   tlsKey: ['key.pem', 'key.pem'],
   insecureBehindProxy: ['', true],
+  otlpEndpoint: ['http://127.0.0.1:4318', 'http://127.0.0.1:4318'],
+  serviceName: ['papers', 'papers'],
   durability: ['normal', 'normal'],
   leaseDuration: ['90s', 90_000],
   retention: ['2d', 172_800_000],
@@ -126,7 +128,7 @@ test('flags and variables have one owner each and are spelled as they are docume
   for (const flag of flags) assert.match(flag, /^--[a-z]+(-[a-z]+)*$/);
   const names = OPTION_KEYS.flatMap((key) => optionOf(key).env);
   assert.equal(new Set(names).size, names.length);
-  for (const name of names) assert.match(name, /^(LEASEHOLD|APFLOW)(_[A-Z]+)+$/);
+  for (const name of names) assert.match(name, /^(LEASEHOLD|APFLOW|OTEL)(_[A-Z]+)+$/);
   for (const key of OPTION_KEYS) {
     const { doc, value, env } = optionOf(key);
     assert.match(doc, /^[A-Z].*[^.]$/, key);

@@ -137,6 +137,21 @@ export const OPTIONS = Object.freeze({
     fallback: () => false,
     fallbackDoc: 'off',
   },
+  otlpEndpoint: {
+    doc: 'Collector that traces are sent to, by OTLP over HTTP, such as http://127.0.0.1:4318',
+    value: 'URL',
+    parse: filled,
+    env: ['LEASEHOLD_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'],
+    fallback: () => undefined,
+    fallbackDoc: 'none: no traces are made',
+  },
+  serviceName: {
+    doc: 'Name of this process in traces',
+    value: 'NAME',
+    parse: filled,
+    env: ['LEASEHOLD_SERVICE_NAME', 'OTEL_SERVICE_NAME'],
+    fallback: () => 'leasehold',
+  },
   durability: {
     doc: 'What an acknowledged write survives: full, the loss of power; normal, kill -9',
     value: 'full|normal',

@@ -1,3 +1,5 @@
+import type { Tracing } from './trace.ts';
+
 /**
  * What the outside hands to the engine and the stores. Nothing below `app/` reads a clock, draws a random number or sets a
  * timer by itself, so that the simulator can own all three.
@@ -7,6 +9,8 @@ export interface World {
   /** A number in [0, 1). */
   readonly random: () => number;
   readonly timers: Timers;
+  /** Where traces are written; undefined: nowhere. */
+  readonly tracing?: Tracing | undefined;
 }
 
 export interface Clock {

@@ -244,13 +244,14 @@ export class Engine {
   // Pushing
 
   push(request: PushRequest): Promise<Pushed> {
+    if (this.world.tracing !== undefined) return this.#traced([request], async () => this.#pushes.push(request));
     return this.#pushes.push(request);
   }
 
   /** All are checked before any is sent. A unique key that another input holds is refused; the others are stored. */
   async pushMany(requests: readonly PushRequest[]): Promise<readonly Pushed[]> {
     checkList('requests', requests);
-    return this.#pushes.pushMany(requests);
+    return this.#traced(requests, () => this.#pushes.pushMany(requests));
   }
 
   /**
@@ -264,7 +265,25 @@ export class Engine {
 
   /** Tasks that wait for each other, all or nothing; circles and unknown names are refused. */
   pushGraph(requests: readonly GraphRequest[]): Promise<readonly Pushed[]> {
-    return this.#graphs.push(requests);
+    return this.#traced(requests, () => this.#graphs.push(requests));
+  }
+
+  /** One that was there before has been traced by whoever pushed it. */
+  async #traced<T extends Pushed | readonly Pushed[]>(
+    requests: readonly { readonly queue: string; readonly handler: string }[],
+    push: () => Promise<T>,
+  ): Promise<T> {
+    const told = this.world.tracing?.pushing();
+    const answer = await push();
+    if (told === undefined) return answer;
+    const all: readonly Pushed[] = Array.isArray(answer) ? answer : [answer as Pushed];
+    told(
+      all.flatMap(({ id, fresh }, i) => {
+        const { queue, handler } = requests[i] ?? { queue: '', handler: '' };
+        return fresh ? [{ id, queue, handler }] : [];
+      }),
+    );
+    return answer;
   }
 
   // Holding

@@ -25,6 +25,8 @@ export interface Route {
   readonly stream?: 'events' | 'maybe';
   /** Not JSON. */
   readonly text?: 'prometheus';
+  /** The door of another protocol: each of its methods asks for a role of its own, `access` is the least of them. */
+  readonly methods?: true;
   /** A repeat under the same `Idempotency-Key` gets the first answer. */
   readonly repeatable?: boolean;
 }

@@ -53,13 +53,17 @@ export function makeFastify(
     ? Fastify({ ...options, http: limits })
     : Fastify({ ...options, https: { ...tls, ...limits } })) as unknown as FastifyInstance;
   fastify.removeAllContentTypeParsers();
-  fastify.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
-    try {
-      done(null, body === '' ? {} : parseBody(body as string));
-    } catch (error) {
-      done(error as Error);
-    }
-  });
+  fastify.addContentTypeParser(
+    ['application/json', 'application/a2a+json'],
+    { parseAs: 'string' },
+    (_request, body, done) => {
+      try {
+        done(null, body === '' ? {} : parseBody(body as string));
+      } catch (error) {
+        done(error as Error);
+      }
+    },
+  );
   return fastify;
 }
 

@@ -46,10 +46,19 @@ export class Stream {
   }
 }
 
+/** An answer in somebody else's form, with its own status and headers. */
+export class Foreign {
+  readonly response: Response;
+
+  constructor(response: Response) {
+    this.response = response;
+  }
+}
+
 /** An answer without a body: 204. */
 export const NOTHING: unique symbol = Symbol('nothing');
 
-type Answered<N extends RouteName> = AnswerOf<N> | Stream | typeof NOTHING;
+type Answered<N extends RouteName> = AnswerOf<N> | Stream | Foreign | typeof NOTHING;
 export type Handler<N extends RouteName> = (call: Call<N>) => Answered<N> | Promise<Answered<N>>;
 
 export type Handlers<N extends RouteName> = { readonly [K in N]: Handler<K> };

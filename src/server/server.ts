@@ -12,9 +12,11 @@ import { type Hub, refuseUpgrade } from './hub.ts';
 import { cannotListen, makeFastify, requireGuard } from './listening.ts';
 import type { Metrics } from './metrics.ts';
 import { errorOf, noPage, notOpen, stackOf } from './refusals.ts';
-import { type Call, type Handler, NOTHING, type Served, Stream } from './route-handler.ts';
+import { type Call, Foreign, type Handler, NOTHING, type Served, Stream } from './route-handler.ts';
+import { a2aRoutes } from './routes/a2a.ts';
 import { eventRoutes } from './routes/events.ts';
 import { limitRoutes } from './routes/limits.ts';
+import { mcpRoutes } from './routes/mcp.ts';
 import { queueRoutes } from './routes/queues.ts';
 import { stepRoutes } from './routes/steps.ts';
 import { systemRoutes } from './routes/system.ts';
@@ -164,6 +166,7 @@ export class Server {
         } as unknown as Call<N>;
         const answer = await handler(call);
         if (answer === NOTHING) return reply.code(204).send();
+        if (answer instanceof Foreign) return sendForeign(answer, reply);
         if (answer instanceof Stream) return this.#stream(answer, principal as Principal, reply);
         if (name === 'ready' && (answer as { status: string }).status !== 'ready') reply.code(503);
         else reply.code(route.status ?? 200);
@@ -252,6 +255,8 @@ export class Server {
       ...eventRoutes,
       ...stepRoutes,
       ...tokenRoutes,
+      ...a2aRoutes({ version }),
+      ...mcpRoutes({ version }),
     };
   }
 
@@ -271,6 +276,12 @@ function dress(request: FastifyRequest, reply: FastifyReply): void {
 function sessionOf({ sessions }: Opened, { headers }: FastifyRequest): WorkerSession | undefined {
   const token = headers['x-session-token'];
   return typeof token === 'string' ? sessions.read(token) : undefined;
+}
+
+async function sendForeign({ response }: Foreign, reply: FastifyReply): Promise<unknown> {
+  const type = response.headers.get('content-type');
+  if (type !== null) reply.type(type);
+  return reply.code(response.status).send(Buffer.from(await response.arrayBuffer()));
 }
 
 /** Of the route that a request has found. */

@@ -1,5 +1,6 @@
 import { fault, isEngineError } from '../core/errors.ts';
 import type { TaskState } from '../core/task.ts';
+import type { RunTrace } from '../core/trace.ts';
 import type { World } from '../core/world.ts';
 import type { Assignment, Failing, Session } from '../protocol/link.ts';
 import { LeaseDesk } from './desk.ts';
@@ -43,6 +44,7 @@ export class Attempt implements Host {
   #cancelTimer: (() => void) | undefined;
   #letGo = false;
   #desk: LeaseDesk | undefined;
+  #trace: RunTrace | undefined;
   /** Its result is to be kept for others; not if it is theirs. */
   #keeps = false;
   /** By its own request to wait it has given its lease back, or was ended. */
@@ -96,7 +98,11 @@ export class Attempt implements Host {
     if (this.#timeoutMs !== undefined) this.#bound(this.#timeoutMs);
     let ended: Ended;
     try {
-      const start = (): Running => runner.run(jobOf(assignment, alone), log, this);
+      const trace = this.#deps.world.tracing?.running(assignment);
+      this.#trace = trace;
+      const job = jobOf(assignment, alone, trace?.traceparent);
+      const begin = (): Running => runner.run(job, log, this);
+      const start = trace === undefined ? begin : () => trace.within(begin);
       this.#running = assignment.reuses === true ? this.#reusing(start, log) : start();
       ended = await this.#running.ended;
     } catch (error) {
@@ -152,6 +158,7 @@ export class Attempt implements Host {
       if (ended.kind === 'done' && this.#stopped === undefined) return await this.#done(ended);
       return await this.#patiently(() => this.#record(ended));
     } finally {
+      this.#trace?.end(this.#stopped ?? ended.kind, 'error' in ended ? ended.error : undefined);
       this.#drop();
     }
   }
@@ -284,9 +291,10 @@ function laterOf({ delayMs, limit }: Ended & { readonly kind: 'retryAfter' }): F
   return limit === undefined ? { retryAfterMs: delayMs } : { retryAfterMs: delayMs, limit };
 }
 
-function jobOf(a: Assignment, alone: boolean): Job {
+function jobOf(a: Assignment, alone: boolean, traceparent: string | undefined): Job {
   const { task, attempt, id, queue, handler, payload, tries, maxTries } = a;
-  return { task, attempt, id, queue, handler, payload, tries, maxTries, alone };
+  const job = { task, attempt, id, queue, handler, payload, tries, maxTries, alone };
+  return traceparent === undefined ? job : { ...job, traceparent };
 }
 
 /** What was asked for may have come out otherwise: no tries were left, or somebody had asked to stop it. */

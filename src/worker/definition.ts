@@ -19,6 +19,8 @@ export interface TaskContext extends Remembering {
   /** Tries used, this one included. */
   readonly tries: number;
   readonly maxAttempts: number;
+  /** The run in its trace, where traces are written: for the programs and services that it calls. */
+  readonly traceparent?: string | undefined;
   /** Adds a line to the task's log. */
   log(message: string): void;
   /** Tells how far it is: any JSON value, such as 0.4 or { done: 4, of: 10 }. */

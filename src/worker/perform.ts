@@ -48,6 +48,7 @@ class Context implements TaskContext {
   readonly fence: number;
   readonly tries: number;
   readonly maxAttempts: number;
+  readonly traceparent: string | undefined;
   readonly #job: Job;
   readonly #parts: ContextParts;
   #memory: Memory | undefined;
@@ -60,6 +61,7 @@ class Context implements TaskContext {
     this.fence = attempt;
     this.tries = tries;
     this.maxAttempts = maxTries;
+    this.traceparent = job.traceparent;
     this.#job = job;
     this.#parts = parts;
   }

@@ -77,7 +77,7 @@ async function run(given: Shape<typeof fields>, ctx: TaskContext, options: Shell
   const startedAt = performance.now();
   let end: CommandEnd;
   try {
-    const command = commandOf(given, options.env);
+    const command = commandOf(given, options.env, ctx.traceparent);
     end = await runCommand(command, { stdout, stderr, signal: ctx.signal, killMs: options.killMs ?? 2_000 });
   } catch (error) {
     return notStarted(error);
@@ -90,12 +90,18 @@ async function run(given: Shape<typeof fields>, ctx: TaskContext, options: Shell
   return result;
 }
 
-function commandOf(given: Shape<typeof fields>, environment: NodeJS.ProcessEnv | undefined): Command {
+function commandOf(
+  given: Shape<typeof fields>,
+  environment: NodeJS.ProcessEnv | undefined,
+  traceparent: string | undefined,
+): Command {
   const { command, argv, cwd, stdin } = given;
   const [file = '', ...args] = argv ?? ['/bin/sh', '-c', command ?? ''];
   // oxlint-disable-next-line node/no-process-env, no-restricted-properties -- runs in a child process, to hand a part of what it was started with on to a command
   const env = handedOn(environment ?? process.env);
-  return { file, args, cwd, env: { ...env, ...given.env }, stdin };
+  // The name under which programs look for the trace that they belong to.
+  const trace = traceparent === undefined ? {} : { TRACEPARENT: traceparent };
+  return { file, args, cwd, env: { ...env, ...trace, ...given.env }, stdin };
 }
 
 function handedOn(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {

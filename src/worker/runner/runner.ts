@@ -15,6 +15,8 @@ export interface Job {
   readonly maxTries: number;
   /** Runs in a process of its own that serves nobody before or after: it may be what killed its worker. */
   readonly alone: boolean;
+  /** Of its trace, where there is one. */
+  readonly traceparent?: string | undefined;
 }
 
 /** Where a run says what happens; calls never throw and never block. */

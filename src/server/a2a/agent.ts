@@ -1,0 +1,253 @@
+import { randomUUID } from 'node:crypto';
+import type {
+  AgentCard,
+  CancelTaskRequest,
+  GetTaskRequest,
+  ListTasksRequest,
+  ListTasksResponse,
+  Message,
+  SendMessageRequest,
+  StreamResponse,
+  SubscribeToTaskRequest,
+  Task,
+} from '@a2a-js/sdk';
+import {
+  ExtendedAgentCardNotConfiguredError,
+  PushNotificationNotSupportedError,
+  RequestMalformedError,
+  TaskNotCancelableError,
+  TaskNotFoundError,
+  UnsupportedOperationError,
+} from '@a2a-js/sdk/errors';
+import type { A2ARequestHandler } from '@a2a-js/sdk/server';
+import { fault, isEngineError } from '../../core/errors.ts';
+import { isFinal } from '../../core/task.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { Desk, TaskShape } from '../desk.ts';
+import type { EventHub } from '../event-hub.ts';
+import { watchTask } from '../task-watch.ts';
+import { contextOf, inputOf, orderOf, resultOf, statesOf, statusOf, taskOf } from './words.ts';
+
+export interface AgentOptions {
+  readonly engine: Engine;
+  readonly hub: EventHub;
+  readonly desk: () => Desk;
+  readonly card: () => Promise<AgentCard>;
+  /** Who asks, for histories. */
+  readonly by: string;
+  /** Nobody hears the answer any more. */
+  readonly gone: AbortSignal;
+}
+
+const PAGE = 50;
+const MOST_PAGE = 100;
+/** Tasks that one page of a list looks through for those of A2A. */
+const LOOKED_AT = 1000;
+
+/** Who decides says what, by a data part; a text is the action itself. */
+interface Said {
+  readonly action?: unknown;
+  readonly value?: unknown;
+  readonly text?: unknown;
+}
+
+/**
+ * Speaks A2A for one request. The engine's task is the only record: its id is the id of the A2A task, and what another node is
+ * asked about it is the same.
+ */
+export class Agent implements A2ARequestHandler {
+  readonly #options: AgentOptions;
+
+  constructor(options: AgentOptions) {
+    this.#options = options;
+  }
+
+  getAgentCard(): Promise<AgentCard> {
+    return this.#options.card();
+  }
+
+  /** Answers when the task has ended or asks for something, unless the message says that it will not wait. */
+  async sendMessage({ message, configuration }: SendMessageRequest): Promise<Task> {
+    return told(async () => {
+      refuseNotices(configuration?.taskPushNotificationConfig);
+      const task = await this.#take(message);
+      if (configuration?.returnImmediately === true) return this.#shown(task);
+      let newest: Task | undefined;
+      for await (const { shown, asks } of this.#watch(task)) {
+        newest = taskOf(shown, asks);
+        if (asks !== undefined) break;
+      }
+      return newest ?? this.#shown(task);
+    });
+  }
+
+  async *sendMessageStream({ message, configuration }: SendMessageRequest): AsyncGenerator<StreamResponse, void> {
+    refuseNotices(configuration?.taskPushNotificationConfig);
+    yield* this.#stream(await told(() => this.#take(message)));
+  }
+
+  async *resubscribe({ id }: SubscribeToTaskRequest): AsyncGenerator<StreamResponse, void> {
+    const task = await told(async () => {
+      const shown = await this.#find(id);
+      if (isFinal(shown.state)) throw new UnsupportedOperationError(`Task ${id} has ended.`);
+      return this.#number(id);
+    });
+    yield* this.#stream(task);
+  }
+
+  async getTask({ id }: GetTaskRequest): Promise<Task> {
+    return told(async () => {
+      await this.#find(id);
+      return this.#shown(this.#number(id));
+    });
+  }
+
+  async listTasks({ contextId, status, pageSize = PAGE, pageToken }: ListTasksRequest): Promise<ListTasksResponse> {
+    return told(async () => {
+      const size = Math.min(Math.max(1, pageSize), MOST_PAGE);
+      const before = pageToken === '' ? undefined : this.#number(pageToken);
+      const looked = await this.#options
+        .desk()
+        .list({ queues: [], states: statesOf(status), limit: LOOKED_AT, before });
+      const ours = looked.filter((task) => {
+        const context = contextOf(task);
+        return context !== undefined && (contextId === '' || context === contextId);
+      });
+      const tasks = ours.slice(0, size);
+      const last = ours.length > size ? tasks.at(-1) : looked.length === LOOKED_AT ? looked.at(-1) : undefined;
+      return {
+        tasks: tasks.map((task) => taskOf(task)),
+        nextPageToken: last?.id ?? '',
+        pageSize: size,
+        totalSize: ours.length,
+      };
+    });
+  }
+
+  async cancelTask({ id }: CancelTaskRequest): Promise<Task> {
+    return told(async () => {
+      const { state } = await this.#find(id);
+      if (isFinal(state)) throw new TaskNotCancelableError(`Task ${id} has ended: ${state}.`);
+      const task = this.#number(id);
+      await this.#options.engine.cancel(task);
+      return this.#shown(task);
+    });
+  }
+
+  getAuthenticatedExtendedAgentCard(): Promise<AgentCard> {
+    return Promise.reject(new ExtendedAgentCardNotConfiguredError());
+  }
+
+  createTaskPushNotificationConfig(): Promise<never> {
+    return Promise.reject(new PushNotificationNotSupportedError());
+  }
+
+  getTaskPushNotificationConfig(): Promise<never> {
+    return Promise.reject(new PushNotificationNotSupportedError());
+  }
+
+  listTaskPushNotificationConfigs(): Promise<never> {
+    return Promise.reject(new PushNotificationNotSupportedError());
+  }
+
+  deleteTaskPushNotificationConfig(): Promise<never> {
+    return Promise.reject(new PushNotificationNotSupportedError());
+  }
+
+  /** A message makes a task, or decides for one that waits for it. */
+  async #take(message: Message | undefined): Promise<number> {
+    if (message === undefined) throw new RequestMalformedError('There is no message.');
+    return message.taskId === '' ? this.#push(message) : this.#decide(message);
+  }
+
+  async #push(message: Message): Promise<number> {
+    const { handler, queue, input, key } = orderOf(message, randomUUID);
+    const [pushed] = await this.#options.desk().push([{ queue, handler, input, unique: key }]);
+    if (pushed === undefined) throw fault('INTERNAL', { problem: 'nothing was pushed' });
+    return pushed.task;
+  }
+
+  async #decide(message: Message): Promise<number> {
+    await this.#find(message.taskId);
+    const task = this.#number(message.taskId);
+    const wait = await this.#asks(message.taskId);
+    if (wait === undefined) throw new UnsupportedOperationError(`Task ${message.taskId} waits for no message.`);
+    const { action, value, text } = inputOf(message.parts) as Said;
+    const word = action ?? text;
+    if (typeof word !== 'string') throw new RequestMalformedError('The message names no action.');
+    await this.#options.desk().waits.decide(task, { action: word, value, by: this.#options.by });
+    return task;
+  }
+
+  /** The task first, then each change; its result before the word that it is complete. */
+  async *#stream(task: number): AsyncGenerator<StreamResponse, void> {
+    let first = true;
+    for await (const { shown, asks } of this.#watch(task)) {
+      const { id: taskId } = shown;
+      const contextId = contextOf(shown) ?? '';
+      if (first) {
+        yield { payload: { $case: 'task', value: taskOf(shown, asks) } };
+      } else {
+        if (shown.state === 'completed') {
+          const artifact = resultOf(shown);
+          const value = { taskId, contextId, artifact, append: false, lastChunk: true, metadata: undefined };
+          yield { payload: { $case: 'artifactUpdate', value } };
+        }
+        const value = { taskId, contextId, status: statusOf(shown, asks), metadata: undefined };
+        yield { payload: { $case: 'statusUpdate', value } };
+      }
+      first = false;
+      if (asks !== undefined) return;
+    }
+  }
+
+  async *#watch(task: number): AsyncGenerator<{ readonly shown: TaskShape; readonly asks: string | undefined }> {
+    for await (const shown of watchTask(this.#options, task, this.#options.gone)) {
+      yield { shown, asks: shown.state === 'waiting' ? await this.#asks(shown.id) : undefined };
+    }
+  }
+
+  /** What people are asked for, if it waits for them. */
+  async #asks(id: string): Promise<string | undefined> {
+    const { wait } = await this.#options.desk().detail(id);
+    return wait?.kind === 'approval' ? `${wait.title} (${wait.actions.join(', ')})` : undefined;
+  }
+
+  async #shown(task: number): Promise<Task> {
+    const [shown] = await this.#options.desk().shown([task]);
+    if (shown === undefined) throw new TaskNotFoundError();
+    return taskOf(shown, shown.state === 'waiting' ? await this.#asks(shown.id) : undefined);
+  }
+
+  /** Only what a message has made can be asked for this way. */
+  async #find(id: string): Promise<TaskShape> {
+    const [shown] = await this.#options.desk().shown([this.#number(id)]);
+    if (shown === undefined || contextOf(shown) === undefined) throw new TaskNotFoundError(`There is no task ${id}.`);
+    return shown;
+  }
+
+  #number(id: string): number {
+    try {
+      return this.#options.desk().numberOf(id);
+    } catch (error) {
+      if (isEngineError(error)) throw new TaskNotFoundError(`There is no task ${id}.`);
+      throw error;
+    }
+  }
+}
+
+function refuseNotices(config: unknown): void {
+  if (config !== undefined) throw new PushNotificationNotSupportedError();
+}
+
+/** What the engine refuses, in the words of A2A. */
+async function told<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isEngineError(error)) throw error;
+    if (error.code === 'NOT_FOUND') throw new TaskNotFoundError(error.message);
+    if (error.status >= 500) throw error;
+    throw new RequestMalformedError(error.message);
+  }
+}

@@ -1,0 +1,48 @@
+import type { AgentCard } from '@a2a-js/sdk';
+
+/** Where A2A is spoken; the card says so. */
+export const A2A_PATH = '/a2a';
+export const A2A_VERSION = '1.0';
+
+export interface CardOptions {
+  readonly address: string;
+  readonly version: string;
+  /** What workers that are there can do. */
+  readonly handlers: readonly string[];
+}
+
+/** What this node says of itself to other agents: each handler is a skill. */
+export function agentCard({ address, version, handlers }: CardOptions): AgentCard {
+  return {
+    name: 'Leasehold',
+    description: 'Hands work to fleets of workers and gets every piece finished. A message becomes a task.',
+    supportedInterfaces: [
+      { url: `${address}${A2A_PATH}`, protocolBinding: 'JSONRPC', tenant: '', protocolVersion: A2A_VERSION },
+    ],
+    provider: undefined,
+    version,
+    capabilities: { streaming: true, pushNotifications: false, extensions: [], extendedAgentCard: false },
+    securitySchemes: {
+      bearer: {
+        scheme: {
+          $case: 'httpAuthSecurityScheme',
+          value: { description: 'A token with the role operator, or read', scheme: 'Bearer', bearerFormat: '' },
+        },
+      },
+    },
+    securityRequirements: [{ schemes: { bearer: { list: [] } } }],
+    defaultInputModes: ['application/json', 'text/plain'],
+    defaultOutputModes: ['application/json'],
+    skills: handlers.map((handler) => ({
+      id: handler,
+      name: handler,
+      description: `Runs the handler ${handler}: a data part is its input, a text part becomes {text}`,
+      tags: ['handler'],
+      examples: [],
+      inputModes: [],
+      outputModes: [],
+      securityRequirements: [],
+    })),
+    signatures: [],
+  };
+}

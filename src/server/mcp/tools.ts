@@ -1,0 +1,211 @@
+import { z } from 'zod';
+import { fault } from '../../core/errors.ts';
+import { isFinal } from '../../core/task.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { DEFAULT_UNIQUE_MS, draft } from '../../engine/push.ts';
+import { Duration, TaskState } from '../../protocol/shapes/common.ts';
+import type { Desk } from '../desk.ts';
+
+export interface ToolContext {
+  readonly engine: Engine;
+  readonly desk: () => Desk;
+}
+
+/** One thing that a model may do here. */
+export interface Tool {
+  readonly title: string;
+  readonly does: string;
+  readonly input: z.ZodObject;
+  /** Changes something: takes `dry_run`, and is there for operators only. */
+  readonly writes: boolean;
+  readonly run: (context: ToolContext, input: never) => Promise<object>;
+}
+
+function tool<I extends z.ZodObject>(one: {
+  readonly title: string;
+  readonly does: string;
+  readonly input: I;
+  readonly writes: boolean;
+  readonly run: (context: ToolContext, input: z.output<I>) => Promise<object>;
+}): Tool {
+  return one as Tool;
+}
+
+const id = z.string().describe('The id of a task: task_…');
+const dryRun = z.boolean().default(false).describe('Only say what would happen');
+const queue = z.string().describe('The name of a queue');
+const MOST = 200;
+const limit = z.number().int().min(1).max(MOST).default(20);
+
+/** A model reads it all: the whole of a large value costs more than it says. */
+const MOST_TEXT = 4000;
+
+export const TOOLS: Readonly<Record<string, Tool>> = {
+  list_tasks: tool({
+    title: 'List tasks',
+    does: 'The newest tasks, of some queues and states or of all',
+    input: z.object({ queue: z.string().optional(), state: TaskState.optional(), limit }),
+    writes: false,
+    async run({ desk }, { queue: name, state, limit: most }) {
+      const filter = { queues: name === undefined ? [] : [name], states: state === undefined ? [] : [state] };
+      return { tasks: (await desk().list({ ...filter, limit: most })).map(cut) };
+    },
+  }),
+  show_task: tool({
+    title: 'Show a task',
+    does: 'One task with its input, its result or error, and its attempts',
+    input: z.object({ id }),
+    writes: false,
+    run: async ({ desk }, input) => cut(await desk().detail(input.id)),
+  }),
+  explain_task: tool({
+    title: 'Explain a task',
+    does: 'Why a task is where it is: the verdict for each worker and each limit',
+    input: z.object({ id }),
+    writes: false,
+    run: ({ desk }, input) => desk().explain(input.id),
+  }),
+  tail_log: tool({
+    title: 'Read the end of a log',
+    does: 'The last lines that a task has said, without listing any other task',
+    input: z.object({ id, lines: limit }),
+    writes: false,
+    async run({ desk, engine }, input) {
+      const task = desk().numberOf(input.id);
+      const [shown] = await desk().shown([task]);
+      if (shown === undefined) throw fault('NOT_FOUND', { kind: 'task', id: input.id });
+      const lines = await lastLines(engine, task, input.lines);
+      return {
+        state: shown.state,
+        lines: lines.map(({ attempt, at, stream, text }) => ({ attempt, at, stream, text })),
+      };
+    },
+  }),
+  list_queues: tool({
+    title: 'List queues',
+    does: 'Queues with the number of tasks in each state',
+    input: z.object({}),
+    writes: false,
+    run: async ({ desk }) => ({ queues: await desk().queues() }),
+  }),
+  list_workers: tool({
+    title: 'List workers',
+    does: 'Worker processes: their tags, handlers, slots and state',
+    input: z.object({}),
+    writes: false,
+    run: async ({ desk }) => ({ workers: await desk().workers() }),
+  }),
+  push_task: tool({
+    title: 'Push a task',
+    does: 'Adds a task to a queue',
+    input: z.object({
+      queue,
+      handler: z.string().optional().describe('Default: the name of the queue'),
+      input: z.unknown().optional().describe('Any JSON value'),
+      priority: z.number().int().optional(),
+      delay: Duration.optional(),
+      max_attempts: z.number().int().optional(),
+      unique: z.string().optional().describe('A repeat with the same key and input leads to the same task'),
+      dry_run: dryRun,
+    }),
+    writes: true,
+    async run({ desk }, { queue: name, handler = name, max_attempts, dry_run, ...rest }) {
+      const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
+      const request = {
+        queue: name,
+        handler,
+        ...given,
+        ...(max_attempts === undefined ? {} : { maxAttempts: max_attempts }),
+      };
+      if (dry_run) {
+        // Refuses what a push would refuse.
+        draft(request, DEFAULT_UNIQUE_MS);
+        const there = (await desk().workers()).filter((worker) => worker.handlers.includes(handler));
+        return { dry_run: true, would_push: request, workers_with_this_handler: there.map((worker) => worker.name) };
+      }
+      const [pushed] = await desk().push([request]);
+      return { dry_run: false, id: pushed?.id };
+    },
+  }),
+  cancel_task: tool({
+    title: 'Cancel a task',
+    does: 'Ends a task that waits, asks the worker of one that runs; with tree also what depends on it',
+    input: z.object({ id, tree: z.boolean().default(false), dry_run: dryRun }),
+    writes: true,
+    async run({ desk, engine }, { id: named, tree, dry_run }) {
+      const task = desk().numberOf(named);
+      if (tree) return desk().cancelTree(task, { dryRun: dry_run });
+      const state = await stateOf(desk(), named);
+      if (isFinal(state)) return { id: named, state, act: 'finished', dry_run };
+      if (dry_run) return { id: named, state, act: state === 'running' ? 'requested' : 'cancelled', dry_run };
+      return { id: named, state, act: await engine.cancel(task), dry_run };
+    },
+  }),
+  retry_task: tool({
+    title: 'Run a finished task again',
+    does: 'Makes a finished task ready again, with all its tries; with tree also what depended on it',
+    input: z.object({ id, tree: z.boolean().default(false), dry_run: dryRun }),
+    writes: true,
+    async run({ desk, engine }, { id: named, tree, dry_run }) {
+      const task = desk().numberOf(named);
+      if (tree) return desk().retryTree(task, { dryRun: dry_run });
+      const state = await stateOf(desk(), named);
+      if (!isFinal(state)) return { id: named, state, act: 'unfinished', dry_run };
+      if (!dry_run) await engine.retry(task);
+      return { id: named, state, act: 'again', dry_run };
+    },
+  }),
+  pause_queue: tool({
+    title: 'Pause a queue',
+    does: 'Nothing more of this queue is started until it is resumed',
+    input: z.object({ queue, dry_run: dryRun }),
+    writes: true,
+    run: (context, input) => switchQueue(context, input, 'pause'),
+  }),
+  resume_queue: tool({
+    title: 'Resume a queue',
+    does: 'Tasks of this queue are started again',
+    input: z.object({ queue, dry_run: dryRun }),
+    writes: true,
+    run: (context, input) => switchQueue(context, input, 'resume'),
+  }),
+};
+
+async function switchQueue(
+  { desk }: ToolContext,
+  { queue: name, dry_run }: { readonly queue: string; readonly dry_run: boolean },
+  act: 'pause' | 'resume',
+): Promise<object> {
+  const own = desk();
+  if (!dry_run) await own[act](name);
+  return { dry_run, act, queue: await own.queue(name) };
+}
+
+async function stateOf(desk: Desk, named: string): Promise<Awaited<ReturnType<Desk['detail']>>['state']> {
+  const [shown] = await desk.shown([desk.numberOf(named)]);
+  if (shown === undefined) throw fault('NOT_FOUND', { kind: 'task', id: named });
+  return shown.state;
+}
+
+type Lines = Awaited<ReturnType<Engine['readLog']>>;
+
+/** A log is read from its beginning, some thousand lines at a time. */
+async function lastLines(engine: Engine, task: number, count: number): Promise<Lines> {
+  let last: Lines = [];
+  for (;;) {
+    const after = last.at(-1);
+    const page = await engine.readLog(task, { limit: 1000, ...(after === undefined ? {} : { after }) });
+    if (page.length === 0) return last;
+    last = [...last, ...page].slice(-count);
+  }
+}
+
+function cut<T extends object>(shown: T): object {
+  return Object.fromEntries(Object.entries(shown).map(([name, value]) => [name, cutValue(value)]));
+}
+
+function cutValue(value: unknown): unknown {
+  const text = JSON.stringify(value);
+  if (text === undefined || text.length <= MOST_TEXT) return value;
+  return `${text.slice(0, MOST_TEXT)}… (${text.length} characters; GET /api/v1/tasks/ID has all of it)`;
+}

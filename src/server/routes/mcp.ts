@@ -1,0 +1,17 @@
+import { Foreign, type Handlers } from '../route-handler.ts';
+
+/** The SDK is loaded when the first model comes. */
+export function mcpRoutes({ version }: { readonly version: string }): Handlers<'mcp'> {
+  return {
+    async mcp({ principal, body, engine, desk, request, address }) {
+      const { speakMcp } = await import('../mcp/door.ts');
+      const headers = new Headers();
+      for (const [name, value] of Object.entries(request.headers))
+        if (typeof value === 'string') headers.set(name, value);
+      const asked = new Request(new URL('/mcp', address), { method: 'POST', headers, body: JSON.stringify(body) });
+      const onError = (error: Error): void =>
+        request.log.warn({ error: String(error) }, 'a model could not be answered');
+      return new Foreign(await speakMcp(asked, body, { version, role: principal.role, engine, desk, onError }));
+    },
+  };
+}
