@@ -185,7 +185,8 @@ export class Hub {
   #converse({ socket, gone }: Place, desk: WorkerDesk, principal: Principal): Conversation {
     const conversation = new Conversation({
       socket,
-      answer: (asked) => desk.answer(asked, gone.signal),
+      leaseMs: desk.session.leaseMs,
+      answer: (asked, outlet) => desk.answer(asked, gone.signal, outlet),
       told: (error) => this.#told(error),
       onNonsense: (error) => {
         this.#options.log.warn('a worker sent something that is no message', { error: String(error) });
