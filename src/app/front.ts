@@ -10,6 +10,7 @@ import type { Opened } from '../server/server.ts';
 import { SessionTokens } from '../server/session-tokens.ts';
 import { StepDesks } from '../server/step-desks.ts';
 import { TokenDesk } from '../server/token-desk.ts';
+import { WorkerSettings } from '../server/worker-settings.ts';
 import { DirectLink } from './direct-link.ts';
 import type { App } from './open.ts';
 import { Operator } from './operate.ts';
@@ -28,15 +29,12 @@ export function frontOf(app: App, options: { readonly adminToken: string; readon
   const link = new DirectLink(engine, undefined);
   const leases = new LeaseTokens(engine.store.clusterKey);
   const sessions = new SessionTokens(engine.store.clusterKey);
-  const settingOf = async (name: string): Promise<{ enabled: boolean; tags: readonly string[] }> => {
-    const settings = await engine.store.workerSettings();
-    return settings.find((one) => one.name === name) ?? { enabled: true, tags: [] };
-  };
+  const settings = new WorkerSettings(engine.store, engine.world);
   const workers = new Hub({
     link,
     tokens: leases,
     access,
-    tagsOf: async (name) => (await settingOf(name)).tags,
+    settings,
     world: engine.world,
     log: options.log,
   });
@@ -53,7 +51,7 @@ export function frontOf(app: App, options: { readonly adminToken: string; readon
       link,
       leases,
       sessions,
-      settingOf,
+      settingOf: (name) => settings.of(name),
       numberOf: (step) => engine.parseId(step),
       wall: engine.world.clock.wall,
     }),

@@ -132,7 +132,18 @@ export type Said =
   | { readonly type: 'ok'; readonly re: number; readonly value?: unknown }
   | { readonly type: 'refused'; readonly re: number; readonly error: ErrorBody }
   /** A hint: somebody has asked a task to stop. */
-  | { readonly type: 'kill_task'; readonly task: number };
+  | { readonly type: 'kill_task'; readonly task: number }
+  /** What is said of the worker has changed. The engine goes by it whether the worker does or not. */
+  | ConfigUpdate;
+
+export interface ConfigUpdate {
+  readonly type: 'config_update';
+  /** False: it gets no more work, and ends what it has. */
+  readonly enabled: boolean;
+  readonly priority: number;
+  /** Those that its name was given. */
+  readonly tags: readonly string[];
+}
 
 /** Of one frame that a worker sends. Values of users have a bound of their own, and a batch may hold several. */
 export const MAX_FRAME_BYTES = 4 * 1024 * 1024;

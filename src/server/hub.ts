@@ -4,7 +4,14 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { type EngineError, fault, isEngineError } from '../core/errors.ts';
 import type { World } from '../core/world.ts';
 import type { Log } from '../engine/log.ts';
-import { Connect, MAX_FRAME_BYTES, MAX_FRAME_DEPTH, type Said, WORKER_PATH } from '../protocol/frames.ts';
+import {
+  type ConfigUpdate,
+  Connect,
+  MAX_FRAME_BYTES,
+  MAX_FRAME_DEPTH,
+  type Said,
+  WORKER_PATH,
+} from '../protocol/frames.ts';
 import type { Hello, Link } from '../protocol/link.ts';
 import type { Access, Principal } from './access.ts';
 import { checked } from './asking.ts';
@@ -15,14 +22,14 @@ import { parseBody } from './json-body.ts';
 import type { LeaseTokens } from './lease-tokens.ts';
 import { errorOf, stackOf } from './refusals.ts';
 import { WorkerDesk } from './worker-desk.ts';
+import type { WorkerSetting, WorkerSettings } from './worker-settings.ts';
 
 export interface HubOptions {
   /** The way to the engine, once it is open. */
   readonly link: Link;
   readonly tokens: LeaseTokens;
   readonly access: Access;
-  /** Tags that were given to a worker's name. */
-  readonly tagsOf: (name: string) => Promise<readonly string[]>;
+  readonly settings: WorkerSettings;
   readonly world: World;
   readonly log: Log;
 }
@@ -120,22 +127,22 @@ export class Hub {
     if (principal.role !== 'worker' || principal.name !== connect.name) {
       throw fault('FORBIDDEN', { problem: 'the secret is not that of this worker' });
     }
-    await this.#checkTags(connect);
+    const setting = await this.#options.settings.of(connect.name);
+    // A worker can carry less than it was given, never more.
+    requireGiven(connect.name, connect.tags, setting.tags);
     const place = this.#takePlace(socket, connect);
     try {
       const desk = await this.#deskOf(connect, place);
       await desk.settleUp(connect.holding);
       // It may have hung up meanwhile, or have come back by another connection.
-      return place.gone.signal.aborted ? undefined : this.#converse(place, desk, principal);
+      if (place.gone.signal.aborted) return undefined;
+      const conversation = this.#converse(place, desk, principal);
+      this.#tellChanges(connect, setting, socket, (update) => conversation.say(update));
+      return conversation;
     } catch (error) {
       this.#leave(connect.name, place);
       throw error;
     }
-  }
-
-  /** A worker can carry less than it was given, never more. */
-  async #checkTags({ name, tags }: Connect): Promise<void> {
-    requireGiven(name, tags, await this.#options.tagsOf(name));
   }
 
   /** One name, one connection: a process that comes back takes its own place, another one has to wait until it is free. */
@@ -204,6 +211,18 @@ export class Hub {
     say(socket, { type: 'connect_ok', leaseMs: desk.session.leaseMs });
     socket.resume();
     return conversation;
+  }
+
+  #tellChanges(
+    { name, priority: own = 0 }: Pick<Connect, 'name' | 'priority'>,
+    known: WorkerSetting,
+    socket: WebSocket,
+    tell: (update: ConfigUpdate) => void,
+  ): void {
+    const stop = this.#options.settings.watch(name, known, ({ enabled, priority = own, tags }) => {
+      tell({ type: 'config_update', enabled, priority, tags });
+    });
+    socket.once('close', stop);
   }
 
   #told(error: unknown): EngineError {

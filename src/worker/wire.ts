@@ -195,6 +195,9 @@ export class Wire {
       case 'kill_task':
         this.#options.onKill(said.task);
         return;
+      case 'config_update':
+        // The engine goes by it: who is disabled is granted nothing, and ends what it has.
+        return;
       case 'ok':
         this.#asking.get(said.re)?.resolve(said.value);
         this.#asking.delete(said.re);

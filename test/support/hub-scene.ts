@@ -13,6 +13,7 @@ import { Hub } from '../../src/server/hub.ts';
 import { LeaseTokens } from '../../src/server/lease-tokens.ts';
 import { newSecret } from '../../src/server/secrets.ts';
 import { TokenDesk } from '../../src/server/token-desk.ts';
+import { WorkerSettings } from '../../src/server/worker-settings.ts';
 import { VirtualWorld } from '../../src/testing.ts';
 import { type Greeting, RawWorker } from './raw-worker.ts';
 
@@ -109,7 +110,7 @@ export async function hubScene(t: TestContext, { leaseMs, link }: HubSceneOption
     link: link === undefined ? direct : link(direct),
     tokens: new LeaseTokens(engine.store.clusterKey),
     access: new Access(admin, new TokenDesk(engine.store), world),
-    tagsOf: async (name) => (await engine.store.workerSettings()).find((one) => one.name === name)?.tags ?? [],
+    settings: new WorkerSettings(engine.store, world),
     world,
     log: { info: note, warn: note, error: note },
   });
