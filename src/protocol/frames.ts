@@ -128,7 +128,8 @@ export type Ask = Asked extends infer A ? (A extends { n: number } ? Omit<A, 'n'
 /** What the hub says. */
 export type Said =
   | { readonly type: 'connect_ok'; readonly leaseMs: number }
-  | { readonly type: 'connect_rejected'; readonly error: ErrorBody }
+  /** `reason` is the message of the error, for who knows no errors of ours. */
+  | { readonly type: 'connect_rejected'; readonly reason: string; readonly error: ErrorBody }
   | { readonly type: 'ok'; readonly re: number; readonly value?: unknown }
   | { readonly type: 'refused'; readonly re: number; readonly error: ErrorBody }
   /** A hint: somebody has asked a task to stop. */
