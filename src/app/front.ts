@@ -3,7 +3,7 @@ import type { Log } from '../engine/log.ts';
 import { Access } from '../server/access.ts';
 import { Enrolment } from '../server/enrolment.ts';
 import { EventHub } from '../server/event-hub.ts';
-import { Hub } from '../server/hub.ts';
+import { Hub, type HubOptions } from '../server/hub.ts';
 import { LeaseTokens } from '../server/lease-tokens.ts';
 import { Metrics } from '../server/metrics.ts';
 import type { Opened } from '../server/server.ts';
@@ -18,15 +18,24 @@ import { Operator } from './operate.ts';
 /** A store that does not answer within this time cannot hand out work. */
 const PATIENCE_MS = 2000;
 
+/** How agents of document 004 are served. */
+export type AgentOptions = Pick<HubOptions, 'byPath' | 'offlineMs'>;
+
+export interface FrontOptions {
+  readonly adminToken: string;
+  readonly log: Log;
+  readonly agents?: AgentOptions | undefined;
+}
+
 /** All that the server works on, made from an app that is open. */
-export function frontOf(app: App, options: { readonly adminToken: string; readonly log: Log }): Opened {
+export function frontOf(app: App, options: FrontOptions): Opened {
   const { engine } = app;
   const metrics = new Metrics(engine, () => app.duties());
   const hub = new EventHub(engine, (event) => metrics.count(event));
   const tokens = new TokenDesk(engine.store);
   hub.start();
   const access = new Access(options.adminToken, tokens, engine.world);
-  const link = new DirectLink(engine, undefined);
+  const link = new DirectLink(engine, undefined, app.terms);
   const leases = new LeaseTokens(engine.store.clusterKey);
   const sessions = new SessionTokens(engine.store.clusterKey);
   const settings = new WorkerSettings(engine.store, engine.world);
@@ -35,6 +44,7 @@ export function frontOf(app: App, options: { readonly adminToken: string; readon
     tokens: leases,
     access,
     settings,
+    ...options.agents,
     world: engine.world,
     log: options.log,
   });

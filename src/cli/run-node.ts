@@ -4,6 +4,7 @@ import { adminToken } from '../app/admin-token.ts';
 import { type Service, serve } from '../app/serve.ts';
 import { storeName } from '../app/store-name.ts';
 import type { Config } from '../config/options.ts';
+import { hostWorkerName } from '../config/worker-name.ts';
 import { fault } from '../core/errors.ts';
 import type { Display } from './display/display.ts';
 import { JsonDisplay } from './display/json.ts';
@@ -68,8 +69,12 @@ function open(config: Config, display: Display): Promise<Service> {
     insecure: config.insecureBehindProxy,
     durability,
     leaseMs: leaseDuration,
+    heartbeatMs: config.heartbeatInterval,
+    workerStaleMs: config.staleThreshold,
+    taskTimeoutMs: config.taskTimeout,
+    agents: { byPath: config.compat.includes('004'), offlineMs: config.offlineAfter },
     retentionMs: retention,
-    worker: config.worker ? workerOptions(config) : undefined,
+    worker: config.worker ? workerOptions(config, hostWorkerName()) : undefined,
     drainMs: config.drainTimeout,
     log: { info: () => {}, warn: say, error: say },
   });

@@ -4,6 +4,7 @@ import type { Credentials, Log, Worker } from '../app/remote-worker.ts';
 import { storeName } from '../app/store-name.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/options.ts';
+import { defaultWorkerName } from '../config/worker-name.ts';
 import { fault } from '../core/errors.ts';
 import type { Command } from './command.ts';
 import { type Parted, WorkerDisplay } from './display/worker.ts';
@@ -44,7 +45,7 @@ export const worker: Command = {
     const { once, idleExit, drainTimeout } = config;
     const display = new WorkerDisplay({ json: config.json, stream: process.stdout });
     const parted: Parted[] = [];
-    const options = workerOptions(config);
+    const options = workerOptions(config, defaultWorkerName());
     const hired = await hire(config, {
       ...options,
       once,
@@ -117,7 +118,7 @@ async function hire(config: Config, { log, ...options }: BuiltinOptions & { read
 async function credentialsFor(join: string, { code, secret, name, dataDir }: Config): Promise<Credentials> {
   const { enrol, kept } = await import('../app/remote-worker.ts');
   if (code !== undefined) return enrol(join, code, dataDir);
-  if (secret !== undefined) return { name, secret };
+  if (secret !== undefined) return { name: name ?? defaultWorkerName(), secret };
   const found = kept(join, dataDir);
   if (found !== undefined) return found;
   throw fault(

@@ -127,7 +127,7 @@ export type Ask = Asked extends infer A ? (A extends { n: number } ? Omit<A, 'n'
 
 /** What the hub says. */
 export type Said =
-  | { readonly type: 'connect_ok'; readonly leaseMs: number }
+  | ConnectOk
   /** `reason` is the message of the error, for who knows no errors of ours. */
   | { readonly type: 'connect_rejected'; readonly reason: string; readonly error: ErrorBody }
   | { readonly type: 'ok'; readonly re: number; readonly value?: unknown }
@@ -136,6 +136,15 @@ export type Said =
   | { readonly type: 'kill_task'; readonly task: number }
   /** What is said of the worker has changed. The engine goes by it whether the worker does or not. */
   | ConfigUpdate;
+
+export interface ConnectOk {
+  readonly type: 'connect_ok';
+  readonly leaseMs: number;
+  /** How often it should say that it lives. */
+  readonly heartbeatMs?: number | undefined;
+  /** How long a handler may run where neither it nor the task says so. */
+  readonly runTimeoutMs?: number | undefined;
+}
 
 export interface ConfigUpdate {
   readonly type: 'config_update';

@@ -112,6 +112,14 @@ test('whatever is wrong with a secret, who comes hears the same words', async (t
   await (await scene.dial()).enter({ name: 'a', secret: good });
 });
 
+test('who is let in hears how long leases hold, how often to beat and how long tasks may run', async (t) => {
+  const node = await nodeScene(t, { leaseMs: 6000, taskTimeoutMs: '10m' });
+  const { secret } = await node.call('createWorker', '/api/v1/workers', { body: { name: 'a' } });
+  const worker = await RawWorker.dial(node.service.address);
+  const said = await worker.greet({ name: 'a', secret });
+  assert.deepEqual(said, { type: 'connect_ok', leaseMs: 6000, heartbeatMs: 2000, runTimeoutMs: 600_000 });
+});
+
 test('no secret at all is not a greeting', async (t) => {
   const scene = await hubScene(t);
   for (const secret of [undefined, null, 7, { $ne: '' }, ['x']]) {

@@ -276,7 +276,8 @@ export class Hub {
       unlisten();
       stop();
     });
-    say(socket, { type: 'connect_ok', leaseMs: desk.session.leaseMs });
+    const { leaseMs, heartbeatMs, runTimeoutMs } = desk.session;
+    say(socket, { type: 'connect_ok', leaseMs, heartbeatMs, runTimeoutMs });
     socket.resume();
     return conversation;
   }

@@ -4,6 +4,7 @@ import type { World } from '../core/world.ts';
 import {
   type Ask,
   type Connect,
+  type ConnectOk,
   exceeds,
   framesOf,
   MAX_ANSWER_BYTES,
@@ -55,6 +56,7 @@ export class Wire {
   #unsent: string[] = [];
   #closed: Error | undefined;
   #leaseMs = 0;
+  #terms: Omit<ConnectOk, 'type' | 'leaseMs'> = {};
   #cancelRetry = (): void => {};
   #cancelAway = (): void => {};
   /** For longer than a lease. */
@@ -72,6 +74,11 @@ export class Wire {
   /** Comes when the node lets us in no more. */
   get over(): Promise<Error> {
     return this.#over.promise;
+  }
+
+  /** What the node asked for when it was greeted last. */
+  get terms(): Omit<ConnectOk, 'type' | 'leaseMs'> {
+    return this.#terms;
   }
 
   /** Connects; resolves to what the hub says of leases, rejects with why it does not let us in. */
@@ -187,6 +194,7 @@ export class Wire {
   #hear(said: Said): void {
     switch (said.type) {
       case 'connect_ok':
+        this.#terms = said;
         this.#greeted(said.leaseMs);
         return;
       case 'connect_rejected':
