@@ -307,6 +307,8 @@ test('a worker beats as often as its node asks, stops what runs too long, and sa
   const { token, ...lease } = cancelled[0]?.lease ?? {};
   assert.deepEqual(lease, { task: killed.task, attempt: 1 });
   assert.ok((token?.length ?? 0) > 16, 'with the token that proves it');
+  // Before its node: nobody would answer its goodbye.
+  await worker.stop({ drain: false });
 });
 
 // Not being let in
