@@ -28,14 +28,19 @@ import type {
 } from '../protocol/link.ts';
 import type { Grant, TaskRecord } from '../store/store.ts';
 
+/** What a node asks of its workers. */
+export type WorkTerms = Pick<Session, 'heartbeatMs' | 'runTimeoutMs'>;
+
 /** The shortest link: the engine of this very process. */
 export class DirectLink implements Link {
   readonly #engine: Engine;
   readonly #renewal: RenewalAddress | undefined;
+  readonly #terms: WorkTerms;
 
-  constructor(engine: Engine, renewal: RenewalAddress | undefined) {
+  constructor(engine: Engine, renewal: RenewalAddress | undefined, terms: WorkTerms = {}) {
     this.#engine = engine;
     this.#renewal = renewal;
+    this.#terms = terms;
   }
 
   async open(hello: Hello): Promise<Session> {
@@ -54,7 +59,7 @@ export class DirectLink implements Link {
       host,
       pid,
     });
-    return new DirectSession(this.#engine, this.#renewal, worker, hello);
+    return new DirectSession(this.#engine, this.#renewal, worker, hello, this.#terms);
   }
 }
 
@@ -76,20 +81,29 @@ interface Terms {
 
 class DirectSession implements Session {
   readonly leaseMs: number;
+  readonly heartbeatMs: number | undefined;
+  readonly runTimeoutMs: number | undefined;
   readonly renewal: RenewalAddress | undefined;
   readonly #engine: Engine;
   readonly #worker: number;
   /** By spec, of which there are few. */
   readonly #terms = new Map<number, Terms>();
-  readonly #filter: { readonly handlers: readonly string[]; readonly queues?: readonly string[] };
+  readonly #filter: { readonly handlers?: readonly string[]; readonly queues?: readonly string[] };
 
-  constructor(engine: Engine, renewal: RenewalAddress | undefined, worker: number, hello: Hello) {
+  constructor(
+    engine: Engine,
+    renewal: RenewalAddress | undefined,
+    worker: number,
+    { handlers, anyHandler = false, queues }: Hello,
+    { heartbeatMs, runTimeoutMs }: WorkTerms,
+  ) {
     this.#engine = engine;
     this.#worker = worker;
     this.leaseMs = engine.leaseMs;
+    this.heartbeatMs = heartbeatMs;
+    this.runTimeoutMs = runTimeoutMs;
     this.renewal = renewal;
-    const { handlers, queues } = hello;
-    this.#filter = queues === undefined ? { handlers } : { handlers, queues };
+    this.#filter = { ...(anyHandler ? {} : { handlers }), ...(queues === undefined ? {} : { queues }) };
   }
 
   async claim({ max, waitMs, signal }: Want): Promise<readonly Assignment[]> {

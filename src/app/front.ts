@@ -3,13 +3,14 @@ import type { Log } from '../engine/log.ts';
 import { Access } from '../server/access.ts';
 import { Enrolment } from '../server/enrolment.ts';
 import { EventHub } from '../server/event-hub.ts';
-import { Hub } from '../server/hub.ts';
+import { Hub, type HubOptions } from '../server/hub.ts';
 import { LeaseTokens } from '../server/lease-tokens.ts';
 import { Metrics } from '../server/metrics.ts';
 import type { Opened } from '../server/server.ts';
 import { SessionTokens } from '../server/session-tokens.ts';
 import { StepDesks } from '../server/step-desks.ts';
 import { TokenDesk } from '../server/token-desk.ts';
+import { WorkerSettings } from '../server/worker-settings.ts';
 import { DirectLink } from './direct-link.ts';
 import type { App } from './open.ts';
 import { Operator } from './operate.ts';
@@ -17,26 +18,33 @@ import { Operator } from './operate.ts';
 /** A store that does not answer within this time cannot hand out work. */
 const PATIENCE_MS = 2000;
 
+/** How agents of document 004 are served. */
+export type AgentOptions = Pick<HubOptions, 'byPath' | 'offlineMs'>;
+
+export interface FrontOptions {
+  readonly adminToken: string;
+  readonly log: Log;
+  readonly agents?: AgentOptions | undefined;
+}
+
 /** All that the server works on, made from an app that is open. */
-export function frontOf(app: App, options: { readonly adminToken: string; readonly log: Log }): Opened {
+export function frontOf(app: App, options: FrontOptions): Opened {
   const { engine } = app;
   const metrics = new Metrics(engine, () => app.duties());
   const hub = new EventHub(engine, (event) => metrics.count(event));
   const tokens = new TokenDesk(engine.store);
   hub.start();
   const access = new Access(options.adminToken, tokens, engine.world);
-  const link = new DirectLink(engine, undefined);
+  const link = new DirectLink(engine, undefined, app.terms);
   const leases = new LeaseTokens(engine.store.clusterKey);
   const sessions = new SessionTokens(engine.store.clusterKey);
-  const settingOf = async (name: string): Promise<{ enabled: boolean; tags: readonly string[] }> => {
-    const settings = await engine.store.workerSettings();
-    return settings.find((one) => one.name === name) ?? { enabled: true, tags: [] };
-  };
+  const settings = new WorkerSettings(engine.store, engine.world);
   const workers = new Hub({
     link,
     tokens: leases,
     access,
-    tagsOf: async (name) => (await settingOf(name)).tags,
+    settings,
+    ...options.agents,
     world: engine.world,
     log: options.log,
   });
@@ -53,7 +61,7 @@ export function frontOf(app: App, options: { readonly adminToken: string; readon
       link,
       leases,
       sessions,
-      settingOf,
+      settingOf: (name) => settings.of(name),
       numberOf: (step) => engine.parseId(step),
       wall: engine.world.clock.wall,
     }),

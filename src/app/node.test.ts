@@ -23,6 +23,20 @@ test('durations may be written as text, and the pruner keeps what they say', asy
   assert.deepEqual([events.length, reset], [1, false]);
 });
 
+test('workers beat at a third of a lease that is short, and are told how long a task may run', async (t) => {
+  const terms = async (options: Parameters<typeof openNode>[1]): Promise<unknown> => {
+    const node = await openNode('memory:', { duties: false, ...options });
+    t.after(() => node.close());
+    return node.terms;
+  };
+  assert.deepEqual(await terms({}), { heartbeatMs: 10_000, runTimeoutMs: undefined });
+  assert.deepEqual(await terms({ heartbeatMs: '2s', taskTimeoutMs: '10m' }), {
+    heartbeatMs: 2000,
+    runTimeoutMs: 600_000,
+  });
+  assert.deepEqual(await terms({ leaseMs: '6s' }), { heartbeatMs: 2000, runTimeoutMs: undefined });
+});
+
 test('options that make no sense are refused, and the store is closed again', async (t) => {
   const close = t.mock.method(SqliteStore.prototype, 'close');
   for (const [n, options] of [
@@ -31,6 +45,8 @@ test('options that make no sense are refused, and the store is closed again', as
     { retentionMs: '7 days' },
     { retentionMs: 0 },
     { dutyMs: Number.NaN },
+    { heartbeatMs: 'often' },
+    { taskTimeoutMs: -1 },
   ].entries()) {
     assert.equal(await refusal(openNode('memory:', options)), 'INVALID_INPUT', JSON.stringify(options));
     assert.equal(close.mock.callCount(), n + 1, JSON.stringify(options));

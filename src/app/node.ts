@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { type Duration, parseDuration } from '../core/duration.ts';
+import { DEFAULT_HEARTBEAT_MS, heartbeatOf } from '../core/worker.ts';
 import type { World } from '../core/world.ts';
 import { checkOptions } from '../engine/check.ts';
 import { Roster } from '../engine/duties/roster.ts';
 import { Engine } from '../engine/engine.ts';
 import { type Log, SILENT } from '../engine/log.ts';
 import type { Store } from '../store/store.ts';
+import type { WorkTerms } from './direct-link.ts';
 import { openStore, type StoreOptions } from './store-url.ts';
 import { realWorld } from './world.ts';
 
@@ -17,6 +19,10 @@ export interface NodeOptions extends Partial<StoreOptions> {
   readonly retentionMs?: Duration;
   /** A worker that has been silent for so long counts as lost; default 30 s. */
   readonly workerStaleMs?: number;
+  /** How often workers say that they live; at most a third of a lease; default 10 s. */
+  readonly heartbeatMs?: Duration;
+  /** How long a task may run where neither it nor its handler says so; default: no bound. */
+  readonly taskTimeoutMs?: Duration | undefined;
   /** Whether this process tries for the housekeeping duties; default true. */
   readonly duties?: boolean;
   readonly dutyMs?: number;
@@ -32,6 +38,8 @@ const KNOWN: ReadonlySet<string> = new Set([
   'leaseMs',
   'retentionMs',
   'workerStaleMs',
+  'heartbeatMs',
+  'taskTimeoutMs',
   'duties',
   'dutyMs',
   'log',
@@ -43,6 +51,8 @@ export interface Node {
   readonly engine: Engine;
   readonly roster: Roster;
   readonly log: Log;
+  /** What it asks of its workers. */
+  readonly terms: WorkTerms;
   close(): Promise<void>;
 }
 
@@ -73,6 +83,7 @@ function compose(store: Store, world: World, options: NodeOptions): Node {
     ...(workerStaleMs === undefined ? {} : { workerStaleMs }),
     ...(retentionMs === undefined ? {} : { retentionMs }),
   });
+  const terms = termsOf(engine, options);
   const roster = new Roster({
     engine,
     log,
@@ -85,6 +96,7 @@ function compose(store: Store, world: World, options: NodeOptions): Node {
     engine,
     roster,
     log,
+    terms,
     async close() {
       unwatch();
       await roster.stop();
@@ -92,5 +104,13 @@ function compose(store: Store, world: World, options: NodeOptions): Node {
       // Who still waits for work or for events looks again, and hears at once that the store is closed.
       engine.hint();
     },
+  };
+}
+
+function termsOf(engine: Engine, { heartbeatMs = DEFAULT_HEARTBEAT_MS, taskTimeoutMs }: NodeOptions): WorkTerms {
+  const { leaseMs, workerStaleMs: staleMs } = engine;
+  return {
+    heartbeatMs: heartbeatOf(parseDuration(heartbeatMs, 'heartbeatMs'), { leaseMs, staleMs }),
+    runTimeoutMs: taskTimeoutMs === undefined ? undefined : parseDuration(taskTimeoutMs, 'taskTimeoutMs'),
   };
 }

@@ -139,6 +139,11 @@ export class App {
     return this.#node.engine;
   }
 
+  /** What it asks of its workers. */
+  get terms(): Node['terms'] {
+    return this.#node.terms;
+  }
+
   /** Checks the input against the schema of the task and stores it; resolves when it is durable. */
   async push<T extends AnyTask>(task: T, ...args: PushArguments<T>): Promise<TaskHandle<ResultOf<T>>> {
     const [input, options = {}] = args;
@@ -241,7 +246,7 @@ export class App {
   worker(options: AppWorkerOptions): Worker {
     const { engine, log } = this.#node;
     const worker = makeWorker(options, {
-      link: new DirectLink(engine, this.#renewal),
+      link: new DirectLink(engine, this.#renewal, this.terms),
       world: engine.world,
       log,
       name: defaultWorkerName(),

@@ -5,7 +5,7 @@ import { Server } from '../server/server.ts';
 import type { QueueRecord } from '../store/store.ts';
 import type { Worker } from '../worker/worker.ts';
 import { type BuiltinOptions, builtinWorker } from './builtin-worker.ts';
-import { frontOf } from './front.ts';
+import { type AgentOptions, frontOf } from './front.ts';
 import type { NodeOptions } from './node.ts';
 import { type App, open } from './open.ts';
 
@@ -20,6 +20,8 @@ export interface ServeOptions extends NodeOptions {
   readonly names?: readonly string[] | undefined;
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
   readonly insecure?: boolean | undefined;
+  /** Agents of document 004. */
+  readonly agents?: AgentOptions | undefined;
   /** The built-in worker; undefined: none. */
   readonly worker?: BuiltinOptions | undefined;
   /** How long a stop waits for running tasks. */
@@ -59,7 +61,8 @@ export interface Service {
 
 export async function serve(options: ServeOptions): Promise<Service> {
   // The address first: a second start on the same port, or a host that is refused, should leave no file behind.
-  const { store, host, port, version, adminToken, names, tls, insecure, worker: wanted, drainMs: _, ...rest } = options;
+  const { store, host, port, version, adminToken, names, tls, insecure, agents, ...more } = options;
+  const { worker: wanted, drainMs: _, ...rest } = more;
   const server = await Server.listen({ host, port, version, names, tls, insecure, log: rest.log });
   let app: App | undefined;
   try {
@@ -67,7 +70,7 @@ export async function serve(options: ServeOptions): Promise<Service> {
     const token = adminToken();
     const worker = wanted === undefined ? undefined : builtinWorker(app, wanted);
     await worker?.start();
-    server.open(frontOf(app, { adminToken: token, log: rest.log ?? SILENT }));
+    server.open(frontOf(app, { adminToken: token, log: rest.log ?? SILENT, agents }));
     return new RunningService(app, server, worker, options);
   } catch (error) {
     await server.close();

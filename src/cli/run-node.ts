@@ -5,6 +5,7 @@ import { type Service, serve } from '../app/serve.ts';
 import { storeName } from '../app/store-name.ts';
 import { realWorld } from '../app/world.ts';
 import type { Config } from '../config/options.ts';
+import { hostWorkerName } from '../config/worker-name.ts';
 import { fault } from '../core/errors.ts';
 import type { Display } from './display/display.ts';
 import { JsonDisplay } from './display/json.ts';
@@ -29,7 +30,7 @@ export async function runNode(config: Config, companion: Companion = () => () =>
   const display = displayFor(config);
   const stopped = Promise.withResolvers<void>();
   let service: Service | undefined;
-  const traces = await tracesFor(config);
+  const traces = await tracesFor(config, config.name);
   const unlisten = onStopSignals({
     stop: () => stopped.resolve(),
     forceable: () => display.stillStopping(),
@@ -73,8 +74,12 @@ function open(config: Config, display: Display, { tracing }: Traces): Promise<Se
     world: realWorld(tracing),
     durability,
     leaseMs: leaseDuration,
+    heartbeatMs: config.heartbeatInterval,
+    workerStaleMs: config.staleThreshold,
+    taskTimeoutMs: config.taskTimeout,
+    agents: { byPath: config.compat.includes('004'), offlineMs: config.offlineAfter },
     retentionMs: retention,
-    worker: config.worker ? workerOptions(config) : undefined,
+    worker: config.worker ? workerOptions(config, hostWorkerName()) : undefined,
     drainMs: config.drainTimeout,
     log: { info: () => {}, warn: say, error: say },
   });

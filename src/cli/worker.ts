@@ -5,6 +5,7 @@ import { storeName } from '../app/store-name.ts';
 import { realWorld, type World } from '../app/world.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/options.ts';
+import { defaultWorkerName } from '../config/worker-name.ts';
 import { fault } from '../core/errors.ts';
 import type { Command } from './command.ts';
 import { type Parted, WorkerDisplay } from './display/worker.ts';
@@ -48,8 +49,8 @@ export const worker: Command = {
     const { once, idleExit, drainTimeout } = config;
     const display = new WorkerDisplay({ json: config.json, stream: process.stdout });
     const parted: Parted[] = [];
-    const options = workerOptions(config);
-    const traces = await tracesFor(config);
+    const options = workerOptions(config, defaultWorkerName());
+    const traces = await tracesFor(config, options.name);
     const hired = await hire(config, {
       ...options,
       world: realWorld(traces.tracing),
@@ -127,7 +128,7 @@ async function hire(
 async function credentialsFor(join: string, { code, secret, name, dataDir }: Config): Promise<Credentials> {
   const { enrol, kept } = await import('../app/remote-worker.ts');
   if (code !== undefined) return enrol(join, code, dataDir);
-  if (secret !== undefined) return { name, secret };
+  if (secret !== undefined) return { name: name ?? defaultWorkerName(), secret };
   const found = kept(join, dataDir);
   if (found !== undefined) return found;
   throw fault(

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { type ErrorCode, isEngineError } from '../core/errors.ts';
 import { type Environment, loadCall, loadConfig } from './load.ts';
 import { OPTION_KEYS } from './options.ts';
-import { workerNameFor } from './worker-name.ts';
+import { defaultWorkerName, hostWorkerName, workerNameFor } from './worker-name.ts';
 
 const UP = { name: 'up', options: OPTION_KEYS };
 const load = (args: readonly string[], env: Environment = {}) => loadConfig(UP, args, env);
@@ -20,9 +20,8 @@ function refused(args: readonly string[], env: Environment, code: ErrorCode, say
 }
 
 test('without flags and variables there are the documented defaults', () => {
-  const { name, ...rest } = load([]);
-  assert.match(name, new RegExp(`^[a-z0-9][a-z0-9._-]*-${process.pid}$`));
-  assert.deepEqual(rest, {
+  assert.deepEqual(load([]), {
+    name: undefined,
     dataDir: '.leasehold',
     store: 'sqlite:.leasehold/leasehold.db',
     host: '127.0.0.1',
@@ -41,6 +40,11 @@ test('without flags and variables there are the documented defaults', () => {
     secret: undefined,
     durability: 'full',
     leaseDuration: 30_000,
+    heartbeatInterval: 10_000,
+    staleThreshold: 30_000,
+    offlineAfter: 60_000,
+    taskTimeout: undefined,
+    compat: [],
     retention: 604_800_000,
     worker: true,
     slots: 4,
@@ -240,9 +244,13 @@ test('lists take commas, and what may run code can be none at all', () => {
 test('the name of a worker is made of the host and the process, with what a name may have', () => {
   assert.equal(workerNameFor('Build Box.Local', 12), 'build-box.local-12');
   assert.equal(workerNameFor('', 12), 'worker-12');
+  assert.equal(workerNameFor('Build Box.Local'), 'build-box.local');
+  assert.equal(workerNameFor(''), 'worker');
   assert.equal(workerNameFor('--x', 1), 'x-1');
   assert.equal(workerNameFor('h'.repeat(100), 4_194_304).length, 63);
   assert.equal(load([], { LEASEHOLD_NODE_ID: 'box-1' }).name, 'box-1');
+  assert.match(defaultWorkerName(), new RegExp(`^[a-z0-9][a-z0-9._-]*-${process.pid}$`));
+  assert.equal(defaultWorkerName(), `${hostWorkerName()}-${process.pid}`);
 });
 
 test('arguments go to their places: one that is missing, and one too many, are named', () => {

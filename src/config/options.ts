@@ -1,5 +1,6 @@
 import { STRATEGIES } from '../core/limit.ts';
 import { MAX_TRIES_BOUND, PRIORITY_MAX, PRIORITY_MIN, STATES } from '../core/task.ts';
+import { DEFAULT_HEARTBEAT_MS, DEFAULT_STALE_MS, MIN_HEARTBEAT_MS } from '../core/worker.ts';
 import {
   atLeast,
   commaList,
@@ -24,7 +25,6 @@ import {
   workerId,
   workerName,
 } from './parse.ts';
-import { defaultWorkerName } from './worker-name.ts';
 
 export interface Option<T = unknown> {
   /** One sentence without a full stop, for the help and the reference page. */
@@ -57,6 +57,7 @@ export interface Option<T = unknown> {
 }
 
 const MIN_LEASE_MS = 100;
+const MIN_STALE_MS = 1000;
 const MAX_BOUND = 1_000_000_000;
 /** What is not said on the command line, and so stays as it is. */
 const UNSAID = { fallback: () => undefined, fallbackDoc: 'as it is' } as const;
@@ -168,6 +169,53 @@ export const OPTIONS = Object.freeze({
     fallback: () => 30_000,
     fallbackDoc: '30s',
   },
+  heartbeatInterval: {
+    doc: 'How often workers say that they live; at most a third of a lease',
+    value: 'TIME',
+    parse: atLeast(MIN_HEARTBEAT_MS),
+    env: ['LEASEHOLD_HEARTBEAT_INTERVAL_SECONDS', 'APFLOW_HEARTBEAT_INTERVAL_SECONDS', 'APFLOW_HEARTBEAT_INTERVAL'],
+    parseEnv: (text, name) => atLeast(MIN_HEARTBEAT_MS)(secondsOrDuration(text), name),
+    fallback: () => DEFAULT_HEARTBEAT_MS,
+    fallbackDoc: '10s',
+  },
+  staleThreshold: {
+    doc: 'A worker that has not said so for this long is lost',
+    value: 'TIME',
+    parse: atLeast(MIN_STALE_MS),
+    env: [
+      'LEASEHOLD_NODE_STALE_THRESHOLD_SECONDS',
+      'APFLOW_NODE_STALE_THRESHOLD_SECONDS',
+      'APFLOW_NODE_STALE_THRESHOLD',
+    ],
+    parseEnv: (text, name) => atLeast(MIN_STALE_MS)(secondsOrDuration(text), name),
+    fallback: () => DEFAULT_STALE_MS,
+    fallbackDoc: '30s',
+  },
+  offlineAfter: {
+    doc: 'An agent of document 004 that has said nothing for this long is offline and cut off',
+    value: 'TIME',
+    parse: atLeast(MIN_STALE_MS),
+    env: ['LEASEHOLD_OFFLINE_AFTER'],
+    fallback: () => 60_000,
+    fallbackDoc: '60s',
+  },
+  taskTimeout: {
+    doc: 'How long a task may run where neither it nor its handler says so',
+    value: 'TIME',
+    parse: atLeast(1),
+    env: ['LEASEHOLD_TASK_TIMEOUT'],
+    fallback: () => undefined,
+    fallbackDoc: 'no bound',
+  },
+  compat: {
+    doc: 'Let agents of document 004 also come by /ws/agent/NAME/SECRET, an address that others on the way may log',
+    value: '004',
+    many: true,
+    parse: commaList(oneOf('004')),
+    env: ['LEASEHOLD_COMPAT'],
+    fallback: (): readonly '004'[] => [],
+    fallbackDoc: 'none',
+  },
   retention: {
     doc: 'How long finished tasks, their events and their keys are kept',
     value: 'TIME',
@@ -197,8 +245,8 @@ export const OPTIONS = Object.freeze({
     value: 'NAME',
     parse: workerName,
     env: ['LEASEHOLD_NODE_ID'],
-    fallback: defaultWorkerName,
-    fallbackDoc: 'HOST-PID',
+    fallback: () => undefined,
+    fallbackDoc: 'HOST for the built-in one, HOST-PID for one alone',
   },
   tag: {
     doc: 'What the worker offers, such as gpu or gpu=nvidia; may be repeated',

@@ -24,6 +24,8 @@ export interface Hello {
   readonly slots: number;
   readonly tags: readonly string[];
   readonly handlers: readonly string[];
+  /** Takes tasks of whichever handler; it names none then. */
+  readonly anyHandler?: boolean | undefined;
   /** Only these queues; undefined serves all. */
   readonly queues: readonly string[] | undefined;
   /** Higher ones are given work first. */
@@ -165,6 +167,10 @@ export type WorkerState = 'online' | 'draining' | 'offline';
 export interface Session {
   /** How long a lease holds without being renewed. */
   readonly leaseMs: number;
+  /** How often it should say that it lives; undefined: every ten seconds. */
+  readonly heartbeatMs?: number | undefined;
+  /** How long a handler may run where neither it nor the task says so; undefined sets no bound. */
+  readonly runTimeoutMs?: number | undefined;
   /** Comes, with the reason, when the other side lets this worker in no more; a break that may heal is no reason. */
   readonly over?: Promise<Error> | undefined;
   /** What a thread needs in order to renew by itself; undefined: this link renews from the loop only. */

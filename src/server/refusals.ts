@@ -36,7 +36,8 @@ export function refuseBytes(error: NodeJS.ErrnoException, socket: Socket): void 
 export const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
 export function noPage({ method, url }: FastifyRequest): EngineError {
-  const path = url.split('?', 1)[0];
+  // Below it may stand the secret of an agent, which nobody should see in an answer that ends up in a log.
+  const path = url.startsWith('/ws/') ? '/ws/…' : url.split('?', 1)[0];
   return fault(
     'NOT_FOUND',
     { kind: 'page', id: `${method} ${path}` },

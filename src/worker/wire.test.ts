@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { WebSocketServer } from 'ws';
+import { WebSocket, WebSocketServer } from 'ws';
 import { hubScene } from '../../test/support/hub-scene.ts';
 import { type NodeScene, nodeScene } from '../../test/support/node-scene.ts';
 import { TcpProxy } from '../../test/support/tcp-proxy.ts';
@@ -254,6 +254,61 @@ test('while its name is taken a worker waits for the place', async (t) => {
   assert.equal(isIn, false);
   await first.close();
   await (await second).cancels();
+});
+
+// What the node asks for
+
+test('a worker beats as often as its node asks, stops what runs too long, and says by its proof that it has', async (t) => {
+  const node = await nodeScene(t, { leaseMs: 30_000, heartbeatMs: 200, taskTimeoutMs: 500 });
+  const aborts: unknown[] = [];
+  const endless = (name: string, options: { readonly timeout?: string }) =>
+    task(name, {
+      ...options,
+      run: (input, ctx) =>
+        new Promise((_resolve, reject) => {
+          ctx.signal.addEventListener('abort', () => {
+            aborts.push(input);
+            reject(ctx.signal.reason as Error);
+          });
+        }),
+    });
+  const tasks = [endless('echo', { timeout: '1h' }), endless('unbound', {})];
+  const said: string[] = [];
+  const send = Reflect.get(WebSocket.prototype, 'send') as (this: WebSocket, ...args: unknown[]) => void;
+  t.mock.method(WebSocket.prototype, 'send', function (this: WebSocket, ...args: unknown[]) {
+    said.push(String(args[0]));
+    send.apply(this, args);
+  });
+  const world = realWorld();
+  const link = new WsLink({ url: node.service.address, secret: await secretOf(node), world, log: SILENT });
+  const worker = makeWorker({ tasks }, { link, world, log: SILENT, name: 'a' });
+  await worker.start();
+  t.after(() => worker.stop({ drain: false }));
+  const seen = async (): Promise<number> => (await node.engine.workers())[0]?.seenAt ?? 0;
+  const first = await seen();
+  const bounded = await node.engine.push({ queue: 'work', handler: 'unbound', input: 'bounded', maxAttempts: 1 });
+  assert.equal((await node.engine.finished(bounded.task)).state, 'failed');
+  assert.match((await node.engine.get(bounded.task))?.result ?? '', /RUN_TIMEOUT/);
+  while ((await seen()) === first) await new Promise((resolve) => void setTimeout(resolve, 20));
+  // Its own bound is longer: it runs until it is killed.
+  const killed = await node.engine.push({ queue: 'work', handler: 'echo', input: 'killed' });
+  while ((await node.engine.get(killed.task))?.state !== 'running') {
+    await new Promise((resolve) => void setTimeout(resolve, 5));
+  }
+  await node.engine.cancel(killed.task);
+  const record = await node.engine.finished(killed.task);
+  assert.deepEqual([record.state, record.attempt], ['cancelled', 1]);
+  assert.deepEqual(aborts, ['bounded', 'killed']);
+  const acknowledged = said.flatMap(
+    (text) => JSON.parse(text) as { type: string; lease?: unknown }[] | { type: string },
+  );
+  const cancelled = acknowledged.filter(({ type }) => type === 'task_cancelled') as { lease?: { token?: string } }[];
+  assert.equal(cancelled.length, 1);
+  const { token, ...lease } = cancelled[0]?.lease ?? {};
+  assert.deepEqual(lease, { task: killed.task, attempt: 1 });
+  assert.ok((token?.length ?? 0) > 16, 'with the token that proves it');
+  // Before its node: nobody would answer its goodbye.
+  await worker.stop({ drain: false });
 });
 
 // Not being let in

@@ -4,6 +4,7 @@ import type { World } from '../core/world.ts';
 import {
   type Ask,
   type Connect,
+  type ConnectOk,
   exceeds,
   framesOf,
   MAX_ANSWER_BYTES,
@@ -11,6 +12,7 @@ import {
   type Said,
   WORKER_PATH,
 } from '../protocol/frames.ts';
+import { pingMsOf, Silence } from '../protocol/silence.ts';
 import type { WorkerLog } from './worker-log.ts';
 
 export interface WireOptions {
@@ -25,16 +27,10 @@ export interface WireOptions {
 
 /** The longest pause before the n-th try to come back; the pause itself is drawn between 0 and it, so that not all come at once. */
 const BACK_MS = [100, 500, 1000, 2000, 5000, 10_000, 15_000];
-const PING_MS = 10_000;
 const HANDSHAKE_MS = 30_000;
 const MIN_HANDSHAKE_MS = 1000;
-/**
- * A connection on which two pings were not answered when the third is due is broken, whatever the system believes. At nine pings in a
- * lease that is a third of it: though a renewal was due when the network went deaf, there is time for another before the lease is late.
- */
-const MAX_UNHEARD = 2;
-const PINGS_PER_LEASE = 9;
-const MIN_PING_MS = 100;
+/** As if leases held long, while it is not known how long they do. */
+const UNKNOWN_LEASE_MS = 90_000;
 /** Who asks while nobody has been there for a lease hears so within this time. */
 const AWAY_MS = 5000;
 
@@ -60,6 +56,7 @@ export class Wire {
   #unsent: string[] = [];
   #closed: Error | undefined;
   #leaseMs = 0;
+  #terms: Omit<ConnectOk, 'type' | 'leaseMs'> = {};
   #cancelRetry = (): void => {};
   #cancelAway = (): void => {};
   /** For longer than a lease. */
@@ -77,6 +74,11 @@ export class Wire {
   /** Comes when the node lets us in no more. */
   get over(): Promise<Error> {
     return this.#over.promise;
+  }
+
+  /** What the node asked for when it was greeted last. */
+  get terms(): Omit<ConnectOk, 'type' | 'leaseMs'> {
+    return this.#terms;
   }
 
   /** Connects; resolves to what the hub says of leases, rejects with why it does not let us in. */
@@ -177,7 +179,7 @@ export class Wire {
   }
 
   #pingMs(): number {
-    return this.#partOfLease(PINGS_PER_LEASE, MIN_PING_MS, PING_MS);
+    return pingMsOf(this.#leaseMs === 0 ? UNKNOWN_LEASE_MS : this.#leaseMs);
   }
 
   /** The most while no lease is known. */
@@ -192,6 +194,7 @@ export class Wire {
   #hear(said: Said): void {
     switch (said.type) {
       case 'connect_ok':
+        this.#terms = said;
         this.#greeted(said.leaseMs);
         return;
       case 'connect_rejected':
@@ -199,6 +202,9 @@ export class Wire {
         return;
       case 'kill_task':
         this.#options.onKill(said.task);
+        return;
+      case 'config_update':
+        // The engine goes by it: who is disabled is granted nothing, and ends what it has.
         return;
       case 'ok':
         this.#asking.get(said.re)?.resolve(said.value);
@@ -250,16 +256,16 @@ export class Wire {
   }
 }
 
-/** Counts pings, not time: a process that was stopped has heard nothing either, and finds the answers when it goes on. */
 function keepAlive(socket: WebSocket, pingMs: number): () => void {
-  let unheard = 0;
-  const hear = (): void => void (unheard = 0);
+  const silence = new Silence();
+  const hear = (): void => silence.heard();
   socket.on('pong', hear);
   socket.on('ping', hear);
   socket.on('message', hear);
   const timer = setInterval(() => {
-    if (unheard++ < MAX_UNHEARD) socket.ping();
-    else socket.terminate();
+    if (silence.isLong) return socket.terminate();
+    silence.asked();
+    socket.ping();
   }, pingMs);
   return () => clearInterval(timer);
 }

@@ -857,6 +857,38 @@ test('a run past its timeout is stopped, counts as failed with its code, and is 
   assert.deepEqual([worker.stats.settled.retried, worker.stats.settled.failed], [1, 1]);
 });
 
+test('where neither the task nor its handler says how long it may run, the bound of the node holds', async (t) => {
+  const it = await rig(t);
+  const link = new DirectLink(it.engine, undefined, { runTimeoutMs: 2000 });
+  const [unsaid, said, own] = [
+    await it.push('unsaid', { maxAttempts: 1 }),
+    await it.push('unsaid', { maxAttempts: 1, timeout: 5000 }),
+    await it.push('own', { maxAttempts: 1 }),
+  ];
+  await it.start([it.slow('unsaid'), it.slow('own', { timeout: 8000 })], { link, slots: 3 });
+  await it.world.advance(1900);
+  assert.equal(it.open.length, 3);
+  await it.world.advance(200);
+  assert.equal((await it.error(unsaid))?.code, 'RUN_TIMEOUT');
+  assert.equal(it.open.length, 2);
+  await it.world.advance(3000);
+  assert.equal((await it.error(said))?.code, 'RUN_TIMEOUT');
+  assert.equal(it.open.length, 1);
+  await it.world.advance(3000);
+  assert.equal((await it.error(own))?.code, 'RUN_TIMEOUT');
+});
+
+test('a worker beats as often as its link asks for, and is online once it has started', async (t) => {
+  const it = await rig(t);
+  const worker = it.make([it.slow('slow')], { link: new DirectLink(it.engine, undefined, { heartbeatMs: 300 }) });
+  await worker.start();
+  const look = async () => (await it.engine.workers())[0];
+  assert.equal((await look())?.state, 'online');
+  const before = (await look())?.seenAt as number;
+  await it.world.advance(1000);
+  assert.equal(((await look())?.seenAt as number) - before, 900);
+});
+
 test('a handler that ignores its signal frees its slot after the ladder, and its late result is not recorded', async (t) => {
   const it = await rig(t);
   const number = await it.push('slow', { timeout: 1000, maxAttempts: 1 });

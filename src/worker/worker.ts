@@ -105,6 +105,7 @@ export class Worker {
   #deps: (AttemptDeps & { readonly session: Session }) | undefined;
   #starting: Promise<void> | undefined;
   #intaking: Promise<void> | undefined;
+  #online: Promise<void> | undefined;
   /** The claim that is under way. */
   #claiming: AbortController | undefined;
   #suspect: Attempt | undefined;
@@ -149,6 +150,8 @@ export class Worker {
     if (problem !== undefined) throw fault('CONFLICT', { problem: `this worker was ${problem} before` });
     this.#starting = this.#start();
     await this.#starting;
+    // Whoever looks from here on finds it there. Not awaited by a stop: the store may be away.
+    await this.#online;
   }
 
   async #start(): Promise<void> {
@@ -170,11 +173,13 @@ export class Worker {
     this.#deps = { session, renewal, world, ladder };
     this.#idleSince = world.clock.monotonic();
     this.#cleanups.push(session.onCancel((task) => this.#cancel(task)));
-    this.#every(BEAT_MS, () => session.beat(this.#stopping === undefined ? 'online' : 'draining'));
+    this.#every(session.heartbeatMs ?? BEAT_MS, () =>
+      session.beat(this.#stopping === undefined ? 'online' : 'draining'),
+    );
     this.#every(CANCEL_LOOK_MS, () => this.#lookForCancels(session));
     this.#every(STALE_MS / 2, () => this.#giveStaleBack());
     this.#watchIdle();
-    void session.beat('online').catch(() => {});
+    this.#online = session.beat('online').catch(() => {});
     // Nothing that it does counts any more: what runs is ended, and will be run by another.
     void session.over?.then((reason) => {
       this.#dismissal = reason;

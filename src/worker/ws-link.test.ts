@@ -11,6 +11,7 @@ import { Hosts } from '../server/hosts.ts';
 import { Hub } from '../server/hub.ts';
 import { LeaseTokens } from '../server/lease-tokens.ts';
 import { hashOf, newSecret } from '../server/secrets.ts';
+import { WorkerSettings } from '../server/worker-settings.ts';
 import { VirtualWorld } from '../testing.ts';
 import { linkContract } from './conformance/link-contract.ts';
 import type { LinkSetting, LinkWorld } from './conformance/scene.ts';
@@ -67,7 +68,7 @@ async function setting(): Promise<LinkSetting> {
     link: new DirectLink(node.engine, undefined),
     tokens: new LeaseTokens(node.engine.store.clusterKey),
     access: new Access(newSecret('admin'), book, world),
-    tagsOf: async (name) => (await node.engine.store.workerSettings()).find((one) => one.name === name)?.tags ?? [],
+    settings: new WorkerSettings(node.engine.store, world),
     world,
     log: SILENT,
   });

@@ -96,6 +96,14 @@ class WsSession implements Session {
     });
   }
 
+  get heartbeatMs(): number | undefined {
+    return this.#wire.terms.heartbeatMs;
+  }
+
+  get runTimeoutMs(): number | undefined {
+    return this.#wire.terms.runTimeoutMs;
+  }
+
   get over(): Promise<Error> {
     return this.#wire.over;
   }
