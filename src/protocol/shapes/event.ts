@@ -13,3 +13,9 @@ export const Event = z
     attempt: z.number(),
   })
   .meta({ id: 'Event' });
+
+export const EventPage = z.object({
+  events: z.array(Event).readonly(),
+  last: z.number().describe('Give this as after next time'),
+  reset: z.boolean().describe('Some of what was asked for is no longer kept: look at the state, and go on'),
+});

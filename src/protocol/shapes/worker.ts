@@ -34,6 +34,14 @@ export const WorkerSetting = z
   })
   .meta({ id: 'WorkerSetting' });
 
+export const WorkerDetail = WorkerSetting.extend({
+  carries: z
+    .array(z.string())
+    .readonly()
+    .describe('All tags of those that live under the name, also the ones that they bring'),
+  processes: z.array(Worker).readonly().describe('All that are kept of this name, the newest first'),
+}).meta({ id: 'WorkerDetail' });
+
 export const WorkerEdit = z.strictObject({
   enabled: z.boolean().optional(),
   priority: z.number().int().nullable().optional().describe('Null: its own again'),

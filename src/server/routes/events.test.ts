@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { messagesOf, type NodeScene, nodeScene } from '../../../test/support/node-scene.ts';
+import { type Answer, messagesOf, type NodeScene, nodeScene } from '../../../test/support/node-scene.ts';
 import { scaled } from '../../../test/support/scale.ts';
 import type { ServeOptions } from '../../app/serve.ts';
 import { ROUTES } from '../../protocol/routes.ts';
@@ -227,4 +227,25 @@ test('when the node closes its streams end at once, also one that takes nothing'
   await node.service.close({ force: true });
   socket.resume();
   await Promise.all([ended, closed]);
+});
+
+test('what has happened so far is read by the page, and without a number only where the feed stands', async (t) => {
+  const node = await nodeScene(t);
+  const read = (query: string): Promise<Answer['body']> => node.call('readEvents', `/api/v1/events/page${query}`);
+  assert.deepEqual(await read(''), { events: [], last: 0, reset: false });
+  const ids: string[] = [];
+  for (let i = 0; i < 3; i++) ids.push((await node.engine.push({ queue: 'q', handler: 'h' })).id);
+  assert.deepEqual(await read(''), { events: [], last: 3, reset: false });
+  const first = await read('?after=0&limit=2');
+  assert.deepEqual(
+    first.events.map(({ seq, task, kind }: Answer['body']) => [seq, task, kind]),
+    [
+      [1, ids[0], 'created'],
+      [2, ids[1], 'created'],
+    ],
+  );
+  const next = await read(`?after=${first.last}`);
+  assert.deepEqual([next.events.length, next.last, next.events[0].task], [1, 3, ids[2]]);
+  assert.deepEqual(await read('?after=3'), { events: [], last: 3, reset: false });
+  assert.equal((await read('?after=900')).reset, true);
 });

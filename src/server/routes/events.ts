@@ -1,11 +1,18 @@
 import { fault } from '../../core/errors.ts';
 import type { TaskEvent } from '../../core/event.ts';
 import { checkName } from '../../core/names.ts';
+import type { AnswerOf } from '../../protocol/routes.ts';
 import { type Call, type Handlers, Stream } from '../route-handler.ts';
 import type { Message } from '../sse.ts';
 import { lastEventId } from './tasks.ts';
 
-export const eventRoutes: Handlers<'streamEvents'> = {
+export const eventRoutes: Handlers<'readEvents' | 'streamEvents'> = {
+  async readEvents({ query: { after, limit }, hub, engine }) {
+    if (after === undefined) return { events: [], last: await hub.now(), reset: false };
+    const { events, last, reset } = await engine.store.eventRead({ after, limit });
+    return { events: events.map((event) => shapeOf(event, engine.idOf(event))), last, reset };
+  },
+
   async streamEvents(call) {
     const { hub, engine } = call;
     const after = afterOf(call) ?? (await hub.now());
@@ -20,8 +27,12 @@ export const eventRoutes: Handlers<'streamEvents'> = {
   },
 };
 
-function messageOf({ seq, at, change, queue, state, attempt }: TaskEvent, id: string): Message {
-  return { id: String(seq), event: change, data: { seq, at, kind: change, task: id, queue, state, attempt } };
+function messageOf(event: TaskEvent, id: string): Message {
+  return { id: String(event.seq), event: event.change, data: shapeOf(event, id) };
+}
+
+function shapeOf({ seq, at, change, queue, state, attempt }: TaskEvent, id: string): AnswerOf<'streamEvents'> {
+  return { seq, at, kind: change, task: id, queue, state, attempt };
 }
 
 /** A browser that comes back says it in a header; it is newer than what the address says. */

@@ -4,7 +4,7 @@ import type { LimitEdit } from '../desk.ts';
 import type { Handlers } from '../route-handler.ts';
 
 export const limitRoutes: Handlers<
-  'listLimits' | 'createLimit' | 'getLimit' | 'editLimit' | 'removeLimit' | 'pauseLimit'
+  'listLimits' | 'createLimit' | 'getLimit' | 'editLimit' | 'removeLimit' | 'pauseLimit' | 'resumeLimit'
 > = {
   async listLimits({ desk }) {
     return { limits: await desk().limits.list() };
@@ -22,6 +22,8 @@ export const limitRoutes: Handlers<
   removeLimit: ({ params, desk, principal }) => desk().limits.remove(params.name, principal.name),
 
   pauseLimit: ({ params, body, desk }) => desk().limits.pause(params.name, body.key, parseDuration(body.for, 'for')),
+
+  resumeLimit: ({ params, body, desk }) => desk().limits.pause(params.name, body.key, 0),
 };
 
 /** Document 004 says `limit` where we say `concurrent`. */

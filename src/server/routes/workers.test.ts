@@ -119,3 +119,37 @@ test('what no worker can be called is refused, whatever is said of it', async (t
   }
   assert.deepEqual((await node.call('listWorkers', WORKERS)).absent, []);
 });
+
+test('one worker is shown by its name, with all processes that are kept of it', async (t) => {
+  const node = await nodeScene(t);
+  const { engine } = node;
+  for (const incarnation of ['old', 'new']) {
+    await engine.registerWorker({
+      name: 'w',
+      incarnation,
+      slots: 3,
+      tags: ['own'],
+      pid: incarnation === 'old' ? 1 : 2,
+    });
+  }
+  await edit(node, 'w', { addTags: ['given'], priority: 4 });
+  const worker = await node.call('getWorker', `${WORKERS}/w`);
+  assert.deepEqual(
+    [worker.name, worker.enabled, worker.priority, worker.tags, worker.workers, worker.running, worker.carries],
+    ['w', true, 4, ['given'], 2, 0, ['given', 'own']],
+  );
+  assert.deepEqual(
+    worker.processes.map(({ name, pid }: Answer['body']) => [name, pid]),
+    [
+      ['w', 2],
+      ['w', 1],
+    ],
+  );
+  const made = await node.call('createWorker', WORKERS, { body: { name: 'coming' } });
+  assert.ok(made.secret);
+  assert.deepEqual((await node.call('getWorker', `${WORKERS}/coming`)).processes, []);
+  await edit(node, 'said', { enabled: false });
+  assert.equal((await node.call('getWorker', `${WORKERS}/said`)).enabled, false);
+  assert.equal((await node.ask(`${WORKERS}/nobody`)).status, 404);
+  assert.equal((await node.ask(`${WORKERS}/-x`)).status, 400);
+});

@@ -3,12 +3,21 @@ import { checkWorkerId } from '../../core/names.ts';
 import type { Handlers } from '../route-handler.ts';
 
 export const workerRoutes: Handlers<
-  'listWorkers' | 'createWorker' | 'enrolWorker' | 'rotateWorker' | 'removeWorker' | 'editWorker' | 'listTags'
+  | 'listWorkers'
+  | 'getWorker'
+  | 'createWorker'
+  | 'enrolWorker'
+  | 'rotateWorker'
+  | 'removeWorker'
+  | 'editWorker'
+  | 'listTags'
 > = {
   async listWorkers({ desk }) {
     const own = desk();
     return { workers: await own.workers(), absent: await own.fleet.strays() };
   },
+
+  getWorker: ({ params, desk }) => desk().worker(checkWorkerId('worker name', params.name)),
 
   async createWorker({ body: { name, ...worker }, desk, principal, address }) {
     const made = await desk().fleet.create(name, worker, principal.name);
