@@ -127,8 +127,7 @@ function upstreamOf(
   given: NonNullable<GraphTaskInput['after']>[number],
   names: ReadonlySet<string>,
 ): NonNullable<GraphPush['after']>[number] {
-  if (typeof given === 'string')
-    return { on: names.has(given) || !given.startsWith('task_') ? given : { id: given } };
+  if (typeof given === 'string') return { on: names.has(given) || !given.startsWith('task_') ? given : { id: given } };
   if (!('on' in given)) return { on: { id: given.id } };
   const { on } = upstreamOf(given.on, names);
   return given.optional === undefined ? { on } : { on, optional: given.optional };

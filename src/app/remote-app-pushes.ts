@@ -22,8 +22,7 @@ const MOST_BYTES = 4 * 1024 * 1024;
 
 export async function pushOne(client: Client, request: PushRequest): Promise<PushedTask> {
   const { op } = request;
-  const { answer, repeated } = await client.callOnce('pushTasks', { body: wireOf(request).task, key: op });
-  return pushed(answer as PushedTask, request, repeated);
+  return pushed((await client.call('pushTasks', { body: wireOf(request), key: op })) as PushedTask);
 }
 
 /** All are checked before any is sent. They go in as many requests as they fill; a refusal says how many were stored before. */
@@ -31,9 +30,8 @@ export async function pushSeveral(client: Client, requests: readonly PushRequest
   const done: PushedTask[] = [];
   for (const part of [...partsOf(requests)]) {
     try {
-      const { answer, repeated } = await client.callOnce('pushTasks', { body: { tasks: part.map(({ task }) => task) } });
-      const { tasks } = answer as { readonly tasks: readonly PushedTask[] };
-      done.push(...tasks.map((task, i) => pushed(task, part[i]?.request as PushRequest, repeated)));
+      const answer = await client.call('pushTasks', { body: { tasks: [...part] } });
+      done.push(...(answer as { readonly tasks: readonly PushedTask[] }).tasks.map(pushed));
     } catch (error) {
       throw done.length > 0 && isEngineError(error) ? withStored(error, done.length) : error;
     }
@@ -47,56 +45,43 @@ export async function pushGraph(
 ): Promise<readonly (PushedTask & { readonly name: string })[]> {
   if (graph.length === 0) return [];
   const tasks = graph.map(({ name, after, afterFailure, ...request }) => ({
-    ...wireOf(request).task,
+    ...wireOf(request),
     name,
     ...(after === undefined
       ? {}
       : { after: after.map(({ on, ...rest }) => ({ on: typeof on === 'string' ? on : on.id, ...rest })) }),
     ...(afterFailure === undefined ? {} : { afterFailure }),
   }));
-  const { answer, repeated } = await client.callOnce('pushGraph', { body: { tasks } });
-  return answer.tasks.map((task, i) => ({
-    ...pushed(task, graph[i] as GraphPush, repeated),
-    name: task.name,
-  }));
+  const answer = await client.call('pushGraph', { body: { tasks } });
+  return answer.tasks.map((task) => ({ ...pushed(task), name: task.name }));
 }
 
-interface Part {
-  readonly request: PushRequest;
-  readonly task: TaskInput;
-  readonly bytes: number;
-}
-
-function* partsOf(requests: readonly PushRequest[]): Generator<readonly Part[]> {
-  let part: Part[] = [];
+function* partsOf(requests: readonly PushRequest[]): Generator<readonly TaskInput[]> {
+  let part: TaskInput[] = [];
   let bytes = 0;
-  for (const one of requests.map(wireOf)) {
-    if (part.length === MOST || (part.length > 0 && bytes + one.bytes > MOST_BYTES)) {
+  for (const request of requests) {
+    const task = wireOf(request);
+    const length = JSON.stringify(task).length;
+    if (part.length === MOST || (part.length > 0 && bytes + length > MOST_BYTES)) {
       yield part;
       part = [];
       bytes = 0;
     }
-    part.push(one);
-    bytes += one.bytes;
+    part.push(task);
+    bytes += length;
   }
   if (part.length > 0) yield part;
 }
 
 /** The input as it will be stored: what JSON would change is refused here as it is beside a store. */
-function wireOf(request: PushRequest): Part {
-  const { op: _op, input, ...rest } = request;
-  const text = input === undefined ? undefined : encodePayload(input);
-  const task = { ...rest, ...(text === undefined ? {} : { input: JSON.parse(text) as unknown }) };
-  return { request, task: task as unknown as TaskInput, bytes: text?.length ?? 0 };
+function wireOf({ op: _op, input, ...request }: PushRequest): TaskInput {
+  const task = input === undefined ? request : { ...request, input: JSON.parse(encodePayload(input)) as unknown };
+  return task as unknown as TaskInput;
 }
 
-/**
- * A call that had to be repeated finds what its first try has stored, and that was new. Where a unique key is given too, nobody
- * knows which of the two has led there.
- */
-function pushed(task: PushedTask, { unique, op }: PushRequest, repeated: boolean): PushedTask {
-  const { id, state, createdAt, fresh } = task;
-  return { id, state, createdAt, fresh: fresh || (repeated && unique === undefined && op === undefined) };
+/** What it is besides is not told by a store either. */
+function pushed({ id, state, createdAt, fresh }: PushedTask): PushedTask {
+  return { id, state, createdAt, fresh };
 }
 
 function withStored(error: EngineError, stored: number): EngineError {

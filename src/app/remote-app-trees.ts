@@ -35,5 +35,9 @@ function treeOf<Act extends string>(answer: AnswerOf<'cancelTask'>, { onProgress
   const { tasks, counts, dryRun } = answer as unknown as AppTree<Act>;
   // The node does it in one call, and tells of no steps between.
   onProgress?.({ found: tasks.length, done: dryRun ? 0 : tasks.length });
-  return { tasks: tasks.map(({ id, queue, handler, state, act }) => ({ id, queue, handler, state, act })), counts, dryRun };
+  return {
+    tasks: tasks.map(({ id, queue, handler, state, act }) => ({ id, queue, handler, state, act })),
+    counts,
+    dryRun,
+  };
 }

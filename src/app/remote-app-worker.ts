@@ -38,7 +38,9 @@ export function remoteAppWorker(client: Client, options: RemoteWorkerOptions, { 
     throw fault(
       'UNAUTHENTICATED',
       {},
-      { hint: 'Give { name, secret } or { code } as "leasehold workers create" has shown them, or open the node with a token.' },
+      {
+        hint: 'Give { name, secret } or { code } as "leasehold workers create" has shown them, or open the node with a token.',
+      },
     );
   }
   // Others may have the same host and process id, in containers for instance.
@@ -66,7 +68,11 @@ interface Proof {
 
 async function credentials(
   client: Client,
-  { name, secret, code }: { readonly name: string; readonly secret: string | undefined; readonly code: string | undefined },
+  {
+    name,
+    secret,
+    code,
+  }: { readonly name: string; readonly secret: string | undefined; readonly code: string | undefined },
   { tags }: Hello,
 ): Promise<Proof> {
   if (secret !== undefined) return { name, secret, made: false };

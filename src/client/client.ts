@@ -54,13 +54,6 @@ export type Ask<N extends RouteName> = AskOptions &
 
 type Needs<T> = Record<never, never> extends T ? [ask?: T] : [ask: T];
 
-/** How a call was answered, for who must know whether it was the first time. */
-export interface Answered<T> {
-  readonly answer: T;
-  /** It was sent more than once. */
-  readonly repeated: boolean;
-}
-
 interface Loose extends AskOptions {
   readonly params?: Params;
   readonly query?: Query;
@@ -96,12 +89,7 @@ export class Client {
   }
 
   async call<N extends RouteName>(name: N, ...[ask]: Needs<Ask<N>>): Promise<AnswerOf<N>> {
-    return (await this.#asked(name, (ask ?? {}) as Loose)).answer as AnswerOf<N>;
-  }
-
-  /** The same, and whether it took more than one try. */
-  async callOnce<N extends RepeatableName>(name: N, ...[ask]: Needs<Ask<N>>): Promise<Answered<AnswerOf<N>>> {
-    return (await this.#asked(name, (ask ?? {}) as Loose)) as Answered<AnswerOf<N>>;
+    return (await this.#asked(name, (ask ?? {}) as Loose)) as AnswerOf<N>;
   }
 
   /** The messages of a stream behind the one of the id `last`, over as many connections as it takes. */
@@ -134,7 +122,7 @@ export class Client {
     if (!signal?.aborted) closing.throwIfAborted();
   }
 
-  async #asked(name: RouteName, ask: Loose): Promise<Answered<unknown>> {
+  async #asked(name: RouteName, ask: Loose): Promise<unknown> {
     const { key = isRepeatable(name) ? crypto.randomUUID() : undefined } = ask;
     const closing = this.#closing.signal;
     const signal = ask.signal === undefined ? closing : AbortSignal.any([ask.signal, closing]);
@@ -142,9 +130,9 @@ export class Client {
     const request = this.#request(name, ask, key);
     const patience = new Patience(this.#pace, ask.patienceMs ?? this.#options.patienceMs ?? PATIENCE_MS);
     const harmless = request.method === 'GET' || key !== undefined;
-    for (let repeated = false; ; repeated = true) {
+    for (;;) {
       try {
-        return { answer: await this.#gate.pass(() => this.#once(request, signal, ask.timeoutMs)), repeated };
+        return await this.#gate.pass(() => this.#once(request, signal, ask.timeoutMs));
       } catch (error) {
         signal.throwIfAborted();
         if (!mayPass(error) || !(harmless || wasNeverSent(error))) throw error;
@@ -153,7 +141,11 @@ export class Client {
     }
   }
 
-  async #once(request: Request, signal: AbortSignal, timeoutMs = this.#options.timeoutMs ?? TIMEOUT_MS): Promise<unknown> {
+  async #once(
+    request: Request,
+    signal: AbortSignal,
+    timeoutMs = this.#options.timeoutMs ?? TIMEOUT_MS,
+  ): Promise<unknown> {
     const late = AbortSignal.timeout(timeoutMs);
     const over = AbortSignal.any([signal, late]);
     try {
@@ -187,7 +179,8 @@ export function originOf(url: string): string {
     return parsed.origin;
   }
   // Not the whole of it: who puts a token into an address should not find it in a log.
-  const shown = parsed === undefined ? url.replace(/\/\/[^/]*@/, '//').slice(0, 80) : `${parsed.protocol}//${parsed.host}`;
+  const shown =
+    parsed === undefined ? url.replace(/\/\/[^/]*@/, '//').slice(0, 80) : `${parsed.protocol}//${parsed.host}`;
   throw fault(
     'INVALID_INPUT',
     { field: 'address of the node', problem: `${JSON.stringify(shown)} is not one` },

@@ -1,9 +1,8 @@
-import { isEngineError } from '../core/errors.ts';
 import { isFinal, type TaskState } from '../core/task.ts';
 import type { AnswerOf } from '../protocol/routes.ts';
 import type { Client } from './client.ts';
 
-type Task = AnswerOf<'getTask'>;
+type Task = AnswerOf<'listTasks'>['tasks'][number];
 
 interface Waiter {
   readonly resolve: (task: Task | undefined) => void;
@@ -13,6 +12,9 @@ interface Waiter {
 /** What can end a task; the rest of the feed is not asked for. */
 const ENDINGS = ['completed', 'failed', 'cancelled', 'expired', 'timed_out'] as const;
 
+/** Of one request. */
+const AT_ONCE = 50;
+
 /**
  * Tells when tasks have ended. However many are waited for, one stream is read: a task is looked at when somebody begins to wait
  * for it, and when a message says that it has ended.
@@ -20,6 +22,9 @@ const ENDINGS = ['completed', 'failed', 'cancelled', 'expired', 'timed_out'] as 
 export class Ends {
   readonly #client: Client;
   readonly #waiters = new Map<string, Set<Waiter>>();
+  /** Those that should be looked at next. */
+  readonly #unseen = new Set<string>();
+  #looking: Promise<void> | undefined;
   /** The one reader, while somebody waits. */
   #reading: { readonly end: AbortController; readonly begun: Promise<void> } | undefined;
 
@@ -37,9 +42,7 @@ export class Ends {
     const abort = (): void => reject(signal?.reason as Error);
     signal?.addEventListener('abort', abort, { once: true });
     // After the reading has begun: what ends from then on is told, what ended before is seen by this look.
-    void this.#begin()
-      .then(() => this.#look(id))
-      .catch(reject);
+    void this.#begin().then(() => this.#look(id), reject);
     try {
       return await promise;
     } finally {
@@ -76,12 +79,11 @@ export class Ends {
       const query = { kind: [...ENDINGS] };
       for await (const { event, data } of this.#client.stream('streamEvents', { query, signal, last: String(after) })) {
         if (event === 'reset') {
-          await Promise.all([...this.#waiters.keys()].map((id) => this.#look(id)));
+          for (const id of this.#waiters.keys()) this.#look(id);
           continue;
         }
         const { task, state } = JSON.parse(data) as { readonly task: string; readonly state: TaskState };
-        // Not waited for: one slow answer would hold up the ends of all others.
-        if (isFinal(state) && this.#waiters.has(task)) void this.#look(task).catch((error) => this.#fail(task, error));
+        if (isFinal(state) && this.#waiters.has(task)) this.#look(task);
       }
     } catch (error) {
       if (signal.aborted) return;
@@ -90,13 +92,38 @@ export class Ends {
     }
   }
 
-  async #look(id: string): Promise<void> {
-    const task = await this.#client.call('getTask', { params: { id } }).catch((error: unknown) => {
-      if (isEngineError(error, 'NOT_FOUND')) return undefined;
-      throw error;
-    });
-    if (task !== undefined && !isFinal(task.state)) return;
-    for (const waiter of this.#waiters.get(id) ?? []) waiter.resolve(task);
+  /** With the others that are to be looked at: while one request is under way, the next one fills. */
+  #look(id: string): void {
+    this.#unseen.add(id);
+    this.#looking ??= this.#lookAtAll().finally(() => (this.#looking = undefined));
+  }
+
+  async #lookAtAll(): Promise<void> {
+    // Those who begin to wait in the same turn come along.
+    await undefined;
+    while (this.#unseen.size > 0) {
+      const ids = [...this.#unseen].slice(0, AT_ONCE);
+      for (const id of ids) this.#unseen.delete(id);
+      await this.#seen(ids).catch((error: unknown) => this.#refused(ids, error));
+    }
+  }
+
+  async #seen(ids: readonly string[]): Promise<void> {
+    const { tasks, cursor } = await this.#client.call('listTasks', { query: { id: [...ids] } });
+    const looked = cursor === undefined ? ids.length : ids.indexOf(cursor) + 1;
+    for (const id of ids.slice(looked)) this.#unseen.add(id);
+    const found = new Map(tasks.map((task) => [task.id, task]));
+    for (const id of ids.slice(0, looked)) {
+      const task = found.get(id);
+      if (task !== undefined && !isFinal(task.state)) continue;
+      for (const waiter of this.#waiters.get(id) ?? []) waiter.resolve(task);
+    }
+  }
+
+  /** An id that is none fails all that were asked for with it: each is asked for alone. */
+  async #refused(ids: readonly string[], error: unknown): Promise<void> {
+    if (ids.length === 1) return this.#fail(ids[0] as string, error);
+    for (const id of ids) await this.#seen([id]).catch((own: unknown) => this.#fail(id, own));
   }
 
   #fail(id: string, error: unknown): void {

@@ -25,7 +25,9 @@ function noNode(status: number, url: string): EngineError {
   const gateway = status === 502 || status === 503 || status === 504;
   return fault('NODE_UNREACHABLE', {
     url,
-    problem: gateway ? `a proxy answers in its place (HTTP ${status})` : `what answers there is no node (HTTP ${status})`,
+    problem: gateway
+      ? `a proxy answers in its place (HTTP ${status})`
+      : `what answers there is no node (HTTP ${status})`,
     ...(gateway ? {} : { hopeless: true }),
   });
 }

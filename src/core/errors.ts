@@ -194,7 +194,8 @@ export const CATALOGUE = Object.freeze({
     family: 'environment',
     status: 501,
     retryable: false,
-    message: 'The node at {url|that address} is older than this program and cannot do this: {call|it has no such call}.',
+    message:
+      'The node at {url|that address} is older than this program and cannot do this: {call|it has no such call}.',
     hint: 'Upgrade the node to the version of this program, or work on its store directly with --store URL.',
   },
   OVERLOADED: {

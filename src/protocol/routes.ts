@@ -108,7 +108,12 @@ export const ROUTES = {
     path: `${API}/tasks`,
     access: 'read',
     does: 'Tasks, the newest first',
-    query: z.strictObject({ queue: several(z.string()), state: several(TaskState), ...Paging }),
+    query: z.strictObject({
+      id: several(z.string()).describe('Only these, in this order; those that are gone are left out'),
+      queue: several(z.string()),
+      state: several(TaskState),
+      ...Paging,
+    }),
     answer: z.object({ tasks: z.array(Task).readonly(), cursor: z.string().optional() }),
   }),
   getTask: route({

@@ -5,7 +5,7 @@ import type { LogLine, LogPlace } from '../../engine/task-logs.ts';
 import type { Desk, TaskShape } from '../desk.ts';
 import { type Handlers, Stream } from '../route-handler.ts';
 import { graphRequest, operations, type PushedShape, pushAll, pushRequest, shownPushed } from './pushing.ts';
-import { taskPage } from './task-page.ts';
+import { taskPage, theseTasks } from './task-page.ts';
 
 type Tree = Awaited<ReturnType<Desk['cancelTree']>>;
 
@@ -44,6 +44,7 @@ export const taskRoutes: Handlers<
   async listTasks({ query, desk }) {
     const { queue: queues, state: states, limit, cursor } = query;
     const own = desk();
+    if (query.id.length > 0) return theseTasks(own, query);
     const before = cursor === undefined ? undefined : own.numberOf(cursor);
     const { tasks, more } = await taskPage(own, { queues, states, limit, before });
     const last = more ? tasks.at(-1)?.id : undefined;
