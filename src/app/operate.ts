@@ -70,7 +70,7 @@ export interface WorkerDetail extends WorkerSettingView {
 /** `again`: it is ready again. A state: it has not ended, and nothing was changed. */
 export type RetryAnswer = 'again' | 'unknown' | TaskState;
 
-export type { CancelAct, RetryAct, TreeAnswer, TreeTask } from '../engine/subtrees.ts';
+export type { CancelAct, RetryAct } from '../engine/subtrees.ts';
 
 /** Something that happened to a task that is followed, under public names. */
 export type Told =

@@ -28,7 +28,8 @@ export async function pushOne(client: Client, request: PushRequest): Promise<Pus
 /** All are checked before any is sent. They go in as many requests as they fill; a refusal says how many were stored before. */
 export async function pushSeveral(client: Client, requests: readonly PushRequest[]): Promise<readonly PushedTask[]> {
   const done: PushedTask[] = [];
-  for (const part of [...partsOf(requests)]) {
+  const parts = Array.from(partsOf(requests));
+  for (const part of parts) {
     try {
       const answer = await client.call('pushTasks', { body: { tasks: [...part] } });
       done.push(...(answer as { readonly tasks: readonly PushedTask[] }).tasks.map(pushed));

@@ -122,16 +122,8 @@ export class RemoteApp implements Leasehold {
   }
 
   async get(id: string): Promise<TaskView | undefined> {
-    try {
-      // What a detail has besides is not part of a task.
-      const detail = await this.#client.call('getTask', { params: { id } });
-      const { attempts: _, progress: _p, queuePaused: _q, workersForIt: _w, ...rest } = detail;
-      const { summary: _s, runnable: _r, wait: _wait, ...task } = rest;
-      return task as TaskView;
-    } catch (error) {
-      if (isEngineError(error, 'NOT_FOUND')) return undefined;
-      throw error;
-    }
+    const { tasks } = await this.#client.call('listTasks', { query: { id: [id] } });
+    return tasks[0] as TaskView | undefined;
   }
 
   async explain(id: string): Promise<Explanation> {
@@ -164,7 +156,7 @@ export class RemoteApp implements Leasehold {
 
   async approvals({ limit = 100 }: { readonly limit?: number } = {}): Promise<readonly Approval[]> {
     const { approvals } = await this.#client.call('listApprovals', { query: { limit } });
-    return approvals.map(({ queue: _, handler: _h, ...one }) => one as Approval);
+    return approvals as readonly Approval[];
   }
 
   async decide(id: string, { by, ...decision }: Decision): Promise<void> {

@@ -101,5 +101,5 @@ async function tokenOf(dataDir: string): Promise<string | undefined> {
 
 function isLocal(url: string): boolean {
   const host = URL.canParse(url) ? new URL(url).hostname : '';
-  return host === 'localhost' || host === '[::1]' || /^127\./.test(host);
+  return host === 'localhost' || host === '[::1]' || host.startsWith('127.');
 }

@@ -149,7 +149,7 @@ export class Client {
     const late = AbortSignal.timeout(timeoutMs);
     const over = AbortSignal.any([signal, late]);
     try {
-      return await readAnswer(await this.#send(request, over), request.url);
+      return await readAnswer(await this.#send(request, over), request);
     } catch (error) {
       signal.throwIfAborted();
       throw late.aborted ? fault('TIMEOUT', { action: 'call', url: this.origin }, { cause: error }) : error;

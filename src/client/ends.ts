@@ -24,7 +24,7 @@ export class Ends {
   readonly #waiters = new Map<string, Set<Waiter>>();
   /** Those that should be looked at next. */
   readonly #unseen = new Set<string>();
-  #looking: Promise<void> | undefined;
+  #looking = false;
   /** The one reader, while somebody waits. */
   #reading: { readonly end: AbortController; readonly begun: Promise<void> } | undefined;
 
@@ -95,17 +95,19 @@ export class Ends {
   /** With the others that are to be looked at: while one request is under way, the next one fills. */
   #look(id: string): void {
     this.#unseen.add(id);
-    this.#looking ??= this.#lookAtAll().finally(() => (this.#looking = undefined));
+    if (!this.#looking) void this.#lookAtAll();
   }
 
   async #lookAtAll(): Promise<void> {
+    this.#looking = true;
     // Those who begin to wait in the same turn come along.
-    await undefined;
+    await Promise.resolve();
     while (this.#unseen.size > 0) {
       const ids = [...this.#unseen].slice(0, AT_ONCE);
       for (const id of ids) this.#unseen.delete(id);
       await this.#seen(ids).catch((error: unknown) => this.#refused(ids, error));
     }
+    this.#looking = false;
   }
 
   async #seen(ids: readonly string[]): Promise<void> {

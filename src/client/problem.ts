@@ -5,14 +5,15 @@ export function errorOfAnswer(answer: unknown, status: number, url: string): Eng
   const body = ((answer ?? {}) as { error?: Partial<ErrorBody> }).error ?? {};
   const { code, message } = body;
   if (code === undefined || !isErrorCode(code)) return noNode(status, url);
-  if (code === 'UNAUTHENTICATED') return fault(code, body.details, { hint: TOKEN_HINT });
   const { retryable, hint } = fault(code);
+  // What the catalogue says is for who writes requests by hand.
+  const own = code === 'UNAUTHENTICATED' && body.hint === hint ? TOKEN_HINT : (body.hint ?? hint);
   return new EngineError({
     code,
     message: message ?? code,
     status,
     retryable,
-    hint: body.hint ?? hint,
+    hint: own,
     details: body.details,
   });
 }

@@ -50,7 +50,8 @@ function searchOf(query: Query): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     for (const one of Array.isArray(value) ? (value as readonly unknown[]) : [value]) {
-      if (one !== undefined && one !== false) search.append(name, one === true ? '1' : String(one));
+      if (typeof one === 'string' || typeof one === 'number') search.append(name, String(one));
+      else if (one === true) search.append(name, '1');
     }
   }
   return search.toString();
@@ -73,21 +74,23 @@ export async function send(request: Request, { fetch, signal }: Sending): Promis
   if (response.ok) return response;
   const answer: unknown = await response.json().catch(() => undefined);
   const error = errorOfAnswer(answer, response.status, originOf(url));
-  throw isEngineError(error, 'NOT_FOUND') && /^There is no page /.test(error.message)
+  throw isEngineError(error, 'NOT_FOUND') && error.message.startsWith('There is no page ')
     ? tooOld(PATHS[name], originOf(url))
     : error;
 }
 
 /** What came back, read to its end. */
-export async function readAnswer(response: Response, url: string): Promise<unknown> {
+export async function readAnswer(response: Response, { name, url }: Request): Promise<unknown> {
   if (response.status === 204) return undefined;
-  const json = response.headers.get('content-type')?.startsWith('application/json') === true;
-  const text = await response.text();
-  if (!json) return text;
+  const text = await response.text().catch((thrown: unknown) => {
+    throw errorOfFetch(thrown, originOf(url));
+  });
+  if (name === 'metrics') return text;
   try {
     return JSON.parse(text) as unknown;
   } catch (cause) {
-    throw fault('NODE_UNREACHABLE', { url: originOf(url), problem: 'what answers there is no node' }, { cause });
+    const problem = 'what answers there is no node';
+    throw fault('NODE_UNREACHABLE', { url: originOf(url), problem, hopeless: true }, { cause });
   }
 }
 

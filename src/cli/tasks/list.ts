@@ -33,7 +33,7 @@ export const list: Command = {
       },
       nameOf: ({ id }) => id,
       // A lease that is renewed is no news.
-      essence: ({ leaseExpiresAt: _, ...task }) => task,
+      essence: (task) => ({ ...task, leaseExpiresAt: undefined }),
     });
   },
 };

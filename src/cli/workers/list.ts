@@ -34,7 +34,7 @@ export const list: Command = {
       },
       nameOf: ({ id }) => id,
       // That it still beats is no news.
-      essence: ({ lastSeenAt: _, ...worker }) => worker,
+      essence: (worker) => ({ ...worker, lastSeenAt: undefined }),
     });
   },
 };
