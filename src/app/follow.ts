@@ -85,7 +85,7 @@ class Following {
     for await (const item of this.#engine.events({ after, signal: this.#signal })) {
       if (item.kind === 'reset') await this.#catchUp(await this.#look());
       else {
-        await this.#tell(item.event);
+        if (item.kind === 'event') await this.#tell(item.event);
         if (item.event.seq >= seen) await this.#catchUp(found);
       }
       if (this.#open.size === 0) return;
