@@ -1,6 +1,14 @@
 export type { Approval } from './app/approvals.ts';
 export { TaskHandle } from './app/handle.ts';
-export type { AppEvent, AppFeedItem, AppTree, FollowOptions, Handle, Leasehold } from './app/leasehold.ts';
+export type {
+  AppEvent,
+  AppFeedItem,
+  AppTree,
+  AppWorkerEvent,
+  FollowOptions,
+  Handle,
+  Leasehold,
+} from './app/leasehold.ts';
 export { type Node, type NodeOptions, openNode } from './app/node.ts';
 export { App, type GraphTaskInput, type NodeUrl, type OpenOptions, open, type PushOptions } from './app/open.ts';
 export type { RemoteApp, RemoteOptions, RemoteWorkerOptions } from './app/remote-app.ts';

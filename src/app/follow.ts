@@ -35,6 +35,7 @@ export interface FollowSource<Key, Last> {
   }) => AsyncIterable<
     | { readonly kind: 'reset' }
     | { readonly kind: 'event'; readonly seq: number; readonly task: Key; readonly event: Seen }
+    | { readonly kind: 'worker'; readonly seq: number }
   >;
   /** Ends by itself once the task has, with its last line. */
   readonly log: (task: Key, options: { readonly signal: AbortSignal }) => AsyncIterable<LogLine>;
@@ -65,6 +66,7 @@ function sourceOf(engine: Engine): FollowSource<number, TaskRecord> {
     async *events(options) {
       for await (const item of engine.events(options)) {
         if (item.kind === 'reset') yield item;
+        else if (item.kind === 'worker') yield { kind: 'worker', seq: item.event.seq };
         else yield { kind: 'event', seq: item.event.seq, task: item.event.task, event: item.event };
       }
     },
@@ -124,7 +126,7 @@ class Following<Key, Last extends Looked> {
     for await (const item of this.#source.events({ after, signal: this.#signal })) {
       if (item.kind === 'reset') await this.#catchUp(await this.#look());
       else {
-        await this.#tell(item.task, item.event);
+        if (item.kind === 'event') await this.#tell(item.task, item.event);
         if (item.seq >= seen) await this.#catchUp(found);
       }
       if (this.#open.size === 0) return;

@@ -1,5 +1,5 @@
 import { fault } from '../core/errors.ts';
-import type { TaskEvent } from '../core/event.ts';
+import { isTaskEvent, type TaskEvent } from '../core/event.ts';
 import type { LogEntry } from '../core/log.ts';
 import { isFinal, type Reason, type TaskState } from '../core/task.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -68,7 +68,7 @@ export class TaskHandle<Result = unknown> implements Handle<Result> {
         yield* this.#pastEvents(item.last);
         return;
       }
-      if (item.event.task !== this.task) continue;
+      if (item.kind !== 'event' || item.event.task !== this.task) continue;
       yield { ...item.event, id: this.id };
       if (isFinal(item.event.state)) return;
     }
@@ -99,7 +99,7 @@ export class TaskHandle<Result = unknown> implements Handle<Result> {
     for (let last = after; ; ) {
       const page = await this.#engine.store.eventRead({ after: last, limit: PAGE });
       for (const event of page.events) {
-        if (event.task !== this.task) continue;
+        if (!isTaskEvent(event) || event.task !== this.task) continue;
         yield { ...event, id: this.id };
         if (isFinal(event.state)) return;
       }

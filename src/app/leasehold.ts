@@ -1,5 +1,5 @@
 import type { Duration } from '../core/duration.ts';
-import type { QueueStats, TaskEvent } from '../core/event.ts';
+import type { QueueStats, TaskEvent, WorkerEvent } from '../core/event.ts';
 import type { LimitInput } from '../core/limit.ts';
 import type { LogEntry } from '../core/log.ts';
 import type { TaskState } from '../core/task.ts';
@@ -21,9 +21,13 @@ export interface AppEvent extends Omit<TaskEvent, 'task' | 'createdAt'> {
   readonly id: string;
 }
 
+/** One sign of a worker, under its name. */
+export type AppWorkerEvent = Pick<WorkerEvent, 'seq' | 'at' | 'change' | 'name'>;
+
 /** `reset`: events were lost to the retention; start over from a fresh look at the state, and go on after `last`. */
 export type AppFeedItem =
   | { readonly kind: 'event'; readonly event: AppEvent }
+  | { readonly kind: 'worker'; readonly event: AppWorkerEvent }
   | { readonly kind: 'reset'; readonly last: number };
 
 export interface FollowOptions {

@@ -228,7 +228,7 @@ export class App implements Leasehold {
   /** What happens, behind that position of the feed: no gap, no repeat. */
   async *events(options: { readonly after?: number; readonly signal?: AbortSignal } = {}): AsyncIterable<AppFeedItem> {
     for await (const item of this.engine.events(options)) {
-      yield item.kind === 'reset'
+      yield item.kind !== 'event'
         ? item
         : { kind: 'event', event: { ...item.event, id: this.engine.idOf(item.event) } };
     }

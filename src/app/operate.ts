@@ -368,15 +368,12 @@ export class Operator {
 
   async workers(): Promise<readonly WorkerView[]> {
     const records = await this.#engine.workers();
-    const running = new Map<number, number>();
-    for await (const page of this.#pages({ queue: undefined, states: ['running'] }, Number.POSITIVE_INFINITY)) {
-      for (const { holder } of page) if (holder !== undefined) running.set(holder, (running.get(holder) ?? 0) + 1);
-    }
+    const held = Map.groupBy(await this.#engine.store.leaseList({}), ({ holder }) => holder);
     const calendarOf = await this.#calendar();
     return records.map((record) =>
       viewWorker(record, {
         id: this.#ids.encode('wrk_', record.worker, record.startedAt ?? 0),
-        running: running.get(record.worker) ?? 0,
+        tasks: (held.get(record.worker) ?? []).map((task) => this.#engine.idOf(task)),
         calendarOf,
       }),
     );

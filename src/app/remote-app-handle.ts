@@ -7,7 +7,7 @@ import type { CancelAct, RetryAct, TreeOptions } from '../engine/subtrees.ts';
 import type { CancelAnswer, LogLine } from '../store/store.ts';
 import { type Ending, failureOf } from './handle.ts';
 import type { AppEvent, AppTree, FollowOptions, Handle } from './leasehold.ts';
-import { eventOf, taskEvent } from './remote-app-events.ts';
+import { itemOf, itemOfShape } from './remote-app-events.ts';
 import { readLog } from './remote-app-log.ts';
 import { cancelOne, cancelTree, retryTree } from './remote-app-trees.ts';
 
@@ -59,13 +59,14 @@ export class RemoteHandle<Result = unknown> implements Handle<Result> {
     }
     const ask = { query: { task: [this.id] }, last: String(after), signal };
     for await (const message of this.#client.stream('streamEvents', ask)) {
-      const item = eventOf(message);
+      const item = itemOf(message);
       if (item.kind === 'reset') {
         if (!(await this.#isOver())) continue;
         // Its end may be among what was lost, and would never come.
         yield* this.#pastEvents(item.last);
         return;
       }
+      if (item.kind === 'worker') continue;
       yield item.event;
       if (isFinal(item.event.state)) return;
     }
@@ -96,10 +97,10 @@ export class RemoteHandle<Result = unknown> implements Handle<Result> {
   async *#pastEvents(from: number): AsyncIterable<AppEvent> {
     for (let after = from; ; ) {
       const page = await this.#client.call('readEvents', { query: { after, limit: PAGE } });
-      for (const event of page.events.map(taskEvent)) {
-        if (event.id !== this.id) continue;
-        yield event;
-        if (isFinal(event.state)) return;
+      for (const item of page.events.map(itemOfShape)) {
+        if (item.kind !== 'event' || item.event.id !== this.id) continue;
+        yield item.event;
+        if (isFinal(item.event.state)) return;
       }
       if (page.events.length === 0) return;
       after = page.last;

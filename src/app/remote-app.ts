@@ -19,7 +19,7 @@ import type { Approval } from './approvals.ts';
 import type { AppFeedItem, AppTree, Leasehold } from './leasehold.ts';
 import type { SignalView } from './operate-waits.ts';
 import { type GraphTaskInput, graphOf, type PushArguments, type PushOptions, pushesOf, pushOf } from './pushing.ts';
-import { eventOf } from './remote-app-events.ts';
+import { itemOf } from './remote-app-events.ts';
 import { RemoteHandle } from './remote-app-handle.ts';
 import { pushGraph, pushOne, pushSeveral } from './remote-app-pushes.ts';
 import { cancelOne, cancelTree, retryOne, retryTree } from './remote-app-trees.ts';
@@ -179,7 +179,7 @@ export class RemoteApp implements Leasehold {
   async *events(options: { readonly after?: number; readonly signal?: AbortSignal } = {}): AsyncIterable<AppFeedItem> {
     const { after = 0, signal } = options;
     for await (const message of this.#client.stream('streamEvents', { last: String(after), signal })) {
-      yield eventOf(message);
+      yield itemOf(message);
     }
   }
 

@@ -1,8 +1,9 @@
 import type { Client } from '../client/client.ts';
 import type { LogLine } from '../store/store.ts';
 import { type FollowSource, followFrom } from './follow.ts';
+import type { AppFeedItem } from './leasehold.ts';
 import type { Told } from './operate.ts';
-import { eventOf } from './remote-app-events.ts';
+import { itemOf, itemOfShape } from './remote-app-events.ts';
 import type { TaskView } from './views.ts';
 
 /** Each has a stream of its own; above this only states are followed. */
@@ -41,15 +42,14 @@ function sourceOf(client: Client, ids: readonly string[]): FollowSource<string, 
       for (let more = true; more; ) {
         const page = await client.call('readEvents', { query: { after: last, limit: PAGE }, signal });
         if (page.reset) yield { kind: 'reset' };
-        for (const event of page.events) yield { kind: 'event', seq: event.seq, task: event.task, event };
+        for (const shape of page.events) yield seenOf(itemOfShape(shape));
         last = page.last;
         more = page.events.length > 0;
       }
       const query = ids.length <= MOST_NAMED ? { task: [...ids] } : {};
       for await (const message of client.stream('streamEvents', { query, last: String(last), signal })) {
-        const item = eventOf(message);
-        if (item.kind === 'reset') yield item;
-        else yield { kind: 'event', seq: item.event.seq, task: item.event.id, event: item.event };
+        const item = itemOf(message);
+        yield item.kind === 'reset' ? item : seenOf(item);
       }
     },
     async *log(id, { signal }) {
@@ -58,4 +58,10 @@ function sourceOf(client: Client, ids: readonly string[]): FollowSource<string, 
       }
     },
   };
+}
+
+function seenOf(item: Exclude<AppFeedItem, { kind: 'reset' }>) {
+  const { seq } = item.event;
+  if (item.kind === 'worker') return { kind: 'worker', seq } as const;
+  return { kind: 'event', seq, task: item.event.id, event: item.event } as const;
 }

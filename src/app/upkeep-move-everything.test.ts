@@ -70,7 +70,10 @@ async function furnish(app: App): Promise<Scene> {
     queues: TASKS.map(({ name }) => name),
     handlers: TASKS.map(({ name }) => name),
     priority: 1,
+    address: '10.1.2.3',
+    told: true,
   });
+  await engine.beat({ worker, ended: 7 });
   const claim = async (queue: string) => {
     const [grant] = await engine.claim({ worker, max: 1, queues: [queue] });
     assert.ok(grant, `nothing to claim in ${queue}`);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { WORDS, WORKER_CHANGES } from '../core/event.ts';
 import { CHANGES } from '../core/task.ts';
 import { type Answer, type Body, type Params, type Query, type Route, route } from './route.ts';
 import { Duration, digits, Paging, pathName, Switch, several, TaskState } from './shapes/common.ts';
@@ -401,7 +402,10 @@ export const ROUTES = {
       after: digits(z.number().min(0)).optional().describe('Default: from now on'),
       task: several(z.string()),
       queue: several(z.string()),
-      kind: several(z.enum(CHANGES)),
+      worker: several(z.string()).describe('Of these workers, by name, and of tasks that they have or had'),
+      kind: several(z.enum([...new Set([...CHANGES, ...WORKER_CHANGES, ...WORDS])])).describe(
+        'A kind, or one of the words',
+      ),
     }),
     answer: Event,
     stream: 'events',

@@ -57,6 +57,8 @@ export class Hub {
   readonly #sockets = new WebSocketServer(SOCKETS);
   readonly #places = new Map<string, Place>();
   readonly #memories = new Map<string, Memory>();
+  /** Where each was seen to come from. */
+  readonly #addresses = new WeakMap<WebSocket, string | undefined>();
 
   constructor(options: HubOptions) {
     this.#options = options;
@@ -75,7 +77,10 @@ export class Hub {
     if (request.url?.split('?', 1)[0] !== WORKER_PATH) return refuse('404 Not Found');
     if (request.url !== WORKER_PATH) return refuse('400 Bad Request');
     stream.on('error', () => stream.destroy());
-    this.#sockets.handleUpgrade(request, stream, head, (socket) => this.#greet(socket));
+    this.#sockets.handleUpgrade(request, stream, head, (socket) => {
+      this.#addresses.set(socket, request.socket.remoteAddress);
+      this.#greet(socket);
+    });
   }
 
   async close(): Promise<void> {
@@ -172,12 +177,17 @@ export class Hub {
     memory.keep = this.#options.world.timers.after(MEMORY_MS, forget, { unref: true });
   }
 
-  async #deskOf(connect: Connect, { holder }: Place): Promise<WorkerDesk> {
+  async #deskOf(connect: Connect, { holder, socket }: Place): Promise<WorkerDesk> {
     const { link, tokens, world } = this.#options;
     const known = this.#memories.get(holder);
     known?.keep();
     if (known !== undefined) return known.desk;
-    const desk = new WorkerDesk(await link.open(helloOf(connect)), holder, tokens, world.clock.monotonic);
+    const desk = new WorkerDesk(
+      await link.open(helloOf(connect, this.#addresses.get(socket))),
+      holder,
+      tokens,
+      world.clock.monotonic,
+    );
     this.#memories.set(holder, { desk, keep: () => {} });
     return desk;
   }
@@ -234,6 +244,9 @@ function read([data, isBinary]: Frame): Connect {
 }
 
 /** Its tags are those that its name was given, for as long as they are: it has none of its own. */
-function helloOf({ type: _type, secret: _secret, holding: _holding, queues, ...hello }: Connect): Hello {
-  return { ...hello, tags: [], queues };
+function helloOf(
+  { type: _type, secret: _secret, holding: _holding, queues, ...hello }: Connect,
+  address: string | undefined,
+): Hello {
+  return { ...hello, tags: [], queues, address };
 }

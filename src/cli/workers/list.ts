@@ -66,6 +66,10 @@ const PLACING: readonly Column<WorkerView>[] = [
   { head: 'tags', cell: ({ tags }) => tags.join(',') || '–' },
 ];
 
+/** Of its name, across all its processes. */
+const ENDED: Column<WorkerView> = { head: 'ended', cell: ({ totalTasks }) => String(totalTasks), right: true };
+const ADDRESS: Column<WorkerView> = { head: 'address', cell: ({ address }) => address ?? '–' };
+
 function columns(out: Out, now: number): readonly Column<WorkerView>[] {
   const look = ({ state }: WorkerView): readonly [string, Format] => LOOKS[state] ?? ['?', 'dim'];
   return [
@@ -86,6 +90,6 @@ function columns(out: Out, now: number): readonly Column<WorkerView>[] {
       show: ({ lastSeenAt }) => formatRelative(lastSeenAt, now),
     },
     // In a pipe what is new comes last: scripts count columns.
-    ...(out.mode === 'screen' ? [...PLACING, HANDLERS] : [HANDLERS, ...PLACING]),
+    ...(out.mode === 'screen' ? [ENDED, ...PLACING, HANDLERS] : [HANDLERS, ...PLACING, ENDED, ADDRESS]),
   ];
 }

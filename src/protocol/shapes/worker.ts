@@ -17,8 +17,11 @@ export const Worker = z
     version: z.string().optional(),
     host: z.string().optional(),
     pid: z.number().optional(),
+    address: z.string().optional().describe('Where a server has seen it come from'),
     startedAt: Time.optional(),
     lastSeenAt: Time,
+    totalTasks: z.number().describe('Tasks that all who came under its name have ended'),
+    currentTasks: z.array(z.string()).readonly().describe('What it has now'),
   })
   .meta({ id: 'Worker' });
 

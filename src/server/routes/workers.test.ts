@@ -22,9 +22,11 @@ test('workers are listed with what they are, what they run and what is said of t
     version: '1.2.3',
     host: 'here',
     pid: 5,
+    address: '10.0.0.9',
   });
-  await engine.push({ queue: 'q', handler: 'h' });
+  const { id: task } = await engine.push({ queue: 'q', handler: 'h' });
   assert.equal((await engine.claim({ worker, max: 1 })).length, 1);
+  await engine.beat({ worker, ended: 3 });
   await edit(node, 'laptop', { addTags: ['ssd'], priority: 7 });
   await edit(node, 'elsewhere', { enabled: false });
   const { workers, absent } = await node.call('listWorkers', WORKERS);
@@ -44,6 +46,9 @@ test('workers are listed with what they are, what they run and what is said of t
     version: '1.2.3',
     host: 'here',
     pid: 5,
+    address: '10.0.0.9',
+    totalTasks: 3,
+    currentTasks: [task],
   });
   assert.deepEqual(absent, [{ name: 'elsewhere', enabled: false, tags: [], workers: 0, running: 0 }]);
 });
