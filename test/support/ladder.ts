@@ -1,16 +1,19 @@
 /**
  * The tests in order of price: `node test/support/ladder.ts short|full [RUNG …]`. Each rung must hold before the next one
  * is tried. The short ladder is `npm test` and must end within ten minutes on two cores; the full one is
- * `npm run test:all`.
+ * `npm run test:all`. A file of tests that fails is run once more, alone: if it holds then, the rung holds, and the closing
+ * table names the file, so that what fails under load only is seen and mended without holding everybody up.
  */
 import { spawn } from 'node:child_process';
-import { existsSync, globSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { delimiter, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters, styleText } from 'node:util';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const BUDGET_S = 600;
+/** More than so many files that fail are no accident. */
+const MOST_AGAIN = 3;
 
 type Length = 'short' | 'full';
 
@@ -23,6 +26,8 @@ interface Rung {
   readonly missing?: string;
   /** The same in both ladders, so that the full one may leave it out right after the short one. */
   readonly same?: boolean;
+  /** Its last command is `node --test` with these options, over these files. */
+  readonly tests?: { readonly options: readonly string[]; readonly files: readonly string[] };
 }
 
 interface Counts {
@@ -35,10 +40,14 @@ interface Result extends Counts {
   readonly name: string;
   readonly verdict: 'passed' | 'FAILED' | 'missing' | 'left out' | 'not tried';
   readonly seconds: number;
+  /** Files that held at the second try only. */
+  readonly again?: readonly string[];
 }
 
-function ladder(length: Length): readonly Rung[] {
+function ladder(length: Length, afterShort: boolean): readonly Rung[] {
   const full = length === 'full';
+  // What does not ask for the scale has just been run as it is.
+  const scaled = (all: readonly string[]): readonly string[] => (afterShort ? all.filter(asksForScale) : all);
   const test = ['node', '--test', '--test-reporter=spec', `--test-timeout=${full ? 3_600_000 : 120_000}`];
   const rungs: Rung[] = [
     {
@@ -68,14 +77,11 @@ function ladder(length: Length): readonly Rung[] {
     {
       name: 'unit',
       what: 'unit, contract, property and end-to-end tests',
-      commands: [
-        [
-          ...test,
-          '--test-concurrency=3',
-          '--test-global-setup=test/support/servers.ts',
-          ...files('{src,test}/**/*.test.ts', /^(src\/core|test\/chaos|test\/lint\/planted)\//),
-        ],
-      ],
+      commands: [],
+      tests: {
+        options: [...test, '--test-concurrency=3', '--test-global-setup=test/support/servers.ts'],
+        files: scaled(files('{src,test}/**/*.test.ts', /^(src\/core|test\/chaos|test\/lint\/planted)\//)),
+      },
     },
     {
       name: 'sim',
@@ -87,8 +93,8 @@ function ladder(length: Length): readonly Rung[] {
       name: 'chaos',
       what: 'real processes, killed and starved',
       // One at a time: each of them wants both cores.
-      commands: [[...test, '--test-concurrency=1', ...files('test/chaos/*.test.ts')]],
-      ...(files('test/chaos/*.test.ts').length > 0 ? {} : { missing: 'test/chaos/*.test.ts' }),
+      commands: [],
+      tests: { options: [...test, '--test-concurrency=1'], files: scaled(files('test/chaos/*.test.ts')) },
     },
   ];
   return rungs;
@@ -98,6 +104,19 @@ function files(pattern: string, except?: RegExp): readonly string[] {
   return globSync(pattern, { cwd: ROOT })
     .filter((file) => !except?.test(file))
     .toSorted();
+}
+
+/** Whether a test reads `scale.ts`, itself or by what it imports. */
+function asksForScale(file: string): boolean {
+  const seen = new Set<string>();
+  const reaches = (path: string): boolean => {
+    if (seen.has(path) || !existsSync(path)) return false;
+    seen.add(path);
+    if (relative(ROOT, path) === 'test/support/scale.ts') return true;
+    const imported = readFileSync(path, 'utf8').matchAll(/(?:from|import|import\()\s*['"](\.{1,2}\/[^'"]+\.ts)['"]/g);
+    return [...imported].some(([, to]) => reaches(join(dirname(path), to as string)));
+  };
+  return reaches(join(ROOT, file));
 }
 
 const NO_COUNTS: Counts = { pass: 0, fail: 0, skipped: 0 };
@@ -119,7 +138,33 @@ async function climb(rung: Rung, length: Length): Promise<Result> {
     verdict = 'FAILED';
     break;
   }
-  return { name: rung.name, verdict, seconds: (performance.now() - startedAt) / 1000, ...counts };
+  const tested = verdict === 'passed' && rung.tests !== undefined ? await test(rung.tests, length) : undefined;
+  const seconds = (performance.now() - startedAt) / 1000;
+  return { name: rung.name, verdict, seconds, ...counts, ...tested };
+}
+
+/** Runs files of tests, and those that fail once more, alone. */
+async function test(
+  { options, files }: NonNullable<Rung['tests']>,
+  length: Length,
+): Promise<Counts & Pick<Result, 'verdict' | 'again'>> {
+  const first = await run([...options, ...files], length);
+  const counts = readCounts(first.output);
+  if (first.status === 0) return { ...counts, verdict: 'passed' };
+  const failed = failedFiles(first.output);
+  if (failed.length === 0 || failed.length > MOST_AGAIN) return { ...counts, verdict: 'FAILED' };
+  console.log(heading(`failed, and tried once more: ${failed.join(', ')}`));
+  const alone = options.map((option) => (option.startsWith('--test-concurrency') ? '--test-concurrency=1' : option));
+  const second = await run([...alone, ...failed], length);
+  if (second.status !== 0) return { ...counts, verdict: 'FAILED' };
+  return { ...counts, pass: counts.pass + counts.fail, fail: 0, verdict: 'passed', again: failed };
+}
+
+/** As the test runner names them: `test at test/chaos/kill.test.ts:12:3`. None, when one of them stands in a suite that several files run. */
+function failedFiles(output: string): readonly string[] {
+  const found = stripVTControlCharacters(output).matchAll(/^test at (\S+):\d+:\d+$/gm);
+  const named = [...new Set([...found].map(([, file]) => file as string))];
+  return named.every((file) => file.endsWith('.test.ts')) ? named : [];
 }
 
 /** Runs a command with its output both shown as it comes and kept. */
@@ -175,9 +220,11 @@ function closingTable(length: Length, results: readonly Result[]): string {
     length === 'short' && total > BUDGET_S
       ? [`  That is more than the ${BUDGET_S} s which the short ladder may take.`]
       : [];
+  const again = results.flatMap(({ again = [] }) => again).map((file) => `  Held at the second try only: ${file}`);
   return [
     heading(`${length} ladder`),
     ...lines,
+    ...again,
     `  ${'total'.padEnd(19)}${total.toFixed(1).padStart(7)} s`,
     ...late,
   ].join('\n');
@@ -191,13 +238,13 @@ function usage(problem: string): never {
 async function main(): Promise<void> {
   const [length, ...names] = process.argv.slice(2);
   if (length !== 'short' && length !== 'full') usage(`There is no ladder ${JSON.stringify(length ?? '')}.`);
-  const rungs = ladder(length);
+  // .ci/run sets this when it has just climbed the short ladder in the same checkout.
+  const afterShort = length === 'full' && process.env.LEASEHOLD_AFTER_SHORT === '1';
+  const rungs = ladder(length, afterShort);
   const unknown = names.find((name) => !rungs.some((rung) => rung.name === name));
   if (unknown !== undefined)
     usage(`There is no rung ${unknown}; there are ${rungs.map(({ name }) => name).join(', ')}.`);
   const chosen = names.length === 0 ? rungs : rungs.filter(({ name }) => names.includes(name));
-  // .ci/run sets this when it has just climbed the short ladder in the same checkout.
-  const afterShort = length === 'full' && process.env.LEASEHOLD_AFTER_SHORT === '1';
 
   const results: Result[] = [];
   for (const rung of chosen) {
