@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { fault } from '../core/errors.ts';
 import type { Lease } from '../core/lease.ts';
 import type { LogEntry } from '../core/log.ts';
-import type { TaskState } from '../core/task.ts';
+import { isFinal, type TaskState } from '../core/task.ts';
 import { checkNames } from '../engine/check.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { HeldLease } from '../engine/settles.ts';
@@ -27,6 +27,7 @@ import type {
   WorkerState,
 } from '../protocol/link.ts';
 import type { Grant, TaskRecord } from '../store/store.ts';
+import { Beats } from './beats.ts';
 
 /** What a node asks of its workers. */
 export type WorkTerms = Pick<Session, 'heartbeatMs' | 'runTimeoutMs'>;
@@ -44,7 +45,7 @@ export class DirectLink implements Link {
   }
 
   async open(hello: Hello): Promise<Session> {
-    const { name, incarnation, slots, tags, handlers, queues, priority, version } = hello;
+    const { name, incarnation, slots, tags, handlers, queues, priority, version, address } = hello;
     const { host = hostname(), pid = process.pid } = hello;
     checkNames('queues', 'queue', hello.queues);
     const worker = await this.#engine.registerWorker({
@@ -58,6 +59,8 @@ export class DirectLink implements Link {
       version,
       host,
       pid,
+      address,
+      told: true,
     });
     return new DirectSession(this.#engine, this.#renewal, worker, hello, this.#terms);
   }
@@ -85,6 +88,7 @@ class DirectSession implements Session {
   readonly runTimeoutMs: number | undefined;
   readonly renewal: RenewalAddress | undefined;
   readonly #engine: Engine;
+  readonly #beats: Beats;
   readonly #worker: number;
   /** By spec, of which there are few. */
   readonly #terms = new Map<number, Terms>();
@@ -98,6 +102,7 @@ class DirectSession implements Session {
     { heartbeatMs, runTimeoutMs }: WorkTerms,
   ) {
     this.#engine = engine;
+    this.#beats = Beats.of(engine);
     this.#worker = worker;
     this.leaseMs = engine.leaseMs;
     this.heartbeatMs = heartbeatMs;
@@ -150,20 +155,28 @@ class DirectSession implements Session {
     return terms;
   }
 
-  complete(lease: Assignment, result: unknown): Promise<void> {
-    return this.#engine.complete(heldOf(lease), result);
+  async complete(lease: Assignment, result: unknown): Promise<void> {
+    await this.#engine.complete(heldOf(lease), result);
+    this.#beats.ended(this.#worker);
   }
 
-  fail(lease: Assignment, error: unknown, options: Failing = {}): Promise<TaskState> {
-    return this.#engine.fail(heldOf(lease), error, options);
+  async fail(lease: Assignment, error: unknown, options: Failing = {}): Promise<TaskState> {
+    return this.#counted(await this.#engine.fail(heldOf(lease), error, options));
   }
 
-  release(lease: Assignment, options: { bounced?: boolean; delayMs?: number } = {}): Promise<TaskState> {
-    return this.#engine.release(heldOf(lease), options);
+  async release(lease: Assignment, options: { bounced?: boolean; delayMs?: number } = {}): Promise<TaskState> {
+    return this.#counted(await this.#engine.release(heldOf(lease), options));
   }
 
-  cancelled(lease: Assignment): Promise<void> {
-    return this.#engine.cancelled(heldOf(lease));
+  async cancelled(lease: Assignment): Promise<void> {
+    await this.#engine.cancelled(heldOf(lease));
+    this.#beats.ended(this.#worker);
+  }
+
+  /** What has ended is told with the next beat. */
+  #counted(state: TaskState): TaskState {
+    if (isFinal(state)) this.#beats.ended(this.#worker);
+    return state;
   }
 
   log(lease: Assignment, entries: readonly LogEntry[]): Promise<void> {
@@ -179,7 +192,9 @@ class DirectSession implements Session {
   }
 
   async park(lease: Assignment, wait: Waiting): Promise<Parked> {
-    return this.#engine.park(heldOf(lease), this.#request(wait));
+    const parked = await this.#engine.park(heldOf(lease), this.#request(wait));
+    if (parked.kind === 'cancelled') this.#beats.ended(this.#worker);
+    return parked;
   }
 
   #request({ children, timeoutMs, until, ...wait }: Waiting): WaitRequest {
@@ -269,7 +284,7 @@ class DirectSession implements Session {
   }
 
   async beat(state: WorkerState): Promise<void> {
-    await this.#engine.beat({ worker: this.#worker, state });
+    await this.#beats.beat(this.#worker, state);
   }
 
   async close(): Promise<void> {}

@@ -1,9 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { EngineError, type ErrorBody, fault, isErrorCode } from '../core/errors.ts';
+import { Client, originOf } from '../client/client.ts';
 import type { World } from '../core/world.ts';
 import type { Log } from '../engine/log.ts';
-import { ROUTES } from '../protocol/routes.ts';
 import type { Worker } from '../worker/worker.ts';
 import { WsLink } from '../worker/ws-link.ts';
 import { type BuiltinOptions, builtinWorkerOptions } from './builtin-worker.ts';
@@ -35,24 +34,9 @@ export function remoteWorker(
 
 /** Exchanges a code for the name and the secret of a worker, and keeps them for its next start. */
 export async function enrol(url: string, code: string, dataDir: string): Promise<Credentials> {
-  const { method, path } = ROUTES.enrolWorker;
-  const response = await fetch(new URL(path, checkedUrl(url)), {
-    method,
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ code }),
-  }).catch((cause: unknown) => {
-    throw fault(
-      'STORE_UNAVAILABLE',
-      { problem: `nobody answers at ${url}` },
-      {
-        hint: 'Check the address that "leasehold up" prints, and that this machine can reach it.',
-        cause,
-      },
-    );
-  });
-  const answer: unknown = await response.json().catch(() => undefined);
-  if (!response.ok) throw errorOf(answer, response.status);
-  const { name, secret } = answer as Credentials;
+  // A code is good once: whether a try that broke off has used it is not known, and so it is not sent again.
+  const client = new Client({ url: checkedUrl(url) });
+  const { name, secret } = await client.call('enrolWorker', { body: { code }, patienceMs: 0 });
   mkdirSync(dataDir, { recursive: true });
   writeFileSync(join(dataDir, FILE), `${JSON.stringify({ url, name, secret })}\n`, { mode: 0o600 });
   return { name, secret };
@@ -68,24 +52,7 @@ export function kept(url: string, dataDir: string): Credentials | undefined {
   }
 }
 
-/** A secret must not travel in the clear, but within this machine. */
+/** The address of a node, which may be given as that of its WebSocket too. */
 function checkedUrl(url: string): string {
-  const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed !== undefined && /^(https?|wss?):$/.test(parsed.protocol)) return parsed.origin.replace(/^ws/, 'http');
-  throw fault(
-    'INVALID_INPUT',
-    { field: '--join', problem: `${JSON.stringify(url)} is not the address of a node` },
-    {
-      hint: 'It looks like http://127.0.0.1:7420 or https://tasks.example.org.',
-    },
-  );
-}
-
-function errorOf(answer: unknown, status: number): Error {
-  const { code, message, hint } = ((answer ?? {}) as { error?: Partial<ErrorBody> }).error ?? {};
-  if (code === undefined || !isErrorCode(code)) {
-    return fault('INTERNAL', { problem: `what answers there is no node of leasehold (HTTP ${status})` });
-  }
-  const { retryable } = fault(code);
-  return new EngineError({ code, message: message ?? code, status, retryable, hint });
+  return originOf(url.replace(/^ws(s?):/, 'http$1:'));
 }

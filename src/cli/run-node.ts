@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { styleText } from 'node:util';
 import { adminToken } from '../app/admin-token.ts';
+import { announceNode } from '../app/node-file.ts';
 import { type Service, serve } from '../app/serve.ts';
 import { storeName } from '../app/store-name.ts';
 import { realWorld } from '../app/world.ts';
@@ -31,10 +32,12 @@ export async function runNode(config: Config, companion: Companion = () => () =>
   const stopped = Promise.withResolvers<void>();
   let service: Service | undefined;
   const traces = await tracesFor(config, config.name);
+  let unannounce = (): void => {};
   const unlisten = onStopSignals({
     stop: () => stopped.resolve(),
     forceable: () => display.stillStopping(),
     force: (signal) => {
+      unannounce();
       void endAtOnce(service, display, exitCodeOfSignal(signal));
     },
   });
@@ -42,13 +45,27 @@ export async function runNode(config: Config, companion: Companion = () => () =>
   process.stdout.on('error', () => stopped.resolve());
   try {
     service = await open(config, display, traces);
+    unannounce = announce(config.dataDir, service, display);
+    // Taken back as soon as it begins to stop: commands work on the store then.
+    void stopped.promise.then(unannounce);
     await show(service, config, display, companion, stopped.promise);
   } finally {
+    unannounce();
     await traces.close();
     unlisten();
     display.restore();
   }
   return EXIT.fine;
+}
+
+/** Commands of this directory find the node by a file; where it cannot be written they work on the store, or are told the address. */
+function announce(dataDir: string, { address }: Service, display: Display): () => void {
+  try {
+    return announceNode(dataDir, { url: address, pid: process.pid });
+  } catch (error) {
+    display.warning('commands will not find this node by themselves', { error: (error as Error).message });
+    return () => {};
+  }
 }
 
 /** What runs is killed and given back, if the store lets us within a second; its lease runs out otherwise. */

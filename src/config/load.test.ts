@@ -26,6 +26,8 @@ test('without flags and variables there are the documented defaults', () => {
     store: 'sqlite:.leasehold/leasehold.db',
     host: '127.0.0.1',
     port: 7420,
+    server: undefined,
+    watch: false,
     token: undefined,
     publicHost: [],
     tlsCert: undefined,

@@ -98,8 +98,16 @@ export const OPTIONS = Object.freeze({
     foreignEnv: /^tcp:\/\//,
     fallback: () => 7420,
   },
+  server: {
+    doc: 'Ask the node at this address, instead of working on a store',
+    value: 'URL',
+    parse: filled,
+    env: ['LEASEHOLD_SERVER'],
+    fallback: () => undefined,
+    fallbackDoc: 'the node that runs in DIR, if one does',
+  },
   token: {
-    doc: 'The admin token of this node',
+    doc: 'The admin token of this node; for other commands the token that the node is shown',
     value: 'TOKEN',
     parse: filled,
     env: ['LEASEHOLD_TOKEN'],
@@ -524,6 +532,14 @@ export const OPTIONS = Object.freeze({
   follow: {
     doc: 'Show logs and states as they come, until the end',
     short: 'f',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
+  },
+  watch: {
+    doc: 'Look each second: anew on a terminal, in a pipe a line for whatever has changed',
+    short: 'w',
     parse: () => true,
     env: [],
     fallback: () => false,

@@ -183,6 +183,21 @@ export const CATALOGUE = Object.freeze({
     message: 'This runtime is too old: found {found|an older one}, needed {needed|Node 24 or newer}.',
     hint: 'Install the needed version and start again.',
   },
+  NODE_UNREACHABLE: {
+    family: 'environment',
+    status: 503,
+    retryable: true,
+    message: 'No node can be reached at {url|that address}: {problem|the connection failed}.',
+    hint: 'Check the address that "leasehold up" prints, that the node runs, and that this machine can reach it.',
+  },
+  NODE_TOO_OLD: {
+    family: 'environment',
+    status: 501,
+    retryable: false,
+    message:
+      'The node at {url|that address} is older than this program and cannot do this: {call|it has no such call}.',
+    hint: 'Upgrade the node to the version of this program, or work on its store directly with --store URL.',
+  },
   OVERLOADED: {
     family: 'environment',
     status: 503,

@@ -41,9 +41,18 @@ const WORKER: ReadonlySet<string> = new Set([
   'queues',
   'priority',
   'version',
+  'address',
+  'told',
 ] satisfies (keyof NewWorker)[]);
 const SETTING: ReadonlySet<string> = new Set(['name', 'enabled', 'priority', 'tags'] satisfies (keyof WorkerSetting)[]);
-const BEAT: ReadonlySet<string> = new Set(['worker', 'state', 'status', 'metadata'] satisfies (keyof WorkerBeat)[]);
+const BEAT: ReadonlySet<string> = new Set([
+  'worker',
+  'state',
+  'status',
+  'metadata',
+  'ended',
+  'told',
+] satisfies (keyof WorkerBeat)[]);
 const METADATA = { field: 'metadata', maxBytes: 65_536 } as const;
 
 /** An object that has no other keys than these. */
@@ -213,9 +222,10 @@ export function checkWorkerSetting(setting: WorkerSetting): WorkerSetting {
 
 export function checkNewWorker(worker: Omit<NewWorker, 'tags'> & Partial<Pick<NewWorker, 'tags'>>): NewWorker {
   checkOptions('worker', worker, WORKER);
-  const { tags = [], host, pid, handlers = [], queues, priority, version } = worker;
+  const { tags = [], host, pid, handlers = [], queues, priority, version, address, told } = worker;
   checkList('tags', tags);
   checkList('handlers', handlers);
+  checkFlag('told', told);
   return {
     name: checkName('worker', worker.name),
     incarnation: checkKey('incarnation', worker.incarnation),
@@ -227,6 +237,8 @@ export function checkNewWorker(worker: Omit<NewWorker, 'tags'> & Partial<Pick<Ne
     ...(queues === undefined ? {} : { queues: checkQueues(queues) }),
     ...(priority === undefined ? {} : { priority: checkPriority(priority) }),
     ...(version === undefined ? {} : { version: checkKey('version', version) }),
+    ...(address === undefined ? {} : { address: checkKey('address', address) }),
+    ...(told === undefined ? {} : { told }),
   };
 }
 
@@ -237,7 +249,8 @@ export interface Beat extends Omit<WorkerBeat, 'metadata'> {
 
 export function checkBeat(beat: Beat): WorkerBeat {
   checkOptions('beat', beat, BEAT);
-  const { worker, state, status, metadata } = beat;
+  const { worker, state, status, metadata, ended, told } = beat;
+  checkFlag('told', told);
   if (state !== undefined && ((state as string) === 'lost' || !WORKER_STATES.includes(state))) {
     throw refuse(
       'state',
@@ -249,6 +262,8 @@ export function checkBeat(beat: Beat): WorkerBeat {
     state,
     status: status === undefined || status === null ? status : checkKey('status', status),
     metadata: metadata === undefined || metadata === null ? metadata : encodePayload(metadata, METADATA),
+    ...(ended === undefined ? {} : { ended: whole('ended', ended, 0, MAX_COUNT) }),
+    ...(told === undefined ? {} : { told }),
   };
 }
 

@@ -69,7 +69,14 @@ import { type Pushed, Pushes } from './pushes.ts';
 import { Results } from './results.ts';
 import { Ring } from './ring.ts';
 import { type FailOptions, type HeldLease, type ReleaseOptions, Settles } from './settles.ts';
-import { type CancelAct, type RetryAct, Subtrees, type TreeAnswer, type TreeOptions } from './subtrees.ts';
+import {
+  type CancelAct,
+  type RetryAct,
+  Subtrees,
+  type TreeAnswer,
+  type TreeMember,
+  type TreeOptions,
+} from './subtrees.ts';
 import { TaskLogs } from './task-logs.ts';
 import { type SignalOptions, type WaitRequest, Waits } from './waits.ts';
 
@@ -439,6 +446,11 @@ export class Engine {
    */
   async cancelTree(task: number, options: TreeOptions = {}): Promise<TreeAnswer<CancelAct>> {
     return this.#subtrees.cancel(task, options);
+  }
+
+  /** The same tasks, and what hangs on what among them. */
+  async tree(task: number): Promise<readonly TreeMember[]> {
+    return this.#subtrees.show(task);
   }
 
   /** Of the same tasks, runs those again that failed or were cancelled; what has completed keeps its results. */

@@ -34,6 +34,8 @@ export interface Hello {
   /** Where it runs; not given: where the link ends. */
   readonly host?: string | undefined;
   readonly pid?: number | undefined;
+  /** Where a server has seen it come from. */
+  readonly address?: string | undefined;
 }
 
 /** One task to run, and the lease to run it under. */

@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { WORDS, WORKER_CHANGES } from '../core/event.ts';
 import { CHANGES } from '../core/task.ts';
 import { type Answer, type Body, type Params, type Query, type Route, route } from './route.ts';
 import { Duration, digits, Paging, pathName, Switch, several, TaskState } from './shapes/common.ts';
-import { Event } from './shapes/event.ts';
-import { Limit, LimitDetail, LimitEdit, LimitInput, LimitPause } from './shapes/limit.ts';
-import { Queue } from './shapes/queue.ts';
+import { Event, EventPage } from './shapes/event.ts';
+import { Limit, LimitDetail, LimitEdit, LimitInput, LimitPause, LimitResume } from './shapes/limit.ts';
+import { Purged, PurgeInput, Queue, Retried, RetryInput } from './shapes/queue.ts';
 import {
   ClaimInput,
   Completed,
@@ -16,10 +17,32 @@ import {
   Step,
   StepEventsInput,
 } from './shapes/step.ts';
-import { Attempt, Explanation, LogLine, PushInput, Task, TaskDetail, TreeAnswer, TreeInput } from './shapes/task.ts';
+import {
+  Attempt,
+  Explanation,
+  GraphAnswer,
+  GraphInput,
+  LogLine,
+  PushedTask,
+  PushInput,
+  Task,
+  TaskDetail,
+  Tree,
+  TreeAnswer,
+  TreeInput,
+} from './shapes/task.ts';
 import { NewToken, Token, TokenInput } from './shapes/token.ts';
 import { Approval, Decision, DecisionInput, Signal, SignalInput } from './shapes/wait.ts';
-import { Enrolled, NewWorkerAnswer, NewWorkerInput, Tag, Worker, WorkerEdit, WorkerSetting } from './shapes/worker.ts';
+import {
+  Enrolled,
+  NewWorkerAnswer,
+  NewWorkerInput,
+  Tag,
+  Worker,
+  WorkerDetail,
+  WorkerEdit,
+  WorkerSetting,
+} from './shapes/worker.ts';
 
 const API = '/api/v1';
 const oneTask = z.strictObject({ id: pathName('The id of a task') });
@@ -94,7 +117,17 @@ export const ROUTES = {
     access: 'operator',
     does: 'Adds a task, or several: all or none of them, but for what a limit refuses',
     body: PushInput,
-    answer: z.union([Task, z.object({ tasks: z.array(Task).readonly() })]),
+    answer: z.union([PushedTask, z.object({ tasks: z.array(PushedTask).readonly() })]),
+    status: 201,
+    repeatable: true,
+  }),
+  pushGraph: route({
+    method: 'POST',
+    path: `${API}/graphs`,
+    access: 'operator',
+    does: 'Adds tasks that wait for each other, or for some that exist: all or none of them',
+    body: GraphInput,
+    answer: GraphAnswer,
     status: 201,
     repeatable: true,
   }),
@@ -103,7 +136,12 @@ export const ROUTES = {
     path: `${API}/tasks`,
     access: 'read',
     does: 'Tasks, the newest first',
-    query: z.strictObject({ queue: several(z.string()), state: several(TaskState), ...Paging }),
+    query: z.strictObject({
+      id: several(z.string()).describe('Only these, in this order; those that are gone are left out'),
+      queue: several(z.string()),
+      state: several(TaskState),
+      ...Paging,
+    }),
     answer: z.object({ tasks: z.array(Task).readonly(), cursor: z.string().optional() }),
   }),
   getTask: route({
@@ -140,6 +178,14 @@ export const ROUTES = {
     params: oneTask,
     answer: z.object({ attempts: z.array(Attempt).readonly() }),
   }),
+  showTree: route({
+    method: 'GET',
+    path: `${API}/tasks/{id}/tree`,
+    access: 'read',
+    does: 'A task with everything that was made to wait for it and what any of these has spawned',
+    params: oneTask,
+    answer: Tree,
+  }),
   cancelTask: route({
     method: 'POST',
     path: `${API}/tasks/{id}/cancel`,
@@ -166,6 +212,14 @@ export const ROUTES = {
     does: 'Queues with their counts',
     answer: z.object({ queues: z.array(Queue).readonly() }),
   }),
+  getQueue: route({
+    method: 'GET',
+    path: `${API}/queues/{queue}`,
+    access: 'read',
+    does: 'One queue with its counts',
+    params: oneQueue,
+    answer: Queue,
+  }),
   pauseQueue: route({
     method: 'POST',
     path: `${API}/queues/{queue}/pause`,
@@ -182,6 +236,24 @@ export const ROUTES = {
     params: oneQueue,
     answer: Queue,
   }),
+  purgeQueue: route({
+    method: 'POST',
+    path: `${API}/queues/{queue}/purge`,
+    access: 'operator',
+    does: 'Cancels what waits in a queue, from the newest down; what runs goes on',
+    params: oneQueue,
+    body: PurgeInput,
+    answer: Purged,
+  }),
+  retryQueue: route({
+    method: 'POST',
+    path: `${API}/queues/{queue}/retry`,
+    access: 'operator',
+    does: 'Runs tasks of a queue again that ended so, from the newest down',
+    params: oneQueue,
+    body: RetryInput,
+    answer: Retried,
+  }),
 
   listWorkers: route({
     method: 'GET',
@@ -189,6 +261,14 @@ export const ROUTES = {
     access: 'read',
     does: 'Worker processes, and what is said of names under which nobody lives',
     answer: z.object({ workers: z.array(Worker).readonly(), absent: z.array(WorkerSetting).readonly() }),
+  }),
+  getWorker: route({
+    method: 'GET',
+    path: `${API}/workers/{name}`,
+    access: 'read',
+    does: 'What is said of a worker by its name, and the processes of that name',
+    params: oneWorker,
+    answer: WorkerDetail,
   }),
   editWorker: route({
     method: 'PATCH',
@@ -293,6 +373,15 @@ export const ROUTES = {
     body: LimitPause,
     answer: LimitDetail,
   }),
+  resumeLimit: route({
+    method: 'POST',
+    path: `${API}/limits/{name}/resume`,
+    access: 'operator',
+    does: 'Ends the pause of a limit, or of one key of it, before its time',
+    params: oneLimit,
+    body: LimitResume,
+    answer: LimitDetail,
+  }),
 
   sendSignal: route({
     method: 'POST',
@@ -320,6 +409,17 @@ export const ROUTES = {
     answer: Decision,
   }),
 
+  readEvents: route({
+    method: 'GET',
+    path: `${API}/events/page`,
+    access: 'read',
+    does: 'Events behind a number that have happened so far; without one only the number of the newest',
+    query: z.strictObject({
+      after: digits(z.number().min(0)).optional(),
+      limit: Paging.limit,
+    }),
+    answer: EventPage,
+  }),
   streamEvents: route({
     method: 'GET',
     path: `${API}/events`,
@@ -329,7 +429,10 @@ export const ROUTES = {
       after: digits(z.number().min(0)).optional().describe('Default: from now on'),
       task: several(z.string()),
       queue: several(z.string()),
-      kind: several(z.enum(CHANGES)),
+      worker: several(z.string()).describe('Of these workers, by name, and of tasks that they have or had'),
+      kind: several(z.enum([...new Set([...CHANGES, ...WORKER_CHANGES, ...WORDS])])).describe(
+        'A kind, or one of the words',
+      ),
     }),
     answer: Event,
     stream: 'events',

@@ -130,7 +130,7 @@ export class Hub {
     let byPath = false;
     const letIn = async (): Promise<Listener | undefined> => {
       const coming = read();
-      if (coming.kind === 'own') return this.#letIn(socket, coming.connect);
+      if (coming.kind === 'own') return this.#letIn(socket, coming.connect, address);
       ({ byPath } = coming);
       return this.#letGuestIn(socket, coming, address);
     };
@@ -147,14 +147,14 @@ export class Hub {
       });
   }
 
-  async #letIn(socket: WebSocket, connect: Connect): Promise<Listener | undefined> {
+  async #letIn(socket: WebSocket, connect: Connect, address: string | undefined): Promise<Listener | undefined> {
     const principal = await this.#prove(connect);
     const setting = await this.#options.settings.of(connect.name);
     // A worker can carry less than it was given, never more.
     requireGiven(connect.name, connect.tags, setting.tags);
     const place = this.#takePlace(socket, connect);
     try {
-      const desk = await this.#deskOf(connect, place);
+      const desk = await this.#deskOf(helloOf(connect, address), place);
       await desk.settleUp(connect.holding);
       // It may have hung up meanwhile, or have come back by another connection.
       if (place.gone.signal.aborted) return undefined;
@@ -189,7 +189,7 @@ export class Hub {
         anyHandler: true,
         queues: undefined,
         ...(typeof version === 'string' ? { version } : {}),
-        ...(address === undefined ? {} : { host: address }),
+        address,
       });
       await session.beat('online');
       if (place.gone.signal.aborted) {
@@ -250,12 +250,12 @@ export class Hub {
     memory.keep = this.#options.world.timers.after(MEMORY_MS, forget, { unref: true });
   }
 
-  async #deskOf(connect: Connect, { holder }: Place): Promise<WorkerDesk> {
+  async #deskOf(hello: Hello, { holder }: Place): Promise<WorkerDesk> {
     const { link, tokens, world } = this.#options;
     const known = this.#memories.get(holder);
     known?.keep();
     if (known !== undefined) return known.desk;
-    const desk = new WorkerDesk(await link.open(helloOf(connect)), holder, tokens, world.clock.monotonic);
+    const desk = new WorkerDesk(await link.open(hello), holder, tokens, world.clock.monotonic);
     this.#memories.set(holder, { desk, keep: () => {} });
     return desk;
   }
@@ -348,6 +348,9 @@ function say(socket: WebSocket, said: Said): void {
 }
 
 /** Its tags are those that its name was given, for as long as they are: it has none of its own. */
-function helloOf({ type: _type, secret: _secret, holding: _holding, queues, ...hello }: Connect): Hello {
-  return { ...hello, tags: [], queues };
+function helloOf(
+  { type: _type, secret: _secret, holding: _holding, queues, ...hello }: Connect,
+  address: string | undefined,
+): Hello {
+  return { ...hello, tags: [], queues, address };
 }

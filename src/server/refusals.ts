@@ -21,6 +21,15 @@ export function errorOf(thrown: unknown): EngineError {
   }
 }
 
+/** The message is bounded, the details need not be: those of bad input would send a long text back as it came. */
+const MOST_DETAILS = 2000;
+
+export function problemText(error: EngineError): string {
+  const { details, ...rest } = error.toJSON();
+  const text = details === undefined ? undefined : JSON.stringify(details);
+  return JSON.stringify({ error: text === undefined || text.length > MOST_DETAILS ? rest : { ...rest, details } });
+}
+
 /** What came is no request, so that nothing of HTTP is there to answer it with. */
 export function refuseBytes(error: NodeJS.ErrnoException, socket: Socket): void {
   const status = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }[error.code ?? ''] ?? 400;

@@ -31,6 +31,8 @@ export interface Call<N extends RouteName> extends Served {
   readonly query: QueryOf<N>;
   readonly body: BodyOf<N>;
   readonly principal: Principal;
+  /** Who does it, for histories. */
+  readonly by: string;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   /** Of a worker over HTTP that has registered. */

@@ -6,12 +6,12 @@ import { unfailing } from '../engine/unfailing-log.ts';
 import { mayCall, type Route } from '../protocol/route.ts';
 import { type AnswerOf, ROUTES, type RouteName } from '../protocol/routes.ts';
 import type { Access, Principal } from './access.ts';
-import { bearerOf, checked } from './asking.ts';
+import { actorOf, bearerOf, checked } from './asking.ts';
 import { Hosts } from './hosts.ts';
 import { type Hub, refuseUpgrade } from './hub.ts';
 import { cannotListen, makeFastify, requireGuard } from './listening.ts';
 import type { Metrics } from './metrics.ts';
-import { errorOf, noPage, notOpen, stackOf } from './refusals.ts';
+import { errorOf, noPage, notOpen, problemText, stackOf } from './refusals.ts';
 import { type Call, Foreign, type Handler, NOTHING, type Served, Stream } from './route-handler.ts';
 import { a2aRoutes } from './routes/a2a.ts';
 import { eventRoutes } from './routes/events.ts';
@@ -160,6 +160,7 @@ export class Server {
           query: checked('query', route.query, request.query),
           body: checked('body', route.body, request.body ?? {}),
           principal,
+          by: actorOf(principal, request.headers['x-leasehold-by']),
           session: opened === undefined ? undefined : sessionOf(opened, request),
           request,
           reply,
@@ -232,12 +233,7 @@ export class Server {
     }
     if (error.code === 'UNAUTHENTICATED') reply.header('www-authenticate', 'Bearer');
     if (error.retryable) reply.header('retry-after', '1');
-    // The message is bounded, the details need not be: those of bad input would send a long text back as it came.
-    const { code, message, hint } = error;
-    void reply
-      .code(error.status)
-      .type('application/json; charset=utf-8')
-      .send(JSON.stringify({ error: { code, message, ...(hint === undefined ? {} : { hint }) } }));
+    void reply.code(error.status).type('application/json; charset=utf-8').send(problemText(error));
   }
 
   #handlers(): { readonly [N in RouteName]: Handler<N> } {

@@ -14,6 +14,7 @@ export interface WorkerSession {
   readonly slots: number;
   readonly version?: string | undefined;
   readonly host: string;
+  readonly address?: string | undefined;
 }
 
 /** Tokens that say all of this themselves, signed under the key of the cluster: every node can go on with the session. */

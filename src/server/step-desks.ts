@@ -35,7 +35,11 @@ export class StepDesks {
     this.#options = options;
   }
 
-  async register(body: BodyOf<'registerWorker'>, principal: Principal): Promise<AnswerOf<'registerWorker'>> {
+  async register(
+    body: BodyOf<'registerWorker'>,
+    principal: Principal,
+    address?: string,
+  ): Promise<AnswerOf<'registerWorker'>> {
     const { hostname: host, capabilities, slots, version } = body;
     const { handlers, tags = [], queues } = Array.isArray(capabilities) ? { handlers: capabilities } : capabilities;
     if (handlers.length === 0) {
@@ -53,6 +57,7 @@ export class StepDesks {
       slots,
       version,
       host,
+      address,
     };
     const session = await this.#open(said);
     await session.beat('online');
@@ -149,11 +154,21 @@ export class StepDesks {
 
   /** The session of a worker, on whichever node it comes. */
   #open(said: WorkerSession): Promise<Session> {
-    const { worker, name, handlers, tags, queues, slots, version, host } = said;
+    const { worker, name, handlers, tags, queues, slots, version, host, address } = said;
     const known = this.#sessions.get(worker);
     if (known !== undefined) return known;
     if (this.#sessions.size >= MAX_DESKS) this.#sessions.clear();
-    const opened = this.#options.link.open({ name, incarnation: worker, slots, tags, handlers, queues, version, host });
+    const opened = this.#options.link.open({
+      name,
+      incarnation: worker,
+      slots,
+      tags,
+      handlers,
+      queues,
+      version,
+      host,
+      address,
+    });
     this.#sessions.set(worker, opened);
     opened.catch(() => this.#sessions.delete(worker));
     return opened;

@@ -40,6 +40,12 @@ export interface QueueStore {
   /** Running tasks of this holder that somebody has asked to stop. Reads only. */
   leaseCancels(params: { readonly holder: number }): Promise<readonly Lease[]>;
 
+  /** What runs, ascending by task; of these holders only, if some are given. Reads only. */
+  leaseList(params: { readonly holders?: readonly number[] | undefined }): Promise<readonly HeldTask[]>;
+
+  /** The names of the workers that had these attempts; undefined where the attempt or its worker is no longer kept. Reads only. */
+  attemptWorkers(params: { readonly items: readonly Lease[] }): Promise<readonly (string | undefined)[]>;
+
   /** Adds lines to the log of a running attempt; a line that is there already stays as it is. */
   logAppend(params: { readonly items: readonly LogAppend[] }): Promise<readonly LogAnswer[]>;
   /** Lines above `after`, ordered by attempt and number. */
@@ -265,6 +271,11 @@ export interface RenewItem extends Lease {
 export type RenewAnswer =
   | { readonly held: true; readonly leaseUntil: number; readonly cancelRequested: boolean }
   | { readonly held: false };
+
+export interface HeldTask extends Lease {
+  readonly holder: number;
+  readonly createdAt: number;
+}
 
 export interface LogAppend extends Lease {
   readonly entries: readonly LogEntry[];

@@ -1,4 +1,4 @@
-import type { QueueStats, TaskEvent } from '../core/event.ts';
+import type { FeedEvent, QueueStats } from '../core/event.ts';
 import type { MissedPolicy } from '../core/schedule.ts';
 import type { TaskState } from '../core/task.ts';
 import type { WorkerState } from '../core/worker.ts';
@@ -175,6 +175,10 @@ export interface NewWorker {
   /** Higher ones are given work first; default 0. */
   readonly priority?: number | undefined;
   readonly version?: string | undefined;
+  /** Where the server saw it come from. */
+  readonly address?: string | undefined;
+  /** Also as an event in the feed. */
+  readonly told?: boolean | undefined;
 }
 
 export interface FleetSight {
@@ -220,9 +224,14 @@ export interface WorkerBeat {
   readonly status?: string | null | undefined;
   /** JSON text. */
   readonly metadata?: string | null | undefined;
+  /** Tasks that it has ended since the beat before; added to the total of its name. */
+  readonly ended?: number | undefined;
+  /** Also as an event in the feed. */
+  readonly told?: boolean | undefined;
 }
 
-export interface WorkerRecord extends Omit<NewWorker, 'host' | 'pid' | 'handlers' | 'queues' | 'priority' | 'version'> {
+export interface WorkerRecord
+  extends Omit<NewWorker, 'host' | 'pid' | 'handlers' | 'queues' | 'priority' | 'version' | 'address' | 'told'> {
   readonly worker: number;
   readonly state: WorkerState;
   readonly enabled: boolean;
@@ -240,6 +249,9 @@ export interface WorkerRecord extends Omit<NewWorker, 'host' | 'pid' | 'handlers
   readonly revision: number;
   readonly status: string | undefined;
   readonly metadata: string | undefined;
+  readonly address: string | undefined;
+  /** Tasks that all who came under its name have ended, as their beats have told. */
+  readonly totalTasks: number;
 }
 
 /** A term of office. `vacant` says that the one before ended in order, so that nothing can have been missed. */
@@ -249,7 +261,7 @@ export interface Tenure extends DutyTerm {
 }
 
 export interface EventPage {
-  readonly events: readonly TaskEvent[];
+  readonly events: readonly FeedEvent[];
   /**
    * Set when events above `after` are no longer kept, or when `after` lies ahead of the newest one (the store was restored
    * from a backup): the reader must start over from a fresh look at the state.

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Paging } from './common.ts';
 
 export const Queue = z
   .object({
@@ -13,3 +14,40 @@ export const Queue = z
     cancelled: z.number(),
   })
   .meta({ id: 'Queue' });
+
+const ENDED = ['failed', 'cancelled', 'completed'] as const;
+
+/** Something that is done to many tasks of a queue, some at a time. */
+const Sweep = z.strictObject({
+  dryRun: z.boolean().default(false).describe('Only say how many there are'),
+  expected: z
+    .number()
+    .int()
+    .min(0)
+    .optional()
+    .describe(
+      'How many there are at most, as a dry run has said: refused when there are more. Needed but for a dry run',
+    ),
+  limit: z.number().int().min(1).max(5000).default(1000).describe('How many to look at in this call'),
+  cursor: Paging.cursor.describe('Where the call before ended, as it said; then nothing else is needed'),
+});
+
+export const PurgeInput = Sweep;
+export const RetryInput = Sweep.extend({
+  states: z.array(z.enum(ENDED)).min(1).describe('Those that ended so'),
+});
+
+const swept = {
+  queue: z.string(),
+  found: z.number().describe('How many there were before this call'),
+  dryRun: z.boolean(),
+  cursor: z.string().optional().describe('There may be more: call again with it'),
+};
+
+export const Purged = z.object({
+  ...swept,
+  cancelled: z.number(),
+  asked: z.number().describe('Claimed at that very moment: their workers are asked to stop'),
+});
+
+export const Retried = z.object({ ...swept, retried: z.number() });

@@ -6,7 +6,7 @@ import type { WorkerSession } from '../session-tokens.ts';
 type StepRoute = 'beatWorker' | 'claimSteps' | 'appendEvents' | 'completeStep';
 
 export const stepRoutes: Handlers<'registerWorker' | StepRoute> = {
-  registerWorker: ({ body, steps, principal }) => steps.register(body, principal),
+  registerWorker: ({ body, steps, principal, request }) => steps.register(body, principal, request.ip),
 
   beatWorker: (call) => call.steps.heartbeat(ownSession(call, call.params.id), call.body),
 

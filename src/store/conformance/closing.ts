@@ -39,6 +39,8 @@ const VERBS: Readonly<
   taskReturn: (store) =>
     store.taskReturn({ items: [{ ...LEASE, change: 'retried', delayMs: 0, refund: false, bounced: false }] }),
   leaseRenew: (store) => store.leaseRenew({ items: [{ ...LEASE, ttlMs: 1 }] }),
+  leaseList: (store) => store.leaseList({}),
+  attemptWorkers: (store) => store.attemptWorkers({ items: [LEASE] }),
   leaseCancels: (store) => store.leaseCancels({ holder: 1 }),
   logAppend: (store) => store.logAppend({ items: [{ ...LEASE, entries: [] }] }),
   logRead: (store) => store.logRead({ task: 1, limit: 1 }),
@@ -168,7 +170,8 @@ export const CLOSING: Topic = {
     },
 
     'a new store has its own cluster key and nothing in it': async (scene) => {
-      assert.deepEqual(await scene.look(), { tasks: [], queues: [], events: [], workers: [], triggers: [] });
+      const nothing = { tasks: [], queues: [], events: [], feed: [], workers: [], triggers: [] };
+      assert.deepEqual(await scene.look(), nothing);
     },
   },
 };

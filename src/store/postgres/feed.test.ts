@@ -6,7 +6,7 @@ import { freshDatabase } from '../../../test/support/postgres.ts';
 import { scaled } from '../../../test/support/scale.ts';
 import { realWorld } from '../../app/world.ts';
 import { isEngineError } from '../../core/errors.ts';
-import type { TaskEvent } from '../../core/event.ts';
+import { isTaskEvent, type TaskEvent } from '../../core/event.ts';
 import { isLegal, STATES, type TaskState } from '../../core/task.ts';
 import type { DutyTerm, Grant, NewTask } from '../store.ts';
 import { numbers } from './arrays.ts';
@@ -266,6 +266,7 @@ async function read(store: PostgresStore, random: Scene['random'], until: () => 
     assert.equal(page.reset, false);
     for (const event of page.events) {
       assert.equal(event.seq, events.length + 1, 'the feed has a gap or a repeat');
+      assert.ok(isTaskEvent(event));
       events.push(event);
     }
     assert.equal(page.last, events.length);

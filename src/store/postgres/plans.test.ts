@@ -91,7 +91,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   settingPut: ['worker_setting_pkey(name)'],
   workerChange: ['worker_pkey(id)'],
   workersRevise: ['worker_pkey(id)'],
-  workerFleet: ['task_running(holder)', 'worker_live(*)'],
+  workerFleet: ['task_running(holder)', 'worker_live(*)', 'worker_total_pkey(name)'],
   claimAgain: [BY_ID],
   bodies: ['body_pkey(task, part)'],
 
@@ -103,6 +103,9 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   cancelWanted: [BY_ID],
   renew: [BY_ID],
   cancels: ['task_running(holder)'],
+  attemptWorkers: ['attempt_pkey(task, attempt)', BY_ID, DONE_BY_ID, 'worker_pkey(id)'],
+  held: ['task_running(*)'],
+  heldBy: ['task_running(holder)'],
   logAdd: [BY_ID],
   logRead: ['log_pkey(task, (attempt, seq))'],
 
@@ -181,7 +184,9 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   // Those that are expected to beat, all of them: each is looked at.
   workerReap: [DUTY, 'worker_live(*)', 'worker_pkey(id)'],
   workerEnable: ['worker_pkey(id)'],
-  workerList: ['worker_pkey(*)'],
+  workerList: ['worker_pkey(*)', 'worker_total_pkey(name)'],
+  workerTell: [],
+  workerNames: ['worker_pkey(id)'],
   dutyTake: [DUTY],
   dutyRenew: [DUTY],
   dutyRelease: [DUTY],
@@ -240,6 +245,7 @@ const FREE: Partial<Record<StatementName, string>> = {
   tokenList: 'for people',
   audit: 'recounts every unfinished task on purpose, seldom, as a duty',
   pruneFlights: 'some thousand rows for each store that runs; it has no index that every push would have to keep',
+  pruneTotals: 'few rows, and only after workers were pruned',
   pruneWorkers: 'few rows; of tasks only the index of running ones',
   triggerList: 'all triggers are wanted; there are few',
   triggerMove: 'by name or by time: one row either way',

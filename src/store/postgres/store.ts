@@ -20,7 +20,7 @@ import { releaseDuty, renewDuty, requireDuty, requireRow, takeDuty } from './ver
 import { numberEvents, readEvents } from './verbs/event.ts';
 import { listDependencies, listPlanned, pushGraph } from './verbs/graph.ts';
 import { getLanes, internLanes, internSpecs, scanLanes } from './verbs/intern.ts';
-import { cancelledLeases, overdueLeases, reapLeases, renewLeases } from './verbs/lease.ts';
+import { attemptWorkers, cancelledLeases, listLeases, overdueLeases, reapLeases, renewLeases } from './verbs/lease.ts';
 import {
   getSlots,
   limitChanges,
@@ -282,6 +282,14 @@ export class PostgresStore implements port.Store {
 
   leaseRenew({ items }: { items: readonly port.RenewItem[] }): Promise<readonly port.RenewAnswer[]> {
     return this.#urgently((session) => renewLeases(session, items));
+  }
+
+  leaseList({ holders }: { holders?: readonly number[] | undefined }): Promise<readonly port.HeldTask[]> {
+    return this.#run((session) => listLeases(session, holders));
+  }
+
+  attemptWorkers({ items }: { items: readonly Lease[] }): Promise<readonly (string | undefined)[]> {
+    return this.#run((session) => attemptWorkers(session, items));
   }
 
   leaseCancels({ holder }: { holder: number }): Promise<readonly Lease[]> {

@@ -28,6 +28,14 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   returnTask: BY_ID,
   renew: BY_ID,
   cancels: ['SEARCH task USING INDEX task_running (holder=?)'],
+  attemptWorker: [
+    'SEARCH worker USING INTEGER PRIMARY KEY (rowid=?)',
+    'SEARCH attempt USING PRIMARY KEY (task=? AND attempt=?)',
+    ...BY_ID,
+  ],
+  // The whole index on purpose, as the reaper does.
+  held: ['SCAN task USING INDEX task_running'],
+  heldBy: ['SEARCH task USING INDEX task_running (holder=?)'],
   logFence: BY_ID,
   logRead: ['SEARCH log USING PRIMARY KEY (task=? AND (attempt,seq)>(?,?))'],
   pruneLog: ['SEARCH log USING PRIMARY KEY (task=?)'],
@@ -82,7 +90,11 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   claimAged: ['SEARCH task USING INDEX task_ready (lane=?)', 'SCAN (subquery-1)'],
   laneHead: ['SEARCH task USING INDEX task_ready (lane=?)'],
   heldLike: ['SEARCH t USING INDEX task_running (holder=?)', LANE, 'SEARCH w USING INTEGER PRIMARY KEY (rowid=?)'],
-  workerFleet: ['SCAN w USING INDEX worker_live', 'SEARCH task USING COVERING INDEX task_running (holder=?)'],
+  workerFleet: [
+    'SCAN w USING INDEX worker_live',
+    'SEARCH t USING PRIMARY KEY (name=?)',
+    'SEARCH task USING COVERING INDEX task_running (holder=?)',
+  ],
   limitList: [
     'SCAN d USING INDEX sqlite_autoindex_limit_def_1',
     'SEARCH s USING INDEX sqlite_autoindex_slot_1 (def=? AND key=?) LEFT-JOIN',

@@ -19,6 +19,9 @@ const LIVE = 'revoked_at IS NULL AND used_at IS NULL AND (expires_at IS NULL OR 
 const NEW_TASK = '(lane, spec, state, prio, max_tries, flags, created_at, run_at, payload)';
 const ROW = '(?, ?, ?, ?, ?, ?, ?, ?, ?)';
 
+/** Of the name of `w`. */
+const TOTAL = '(SELECT ended FROM worker_total t WHERE t.name = w.name) AS total';
+
 export const STATEMENTS = {
   dataVersion: 'PRAGMA data_version',
   metaGet: 'SELECT value FROM meta WHERE key = ?',
@@ -111,6 +114,11 @@ export const STATEMENTS = {
   attemptList:
     'SELECT attempt, holder, started_at, ended_at, outcome, error FROM attempt WHERE task = ? ORDER BY attempt',
   renew: 'UPDATE task SET lease_until = ? WHERE id = ? AND attempt = ? AND state = 1 RETURNING cancel_at',
+  attemptWorker: `SELECT name FROM worker WHERE id = coalesce(
+    (SELECT holder FROM attempt WHERE task = ?1 AND attempt = ?2), (SELECT holder FROM task WHERE id = ?1 AND attempt = ?2))`,
+  held: 'SELECT id, attempt, holder, created_at FROM task INDEXED BY task_running WHERE state = 1',
+  heldBy: `SELECT id, attempt, holder, created_at FROM task INDEXED BY task_running
+    WHERE state = 1 AND holder = ?`,
   cancels: `SELECT id, attempt FROM task INDEXED BY task_running
     WHERE holder = ? AND state = 1 AND cancel_at IS NOT NULL ORDER BY id`,
 
@@ -230,9 +238,12 @@ export const STATEMENTS = {
 
   // workers
   workerAdd: `INSERT INTO worker (name, incarnation, state, slots, own_tags, beat_at, host, pid, started_at, handlers, queues,
-      version, tags, enabled, priority, own_priority)
-    VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (incarnation) DO UPDATE SET beat_at = excluded.beat_at WHERE worker.name = excluded.name RETURNING id`,
+      version, tags, enabled, priority, own_priority, address)
+    VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (incarnation) DO UPDATE SET beat_at = excluded.beat_at, address = coalesce(excluded.address, address)
+      WHERE worker.name = excluded.name RETURNING id`,
+  workerKnown: 'SELECT 1 FROM worker WHERE incarnation = ?',
+  workerNames: 'SELECT id, name FROM worker WHERE id IN (SELECT value FROM json_each(?))',
   settingGet: 'SELECT enabled, priority, tags FROM worker_setting WHERE name = ?',
   settingPut: `INSERT INTO worker_setting (name, enabled, priority, tags) VALUES (?, ?, ?, ?)
     ON CONFLICT (name) DO UPDATE SET enabled = excluded.enabled, priority = excluded.priority, tags = excluded.tags`,
@@ -246,13 +257,19 @@ export const STATEMENTS = {
   // States: 0 starting, 1 online, 2 draining, 3 offline, 4 lost.
   workerBeat: `UPDATE worker SET beat_at = ?, state = coalesce(?, CASE WHEN state IN (0, 4) THEN 1 ELSE state END),
       status = CASE WHEN ? THEN ? ELSE status END, metadata = CASE WHEN ? THEN ? ELSE metadata END WHERE id = ?`,
+  /** Of many who say nothing but that they live. */
+  workerBeats: `UPDATE worker SET beat_at = ?, state = coalesce(?, CASE WHEN state IN (0, 4) THEN 1 ELSE state END)
+    WHERE id IN (SELECT value FROM json_each(?)) RETURNING id`,
+  workerBorn: 'SELECT started_at FROM worker WHERE id = ?',
+  totalAdd: `INSERT INTO worker_total (name, ended) SELECT name, ? FROM worker WHERE id = ?
+    ON CONFLICT (name) DO UPDATE SET ended = ended + excluded.ended`,
   workerSilent: 'SELECT 1 FROM worker INDEXED BY worker_live WHERE state IN (0, 1, 2) AND beat_at < ? LIMIT 1',
   // Its own word for what it does holds no longer.
   workerReap: `UPDATE worker INDEXED BY worker_live SET state = 4, status = NULL
     WHERE state IN (0, 1, 2) AND beat_at < ? RETURNING id`,
   workerEnable: 'UPDATE worker SET enabled = ? WHERE id = ?',
-  workerList: 'SELECT * FROM worker ORDER BY id',
-  workerFleet: `SELECT w.*, (SELECT count(*) FROM task INDEXED BY task_running WHERE state = 1 AND holder = w.id) AS running
+  workerList: `SELECT w.*, ${TOTAL} FROM worker w ORDER BY w.id`,
+  workerFleet: `SELECT w.*, ${TOTAL}, (SELECT count(*) FROM task INDEXED BY task_running WHERE state = 1 AND holder = w.id) AS running
     FROM worker w INDEXED BY worker_live WHERE w.state IN (0, 1, 2) ORDER BY w.id`,
 
   // tokens
@@ -355,6 +372,9 @@ export const STATEMENTS = {
   // A holder stays as long as its lease does: whoever looks at a running task can say who has it.
   pruneWorkers: `DELETE FROM worker WHERE id IN (SELECT w.id FROM worker w WHERE w.state IN (3, 4) AND w.beat_at < ?
       AND NOT EXISTS (SELECT 1 FROM task INDEXED BY task_running WHERE state = 1 AND holder = w.id) LIMIT ?)`,
+
+  // Nobody of the name is kept any more.
+  pruneTotals: 'DELETE FROM worker_total WHERE NOT EXISTS (SELECT 1 FROM worker w WHERE w.name = worker_total.name)',
 
   // triggers; putting one again keeps its place in an unchanged schedule, so that no slot is lost or fires again
   triggerPut: `INSERT INTO trigger_def (name, lane, spec, cron, timezone, missed, prio, max_tries, payload, next_at)

@@ -17,7 +17,7 @@ import { releaseDuty, renewDuty, requireDuty, takeDuty } from './verbs/duty.ts';
 import { readEvents } from './verbs/event.ts';
 import { listDependencies, listPlanned, pushGraph } from './verbs/graph.ts';
 import { getLane, internLane, internQueue, internSpec, scanLanes } from './verbs/intern.ts';
-import { cancelledLeases, overdueLeases, reapLeases, renewLease } from './verbs/lease.ts';
+import { attemptWorker, cancelledLeases, listLeases, overdueLeases, reapLeases, renewLease } from './verbs/lease.ts';
 import {
   auditSlots,
   getSlot,
@@ -49,7 +49,7 @@ import {
 } from './verbs/token.ts';
 import { dueTriggers, fireTrigger, listTriggers, putTrigger } from './verbs/trigger.ts';
 import {
-  beat,
+  beatAll,
   forgetWorker,
   listFleet,
   listSettings,
@@ -143,6 +143,14 @@ export class SqliteStore implements port.Store {
 
   leaseCancels({ holder }: { holder: number }): Promise<readonly Lease[]> {
     return this.#writer.read(({ sql }) => cancelledLeases(sql, holder));
+  }
+
+  leaseList({ holders }: { holders?: readonly number[] | undefined }): Promise<readonly port.HeldTask[]> {
+    return this.#writer.read(({ sql }) => listLeases(sql, holders));
+  }
+
+  attemptWorkers({ items }: { items: readonly Lease[] }): Promise<readonly (string | undefined)[]> {
+    return this.#writer.read(({ sql }) => items.map((item) => attemptWorker(sql, item)));
   }
 
   /** In the rank of the settles, which an attempt's last lines come before. */
@@ -304,7 +312,7 @@ export class SqliteStore implements port.Store {
   }
 
   workerBeat({ beats }: { beats: readonly port.WorkerBeat[] }): Promise<readonly boolean[]> {
-    return this.#writer.write('rest', (tx) => beats.map((one) => beat(tx, one)));
+    return this.#writer.write('rest', (tx) => beatAll(tx, beats));
   }
 
   async workerReap({ duty, staleMs }: { duty: port.DutyTerm; staleMs: number }): Promise<readonly number[]> {

@@ -149,5 +149,7 @@ async function pruneEvents(
 }
 
 async function pruneWorkers(session: Session, retentionMs: number, limit: number): Promise<number> {
-  return (await session.rows('pruneWorkers', [retentionMs, limit])).length;
+  const { length } = await session.rows('pruneWorkers', [retentionMs, limit]);
+  if (length > 0) await session.rows('pruneTotals', []);
+  return length;
 }

@@ -37,6 +37,7 @@ export function prune(tx: Transaction, query: PruneQuery, cursor: number): Prune
   const tokens = Number(tx.sql.get('pruneTokens').run(before, query.limit).changes);
   // Beats are told in lease time.
   const workers = Number(tx.sql.get('pruneWorkers').run(tx.leaseNow - query.retentionMs, query.limit).changes);
+  if (workers > 0) tx.sql.get('pruneTotals').run();
   return {
     tasks,
     events: events.removed,
