@@ -169,6 +169,8 @@ export interface Session {
   readonly over?: Promise<Error> | undefined;
   /** What a thread needs in order to renew by itself; undefined: this link renews from the loop only. */
   readonly renewal: RenewalAddress | undefined;
+  /** How long after the last renewal the next is due; default a third of a lease. */
+  readonly renewMs?: number | undefined;
 
   claim(want: Want): Promise<readonly Assignment[]>;
   complete(lease: Assignment, result: unknown): Promise<void>;
