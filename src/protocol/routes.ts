@@ -6,6 +6,8 @@ import { Event } from './shapes/event.ts';
 import { Limit, LimitDetail, LimitEdit, LimitInput, LimitPause } from './shapes/limit.ts';
 import { Queue } from './shapes/queue.ts';
 import {
+  Answers,
+  AskInput,
   ClaimInput,
   Completed,
   CompleteInput,
@@ -333,6 +335,15 @@ export const ROUTES = {
     params: oneSession,
     body: ClaimInput,
     answer: z.array(Step).readonly(),
+  }),
+  askNode: route({
+    method: 'POST',
+    path: '/workers/{id}/ask',
+    access: 'worker',
+    does: 'What our own worker asks where it has no WebSocket: each question is answered or refused by itself',
+    params: oneSession,
+    body: AskInput,
+    answer: Answers,
   }),
   appendEvents: route({
     method: 'POST',

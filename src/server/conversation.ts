@@ -26,7 +26,7 @@ const MAX_UNREAD_UNITS = 1024 * 1024;
 const MAX_OPEN = 250;
 /** Of those whose answers can be large. */
 const MAX_OPEN_READS = 8;
-const READS: ReadonlySet<Asked['type']> = new Set([
+export const READS: ReadonlySet<Asked['type']> = new Set([
   'task_claim',
   'checkpoints',
   'waited',

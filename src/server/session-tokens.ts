@@ -14,6 +14,8 @@ export interface WorkerSession {
   readonly slots: number;
   readonly version?: string | undefined;
   readonly host: string;
+  readonly priority?: number | undefined;
+  readonly pid?: number | undefined;
 }
 
 /** Tokens that say all of this themselves, signed under the key of the cluster: every node can go on with the session. */

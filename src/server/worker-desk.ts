@@ -3,7 +3,7 @@ import type { Asked, LeaseProof } from '../protocol/frames.ts';
 import { HeldLeases, keyOf } from '../protocol/held-leases.ts';
 import type { Assignment, ChildRequest, RenewalAnswer, Session, Waiting } from '../protocol/link.ts';
 import { parseBody } from './json-body.ts';
-import type { LeaseTokens } from './lease-tokens.ts';
+import { holderOf, type LeaseTokens } from './lease-tokens.ts';
 
 type Fenced = Extract<Asked, { lease: unknown }>;
 
@@ -120,7 +120,7 @@ export class WorkerDesk {
   }
 
   async #fenced(asked: Fenced): Promise<unknown> {
-    const lease = this.#tokens.check(asked.lease, this.#holder);
+    const lease = this.#tokens.check(asked.lease, this.#holderFor(asked));
     try {
       const value = await this.#say(this.#assignment(lease), asked);
       const stays = asked.type === 'task_park' && (value as { kind: string }).kind === 'woken';
@@ -130,6 +130,15 @@ export class WorkerDesk {
       if ((error as { code?: unknown }).code === 'LEASE_LOST') this.#granted.drop(lease);
       throw error;
     }
+  }
+
+  /**
+   * What an earlier start of this worker left unsaid may be said for it: its logs and its ends, under the same fence. Its leases are
+   * not inherited: nothing else is heard, and nothing renews them.
+   */
+  #holderFor({ type, lease: { incarnation } }: Fenced): string {
+    if (incarnation === undefined || !LEFTOVERS.has(type)) return this.#holder;
+    return holderOf(this.#holder.slice(0, this.#holder.indexOf('/')), incarnation);
   }
 
   /** After a restart of this node a lease is known by its proof alone. */
@@ -200,6 +209,15 @@ const ENDS: ReadonlySet<Asked['type']> = new Set([
   'task_release',
   'task_cancelled',
   'task_park',
+]);
+
+const LEFTOVERS: ReadonlySet<Asked['type']> = new Set([
+  'task_progress',
+  'keep',
+  'task_complete',
+  'task_failed',
+  'task_release',
+  'task_cancelled',
 ]);
 
 /** One at least: the bound of its input is far below that of an answer. */
