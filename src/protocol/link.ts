@@ -171,6 +171,8 @@ export interface Session {
   readonly renewal: RenewalAddress | undefined;
   /** How long after the last renewal the next is due; default a third of a lease. */
   readonly renewMs?: number | undefined;
+  /** How long lines of a log are gathered before they are sent; default 50 ms. */
+  readonly logPaceMs?: number | undefined;
 
   claim(want: Want): Promise<readonly Assignment[]>;
   complete(lease: Assignment, result: unknown): Promise<void>;

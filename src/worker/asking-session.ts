@@ -1,4 +1,4 @@
-import type { EngineError } from '../core/errors.ts';
+import { isEngineError } from '../core/errors.ts';
 import { describeFailure } from '../core/failure.ts';
 import type { Lease } from '../core/lease.ts';
 import type { LogEntry } from '../core/log.ts';
@@ -11,6 +11,7 @@ import type {
   Assignment,
   ChildRequest,
   Failing,
+  Hello,
   Parked,
   Remembered,
   RenewalAnswer,
@@ -24,6 +25,10 @@ import type {
   WorkerState,
 } from '../protocol/link.ts';
 import { renewMs } from './reach.ts';
+import { type LogAsk, Outbox } from './spool/outbox.ts';
+import { replay } from './spool/replay.ts';
+import { type EndingAsk, Spool } from './spool/spool.ts';
+import type { WorkerLog } from './worker-log.ts';
 
 /** As a node shows it over a wire. */
 export interface ProvenAssignment extends Assignment {
@@ -35,6 +40,19 @@ type Fenced = Extract<Ask, { lease: unknown }>;
 /** Every lease is renewed well within its time: one that was not for so many leases is given up. */
 const FORGOTTEN_LEASES = 3;
 
+export interface AskingOptions {
+  /** Of the node. */
+  readonly url: string;
+  readonly world: World;
+  readonly log?: WorkerLog | undefined;
+  /** A folder for what the node has not heard; without one it is in memory alone. */
+  readonly spool?: string | undefined;
+}
+
+/** Lines leave together: each shipment is a message. */
+const LOG_PACE_MS = 500;
+const REPLAY_PAUSE_MS = 5000;
+
 /** A session through a node: everything is a question, whichever way it goes, and each may be asked again. */
 export abstract class AskingSession implements Session {
   leaseMs = 0;
@@ -42,10 +60,21 @@ export abstract class AskingSession implements Session {
   readonly renewal = undefined;
   /** What it was granted and has not settled: told to the node, which so knows what never arrived. */
   protected readonly holding: HeldLeases<LeaseProof>;
+  readonly logPaceMs = LOG_PACE_MS;
   readonly #listeners = new Set<(task: number) => void>();
+  readonly #options: AskingOptions;
+  readonly #spool: Spool | undefined;
+  readonly #outbox: Outbox | undefined;
+  #cancelReplay = (): void => {};
 
-  constructor(world: World) {
+  constructor(options: AskingOptions, { name, incarnation }: Hello) {
+    const { world, url, log, spool: folder } = options;
+    this.#options = options;
     this.holding = new HeldLeases(world.clock.monotonic);
+    if (folder === undefined) return;
+    const spool = new Spool({ folder, owner: { url, name, incarnation }, log });
+    this.#spool = spool;
+    this.#outbox = new Outbox({ spool, world, ask: (ask) => this.ask(ask), connected: () => this.connected });
   }
 
   /** So that a lease is young when the network breaks. */
@@ -55,8 +84,37 @@ export abstract class AskingSession implements Session {
 
   abstract get over(): Promise<Error>;
   abstract claim(want: Want): Promise<readonly Assignment[]>;
-  abstract close(): Promise<void>;
   protected abstract ask(ask: Ask): Promise<unknown>;
+  /** As far as is known. */
+  protected abstract get connected(): boolean;
+  protected abstract disconnect(): Promise<void>;
+
+  async close(): Promise<void> {
+    this.#cancelReplay();
+    await this.disconnect();
+    const owed = this.#spool?.owed ?? 0;
+    this.#outbox?.close();
+    if (owed === 0) return;
+    this.#options.log?.warn('ends that the node has not heard are kept for the next start', {
+      ends: owed,
+      folder: this.#spool?.path,
+    });
+  }
+
+  /** What earlier processes of this worker left unsaid comes first. A node that goes away meanwhile hears the rest when it is back. */
+  protected async payDebts(): Promise<void> {
+    const { spool: folder, world, log } = this.#options;
+    if (folder === undefined || this.#spool === undefined) return;
+    try {
+      await replay({ folder, heir: this.#spool.owner, ask: (ask) => this.ask(ask), now: world.clock.wall, log });
+    } catch (error) {
+      if (isEngineError(error) && error.retryable) {
+        this.#cancelReplay = world.timers.after(REPLAY_PAUSE_MS, () => void this.payDebts(), { unref: true });
+      } else if (!isEngineError(error, 'STORE_CLOSED')) {
+        log?.warn('what an earlier process left cannot be said', { error: String(error) });
+      }
+    }
+  }
 
   async complete(lease: Assignment, result: unknown): Promise<void> {
     const text = result === undefined ? {} : { result: encodePayload(result, { field: 'result' }) };
@@ -77,7 +135,8 @@ export abstract class AskingSession implements Session {
   }
 
   async log(lease: Assignment, entries: readonly LogEntry[]): Promise<void> {
-    await this.ask({ type: 'task_progress', lease: proofOf(lease), logs: [...entries] });
+    const ask: LogAsk = { type: 'task_progress', lease: proofOf(lease), logs: [...entries] };
+    await (this.#outbox === undefined ? this.ask(ask) : this.#outbox.log(ask));
   }
 
   async checkpoints(lease: Assignment): Promise<readonly Remembered[]> {
@@ -96,6 +155,8 @@ export abstract class AskingSession implements Session {
       ...(form === undefined ? {} : { form: encodePayload(form, { field: 'form' }) }),
       ...(children === undefined ? {} : { children: [...children] }),
     };
+    // What was said before it belongs to the attempt, which ends here.
+    await this.#outbox?.drained(lease);
     const parked = (await this.ask({ type: 'task_park', lease: proofOf(lease), wait: said })) as Parked;
     if (parked.kind === 'woken') return { kind: 'woken', body: parked.body };
     this.holding.drop(lease);
@@ -130,7 +191,7 @@ export abstract class AskingSession implements Session {
 
   async keep(lease: Assignment, result: unknown): Promise<void> {
     const text = result === undefined ? {} : { result: encodePayload(result, { field: 'result' }) };
-    await this.ask({ type: 'keep', lease: proofOf(lease), ...text });
+    await this.#say(lease, { type: 'keep', lease: proofOf(lease), ...text });
   }
 
   async renew(leases: readonly Lease[]): Promise<readonly RenewalAnswer[]> {
@@ -166,15 +227,19 @@ export abstract class AskingSession implements Session {
   }
 
   /** It is held no longer once this was answered, whichever way. */
-  async #end(lease: Lease, ask: Fenced): Promise<unknown> {
+  async #end(lease: Assignment, ask: EndingAsk): Promise<unknown> {
     try {
-      const value = await this.ask(ask);
+      const value = await this.#say(lease, ask);
       this.holding.drop(lease);
       return value;
     } catch (error) {
-      if ((error as Partial<EngineError>).code === 'LEASE_LOST') this.holding.drop(lease);
+      if (isEngineError(error, 'LEASE_LOST')) this.holding.drop(lease);
       throw error;
     }
+  }
+
+  #say({ id }: Assignment, ask: EndingAsk): Promise<unknown> {
+    return this.#outbox === undefined ? this.ask(ask) : this.#outbox.end(ask, id);
   }
 }
 

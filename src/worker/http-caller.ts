@@ -37,7 +37,7 @@ export class HttpCaller {
     const asked: ClientRequest = url.protocol === 'https:' ? secure(url, options) : plain(url, options);
     // The signal says more than the error that it makes.
     asked.on('error', (error) => reject(signal.aborted ? (signal.reason as Error) : error));
-    asked.on('response', (response) => read(response).then(resolve, reject));
+    asked.on('response', (response) => void read(response).then(resolve, reject));
     asked.end(body);
     return promise;
   }

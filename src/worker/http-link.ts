@@ -1,21 +1,15 @@
 import { hostname } from 'node:os';
 import { type EngineError, type ErrorBody, fault, isEngineError } from '../core/errors.ts';
-import type { World } from '../core/world.ts';
 import { type Ask, exceeds, MAX_FRAME_BYTES, type Said } from '../protocol/frames.ts';
 import type { Assignment, Hello, Link, Session, Want } from '../protocol/link.ts';
 import type { AnswerOf, BodyOf } from '../protocol/routes.ts';
-import { AskingSession, type ProvenAssignment, proofOf } from './asking-session.ts';
+import { type AskingOptions, AskingSession, type ProvenAssignment, proofOf } from './asking-session.ts';
 import { HttpCaller } from './http-caller.ts';
 import { answerMs, pauseMs, tryMs } from './reach.ts';
 import { toldError } from './told-error.ts';
-import type { WorkerLog } from './worker-log.ts';
 
-export interface HttpLinkOptions {
-  /** Of the node: `http://host:7420`, or with `https`. */
-  readonly url: string;
+export interface HttpLinkOptions extends AskingOptions {
   readonly secret: string;
-  readonly world: World;
-  readonly log?: WorkerLog | undefined;
 }
 
 type Step = NonNullable<AnswerOf<'claimSteps'>>[number];
@@ -73,7 +67,7 @@ class HttpSession extends AskingSession {
   #cancelWatch: (() => void) | undefined;
 
   constructor(options: HttpLinkOptions, hello: Hello) {
-    super(options.world);
+    super(options, hello);
     this.#options = options;
     this.#hello = hello;
     this.#caller = new HttpCaller(options.url);
@@ -103,6 +97,7 @@ class HttpSession extends AskingSession {
     this.#worker = said.worker_id;
     this.#token = said.session_token;
     this.leaseMs = said.lease_ttl_ms;
+    await this.payDebts();
   }
 
   async #register(body: string): Promise<AnswerOf<'registerWorker'>> {
@@ -179,7 +174,11 @@ class HttpSession extends AskingSession {
     );
   }
 
-  async close(): Promise<void> {
+  protected get connected(): boolean {
+    return this.#brokenSince === undefined;
+  }
+
+  protected async disconnect(): Promise<void> {
     this.#end(fault('STORE_CLOSED'));
   }
 

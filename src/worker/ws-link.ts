@@ -1,16 +1,11 @@
 import { hostname } from 'node:os';
-import type { World } from '../core/world.ts';
 import type { Ask } from '../protocol/frames.ts';
 import type { Assignment, Hello, Link, Session, Want } from '../protocol/link.ts';
-import { AskingSession, type ProvenAssignment, proofOf } from './asking-session.ts';
+import { type AskingOptions, AskingSession, type ProvenAssignment, proofOf } from './asking-session.ts';
 import { Wire } from './wire.ts';
-import type { WorkerLog } from './worker-log.ts';
 
-export interface WsLinkOptions {
-  readonly url: string;
+export interface WsLinkOptions extends AskingOptions {
   readonly secret: string;
-  readonly world: World;
-  readonly log?: WorkerLog | undefined;
 }
 
 /** The way to the engine through a node, over a WebSocket. */
@@ -31,8 +26,9 @@ export class WsLink implements Link {
 class WsSession extends AskingSession {
   readonly #wire: Wire;
 
-  constructor({ url, secret, world, log }: WsLinkOptions, hello: Hello) {
-    super(world);
+  constructor(options: WsLinkOptions, hello: Hello) {
+    super(options, hello);
+    const { url, secret, world, log } = options;
     const { name, incarnation, slots, tags, handlers, queues, priority, version } = hello;
     this.#wire = new Wire({
       url,
@@ -62,6 +58,7 @@ class WsSession extends AskingSession {
 
   async open(): Promise<void> {
     this.leaseMs = await this.#wire.open();
+    await this.payDebts();
   }
 
   async claim({ max, waitMs, signal }: Want): Promise<readonly Assignment[]> {
@@ -78,7 +75,11 @@ class WsSession extends AskingSession {
     }
   }
 
-  close(): Promise<void> {
+  protected get connected(): boolean {
+    return this.#wire.connected;
+  }
+
+  protected disconnect(): Promise<void> {
     return this.#wire.close();
   }
 
