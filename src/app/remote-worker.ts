@@ -1,8 +1,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { EngineError, type ErrorBody, fault, isErrorCode } from '../core/errors.ts';
+import { type ErrorBody, fault, isErrorCode } from '../core/errors.ts';
 import type { Log } from '../engine/log.ts';
 import { ROUTES } from '../protocol/routes.ts';
+import { isLoopback } from '../server/hosts.ts';
+import { HttpLink } from '../worker/http-link.ts';
+import { toldError } from '../worker/told-error.ts';
 import type { Worker } from '../worker/worker.ts';
 import { WsLink } from '../worker/ws-link.ts';
 import { type BuiltinOptions, builtinWorkerOptions } from './builtin-worker.ts';
@@ -19,24 +22,33 @@ export interface Credentials {
 }
 
 const FILE = 'worker.json';
+const SPOOL = 'spool';
 
-/** The same worker as the built-in one, over a WebSocket to a node. */
-export function remoteWorker(
-  url: string,
-  credentials: Credentials,
-  options: BuiltinOptions,
-  { log }: { readonly log: Log },
-): Worker {
+export interface Joining {
+  /** Of the node, from `nodeAddress`. */
+  readonly url: string;
+  readonly credentials: Credentials;
+  /** What the node has not heard is kept in it for the next start. */
+  readonly dataDir: string;
+  /** By plain requests. */
+  readonly http: boolean;
+  readonly log: Log;
+}
+
+/** The same worker as the built-in one, over the network to a node. */
+export function remoteWorker(joining: Joining, options: BuiltinOptions): Worker {
+  const { url, credentials, dataDir, http, log } = joining;
   const { name, secret } = credentials;
   const world = realWorld();
-  const link = new WsLink({ url: checkedUrl(url), secret, world, log });
+  const way = { url, secret, world, log, spool: join(dataDir, SPOOL) };
+  const link = http ? new HttpLink(way) : new WsLink(way);
   return makeWorker(builtinWorkerOptions({ ...options, name }), { link, world, log, name });
 }
 
 /** Exchanges a code for the name and the secret of a worker, and keeps them for its next start. */
 export async function enrol(url: string, code: string, dataDir: string): Promise<Credentials> {
   const { method, path } = ROUTES.enrolWorker;
-  const response = await fetch(new URL(path, checkedUrl(url)), {
+  const response = await fetch(new URL(path, url), {
     method,
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ code }),
@@ -62,23 +74,36 @@ export async function enrol(url: string, code: string, dataDir: string): Promise
 export function kept(url: string, dataDir: string): Credentials | undefined {
   try {
     const found = JSON.parse(readFileSync(join(dataDir, FILE), 'utf8')) as Credentials & { readonly url: string };
-    return found.url === url ? { name: found.name, secret: found.secret } : undefined;
+    return originOf(found.url) === url ? { name: found.name, secret: found.secret } : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** A secret must not travel in the clear, but within this machine. */
-function checkedUrl(url: string): string {
-  const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed !== undefined && /^(https?|wss?):$/.test(parsed.protocol)) return parsed.origin.replace(/^ws/, 'http');
+/** A secret must not travel in the clear, but within this machine or where somebody says so. */
+export function nodeAddress(url: string, { insecure }: { readonly insecure: boolean }): string {
+  const origin = originOf(url);
+  if (origin === undefined) {
+    throw fault(
+      'INVALID_INPUT',
+      { field: '--join', problem: `${JSON.stringify(url)} is not the address of a node` },
+      { hint: 'It looks like http://127.0.0.1:7420 or https://tasks.example.org.' },
+    );
+  }
+  const { protocol, hostname } = new URL(origin);
+  if (protocol === 'https:' || insecure || isLoopback(hostname.replace(/^\[(.*)\]$/, '$1'))) return origin;
   throw fault(
     'INVALID_INPUT',
-    { field: '--join', problem: `${JSON.stringify(url)} is not the address of a node` },
-    {
-      hint: 'It looks like http://127.0.0.1:7420 or https://tasks.example.org.',
-    },
+    { field: '--join', problem: `the secret of the worker would travel to ${hostname} in the clear` },
+    { hint: 'Use https://, or a tunnel that ends on this machine. On a network that you trust, give --insecure.' },
   );
+}
+
+/** Undefined: it is none of a node. */
+function originOf(url: string): string | undefined {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed === undefined || !/^(https?|wss?):$/.test(parsed.protocol)) return undefined;
+  return `${parsed.protocol.replace(/^ws/, 'http')}//${parsed.host}`;
 }
 
 function errorOf(answer: unknown, status: number): Error {
@@ -86,6 +111,5 @@ function errorOf(answer: unknown, status: number): Error {
   if (code === undefined || !isErrorCode(code)) {
     return fault('INTERNAL', { problem: `what answers there is no node of leasehold (HTTP ${status})` });
   }
-  const { retryable } = fault(code);
-  return new EngineError({ code, message: message ?? code, status, retryable, hint });
+  return toldError({ code, message: message ?? code, ...(hint === undefined ? {} : { hint }) });
 }

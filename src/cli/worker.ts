@@ -4,7 +4,7 @@ import type { Credentials, Log, Worker } from '../app/remote-worker.ts';
 import { storeName } from '../app/store-name.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/options.ts';
-import { fault } from '../core/errors.ts';
+import { fault, isEngineError } from '../core/errors.ts';
 import type { Command } from './command.ts';
 import { type Parted, WorkerDisplay } from './display/worker.ts';
 import { EXIT, exitCodeOfSignal } from './exit.ts';
@@ -20,6 +20,8 @@ export const worker: Command = {
   doc: 'Run a worker, for a node on another machine or directly on a store: many at once share the work',
   options: [
     'join',
+    'http',
+    'insecure',
     'code',
     'secret',
     'store',
@@ -57,9 +59,11 @@ export const worker: Command = {
       },
     });
     const running = hired.worker;
+    let stopping = false;
     let forced: number | undefined;
     const unlisten = onStopSignals({
       stop: () => {
+        stopping = true;
         display.stopping();
         void running.stop({ drainMs: drainTimeout });
       },
@@ -79,6 +83,9 @@ export const worker: Command = {
         store: hired.place,
       });
       await running.ended;
+    } catch (error) {
+      // A node that was never reached is not waited for any longer, and that is what was asked for.
+      if (!stopping || !isEngineError(error, 'STORE_CLOSED')) throw error;
     } finally {
       await hired.close();
       unlisten();
@@ -99,26 +106,27 @@ interface Hired {
 
 /** Over the wire where a node is named, else directly on the store. */
 async function hire(config: Config, { log, ...options }: BuiltinOptions & { readonly log: Log }): Promise<Hired> {
-  const { join, store, durability, leaseDuration, once } = config;
+  const { join, http, dataDir, store, durability, leaseDuration, once } = config;
   if (join !== undefined) {
     // Loaded here: a worker on a store needs no WebSocket.
-    const { remoteWorker } = await import('../app/remote-worker.ts');
-    const who = await credentialsFor(join, config);
+    const { nodeAddress, remoteWorker } = await import('../app/remote-worker.ts');
+    const url = nodeAddress(join, config);
+    const credentials = await credentialsFor(url, config);
     // Whoever may push to that node would choose what runs here: code that a task brings is run only where that is asked for.
     const allow = config.allow ?? [];
-    const worker = remoteWorker(join, who, { ...options, allow }, { log });
-    return { worker, name: who.name, place: join, close: () => Promise.resolve() };
+    const worker = remoteWorker({ url, credentials, dataDir, http, log }, { ...options, allow });
+    return { worker, name: credentials.name, place: url, close: () => Promise.resolve() };
   }
   // A thread for checkpoints is not worth starting for one task.
   const app = await open(store, { durability, leaseMs: leaseDuration, housekeeping: !once, log });
   return { worker: builtinWorker(app, options), name: options.name, place: storeName(store), close: () => app.close() };
 }
 
-async function credentialsFor(join: string, { code, secret, name, dataDir }: Config): Promise<Credentials> {
+async function credentialsFor(url: string, { code, secret, name, dataDir }: Config): Promise<Credentials> {
   const { enrol, kept } = await import('../app/remote-worker.ts');
-  if (code !== undefined) return enrol(join, code, dataDir);
+  if (code !== undefined) return enrol(url, code, dataDir);
   if (secret !== undefined) return { name, secret };
-  const found = kept(join, dataDir);
+  const found = kept(url, dataDir);
   if (found !== undefined) return found;
   throw fault(
     'UNAUTHENTICATED',

@@ -33,6 +33,8 @@ test('without flags and variables there are the documented defaults', () => {
     tlsKey: undefined,
     insecureBehindProxy: false,
     join: undefined,
+    http: false,
+    insecure: false,
     code: undefined,
     asCode: false,
     grace: 0,

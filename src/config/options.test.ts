@@ -28,6 +28,8 @@ const SAMPLES: { readonly [K in OptionKey]: readonly [text: string, value: Confi
   tlsCert: ['cert.pem', 'cert.pem'],
   tlsKey: ['key.pem', 'key.pem'],
   insecureBehindProxy: ['', true],
+  http: ['', true],
+  insecure: ['', true],
   durability: ['normal', 'normal'],
   leaseDuration: ['90s', 90_000],
   retention: ['2d', 172_800_000],

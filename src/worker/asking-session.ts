@@ -40,6 +40,20 @@ type Fenced = Extract<Ask, { lease: unknown }>;
 /** Every lease is renewed well within its time: one that was not for so many leases is given up. */
 const FORGOTTEN_LEASES = 3;
 
+/** Opens a session, unless nobody wants it any more: a node that was never reached is not waited for then. */
+export async function openSession<S extends AskingSession>(session: S, signal: AbortSignal | undefined): Promise<S> {
+  const giveUp = (): void => void session.close();
+  signal?.addEventListener('abort', giveUp, { once: true });
+  try {
+    signal?.throwIfAborted();
+    await session.open();
+    signal?.throwIfAborted();
+    return session;
+  } finally {
+    signal?.removeEventListener('abort', giveUp);
+  }
+}
+
 export interface AskingOptions {
   /** Of the node. */
   readonly url: string;
@@ -83,6 +97,7 @@ export abstract class AskingSession implements Session {
   }
 
   abstract get over(): Promise<Error>;
+  abstract open(): Promise<void>;
   abstract claim(want: Want): Promise<readonly Assignment[]>;
   protected abstract ask(ask: Ask): Promise<unknown>;
   /** As far as is known. */

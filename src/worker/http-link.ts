@@ -3,7 +3,7 @@ import { type EngineError, type ErrorBody, fault, isEngineError } from '../core/
 import { type Ask, exceeds, MAX_FRAME_BYTES, type Said } from '../protocol/frames.ts';
 import type { Assignment, Hello, Link, Session, Want } from '../protocol/link.ts';
 import type { AnswerOf, BodyOf } from '../protocol/routes.ts';
-import { type AskingOptions, AskingSession, type ProvenAssignment, proofOf } from './asking-session.ts';
+import { type AskingOptions, AskingSession, openSession, type ProvenAssignment, proofOf } from './asking-session.ts';
 import { HttpCaller } from './http-caller.ts';
 import { answerMs, pauseMs, tryMs } from './reach.ts';
 import { toldError } from './told-error.ts';
@@ -30,10 +30,8 @@ export class HttpLink implements Link {
     this.#options = options;
   }
 
-  async open(hello: Hello): Promise<Session> {
-    const session = new HttpSession(this.#options, hello);
-    await session.open();
-    return session;
+  open(hello: Hello, signal?: AbortSignal): Promise<Session> {
+    return openSession(new HttpSession(this.#options, hello), signal);
   }
 }
 

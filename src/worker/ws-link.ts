@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { Ask } from '../protocol/frames.ts';
 import type { Assignment, Hello, Link, Session, Want } from '../protocol/link.ts';
-import { type AskingOptions, AskingSession, type ProvenAssignment, proofOf } from './asking-session.ts';
+import { type AskingOptions, AskingSession, openSession, type ProvenAssignment, proofOf } from './asking-session.ts';
 import { Wire } from './wire.ts';
 
 export interface WsLinkOptions extends AskingOptions {
@@ -16,10 +16,8 @@ export class WsLink implements Link {
     this.#options = options;
   }
 
-  async open(hello: Hello): Promise<Session> {
-    const session = new WsSession(this.#options, hello);
-    await session.open();
-    return session;
+  open(hello: Hello, signal?: AbortSignal): Promise<Session> {
+    return openSession(new WsSession(this.#options, hello), signal);
   }
 }
 
