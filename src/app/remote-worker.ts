@@ -1,8 +1,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, originOf } from '../client/client.ts';
+import { fault } from '../core/errors.ts';
 import type { World } from '../core/world.ts';
 import type { Log } from '../engine/log.ts';
+import { isLoopback } from '../server/hosts.ts';
+import { HttpLink } from '../worker/http-link.ts';
 import type { Worker } from '../worker/worker.ts';
 import { WsLink } from '../worker/ws-link.ts';
 import { type BuiltinOptions, builtinWorkerOptions } from './builtin-worker.ts';
@@ -19,23 +22,33 @@ export interface Credentials {
 }
 
 const FILE = 'worker.json';
+const SPOOL = 'spool';
 
-/** The same worker as the built-in one, over a WebSocket to a node. */
-export function remoteWorker(
-  url: string,
-  credentials: Credentials,
-  options: BuiltinOptions,
-  { log, world = realWorld() }: { readonly log: Log; readonly world?: World | undefined },
-): Worker {
+export interface Joining {
+  /** Of the node, from `nodeAddress`. */
+  readonly url: string;
+  readonly credentials: Credentials;
+  /** What the node has not heard is kept in it for the next start. */
+  readonly dataDir: string;
+  /** By plain requests. */
+  readonly http: boolean;
+  readonly log: Log;
+  readonly world?: World | undefined;
+}
+
+/** The same worker as the built-in one, over the network to a node. */
+export function remoteWorker(joining: Joining, options: BuiltinOptions): Worker {
+  const { url, credentials, dataDir, http, log, world = realWorld() } = joining;
   const { name, secret } = credentials;
-  const link = new WsLink({ url: checkedUrl(url), secret, world, log });
+  const way = { url, secret, world, log, spool: join(dataDir, SPOOL) };
+  const link = http ? new HttpLink(way) : new WsLink(way);
   return makeWorker(builtinWorkerOptions({ ...options, name }), { link, world, log, name });
 }
 
 /** Exchanges a code for the name and the secret of a worker, and keeps them for its next start. */
 export async function enrol(url: string, code: string, dataDir: string): Promise<Credentials> {
   // A code is good once: whether a try that broke off has used it is not known, and so it is not sent again.
-  const client = new Client({ url: checkedUrl(url) });
+  const client = new Client({ url });
   const { name, secret } = await client.call('enrolWorker', { body: { code }, patienceMs: 0 });
   mkdirSync(dataDir, { recursive: true });
   writeFileSync(join(dataDir, FILE), `${JSON.stringify({ url, name, secret })}\n`, { mode: 0o600 });
@@ -46,13 +59,20 @@ export async function enrol(url: string, code: string, dataDir: string): Promise
 export function kept(url: string, dataDir: string): Credentials | undefined {
   try {
     const found = JSON.parse(readFileSync(join(dataDir, FILE), 'utf8')) as Credentials & { readonly url: string };
-    return found.url === url ? { name: found.name, secret: found.secret } : undefined;
+    return originOf(found.url) === url ? { name: found.name, secret: found.secret } : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** The address of a node, which may be given as that of its WebSocket too. */
-function checkedUrl(url: string): string {
-  return originOf(url.replace(/^ws(s?):/, 'http$1:'));
+/** A secret must not travel in the clear, but within this machine or where somebody says so. */
+export function nodeAddress(url: string, { insecure }: { readonly insecure: boolean }): string {
+  const origin = originOf(url.replace(/^ws(s?):/, 'http$1:'));
+  const { protocol, hostname } = new URL(origin);
+  if (protocol === 'https:' || insecure || isLoopback(hostname.replace(/^\[(.*)\]$/, '$1'))) return origin;
+  throw fault(
+    'INVALID_INPUT',
+    { field: '--join', problem: `the secret of the worker would travel to ${hostname} in the clear` },
+    { hint: 'Use https://, or a tunnel that ends on this machine. On a network that you trust, give --insecure.' },
+  );
 }

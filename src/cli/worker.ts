@@ -6,7 +6,7 @@ import { realWorld, type World } from '../app/world.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/options.ts';
 import { defaultWorkerName } from '../config/worker-name.ts';
-import { fault } from '../core/errors.ts';
+import { fault, isEngineError } from '../core/errors.ts';
 import type { Command } from './command.ts';
 import { type Parted, WorkerDisplay } from './display/worker.ts';
 import { EXIT, exitCodeOfSignal } from './exit.ts';
@@ -23,6 +23,8 @@ export const worker: Command = {
   doc: 'Run a worker, for a node on another machine or directly on a store: many at once share the work',
   options: [
     'join',
+    'http',
+    'insecure',
     'code',
     'secret',
     'store',
@@ -64,9 +66,11 @@ export const worker: Command = {
       },
     });
     const running = hired.worker;
+    let stopping = false;
     let forced: number | undefined;
     const unlisten = onStopSignals({
       stop: () => {
+        stopping = true;
         display.stopping();
         void running.stop({ drainMs: drainTimeout });
       },
@@ -86,6 +90,9 @@ export const worker: Command = {
         store: hired.place,
       });
       await running.ended;
+    } catch (error) {
+      // A node that was never reached is not waited for any longer, and that is what was asked for.
+      if (!stopping || !isEngineError(error, 'STORE_CLOSED')) throw error;
     } finally {
       await hired.close();
       await traces.close();
@@ -110,26 +117,27 @@ async function hire(
   config: Config,
   { log, world, ...options }: BuiltinOptions & { readonly log: Log; readonly world: World },
 ): Promise<Hired> {
-  const { join, store, durability, leaseDuration, once } = config;
+  const { join, http, dataDir, store, durability, leaseDuration, once } = config;
   if (join !== undefined) {
     // Loaded here: a worker on a store needs no WebSocket.
-    const { remoteWorker } = await import('../app/remote-worker.ts');
-    const who = await credentialsFor(join, config);
+    const { nodeAddress, remoteWorker } = await import('../app/remote-worker.ts');
+    const url = nodeAddress(join, config);
+    const credentials = await credentialsFor(url, config);
     // Whoever may push to that node would choose what runs here: code that a task brings is run only where that is asked for.
     const allow = config.allow ?? [];
-    const worker = remoteWorker(join, who, { ...options, allow }, { log, world });
-    return { worker, name: who.name, place: join, close: () => Promise.resolve() };
+    const worker = remoteWorker({ url, credentials, dataDir, http, log, world }, { ...options, allow });
+    return { worker, name: credentials.name, place: url, close: () => Promise.resolve() };
   }
   // A thread for checkpoints is not worth starting for one task.
   const app = await open(store, { durability, leaseMs: leaseDuration, housekeeping: !once, log, world });
   return { worker: builtinWorker(app, options), name: options.name, place: storeName(store), close: () => app.close() };
 }
 
-async function credentialsFor(join: string, { code, secret, name, dataDir }: Config): Promise<Credentials> {
+async function credentialsFor(url: string, { code, secret, name, dataDir }: Config): Promise<Credentials> {
   const { enrol, kept } = await import('../app/remote-worker.ts');
-  if (code !== undefined) return enrol(join, code, dataDir);
+  if (code !== undefined) return enrol(url, code, dataDir);
   if (secret !== undefined) return { name: name ?? defaultWorkerName(), secret };
-  const found = kept(join, dataDir);
+  const found = kept(url, dataDir);
   if (found !== undefined) return found;
   throw fault(
     'UNAUTHENTICATED',

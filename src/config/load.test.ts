@@ -36,6 +36,8 @@ test('without flags and variables there are the documented defaults', () => {
     otlpEndpoint: undefined,
     serviceName: 'leasehold',
     join: undefined,
+    http: false,
+    insecure: false,
     code: undefined,
     asCode: false,
     grace: 0,

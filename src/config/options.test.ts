@@ -31,6 +31,8 @@ const SAMPLES: { readonly [K in OptionKey]: readonly [text: string, value: Confi
   insecureBehindProxy: ['', true],
   otlpEndpoint: ['http://127.0.0.1:4318', 'http://127.0.0.1:4318'],
   serviceName: ['papers', 'papers'],
+  http: ['', true],
+  insecure: ['', true],
   durability: ['normal', 'normal'],
   leaseDuration: ['90s', 90_000],
   heartbeatInterval: ['5s', 5000],

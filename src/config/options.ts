@@ -307,6 +307,20 @@ export const OPTIONS = Object.freeze({
     fallback: () => undefined,
     fallbackDoc: 'none',
   },
+  http: {
+    doc: 'Speak to the node by plain requests instead of a WebSocket, where a network lets none pass',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
+  },
+  insecure: {
+    doc: 'Send the secret to a node beyond this machine without TLS, for everybody on the way to read',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
+  },
   code: {
     doc: 'Enrol with this code, which is good once; the secret that it gives is kept in DIR/worker.json',
     value: 'CODE',
@@ -347,7 +361,7 @@ export const OPTIONS = Object.freeze({
     fallbackDoc: 'off',
   },
   idleExit: {
-    doc: 'End after this long without a task',
+    doc: 'End when claims have waited this long in vain',
     value: 'TIME',
     parse: duration,
     env: ['LEASEHOLD_IDLE_EXIT'],

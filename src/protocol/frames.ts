@@ -15,6 +15,8 @@ export const LeaseProof = z.strictObject({
   task: z.number().int().min(1),
   attempt: z.number().int().min(1),
   token: z.string().max(64),
+  /** Of an earlier start of the same worker, which it was granted to: what that one still had to say of it. */
+  incarnation: z.string().min(1).max(100).optional(),
 });
 
 const n = z.number().int().min(1);

@@ -9,12 +9,12 @@ import type { ReuseInput } from '../core/reuse.ts';
 import type { TaskState } from '../core/task.ts';
 
 /**
- * The way from a worker to the engine: direct (same process), later WebSocket and HTTP. A worker knows nothing else of
+ * The way from a worker to the engine: direct (same process), by WebSocket or by HTTP. A worker knows nothing else of
  * the world that hands out its work, so that one program serves as library, built-in and remote worker.
  */
 export interface Link {
-  /** Registers this incarnation; its leases belong to the session. */
-  open(hello: Hello): Promise<Session>;
+  /** Registers this incarnation; its leases belong to the session. The signal ends the wait for one that is out of reach. */
+  open(hello: Hello, signal?: AbortSignal): Promise<Session>;
 }
 
 export interface Hello {
@@ -177,6 +177,10 @@ export interface Session {
   readonly over?: Promise<Error> | undefined;
   /** What a thread needs in order to renew by itself; undefined: this link renews from the loop only. */
   readonly renewal: RenewalAddress | undefined;
+  /** How long after the last renewal the next is due; default a third of a lease. */
+  readonly renewMs?: number | undefined;
+  /** How long lines of a log are gathered before they are sent; default 50 ms. */
+  readonly logPaceMs?: number | undefined;
 
   claim(want: Want): Promise<readonly Assignment[]>;
   complete(lease: Assignment, result: unknown): Promise<void>;

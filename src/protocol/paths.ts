@@ -69,6 +69,7 @@ export const PATHS: { readonly [N in RouteName]: `${Routes[N]['method']} ${Route
   registerWorker: 'POST /workers/register',
   beatWorker: 'POST /workers/{id}/heartbeat',
   claimSteps: 'POST /workers/{id}/claim',
+  askNode: 'POST /workers/{id}/ask',
   appendEvents: 'POST /steps/{id}/events',
   completeStep: 'POST /steps/{id}/complete',
   listTokens: 'GET /api/v1/tokens',

@@ -7,6 +7,8 @@ import { Event, EventPage } from './shapes/event.ts';
 import { Limit, LimitDetail, LimitEdit, LimitInput, LimitPause, LimitResume } from './shapes/limit.ts';
 import { Purged, PurgeInput, Queue, Retried, RetryInput } from './shapes/queue.ts';
 import {
+  Answers,
+  AskInput,
   ClaimInput,
   Completed,
   CompleteInput,
@@ -463,6 +465,15 @@ export const ROUTES = {
     params: oneSession,
     body: ClaimInput,
     answer: z.array(Step).readonly(),
+  }),
+  askNode: route({
+    method: 'POST',
+    path: '/workers/{id}/ask',
+    access: 'worker',
+    does: 'What our own worker asks where it has no WebSocket: each question is answered or refused by itself',
+    params: oneSession,
+    body: AskInput,
+    answer: Answers,
   }),
   appendEvents: route({
     method: 'POST',

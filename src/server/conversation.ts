@@ -24,7 +24,7 @@ export type Frame = readonly [data: Buffer, isBinary: boolean];
 const MAX_OPEN = 250;
 /** Of those whose answers can be large. */
 const MAX_OPEN_READS = 8;
-const READS: ReadonlySet<Asked['type']> = new Set([
+export const READS: ReadonlySet<Asked['type']> = new Set([
   'task_claim',
   'checkpoints',
   'waited',

@@ -3,6 +3,11 @@ import { fault } from '../core/errors.ts';
 import type { Lease } from '../core/lease.ts';
 import type { LeaseProof } from '../protocol/frames.ts';
 
+/** Who tokens are made out to. No name has a slash. */
+export function holderOf(name: string, incarnation: string): string {
+  return `${name}/${incarnation}`;
+}
+
 /**
  * The token that proves a lease over the wire. It is computed from the key of the cluster, so that every node can check it and
  * nothing is stored. Numbers of attempts can be guessed; with this nobody can speak for the attempt of another worker.

@@ -3,6 +3,17 @@ import type { WebSocket } from 'ws';
 /** In UTF-16 units. */
 const MAX_UNREAD_UNITS = 1024 * 1024;
 
+/** What is asked of a connection before something is looked into for it. */
+export type Room = Pick<Outlet, 'isFull' | 'filling' | 'expect' | 'room'>;
+
+/** Of an answer that somebody waits for by itself: over HTTP one request has one answer. */
+export const OPEN_ROOM: Room = {
+  isFull: false,
+  filling: new AbortController().signal,
+  expect: () => {},
+  room: () => Promise.resolve(),
+};
+
 /**
  * What is said over a connection and not taken yet. While there is too much of it, the connection is full: nothing more should be
  * looked into for who is at its other end, and nothing be claimed for it.

@@ -15,6 +15,8 @@ export interface WorkerSession {
   readonly version?: string | undefined;
   readonly host: string;
   readonly address?: string | undefined;
+  readonly priority?: number | undefined;
+  readonly pid?: number | undefined;
 }
 
 /** Tokens that say all of this themselves, signed under the key of the cluster: every node can go on with the session. */

@@ -3,8 +3,8 @@ import type { Asked, LeaseProof } from '../protocol/frames.ts';
 import { HeldLeases, keyOf } from '../protocol/held-leases.ts';
 import type { Assignment, ChildRequest, RenewalAnswer, Session, Waiting } from '../protocol/link.ts';
 import { parseBody } from './json-body.ts';
-import type { LeaseTokens } from './lease-tokens.ts';
-import type { Outlet } from './outlet.ts';
+import { holderOf, type LeaseTokens } from './lease-tokens.ts';
+import type { Room } from './outlet.ts';
 
 type Fenced = Extract<Asked, { lease: unknown }>;
 type Claiming = Extract<Asked, { type: 'task_claim' }>;
@@ -49,7 +49,7 @@ export class WorkerDesk {
   }
 
   /** The answer to one question, for this outlet; rejects with what is refused. `gone`: nobody hears the answer any more. */
-  async answer(asked: Asked, gone: AbortSignal, outlet: Outlet): Promise<unknown> {
+  async answer(asked: Asked, gone: AbortSignal, outlet: Room): Promise<unknown> {
     if ('lease' in asked) return this.#fenced(asked);
     switch (asked.type) {
       case 'task_claim':
@@ -66,7 +66,7 @@ export class WorkerDesk {
     }
   }
 
-  async #claim(asked: Claiming, gone: AbortSignal, outlet: Outlet): Promise<unknown> {
+  async #claim(asked: Claiming, gone: AbortSignal, outlet: Room): Promise<unknown> {
     if (gone.aborted) return [];
     const claim = { n: asked.n, stop: new AbortController() };
     const end = (): void => claim.stop.abort();
@@ -82,7 +82,7 @@ export class WorkerDesk {
   }
 
   /** Nothing is claimed for a worker that does not take what it was told: its inputs would pile up here. */
-  async #claimFor({ max, waitMs }: Claiming, stop: AbortSignal, outlet: Outlet): Promise<readonly Assignment[]> {
+  async #claimFor({ max, waitMs }: Claiming, stop: AbortSignal, outlet: Room): Promise<readonly Assignment[]> {
     const deadline = this.#now() + waitMs;
     for (let leftMs = waitMs; ; leftMs = Math.max(0, deadline - this.#now())) {
       await outlet.room(stop);
@@ -134,7 +134,7 @@ export class WorkerDesk {
   }
 
   async #fenced(asked: Fenced): Promise<unknown> {
-    const lease = this.#tokens.check(asked.lease, this.#holder);
+    const lease = this.#tokens.check(asked.lease, this.#holderFor(asked));
     try {
       const value = await this.#say(this.#assignment(lease), asked);
       const stays = asked.type === 'task_park' && (value as { kind: string }).kind === 'woken';
@@ -144,6 +144,15 @@ export class WorkerDesk {
       if ((error as { code?: unknown }).code === 'LEASE_LOST') this.#granted.drop(lease);
       throw error;
     }
+  }
+
+  /**
+   * What an earlier start of this worker left unsaid may be said for it: its logs and its ends, under the same fence. Its leases are
+   * not inherited: nothing else is heard, and nothing renews them.
+   */
+  #holderFor({ type, lease: { incarnation } }: Fenced): string {
+    if (incarnation === undefined || !LEFTOVERS.has(type)) return this.#holder;
+    return holderOf(this.#holder.slice(0, this.#holder.indexOf('/')), incarnation);
   }
 
   /** After a restart of this node a lease is known by its proof alone. */
@@ -214,6 +223,15 @@ const ENDS: ReadonlySet<Asked['type']> = new Set([
   'task_release',
   'task_cancelled',
   'task_park',
+]);
+
+const LEFTOVERS: ReadonlySet<Asked['type']> = new Set([
+  'task_progress',
+  'keep',
+  'task_complete',
+  'task_failed',
+  'task_release',
+  'task_cancelled',
 ]);
 
 /** One at least: the bound of its input is far below that of an answer. */

@@ -1,5 +1,5 @@
 import { WebSocket } from 'ws';
-import { EngineError, type ErrorBody, fault, isErrorCode } from '../core/errors.ts';
+import { type EngineError, fault } from '../core/errors.ts';
 import type { World } from '../core/world.ts';
 import {
   type Ask,
@@ -12,7 +12,9 @@ import {
   type Said,
   WORKER_PATH,
 } from '../protocol/frames.ts';
-import { pingMsOf, Silence } from '../protocol/silence.ts';
+import { Silence } from '../protocol/silence.ts';
+import { pauseMs, pingMs, tryMs } from './reach.ts';
+import { toldError } from './told-error.ts';
 import type { WorkerLog } from './worker-log.ts';
 
 export interface WireOptions {
@@ -25,12 +27,6 @@ export interface WireOptions {
   readonly onKill: (task: number) => void;
 }
 
-/** The longest pause before the n-th try to come back; the pause itself is drawn between 0 and it, so that not all come at once. */
-const BACK_MS = [100, 500, 1000, 2000, 5000, 10_000, 15_000];
-const HANDSHAKE_MS = 30_000;
-const MIN_HANDSHAKE_MS = 1000;
-/** As if leases held long, while it is not known how long they do. */
-const UNKNOWN_LEASE_MS = 90_000;
 /** Who asks while nobody has been there for a lease hears so within this time. */
 const AWAY_MS = 5000;
 
@@ -62,6 +58,9 @@ export class Wire {
   /** For longer than a lease. */
   #away = false;
   #stopPings = (): void => {};
+  /** How long it took the last time to be let in. */
+  #tookMs = 0;
+  #dialledAt = 0;
   readonly #first = Promise.withResolvers<number>();
   readonly #over = Promise.withResolvers<Error>();
 
@@ -79,6 +78,11 @@ export class Wire {
   /** What the node asked for when it was greeted last. */
   get terms(): Omit<ConnectOk, 'type' | 'leaseMs'> {
     return this.#terms;
+  }
+
+  /** Greeted, and not known to be broken. */
+  get connected(): boolean {
+    return this.#open;
   }
 
   /** Connects; resolves to what the hub says of leases, rejects with why it does not let us in. */
@@ -136,16 +140,17 @@ export class Wire {
     const socket = new WebSocket(addressOf(this.#options.url), {
       perMessageDeflate: false,
       maxPayload: MAX_ANSWER_BYTES,
-      handshakeTimeout: this.#partOfLease(3, MIN_HANDSHAKE_MS, HANDSHAKE_MS),
+      handshakeTimeout: tryMs(this.#absence, this.#tookMs),
     });
     this.#socket = socket;
+    this.#dialledAt = this.#options.world.clock.monotonic();
     let trouble: Error | undefined;
     socket.on('error', (error) => {
       trouble = error;
     });
     socket.once('open', () => {
       socket.send(JSON.stringify({ type: 'connect', ...this.#options.connect() }));
-      this.#stopPings = keepAlive(socket, this.#pingMs());
+      this.#stopPings = keepAlive(socket, pingMs(this.#leaseMs));
     });
     socket.on('message', (data: Buffer) => {
       try {
@@ -178,13 +183,8 @@ export class Wire {
     this.#cancelAway = this.#options.world.timers.after(ms, refuse, { unref: true });
   }
 
-  #pingMs(): number {
-    return pingMsOf(this.#leaseMs === 0 ? UNKNOWN_LEASE_MS : this.#leaseMs);
-  }
-
-  /** The most while no lease is known. */
-  #partOfLease(parts: number, least: number, most: number): number {
-    return this.#leaseMs === 0 ? most : Math.min(most, Math.max(least, this.#leaseMs / parts));
+  get #absence(): { readonly leaseMs: number; readonly away: boolean } {
+    return { leaseMs: this.#leaseMs, away: this.#away };
   }
 
   #nobody(): Error {
@@ -198,7 +198,7 @@ export class Wire {
         this.#greeted(said.leaseMs);
         return;
       case 'connect_rejected':
-        this.#rejected(errorOf(said.error));
+        this.#rejected(toldError(said.error));
         return;
       case 'kill_task':
         this.#options.onKill(said.task);
@@ -211,7 +211,7 @@ export class Wire {
         this.#asking.delete(said.re);
         return;
       case 'refused':
-        this.#asking.get(said.re)?.reject(errorOf(said.error));
+        this.#asking.get(said.re)?.reject(toldError(said.error));
         this.#asking.delete(said.re);
     }
   }
@@ -222,8 +222,9 @@ export class Wire {
     this.#tries = 0;
     this.#open = true;
     this.#leaseMs = leaseMs;
+    this.#tookMs = this.#options.world.clock.monotonic() - this.#dialledAt;
     this.#stopPings();
-    this.#stopPings = keepAlive(this.#socket as WebSocket, this.#pingMs());
+    this.#stopPings = keepAlive(this.#socket as WebSocket, pingMs(leaseMs));
     this.#unsent = [...this.#asking.values()].map(({ text }) => text);
     this.#first.resolve(leaseMs);
     this.#flush();
@@ -240,11 +241,10 @@ export class Wire {
 
   #comeBack(code: number, trouble: Error | undefined): void {
     const { world, log } = this.#options;
-    const pause = BACK_MS[Math.min(this.#tries++, BACK_MS.length - 1)] as number;
     // While there are leases to save it tries more often.
-    const most = this.#away ? pause : this.#partOfLease(6, 100, pause);
+    const pause = pauseMs(this.#absence, this.#tries++, world.random);
     if (this.#tries === 2) log?.warn('the node cannot be reached; trying on', { code, error: trouble?.message });
-    this.#cancelRetry = world.timers.after(Math.ceil(world.random() * most), () => this.#dial());
+    this.#cancelRetry = world.timers.after(pause, () => this.#dial());
   }
 
   #flush(): void {
@@ -272,17 +272,4 @@ function keepAlive(socket: WebSocket, pingMs: number): () => void {
 
 function addressOf(url: string): string {
   return url.replace(/^http/, 'ws').replace(/\/+$/, '') + WORKER_PATH;
-}
-
-/** An error of the other side, as if it were our own. */
-function errorOf({ code, message, hint, details }: ErrorBody): EngineError {
-  const own = fault(isErrorCode(code) ? code : 'INTERNAL', details);
-  return new EngineError({
-    code: own.code,
-    status: own.status,
-    retryable: own.retryable,
-    message,
-    hint,
-    details,
-  });
 }

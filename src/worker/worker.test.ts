@@ -610,7 +610,59 @@ test('an idle worker that never had a task ends too', async (t) => {
   assert.equal(ended, true);
 });
 
+test('a worker is not idle while the answer to its claim is on its way, or nobody can be asked', async (t) => {
+  const it = await rig(t);
+  const [answered, back] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const direct = it.link;
+  const slow: Link = {
+    open: async (hello) => {
+      const session = await direct.open(hello);
+      const claim = session.claim.bind(session);
+      let claims = 0;
+      session.claim = async (want) => {
+        claims++;
+        // The first finds something, which is long under way; then nobody is there for a while.
+        if (claims === 2) await back.promise.then(() => Promise.reject(fault('STORE_UNAVAILABLE')));
+        const batch = await claim(want);
+        if (claims === 1) await answered.promise;
+        return batch;
+      };
+      return session;
+    },
+  };
+  await it.push('slow');
+  const worker = await it.start([it.slow('slow')], { idleExitMs: 1000, link: slow, slots: 1, lookahead: 0 });
+  let ended = false;
+  void worker.ended.then(() => (ended = true));
+  await it.world.advance(20_000);
+  assert.equal(ended, false, 'what it was granted had not arrived');
+  answered.resolve();
+  await it.world.settle();
+  await it.end(it.open[0]);
+  await it.world.advance(20_000);
+  assert.equal(ended, false, 'it could not ask');
+  back.resolve();
+  await it.world.advance(5000);
+  assert.equal(ended, true);
+  assert.deepEqual(worker.stats.settled.completed, 1);
+});
+
 // Stopping
+
+test('a worker that has never reached the other side of its link ends as soon as it is told to', async (t) => {
+  const it = await rig(t);
+  const deaf: Link = {
+    open: (_hello, signal) =>
+      new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error))),
+  };
+  const worker = it.make([it.slow('slow')], { link: deaf });
+  const start = worker.start();
+  start.catch(() => {});
+  await it.world.settle();
+  await worker.stop();
+  await worker.ended;
+  assert.equal(await refusal(start), 'STORE_CLOSED');
+});
 
 test('a drain lets what runs come to its end, however long that takes', async (t) => {
   const it = await rig(t);

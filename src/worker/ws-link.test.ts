@@ -1,6 +1,9 @@
 /** The contract of a link, over a WebSocket to a hub in this process. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { DirectLink } from '../app/direct-link.ts';
 import { openNode } from '../app/node.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -12,6 +15,7 @@ import { Hub } from '../server/hub.ts';
 import { LeaseTokens } from '../server/lease-tokens.ts';
 import { hashOf, newSecret } from '../server/secrets.ts';
 import { WorkerSettings } from '../server/worker-settings.ts';
+import { tempFolder } from '../store/conformance/temp-folder.ts';
 import { VirtualWorld } from '../testing.ts';
 import { linkContract } from './conformance/link-contract.ts';
 import type { LinkSetting, LinkWorld } from './conformance/scene.ts';
@@ -24,18 +28,21 @@ class Enrolling implements Link {
   readonly #url: string;
   readonly #world: VirtualWorld;
   readonly #engine: Engine;
+  readonly #spool: string | undefined;
 
-  constructor(url: string, world: VirtualWorld, engine: Engine) {
+  constructor(url: string, world: VirtualWorld, engine: Engine, spool: string | undefined) {
     this.#url = url;
     this.#world = world;
     this.#engine = engine;
+    this.#spool = spool;
   }
 
   async open(hello: Hello): Promise<Session> {
     const secret = newSecret('worker');
     this.secrets.set(hashOf(secret), hello.name);
     await this.#engine.setWorker({ name: hello.name, tags: hello.tags });
-    const session = await new WsLink({ url: this.#url, secret, world: this.#world }).open(hello);
+    const link = new WsLink({ url: this.#url, secret, world: this.#world, spool: this.#spool });
+    const session = await link.open(hello);
     this.sessions.push(session);
     return session;
   }
@@ -53,7 +60,7 @@ async function listening(hub: Hub): Promise<Server> {
   return server;
 }
 
-async function setting(): Promise<LinkSetting> {
+async function setting(spool?: string): Promise<LinkSetting> {
   const world = new VirtualWorld();
   const node = await openNode('memory:', { world, duties: false, housekeeping: false, dutyMs: 86_400_000 });
   let link: Enrolling | undefined;
@@ -73,7 +80,7 @@ async function setting(): Promise<LinkSetting> {
     log: SILENT,
   });
   const server = await listening(hub);
-  link = new Enrolling(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, world, node.engine);
+  link = new Enrolling(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, world, node.engine, spool);
   const wires = link;
   const seen: LinkWorld = {
     clock: world.clock,
@@ -96,6 +103,7 @@ async function setting(): Promise<LinkSetting> {
     world: seen,
     close: async () => {
       for (const session of wires.sessions) await session.close();
+      assert.ok(spool === undefined || !existsSync(spool), 'nothing is owed when everything was answered');
       await hub.close();
       server.close();
       await node.close();
@@ -105,9 +113,18 @@ async function setting(): Promise<LinkSetting> {
 
 linkContract({
   name: 'WebSocket',
-  open: setting,
+  open: () => setting(),
   skip: {
     'each start is a worker of its own, even under the same name':
       'a secret belongs to one worker: while it is connected, another process of that name is refused',
   },
+});
+
+const FOLDER = tempFolder('ws-link');
+let spools = 0;
+
+linkContract({
+  name: 'WebSocket, with what is owed on disk',
+  open: () => setting(join(FOLDER, String(++spools))),
+  topics: ['settling', 'storing', 'fencing', 'logging', 'remembering and waiting', 'reusing results'],
 });

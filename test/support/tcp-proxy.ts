@@ -21,9 +21,10 @@ export class TcpProxy {
     this.#server = createServer((client) => this.#take(client));
   }
 
-  static async before(address: string): Promise<TcpProxy> {
+  /** `port`: where it is asked for; any free one unless it is said. */
+  static async before(address: string, port = 0): Promise<TcpProxy> {
     const proxy = new TcpProxy(Number(new URL(address).port));
-    proxy.#server.listen(0, '127.0.0.1');
+    proxy.#server.listen(port, '127.0.0.1');
     await once(proxy.#server, 'listening');
     return proxy;
   }
