@@ -3,7 +3,7 @@ import type { World } from '../core/world.ts';
 import type { Lane, LaneBlock, ReadyLane, Store } from '../store/store.ts';
 import { FairTurns } from './fair-turns.ts';
 import { type Entry, HeldLanes } from './held-lanes.ts';
-import { Wakeups } from './wakeups.ts';
+import { Signs } from './signs.ts';
 
 /**
  * The lanes that this process believes to have ready tasks, least lately served first. A belief only decides where to look
@@ -12,7 +12,7 @@ import { Wakeups } from './wakeups.ts';
  */
 export class Ring {
   /** Comes when there may be work. */
-  readonly signs: Wakeups;
+  readonly signs: Signs;
   readonly #store: RingStore;
   readonly #world: World;
   readonly #now: () => number;
@@ -42,7 +42,7 @@ export class Ring {
     this.#store = store;
     this.#world = world;
     this.#now = world.clock.monotonic;
-    this.signs = new Wakeups(world, SCAN_MS);
+    this.signs = new Signs(world, SCAN_MS);
     this.#held = new HeldLanes((lane, slot) => this.#need(lane, slot));
   }
 
@@ -81,7 +81,7 @@ export class Ring {
   /** Anything may have changed: the next claim scans first. */
   hint(): void {
     this.#scannedAt = Number.NEGATIVE_INFINITY;
-    this.signs.wake();
+    this.signs.call();
   }
 
   pause(queue: string, paused: boolean): void {
@@ -257,24 +257,30 @@ export class Ring {
     const queues = await this.#store.queueList();
     this.#pausesAt = asked;
     if (this.#switched !== before) return;
-    this.#pausedQueues = new Set(queues.filter(({ paused }) => paused).map(({ name }) => name));
+    const paused = new Set(queues.filter((queue) => queue.paused).map(({ name }) => name));
+    const resumed = this.#pausedQueues.difference(paused).size > 0;
+    this.#pausedQueues = paused;
+    if (resumed) this.signs.wake();
   }
 
   async #scan(): Promise<void> {
     this.#scannedAt = this.#now();
     await this.#scanPauses();
     let found = 0;
+    let news = false;
     for (let after = 0; ; ) {
       const page = await this.#store.laneScan({ after, limit: SCAN_PAGE });
       found += page.length;
       await this.#meetAll(page);
-      for (const { id, priority } of page) this.#found(id, priority);
+      for (const { id, priority } of page) news = this.#found(id, priority) || news;
       const last = page.at(-1);
       if (last === undefined || page.length < SCAN_PAGE) break;
       after = last.id;
     }
-    await this.#scanSlots();
+    news = (await this.#scanSlots()) || news;
     this.#scanned = found;
+    // Who scanned may not be who can take it.
+    if (news) this.signs.wake();
   }
 
   /** Lanes that were never seen, and those of which it matters who served them last: the rest of a lane never changes. */
@@ -301,23 +307,25 @@ export class Ring {
     this.#known.set(lane.id, lane);
   }
 
-  /** What a scan saw of a lane's priorities is better than what was believed. */
-  #found(lane: number, priority: number): void {
+  /** What a scan saw of a lane's priorities is better than what was believed. True: nothing was known to be there. */
+  #found(lane: number, priority: number): boolean {
     const entry = this.#entry(lane);
     if (entry === undefined) this.#put(lane, priority);
     else if (entry.priority !== priority) this.#set(lane, { mark: entry.mark, priority });
+    return entry === undefined;
   }
 
-  /** A slot may have been freed by a process whose hint was lost. */
-  async #scanSlots(): Promise<void> {
+  /** A slot may have been freed by a process whose hint was lost. True: there are some that hold lanes back. */
+  async #scanSlots(): Promise<boolean> {
     const { slots } = this.#held;
-    if (slots.length === 0) return;
+    if (slots.length === 0) return false;
     const { now, slots: records } = await this.#store.slotGet({ slots });
     for (const [i, slot] of slots.entries()) {
       const record = records[i];
       // For how many tasks there is room depends on what they take; who tries in vain is held back again.
       this.#held.look(slot, record === undefined ? 1 : roomOf(record, { slot, weight: 1, cost: 0 }, now));
     }
+    return true;
   }
 }
 

@@ -277,7 +277,8 @@ export const STATEMENTS = {
     VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (hash) DO NOTHING RETURNING ${TOKEN_COLUMNS}`,
   tokenFind: `SELECT ${TOKEN_COLUMNS} FROM entry_token WHERE hash = ?2 AND ${LIVE}`,
   tokenUse: `UPDATE entry_token SET used_at = ?1 WHERE hash = ?2 AND kind = 'code' AND ${LIVE}`,
-  tokenAlive: `SELECT 1 FROM entry_token WHERE id = ?2 AND ${LIVE}`,
+  // All at once: a node with 2,000 connections asks for their tokens twice a second.
+  tokenAlive: `SELECT id FROM entry_token WHERE id IN (SELECT value FROM json_each(?2)) AND ${LIVE}`,
   tokenList: `SELECT ${TOKEN_COLUMNS} FROM entry_token ORDER BY id DESC`,
   tokenRevoke: `UPDATE entry_token SET revoked_at = ?1 WHERE id = ?2 AND ${LIVE}`,
   tokenRevokeNamed: `UPDATE entry_token SET revoked_at = ?1 WHERE name = ?2 AND kind IN ('secret', 'code') AND ${LIVE}`,

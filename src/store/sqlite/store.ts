@@ -40,9 +40,9 @@ import { sendSignal } from './verbs/signal.ts';
 import { expireTasks, stageTasks } from './verbs/stage.ts';
 import {
   addToken,
+  areTokensAlive,
   exchangeToken,
   findToken,
-  isTokenAlive,
   listTokens,
   revokeToken,
   revokeTokensNamed,
@@ -364,7 +364,7 @@ export class SqliteStore implements port.Store {
   }
 
   tokenAlive({ ids }: { ids: readonly number[] }): Promise<readonly boolean[]> {
-    return this.#writer.read(({ sql }) => ids.map((id) => isTokenAlive(sql, id, this.#writer.clock.calendar())));
+    return this.#writer.read(({ sql }) => areTokensAlive(sql, ids, this.#writer.clock.calendar()));
   }
 
   tokenList(): Promise<readonly port.TokenRecord[]> {
