@@ -40,6 +40,8 @@ interface Fellow {
   readonly secret: string;
   /** The node itself, or what stands before it. */
   readonly address: string;
+  /** By plain requests. */
+  readonly http: boolean;
   process: Running;
 }
 
@@ -55,7 +57,7 @@ interface Page {
   readonly tasks: readonly Shown[];
 }
 
-/** A node, three workers that have joined it, one of them through a network of ours, and what happens to them all. */
+/** A node, three workers that have joined it, one through a network of ours and one by plain requests, and what happens to them all. */
 export class RemoteFarm {
   /** In the environment of every process, and of what these start. */
   readonly mark = `remote-${randomUUID()}`;
@@ -90,10 +92,14 @@ export class RemoteFarm {
     const proxy = await TcpProxy.before(this.#address);
     this.#options.t.after(() => proxy.close());
     this.#proxy = proxy;
-    for (const [i, name] of ['far', 'near-1', 'near-2'].entries()) {
+    for (const [name, address, http] of [
+      ['far', proxy.address, false],
+      ['near', this.#address, false],
+      ['plain', this.#address, true],
+    ] as const) {
       const { secret } = await this.#ask<{ secret: string }>('/api/v1/workers', { name });
-      const address = i === 0 ? proxy.address : this.#address;
-      this.#fellows.push({ name, secret, address, process: this.#startWorker({ name, secret, address }) });
+      const fellow = { name, secret, address, http };
+      this.#fellows.push({ ...fellow, process: this.#startWorker(fellow) });
     }
     await Promise.all(this.#fellows.map(({ process }) => process.says(/"started"/)));
     // Each has started all of its child processes before it counts: twelve that start at once leave no time for renewals.
@@ -303,12 +309,12 @@ export class RemoteFarm {
     });
   }
 
-  #startWorker({ name, secret, address }: Omit<Fellow, 'process'>): Running {
+  #startWorker({ name, secret, address, http }: Omit<Fellow, 'process'>): Running {
     const { t, folder } = this.#options;
     const cwd = join(folder, name);
     mkdirSync(cwd, { recursive: true });
     const args = ['worker', '--join', address, '--name', name, '--secret', secret, '--slots', `${SLOTS}`, '--json'];
-    const running = run(t, args, { cwd, env: { REMOTE_MARK: this.mark } });
+    const running = run(t, http ? [...args, '--http'] : args, { cwd, env: { REMOTE_MARK: this.mark } });
     this.#said.push(running);
     const pid = running.child.pid as number;
     this.pids.add(pid);
