@@ -81,15 +81,23 @@ class DirectSession implements Session {
   readonly #worker: number;
   /** By spec, of which there are few. */
   readonly #terms = new Map<number, Terms>();
-  readonly #filter: { readonly handlers: readonly string[]; readonly queues?: readonly string[] };
+  readonly #filter: {
+    readonly handlers: readonly string[];
+    readonly queues?: readonly string[];
+    readonly token?: number;
+  };
 
   constructor(engine: Engine, renewal: RenewalAddress | undefined, worker: number, hello: Hello) {
     this.#engine = engine;
     this.#worker = worker;
     this.leaseMs = engine.leaseMs;
     this.renewal = renewal;
-    const { handlers, queues } = hello;
-    this.#filter = queues === undefined ? { handlers } : { handlers, queues };
+    const { handlers, queues, token } = hello;
+    this.#filter = {
+      handlers,
+      ...(queues === undefined ? {} : { queues }),
+      ...(token === undefined ? {} : { token }),
+    };
   }
 
   async claim({ max, waitMs, signal }: Want): Promise<readonly Assignment[]> {

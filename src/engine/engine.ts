@@ -102,6 +102,8 @@ export interface ClaimOptions {
   readonly signal?: AbortSignal;
   /** Operation id: repeating the call with it gives the grants of the first one, as far as they still hold. */
   readonly op?: string;
+  /** The number of the secret that the worker came in by: nothing is granted once it has ended. */
+  readonly token?: number;
 }
 
 const OPTIONS: ReadonlySet<string> = new Set([
@@ -121,6 +123,7 @@ const CLAIM: ReadonlySet<string> = new Set([
   'waitMs',
   'signal',
   'op',
+  'token',
 ] satisfies (keyof ClaimOptions)[]);
 const EVENTS: ReadonlySet<string> = new Set(['after', 'signal']);
 const READ_LOG: ReadonlySet<string> = new Set(['after', 'limit']);
@@ -282,6 +285,7 @@ export class Engine {
       queues: checkNames('queues', 'queue', options.queues),
       handlers: checkNames('handlers', 'handler', options.handlers),
       op: options.op === undefined ? undefined : checkKey('op', options.op),
+      token: options.token === undefined ? undefined : whole('token', options.token, 1, Number.MAX_SAFE_INTEGER),
     };
     const { task } = options;
     if (task !== undefined) checkTaskClaim(options);

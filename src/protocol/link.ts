@@ -32,6 +32,8 @@ export interface Hello {
   /** Where it runs; not given: where the link ends. */
   readonly host?: string | undefined;
   readonly pid?: number | undefined;
+  /** The number of the secret that it came in by: it is given nothing once that has ended. Undefined: it needs none. */
+  readonly token?: number | undefined;
 }
 
 /** One task to run, and the lease to run it under. */

@@ -48,6 +48,8 @@ interface Place {
 /** Of an incarnation: what it was granted, also while its connection is broken. */
 interface Memory {
   readonly desk: WorkerDesk;
+  /** The number of the secret that it came in by. */
+  readonly token: number | undefined;
   keep: () => void;
 }
 
@@ -123,7 +125,7 @@ export class Hub {
     await this.#checkTags(connect);
     const place = this.#takePlace(socket, connect);
     try {
-      const desk = await this.#deskOf(connect, place);
+      const desk = await this.#deskOf(connect, place, principal);
       await desk.settleUp(connect.holding);
       // It may have hung up meanwhile, or have come back by another connection.
       return place.gone.signal.aborted ? undefined : this.#converse(place, desk, principal);
@@ -172,13 +174,15 @@ export class Hub {
     memory.keep = this.#options.world.timers.after(MEMORY_MS, forget, { unref: true });
   }
 
-  async #deskOf(connect: Connect, { holder }: Place): Promise<WorkerDesk> {
+  async #deskOf(connect: Connect, { holder }: Place, { token }: Principal): Promise<WorkerDesk> {
     const { link, tokens, world } = this.#options;
     const known = this.#memories.get(holder);
     known?.keep();
-    if (known !== undefined) return known.desk;
-    const desk = new WorkerDesk(await link.open(helloOf(connect)), holder, tokens, world.clock.monotonic);
-    this.#memories.set(holder, { desk, keep: () => {} });
+    // One that was begun with another secret ends with that one.
+    if (known !== undefined && known.token === token) return known.desk;
+    const session = await link.open({ ...helloOf(connect), token });
+    const desk = new WorkerDesk(session, holder, tokens, world.clock.monotonic);
+    this.#memories.set(holder, { desk, token, keep: () => {} });
     return desk;
   }
 

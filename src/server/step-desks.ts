@@ -149,11 +149,21 @@ export class StepDesks {
 
   /** The session of a worker, on whichever node it comes. */
   #open(said: WorkerSession): Promise<Session> {
-    const { worker, name, handlers, tags, queues, slots, version, host } = said;
+    const { worker, name, token, handlers, tags, queues, slots, version, host } = said;
     const known = this.#sessions.get(worker);
     if (known !== undefined) return known;
     if (this.#sessions.size >= MAX_DESKS) this.#sessions.clear();
-    const opened = this.#options.link.open({ name, incarnation: worker, slots, tags, handlers, queues, version, host });
+    const opened = this.#options.link.open({
+      name,
+      incarnation: worker,
+      slots,
+      tags,
+      handlers,
+      queues,
+      version,
+      host,
+      token,
+    });
     this.#sessions.set(worker, opened);
     opened.catch(() => this.#sessions.delete(worker));
     return opened;
