@@ -28,14 +28,19 @@ import type {
 } from '../protocol/link.ts';
 import type { Grant, TaskRecord } from '../store/store.ts';
 
+/** Asked before a worker of this name pushes a task to the queue. */
+type Admit = (worker: string, queue: string) => Promise<void> | undefined;
+
 /** The shortest link: the engine of this very process. */
 export class DirectLink implements Link {
   readonly #engine: Engine;
   readonly #renewal: RenewalAddress | undefined;
+  readonly #admit: Admit;
 
-  constructor(engine: Engine, renewal: RenewalAddress | undefined) {
+  constructor(engine: Engine, renewal: RenewalAddress | undefined, admit: Admit = () => undefined) {
     this.#engine = engine;
     this.#renewal = renewal;
+    this.#admit = admit;
   }
 
   async open(hello: Hello): Promise<Session> {
@@ -54,7 +59,7 @@ export class DirectLink implements Link {
       host,
       pid,
     });
-    return new DirectSession(this.#engine, this.#renewal, worker, hello);
+    return new DirectSession(this.#engine, this.#renewal, worker, hello, (queue) => this.#admit(name, queue));
   }
 }
 
@@ -79,6 +84,7 @@ class DirectSession implements Session {
   readonly renewal: RenewalAddress | undefined;
   readonly #engine: Engine;
   readonly #worker: number;
+  readonly #admit: (queue: string) => Promise<void> | undefined;
   /** By spec, of which there are few. */
   readonly #terms = new Map<number, Terms>();
   readonly #filter: {
@@ -87,8 +93,15 @@ class DirectSession implements Session {
     readonly token?: number;
   };
 
-  constructor(engine: Engine, renewal: RenewalAddress | undefined, worker: number, hello: Hello) {
+  constructor(
+    engine: Engine,
+    renewal: RenewalAddress | undefined,
+    worker: number,
+    hello: Hello,
+    admit: (queue: string) => Promise<void> | undefined,
+  ) {
     this.#engine = engine;
+    this.#admit = admit;
     this.#worker = worker;
     this.leaseMs = engine.leaseMs;
     this.renewal = renewal;
@@ -198,7 +211,8 @@ class DirectSession implements Session {
     const { task, attempt } = lease;
     const { held } = await this.#engine.renew({ task, attempt });
     if (!held) throw fault('LEASE_LOST', { task, attempt });
-    const pushed = await this.#engine.push(child);
+    await this.#admit(child.queue);
+    const pushed = await this.#engine.spawn(heldOf(lease), child);
     return { id: pushed.id, task: pushed.task };
   }
 

@@ -1,3 +1,4 @@
+import { isEngineError } from '../core/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Log } from '../engine/log.ts';
 import { Access } from '../server/access.ts';
@@ -6,6 +7,8 @@ import { EventHub } from '../server/event-hub.ts';
 import { Hub } from '../server/hub.ts';
 import { LeaseTokens } from '../server/lease-tokens.ts';
 import { Metrics } from '../server/metrics.ts';
+import { DEFAULT_BOUNDS, type PushBounds, PushGuard } from '../server/push-guard.ts';
+import { errorOf } from '../server/refusals.ts';
 import type { Opened } from '../server/server.ts';
 import { SessionTokens } from '../server/session-tokens.ts';
 import { StepDesks } from '../server/step-desks.ts';
@@ -17,15 +20,29 @@ import { Operator } from './operate.ts';
 /** A store that does not answer within this time cannot hand out work. */
 const PATIENCE_MS = 2000;
 
+export interface FrontOptions {
+  readonly adminToken: string;
+  readonly log: Log;
+  /** What a caller may push over the network; what is not given has its default. */
+  readonly bounds?: Partial<PushBounds> | undefined;
+}
+
 /** All that the server works on, made from an app that is open. */
-export function frontOf(app: App, options: { readonly adminToken: string; readonly log: Log }): Opened {
+export function frontOf(app: App, options: FrontOptions): Opened {
   const { engine } = app;
   const metrics = new Metrics(engine, () => app.duties());
   const hub = new EventHub(engine, (event) => metrics.count(event));
   const tokens = new TokenDesk(engine.store);
   hub.start();
   const access = new Access(options.adminToken, tokens, engine.world);
-  const link = new DirectLink(engine, undefined);
+  const guard = new PushGuard({
+    bounds: { ...DEFAULT_BOUNDS, ...options.bounds },
+    queues: () => engine.queues(),
+    clock: engine.world.clock,
+  });
+  const link = new DirectLink(engine, undefined, (worker, queue) =>
+    guard.admit(`worker:${worker}`, new Map([[queue, 1]])),
+  );
   const leases = new LeaseTokens(engine.store.clusterKey);
   const sessions = new SessionTokens(engine.store.clusterKey);
   const settingOf = async (name: string): Promise<{ enabled: boolean; tags: readonly string[] }> => {
@@ -49,6 +66,7 @@ export function frontOf(app: App, options: { readonly adminToken: string; readon
     access,
     workers,
     sessions,
+    guard,
     steps: new StepDesks({
       link,
       leases,
@@ -70,7 +88,8 @@ async function obstacles(engine: Engine): Promise<readonly string[]> {
   );
   const asked = engine.store.clock().then(
     () => undefined,
-    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+    (error: unknown) =>
+      isEngineError(error) ? errorOf(error).message : error instanceof Error ? error.message : String(error),
   );
   const problem = await Promise.race([asked, silent]);
   return problem === undefined ? [] : [problem];

@@ -13,6 +13,7 @@ import { follow, newestEvent } from './follow.ts';
 import { LimitDesk } from './operate-limits.ts';
 import { WaitDesk, type WaitView } from './operate-waits.ts';
 import { WorkerDesk } from './operate-workers.ts';
+import { purge } from './purge.ts';
 import { isPostgres, withoutPassword } from './store-name.ts';
 import { openStore } from './store-url.ts';
 import {
@@ -328,6 +329,11 @@ export class Operator {
   async resume(name: string): Promise<void> {
     await this.queue(name);
     await this.#engine.resume(name);
+  }
+
+  /** Cancels what waits in it, if that is no more than was said. */
+  purge(name: string, wish: Parameters<typeof purge>[2]): ReturnType<typeof purge> {
+    return purge(this, name, wish);
   }
 
   // Workers

@@ -66,12 +66,16 @@ function open(config: Config, display: Display): Promise<Service> {
     names: config.publicHost,
     tls: tlsOf(config),
     insecure: config.insecureBehindProxy,
+    publicUrl: config.publicUrl,
+    maxConnections: config.maxConnections,
+    maxStreams: config.maxStreams,
+    bounds: { rate: config.pushRate, queued: config.maxQueued, queuedInAll: config.maxQueuedInAll },
     durability,
     leaseMs: leaseDuration,
     retentionMs: retention,
     worker: config.worker ? workerOptions(config) : undefined,
     drainMs: config.drainTimeout,
-    log: { info: () => {}, warn: say, error: say },
+    log: { info: (message, fields) => display.told(message, fields), warn: say, error: say },
   });
 }
 

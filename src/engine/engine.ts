@@ -69,6 +69,7 @@ import { type Pushed, Pushes } from './pushes.ts';
 import { Results } from './results.ts';
 import { Ring } from './ring.ts';
 import { type FailOptions, type HeldLease, type ReleaseOptions, Settles } from './settles.ts';
+import { type Parent, Spawns } from './spawns.ts';
 import { type CancelAct, type RetryAct, Subtrees, type TreeAnswer, type TreeOptions } from './subtrees.ts';
 import { TaskLogs } from './task-logs.ts';
 import { type SignalOptions, type WaitRequest, Waits } from './waits.ts';
@@ -151,6 +152,7 @@ export class Engine {
   readonly #waits: Waits;
   readonly #kept: KeptResults;
   readonly #claims: Claims;
+  readonly #spawns: Spawns;
   readonly #settles: Settles;
   readonly #feed: Feed;
   readonly #results: Results;
@@ -234,6 +236,7 @@ export class Engine {
       },
     });
     this.#kept = new KeptResults({ store, coalescer, interner });
+    this.#spawns = new Spawns({ store, interner, pushes: this.#pushes });
     this.fleet = new Fleet(store, world, this.workerStaleMs);
     this.#claims = new Claims({ store, ring: this.ring, fleet: this.fleet, world, coalescer });
     this.#beats = coalescer.kind({
@@ -248,6 +251,11 @@ export class Engine {
 
   push(request: PushRequest): Promise<Pushed> {
     return this.#pushes.push(request);
+  }
+
+  /** A task that a running one starts: no deeper than 32 of them, and no more than 10,000 of one. */
+  spawn(parent: Parent, request: PushRequest): Promise<Pushed> {
+    return this.#spawns.spawn(parent, request);
   }
 
   /** All are checked before any is sent. A unique key that another input holds is refused; the others are stored. */

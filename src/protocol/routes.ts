@@ -4,7 +4,7 @@ import { type Answer, type Body, type Params, type Query, type Route, route } fr
 import { Duration, digits, Paging, pathName, Switch, several, TaskState } from './shapes/common.ts';
 import { Event } from './shapes/event.ts';
 import { Limit, LimitDetail, LimitEdit, LimitInput, LimitPause } from './shapes/limit.ts';
-import { Queue } from './shapes/queue.ts';
+import { Purged, PurgeInput, Queue } from './shapes/queue.ts';
 import {
   ClaimInput,
   Completed,
@@ -154,6 +154,16 @@ export const ROUTES = {
     does: 'Tasks of this queue are started again',
     params: oneQueue,
     answer: Queue,
+  }),
+
+  purgeQueue: route({
+    method: 'POST',
+    path: `${API}/queues/{queue}/purge`,
+    access: 'operator',
+    does: 'Cancels what waits in a queue; what runs goes on. It must be said how many tasks that may be',
+    params: oneQueue,
+    body: PurgeInput,
+    answer: Purged,
   }),
 
   listWorkers: route({

@@ -30,6 +30,7 @@ export interface Desk {
   queue(name: string): Promise<QueueShape>;
   pause(name: string): Promise<void>;
   resume(name: string): Promise<void>;
+  purge(name: string, wish: BodyOf<'purgeQueue'>): Promise<AnswerOf<'purgeQueue'>>;
   workers(): Promise<AnswerOf<'listWorkers'>['workers']>;
   readonly fleet: {
     strays(): Promise<readonly SettingShape[]>;

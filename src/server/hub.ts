@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { type EngineError, fault, isEngineError } from '../core/errors.ts';
+import { type EngineError, fault } from '../core/errors.ts';
 import type { World } from '../core/world.ts';
 import type { Log } from '../engine/log.ts';
 import { Connect, MAX_FRAME_BYTES, MAX_FRAME_DEPTH, type Said, WORKER_PATH } from '../protocol/frames.ts';
@@ -210,8 +210,10 @@ export class Hub {
   }
 
   #told(error: unknown): EngineError {
-    if (!isEngineError(error)) this.#options.log.error('a worker could not be answered', { error: stackOf(error) });
-    return errorOf(error);
+    const told = errorOf(error);
+    // What is not told is in the log.
+    if (told !== error) this.#options.log.error('a worker could not be answered', { error: stackOf(error) });
+    return told;
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Handlers } from '../route-handler.ts';
 
-export const queueRoutes: Handlers<'listQueues' | 'pauseQueue' | 'resumeQueue'> = {
+export const queueRoutes: Handlers<'listQueues' | 'pauseQueue' | 'resumeQueue' | 'purgeQueue'> = {
   async listQueues({ desk }) {
     return { queues: await desk().queues() };
   },
@@ -14,4 +14,6 @@ export const queueRoutes: Handlers<'listQueues' | 'pauseQueue' | 'resumeQueue'> 
     await desk().resume(params.queue);
     return desk().queue(params.queue);
   },
+
+  purgeQueue: ({ params, body, desk }) => desk().purge(params.queue, body),
 };

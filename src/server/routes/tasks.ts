@@ -5,7 +5,7 @@ import type { PushRequest } from '../../engine/push.ts';
 import type { Pushed } from '../../engine/pushes.ts';
 import type { LogLine, LogPlace } from '../../engine/task-logs.ts';
 import type { BodyOf } from '../../protocol/routes.ts';
-import type { Principal } from '../access.ts';
+import { callerOf, type Principal } from '../access.ts';
 import type { Desk, TaskShape } from '../desk.ts';
 import { type Handlers, Stream } from '../route-handler.ts';
 import { hashOf } from '../secrets.ts';
@@ -17,11 +17,12 @@ type Tree = Awaited<ReturnType<Desk['cancelTree']>>;
 export const taskRoutes: Handlers<
   'pushTasks' | 'listTasks' | 'getTask' | 'explainTask' | 'readLog' | 'listAttempts' | 'cancelTask' | 'retryTask'
 > = {
-  async pushTasks({ body, desk, engine, request, principal }) {
+  async pushTasks({ body, desk, engine, request, principal, guard }) {
     const inputs = 'tasks' in body ? body.tasks : [body];
     const key = idempotencyKey(request.headers['idempotency-key'], principal);
     const own = desk();
     const requests = inputs.map((input, i) => pushRequest(input, key && `http:${key}:${i}`));
+    await guard.admit(callerOf(principal), countByQueue(requests));
     const pushed = await pushAll(engine, own, requests);
     const tasks = await own.shown(pushed.map(({ task }) => task));
     if (tasks.length < pushed.length) throw gone(pushed, tasks);
@@ -106,6 +107,12 @@ function wouldCancel(state: TaskShape['state']): string {
 function pushAll(engine: Engine, desk: Desk, requests: readonly PushRequest[]): Promise<readonly Pushed[]> {
   const limited = requests.some(({ limits = [] }) => limits.length > 0);
   return requests.length === 1 || limited ? desk.push(requests) : engine.pushGraph(requests);
+}
+
+function countByQueue(requests: readonly PushRequest[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { queue } of requests) counts.set(queue, (counts.get(queue) ?? 0) + 1);
+  return counts;
 }
 
 /** A key is remembered for a day, and what it led to may have ended and be gone before that. */

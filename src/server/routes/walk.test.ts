@@ -6,7 +6,8 @@ import { mayCall, ROLES, type Route } from '../../protocol/route.ts';
 import { ROUTES } from '../../protocol/routes.ts';
 
 const ALL = Object.entries(ROUTES as Record<string, Route>);
-const pathOf = ({ path }: Route): string => path.replace(/\{\w+\}/g, '1');
+// The number of no token: the walk must not rotate or revoke the ones that it goes by.
+const pathOf = ({ path }: Route): string => path.replace(/\{\w+\}/g, '999');
 const bodyOf = ({ method }: Route): { body?: object } => (method === 'GET' ? {} : { body: {} });
 
 test('without a token every route but the open ones is refused with 401, whatever the token looks like', async (t) => {
