@@ -27,6 +27,7 @@ import type {
   WorkerState,
 } from '../protocol/link.ts';
 import type { Grant, TaskRecord } from '../store/store.ts';
+import { Acquaintances } from './acquaintances.ts';
 
 /** Asked before a worker of this name pushes a task to the queue. */
 type Admit = (worker: string, queue: string) => Promise<void> | undefined;
@@ -84,6 +85,8 @@ class DirectSession implements Session {
   readonly renewal: RenewalAddress | undefined;
   readonly #engine: Engine;
   readonly #worker: number;
+  /** Of a worker that came in by a secret; others work on the store itself. */
+  readonly #acquaintances: Acquaintances | undefined;
   readonly #admit: (queue: string) => Promise<void> | undefined;
   /** By spec, of which there are few. */
   readonly #terms = new Map<number, Terms>();
@@ -105,6 +108,7 @@ class DirectSession implements Session {
     this.#worker = worker;
     this.leaseMs = engine.leaseMs;
     this.renewal = renewal;
+    if (hello.token !== undefined) this.#acquaintances = new Acquaintances(engine.store);
     const { handlers, queues, token } = hello;
     this.#filter = {
       handlers,
@@ -122,6 +126,7 @@ class DirectSession implements Session {
         // Not awaited when it is known: this is the path of every task.
         const terms = this.#terms.get(grant.spec) ?? (await this.#readTerms(grant.spec));
         assignments.push(this.#assignment(grant, terms));
+        this.#acquaintances?.meet(grant.task);
       }
       return assignments;
     } catch (error) {
@@ -177,8 +182,16 @@ class DirectSession implements Session {
     return this.#engine.appendLog(lease, entries);
   }
 
-  checkpoints(lease: Assignment): Promise<readonly Remembered[]> {
+  async checkpoints(lease: Assignment): Promise<readonly Remembered[]> {
+    await this.#requireHeld(lease);
     return this.#engine.checkpoints(lease.task);
+  }
+
+  /** A proof of a lease is good for ever, and what is read by it must not be what another attempt has written since. */
+  async #requireHeld({ task, attempt }: Lease): Promise<void> {
+    if (this.#acquaintances === undefined) return;
+    const record = await this.#engine.get(task);
+    if (record?.state !== 'running' || record.attempt !== attempt) throw fault('LEASE_LOST', { task, attempt });
   }
 
   checkpoint(lease: Assignment, key: string, value: unknown): Promise<string> {
@@ -199,6 +212,7 @@ class DirectSession implements Session {
   }
 
   async waited(lease: Assignment): Promise<Waited | undefined> {
+    await this.#requireHeld(lease);
     const wait = await this.#engine.waitOf(lease.task);
     if (wait === undefined) return undefined;
     const { key, outcome, body, deadline } = wait;
@@ -213,17 +227,25 @@ class DirectSession implements Session {
     if (!held) throw fault('LEASE_LOST', { task, attempt });
     await this.#admit(child.queue);
     const pushed = await this.#engine.spawn(heldOf(lease), child);
+    this.#acquaintances?.meet(pushed.task);
     return { id: pushed.id, task: pushed.task };
   }
 
-  async results(_lease: Assignment, tasks: readonly TaskRef[]): Promise<readonly TaskResult[]> {
+  async results(lease: Assignment, tasks: readonly TaskRef[]): Promise<readonly TaskResult[]> {
+    await this.#requireHeld(lease);
     const numbers = tasks.map((one) => this.#numberOf(one));
-    const records = await this.#engine.store.taskGet({ tasks: [...new Set(numbers)] });
+    const known = await this.#acquaintances?.among(
+      lease.task,
+      tasks.filter((one) => typeof one === 'number'),
+    );
+    const asked = numbers.filter((task, i) => known === undefined || typeof tasks[i] === 'string' || known.has(task));
+    const records = await this.#engine.store.taskGet({ tasks: [...new Set(asked)] });
     const found = new Map(records.flatMap((record) => (record === undefined ? [] : [[record.task, record] as const])));
     return numbers.map((task) => this.#resultOf(task, found.get(task)));
   }
 
   async dependencies(lease: Assignment): Promise<readonly (TaskResult & { readonly optional: boolean })[]> {
+    await this.#requireHeld(lease);
     const all = await this.#engine.dependencies(lease.task);
     return all.map(({ task, createdAt, state, result, optional }) => {
       const record = state === undefined || createdAt === undefined ? undefined : { task, createdAt, state, result };

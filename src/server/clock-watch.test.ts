@@ -9,7 +9,10 @@ test('a calendar that is set by more than five minutes is told once, either way,
   const note = (_message: string, fields?: object): void => void said.push(fields);
   let set = 0;
   const clock = { wall: () => world.clock.wall() + set, monotonic: world.clock.monotonic };
-  const stop = watchClock({ ...world, clock, timers: world.timers }, { info: note, warn: note, error: note });
+  const stop = watchClock(
+    { clock, random: world.random, timers: world.timers },
+    { info: note, warn: note, error: note },
+  );
   await world.advance(60_000);
   set = 299_000;
   await world.advance(60_000);
