@@ -10,7 +10,7 @@ import type { Access, Principal } from './access.ts';
 import { checked } from './asking.ts';
 import { Conversation, type Frame } from './conversation.ts';
 import { requireGiven } from './given-tags.ts';
-import type { Hosts } from './hosts.ts';
+import { type Hosts, hostOf } from './hosts.ts';
 import { parseBody } from './json-body.ts';
 import type { LeaseTokens } from './lease-tokens.ts';
 import { errorOf, stackOf } from './refusals.ts';
@@ -71,7 +71,7 @@ export class Hub {
   /** Takes what asks to speak WebSocket, if it comes by the right name and path and from no page. */
   upgrade(request: IncomingMessage, stream: Duplex, head: Buffer, hosts: Hosts): void {
     const refuse = (line: string): void => refuseUpgrade(stream, line);
-    if (!hosts.isOurs(request.headers.host)) return refuse('421 Misdirected Request');
+    if (!hosts.isOurs(hostOf(request))) return refuse('421 Misdirected Request');
     // Workers are programs: only a browser says an origin, and no page has business here.
     if (request.headers.origin !== undefined) return refuse('403 Forbidden');
     if (request.url?.split('?', 1)[0] !== WORKER_PATH) return refuse('404 Not Found');

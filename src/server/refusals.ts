@@ -16,7 +16,7 @@ export function errorOf(thrown: unknown): EngineError {
       const refused = typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500;
       return refused
         ? fault('INVALID_INPUT', { field: 'request', problem: 'it is not well formed' }, { cause: thrown })
-        : fault('INTERNAL', { problem: 'the request could not be answered' }, { cause: thrown });
+        : fault('INTERNAL', { problem: 'the request could not be answered' }, { cause: thrown, hint: IN_THE_LOG });
     }
   }
 }
@@ -27,8 +27,11 @@ function isOfTheStore({ code, cause }: EngineError): boolean {
 }
 
 function bare({ code, cause }: EngineError): EngineError {
-  return fault(code, undefined, { cause });
+  return fault(code, undefined, { cause, ...(code === 'INTERNAL' ? { hint: IN_THE_LOG } : {}) });
 }
+
+const IN_THE_LOG =
+  'This is a defect in leasehold. The log of the node has the rest, under the x-request-id of this answer.';
 
 /** What came is no request, so that nothing of HTTP is there to answer it with. */
 export function refuseBytes(error: NodeJS.ErrnoException, socket: Socket): void {

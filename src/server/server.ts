@@ -10,7 +10,7 @@ import { bearerOf, checked } from './asking.ts';
 import { Audit } from './audit.ts';
 import { watchClock } from './clock-watch.ts';
 import { Connections, MOST_PER_ADDRESS } from './connections.ts';
-import { Hosts } from './hosts.ts';
+import { Hosts, hostOf } from './hosts.ts';
 import { type Hub, refuseUpgrade } from './hub.ts';
 import { cannotListen, makeFastify, requireGuard } from './listening.ts';
 import type { Metrics } from './metrics.ts';
@@ -154,7 +154,8 @@ export class Server {
 
   /** A name that somebody else's DNS points at this machine, or a page of another site. */
   #stranger(request: FastifyRequest): EngineError | undefined {
-    const { host, origin, 'sec-fetch-site': site } = request.headers;
+    const { origin, 'sec-fetch-site': site } = request.headers;
+    const host = hostOf(request.raw);
     if (!this.#hosts.isOurs(host)) {
       const problem = `this server does not answer to ${JSON.stringify(host ?? '')}`;
       const hint = `Ask for ${this.#options.host} instead, or name it with --public-host.`;
