@@ -1,3 +1,4 @@
+import { isEngineError } from '../core/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Log } from '../engine/log.ts';
 import { Access } from '../server/access.ts';
@@ -6,6 +7,8 @@ import { EventHub } from '../server/event-hub.ts';
 import { Hub, type HubOptions } from '../server/hub.ts';
 import { LeaseTokens } from '../server/lease-tokens.ts';
 import { Metrics } from '../server/metrics.ts';
+import { DEFAULT_BOUNDS, type PushBounds, PushGuard } from '../server/push-guard.ts';
+import { errorOf } from '../server/refusals.ts';
 import type { Opened } from '../server/server.ts';
 import { SessionTokens } from '../server/session-tokens.ts';
 import { StepDesks } from '../server/step-desks.ts';
@@ -25,6 +28,8 @@ export interface FrontOptions {
   readonly adminToken: string;
   readonly log: Log;
   readonly agents?: AgentOptions | undefined;
+  /** What a caller may push over the network; what is not given has its default. */
+  readonly bounds?: Partial<PushBounds> | undefined;
 }
 
 /** All that the server works on, made from an app that is open. */
@@ -35,7 +40,14 @@ export function frontOf(app: App, options: FrontOptions): Opened {
   const tokens = new TokenDesk(engine.store);
   hub.start();
   const access = new Access(options.adminToken, tokens, engine.world);
-  const link = new DirectLink(engine, undefined, app.terms);
+  const guard = new PushGuard({
+    bounds: { ...DEFAULT_BOUNDS, ...options.bounds },
+    queues: () => engine.queues(),
+    clock: engine.world.clock,
+  });
+  const admit = (worker: string, queue: string): Promise<void> =>
+    guard.admit(`worker:${worker}`, new Map([[queue, 1]]));
+  const link = new DirectLink(engine, undefined, { ...app.terms, admit });
   const leases = new LeaseTokens(engine.store.clusterKey);
   const sessions = new SessionTokens(engine.store.clusterKey);
   const settings = new WorkerSettings(engine.store, engine.world);
@@ -57,6 +69,7 @@ export function frontOf(app: App, options: FrontOptions): Opened {
     access,
     workers,
     sessions,
+    guard,
     steps: new StepDesks({
       link,
       leases,
@@ -79,7 +92,8 @@ async function obstacles(engine: Engine): Promise<readonly string[]> {
   );
   const asked = engine.store.clock().then(
     () => undefined,
-    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+    (error: unknown) =>
+      isEngineError(error) ? errorOf(error).message : error instanceof Error ? error.message : String(error),
   );
   const problem = await Promise.race([asked, silent]);
   return problem === undefined ? [] : [problem];

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import type { DutyName } from '../engine/duties/roster.ts';
 import { SILENT } from '../engine/log.ts';
+import type { PushBounds } from '../server/push-guard.ts';
 import { Server } from '../server/server.ts';
 import type { QueueRecord } from '../store/store.ts';
 import type { Worker } from '../worker/worker.ts';
@@ -22,6 +23,14 @@ export interface ServeOptions extends NodeOptions {
   readonly insecure?: boolean | undefined;
   /** Agents of document 004. */
   readonly agents?: AgentOptions | undefined;
+  /** Where others reach it; what it tells them to call. */
+  readonly publicUrl?: string | undefined;
+  /** Connections of one address, and streams of one token, at a time; 0: no bound. */
+  readonly maxConnections?: number | undefined;
+  readonly maxStreams?: number | undefined;
+  readonly patience?: { readonly headersMs: number; readonly requestMs: number } | undefined;
+  /** What a caller may push over the network. */
+  readonly bounds?: Partial<PushBounds> | undefined;
   /** The built-in worker; undefined: none. */
   readonly worker?: BuiltinOptions | undefined;
   /** How long a stop waits for running tasks. */
@@ -61,16 +70,17 @@ export interface Service {
 
 export async function serve(options: ServeOptions): Promise<Service> {
   // The address first: a second start on the same port, or a host that is refused, should leave no file behind.
-  const { store, host, port, version, adminToken, names, tls, insecure, agents, ...more } = options;
-  const { worker: wanted, drainMs: _, ...rest } = more;
-  const server = await Server.listen({ host, port, version, names, tls, insecure, log: rest.log });
+  const { store, adminToken, worker: wanted, drainMs: _, bounds, agents, ...most } = options;
+  const { host, port, version, names, tls, insecure, publicUrl, maxConnections, maxStreams, patience, ...rest } = most;
+  const outside = { host, port, version, names, tls, insecure, publicUrl, maxConnections, maxStreams, patience };
+  const server = await Server.listen({ ...outside, log: rest.log });
   let app: App | undefined;
   try {
     app = await open(store, rest);
     const token = adminToken();
     const worker = wanted === undefined ? undefined : builtinWorker(app, wanted);
     await worker?.start();
-    server.open(frontOf(app, { adminToken: token, log: rest.log ?? SILENT, agents }));
+    server.open(frontOf(app, { adminToken: token, log: rest.log ?? SILENT, agents, bounds }));
     return new RunningService(app, server, worker, options);
   } catch (error) {
     await server.close();

@@ -89,6 +89,10 @@ function open(config: Config, display: Display, { tracing }: Traces): Promise<Se
     tls: tlsOf(config),
     insecure: config.insecureBehindProxy,
     world: realWorld(tracing),
+    publicUrl: config.publicUrl,
+    maxConnections: config.maxConnections,
+    maxStreams: config.maxStreams,
+    bounds: { rate: config.pushRate, queued: config.maxQueued, queuedInAll: config.maxQueuedInAll },
     durability,
     leaseMs: leaseDuration,
     heartbeatMs: config.heartbeatInterval,
@@ -98,7 +102,7 @@ function open(config: Config, display: Display, { tracing }: Traces): Promise<Se
     retentionMs: retention,
     worker: config.worker ? workerOptions(config, hostWorkerName()) : undefined,
     drainMs: config.drainTimeout,
-    log: { info: () => {}, warn: say, error: say },
+    log: { info: (message, fields) => display.told(message, fields), warn: say, error: say },
   });
 }
 

@@ -69,6 +69,15 @@ export function hostName(text: string, name: string): readonly string[] {
   throw refuse(name, `${quote(text)} is not the name or address of a host`);
 }
 
+/** An address without anything behind the port: nothing is put together from texts that could be misread. */
+export function publicUrl(text: string, name: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url !== undefined && /^https?:$/.test(url.protocol) && (text === url.origin || text === `${url.origin}/`)) {
+    return url.origin;
+  }
+  throw refuse(name, `${quote(text)} is not an address like https://tasks.example.org or http://10.0.0.5:7420`);
+}
+
 export function queueName(text: string): readonly string[] {
   return [checkName('queue', text)];
 }

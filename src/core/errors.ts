@@ -50,6 +50,13 @@ export const CATALOGUE = Object.freeze({
     message: 'The limit {limit|of this task} takes no more tasks now.',
     hint: 'Push it again when some of what the limit holds has ended, or raise the limit.',
   },
+  TOO_MANY: {
+    family: 'request',
+    status: 429,
+    retryable: true,
+    message: 'That is more than is taken at once: {problem|others are to have their turn}.',
+    hint: 'Wait as long as Retry-After says and try again, with less at a time.',
+  },
   INVALID_ID: {
     family: 'request',
     status: 400,

@@ -8,7 +8,7 @@ import { type Pickup, type Ring, SCAN_MS } from './ring.ts';
 import { deal, groupWants, type Want } from './wants.ts';
 
 /** One very task, asked for by its number. */
-export interface TaskWant extends Pick<Want, 'worker' | 'leaseMs' | 'op'> {
+export interface TaskWant extends Pick<Want, 'worker' | 'leaseMs' | 'op' | 'token'> {
   readonly task: number;
 }
 
@@ -57,8 +57,9 @@ export class Claims {
       maxInFlight: 1,
       send: (wants) =>
         deps.store.taskClaim({
-          claims: wants.map(({ worker, leaseMs, op, task }) => ({
+          claims: wants.map(({ worker, leaseMs, op, task, token }) => ({
             holder: worker,
+            token,
             ttlMs: leaseMs,
             max: 1,
             lanes: [],
@@ -181,6 +182,7 @@ export class Claims {
     const claims: ClaimRequest[] = sent.map(({ want, ask, picks, lanes }) => ({
       holder: want.worker,
       revision: this.#revision(want.worker, picks),
+      token: want.token,
       ttlMs: want.leaseMs,
       max: ask,
       lanes,

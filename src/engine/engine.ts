@@ -70,6 +70,7 @@ import { Results } from './results.ts';
 import { Ring } from './ring.ts';
 import { type QueueScale, queueScale } from './scale.ts';
 import { type FailOptions, type HeldLease, type ReleaseOptions, Settles } from './settles.ts';
+import { type Parent, Spawns } from './spawns.ts';
 import {
   type CancelAct,
   type RetryAct,
@@ -110,6 +111,8 @@ export interface ClaimOptions {
   readonly signal?: AbortSignal;
   /** Operation id: repeating the call with it gives the grants of the first one, as far as they still hold. */
   readonly op?: string;
+  /** The number of the secret that the worker came in by: nothing is granted once it has ended. */
+  readonly token?: number;
 }
 
 const OPTIONS: ReadonlySet<string> = new Set([
@@ -129,6 +132,7 @@ const CLAIM: ReadonlySet<string> = new Set([
   'waitMs',
   'signal',
   'op',
+  'token',
 ] satisfies (keyof ClaimOptions)[]);
 const EVENTS: ReadonlySet<string> = new Set(['after', 'signal']);
 const READ_LOG: ReadonlySet<string> = new Set(['after', 'limit']);
@@ -156,6 +160,7 @@ export class Engine {
   readonly #waits: Waits;
   readonly #kept: KeptResults;
   readonly #claims: Claims;
+  readonly #spawns: Spawns;
   readonly #settles: Settles;
   readonly #feed: Feed;
   readonly #results: Results;
@@ -239,6 +244,7 @@ export class Engine {
       },
     });
     this.#kept = new KeptResults({ store, coalescer, interner });
+    this.#spawns = new Spawns({ store, interner, pushes: this.#pushes });
     this.fleet = new Fleet(store, world, this.workerStaleMs);
     this.#claims = new Claims({ store, ring: this.ring, fleet: this.fleet, world, coalescer });
     this.#beats = coalescer.kind({
@@ -254,6 +260,11 @@ export class Engine {
   push(request: PushRequest): Promise<Pushed> {
     if (this.world.tracing !== undefined) return this.#traced([request], async () => this.#pushes.push(request));
     return this.#pushes.push(request);
+  }
+
+  /** A task that a running one starts: no deeper than 32 of them, and no more than 10,000 of one. */
+  spawn(parent: Parent, request: PushRequest): Promise<Pushed> {
+    return this.#spawns.spawn(parent, request);
   }
 
   /** All are checked before any is sent. A unique key that another input holds is refused; the others are stored. */
@@ -309,6 +320,7 @@ export class Engine {
       queues: checkNames('queues', 'queue', options.queues),
       handlers: checkNames('handlers', 'handler', options.handlers),
       op: options.op === undefined ? undefined : checkKey('op', options.op),
+      token: options.token === undefined ? undefined : whole('token', options.token, 1, Number.MAX_SAFE_INTEGER),
     };
     const { task } = options;
     if (task !== undefined) checkTaskClaim(options);

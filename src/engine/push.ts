@@ -85,7 +85,7 @@ const KNOWN: ReadonlySet<string> = new Set([
 const UNIQUE: ReadonlySet<string> = new Set(['key', 'window']);
 
 /** Refuses everything that could fail later: past this point a push can only meet the world's faults. */
-export function draft(request: PushRequest, maxUniqueMs: number): Draft {
+export function draft(request: PushRequest, maxUniqueMs: number, depth?: number): Draft {
   checkOptions('request', request, KNOWN);
   const { delay, runAt, unique, op, retry, timeout, waitTimeout } = request;
   if (delay !== undefined && runAt !== undefined) {
@@ -103,6 +103,7 @@ export function draft(request: PushRequest, maxUniqueMs: number): Draft {
       retry,
       timeout === undefined ? undefined : checkDuration('timeout', timeout, 1),
       reuse === undefined ? undefined : wishOf(reuse),
+      depth,
     ),
     task: {
       lane: 0,

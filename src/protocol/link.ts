@@ -36,6 +36,8 @@ export interface Hello {
   readonly pid?: number | undefined;
   /** Where a server has seen it come from. */
   readonly address?: string | undefined;
+  /** The number of the secret that it came in by: it is given nothing once that has ended. Undefined: it needs none. */
+  readonly token?: number | undefined;
 }
 
 /** One task to run, and the lease to run it under. */

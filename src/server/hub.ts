@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { type EngineError, fault, isEngineError } from '../core/errors.ts';
+import { type EngineError, fault } from '../core/errors.ts';
 import type { World } from '../core/world.ts';
 import type { Log } from '../engine/log.ts';
 import { type ConfigUpdate, type Connect, MAX_FRAME_BYTES, type Said, WORKER_PATH } from '../protocol/frames.ts';
@@ -11,7 +11,7 @@ import type { Access, Principal } from './access.ts';
 import { Conversation, type Frame } from './conversation.ts';
 import { type Coming, readFirst, readPath } from './first-message.ts';
 import { requireGiven } from './given-tags.ts';
-import type { Hosts } from './hosts.ts';
+import { type Hosts, hostOf } from './hosts.ts';
 import type { LeaseTokens } from './lease-tokens.ts';
 import { PlainConversation } from './plain-conversation.ts';
 import { errorOf, stackOf } from './refusals.ts';
@@ -62,6 +62,8 @@ interface Listener {
 /** Of an incarnation: what it was granted, also while its connection is broken. */
 interface Memory {
   readonly desk: WorkerDesk;
+  /** The number of the secret that it came in by. */
+  readonly token: number | undefined;
   keep: () => void;
 }
 
@@ -85,7 +87,7 @@ export class Hub {
   /** Takes what asks to speak WebSocket, if it comes by the right name and path and from no page. */
   upgrade(request: IncomingMessage, stream: Duplex, head: Buffer, hosts: Hosts): void {
     const refuse = (line: string): void => refuseUpgrade(stream, line);
-    if (!hosts.isOurs(request.headers.host)) return refuse('421 Misdirected Request');
+    if (!hosts.isOurs(hostOf(request))) return refuse('421 Misdirected Request');
     // Workers are programs: only a browser says an origin, and no page has business here.
     if (request.headers.origin !== undefined) return refuse('403 Forbidden');
     const { url = '' } = request;
@@ -154,7 +156,7 @@ export class Hub {
     requireGiven(connect.name, connect.tags, setting.tags);
     const place = this.#takePlace(socket, connect);
     try {
-      const desk = await this.#deskOf(helloOf(connect, address), place);
+      const desk = await this.#deskOf({ ...helloOf(connect, address), token: principal.token }, place);
       await desk.settleUp(connect.holding);
       // It may have hung up meanwhile, or have come back by another connection.
       if (place.gone.signal.aborted) return undefined;
@@ -190,6 +192,7 @@ export class Hub {
         queues: undefined,
         ...(typeof version === 'string' ? { version } : {}),
         address,
+        token: principal.token,
       });
       await session.beat('online');
       if (place.gone.signal.aborted) {
@@ -252,11 +255,13 @@ export class Hub {
 
   async #deskOf(hello: Hello, { holder }: Place): Promise<WorkerDesk> {
     const { link, tokens, world } = this.#options;
+    const { token } = hello;
     const known = this.#memories.get(holder);
     known?.keep();
-    if (known !== undefined) return known.desk;
+    // One that was begun with another secret ends with that one.
+    if (known !== undefined && known.token === token) return known.desk;
     const desk = new WorkerDesk(await link.open(hello), holder, tokens, world.clock.monotonic);
-    this.#memories.set(holder, { desk, keep: () => {} });
+    this.#memories.set(holder, { desk, token, keep: () => {} });
     return desk;
   }
 
@@ -325,8 +330,10 @@ export class Hub {
   }
 
   #told(error: unknown): EngineError {
-    if (!isEngineError(error)) this.#options.log.error('a worker could not be answered', { error: stackOf(error) });
-    return errorOf(error);
+    const told = errorOf(error);
+    // What is not told is in the log.
+    if (told !== error) this.#options.log.error('a worker could not be answered', { error: stackOf(error) });
+    return told;
   }
 }
 

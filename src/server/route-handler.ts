@@ -5,6 +5,7 @@ import type { Principal } from './access.ts';
 import type { Desk } from './desk.ts';
 import type { Enrolment } from './enrolment.ts';
 import type { EventHub } from './event-hub.ts';
+import type { PushGuard } from './push-guard.ts';
 import type { WorkerSession } from './session-tokens.ts';
 import type { Message } from './sse.ts';
 import type { StepDesks } from './step-desks.ts';
@@ -17,6 +18,7 @@ export interface Served {
   readonly tokens: TokenDesk;
   readonly enrolment: Enrolment;
   readonly steps: StepDesks;
+  readonly guard: PushGuard;
   /** Where this node answers. */
   readonly address: string;
   /** Anew for each request: it remembers what it has read. */

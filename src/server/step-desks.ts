@@ -237,7 +237,7 @@ export class StepDesks {
 
   /** Its tags are those that its name was given, for as long as they are: it has none of its own. */
   async #enter(said: WorkerSession, holder: string): Promise<Place> {
-    const { worker, name, handlers, queues, slots, version, host, priority, pid, address } = said;
+    const { worker, name, handlers, queues, slots, version, host, priority, pid, address, token } = said;
     const { link, leases, clock } = this.#options;
     const hello = {
       name,
@@ -251,6 +251,7 @@ export class StepDesks {
       priority,
       pid,
       address,
+      token,
     };
     return { desk: new WorkerDesk(await link.open(hello), holder, leases, clock.monotonic), stopped: 0 };
   }

@@ -194,6 +194,8 @@ export interface ClaimRequest {
   readonly holder: number;
   /** By which revision of the worker its lanes were chosen: nothing is granted by another one. */
   readonly revision?: number | undefined;
+  /** The number of the secret that the worker came in by: nothing is granted once it has ended. Undefined: it needs none. */
+  readonly token?: number | undefined;
   readonly ttlMs: number;
   readonly max: number;
   readonly lanes: readonly LaneAsk[];

@@ -10,10 +10,12 @@ import type { Engine } from '../engine/engine.ts';
 import { SILENT } from '../engine/log.ts';
 import type { Hello, Link, Session } from '../protocol/link.ts';
 import { Access } from '../server/access.ts';
+import { Enrolment } from '../server/enrolment.ts';
 import { Hosts } from '../server/hosts.ts';
 import { Hub } from '../server/hub.ts';
 import { LeaseTokens } from '../server/lease-tokens.ts';
-import { hashOf, newSecret } from '../server/secrets.ts';
+import { newSecret } from '../server/secrets.ts';
+import { TokenDesk } from '../server/token-desk.ts';
 import { WorkerSettings } from '../server/worker-settings.ts';
 import { tempFolder } from '../store/conformance/temp-folder.ts';
 import { VirtualWorld } from '../testing.ts';
@@ -24,7 +26,6 @@ import { WsLink } from './ws-link.ts';
 /** Workers get a secret as they come, and the tags that they say. */
 class Enrolling implements Link {
   readonly sessions: Session[] = [];
-  readonly secrets = new Map<string, string>();
   readonly #url: string;
   readonly #world: VirtualWorld;
   readonly #engine: Engine;
@@ -38,8 +39,7 @@ class Enrolling implements Link {
   }
 
   async open(hello: Hello): Promise<Session> {
-    const secret = newSecret('worker');
-    this.secrets.set(hashOf(secret), hello.name);
+    const secret = await new Enrolment(this.#engine.store).secret(hello.name, 'test');
     await this.#engine.setWorker({ name: hello.name, tags: hello.tags });
     const link = new WsLink({ url: this.#url, secret, world: this.#world, spool: this.#spool });
     const session = await link.open(hello);
@@ -63,36 +63,27 @@ async function listening(hub: Hub): Promise<Server> {
 async function setting(spool?: string): Promise<LinkSetting> {
   const world = new VirtualWorld();
   const node = await openNode('memory:', { world, duties: false, housekeeping: false, dutyMs: 86_400_000 });
-  let link: Enrolling | undefined;
-  const book = {
-    find: (hash: string) => {
-      const name = link?.secrets.get(hash);
-      return Promise.resolve(name === undefined ? undefined : { role: 'worker' as const, name, token: 1 });
-    },
-    alive: (tokens: readonly number[]) => Promise.resolve(tokens.map(() => true)),
-  };
   const hub = new Hub({
     link: new DirectLink(node.engine, undefined),
     tokens: new LeaseTokens(node.engine.store.clusterKey),
-    access: new Access(newSecret('admin'), book, world),
+    access: new Access(newSecret('admin'), new TokenDesk(node.engine.store), world),
     settings: new WorkerSettings(node.engine.store, world),
     world,
     log: SILENT,
   });
   const server = await listening(hub);
-  link = new Enrolling(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, world, node.engine, spool);
-  const wires = link;
+  const link = new Enrolling(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, world, node.engine, spool);
   const seen: LinkWorld = {
     clock: world.clock,
     timers: world.timers,
     random: world.random,
     advance: async (ms) => {
-      await wires.quiet();
+      await link.quiet();
       await world.advance(ms);
-      await wires.quiet();
+      await link.quiet();
     },
     settle: async () => {
-      await wires.quiet();
+      await link.quiet();
       await world.settle();
     },
   };
@@ -102,7 +93,7 @@ async function setting(spool?: string): Promise<LinkSetting> {
     tick: (duty) => node.roster.tick(duty),
     world: seen,
     close: async () => {
-      for (const session of wires.sessions) await session.close();
+      for (const session of link.sessions) await session.close();
       assert.ok(spool === undefined || !existsSync(spool), 'nothing is owed when everything was answered');
       await hub.close();
       server.close();

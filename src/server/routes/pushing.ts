@@ -5,14 +5,25 @@ import type { GraphRequest } from '../../engine/graphs.ts';
 import type { PushRequest } from '../../engine/push.ts';
 import type { Pushed } from '../../engine/pushes.ts';
 import type { AnswerOf, BodyOf } from '../../protocol/routes.ts';
-import type { Principal } from '../access.ts';
+import { callerOf, type Principal } from '../access.ts';
 import type { Desk, TaskShape } from '../desk.ts';
+import type { PushGuard } from '../push-guard.ts';
 import { hashOf } from '../secrets.ts';
 
 type TaskInput = Exclude<BodyOf<'pushTasks'>, { readonly tasks: unknown }>;
 type GraphTaskInput = BodyOf<'pushGraph'>['tasks'][number];
 type Upstream = NonNullable<GraphTaskInput['after']>[number];
 export type PushedShape = Extract<AnswerOf<'pushTasks'>, { readonly id: string }>;
+
+/** Every push that comes over the network, by whichever door, asks here first. */
+export async function admit(
+  { guard, principal }: { readonly guard: PushGuard; readonly principal: Principal },
+  requests: readonly Pick<PushRequest, 'queue'>[],
+): Promise<void> {
+  const counts = new Map<string, number>();
+  for (const { queue } of requests) counts.set(queue, (counts.get(queue) ?? 0) + 1);
+  await guard.admit(callerOf(principal), counts);
+}
 
 /**
  * All or none of several. What takes of limits goes another way: they may refuse it or end others for it, which they are asked

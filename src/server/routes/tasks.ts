@@ -4,7 +4,7 @@ import type { Engine } from '../../engine/engine.ts';
 import type { LogLine, LogPlace } from '../../engine/task-logs.ts';
 import type { Desk, TaskShape } from '../desk.ts';
 import { type Handlers, Stream } from '../route-handler.ts';
-import { graphRequest, operations, type PushedShape, pushAll, pushRequest, shownPushed } from './pushing.ts';
+import { admit, graphRequest, operations, type PushedShape, pushAll, pushRequest, shownPushed } from './pushing.ts';
 import { taskPage, theseTasks } from './task-page.ts';
 
 type Tree = Awaited<ReturnType<Desk['cancelTree']>>;
@@ -21,21 +21,23 @@ export const taskRoutes: Handlers<
   | 'cancelTask'
   | 'retryTask'
 > = {
-  async pushTasks({ body, desk, engine, request, principal }) {
+  async pushTasks({ body, desk, engine, request, principal, guard }) {
     const inputs = 'tasks' in body ? body.tasks : [body];
     const op = operations('http', request, principal);
     const own = desk();
     const requests = inputs.map((input, i) => pushRequest(input, op(i)));
+    await admit({ guard, principal }, requests);
     const pushed = await pushAll(engine, own, requests);
     const tasks = await shownPushed(own, requests, pushed);
     return 'tasks' in body ? { tasks } : (tasks[0] as PushedShape);
   },
 
-  async pushGraph({ body, desk, engine, request, principal }) {
+  async pushGraph({ body, desk, engine, request, principal, guard }) {
     const op = operations('graph', request, principal);
     const own = desk();
     const names = body.tasks.map(({ name }, i) => name ?? String(i));
     const requests = body.tasks.map((input, i) => graphRequest(engine, input, new Set(names), op(i)));
+    await admit({ guard, principal }, requests);
     const pushed = await engine.pushGraph(requests);
     const tasks = await shownPushed(own, requests, pushed);
     return { tasks: tasks.map((task, i) => ({ ...task, name: names[i] as string })) };

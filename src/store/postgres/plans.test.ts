@@ -63,11 +63,11 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   stand: [BY_ID, DONE_BY_ID],
 
   // In the order of the index from the mark on, and no further than its limit.
-  claim: [BY_ID, 'task_ready(lane, (prio, id))', 'worker_pkey(id)'],
-  claimAmple: [...GIVE, BY_ID, 'task_ready(lane, (prio, id))', 'worker_pkey(id)'],
-  claimCapped: [...GIVE, BY_ID, 'task_ready(lane, (prio, id))', 'worker_pkey(id)'],
-  claimAged: [BY_ID, 'task_ready(lane)', 'worker_pkey(id)'],
-  claimTask: [BY_ID, 'queue_pkey(id)', 'worker_pkey(id)'],
+  claim: [BY_ID, 'task_ready(lane, (prio, id))', 'entry_token_pkey(id)', 'worker_pkey(id)'],
+  claimAmple: [...GIVE, BY_ID, 'task_ready(lane, (prio, id))', 'entry_token_pkey(id)', 'worker_pkey(id)'],
+  claimCapped: [...GIVE, BY_ID, 'task_ready(lane, (prio, id))', 'entry_token_pkey(id)', 'worker_pkey(id)'],
+  claimAged: [BY_ID, 'task_ready(lane)', 'entry_token_pkey(id)', 'worker_pkey(id)'],
+  claimTask: [BY_ID, 'queue_pkey(id)', 'entry_token_pkey(id)', 'worker_pkey(id)'],
   laneHeads: ['task_ready(lane)'],
   taskLane: [BY_ID],
   workerLock: ['worker_pkey(id)'],

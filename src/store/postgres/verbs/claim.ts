@@ -220,9 +220,9 @@ async function claimRows(
   request: ClaimRequest,
   note: string,
 ): Promise<readonly ClaimRow[]> {
-  const { holder, ttlMs, task, lanes } = request;
+  const { holder, ttlMs, task, lanes, token = null } = request;
   if (task !== undefined && lanes.length > 0) {
-    return (await session.rows('claimTask', [holder, ttlMs, task, note])) as readonly ClaimRow[];
+    return (await session.rows('claimTask', [holder, ttlMs, task, note, token])) as readonly ClaimRow[];
   }
   const plain = lanes.filter(({ minAgeMs }) => minAgeMs === undefined);
   const rows = await claimLanes(session, parts, { ...request, lanes: plain }, note);
@@ -234,7 +234,7 @@ async function claimRows(
 
 async function claimAged(
   session: Session,
-  { holder, revision, ttlMs, max, lanes }: ClaimRequest,
+  { holder, revision, token, ttlMs, max, lanes }: ClaimRequest,
   note: string,
 ): Promise<readonly ClaimRow[]> {
   const values = [
@@ -246,6 +246,7 @@ async function claimAged(
     numbers(lanes.map(({ minAgeMs }) => minAgeMs)),
     note,
     revision ?? null,
+    token ?? null,
   ];
   return (await session.rows('claimAged', values)) as readonly ClaimRow[];
 }
@@ -266,7 +267,7 @@ async function claimLanes(
 
 /** The first parameters of a claim from lanes. */
 export function laneValues(
-  { holder, revision, ttlMs, max, lanes }: ClaimRequest,
+  { holder, revision, token, ttlMs, max, lanes }: ClaimRequest,
   from: readonly Mark[],
   note: string,
 ): readonly unknown[] {
@@ -280,6 +281,7 @@ export function laneValues(
     numbers(from.map(({ id }) => id)),
     note,
     revision ?? null,
+    token ?? null,
   ];
 }
 

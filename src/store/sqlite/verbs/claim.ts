@@ -4,6 +4,7 @@ import type { ClaimAnswer, ClaimRequest, Grant, LaneAsk, LaneBlock } from '../..
 import { payloadOf } from '../body.ts';
 import type { LaneInfo, Transaction } from '../transaction.ts';
 import { OP_MS } from './push.ts';
+import { isTokenAlive } from './token.ts';
 
 /** The columns of `GRANT` in statements.ts. Rows come as arrays here: an object per row costs 0.7 µs a task. */
 type GrantRow = readonly [
@@ -63,12 +64,13 @@ export function claimTasks(tx: Transaction, request: ClaimRequest): ClaimAnswer 
   return { grants, blocked };
 }
 
-/** It is known, switched on, not on its way out, and what it was judged by still holds. */
-function mayClaim(tx: Transaction, { holder, revision }: ClaimRequest): boolean {
+/** It is known, switched on, not on its way out, and what it was let in and judged by still holds. */
+function mayClaim(tx: Transaction, { holder, revision, token }: ClaimRequest): boolean {
   const worker = tx.sql.get('workerEnabled').get(holder) as
     | { enabled: number; state: number; revision: number }
     | undefined;
   if (worker?.enabled !== 1 || worker.state === DRAINING) return false;
+  if (token !== undefined && !isTokenAlive(tx.sql, token, tx.now)) return false;
   return revision === undefined || worker.revision === revision;
 }
 

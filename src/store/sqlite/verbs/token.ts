@@ -35,6 +35,10 @@ export function areTokensAlive(sql: Prepared, ids: readonly number[], now: numbe
   return ids.map((id) => live.has(id));
 }
 
+export function isTokenAlive(sql: Prepared, id: number, now: number): boolean {
+  return areTokensAlive(sql, [id], now)[0] === true;
+}
+
 export function listTokens(sql: Prepared): readonly TokenRecord[] {
   return (sql.get('tokenList').all() as unknown as TokenRow[]).map(tokenOf);
 }
