@@ -49,7 +49,7 @@ test('1: who connects with its secret is online with its address, others are clo
 });
 
 test('2: a heartbeat is answered', async (t) => {
-  const node = await RealNode.start(t, [...ALONE, '--offline-after', '2s']);
+  const node = await RealNode.start(t, [...ALONE, '--offline-after', '5s']);
   const agent = await node.agent('a');
   for (let i = 0; i < 3; i++) await agent.quiet();
   // Who says nothing for longer than that is offline, as the document has it with 60 s.
