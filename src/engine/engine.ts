@@ -68,6 +68,7 @@ import type { PushRequest } from './push.ts';
 import { type Pushed, Pushes } from './pushes.ts';
 import { Results } from './results.ts';
 import { Ring } from './ring.ts';
+import { type QueueScale, queueScale } from './scale.ts';
 import { type FailOptions, type HeldLease, type ReleaseOptions, Settles } from './settles.ts';
 import {
   type CancelAct,
@@ -504,6 +505,13 @@ export class Engine {
 
   queues(): Promise<readonly QueueRecord[]> {
     return this.store.queueList();
+  }
+
+  /** What a queue could use of a fleet now; cheap however many tasks wait. */
+  async scale(queue: string): Promise<QueueScale> {
+    const found = await queueScale(this.store, checkName('queue', queue));
+    if (found === undefined) throw fault('NOT_FOUND', { kind: 'queue', id: queue });
+    return found;
   }
 
   /** Waits for the end of a task and answers with its record. */

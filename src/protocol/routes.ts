@@ -5,7 +5,7 @@ import { type Answer, type Body, type Params, type Query, type Route, route } fr
 import { Duration, digits, Paging, pathName, Switch, several, TaskState } from './shapes/common.ts';
 import { Event, EventPage } from './shapes/event.ts';
 import { Limit, LimitDetail, LimitEdit, LimitInput, LimitPause, LimitResume } from './shapes/limit.ts';
-import { Purged, PurgeInput, Queue, Retried, RetryInput } from './shapes/queue.ts';
+import { Purged, PurgeInput, Queue, Retried, RetryInput, Scale } from './shapes/queue.ts';
 import {
   ClaimInput,
   Completed,
@@ -192,6 +192,14 @@ export const ROUTES = {
     does: 'One queue with its counts',
     params: oneQueue,
     answer: Queue,
+  }),
+  scaleQueue: route({
+    method: 'GET',
+    path: `${API}/queues/{queue}/scale`,
+    access: 'read',
+    does: 'How many slots of workers a queue could use now',
+    params: oneQueue,
+    answer: Scale,
   }),
   pauseQueue: route({
     method: 'POST',

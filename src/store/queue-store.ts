@@ -25,6 +25,12 @@ export interface QueueStore {
   /** Lanes with ready tasks now, ascending by id and above `after`. */
   laneScan(params: { readonly after: number; readonly limit: number }): Promise<readonly ReadyLane[]>;
 
+  /**
+   * How full lanes are, in the same order: ready tasks are counted up to `most` in each, and no further. `readySince` is that of the
+   * first task of each priority that comes first; it says nothing of a lane that is empty.
+   */
+  laneDepth(params: { readonly lanes: readonly number[]; readonly most: number }): Promise<readonly LaneDepth[]>;
+
   taskPush(params: { readonly items: readonly NewTask[] }): Promise<readonly PushAnswer[]>;
   /**
    * Undefined for a claim whose lanes were not looked at: its worker is disabled or unknown, or its operation id had its
@@ -135,6 +141,12 @@ export interface ReadyLane {
   readonly id: number;
   /** The highest in it. */
   readonly priority: number;
+}
+
+export interface LaneDepth {
+  readonly ready: number;
+  /** Calendar time; infinite: it is empty. */
+  readonly readySince: number;
 }
 
 export interface NewTask {

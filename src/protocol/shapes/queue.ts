@@ -15,6 +15,17 @@ export const Queue = z
   })
   .meta({ id: 'Queue' });
 
+/** In the words of autoscalers. */
+export const Scale = z
+  .object({
+    runnable: z.number().describe('Ready tasks that neither a limit nor a pause holds back'),
+    running: z.number(),
+    blocked_by_limit: z.number().describe('Ready tasks that limits hold back'),
+    oldest_age_s: z.number().describe('How long the oldest of the runnable ones has been ready; 0: there are none'),
+    desired: z.number().describe('Slots that the queue could use now: running and runnable'),
+  })
+  .meta({ id: 'Scale' });
+
 const ENDED = ['failed', 'cancelled', 'completed'] as const;
 
 /** Something that is done to many tasks of a queue, some at a time. */

@@ -137,3 +137,21 @@ test('what ended so in a queue is run again, and who waits for work hears of it 
     assert.equal((await node.ask(retry, { body })).status, 400, JSON.stringify(body));
   }
 });
+
+test('a queue says how many slots it could use, in the words of autoscalers', async (t) => {
+  const world = new VirtualWorld();
+  const node = await nodeScene(t, { world, duties: false, housekeeping: false });
+  const { engine } = node;
+  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 9 });
+  await engine.setLimit('api', { concurrent: 2 });
+  for (let i = 0; i < 5; i++) await engine.push({ queue: 'a', handler: 'h', limits: ['api'] });
+  world.elapse(2500);
+  await engine.push({ queue: 'a', handler: 'h' });
+  assert.equal((await engine.claim({ worker, max: 1 })).length, 1);
+  const scale = (): Promise<Answer['body']> => node.call('scaleQueue', `${QUEUES}/a/scale`);
+  const { runnable, running, blocked_by_limit, oldest_age_s, desired } = await scale();
+  assert.deepEqual([runnable, running, blocked_by_limit, oldest_age_s, desired], [2, 1, 3, 2.5, 3]);
+  await engine.pause('a');
+  assert.deepEqual(await scale(), { runnable: 0, running: 1, blocked_by_limit: 0, oldest_age_s: 0, desired: 1 });
+  assert.equal((await node.ask(`${QUEUES}/none/scale`)).status, 404);
+});

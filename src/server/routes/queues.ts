@@ -3,13 +3,19 @@ import type { Desk, Sweep } from '../desk.ts';
 import type { Handlers } from '../route-handler.ts';
 
 export const queueRoutes: Handlers<
-  'listQueues' | 'getQueue' | 'pauseQueue' | 'resumeQueue' | 'purgeQueue' | 'retryQueue'
+  'listQueues' | 'getQueue' | 'scaleQueue' | 'pauseQueue' | 'resumeQueue' | 'purgeQueue' | 'retryQueue'
 > = {
   async listQueues({ desk }) {
     return { queues: await desk().queues() };
   },
 
   getQueue: ({ params, desk }) => desk().queue(params.queue),
+
+  async scaleQueue({ params, engine }) {
+    const { runnable, running, blockedByLimit, oldestAgeMs, desired } = await engine.scale(params.queue);
+    const oldest = Math.round(oldestAgeMs) / 1000;
+    return { runnable, running, blocked_by_limit: blockedByLimit, oldest_age_s: oldest, desired };
+  },
 
   async pauseQueue({ params, desk }) {
     await desk().pause(params.queue);

@@ -31,6 +31,7 @@ const VERBS: Readonly<
   laneIntern: (store) => store.laneIntern({ lanes: [{ queue: 'mail', handler: 'send' }] }),
   laneGet: (store) => store.laneGet({ lanes: [1] }),
   laneScan: (store) => store.laneScan({ after: 0, limit: 1 }),
+  laneDepth: (store) => store.laneDepth({ lanes: [1], most: 1 }),
   specIntern: (store) => store.specIntern({ specs: ['{}'] }),
   specGet: (store) => store.specGet({ spec: 1 }),
   taskPush: (store) => store.taskPush({ items: [{ lane: 1, spec: 1, priority: 0, maxTries: 1, payload: '1' }] }),

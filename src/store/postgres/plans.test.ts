@@ -42,6 +42,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   laneGet: ['lane_pkey(id)', 'queue_pkey(id)'],
   // One step down the tree for each lane that has ready tasks.
   laneScan: ['task_ready(lane)'],
+  laneDepth: ['task_ready(lane)', 'task_ready(lane, prio)'],
   specFind: ['spec_hash_key(hash)'],
   specGet: ['spec_pkey(id)'],
 

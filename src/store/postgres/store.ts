@@ -19,7 +19,7 @@ import { carryOn } from './verbs/countdown.ts';
 import { releaseDuty, renewDuty, requireDuty, requireRow, takeDuty } from './verbs/duty.ts';
 import { numberEvents, readEvents } from './verbs/event.ts';
 import { listDependencies, listPlanned, pushGraph } from './verbs/graph.ts';
-import { getLanes, internLanes, internSpecs, scanLanes } from './verbs/intern.ts';
+import { getLanes, internLanes, internSpecs, laneDepths, scanLanes } from './verbs/intern.ts';
 import { attemptWorkers, cancelledLeases, listLeases, overdueLeases, reapLeases, renewLeases } from './verbs/lease.ts';
 import {
   getSlots,
@@ -101,6 +101,10 @@ export class PostgresStore implements port.Store {
 
   laneScan({ after, limit }: { after: number; limit: number }): Promise<readonly port.ReadyLane[]> {
     return this.#run((session) => scanLanes(session, after, limit));
+  }
+
+  laneDepth({ lanes, most }: { lanes: readonly number[]; most: number }): Promise<readonly port.LaneDepth[]> {
+    return this.#run((session) => laneDepths(session, lanes, most));
   }
 
   specIntern({ specs }: { specs: readonly string[] }): Promise<readonly number[]> {

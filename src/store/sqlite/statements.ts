@@ -53,6 +53,16 @@ export const STATEMENTS = {
       LIMIT ?)
     SELECT lane AS id, 0 - (SELECT prio FROM task WHERE state = 0 AND lane = r.lane ORDER BY prio LIMIT 1) AS priority
     FROM r WHERE lane IS NOT NULL`,
+  laneDepth:
+    'SELECT count(*) AS n FROM (SELECT 1 FROM task INDEXED BY task_ready WHERE state = 0 AND lane = ? LIMIT ?)',
+  // From one priority to the next: the first of each has come first. Of a lane with very many of them the most urgent are looked at.
+  laneOldest: `WITH RECURSIVE p(prio) AS (
+      SELECT (SELECT prio FROM task WHERE state = 0 AND lane = ?1 ORDER BY prio LIMIT 1)
+      UNION ALL
+      SELECT (SELECT prio FROM task WHERE state = 0 AND lane = ?1 AND prio > p.prio ORDER BY prio LIMIT 1) FROM p WHERE p.prio IS NOT NULL
+      LIMIT 64)
+    SELECT min((SELECT coalesce(run_at, created_at) FROM task WHERE state = 0 AND lane = ?1 AND prio = p.prio ORDER BY id LIMIT 1)) AS since
+    FROM p WHERE p.prio IS NOT NULL`,
   specFind: 'SELECT id FROM spec WHERE hash = ?',
   specAdd: 'INSERT INTO spec (hash, body, used_at) VALUES (?, ?, ?) RETURNING id',
   specTouch: 'UPDATE spec SET used_at = ? WHERE id = ?',
@@ -295,7 +305,8 @@ export const STATEMENTS = {
     ORDER BY c.id DESC LIMIT ?`,
   limitCaps: `UPDATE slot SET cap = CASE WHEN key = '' THEN ? ELSE ? END WHERE def = ?`,
   limitList: `SELECT d.name, d.body, d.revision, d.changed_at, d.changed_by, coalesce(s.active, 0) AS active,
-      (SELECT count(*) FROM lane_slot ls CROSS JOIN task t ON t.lane = ls.lane AND t.state = 0 WHERE ls.slot = s.id) AS waiting
+      (SELECT count(*) FROM (SELECT 1 FROM lane_slot ls CROSS JOIN task t ON t.lane = ls.lane AND t.state = 0
+        WHERE ls.slot = s.id LIMIT ?)) AS waiting
     FROM limit_def d LEFT JOIN slot s ON s.def = d.id AND s.key = '' WHERE d.body IS NOT NULL ORDER BY d.name`,
   slotAdd: 'INSERT OR IGNORE INTO slot (def, key, cap) VALUES (?, ?, ?)',
   slotFind: 'SELECT id FROM slot WHERE def = ? AND key = ?',

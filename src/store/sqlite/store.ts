@@ -16,7 +16,7 @@ import { carryOn, wokenLanes } from './verbs/countdown.ts';
 import { releaseDuty, renewDuty, requireDuty, takeDuty } from './verbs/duty.ts';
 import { readEvents } from './verbs/event.ts';
 import { listDependencies, listPlanned, pushGraph } from './verbs/graph.ts';
-import { getLane, internLane, internQueue, internSpec, scanLanes } from './verbs/intern.ts';
+import { getLane, internLane, internQueue, internSpec, laneDepth, scanLanes } from './verbs/intern.ts';
 import { attemptWorker, cancelledLeases, listLeases, overdueLeases, reapLeases, renewLease } from './verbs/lease.ts';
 import {
   auditSlots,
@@ -112,6 +112,10 @@ export class SqliteStore implements port.Store {
 
   specGet({ spec }: { spec: number }): Promise<string | undefined> {
     return this.#writer.read(({ sql }) => (sql.get('specGet').get(spec) as { body: string } | undefined)?.body);
+  }
+
+  laneDepth({ lanes, most }: { lanes: readonly number[]; most: number }): Promise<readonly port.LaneDepth[]> {
+    return this.#writer.read(({ sql }) => lanes.map((lane) => laneDepth(sql, lane, most)));
   }
 
   taskPush({ items }: { items: readonly port.NewTask[] }): Promise<readonly port.PushAnswer[]> {
