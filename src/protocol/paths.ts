@@ -39,6 +39,7 @@ export const PATHS: { readonly [N in RouteName]: `${Routes[N]['method']} ${Route
   retryTask: 'POST /api/v1/tasks/{id}/retry',
   listQueues: 'GET /api/v1/queues',
   getQueue: 'GET /api/v1/queues/{queue}',
+  scaleQueue: 'GET /api/v1/queues/{queue}/scale',
   pauseQueue: 'POST /api/v1/queues/{queue}/pause',
   resumeQueue: 'POST /api/v1/queues/{queue}/resume',
   purgeQueue: 'POST /api/v1/queues/{queue}/purge',
