@@ -147,7 +147,7 @@ export class WorkerDesk {
     const carries = new Set(fleet.filter((member) => member.name === name).flatMap((member) => member.tags));
     return {
       ...((await this.look([name]))[0] as WorkerSettingView),
-      carries: [...carries],
+      carries: sorted(carries),
       own: remove.filter((tag) => carries.has(tag)),
     };
   }
