@@ -18,6 +18,12 @@ interface Reply {
   readonly body: Wire;
 }
 
+interface Asking {
+  readonly method?: string;
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 type Post = (path: string, body?: object) => Promise<Reply>;
 
 class Controller {
@@ -50,7 +56,7 @@ class Controller {
     await this.#node.address();
   }
 
-  fetch(path: string, init: RequestInit = {}): Promise<Response> {
+  fetch(path: string, init: Asking = {}): Promise<Response> {
     return fetch(this.#address + path, { ...init, headers: { authorization: `Bearer ${TOKEN}`, ...init.headers } });
   }
 
@@ -98,7 +104,7 @@ class Controller {
   }
 }
 
-function posting(body: object): { method: string; body: string; headers: Record<string, string> } {
+function posting(body: object): Required<Asking> {
   return { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
 }
 
