@@ -44,6 +44,8 @@ interface Place {
 
 /** The worker that has said nothing for longest is forgotten beyond so many; its session token brings it back. */
 const MAX_PLACES = 10_000;
+/** It is a header, and all headers together are 16 KiB at most. */
+const MAX_TOKEN = 12_000;
 /** Questions of one request whose answers can be large. */
 const MAX_READS = 8;
 const HEARTBEAT_MS = 10_000;
@@ -88,13 +90,21 @@ export class StepDesks {
       priority,
       pid,
     };
+    const token = this.#options.sessions.write(said);
+    if (token.length > MAX_TOKEN) {
+      throw fault(
+        'TOO_LARGE',
+        { field: 'capabilities', maxBytes: MAX_TOKEN },
+        { hint: 'They go with every call. Name fewer handlers and queues, or join over the WebSocket.' },
+      );
+    }
     const session = await this.#open(said);
     // Our own worker says it by itself, once it can take work.
     if (incarnation === undefined) await session.beat('online');
     const { leaseMs } = session;
     return {
       worker_id: said.worker,
-      session_token: this.#options.sessions.write(said),
+      session_token: token,
       heartbeat_interval_ms: Math.min(HEARTBEAT_MS, Math.floor(leaseMs / 3)),
       lease_ttl_ms: leaseMs,
     };

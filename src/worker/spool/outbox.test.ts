@@ -7,12 +7,18 @@ import { type NodeScene, nodeScene } from '../../../test/support/node-scene.ts';
 import { TcpProxy } from '../../../test/support/tcp-proxy.ts';
 import { makeWorker } from '../../app/worker.ts';
 import { realWorld } from '../../app/world.ts';
+import { fault } from '../../core/errors.ts';
+import type { LogEntry } from '../../core/log.ts';
 import { SILENT } from '../../engine/log.ts';
 import type { Assignment, Hello, Link, Session } from '../../protocol/link.ts';
 import { tempFolder } from '../../store/conformance/temp-folder.ts';
+import { VirtualWorld } from '../../testing.ts';
 import { HttpLink } from '../http-link.ts';
+import { TaskLog } from '../logs.ts';
 import { task } from '../task.ts';
 import { WsLink } from '../ws-link.ts';
+import { Outbox } from './outbox.ts';
+import { Spool } from './spool.ts';
 
 const FOLDER = tempFolder('outbox');
 let folders = 0;
@@ -214,4 +220,53 @@ test('a worker that speaks more than its memory holds while its node is away has
   );
   const record = await it.node.engine.get(pushed.task);
   assert.deepEqual([record?.state, record?.attempt], ['completed', 1]);
+});
+
+test('what fits neither in memory nor on disk is dropped where it was said, and a line says how much that is', async () => {
+  const world = new VirtualWorld();
+  const owner = { url: 'http://node', name: 'a', incarnation: 'one' };
+  const spool = new Spool({ folder: join(FOLDER, String(++folders)), owner, maxLogBytes: 300_000 });
+  let isUp = false;
+  const stored: LogEntry[] = [];
+  const outbox = new Outbox({
+    spool,
+    world,
+    connected: () => isUp,
+    ask: async (ask) => {
+      if (!isUp) throw fault('STORE_UNAVAILABLE');
+      assert.ok(ask.type === 'task_progress');
+      stored.push(...ask.logs);
+    },
+  });
+  const lease = { task: 1, attempt: 1, token: 't' };
+  const ship = (logs: readonly LogEntry[]): Promise<void> =>
+    outbox.log({ type: 'task_progress', lease, logs: [...logs] });
+  const log = new TaskLog({ ship, timers: world.timers, now: world.clock.wall, paceMs: 500 });
+  const COUNT = 5000;
+  const text = 'x'.repeat(200);
+  for (let i = 0; i < COUNT; i++) {
+    log.line('stdout', `${i} ${text}`);
+    if (i % 100 === 99) await world.advance(100);
+  }
+  await world.advance(60_000);
+  assert.equal(stored.length, 0, 'nobody was there');
+  isUp = true;
+  await world.advance(60_000);
+  log.line('stdout', 'after');
+  await world.advance(1000);
+  outbox.close();
+  assert.deepEqual(
+    stored.map(({ seq }) => seq),
+    stored.map((_, i) => i + 1),
+  );
+  const gaps = stored.filter(({ stream }) => stream === 'system').map((one) => /([\d,]+) lines/.exec(one.text)?.[1]);
+  const dropped = gaps.reduce((sum, gap) => sum + Number(gap?.replaceAll(',', '')), 0);
+  const said = stored.filter(({ stream }) => stream === 'stdout').map((one) => one.text.split(' ', 1)[0]);
+  assert.deepEqual([said.length - 1 + dropped, said[0], said.at(-1)], [COUNT, '0', 'after']);
+  assert.ok(said.length > 1500 && dropped > 1000, `${said.length} said, ${dropped} dropped`);
+  const numbers = said.slice(0, -1).map(Number);
+  assert.deepEqual(
+    numbers,
+    numbers.toSorted((a, b) => a - b),
+  );
 });
