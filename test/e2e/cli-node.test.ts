@@ -31,7 +31,7 @@ function masked(text: string): string {
       .replaceAll(/"(tookMs|pid)":\d+/g, '"$1":N')
       .replaceAll(/leasehold-e2e-\w+/g, 'FOLDER')
       .replaceAll(/ +\d+ms/g, ' TOOK')
-    .replaceAll(/ +/g, ' ')
+      .replaceAll(/ +/g, ' ')
       // Where the worker of the node comes from; the other one has the store itself.
       .replaceAll(/\t127\.0\.0\.1$/gm, '\t–')
       .replaceAll(/(\t[\w.-]+\t)\d+(\tDATE)/g, '$1PID$2')
