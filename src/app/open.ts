@@ -31,6 +31,7 @@ import type { Decision } from '../worker/memory/remembering.ts';
 import { parseInput } from '../worker/schema.ts';
 import type { Worker } from '../worker/worker.ts';
 import { type Approval, approvals, decide } from './approvals.ts';
+import type { ClusterOptions } from './cluster.ts';
 import { DirectLink } from './direct-link.ts';
 import type { DirectRenewalData } from './direct-renewals.ts';
 import { TaskHandle } from './handle.ts';
@@ -115,12 +116,17 @@ const PUSH_MANY: ReadonlySet<string> = new Set([...PUSH].filter((option) => opti
 const HOLD_MS = 60_000;
 
 /** Opens a store and everything that works on it: `sqlite:./work.db`, `postgres://…`, or `memory:`. */
-export async function open(url: string, options: OpenOptions = {}): Promise<App> {
+export function open(url: string, options: OpenOptions = {}): Promise<App> {
+  return openApp(url, options);
+}
+
+/** The same; with a place in a cluster it is a node. */
+export async function openApp(url: string, options: OpenOptions, cluster?: ClusterOptions): Promise<App> {
   // A name of its own, so that the renewal thread can open the same memory.
   const named = url === 'memory:' ? `memory:${randomUUID()}` : url;
   const { clock, ...rest } = options;
   const nodeOptions = clock === undefined ? rest : { ...rest, world: { ...(rest.world ?? realWorld()), clock } };
-  return new App(await openNode(named, nodeOptions), renewalOf(named, nodeOptions));
+  return new App(await openNode(named, nodeOptions, cluster), renewalOf(named, nodeOptions));
 }
 
 /** The library: push work, run workers, see what becomes of it. */
@@ -298,6 +304,11 @@ export class App {
 
   events(options: { readonly after?: number; readonly signal?: AbortSignal } = {}): AsyncIterable<FeedItem> {
     return this.engine.events(options);
+  }
+
+  /** The place among the nodes of the store, of a process that is one. */
+  get cluster(): Node['cluster'] {
+    return this.#node.cluster;
   }
 
   /** Names of the housekeeping duties that this process holds. */
