@@ -20,7 +20,14 @@ const PATIENCE_MS = 2000;
 /** All that the server works on, made from an app that is open. */
 export function frontOf(app: App, options: { readonly adminToken: string; readonly log: Log }): Opened {
   const { engine } = app;
-  const metrics = new Metrics(engine, () => app.duties());
+  const { cluster } = app;
+  const observes = (): boolean => cluster?.membership.doing === 'observer';
+  const metrics = new Metrics(engine, {
+    heldDuties: () => app.duties(),
+    leads: () => cluster?.membership.leads ?? false,
+    unheld: () => cluster?.vigil.unheld ?? new Map<string, number>(),
+    silence: cluster?.silence,
+  });
   const hub = new EventHub(engine, (event) => metrics.count(event));
   const tokens = new TokenDesk(engine.store);
   hub.start();
@@ -57,8 +64,9 @@ export function frontOf(app: App, options: { readonly adminToken: string; readon
       numberOf: (step) => engine.parseId(step),
       wall: engine.world.clock.wall,
     }),
-    desk: () => new Operator(engine),
-    obstacles: () => obstacles(engine),
+    desk: () => new Operator(engine, cluster?.silence),
+    observes,
+    obstacles: async () => [...(observes() ? ['this node is an observer'] : []), ...(await obstacles(engine))],
   };
 }
 

@@ -109,8 +109,8 @@ test('of several nodes the leader alone holds the duties, and the next one has t
   await nodes[0]?.cluster?.membership.resign();
   assert.deepEqual(held(), [[], [], []]);
   await world.advance(2000);
-  assert.deepEqual(held().toSorted().slice(0, 2), [[], []]);
   assert.deepEqual(held().flat(), EVERY);
+  assert.equal(held().filter((names) => names.length > 0).length, 1);
   assert.deepEqual(held()[0], [], 'who has resigned does not come back');
   for (const node of nodes) await node.close();
   assert.deepEqual(world.waits, []);

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { fault, isEngineError } from '../core/errors.ts';
 import { type IdCodec, makeIdCodec } from '../core/ids.ts';
+import type { Silence } from '../core/node.ts';
 import type { TaskState } from '../core/task.ts';
 import type { World } from '../core/world.ts';
 import { Engine } from '../engine/engine.ts';
@@ -10,6 +11,7 @@ import type { Pushed } from '../engine/pushes.ts';
 import type { CancelAct, RetryAct, TreeAnswer, TreeOptions } from '../engine/subtrees.ts';
 import type { CancelAnswer, Lane, LogLine, LogPlace, TaskQuery, TaskRecord, WorkerRecord } from '../store/store.ts';
 import { follow, newestEvent } from './follow.ts';
+import { ClusterDesk } from './operate-cluster.ts';
 import { LimitDesk } from './operate-limits.ts';
 import { WaitDesk, type WaitView } from './operate-waits.ts';
 import { WorkerDesk } from './operate-workers.ts';
@@ -134,16 +136,18 @@ export class Operator {
   readonly limits: LimitDesk;
   readonly fleet: WorkerDesk;
   readonly waits: WaitDesk;
+  readonly cluster: ClusterDesk;
   readonly #engine: Engine;
   readonly #ids: IdCodec;
   #ahead: Promise<number> | undefined;
   #workers: Promise<readonly WorkerRecord[]> | undefined;
 
-  constructor(engine: Engine) {
+  constructor(engine: Engine, silence?: Silence) {
     this.#engine = engine;
     this.limits = new LimitDesk(engine);
     this.fleet = new WorkerDesk(engine);
     this.waits = new WaitDesk(engine);
+    this.cluster = new ClusterDesk(engine, silence);
     this.#ids = makeIdCodec(engine.store.clusterKey);
   }
 

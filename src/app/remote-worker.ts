@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { EngineError, type ErrorBody, fault, isErrorCode } from '../core/errors.ts';
+import { EngineError, type ErrorBody, fault, isEngineError, isErrorCode } from '../core/errors.ts';
 import type { Log } from '../engine/log.ts';
 import { ROUTES } from '../protocol/routes.ts';
 import type { Worker } from '../worker/worker.ts';
@@ -20,21 +20,35 @@ export interface Credentials {
 
 const FILE = 'worker.json';
 
-/** The same worker as the built-in one, over a WebSocket to a node. */
+/** Where nodes of one cluster answer; one at least. */
+export type Addresses = readonly [string, ...string[]];
+
+/** The same worker as the built-in one, over a WebSocket to a node; to the next one when that is away. */
 export function remoteWorker(
-  url: string,
+  urls: Addresses,
   credentials: Credentials,
   options: BuiltinOptions,
   { log }: { readonly log: Log },
 ): Worker {
   const { name, secret } = credentials;
   const world = realWorld();
-  const link = new WsLink({ url: checkedUrl(url), secret, world, log });
+  const link = new WsLink({ urls: urls.map(checkedUrl) as [string, ...string[]], secret, world, log });
   return makeWorker(builtinWorkerOptions({ ...options, name }), { link, world, log, name });
 }
 
-/** Exchanges a code for the name and the secret of a worker, and keeps them for its next start. */
-export async function enrol(url: string, code: string, dataDir: string): Promise<Credentials> {
+/** Exchanges a code for the name and the secret of a worker, and keeps them for its next start. Who is away is passed over. */
+export async function enrol(urls: Addresses, code: string, dataDir: string): Promise<Credentials> {
+  for (const url of urls.slice(0, -1)) {
+    try {
+      return await enrolAt(url, code, dataDir);
+    } catch (error) {
+      if (!isEngineError(error, 'STORE_UNAVAILABLE')) throw error;
+    }
+  }
+  return enrolAt(urls.at(-1) as string, code, dataDir);
+}
+
+async function enrolAt(url: string, code: string, dataDir: string): Promise<Credentials> {
   const { method, path } = ROUTES.enrolWorker;
   const response = await fetch(new URL(path, checkedUrl(url)), {
     method,
@@ -58,11 +72,11 @@ export async function enrol(url: string, code: string, dataDir: string): Promise
   return { name, secret };
 }
 
-/** What an earlier start was given for this node. */
-export function kept(url: string, dataDir: string): Credentials | undefined {
+/** What an earlier start was given by one of these nodes. */
+export function kept(urls: Addresses, dataDir: string): Credentials | undefined {
   try {
     const found = JSON.parse(readFileSync(join(dataDir, FILE), 'utf8')) as Credentials & { readonly url: string };
-    return found.url === url ? { name: found.name, secret: found.secret } : undefined;
+    return urls.includes(found.url) ? { name: found.name, secret: found.secret } : undefined;
   } catch {
     return undefined;
   }

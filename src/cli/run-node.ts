@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { styleText } from 'node:util';
 import { adminToken } from '../app/admin-token.ts';
-import { type Service, serve } from '../app/serve.ts';
+import { type ServeOptions, type Service, serve } from '../app/serve.ts';
 import { storeName } from '../app/store-name.ts';
 import type { Config } from '../config/options.ts';
 import { fault } from '../core/errors.ts';
-import type { Display } from './display/display.ts';
+import { type Display, withFields } from './display/display.ts';
 import { JsonDisplay } from './display/json.ts';
 import { PlainDisplay } from './display/plain.ts';
 import { ScreenDisplay } from './display/screen.ts';
@@ -18,6 +18,13 @@ import { workerOptions } from './worker-options.ts';
 const LOOK_MS = 1000;
 const REPEAT_MS = 30_000;
 const FORCED_MS = 1000;
+
+type ClusterOptions = NonNullable<ServeOptions['cluster']>;
+
+/** Whether what happens in the cluster is said. */
+interface Voice {
+  on: boolean;
+}
 
 /** Something to do while the node runs; the answer ends it. */
 export type Companion = (service: Service, display: Display) => () => void;
@@ -37,8 +44,9 @@ export async function runNode(config: Config, companion: Companion = () => () =>
   // A reader that goes away (`leasehold up | head`) ends the show, not the data.
   process.stdout.on('error', () => stopped.resolve());
   try {
-    service = await open(config, display);
-    await show(service, config, display, companion, stopped.promise);
+    const voice: Voice = { on: false };
+    service = await open(config, display, voice);
+    await show(service, config, display, voice, companion, stopped.promise);
   } finally {
     unlisten();
     display.restore();
@@ -54,9 +62,11 @@ async function endAtOnce(service: Service | undefined, display: Display, status:
   process.exit(status);
 }
 
-function open(config: Config, display: Display): Promise<Service> {
-  const { store, host, port, durability, leaseDuration, retention } = config;
+function open(config: Config, display: Display, voice: Voice): Promise<Service> {
+  const { store, host, port, durability, leaseDuration, retention, pollInterval, cleanupInterval } = config;
   const say = sparing((message, fields) => display.warning(message, fields));
+  // What a node does at its start and its end is shown by those.
+  const info: Say = (message, fields) => void (voice.on && display.note(withFields(message, fields)));
   return serve({
     store,
     host,
@@ -69,10 +79,27 @@ function open(config: Config, display: Display): Promise<Service> {
     durability,
     leaseMs: leaseDuration,
     retentionMs: retention,
+    pollMs: pollInterval,
+    cleanupMs: cleanupInterval,
+    cluster: config.cluster ? clusterOf(config) : undefined,
     worker: config.worker ? workerOptions(config) : undefined,
     drainMs: config.drainTimeout,
-    log: { info: () => {}, warn: say, error: say },
+    log: { info, warn: say, error: say },
   });
+}
+
+function clusterOf(config: Config): ClusterOptions {
+  const { name, role, leaderLease, leaderRenew, nodeStaleThreshold, nodeDeadThreshold } = config;
+  if (nodeDeadThreshold < nodeStaleThreshold) {
+    throw fault('INVALID_INPUT', { field: '--node-dead-threshold', problem: 'a node is stale before it is dead' });
+  }
+  return {
+    id: name,
+    role,
+    leaderLeaseMs: leaderLease,
+    leaderRenewMs: leaderRenew,
+    silence: { staleMs: nodeStaleThreshold, deadMs: nodeDeadThreshold },
+  };
 }
 
 function tlsOf({ tlsCert, tlsKey }: Config): { readonly cert: string; readonly key: string } | undefined {
@@ -98,6 +125,7 @@ async function show(
   service: Service,
   config: Config,
   display: Display,
+  voice: Voice,
   companion: Companion,
   stop: Promise<void>,
 ): Promise<void> {
@@ -108,11 +136,13 @@ async function show(
     store: storeName(config.store),
     pid: process.pid,
   });
+  voice.on = true;
   const stopLooking = watch(service, display, startedAt);
   const leave = companion(service, display);
   await stop;
   leave();
   stopLooking();
+  voice.on = false;
   display.stopping();
   await service.close();
   display.stopped(Math.round(performance.now() - startedAt));

@@ -1,6 +1,6 @@
 import { type BuiltinOptions, builtinWorker } from '../app/builtin-worker.ts';
 import { open } from '../app/open.ts';
-import type { Credentials, Log, Worker } from '../app/remote-worker.ts';
+import type { Addresses, Credentials, Log, Worker } from '../app/remote-worker.ts';
 import { storeName } from '../app/store-name.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/options.ts';
@@ -26,6 +26,7 @@ export const worker: Command = {
     'dataDir',
     'durability',
     'leaseDuration',
+    'pollInterval',
     ...WORKER_OPTIONS,
     'once',
     'idleExit',
@@ -34,6 +35,7 @@ export const worker: Command = {
   ],
   examples: [
     { line: 'worker --join http://127.0.0.1:7420 --code CODE', does: 'for a node; "workers create" gives the code' },
+    { line: 'worker --join http://a:7420 --join http://b:7420', does: 'for two nodes of a cluster: b when a is away' },
     { line: 'worker --store sqlite:./work.db --slots 8', does: 'until Ctrl-C, which lets running tasks finish' },
     { line: 'worker --once', does: 'claim one task, run it, end; the status says how it went' },
     { line: 'worker --handlers ./tasks.ts --idle-exit 30s', does: 'with own tasks, until there is nothing to do' },
@@ -99,22 +101,32 @@ interface Hired {
 
 /** Over the wire where a node is named, else directly on the store. */
 async function hire(config: Config, { log, ...options }: BuiltinOptions & { readonly log: Log }): Promise<Hired> {
-  const { join, store, durability, leaseDuration, once } = config;
-  if (join !== undefined) {
+  const { join, store, durability, leaseDuration, pollInterval, once } = config;
+  if (isSome(join)) {
     // Loaded here: a worker on a store needs no WebSocket.
     const { remoteWorker } = await import('../app/remote-worker.ts');
     const who = await credentialsFor(join, config);
     // Whoever may push to that node would choose what runs here: code that a task brings is run only where that is asked for.
     const allow = config.allow ?? [];
     const worker = remoteWorker(join, who, { ...options, allow }, { log });
-    return { worker, name: who.name, place: join, close: () => Promise.resolve() };
+    return { worker, name: who.name, place: join.join(', '), close: () => Promise.resolve() };
   }
   // A thread for checkpoints is not worth starting for one task.
-  const app = await open(store, { durability, leaseMs: leaseDuration, housekeeping: !once, log });
+  const app = await open(store, {
+    durability,
+    leaseMs: leaseDuration,
+    pollMs: pollInterval,
+    housekeeping: !once,
+    log,
+  });
   return { worker: builtinWorker(app, options), name: options.name, place: storeName(store), close: () => app.close() };
 }
 
-async function credentialsFor(join: string, { code, secret, name, dataDir }: Config): Promise<Credentials> {
+function isSome(urls: readonly string[]): urls is Addresses {
+  return urls.length > 0;
+}
+
+async function credentialsFor(join: Addresses, { code, secret, name, dataDir }: Config): Promise<Credentials> {
   const { enrol, kept } = await import('../app/remote-worker.ts');
   if (code !== undefined) return enrol(join, code, dataDir);
   if (secret !== undefined) return { name, secret };

@@ -25,8 +25,15 @@ export interface Route {
   readonly stream?: 'events' | 'maybe';
   /** Not JSON. */
   readonly text?: 'prometheus';
+  /** A write that an observer takes too. */
+  readonly evenHere?: boolean;
   /** A repeat under the same `Idempotency-Key` gets the first answer. */
   readonly repeatable?: boolean;
+}
+
+/** Whether an observer refuses it. */
+export function isWrite({ method, evenHere = false }: Route): boolean {
+  return method !== 'GET' && !evenHere;
 }
 
 /** Keeps the types of the parts. */

@@ -34,7 +34,7 @@ class Enrolling implements Link {
     const secret = newSecret('worker');
     this.secrets.set(hashOf(secret), hello.name);
     await this.#engine.setWorker({ name: hello.name, tags: hello.tags });
-    const session = await new WsLink({ url: this.#url, secret, world: this.#world }).open(hello);
+    const session = await new WsLink({ urls: [this.#url], secret, world: this.#world }).open(hello);
     this.sessions.push(session);
     return session;
   }

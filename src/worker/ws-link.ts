@@ -30,7 +30,8 @@ import { Wire } from './wire.ts';
 import type { WorkerLog } from './worker-log.ts';
 
 export interface WsLinkOptions {
-  readonly url: string;
+  /** Of the node, or of several that are one cluster. */
+  readonly urls: readonly [string, ...string[]];
   readonly secret: string;
   readonly world: World;
   readonly log?: WorkerLog | undefined;
@@ -69,11 +70,11 @@ class WsSession implements Session {
   /** What it was granted and has not settled: told on every new connection, so that the node knows what never arrived. */
   readonly #holding: HeldLeases<LeaseProof>;
 
-  constructor({ url, secret, world, log }: WsLinkOptions, hello: Hello) {
+  constructor({ urls, secret, world, log }: WsLinkOptions, hello: Hello) {
     const { name, incarnation, slots, tags, handlers, queues, priority, version } = hello;
     this.#holding = new HeldLeases(world.clock.monotonic);
     this.#wire = new Wire({
-      url,
+      urls,
       world,
       log,
       connect: () => ({

@@ -61,7 +61,7 @@ export class Election {
   #complained = false;
 
   constructor(options: ElectionOptions) {
-    checkTerms(options);
+    checkTerms(options.leaseMs, options.renewMs);
     this.#options = options;
     this.#log = unfailing(options.log);
   }
@@ -227,7 +227,7 @@ export class Election {
 }
 
 /** A leader whose term ends with the first renewal that is late drops out though it is well. */
-function checkTerms({ leaseMs, renewMs }: ElectionOptions): void {
+export function checkTerms(leaseMs: number, renewMs: number): void {
   if (renewMs > 0 && leaseMs >= 3 * renewMs) return;
   throw fault(
     'INVALID_INPUT',
