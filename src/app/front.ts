@@ -35,7 +35,14 @@ export interface FrontOptions {
 /** All that the server works on, made from an app that is open. */
 export function frontOf(app: App, options: FrontOptions): Opened {
   const { engine } = app;
-  const metrics = new Metrics(engine, () => app.duties());
+  const { cluster } = app;
+  const observes = (): boolean => cluster?.membership.doing === 'observer';
+  const metrics = new Metrics(engine, {
+    heldDuties: () => app.duties(),
+    leads: () => cluster?.membership.leads ?? false,
+    unheld: () => cluster?.vigil.unheld ?? new Map<string, number>(),
+    silence: cluster?.silence,
+  });
   const hub = new EventHub(engine, (event) => metrics.count(event));
   const tokens = new TokenDesk(engine.store);
   hub.start();
@@ -79,8 +86,9 @@ export function frontOf(app: App, options: FrontOptions): Opened {
       clock: engine.world.clock,
       log: options.log,
     }),
-    desk: () => new Operator(engine),
-    obstacles: () => obstacles(engine),
+    desk: () => new Operator(engine, cluster?.silence),
+    observes,
+    obstacles: async () => [...(observes() ? ['this node is an observer'] : []), ...(await obstacles(engine))],
   };
 }
 

@@ -16,6 +16,7 @@ import type { AnyTask, InputOf, ResultOf } from '../worker/definition.ts';
 import type { Decision } from '../worker/memory/remembering.ts';
 import type { Worker } from '../worker/worker.ts';
 import { type Approval, approvals, decide } from './approvals.ts';
+import type { ClusterOptions } from './cluster.ts';
 import { DirectLink } from './direct-link.ts';
 import type { DirectRenewalData } from './direct-renewals.ts';
 import { TaskHandle } from './handle.ts';
@@ -56,18 +57,19 @@ export type NodeUrl = `http://${string}` | `https://${string}`;
 export function open(url: NodeUrl, options?: RemoteOptions): Promise<RemoteApp>;
 export function open(url: string, options?: OpenOptions): Promise<App>;
 export async function open(url: string, options: OpenOptions | RemoteOptions = {}): Promise<App | RemoteApp> {
-  if (!/^https?:\/\//.test(url)) return openHere(url, options as OpenOptions);
+  if (!/^https?:\/\//.test(url)) return openApp(url, options as OpenOptions);
   // Loaded here: who works on a store needs no client.
   const { openRemote } = await import('./remote-app.ts');
   return openRemote(url, options as RemoteOptions);
 }
 
-async function openHere(url: string, options: OpenOptions): Promise<App> {
+/** On a store; with a place in a cluster it is a node. */
+export async function openApp(url: string, options: OpenOptions, cluster?: ClusterOptions): Promise<App> {
   // A name of its own, so that the renewal thread can open the same memory.
   const named = url === 'memory:' ? `memory:${randomUUID()}` : url;
   const { clock, ...rest } = options;
   const nodeOptions = clock === undefined ? rest : { ...rest, world: { ...(rest.world ?? realWorld()), clock } };
-  return new App(await openNode(named, nodeOptions), renewalOf(named, nodeOptions));
+  return new App(await openNode(named, nodeOptions, cluster), renewalOf(named, nodeOptions));
 }
 
 /** The library: push work, run workers, see what becomes of it. */
@@ -237,6 +239,11 @@ export class App implements Leasehold {
         ? item
         : { kind: 'event', event: { ...item.event, id: this.engine.idOf(item.event) } };
     }
+  }
+
+  /** The place among the nodes of the store, of a process that is one. */
+  get cluster(): Node['cluster'] {
+    return this.#node.cluster;
   }
 
   /** Names of the housekeeping duties that this process holds. */

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { fault, isEngineError } from '../core/errors.ts';
 import { type IdCodec, makeIdCodec } from '../core/ids.ts';
+import type { Silence } from '../core/node.ts';
 import type { FinalState, TaskState } from '../core/task.ts';
 import type { World } from '../core/world.ts';
 import { Engine } from '../engine/engine.ts';
@@ -10,6 +11,7 @@ import type { Pushed } from '../engine/pushes.ts';
 import type { CancelAct, RetryAct, TreeAnswer, TreeMember, TreeOptions } from '../engine/subtrees.ts';
 import type { CancelAnswer, Lane, LogLine, LogPlace, TaskQuery, TaskRecord, WorkerRecord } from '../store/store.ts';
 import { follow, newestEvent } from './follow.ts';
+import { ClusterDesk } from './operate-cluster.ts';
 import { LimitDesk } from './operate-limits.ts';
 import { type Purged, QueueDesk, type Retried, type Sweep } from './operate-queues.ts';
 import { WaitDesk, type WaitView } from './operate-waits.ts';
@@ -143,18 +145,20 @@ export class Operator {
   readonly limits: LimitDesk;
   readonly fleet: WorkerDesk;
   readonly waits: WaitDesk;
+  readonly cluster: ClusterDesk;
   readonly #engine: Engine;
   readonly #sweeps: QueueDesk;
   readonly #ids: IdCodec;
   #ahead: Promise<number> | undefined;
   #workers: Promise<readonly WorkerRecord[]> | undefined;
 
-  constructor(engine: Engine) {
+  constructor(engine: Engine, silence?: Silence) {
     this.#engine = engine;
     this.#sweeps = new QueueDesk(engine);
     this.limits = new LimitDesk(engine);
     this.fleet = new WorkerDesk(engine);
     this.waits = new WaitDesk(engine);
+    this.cluster = new ClusterDesk(engine, silence);
     this.#ids = makeIdCodec(engine.store.clusterKey);
   }
 

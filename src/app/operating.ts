@@ -1,3 +1,4 @@
+import type { NodeOverride, Silence } from '../core/node.ts';
 import type { FinalState, TaskState } from '../core/task.ts';
 import type { Explanation } from '../engine/explain.ts';
 import type { PushRequest } from '../engine/push.ts';
@@ -6,6 +7,7 @@ import type { CancelAnswer, LogLine } from '../store/store.ts';
 import type { Decision } from '../worker/memory/remembering.ts';
 import type { AppTree } from './leasehold.ts';
 import type { Operator, RetryAnswer, TaskDetail, TaskFilter, Told } from './operate.ts';
+import type { ClusterView, NodeView } from './operate-cluster.ts';
 import type { LimitAnswer, LimitDetail, LimitEdit } from './operate-limits.ts';
 import type { Purged, Retried, Sweep } from './operate-queues.ts';
 import type { ApprovalView, DecisionView, SignalView } from './operate-waits.ts';
@@ -26,11 +28,19 @@ export interface SweepPart extends Omit<Sweep, 'before'> {
   readonly cursor?: string | undefined;
 }
 
+/** The nodes on a store. */
+export interface OperatingCluster {
+  /** `silence`: when one counts as stale and as dead; a node that is asked goes by its own. */
+  look(silence?: Silence): Promise<ClusterView>;
+  setRole(id: string, role: NodeOverride): Promise<NodeView>;
+}
+
 /**
  * What commands ask, of a store or of a node that has one: tasks by their public ids, or by their numbers as texts. Everything that is
  * given is looked at before anything is changed.
  */
 export interface Operating {
+  readonly cluster: OperatingCluster;
   push(requests: readonly PushRequest[]): Promise<readonly PushedView[]>;
   /** Newest first. */
   list(filter: Omit<TaskFilter, 'before'>): Promise<readonly TaskView[]>;
@@ -104,6 +114,7 @@ export interface OperatingWaits {
 
 /** A store that this process has open, as commands see it. */
 export class DirectOperator implements Operating {
+  readonly cluster: OperatingCluster;
   readonly fleet: OperatingFleet;
   readonly limits: OperatingLimits;
   readonly waits: OperatingWaits;
@@ -111,6 +122,7 @@ export class DirectOperator implements Operating {
 
   constructor(own: Operator) {
     this.#own = own;
+    this.cluster = own.cluster;
     this.fleet = own.fleet;
     this.limits = own.limits;
     this.waits = {

@@ -7,8 +7,17 @@ import type { CancelAct, RetryAct, TreeOptions } from '../engine/subtrees.ts';
 import type { CancelAnswer, LogLine } from '../store/store.ts';
 import type { AppTree } from './leasehold.ts';
 import type { RetryAnswer, TaskDetail, TaskFilter, Told } from './operate.ts';
+import type { ClusterView, NodeView } from './operate-cluster.ts';
 import type { Purged, Retried } from './operate-queues.ts';
-import type { Operating, OperatingFleet, OperatingLimits, OperatingWaits, PushedView, SweepPart } from './operating.ts';
+import type {
+  Operating,
+  OperatingCluster,
+  OperatingFleet,
+  OperatingLimits,
+  OperatingWaits,
+  PushedView,
+  SweepPart,
+} from './operating.ts';
 import { readLog } from './remote-app-log.ts';
 import { pushOne, pushSeveral } from './remote-app-pushes.ts';
 import { cancelTree, retryTree } from './remote-app-trees.ts';
@@ -42,6 +51,7 @@ export async function operateRemotely({ seen, ...options }: RemoteOperatorOption
 
 /** A node as commands see it. */
 export class RemoteOperator implements Operating {
+  readonly cluster: OperatingCluster;
   readonly fleet: OperatingFleet;
   readonly limits: OperatingLimits;
   readonly waits: OperatingWaits;
@@ -49,6 +59,10 @@ export class RemoteOperator implements Operating {
 
   constructor(client: Client) {
     this.#client = client;
+    this.cluster = {
+      look: async () => (await client.call('getCluster')) as ClusterView,
+      setRole: async (id, role) => (await client.call('editNode', { params: { id }, body: { role } })) as NodeView,
+    };
     this.fleet = new RemoteFleet(client);
     this.limits = new RemoteLimits(client);
     this.waits = new RemoteWaits(client);

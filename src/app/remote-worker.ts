@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, originOf } from '../client/client.ts';
-import { fault } from '../core/errors.ts';
+import { fault, isEngineError } from '../core/errors.ts';
 import type { World } from '../core/world.ts';
 import type { Log } from '../engine/log.ts';
 import { isLoopback } from '../server/hosts.ts';
@@ -24,13 +24,16 @@ export interface Credentials {
 const FILE = 'worker.json';
 const SPOOL = 'spool';
 
+/** Where nodes of one cluster answer; one at least. */
+export type Addresses = readonly [string, ...string[]];
+
 export interface Joining {
-  /** Of the node, from `nodeAddress`. */
-  readonly url: string;
+  /** Of the nodes, from `nodeAddress`: when one is away it goes to the next. */
+  readonly urls: Addresses;
   readonly credentials: Credentials;
   /** What the node has not heard is kept in it for the next start. */
   readonly dataDir: string;
-  /** By plain requests. */
+  /** By plain requests, to the first of them. */
   readonly http: boolean;
   readonly log: Log;
   readonly world?: World | undefined;
@@ -38,15 +41,27 @@ export interface Joining {
 
 /** The same worker as the built-in one, over the network to a node. */
 export function remoteWorker(joining: Joining, options: BuiltinOptions): Worker {
-  const { url, credentials, dataDir, http, log, world = realWorld() } = joining;
+  const { urls, credentials, dataDir, http, log, world = realWorld() } = joining;
   const { name, secret } = credentials;
+  const [url, ...others] = urls;
   const way = { url, secret, world, log, spool: join(dataDir, SPOOL) };
-  const link = http ? new HttpLink(way) : new WsLink(way);
+  const link = http ? new HttpLink(way) : new WsLink({ ...way, others });
   return makeWorker(builtinWorkerOptions({ ...options, name }), { link, world, log, name });
 }
 
-/** Exchanges a code for the name and the secret of a worker, and keeps them for its next start. */
-export async function enrol(url: string, code: string, dataDir: string): Promise<Credentials> {
+/** Exchanges a code for the name and the secret of a worker, and keeps them for its next start. Who is away is passed over. */
+export async function enrol(urls: Addresses, code: string, dataDir: string): Promise<Credentials> {
+  for (const url of urls.slice(0, -1)) {
+    try {
+      return await enrolAt(url, code, dataDir);
+    } catch (error) {
+      if (!isEngineError(error, 'NODE_UNREACHABLE')) throw error;
+    }
+  }
+  return enrolAt(urls.at(-1) as string, code, dataDir);
+}
+
+async function enrolAt(url: string, code: string, dataDir: string): Promise<Credentials> {
   // A code is good once: whether a try that broke off has used it is not known, and so it is not sent again.
   const client = new Client({ url });
   const { name, secret } = await client.call('enrolWorker', { body: { code }, patienceMs: 0 });
@@ -55,11 +70,11 @@ export async function enrol(url: string, code: string, dataDir: string): Promise
   return { name, secret };
 }
 
-/** What an earlier start was given for this node. */
-export function kept(url: string, dataDir: string): Credentials | undefined {
+/** What an earlier start was given by one of these nodes. */
+export function kept(urls: Addresses, dataDir: string): Credentials | undefined {
   try {
     const found = JSON.parse(readFileSync(join(dataDir, FILE), 'utf8')) as Credentials & { readonly url: string };
-    return originOf(found.url) === url ? { name: found.name, secret: found.secret } : undefined;
+    return urls.includes(originOf(found.url)) ? { name: found.name, secret: found.secret } : undefined;
   } catch {
     return undefined;
   }

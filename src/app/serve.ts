@@ -1,14 +1,16 @@
 import { statSync } from 'node:fs';
+import { checkTerms } from '../engine/duties/election.ts';
 import type { DutyName } from '../engine/duties/roster.ts';
 import { SILENT } from '../engine/log.ts';
 import type { PushBounds } from '../server/push-guard.ts';
 import { Server } from '../server/server.ts';
-import type { QueueRecord } from '../store/store.ts';
+import type { NodeDoing, QueueRecord } from '../store/store.ts';
 import type { Worker } from '../worker/worker.ts';
 import { type BuiltinOptions, builtinWorker } from './builtin-worker.ts';
+import type { ClusterOptions } from './cluster.ts';
 import { type AgentOptions, frontOf } from './front.ts';
 import type { NodeOptions } from './node.ts';
-import { type App, open } from './open.ts';
+import { type App, openApp } from './open.ts';
 
 export interface ServeOptions extends NodeOptions {
   readonly store: string;
@@ -33,6 +35,8 @@ export interface ServeOptions extends NodeOptions {
   readonly bounds?: Partial<PushBounds> | undefined;
   /** The built-in worker; undefined: none. */
   readonly worker?: BuiltinOptions | undefined;
+  /** How it is a node among others; undefined: it is none. */
+  readonly cluster?: Omit<ClusterOptions, 'address' | 'version'> | undefined;
   /** How long a stop waits for running tasks. */
   readonly drainMs?: number;
 }
@@ -45,6 +49,8 @@ export interface Glance {
   readonly queues: readonly QueueRecord[];
   /** The duties that this process holds. */
   readonly duties: readonly DutyName[];
+  /** What this node does in its cluster; undefined: it is in none. */
+  readonly role?: NodeDoing | undefined;
   /** The size of the store's files; undefined when it has none. */
   readonly storeBytes: number | undefined;
   /** What the built-in worker does; undefined when there is none. */
@@ -69,16 +75,17 @@ export interface Service {
 }
 
 export async function serve(options: ServeOptions): Promise<Service> {
+  if (options.cluster !== undefined) checkTerms(options.cluster.leaderLeaseMs, options.cluster.leaderRenewMs);
   // The address first: a second start on the same port, or a host that is refused, should leave no file behind.
-  const { store, adminToken, worker: wanted, drainMs: _, bounds, agents, ...most } = options;
+  const { store, adminToken, worker: wanted, drainMs: _, bounds, agents, cluster, ...most } = options;
   const { host, port, version, names, tls, insecure, publicUrl, maxConnections, maxStreams, patience, ...rest } = most;
   const outside = { host, port, version, names, tls, insecure, publicUrl, maxConnections, maxStreams, patience };
   const server = await Server.listen({ ...outside, log: rest.log });
   let app: App | undefined;
   try {
-    app = await open(store, rest);
+    app = await openApp(store, rest, cluster && { ...cluster, address: server.address, version });
     const token = adminToken();
-    const worker = wanted === undefined ? undefined : builtinWorker(app, wanted);
+    const worker = wanted === undefined || isObserver(app) ? undefined : builtinWorker(app, wanted);
     await worker?.start();
     server.open(frontOf(app, { adminToken: token, log: rest.log ?? SILENT, agents, bounds }));
     return new RunningService(app, server, worker, options);
@@ -89,6 +96,10 @@ export async function serve(options: ServeOptions): Promise<Service> {
   }
 }
 
+function isObserver({ cluster }: App): boolean {
+  return cluster?.membership.doing === 'observer';
+}
+
 class RunningService implements Service {
   readonly app: App;
   readonly address: string;
@@ -97,6 +108,8 @@ class RunningService implements Service {
   #worker: Worker | undefined;
   #shown: BuiltinOptions | undefined;
   #closing: Promise<void> | undefined;
+  /** What a change of role brings about, one after the other. */
+  #turn: Promise<void> = Promise.resolve();
 
   constructor(app: App, server: Server, worker: Worker | undefined, options: ServeOptions) {
     this.app = app;
@@ -105,6 +118,9 @@ class RunningService implements Service {
     this.#worker = worker;
     this.#shown = options.worker;
     this.#options = options;
+    app.cluster?.membership.onChange(() => {
+      this.#turn = this.#turn.then(() => this.#follow()).catch((error: unknown) => this.#complain(error));
+    });
   }
 
   async glance(): Promise<Glance> {
@@ -113,12 +129,17 @@ class RunningService implements Service {
     return {
       queues: await this.app.queues(),
       duties: this.app.duties(),
+      role: this.app.cluster?.membership.doing,
       storeBytes: storeBytes(this.#options.store),
       worker: worker === undefined ? undefined : { name, slots, running: worker.stats.running },
     };
   }
 
   async replaceWorker(options: BuiltinOptions): Promise<readonly string[]> {
+    if (isObserver(this.app)) {
+      this.#shown = options;
+      return [];
+    }
     const next = builtinWorker(this.app, options);
     await next.start();
     const before = this.#worker;
@@ -134,7 +155,29 @@ class RunningService implements Service {
     return this.#closing;
   }
 
+  /** An observer has no worker and serves none; who is one no more has its worker back. */
+  async #follow(): Promise<void> {
+    if (this.#closing !== undefined) return;
+    if (isObserver(this.app)) {
+      this.#server.sendWorkersAway();
+      const before = this.#worker;
+      this.#worker = undefined;
+      await before?.stop(this.#drain());
+    } else if (this.#worker === undefined && this.#shown !== undefined) {
+      const next = builtinWorker(this.app, this.#shown);
+      await next.start();
+      this.#worker = next;
+    }
+  }
+
+  #complain(error: unknown): void {
+    this.#options.log?.warn('the built-in worker did not follow the role of its node', { error: String(error) });
+  }
+
+  /** First leadership and the duties, so that another node has them while this one ends what it runs. */
   async #close(): Promise<void> {
+    await this.app.cluster?.membership.resign();
+    await this.#turn;
     await this.#server.close();
     await this.app.stopWorkers(this.#drain());
     await this.app.close();

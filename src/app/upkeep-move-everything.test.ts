@@ -145,6 +145,7 @@ async function furnish(app: App): Promise<Scene> {
   await store.tokenAdd({ token: { ...token, kind: 'code', hash: 'of a code' } });
   await store.tokenAdd({ token: { ...token, kind: 'code', hash: 'of a used one' } });
   await store.tokenExchange({ hash: 'of a used one', token: { ...token, hash: 'of a secret' } });
+  await store.nodeBeat({ id: 'n', incarnation: 'that vanished', first: true, wish: 'auto', stand: 'leader' });
   // The rest of the kernel.
   keep('scheduled', await app.push(step, 1, { delay: '1h' }));
   keep('unique', await app.push(step, LONG, { unique: 'key "1"', op: 'op-1' }));

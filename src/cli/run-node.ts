@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import { styleText } from 'node:util';
 import { adminToken } from '../app/admin-token.ts';
 import { announceNode } from '../app/node-file.ts';
-import { type Service, serve } from '../app/serve.ts';
+import { type ServeOptions, type Service, serve } from '../app/serve.ts';
 import { storeName } from '../app/store-name.ts';
 import { realWorld } from '../app/world.ts';
 import type { Config } from '../config/options.ts';
 import { hostWorkerName } from '../config/worker-name.ts';
 import { fault } from '../core/errors.ts';
-import type { Display } from './display/display.ts';
+import { type Display, withFields } from './display/display.ts';
 import { JsonDisplay } from './display/json.ts';
 import { PlainDisplay } from './display/plain.ts';
 import { ScreenDisplay } from './display/screen.ts';
@@ -22,6 +22,13 @@ import { workerOptions } from './worker-options.ts';
 const LOOK_MS = 1000;
 const REPEAT_MS = 30_000;
 const FORCED_MS = 1000;
+
+type ClusterOptions = NonNullable<ServeOptions['cluster']>;
+
+/** Whether what happens in the cluster is said. */
+interface Voice {
+  on: boolean;
+}
 
 /** Something to do while the node runs; the answer ends it. */
 export type Companion = (service: Service, display: Display) => () => void;
@@ -44,11 +51,12 @@ export async function runNode(config: Config, companion: Companion = () => () =>
   // A reader that goes away (`leasehold up | head`) ends the show, not the data.
   process.stdout.on('error', () => stopped.resolve());
   try {
-    service = await open(config, display, traces);
+    const voice: Voice = { on: false };
+    service = await open(config, display, voice, traces);
     unannounce = announce(config.dataDir, service, display);
     // Taken back as soon as it begins to stop: commands work on the store then.
     void stopped.promise.then(unannounce);
-    await show(service, config, display, companion, stopped.promise);
+    await show(service, config, display, voice, companion, stopped.promise);
   } finally {
     unannounce();
     await traces.close();
@@ -76,9 +84,11 @@ async function endAtOnce(service: Service | undefined, display: Display, status:
   process.exit(status);
 }
 
-function open(config: Config, display: Display, { tracing }: Traces): Promise<Service> {
-  const { store, host, port, durability, leaseDuration, retention } = config;
+function open(config: Config, display: Display, voice: Voice, { tracing }: Traces): Promise<Service> {
+  const { store, host, port, durability, leaseDuration, retention, pollInterval, cleanupInterval } = config;
   const say = sparing((message, fields) => display.warning(message, fields));
+  // What a node does at its start and its end is shown by those.
+  const info: Say = (message, fields) => void (voice.on && display.note(withFields(message, fields)));
   return serve({
     store,
     host,
@@ -100,10 +110,27 @@ function open(config: Config, display: Display, { tracing }: Traces): Promise<Se
     taskTimeoutMs: config.taskTimeout,
     agents: { byPath: config.compat.includes('004'), offlineMs: config.offlineAfter },
     retentionMs: retention,
+    pollMs: pollInterval,
+    cleanupMs: cleanupInterval,
+    cluster: config.cluster ? clusterOf(config) : undefined,
     worker: config.worker ? workerOptions(config, hostWorkerName()) : undefined,
     drainMs: config.drainTimeout,
-    log: { info: (message, fields) => display.told(message, fields), warn: say, error: say },
+    log: { info, warn: say, error: say },
   });
+}
+
+function clusterOf(config: Config): ClusterOptions {
+  const { name = hostWorkerName(), role, leaderLease, leaderRenew, staleThreshold, nodeDeadThreshold } = config;
+  if (nodeDeadThreshold < staleThreshold) {
+    throw fault('INVALID_INPUT', { field: '--node-dead-threshold', problem: 'a node is stale before it is dead' });
+  }
+  return {
+    id: name,
+    role,
+    leaderLeaseMs: leaderLease,
+    leaderRenewMs: leaderRenew,
+    silence: { staleMs: staleThreshold, deadMs: nodeDeadThreshold },
+  };
 }
 
 function tlsOf({ tlsCert, tlsKey }: Config): { readonly cert: string; readonly key: string } | undefined {
@@ -129,6 +156,7 @@ async function show(
   service: Service,
   config: Config,
   display: Display,
+  voice: Voice,
   companion: Companion,
   stop: Promise<void>,
 ): Promise<void> {
@@ -139,11 +167,13 @@ async function show(
     store: storeName(config.store),
     pid: process.pid,
   });
+  voice.on = true;
   const stopLooking = watch(service, display, startedAt);
   const leave = companion(service, display);
   await stop;
   leave();
   stopLooking();
+  voice.on = false;
   display.stopping();
   await service.close();
   display.stopped(Math.round(performance.now() - startedAt));

@@ -1,6 +1,6 @@
 import { type BuiltinOptions, builtinWorker } from '../app/builtin-worker.ts';
 import { open } from '../app/open.ts';
-import type { Credentials, Log, Worker } from '../app/remote-worker.ts';
+import type { Addresses, Credentials, Log, Worker } from '../app/remote-worker.ts';
 import { storeName } from '../app/store-name.ts';
 import { realWorld, type World } from '../app/world.ts';
 import { loadConfig } from '../config/load.ts';
@@ -31,6 +31,7 @@ export const worker: Command = {
     'dataDir',
     'durability',
     'leaseDuration',
+    'pollInterval',
     ...WORKER_OPTIONS,
     'otlpEndpoint',
     'serviceName',
@@ -41,6 +42,7 @@ export const worker: Command = {
   ],
   examples: [
     { line: 'worker --join http://127.0.0.1:7420 --code CODE', does: 'for a node; "workers create" gives the code' },
+    { line: 'worker --join http://a:7420 --join http://b:7420', does: 'for two nodes of a cluster: b when a is away' },
     { line: 'worker --store sqlite:./work.db --slots 8', does: 'until Ctrl-C, which lets running tasks finish' },
     { line: 'worker --once', does: 'claim one task, run it, end; the status says how it went' },
     { line: 'worker --handlers ./tasks.ts --idle-exit 30s', does: 'with own tasks, until there is nothing to do' },
@@ -117,27 +119,38 @@ async function hire(
   config: Config,
   { log, world, ...options }: BuiltinOptions & { readonly log: Log; readonly world: World },
 ): Promise<Hired> {
-  const { join, http, dataDir, store, durability, leaseDuration, once } = config;
-  if (join !== undefined) {
+  const { join, http, dataDir, store, durability, leaseDuration, pollInterval, once } = config;
+  if (isSome(join)) {
     // Loaded here: a worker on a store needs no WebSocket.
     const { nodeAddress, remoteWorker } = await import('../app/remote-worker.ts');
-    const url = nodeAddress(join, config);
-    const credentials = await credentialsFor(url, config);
+    const urls = join.map((url) => nodeAddress(url, config)) as [string, ...string[]];
+    const credentials = await credentialsFor(urls, config);
     // Whoever may push to that node would choose what runs here: code that a task brings is run only where that is asked for.
     const allow = config.allow ?? [];
-    const worker = remoteWorker({ url, credentials, dataDir, http, log, world }, { ...options, allow });
-    return { worker, name: credentials.name, place: url, close: () => Promise.resolve() };
+    const worker = remoteWorker({ urls, credentials, dataDir, http, log, world }, { ...options, allow });
+    return { worker, name: credentials.name, place: urls.join(', '), close: () => Promise.resolve() };
   }
   // A thread for checkpoints is not worth starting for one task.
-  const app = await open(store, { durability, leaseMs: leaseDuration, housekeeping: !once, log, world });
+  const app = await open(store, {
+    durability,
+    leaseMs: leaseDuration,
+    pollMs: pollInterval,
+    housekeeping: !once,
+    log,
+    world,
+  });
   return { worker: builtinWorker(app, options), name: options.name, place: storeName(store), close: () => app.close() };
 }
 
-async function credentialsFor(url: string, { code, secret, name, dataDir }: Config): Promise<Credentials> {
+function isSome(urls: readonly string[]): urls is Addresses {
+  return urls.length > 0;
+}
+
+async function credentialsFor(urls: Addresses, { code, secret, name, dataDir }: Config): Promise<Credentials> {
   const { enrol, kept } = await import('../app/remote-worker.ts');
-  if (code !== undefined) return enrol(url, code, dataDir);
+  if (code !== undefined) return enrol(urls, code, dataDir);
   if (secret !== undefined) return { name: name ?? defaultWorkerName(), secret };
-  const found = kept(url, dataDir);
+  const found = kept(urls, dataDir);
   if (found !== undefined) return found;
   throw fault(
     'UNAUTHENTICATED',

@@ -41,7 +41,7 @@ test('without flags and variables there are the documented defaults', () => {
     pushRate: 10_000,
     maxQueued: 1_000_000,
     maxQueuedInAll: 10_000_000,
-    join: undefined,
+    join: [],
     http: false,
     insecure: false,
     code: undefined,
@@ -49,6 +49,13 @@ test('without flags and variables there are the documented defaults', () => {
     grace: 0,
     secret: undefined,
     durability: 'full',
+    role: 'auto',
+    cluster: true,
+    leaderLease: 30_000,
+    leaderRenew: 10_000,
+    cleanupInterval: 1000,
+    pollInterval: 1000,
+    nodeDeadThreshold: 120_000,
     leaseDuration: 30_000,
     heartbeatInterval: 10_000,
     staleThreshold: 30_000,
@@ -140,6 +147,43 @@ test('the variables that count in seconds take bare numbers, flags take units', 
   refused(['--lease-duration', '50ms'], {}, 'INVALID_INPUT', /less than 100ms/);
 });
 
+test('the settings of document 003 are taken as it writes them, and in the short spelling of its program', () => {
+  const long = {
+    APFLOW_CLUSTER_ENABLED: 'true',
+    APFLOW_NODE_ID: 'node-1',
+    APFLOW_NODE_ROLE: 'auto',
+    APFLOW_LEADER_LEASE_SECONDS: '30',
+    APFLOW_LEADER_RENEW_SECONDS: '10',
+    APFLOW_LEASE_DURATION_SECONDS: '30',
+    APFLOW_LEASE_CLEANUP_INTERVAL_SECONDS: '10',
+    APFLOW_POLL_INTERVAL_SECONDS: '5',
+    APFLOW_MAX_PARALLEL_TASKS_PER_NODE: '4',
+    APFLOW_NODE_STALE_THRESHOLD_SECONDS: '31',
+    APFLOW_NODE_DEAD_THRESHOLD_SECONDS: '121',
+  };
+  const short = Object.fromEntries(
+    Object.entries(long).map(([name, value]) => [name.replace(/_(SECONDS|PER_NODE)$/, ''), value]),
+  );
+  assert.notDeepEqual(Object.keys(short), Object.keys(long));
+  for (const env of [long, short]) {
+    const { cluster, name, role, leaderLease, leaderRenew, leaseDuration, ...rest } = load([], env);
+    assert.deepEqual([cluster, name, role], [true, 'node-1', 'auto']);
+    assert.deepEqual([leaderLease, leaderRenew, leaseDuration], [30_000, 10_000, 30_000]);
+    const { cleanupInterval, pollInterval, slots, staleThreshold, nodeDeadThreshold } = rest;
+    assert.deepEqual([cleanupInterval, pollInterval, slots], [10_000, 5000, 4]);
+    assert.deepEqual([staleThreshold, nodeDeadThreshold], [31_000, 121_000]);
+  }
+  for (const [text, on] of [
+    ['false', false],
+    ['TRUE', true],
+    ['0', false],
+  ] as const) {
+    assert.equal(load([], { APFLOW_CLUSTER_ENABLED: text }).cluster, on);
+  }
+  refused([], { LEASEHOLD_NODE_ROLE: 'king' }, 'INVALID_INPUT', /"king" is not one of auto, leader, worker, observer/);
+  refused(['--cluster', 'perhaps'], {}, 'INVALID_INPUT', /--cluster/);
+});
+
 test('the store lies in the data folder unless it is named', () => {
   assert.equal(load(['--data-dir', '/var/lib/lh']).store, 'sqlite:/var/lib/lh/leasehold.db');
   assert.equal(load([], { LEASEHOLD_DATA_DIR: 'd' }).store, 'sqlite:d/leasehold.db');
@@ -171,10 +215,7 @@ test('a variable one slip away from ours is refused, any other is left alone', (
     'LEASEHOLD_SERVICE_HOST',
     'LEASEHOLD_PORT_7420_TCP',
     'LEASEHOLD_TEST_SCALE',
-    'LEASEHOLD_NODE_ROLE',
-    'LEASEHOLD_LEADER_LEASE_SECONDS',
-    'LEASEHOLD_LEASE_CLEANUP_INTERVAL_SECONDS',
-    'APFLOW_LEADER_LEASE',
+    'APFLOW_TASK_TABLE_NAME',
     'PATH',
   ];
   assert.deepEqual(load([], Object.fromEntries(others.map((name) => [name, 'x']))), load([]));

@@ -1,4 +1,5 @@
 import { STRATEGIES } from '../core/limit.ts';
+import { NODE_ROLES } from '../core/node.ts';
 import { MAX_TRIES_BOUND, PRIORITY_MAX, PRIORITY_MIN, STATES } from '../core/task.ts';
 import { DEFAULT_HEARTBEAT_MS, DEFAULT_STALE_MS, MIN_HEARTBEAT_MS } from '../core/worker.ts';
 import {
@@ -12,13 +13,14 @@ import {
   limitUse,
   networkPlace,
   oneOf,
+  onOrOff,
   orNone,
   type Parse,
   portNumber,
   publicUrl,
   queueName,
   rate,
-  secondsOrDuration,
+  secondsAtLeast,
   someOf,
   tagName,
   tagTest,
@@ -59,6 +61,7 @@ export interface Option<T = unknown> {
 
 const MIN_LEASE_MS = 100;
 const MIN_STALE_MS = 1000;
+const MIN_INTERVAL_MS = 10;
 const MAX_BOUND = 1_000_000_000;
 /** What is not said on the command line, and so stays as it is. */
 const UNSAID = { fallback: () => undefined, fallbackDoc: 'as it is' } as const;
@@ -218,7 +221,7 @@ export const OPTIONS = Object.freeze({
     value: 'TIME',
     parse: atLeast(MIN_LEASE_MS),
     env: ['LEASEHOLD_LEASE_DURATION_SECONDS', 'APFLOW_LEASE_DURATION_SECONDS', 'APFLOW_LEASE_DURATION'],
-    parseEnv: (text, name) => atLeast(MIN_LEASE_MS)(secondsOrDuration(text), name),
+    parseEnv: secondsAtLeast(MIN_LEASE_MS),
     fallback: () => 30_000,
     fallbackDoc: '30s',
   },
@@ -227,12 +230,12 @@ export const OPTIONS = Object.freeze({
     value: 'TIME',
     parse: atLeast(MIN_HEARTBEAT_MS),
     env: ['LEASEHOLD_HEARTBEAT_INTERVAL_SECONDS', 'APFLOW_HEARTBEAT_INTERVAL_SECONDS', 'APFLOW_HEARTBEAT_INTERVAL'],
-    parseEnv: (text, name) => atLeast(MIN_HEARTBEAT_MS)(secondsOrDuration(text), name),
+    parseEnv: secondsAtLeast(MIN_HEARTBEAT_MS),
     fallback: () => DEFAULT_HEARTBEAT_MS,
     fallbackDoc: '10s',
   },
   staleThreshold: {
-    doc: 'A worker that has not said so for this long is lost',
+    doc: 'A worker that has not said so for this long is lost, and a node is stale',
     value: 'TIME',
     parse: atLeast(MIN_STALE_MS),
     env: [
@@ -240,7 +243,7 @@ export const OPTIONS = Object.freeze({
       'APFLOW_NODE_STALE_THRESHOLD_SECONDS',
       'APFLOW_NODE_STALE_THRESHOLD',
     ],
-    parseEnv: (text, name) => atLeast(MIN_STALE_MS)(secondsOrDuration(text), name),
+    parseEnv: secondsAtLeast(MIN_STALE_MS),
     fallback: () => DEFAULT_STALE_MS,
     fallbackDoc: '30s',
   },
@@ -277,6 +280,70 @@ export const OPTIONS = Object.freeze({
     fallback: () => 7 * 24 * 3_600_000,
     fallbackDoc: '7d',
   },
+  role: {
+    doc: 'What this node is in its cluster: auto leads if nobody does, leader leads or does not start, worker never leads, observer only answers questions',
+    value: NODE_ROLES.join('|'),
+    parse: oneOf(...NODE_ROLES),
+    env: ['LEASEHOLD_NODE_ROLE', 'APFLOW_NODE_ROLE'],
+    fallback: () => 'auto' as const,
+  },
+  cluster: {
+    doc: 'Whether this node is one of a cluster; off, it is in no list and no election, and keeps house only while nobody leads',
+    value: 'on|off',
+    parse: onOrOff,
+    env: ['LEASEHOLD_CLUSTER_ENABLED', 'APFLOW_CLUSTER_ENABLED'],
+    fallback: () => true,
+    fallbackDoc: 'on',
+  },
+  leaderLease: {
+    doc: 'How long a node leads without renewing that; another one follows after it when the leader is lost',
+    value: 'TIME',
+    parse: atLeast(MIN_LEASE_MS),
+    env: ['LEASEHOLD_LEADER_LEASE_SECONDS', 'APFLOW_LEADER_LEASE_SECONDS', 'APFLOW_LEADER_LEASE'],
+    parseEnv: secondsAtLeast(MIN_LEASE_MS),
+    fallback: () => 30_000,
+    fallbackDoc: '30s',
+  },
+  leaderRenew: {
+    doc: 'After how long the leader renews its lease, which must be at least three times as long',
+    value: 'TIME',
+    parse: atLeast(MIN_INTERVAL_MS),
+    env: ['LEASEHOLD_LEADER_RENEW_SECONDS', 'APFLOW_LEADER_RENEW_SECONDS', 'APFLOW_LEADER_RENEW'],
+    parseEnv: secondsAtLeast(MIN_INTERVAL_MS),
+    fallback: () => 10_000,
+    fallbackDoc: '10s',
+  },
+  cleanupInterval: {
+    doc: 'How often at least the leader looks for leases that ran out',
+    value: 'TIME',
+    parse: atLeast(MIN_INTERVAL_MS),
+    env: [
+      'LEASEHOLD_LEASE_CLEANUP_INTERVAL_SECONDS',
+      'APFLOW_LEASE_CLEANUP_INTERVAL_SECONDS',
+      'APFLOW_LEASE_CLEANUP_INTERVAL',
+    ],
+    parseEnv: secondsAtLeast(MIN_INTERVAL_MS),
+    fallback: () => 1000,
+    fallbackDoc: '1s',
+  },
+  pollInterval: {
+    doc: 'How often at least work is looked for that no wake-up told of',
+    value: 'TIME',
+    parse: atLeast(MIN_INTERVAL_MS),
+    env: ['LEASEHOLD_POLL_INTERVAL_SECONDS', 'APFLOW_POLL_INTERVAL_SECONDS', 'APFLOW_POLL_INTERVAL'],
+    parseEnv: secondsAtLeast(MIN_INTERVAL_MS),
+    fallback: () => 1000,
+    fallbackDoc: '1s',
+  },
+  nodeDeadThreshold: {
+    doc: 'A node that was not heard of for so long is dead',
+    value: 'TIME',
+    parse: atLeast(MIN_LEASE_MS),
+    env: ['LEASEHOLD_NODE_DEAD_THRESHOLD_SECONDS', 'APFLOW_NODE_DEAD_THRESHOLD_SECONDS', 'APFLOW_NODE_DEAD_THRESHOLD'],
+    parseEnv: secondsAtLeast(MIN_LEASE_MS),
+    fallback: () => 120_000,
+    fallbackDoc: '2m',
+  },
   // The worker, built in (`up`, `dev`) or alone (`worker`).
   worker: {
     doc: 'Serve without the built-in worker',
@@ -290,16 +357,16 @@ export const OPTIONS = Object.freeze({
     doc: 'How many tasks the worker runs at a time',
     value: 'N',
     parse: wholeNumber(1, 10_000),
-    env: ['LEASEHOLD_MAX_PARALLEL_TASKS_PER_NODE', 'APFLOW_MAX_PARALLEL_TASKS_PER_NODE'],
+    env: ['LEASEHOLD_MAX_PARALLEL_TASKS_PER_NODE', 'APFLOW_MAX_PARALLEL_TASKS_PER_NODE', 'APFLOW_MAX_PARALLEL_TASKS'],
     fallback: () => 4,
   },
   name: {
-    doc: 'What the worker is called',
+    doc: 'What the node, or the worker, is called',
     value: 'NAME',
     parse: workerName,
-    env: ['LEASEHOLD_NODE_ID'],
+    env: ['LEASEHOLD_NODE_ID', 'APFLOW_NODE_ID'],
     fallback: () => undefined,
-    fallbackDoc: 'HOST for the built-in one, HOST-PID for one alone',
+    fallbackDoc: 'HOST for a node, HOST-PID for a worker alone',
   },
   tag: {
     doc: 'What the worker offers, such as gpu or gpu=nvidia; may be repeated',
@@ -345,11 +412,12 @@ export const OPTIONS = Object.freeze({
     fallbackDoc: 'none',
   },
   join: {
-    doc: 'Work for the node at this address, instead of directly on a store',
+    doc: 'Work for the node at this address, instead of directly on a store; may be repeated: when one is away it goes to the next',
     value: 'URL',
-    parse: filled,
+    many: true,
+    parse: commaList(filled),
     env: ['LEASEHOLD_JOIN'],
-    fallback: () => undefined,
+    fallback: () => [],
     fallbackDoc: 'none',
   },
   http: {

@@ -3,6 +3,7 @@ import { type Duration, parseDuration } from '../core/duration.ts';
 import { fault } from '../core/errors.ts';
 import { type LimitUseInput, normalizeUses } from '../core/limit.ts';
 import { checkKey, checkName, checkWorkerId } from '../core/names.ts';
+import { NODE_OVERRIDES, type NodeOverride } from '../core/node.ts';
 import { parseTest } from '../core/tag.ts';
 
 /** How the text of a flag or a variable becomes a value. `name` is what the error calls it. */
@@ -57,6 +58,18 @@ export function atLeast(minMs: number): (input: Duration, name: string) => numbe
     if (ms >= minMs) return ms;
     throw refuse(name, `${quote(String(input))} is less than ${minMs}ms`);
   };
+}
+
+export function secondsAtLeast(minMs: number): Parse<number> {
+  return (text, name) => atLeast(minMs)(secondsOrDuration(text), name);
+}
+
+export const nodeOverride: Parse<NodeOverride> = oneOf(...NODE_OVERRIDES);
+
+/** Other programs write `true` and `false`. */
+export function onOrOff(text: string, name: string): boolean {
+  const word = oneOf('on', 'off', 'true', 'false', '1', '0')(text.toLowerCase(), name);
+  return word === 'on' || word === 'true' || word === '1';
 }
 
 /** The variables that count in seconds take a bare number, whole or not, and also the form with a unit. */

@@ -99,6 +99,13 @@ export const CATALOGUE = Object.freeze({
     message: 'The request was meant for somebody else: {problem|the name in its Host header is not ours}.',
     hint: 'Ask for the address that the node prints when it starts.',
   },
+  READ_ONLY: {
+    family: 'request',
+    status: 403,
+    retryable: false,
+    message: 'This node only answers questions: {problem|it is an observer}.',
+    hint: 'Ask another node, which GET /api/v1/cluster lists, or give this one another role: leasehold cluster role NODE auto.',
+  },
   UNKNOWN_OPTION: {
     family: 'request',
     status: 400,

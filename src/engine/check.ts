@@ -18,6 +18,7 @@ import type { LogPlace, NewWorker, TaskQuery, WorkerBeat, WorkerSetting } from '
 const MIN_LEASE_MS = 10;
 const MAX_LEASE_MS = 24 * 3_600_000;
 const MIN_RETENTION_MS = 1000;
+const MAX_INTERVAL_MS = 3_600_000;
 const MAX_SLOTS = 1_000_000;
 /** Grants of one claim and rows of one list: more in one answer would hold the loop for too long. */
 const MAX_ROWS = 1000;
@@ -109,6 +110,11 @@ export function checkMax(max: unknown): number {
 /** How long a worker may be silent. */
 export function checkStaleMs(staleMs: Duration): number {
   return checkDuration('workerStaleMs', staleMs, MIN_LEASE_MS, MAX_LEASE_MS);
+}
+
+/** How often work is looked for, or leases that ran out. */
+export function checkIntervalMs(field: string, ms: Duration): number {
+  return checkDuration(field, ms, MIN_LEASE_MS, MAX_INTERVAL_MS);
 }
 
 export function checkLeaseMs(leaseMs: Duration): number {

@@ -37,6 +37,7 @@ import type {
 import {
   type Beat,
   checkBeat,
+  checkIntervalMs,
   checkLeaseMs,
   checkLimit,
   checkList,
@@ -67,7 +68,7 @@ import { KeptResults, type ReusingLease } from './kept-results.ts';
 import type { PushRequest } from './push.ts';
 import { type Pushed, Pushes } from './pushes.ts';
 import { Results } from './results.ts';
-import { Ring } from './ring.ts';
+import { Ring, SCAN_MS } from './ring.ts';
 import { type QueueScale, queueScale } from './scale.ts';
 import { type FailOptions, type HeldLease, type ReleaseOptions, Settles } from './settles.ts';
 import { type Parent, Spawns } from './spawns.ts';
@@ -91,8 +92,13 @@ export interface EngineOptions {
   readonly retentionMs?: Duration;
   /** How long a worker may be silent before it counts as lost, from 10 ms to 24 h; default 30 s. */
   readonly workerStaleMs?: Duration;
+  /** How often a waiting claim looks for work that no hint told of, from 10 ms to 1 h; default 1 s. */
+  readonly pollMs?: Duration;
+  /** How often at least the reaper looks for leases that ran out, from 10 ms to 1 h; default 1 s. */
+  readonly cleanupMs?: Duration;
 }
 
+const DEFAULT_CLEANUP_MS = 1000;
 export const DEFAULT_RETENTION_MS = 7 * 24 * 3_600_000;
 
 export interface ClaimOptions {
@@ -121,6 +127,8 @@ const OPTIONS: ReadonlySet<string> = new Set([
   'leaseMs',
   'retentionMs',
   'workerStaleMs',
+  'pollMs',
+  'cleanupMs',
 ] satisfies (keyof EngineOptions)[]);
 const CLAIM: ReadonlySet<string> = new Set([
   'worker',
@@ -150,6 +158,7 @@ export class Engine {
   readonly leaseMs: number;
   readonly retentionMs: number;
   readonly workerStaleMs: number;
+  readonly cleanupMs: number;
   readonly ring: Ring;
   readonly fleet: Fleet;
   readonly interner: Interner;
@@ -181,7 +190,8 @@ export class Engine {
     this.leaseMs = checkLeaseMs(options.leaseMs ?? DEFAULT_LEASE_MS);
     this.retentionMs = checkRetentionMs(options.retentionMs ?? DEFAULT_RETENTION_MS);
     this.workerStaleMs = checkStaleMs(options.workerStaleMs ?? DEFAULT_STALE_MS);
-    this.ring = new Ring(store, world);
+    this.cleanupMs = checkIntervalMs('cleanupMs', options.cleanupMs ?? DEFAULT_CLEANUP_MS);
+    this.ring = new Ring(store, world, checkIntervalMs('pollMs', options.pollMs ?? SCAN_MS));
     this.interner = new Interner(store, (lane) => this.ring.learn(lane));
     this.#ids = makeIdCodec(store.clusterKey);
     this.#feed = new Feed(store, world);

@@ -16,6 +16,7 @@ export class Ring {
   readonly #store: RingStore;
   readonly #world: World;
   readonly #now: () => number;
+  readonly #scanMs: number;
   readonly #known = new Map<number, Lane>();
   /** But for those that are held back. */
   readonly #ready = new Map<number, Entry>();
@@ -38,11 +39,12 @@ export class Ring {
   /** Tasks granted by priority and turn since the last one that was granted by age. */
   #sinceOldest = 0;
 
-  constructor(store: RingStore, world: World) {
+  constructor(store: RingStore, world: World, scanMs = SCAN_MS) {
     this.#store = store;
     this.#world = world;
     this.#now = world.clock.monotonic;
-    this.signs = new Signs(world, SCAN_MS);
+    this.#scanMs = scanMs;
+    this.signs = new Signs(world, scanMs);
     this.#held = new HeldLanes((lane, slot) => this.#need(lane, slot));
   }
 
@@ -93,12 +95,12 @@ export class Ring {
   /** The last scan is too old to go by. One over very many lanes is not repeated so soon. */
   get stale(): boolean {
     const rest = Math.min(MAX_REST_MS, REST_MS * this.#scanned);
-    return this.#now() - this.#scannedAt >= Math.max(SCAN_MS / 2, rest);
+    return this.#now() - this.#scannedAt >= Math.max(this.#scanMs / 2, rest);
   }
 
-  /** What is known of pauses is too old to go by: those of other processes hold within a second. */
+  /** What is known of pauses is too old to go by: those of other processes hold within the time of a scan. */
   get outdated(): boolean {
-    return this.#now() - this.#pausesAt >= SCAN_MS;
+    return this.#now() - this.#pausesAt >= this.#scanMs;
   }
 
   async refresh(): Promise<void> {

@@ -73,6 +73,8 @@ export const PATHS: { readonly [N in RouteName]: `${Routes[N]['method']} ${Route
   askNode: 'POST /workers/{id}/ask',
   appendEvents: 'POST /steps/{id}/events',
   completeStep: 'POST /steps/{id}/complete',
+  getCluster: 'GET /api/v1/cluster',
+  editNode: 'PATCH /api/v1/cluster/nodes/{id}',
   listTokens: 'GET /api/v1/tokens',
   createToken: 'POST /api/v1/tokens',
   rotateToken: 'POST /api/v1/tokens/{id}/rotate',

@@ -27,8 +27,15 @@ export interface Route {
   readonly text?: 'prometheus';
   /** The door of another protocol: each of its methods asks for a role of its own, `access` is the least of them. */
   readonly methods?: true;
+  /** A write that an observer takes too. */
+  readonly evenHere?: boolean;
   /** A repeat under the same `Idempotency-Key` gets the first answer. */
   readonly repeatable?: boolean;
+}
+
+/** Whether an observer refuses it. */
+export function isWrite({ method, evenHere = false }: Route): boolean {
+  return method !== 'GET' && !evenHere;
 }
 
 /** Keeps the types of the parts. */

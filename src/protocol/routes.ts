@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { WORDS, WORKER_CHANGES } from '../core/event.ts';
 import { CHANGES } from '../core/task.ts';
 import { type Answer, type Body, type Params, type Query, type Route, route } from './route.ts';
+import { Cluster, ClusterNode, NodeEdit } from './shapes/cluster.ts';
 import { Duration, digits, Paging, pathName, Switch, several, TaskState } from './shapes/common.ts';
 import { Event, EventPage } from './shapes/event.ts';
 import { Limit, LimitDetail, LimitEdit, LimitInput, LimitPause, LimitResume } from './shapes/limit.ts';
@@ -52,6 +53,7 @@ const oneQueue = z.strictObject({ queue: pathName('The name of a queue') });
 const oneLimit = z.strictObject({ name: pathName('The name of a limit') });
 const oneWorker = z.strictObject({ name: pathName('The name of a worker') });
 const oneSession = z.strictObject({ id: pathName('The worker_id of the session') });
+const oneNode = z.strictObject({ id: pathName('The id of a node') });
 const oneToken = z.strictObject({ id: digits(z.number().min(1)).describe('The number of a token') });
 
 /** Everything that is answered over HTTP, once. */
@@ -446,6 +448,24 @@ export const ROUTES = {
     }),
     answer: Event,
     stream: 'events',
+  }),
+
+  getCluster: route({
+    method: 'GET',
+    path: `${API}/cluster`,
+    access: 'read',
+    does: 'The nodes on this store, which of them leads, and who holds which duty',
+    answer: Cluster,
+  }),
+  editNode: route({
+    method: 'PATCH',
+    path: `${API}/cluster/nodes/{id}`,
+    access: 'operator',
+    does: 'Asks another role of a node, which it has within two seconds; auto takes that back',
+    params: oneNode,
+    body: NodeEdit,
+    answer: ClusterNode,
+    evenHere: true,
   }),
 
   registerWorker: route({

@@ -61,6 +61,10 @@ export interface Desk {
     remove(name: string, by: string): Promise<LimitShape>;
     pause(name: string, key: string | undefined, forMs: number): Promise<AnswerOf<'getLimit'>>;
   };
+  readonly cluster: {
+    look(): Promise<AnswerOf<'getCluster'>>;
+    setRole(id: string, role: BodyOf<'editNode'>['role']): Promise<AnswerOf<'editNode'>>;
+  };
   readonly waits: {
     signal(channel: string, body: unknown, options: { readonly broadcast: boolean }): Promise<AnswerOf<'sendSignal'>>;
     approvals(limit: number): Promise<readonly Item<AnswerOf<'listApprovals'>['approvals']>[]>;

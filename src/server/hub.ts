@@ -99,6 +99,12 @@ export class Hub {
     this.#sockets.handleUpgrade(request, stream, head, (socket) => this.#greet(socket, address, coming));
   }
 
+  /** Everybody who is connected is to come back, here or elsewhere. */
+  sendAway(): void {
+    for (const { gone } of this.#places.values()) gone.abort();
+    for (const socket of this.#sockets.clients) part(socket, 1012, 'this node only observes; go to another');
+  }
+
   async close(): Promise<void> {
     // Who waits for work gets none any more; what was granted before is on its way when the connection ends.
     for (const { gone } of this.#places.values()) gone.abort();

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type EngineError, fault } from '../core/errors.ts';
 import { type Log, SILENT } from '../engine/log.ts';
 import { unfailing } from '../engine/unfailing-log.ts';
-import { mayCall, type Route } from '../protocol/route.ts';
+import { isWrite, mayCall, type Route } from '../protocol/route.ts';
 import { type AnswerOf, ROUTES, type RouteName } from '../protocol/routes.ts';
 import type { Access, Principal } from './access.ts';
 import { actorOf, bearerOf, checked } from './asking.ts';
@@ -17,6 +17,7 @@ import type { Metrics } from './metrics.ts';
 import { errorOf, noPage, notOpen, problemText, stackOf } from './refusals.ts';
 import { type Call, Foreign, type Handler, NOTHING, type Served, Stream } from './route-handler.ts';
 import { a2aRoutes } from './routes/a2a.ts';
+import { clusterRoutes } from './routes/cluster.ts';
 import { eventRoutes } from './routes/events.ts';
 import { limitRoutes } from './routes/limits.ts';
 import { mcpRoutes } from './routes/mcp.ts';
@@ -59,6 +60,8 @@ export interface Opened extends Omit<Served, 'address'> {
   readonly metrics: Metrics;
   readonly workers: Hub;
   readonly sessions: SessionTokens;
+  /** Whether this node only answers questions. */
+  readonly observes: () => boolean;
 }
 
 /** Says over HTTP what the engine can do. It answers before its store is open: that it lives, and that it is not ready. */
@@ -120,7 +123,7 @@ export class Server {
     }
     server.#fastify.server.on('upgrade', (request, stream, head) => {
       const workers = server.#opened?.workers;
-      if (workers === undefined) refuseUpgrade(stream, '503 Service Unavailable');
+      if (workers === undefined || server.#opened?.observes()) refuseUpgrade(stream, '503 Service Unavailable');
       else workers.upgrade(request, stream, head, server.#hosts);
     });
     // Such as EMFILE when a connection comes. The server goes on; without a listener the error would end the process.
@@ -145,6 +148,11 @@ export class Server {
   open(opened: Opened): void {
     this.#opened = opened;
     this.#unwatch = watchClock(opened.engine.world, this.#log);
+  }
+
+  /** Workers go to another node, or come back when this one serves them again. */
+  sendWorkersAway(): void {
+    this.#opened?.workers.sendAway();
   }
 
   async close(): Promise<void> {
@@ -180,6 +188,7 @@ export class Server {
       onRequest: async (request) => {
         const principal = await this.#letIn(route, request);
         if (principal !== undefined) this.#principals.set(request, principal);
+        if (this.#opened?.observes() && isWrite(route)) throw fault('READ_ONLY');
       },
       handler: async (request, reply) => {
         const principal = this.#principals.get(request);
@@ -307,6 +316,7 @@ export class Server {
       ...limitRoutes,
       ...waitRoutes,
       ...eventRoutes,
+      ...clusterRoutes,
       ...stepRoutes,
       ...tokenRoutes,
       ...a2aRoutes({ version }),

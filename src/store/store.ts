@@ -4,6 +4,7 @@ import type { TaskState } from '../core/task.ts';
 import type { WorkerState } from '../core/worker.ts';
 import type { DependencyStore } from './dependency-store.ts';
 import type { LimitStore } from './limit-store.ts';
+import type { NodeStore } from './node-store.ts';
 import type { DutyTerm, LaneWish, NewTask, PushAnswer, QueueStore, TaskRecord } from './queue-store.ts';
 import type { ResultStore } from './result-store.ts';
 import type { TokenStore } from './token-store.ts';
@@ -11,6 +12,7 @@ import type { WaitStore } from './wait-store.ts';
 
 export type * from './dependency-store.ts';
 export type * from './limit-store.ts';
+export type * from './node-store.ts';
 export type * from './queue-store.ts';
 export type * from './result-store.ts';
 export type * from './token-store.ts';
@@ -20,7 +22,7 @@ export type * from './wait-store.ts';
  * The port: everything the engine asks of durable storage. An adapter reads and compares-and-sets; the rules live in
  * `core/`. Every adapter passes the suite in `conformance/`, and a new verb starts there.
  */
-export interface Store extends QueueStore, LimitStore, DependencyStore, WaitStore, ResultStore, TokenStore {
+export interface Store extends QueueStore, LimitStore, DependencyStore, WaitStore, ResultStore, TokenStore, NodeStore {
   /** The key of the public ids: 32 hex digits, made once with the data and copied with it. */
   readonly clusterKey: string;
 

@@ -34,7 +34,7 @@ interface Opening {
 }
 
 async function openSession(t: TestContext, { url, secret, world = realWorld(), hello = {} }: Opening) {
-  const session = await new WsLink({ url, secret, world, log: SILENT }).open({ ...HELLO, ...hello });
+  const session = await new WsLink({ url: url, secret, world, log: SILENT }).open({ ...HELLO, ...hello });
   t.after(() => session.close());
   return session;
 }
@@ -99,6 +99,55 @@ test('after a restart of its node a worker is back with its leases, and what it 
   );
   const completed = (await changesOf(second, 'work')).filter((change) => change === 'completed');
   assert.equal(completed.length, 2);
+});
+
+test('a worker that comes back through another node of the cluster keeps its leases, and what it asked meanwhile is done once', async (t) => {
+  const store = aStore();
+  const [first, second] = [await nodeScene(t, { store }), await nodeScene(t, { store })];
+  const secret = await secretOf(first);
+  const urls = [first.service.address, second.service.address] as const;
+  const session = await new WsLink({ url: urls[0], others: [urls[1]], secret, world: realWorld(), log: SILENT }).open(HELLO);
+  t.after(() => session.close());
+  for (let i = 0; i < 3; i++) await push(first, i);
+  const [a, b, c] = (await claim(session, 3)) as [Assignment, Assignment, Assignment];
+  const closing = first.service.close();
+  const asked = Promise.all([session.complete(a, { of: 'a' }), session.renew([b, c])]);
+  await closing;
+  const [, renewed] = await asked;
+  assert.deepEqual(renewed, ['held', 'held'], 'the second node takes the proofs of the first');
+  await session.complete(b, { of: 'b' });
+  await session.release(c);
+  const records = await Promise.all([a, b, c].map(({ task: number }) => second.engine.get(number)));
+  assert.deepEqual(
+    records.map((one) => [one?.state, one?.attempt, one?.tries]),
+    [
+      ['completed', 1, 1],
+      ['completed', 1, 1],
+      ['ready', 1, 0],
+    ],
+  );
+  const completed = (await changesOf(second, 'work')).filter((change) => change === 'completed');
+  assert.equal(completed.length, 2);
+  assert.equal((await second.engine.workers()).length, 1, 'it is the same worker there');
+});
+
+test('a worker whose first address is away begins at the next one, and goes round when all have been tried', async (t) => {
+  const store = aStore();
+  const gone = await nodeScene(t, { store });
+  const { address, port } = { address: gone.service.address, port: Number(new URL(gone.service.address).port) };
+  const there = await nodeScene(t, { store });
+  const secret = await secretOf(there);
+  await gone.service.close();
+  const urls = [address, there.service.address] as const;
+  const session = await new WsLink({ url: urls[0], others: [urls[1]], secret, world: realWorld(), log: SILENT }).open(HELLO);
+  t.after(() => session.close());
+  await push(there);
+  const [one] = (await claim(session)) as [Assignment];
+  await there.service.close();
+  const done = session.complete(one, null);
+  const back = await nodeScene(t, { store, port });
+  await done;
+  assert.equal((await back.engine.get(one.task))?.state, 'completed');
 });
 
 /** What the feed says of the tasks of a queue. */
@@ -224,7 +273,7 @@ test('the pauses before it comes back are drawn up to a bound that grows', async
     socket.terminate();
   });
   t.after(() => server.close());
-  const link = new WsLink({ url, secret: 'x', world, log: SILENT });
+  const link = new WsLink({ url: url, secret: 'x', world, log: SILENT });
   const opening = link.open(HELLO);
   opening.catch(() => {});
   const pauses: number[] = [];

@@ -18,8 +18,8 @@ import { toldError } from './told-error.ts';
 import type { WorkerLog } from './worker-log.ts';
 
 export interface WireOptions {
-  /** Of the node: `http://host:7420`, or with `https`, `ws` or `wss`. */
-  readonly url: string;
+  /** Of the node, or of several in turn: `http://host:7420`, or with `https`, `ws` or `wss`. */
+  readonly urls: readonly [string, ...string[]];
   readonly world: World;
   readonly log?: WorkerLog | undefined;
   /** What to say first, on every connection anew. */
@@ -49,6 +49,8 @@ export class Wire {
   #open = false;
   #numbers = 0;
   #tries = 0;
+  /** Which of the addresses it goes by: the next one, whenever a connection did not come about or has ended. */
+  #at = 0;
   #unsent: string[] = [];
   #closed: Error | undefined;
   #leaseMs = 0;
@@ -136,8 +138,13 @@ export class Wire {
     for (const { reject } of asking) reject(error);
   }
 
+  get #url(): string {
+    const { urls } = this.#options;
+    return urls[this.#at % urls.length] as string;
+  }
+
   #dial(): void {
-    const socket = new WebSocket(addressOf(this.#options.url), {
+    const socket = new WebSocket(addressOf(this.#url), {
       perMessageDeflate: false,
       maxPayload: MAX_ANSWER_BYTES,
       handshakeTimeout: tryMs(this.#absence, this.#tookMs),
@@ -188,7 +195,7 @@ export class Wire {
   }
 
   #nobody(): Error {
-    return fault('STORE_UNAVAILABLE', { problem: `nobody answers at ${this.#options.url}` });
+    return fault('STORE_UNAVAILABLE', { problem: `nobody answers at ${this.#options.urls.join(', ')}` });
   }
 
   #hear(said: Said): void {
@@ -240,9 +247,12 @@ export class Wire {
   }
 
   #comeBack(code: number, trouble: Error | undefined): void {
-    const { world, log } = this.#options;
+    const { world, log, urls } = this.#options;
+    this.#at++;
+    // It waits longer for one that it knows to be away, not for the next one.
+    const round = Math.floor(this.#tries++ / urls.length);
     // While there are leases to save it tries more often.
-    const pause = pauseMs(this.#absence, this.#tries++, world.random);
+    const pause = pauseMs(this.#absence, round, world.random);
     if (this.#tries === 2) log?.warn('the node cannot be reached; trying on', { code, error: trouble?.message });
     this.#cancelRetry = world.timers.after(pause, () => this.#dial());
   }

@@ -5,6 +5,8 @@ import { type AskingOptions, AskingSession, openSession, type ProvenAssignment, 
 import { Wire } from './wire.ts';
 
 export interface WsLinkOptions extends AskingOptions {
+  /** Of other nodes of the same cluster: when one is away it goes to the next. */
+  readonly others?: readonly string[] | undefined;
   readonly secret: string;
 }
 
@@ -26,10 +28,10 @@ class WsSession extends AskingSession {
 
   constructor(options: WsLinkOptions, hello: Hello) {
     super(options, hello);
-    const { url, secret, world, log } = options;
+    const { url, others = [], secret, world, log } = options;
     const { name, incarnation, slots, tags, handlers, queues, priority, version } = hello;
     this.#wire = new Wire({
-      url,
+      urls: [url, ...others],
       world,
       log,
       connect: () => ({

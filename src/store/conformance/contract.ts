@@ -19,6 +19,7 @@ import { GRAPHS } from './graphs.ts';
 import { LANES } from './lanes.ts';
 import { LIMITS } from './limits.ts';
 import { LOGS } from './logs.ts';
+import { NODES } from './nodes.ts';
 import { OP } from './op.ts';
 import { PARKS } from './parks.ts';
 import { PLACING } from './placing.ts';
@@ -96,6 +97,7 @@ export const TOPICS: readonly Topic[] = [
   CHECKPOINTS,
   RESULTS,
   TOKENS,
+  NODES,
   BODIES,
   CALLER_TRANSACTION,
   SHARING,

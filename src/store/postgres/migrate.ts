@@ -11,6 +11,7 @@ export const MIGRATIONS: readonly PostgresMigration[] = [
   { version: 3, file: '003-tokens.sql', compatibleFrom: 2 },
   // An older program would take events of workers for events of tasks.
   { version: 4, file: '004-fleet.sql', compatibleFrom: 4 },
+  { version: 5, file: '005-nodes.sql', compatibleFrom: 4 },
 ];
 
 export interface PostgresMigration extends Migration {

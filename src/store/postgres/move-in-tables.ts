@@ -314,6 +314,7 @@ export const LEFT_BEHIND: Readonly<Record<'sqlite' | 'postgres', Readonly<Record
     meta: 'clocks and versions of the file; the key of the ids and the name of the move are handed over apart',
     checkpoint_body: 'read together with its checkpoint',
     'duty.until': 'every duty is free at once',
+    cluster_node: 'every node has ended with the file',
     'event.body': 'nothing writes it',
   },
   postgres: {
@@ -321,6 +322,7 @@ export const LEFT_BEHIND: Readonly<Record<'sqlite' | 'postgres', Readonly<Record
     flight: 'pushes on their way, of which there are none',
     outbox: 'events without a number, of which there are none',
     latch: 'one row for each hash, made with the schema',
+    cluster_node: 'nodes come with their first beat',
     'lane.slots': 'an earlier spelling of uses',
     'event.note': 'names a flush whose answer may have been lost, of which there are none',
   },

@@ -1,6 +1,7 @@
 import type { QueueStats } from '../../core/event.ts';
 import type { Lease } from '../../core/lease.ts';
 import type { Limit } from '../../core/limit.ts';
+import type { NodeOverride } from '../../core/node.ts';
 import type * as port from '../store.ts';
 import { pushInCallerTransaction } from './caller-transaction.ts';
 import type { Session, Try } from './database.ts';
@@ -32,6 +33,7 @@ import {
   slotsOfLimit,
 } from './verbs/limit.ts';
 import { appendLogs, readLog } from './verbs/log.ts';
+import { askNode, beatNode, leaveNode, listDuties, listNodes } from './verbs/node.ts';
 import { areTimers, getWait, listWaits, parkBatches, parkedBefore, parkTasks } from './verbs/park.ts';
 import { prune } from './verbs/prune.ts';
 import { type Drawn, isReady, pushedBefore, pushKeyed, pushTasks, waves } from './verbs/push.ts';
@@ -636,6 +638,26 @@ export class PostgresStore implements port.Store {
 
   dutyRelease({ duty }: { duty: port.DutyTerm }): Promise<void> {
     return this.#run((session) => releaseDuty(session, duty));
+  }
+
+  dutyList(): Promise<port.DutySight> {
+    return this.#run(listDuties);
+  }
+
+  nodeBeat(beat: port.NodeBeat): Promise<port.NodeAnswer> {
+    return this.#urgently((session) => beatNode(session, beat));
+  }
+
+  nodeList(): Promise<port.NodeSight> {
+    return this.#run(listNodes);
+  }
+
+  nodeLeave({ id, incarnation }: { id: string; incarnation: string }): Promise<void> {
+    return this.#run((session) => leaveNode(session, id, incarnation));
+  }
+
+  nodeRole({ id, role }: { id: string; role: NodeOverride }): Promise<boolean> {
+    return this.#run((session) => askNode(session, id, role));
   }
 
   eventRead({ after, limit }: { after: number; limit: number }): Promise<port.EventPage> {

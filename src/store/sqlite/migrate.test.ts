@@ -192,28 +192,33 @@ test('a file of the first version is brought up to date and keeps what is in it'
   assert.deepEqual([worker?.state, worker?.startedAt, worker?.handlers], ['online', undefined, []]);
 });
 
-test('the tokens only add to what a program of the version before works on', () => {
-  const [before, after] = [new DatabaseSync(':memory:'), new DatabaseSync(':memory:')];
-  for (const [db, newest] of [
-    [before, 3],
-    [after, 4],
-  ] as const) {
-    const upTo = MIGRATIONS.filter(({ version }) => version <= newest);
-    for (const { file } of upTo) db.exec(readFileSync(new URL(`./migrations/${file}`, import.meta.url), 'utf8'));
-  }
-  const [old, now] = [schemaOf(before), schemaOf(after)] as readonly (readonly { readonly name: string }[])[];
-  const added = (now ?? []).filter(({ name }) => !(old ?? []).some((one) => one.name === name));
-  assert.deepEqual(
-    added.map(({ name }) => name),
-    ['entry_token', 'entry_token_ended', 'entry_token_name', 'sqlite_autoindex_entry_token_1'],
-  );
-  assert.deepEqual(
-    now?.filter((one) => !added.includes(one)),
-    old,
-  );
-  const newest = MIGRATIONS.find(({ version }) => version === 4);
-  assert.equal(newest?.compatibleFrom, 3);
-});
+for (const { what, version: newest, adds } of [
+  {
+    what: 'the tokens',
+    version: 4,
+    adds: ['entry_token', 'entry_token_ended', 'entry_token_name', 'sqlite_autoindex_entry_token_1'],
+  },
+  { what: 'the nodes', version: 6, adds: ['cluster_node'] },
+]) {
+  test(`${what} only add to what a program of the version before works on`, () => {
+    const [before, after] = [new DatabaseSync(':memory:'), new DatabaseSync(':memory:')];
+    for (const { version, file } of MIGRATIONS.filter((one) => one.version <= newest)) {
+      const text = readFileSync(new URL(`./migrations/${file}`, import.meta.url), 'utf8');
+      for (const db of version < newest ? [before, after] : [after]) db.exec(text);
+    }
+    const [old, now] = [schemaOf(before), schemaOf(after)] as readonly (readonly { readonly name: string }[])[];
+    const added = (now ?? []).filter(({ name }) => !(old ?? []).some((one) => one.name === name));
+    assert.deepEqual(
+      added.map(({ name }) => name),
+      adds,
+    );
+    assert.deepEqual(
+      now?.filter((one) => !added.includes(one)),
+      old,
+    );
+    assert.equal(MIGRATIONS.find(({ version }) => version === newest)?.compatibleFrom, 3);
+  });
+}
 
 test("another program's meta that looks like ours is not taken for ours, whatever it says", async (t) => {
   const file = join(folder, 'foreign-meta-alike.db');

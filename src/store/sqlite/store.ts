@@ -2,6 +2,7 @@ import { fault } from '../../core/errors.ts';
 import type { QueueStats } from '../../core/event.ts';
 import type { Lease } from '../../core/lease.ts';
 import type { Limit } from '../../core/limit.ts';
+import type { NodeOverride } from '../../core/node.ts';
 import type * as port from '../store.ts';
 import { resultKeyOf } from './body.ts';
 import { pushInCallerTransaction } from './caller-transaction.ts';
@@ -30,6 +31,7 @@ import {
   slotsOfLimit,
 } from './verbs/limit.ts';
 import { appendLog, readLog } from './verbs/log.ts';
+import { askNode, beatNode, leaveNode, listDuties, listNodes } from './verbs/node.ts';
 import { getWait, listWaits, parkTask } from './verbs/park.ts';
 import { prune } from './verbs/prune.ts';
 import { pushTasks } from './verbs/push.ts';
@@ -437,6 +439,28 @@ export class SqliteStore implements port.Store {
 
   dutyRelease({ duty }: { duty: port.DutyTerm }): Promise<void> {
     return this.#writer.write('rest', (tx) => releaseDuty(tx, duty));
+  }
+
+  async dutyList(): Promise<port.DutySight> {
+    const now = this.#writer.clock.lease();
+    return this.#writer.read(({ sql }) => ({ now, duties: listDuties(sql) }));
+  }
+
+  nodeBeat(beat: port.NodeBeat): Promise<port.NodeAnswer> {
+    return this.#writer.write('rest', (tx) => beatNode(tx, beat));
+  }
+
+  async nodeList(): Promise<port.NodeSight> {
+    const now = this.#writer.clock.lease();
+    return this.#writer.read(({ sql }) => ({ now, nodes: listNodes(sql) }));
+  }
+
+  nodeLeave({ id, incarnation }: { id: string; incarnation: string }): Promise<void> {
+    return this.#writer.write('rest', (tx) => leaveNode(tx, id, incarnation));
+  }
+
+  nodeRole({ id, role }: { id: string; role: NodeOverride }): Promise<boolean> {
+    return this.#writer.write('rest', (tx) => askNode(tx, id, role));
   }
 
   eventRead({ after, limit }: { after: number; limit: number }): Promise<port.EventPage> {

@@ -44,6 +44,7 @@ export async function prune({ database, schema }: PostgresParts, query: PruneQue
     const signals = (await session.rows('pruneSignals', [before, limit])).length;
     const tokens = (await session.rows('pruneTokens', [before, limit])).length;
     await session.rows('pruneFlights', [FLIGHT_MS, 10 * limit]);
+    await session.rows('nodePrune', []);
     const workers = await pruneWorkers(session, retentionMs, limit);
     return {
       tasks: walk.tasks + (day ?? 0),

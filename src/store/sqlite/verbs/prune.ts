@@ -1,5 +1,6 @@
 import type { PruneAnswer, PruneQuery } from '../../store.ts';
 import type { Transaction } from '../transaction.ts';
+import { pruneNodes } from './node.ts';
 
 interface Walked {
   readonly id: number;
@@ -35,6 +36,7 @@ export function prune(tx: Transaction, query: PruneQuery, cursor: number): Prune
   const results = Number(tx.sql.get('pruneResults').run(tx.now, query.limit).changes);
   const signals = Number(tx.sql.get('pruneSignals').run(query.limit, before).changes);
   const tokens = Number(tx.sql.get('pruneTokens').run(before, query.limit).changes);
+  pruneNodes(tx);
   // Beats are told in lease time.
   const workers = Number(tx.sql.get('pruneWorkers').run(tx.leaseNow - query.retentionMs, query.limit).changes);
   if (workers > 0) tx.sql.get('pruneTotals').run();
