@@ -10,6 +10,7 @@ import { CHECKPOINTS } from './checkpoints.ts';
 import { CLAIM } from './claim.ts';
 import { CLAIM_TASK } from './claim-task.ts';
 import { CLOSING } from './closing.ts';
+import { DOCUMENTS } from './documents.ts';
 import { DUTIES } from './duties.ts';
 import { EVENTS } from './events.ts';
 import { EXPIRE } from './expire.ts';
@@ -96,6 +97,7 @@ export const TOPICS: readonly Topic[] = [
   CHECKPOINTS,
   RESULTS,
   TOKENS,
+  DOCUMENTS,
   BODIES,
   CALLER_TRANSACTION,
   SHARING,

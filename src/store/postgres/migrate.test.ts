@@ -188,7 +188,7 @@ test('whoever cannot have its locks gives up in the end, and says why', async ()
   assert.deepEqual(await run(here, [['ALTER TABLE task ADD COLUMN extra int']]), [SCHEMA_VERSION + 1]);
 });
 
-test('the tokens only add to what a program of the version before works on', async () => {
+test('tokens and documents only add to what a program of the version before works on', async () => {
   const here = place();
   const connection = await here.connect();
   const options = { connection, connect: here.connect, schema: here.schema, pause: wait };
@@ -208,8 +208,9 @@ test('the tokens only add to what a program of the version before works on', asy
   await connection.close();
   assert.deepEqual(new Set(before).difference(new Set(after)), new Set());
   const added = [...new Set(after).difference(new Set(before))];
-  assert.ok(added.length > 0 && added.every((text) => text.includes('entry_token')), added.join('\n'));
+  assert.ok(added.length > 0 && added.every((text) => /entry_token|task_document/.test(text)), added.join('\n'));
   assert.equal(MIGRATIONS.find(({ version }) => version === 3)?.compatibleFrom, 2);
+  assert.equal(MIGRATIONS.find(({ version }) => version === 6)?.compatibleFrom, 2);
 });
 
 test('a store that was open when a column came goes on with what it had prepared', async () => {

@@ -9,6 +9,7 @@ export const MIGRATIONS: readonly PostgresMigration[] = [
   // An older program would not count what it claims against the limits.
   { version: 2, file: '002-scheduling.sql', compatibleFrom: 2 },
   { version: 3, file: '003-tokens.sql', compatibleFrom: 2 },
+  { version: 6, file: '006-documents.sql', compatibleFrom: 2 },
 ];
 
 export interface PostgresMigration extends Migration {

@@ -1,4 +1,5 @@
 import { claimStatements } from './statements/claim.ts';
+import { documentStatements } from './statements/documents.ts';
 import { dutyStatements } from './statements/duties.ts';
 import { endingStatements } from './statements/endings.ts';
 import { graphStatements } from './statements/graphs.ts';
@@ -44,6 +45,7 @@ export function statements(schema: string) {
     ...triggerStatements(all),
     ...resultStatements(all),
     ...tokenStatements(all),
+    ...documentStatements(all),
     notify: 'SELECT pg_notify($1, $2)',
   } as const;
 }

@@ -192,7 +192,7 @@ test('a file of the first version is brought up to date and keeps what is in it'
   assert.deepEqual([worker?.state, worker?.startedAt, worker?.handlers], ['online', undefined, []]);
 });
 
-test('the tokens only add to what a program of the version before works on', () => {
+test('tokens and documents only add to what a program of the version before works on', () => {
   const [before, after] = [new DatabaseSync(':memory:'), new DatabaseSync(':memory:')];
   const upTo = MIGRATIONS.filter(({ version }) => version < 4);
   for (const { file } of upTo) before.exec(readFileSync(new URL(`./migrations/${file}`, import.meta.url), 'utf8'));
@@ -202,14 +202,25 @@ test('the tokens only add to what a program of the version before works on', () 
   const added = (now ?? []).filter(({ name }) => !(old ?? []).some((one) => one.name === name));
   assert.deepEqual(
     added.map(({ name }) => name),
-    ['entry_token', 'entry_token_ended', 'entry_token_name', 'sqlite_autoindex_entry_token_1'],
+    [
+      'entry_token',
+      'entry_token_ended',
+      'entry_token_name',
+      'sqlite_autoindex_entry_token_1',
+      'sqlite_autoindex_task_document_1',
+      'task_document',
+      'task_document_root',
+      'task_document_task',
+      'task_document_user',
+    ],
   );
   assert.deepEqual(
     now?.filter((one) => !added.includes(one)),
     old,
   );
-  const newest = MIGRATIONS.find(({ version }) => version === 4);
-  assert.equal(newest?.compatibleFrom, 3);
+  for (const number of [4, 7]) {
+    assert.equal(MIGRATIONS.find(({ version }) => version === number)?.compatibleFrom, 3);
+  }
 });
 
 test("another program's meta that looks like ours is not taken for ours, whatever it says", async (t) => {

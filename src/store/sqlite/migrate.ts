@@ -10,6 +10,7 @@ export const MIGRATIONS: readonly Migration[] = [
   // An older program would not count what it claims against the limits.
   { version: 3, file: '003-scheduling.sql', compatibleFrom: 3 },
   { version: 4, file: '004-tokens.sql', compatibleFrom: 3 },
+  { version: 7, file: '007-documents.sql', compatibleFrom: 3 },
 ];
 
 export const SCHEMA_VERSION = knownVersion(MIGRATIONS);
