@@ -10,6 +10,10 @@ import { deal, groupWants, type Want } from './wants.ts';
 /** One very task, asked for by its number. */
 export interface TaskWant extends Pick<Want, 'worker' | 'leaseMs' | 'op'> {
   readonly task: number;
+  /** By which revision of the worker it was judged. */
+  readonly revision?: number | undefined;
+  /** How many tasks like it the worker may have. */
+  readonly maxHeld?: number | undefined;
 }
 
 export interface ClaimsDeps {
@@ -55,13 +59,15 @@ export class Claims {
       maxInFlight: 1,
       send: (wants) =>
         deps.store.taskClaim({
-          claims: wants.map(({ worker, leaseMs, op, task }) => ({
+          claims: wants.map(({ worker, leaseMs, op, task, revision, maxHeld }) => ({
             holder: worker,
+            revision,
             ttlMs: leaseMs,
             max: 1,
             lanes: [],
             op,
             task,
+            maxHeld,
           })),
         }),
     });

@@ -1,5 +1,5 @@
 import { STATES } from '../core/task.ts';
-import type { DocumentCount, DocumentRecord, ListedDocument } from './store.ts';
+import type { DocumentCount, DocumentRecord } from './store.ts';
 
 /** Records of documents from rows whose columns have the same names in every store. */
 const NAMES = [
@@ -34,9 +34,9 @@ export interface DocumentRow {
   readonly version: number;
   readonly created_at: number;
   readonly updated_at: number;
+  /** Of the task. */
+  readonly state: number | null;
 }
-
-export type ListedRow = DocumentRow & { readonly state: number | null };
 
 /** What is counted: those without a task, and each state by its position. */
 export const COUNTS = [
@@ -55,16 +55,13 @@ export function documentOf(row: DocumentRow): DocumentRecord {
     shows: row.shows ?? undefined,
     body: row.body,
     task: row.task ?? undefined,
+    state: row.state === null ? undefined : STATES[row.state],
     run: row.run,
     dropped: Boolean(row.dropped),
     version: row.version,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
-}
-
-export function listedOf(row: ListedRow): ListedDocument {
-  return { ...documentOf(row), state: row.state === null ? undefined : STATES[row.state] };
 }
 
 /** From a row of `COUNTS`. */

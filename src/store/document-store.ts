@@ -15,7 +15,7 @@ export interface DocumentStore {
   /** The document that each of these tasks is the last execution of; where several show it, the oldest. */
   documentOf(params: { readonly tasks: readonly number[] }): Promise<readonly (DocumentRecord | undefined)[]>;
   /** Newest first. */
-  documentList(params: DocumentQuery): Promise<readonly ListedDocument[]>;
+  documentList(params: DocumentQuery): Promise<readonly DocumentRecord[]>;
   /** How many there are, by how they stand. */
   documentCount(params: DocumentFilter): Promise<DocumentCount>;
 }
@@ -64,6 +64,8 @@ export interface DocumentRecord extends DocumentChange {
   readonly shows: string | undefined;
   /** Of the last execution, or that it shows for good. */
   readonly task: number | undefined;
+  /** Of that task, or of the last execution of the document that it shows; undefined: there is none, or it is no longer kept. */
+  readonly state: TaskState | undefined;
   /** How often it was executed. */
   readonly run: number;
   /** From 1; one more with each change of it, and that of a root with each change of its tree. */
@@ -81,11 +83,6 @@ export interface DocumentFilter {
 export interface DocumentQuery extends DocumentFilter {
   readonly before?: number | undefined;
   readonly limit: number;
-}
-
-export interface ListedDocument extends DocumentRecord {
-  /** Of its task; undefined: it has none, or that is no longer kept. */
-  readonly state: TaskState | undefined;
 }
 
 export interface DocumentCount {

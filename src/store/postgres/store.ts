@@ -597,7 +597,7 @@ export class PostgresStore implements port.Store {
     return this.#run((session) => documentsOfTasks(session, tasks));
   }
 
-  documentList(query: port.DocumentQuery): Promise<readonly port.ListedDocument[]> {
+  documentList(query: port.DocumentQuery): Promise<readonly port.DocumentRecord[]> {
     return this.#run((session) => listDocuments(session, query));
   }
 

@@ -80,9 +80,9 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
     'SEARCH c USING PRIMARY KEY (task=? AND key>? AND key<?)',
     'SEARCH b USING INDEX sqlite_autoindex_checkpoint_body_1 (task=? AND key=?) LEFT-JOIN',
   ],
-  documentGet: ['SEARCH d USING INDEX sqlite_autoindex_task_document_1 (id=?)'],
-  documentOf: ['SEARCH d USING INDEX task_document_task (task=?)'],
-  documentTree: ['SEARCH d USING INDEX task_document_root (root=?)'],
+  documentGet: ['SEARCH d USING INDEX sqlite_autoindex_task_document_1 (id=?)', ...SHOWN],
+  documentOf: ['SEARCH d USING INDEX task_document_task (task=?)', ...SHOWN],
+  documentTree: ['SEARCH d USING INDEX task_document_root (root=?)', ...SHOWN],
   // As far as a LIMIT goes.
   documentList: ['SEARCH d USING INTEGER PRIMARY KEY (rowid<?)', ...SHOWN],
   documentListUser: ['SEARCH d USING INDEX task_document_user (user_id=? AND num<?)', ...SHOWN],

@@ -349,9 +349,9 @@ export const STATEMENTS = {
   documentRun: `UPDATE task_document SET task = ?, run = run + 1, version = version + 1, updated_at = ?
     WHERE id = ? AND root = ?`,
   documentGrow: 'UPDATE task_document SET version = ?, updated_at = ? WHERE id = ?',
-  documentGet: `SELECT ${DOCUMENT_COLUMNS} FROM task_document d WHERE d.id = ?`,
-  documentOf: `SELECT ${DOCUMENT_COLUMNS} FROM task_document d WHERE d.task = ? ORDER BY d.num LIMIT 1`,
-  documentTree: `SELECT ${DOCUMENT_COLUMNS} FROM task_document d WHERE d.root = ? ORDER BY d.num`,
+  documentGet: `${LISTED} WHERE d.id = ?`,
+  documentOf: `${LISTED} WHERE d.task = ? ORDER BY d.num LIMIT 1`,
+  documentTree: `${LISTED} WHERE d.root = ? ORDER BY d.num`,
   documentList: `${LISTED} WHERE (?1 = 0 OR d.parent IS NULL) AND d.num < ?2 ORDER BY d.num DESC LIMIT ?3`,
   documentListUser: `${LISTED} WHERE d.user_id = ?4 AND (?1 = 0 OR d.parent IS NULL) AND d.num < ?2
     ORDER BY d.num DESC LIMIT ?3`,

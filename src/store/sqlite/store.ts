@@ -399,7 +399,7 @@ export class SqliteStore implements port.Store {
     return this.#writer.read(({ sql }) => tasks.map((task) => documentOfTask(sql, task)));
   }
 
-  documentList(query: port.DocumentQuery): Promise<readonly port.ListedDocument[]> {
+  documentList(query: port.DocumentQuery): Promise<readonly port.DocumentRecord[]> {
     return this.#writer.read(({ sql }) => listDocuments(sql, query));
   }
 

@@ -25,10 +25,10 @@ export function documentStatements({ s, NOW }: Words) {
     documentRun: `UPDATE ${s}.task_document SET task = ${given(3, 'bigint')}, run = run + 1, version = version + 1,
         updated_at = ${NOW} WHERE ${mine}`,
     documentGrow: `UPDATE ${s}.task_document SET version = $2, updated_at = ${NOW} WHERE id = $1`,
-    documentGet: `SELECT ${DOCUMENT_COLUMNS} FROM ${s}.task_document d WHERE d.id = ANY($1::text[])`,
-    documentOf: `SELECT ${DOCUMENT_COLUMNS} FROM unnest($1::bigint[]) x(id) CROSS JOIN LATERAL (SELECT * FROM ${s}.task_document
-      WHERE task = x.id ORDER BY num LIMIT 1) d`,
-    documentTree: `SELECT ${DOCUMENT_COLUMNS} FROM ${s}.task_document d WHERE d.root = $1 ORDER BY d.num`,
+    documentGet: `${listed} WHERE d.id = ANY($1::text[])`,
+    documentOf: `SELECT ${DOCUMENT_COLUMNS}, t.state FROM unnest($1::bigint[]) x(id) CROSS JOIN LATERAL (
+        SELECT * FROM ${s}.task_document WHERE task = x.id ORDER BY num LIMIT 1) d ${shown}`,
+    documentTree: `${listed} WHERE d.root = $1 ORDER BY d.num`,
     documentList: `${listed} WHERE (NOT $1::boolean OR d.parent IS NULL) AND d.num < $2 ORDER BY d.num DESC LIMIT $3`,
     documentListUser: `${listed} WHERE d.user_id = $4 AND (NOT $1::boolean OR d.parent IS NULL) AND d.num < $2
       ORDER BY d.num DESC LIMIT $3`,

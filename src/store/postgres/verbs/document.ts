@@ -1,4 +1,4 @@
-import { countOf, type DocumentRow, documentOf, type ListedRow, listedOf } from '../../document-rows.ts';
+import { countOf, type DocumentRow, documentOf } from '../../document-rows.ts';
 import type {
   DocumentAnswer,
   DocumentCount,
@@ -6,7 +6,6 @@ import type {
   DocumentQuery,
   DocumentRecord,
   DocumentWrite,
-  ListedDocument,
 } from '../../store.ts';
 import { booleans, numbers, texts } from '../arrays.ts';
 import type { Session } from '../database.ts';
@@ -100,12 +99,12 @@ export async function listTree(session: Session, root: string): Promise<readonly
   return (await session.all<DocumentRow>('documentTree', [root])).map(documentOf);
 }
 
-export async function listDocuments(session: Session, query: DocumentQuery): Promise<readonly ListedDocument[]> {
+export async function listDocuments(session: Session, query: DocumentQuery): Promise<readonly DocumentRecord[]> {
   const { user, roots, before = Number.MAX_SAFE_INTEGER, limit } = query;
   const rows = await (user === undefined
-    ? session.all<ListedRow>('documentList', [roots, before, limit])
-    : session.all<ListedRow>('documentListUser', [roots, before, limit, user]));
-  return rows.map(listedOf);
+    ? session.all<DocumentRow>('documentList', [roots, before, limit])
+    : session.all<DocumentRow>('documentListUser', [roots, before, limit, user]));
+  return rows.map(documentOf);
 }
 
 export async function countDocuments(session: Session, { user, roots }: DocumentFilter): Promise<DocumentCount> {

@@ -1,4 +1,4 @@
-import { countOf, type DocumentRow, documentOf, type ListedRow, listedOf } from '../../document-rows.ts';
+import { countOf, type DocumentRow, documentOf } from '../../document-rows.ts';
 import type {
   DocumentAnswer,
   DocumentCount,
@@ -6,7 +6,6 @@ import type {
   DocumentQuery,
   DocumentRecord,
   DocumentWrite,
-  ListedDocument,
 } from '../../store.ts';
 import type { Prepared } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
@@ -53,13 +52,13 @@ export function listTree(sql: Prepared, root: string): readonly DocumentRecord[]
   return (sql.get('documentTree').all(root) as unknown as DocumentRow[]).map(documentOf);
 }
 
-export function listDocuments(sql: Prepared, query: DocumentQuery): readonly ListedDocument[] {
+export function listDocuments(sql: Prepared, query: DocumentQuery): readonly DocumentRecord[] {
   const { user, roots, before = Number.MAX_SAFE_INTEGER, limit } = query;
   const rows =
     user === undefined
       ? sql.get('documentList').all(roots ? 1 : 0, before, limit)
       : sql.get('documentListUser').all(roots ? 1 : 0, before, limit, user);
-  return (rows as unknown as ListedRow[]).map(listedOf);
+  return (rows as unknown as DocumentRow[]).map(documentOf);
 }
 
 export function countDocuments(sql: Prepared, { user, roots }: DocumentFilter): DocumentCount {
