@@ -6,11 +6,14 @@ import { EventHub } from '../server/event-hub.ts';
 import { Hub } from '../server/hub.ts';
 import { LeaseTokens } from '../server/lease-tokens.ts';
 import { Metrics } from '../server/metrics.ts';
+import type { Allowance } from '../server/rpc/budget.ts';
+import { RpcDesk } from '../server/rpc/desk.ts';
 import type { Opened } from '../server/server.ts';
 import { SessionTokens } from '../server/session-tokens.ts';
 import { StepDesks } from '../server/step-desks.ts';
 import { TokenDesk } from '../server/token-desk.ts';
 import { DirectLink } from './direct-link.ts';
+import { handlerSchemas } from './handler-schemas.ts';
 import type { App } from './open.ts';
 import { Operator } from './operate.ts';
 
@@ -18,7 +21,15 @@ import { Operator } from './operate.ts';
 const PATIENCE_MS = 2000;
 
 /** All that the server works on, made from an app that is open. */
-export function frontOf(app: App, options: { readonly adminToken: string; readonly log: Log }): Opened {
+export function frontOf(
+  app: App,
+  options: {
+    readonly adminToken: string;
+    readonly log: Log;
+    readonly version: string;
+    readonly rpc?: Allowance | undefined;
+  },
+): Opened {
   const { engine } = app;
   const metrics = new Metrics(engine, () => app.duties());
   const hub = new EventHub(engine, (event) => metrics.count(event));
@@ -56,6 +67,18 @@ export function frontOf(app: App, options: { readonly adminToken: string; readon
       settingOf,
       numberOf: (step) => engine.parseId(step),
       wall: engine.world.clock.wall,
+    }),
+    rpc: new RpcDesk({
+      engine,
+      hub,
+      leases,
+      version: options.version,
+      settingOf,
+      recover: () => app.recoverStale(),
+      schemas: handlerSchemas,
+      obstacles: () => obstacles(engine),
+      log: options.log,
+      allowance: options.rpc,
     }),
     desk: () => new Operator(engine),
     obstacles: () => obstacles(engine),

@@ -35,6 +35,7 @@ import { DirectLink } from './direct-link.ts';
 import type { DirectRenewalData } from './direct-renewals.ts';
 import { TaskHandle } from './handle.ts';
 import { type Node, type NodeOptions, openNode } from './node.ts';
+import { type Recovered, recoverStale } from './recover.ts';
 import { type AppWorkerOptions, makeWorker } from './worker.ts';
 import { realWorld } from './world.ts';
 
@@ -303,6 +304,12 @@ export class App {
   /** Names of the housekeeping duties that this process holds. */
   duties(): ReturnType<Node['roster']['held']> {
     return this.#node.roster.held();
+  }
+
+  /** Has leases that have run out taken back now, and says of which tasks they were. */
+  recoverStale(): Promise<Recovered> {
+    const { engine, roster } = this.#node;
+    return recoverStale(engine, roster.held().includes('reaper') ? () => roster.tick('reaper') : undefined);
   }
 
   /** Drains its workers, gives its duties back and closes the store. */

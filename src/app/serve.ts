@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import type { DutyName } from '../engine/duties/roster.ts';
 import { SILENT } from '../engine/log.ts';
+import type { Allowance } from '../server/rpc/budget.ts';
 import { Server } from '../server/server.ts';
 import type { QueueRecord } from '../store/store.ts';
 import type { Worker } from '../worker/worker.ts';
@@ -22,6 +23,8 @@ export interface ServeOptions extends NodeOptions {
   readonly insecure?: boolean | undefined;
   /** The built-in worker; undefined: none. */
   readonly worker?: BuiltinOptions | undefined;
+  /** What one caller may ask for by JSON-RPC in a time. */
+  readonly rpcAllowance?: Allowance | undefined;
   /** How long a stop waits for running tasks. */
   readonly drainMs?: number;
 }
@@ -59,7 +62,20 @@ export interface Service {
 
 export async function serve(options: ServeOptions): Promise<Service> {
   // The address first: a second start on the same port, or a host that is refused, should leave no file behind.
-  const { store, host, port, version, adminToken, names, tls, insecure, worker: wanted, drainMs: _, ...rest } = options;
+  const {
+    store,
+    host,
+    port,
+    version,
+    adminToken,
+    names,
+    tls,
+    insecure,
+    worker: wanted,
+    drainMs: _,
+    rpcAllowance,
+    ...rest
+  } = options;
   const server = await Server.listen({ host, port, version, names, tls, insecure, log: rest.log });
   let app: App | undefined;
   try {
@@ -67,7 +83,7 @@ export async function serve(options: ServeOptions): Promise<Service> {
     const token = adminToken();
     const worker = wanted === undefined ? undefined : builtinWorker(app, wanted);
     await worker?.start();
-    server.open(frontOf(app, { adminToken: token, log: rest.log ?? SILENT }));
+    server.open(frontOf(app, { adminToken: token, log: rest.log ?? SILENT, version, rpc: rpcAllowance }));
     return new RunningService(app, server, worker, options);
   } catch (error) {
     await server.close();

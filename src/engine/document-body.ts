@@ -45,9 +45,9 @@ export function handlerOf({ name, schemas }: DocumentBody): string {
   return schemas?.method ?? name;
 }
 
-/** What its handler is given, before anything is gathered. */
-export function inputOf({ inputs, params }: DocumentBody): Fields | null {
-  return params === undefined ? inputs : { ...params, ...inputs };
+/** What its handler is given, before anything is gathered: always an object. */
+function inputOf({ inputs, params }: DocumentBody): Fields {
+  return { ...params, ...inputs };
 }
 
 /** The task of an execution; which one it is says `run`, counted from 1. */
@@ -68,7 +68,9 @@ export function requestOf(body: DocumentBody, of: { id: string; createdAt: numbe
   };
 }
 
-/** What this execution is known by. `payload` is JSON text. */
+/** What this execution is known by: of a document what is written down, of any other task its payload, which is JSON text. */
 export function keyOfWork(of: { body: DocumentBody | undefined; id: string; run: number }, payload: string): string {
-  return of.body?.idempotencyKey ?? idempotencyKey({ task: of.id, run: of.run, inputs: payload });
+  const { body, id, run } = of;
+  const inputs = body === undefined ? payload : JSON.stringify(body.inputs);
+  return body?.idempotencyKey ?? idempotencyKey({ task: id, run, inputs });
 }

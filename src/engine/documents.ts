@@ -151,14 +151,15 @@ export class Documents {
     });
   }
 
-  /** Only before it was executed. */
-  async edit(id: string, edit: DocumentEdit): Promise<Document> {
+  /** Only before it was executed. `decide` may be asked again, for the document as somebody else has left it meanwhile. */
+  async edit(id: string, decide: (before: Document) => DocumentEdit): Promise<Document> {
     const { root } = await this.get(id);
     await this.#change(root, (tree) => {
       const before = theOne(tree, id);
       if (before.stand !== 'new') {
         throw refuse('transition', `the task ${id} is ${standing(before)}, and only a pending one is changed`);
       }
+      const edit = decide(before);
       if (edit.version !== undefined && edit.version !== before.version) {
         throw fault('CONFLICT', { problem: `the task ${id} has version ${before.version}, not ${edit.version}` });
       }

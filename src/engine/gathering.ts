@@ -52,7 +52,7 @@ export class Gathering {
     // It was executed again since, or is gone: what was pushed is all that is known.
     if (record === undefined) return grant;
     const body = JSON.parse(record.body) as DocumentBody;
-    const inputs = JSON.parse(grant.payload) as Fields | null;
+    const inputs = JSON.parse(grant.payload) as Fields;
     const gathered = gatherInputs(inputs, body.schemas?.input_schema, await this.#results(body));
     try {
       return { ...grant, payload: encodePayload(gathered, { maxBytes: MAX_BYTES }) };

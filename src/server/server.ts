@@ -12,7 +12,7 @@ import { type Hub, refuseUpgrade } from './hub.ts';
 import { cannotListen, makeFastify, requireGuard } from './listening.ts';
 import type { Metrics } from './metrics.ts';
 import { errorOf, noPage, notOpen, stackOf } from './refusals.ts';
-import { type Call, type Handler, NOTHING, type Served, Stream } from './route-handler.ts';
+import { type Call, type Handler, JsonText, NOTHING, type Served, Stream } from './route-handler.ts';
 import { eventRoutes } from './routes/events.ts';
 import { limitRoutes } from './routes/limits.ts';
 import { queueRoutes } from './routes/queues.ts';
@@ -22,6 +22,8 @@ import { taskRoutes } from './routes/tasks.ts';
 import { tokenRoutes } from './routes/tokens.ts';
 import { waitRoutes } from './routes/waits.ts';
 import { workerRoutes } from './routes/workers.ts';
+import { refuseRequest } from './rpc/problems.ts';
+import { rpcRoutes } from './rpc/routes.ts';
 import type { SessionTokens, WorkerSession } from './session-tokens.ts';
 import { STREAM_HEADERS, writeStream } from './sse.ts';
 
@@ -165,6 +167,9 @@ export class Server {
         const answer = await handler(call);
         if (answer === NOTHING) return reply.code(204).send();
         if (answer instanceof Stream) return this.#stream(answer, principal as Principal, reply);
+        if (answer instanceof JsonText) {
+          return reply.code(answer.status).type('application/json; charset=utf-8').send(answer.text);
+        }
         if (name === 'ready' && (answer as { status: string }).status !== 'ready') reply.code(503);
         else reply.code(route.status ?? 200);
         if (route.text === 'prometheus') return reply.type('text/plain; version=0.0.4; charset=utf-8').send(answer);
@@ -231,10 +236,10 @@ export class Server {
     if (error.retryable) reply.header('retry-after', '1');
     // The message is bounded, the details need not be: those of bad input would send a long text back as it came.
     const { code, message, hint } = error;
-    void reply
-      .code(error.status)
-      .type('application/json; charset=utf-8')
-      .send(JSON.stringify({ error: { code, message, ...(hint === undefined ? {} : { hint }) } }));
+    const problem = isRpc(request)
+      ? refuseRequest(error)
+      : { error: { code, message, ...(hint === undefined ? {} : { hint }) } };
+    void reply.code(error.status).type('application/json; charset=utf-8').send(JSON.stringify(problem));
   }
 
   #handlers(): { readonly [N in RouteName]: Handler<N> } {
@@ -252,6 +257,7 @@ export class Server {
       ...eventRoutes,
       ...stepRoutes,
       ...tokenRoutes,
+      ...rpcRoutes,
     };
   }
 
@@ -276,4 +282,8 @@ function sessionOf({ sessions }: Opened, { headers }: FastifyRequest): WorkerSes
 /** Of the route that a request has found. */
 function nameOf(request: FastifyRequest): string {
   return (request.routeOptions.config as { readonly name?: string }).name ?? 'none';
+}
+
+function isRpc(request: FastifyRequest): boolean {
+  return (ROUTES as Readonly<Record<string, Route>>)[nameOf(request)]?.rpc === true;
 }
