@@ -80,10 +80,12 @@ export const readMethods: RpcHandlers<Read> = {
 async function listed({ engine, params }: RpcCall<'tasks.list'>): Promise<readonly Document[]> {
   const { user_id: user, status, root_only: roots, limit, offset } = params;
   const found: Document[] = [];
-  for (let before: number | undefined, rows = 0; rows < MOST_ROWS; rows += PAGE) {
+  // No more at once than are wanted: each may be a megabyte.
+  const size = status ? PAGE : Math.min(PAGE, offset + limit);
+  for (let before: number | undefined, rows = 0; rows < MOST_ROWS; rows += size) {
     const { documents, next } = await engine.documents.page({
       roots,
-      limit: PAGE,
+      limit: size,
       ...(user ? { user } : {}),
       ...(before === undefined ? {} : { before }),
     });
