@@ -41,6 +41,10 @@ const DEFAULT_PRIORITY = 2;
 /** Apart, so that others may come between. */
 const STEP = 10;
 
+export function queueOf({ queue = QUEUE }: Pick<DocumentBody, 'queue'>): string {
+  return queue;
+}
+
 export function handlerOf({ name, schemas }: DocumentBody): string {
   return schemas?.method ?? name;
 }
@@ -54,7 +58,7 @@ function inputOf({ inputs, params }: DocumentBody): Fields {
 export function requestOf(body: DocumentBody, of: { id: string; createdAt: number; run: number }): PushRequest {
   const { constraints, maxAttempts, retry, idempotencyKey: key, dependencies } = body;
   return {
-    queue: body.queue ?? QUEUE,
+    queue: queueOf(body),
     handler: handlerOf(body),
     input: inputOf(body),
     priority: (DEFAULT_PRIORITY - body.priority) * STEP,

@@ -269,13 +269,13 @@ test('what was dropped before it ran never runs, and what needs it cannot be exe
 test('who pushes is asked before anything is pushed', async (t) => {
   const it = await rig(t);
   await it.plant('r', 'a<r');
-  const asked: number[] = [];
+  const asked: unknown[] = [];
   const no = it.documents.execute('r', (tasks) => {
-    asked.push(tasks);
+    asked.push([...tasks]);
     throw new Error('not now');
   });
   await assert.rejects(no, /not now/);
-  assert.deepEqual(asked, [2]);
+  assert.deepEqual(asked, [[['tasks', 2]]]);
   assert.equal(await it.stands(), 'r new, a new');
 });
 

@@ -39,6 +39,9 @@ export interface DocumentEdit {
   readonly version?: number | undefined;
 }
 
+/** May refuse tasks before they are pushed, or written down; how many, by queue. */
+export type Admit = (tasks: ReadonlyMap<string, number>) => void | Promise<void>;
+
 /** The documents that an execution runs, and their tasks. */
 export type Execution = readonly { readonly document: Document; readonly pushed: Pushed }[];
 
@@ -206,8 +209,8 @@ export class Documents {
     });
   }
 
-  /** Starts what an execution of this document runs, all or nothing. `admit` hears how many tasks that are before they are pushed. */
-  async execute(id: string, admit: (tasks: number) => void | Promise<void> = () => {}): Promise<Execution> {
+  /** Starts what an execution of this document runs, all or nothing. `admit` hears how many tasks that are before they are pushed, by queue. */
+  async execute(id: string, admit: Admit = () => {}): Promise<Execution> {
     const { root } = await this.get(id);
     let seen: ReadonlyMap<string, number> | undefined;
     for (let i = 0; i < TRIES; i++) {
@@ -226,7 +229,7 @@ export class Documents {
       if (requests.reduce((sum, { after = [] }) => sum + after.length, 0) > MAX_EDGES) {
         throw refuse('tree', `its tasks wait for each other in more than ${MAX_EDGES} ways`);
       }
-      await admit(requests.length);
+      await admit(countByQueue(requests));
       const items = await this.#graphs.items(requests);
       const documents = plan.runs.map((run) => run.id);
       const { version } = theOne(tree, root);
@@ -309,6 +312,12 @@ function request(
       return { on, optional: need.optional };
     }),
   };
+}
+
+export function countByQueue(tasks: readonly { readonly queue: string }[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { queue } of tasks) counts.set(queue, (counts.get(queue) ?? 0) + 1);
+  return counts;
 }
 
 function checkTree(nodes: readonly DocumentNode[]): void {

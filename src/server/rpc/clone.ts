@@ -5,7 +5,7 @@ import type { RpcHandlers } from './context.ts';
 import { RpcProblem } from './problems.ts';
 import { idOf } from './task-names.ts';
 import { statusOf } from './view.ts';
-import { nested } from './write.ts';
+import { nested, write } from './write.ts';
 
 type Kind = 'copy' | 'link' | 'archive';
 
@@ -17,8 +17,7 @@ export const cloneMethods: RpcHandlers<'tasks.clone'> = {
     const nodes = tree.map((one) => ({ ...one, dependencies: one.body.dependencies }));
     const sources = subtreeOf(nodes, id);
     const drafts = clonesOf(sources, params.origin_type);
-    await call.admit(drafts.length);
-    return nested(call, await engine.documents.create(drafts));
+    return nested(call, await write(call, drafts));
   },
 };
 

@@ -1,3 +1,4 @@
+import type { Admit } from '../../engine/documents.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { MethodName, ParamsOf } from '../../protocol/rpc/methods.ts';
 import type { Principal } from '../access.ts';
@@ -27,7 +28,7 @@ export interface RpcCall<N extends MethodName = MethodName> extends RpcServed {
   /** It is alone in its request and somebody waits for its answer, so that this may be a stream. */
   readonly alone: boolean;
   /** The one place that tasks are written down or started by: refuses more of them than this caller may have. */
-  readonly admit: (tasks: number) => void | Promise<void>;
+  readonly admit: Admit;
 }
 
 /** Resolves to what is answered, or to a `Stream`. */

@@ -107,7 +107,11 @@ export class RpcDesk {
         params: paramsOf(name, params),
         principal,
         alone,
-        admit: (tasks) => this.#budget.spend(caller, tasks),
+        admit: (tasks) =>
+          this.#budget.spend(
+            caller,
+            [...tasks.values()].reduce((sum, n) => sum + n, 0),
+          ),
       };
       const result = await (HANDLERS[name] as RpcHandler<MethodName>)(call);
       return result instanceof Stream ? result : { result };

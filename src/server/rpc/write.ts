@@ -1,4 +1,5 @@
-import type { Document } from '../../engine/documents.ts';
+import { queueOf } from '../../engine/document-body.ts';
+import { countByQueue, type Document, type DocumentDraft } from '../../engine/documents.ts';
 import type { RpcCall, RpcHandlers } from './context.ts';
 import { draftsOf, editOf } from './drafts.ts';
 import { idOf } from './task-names.ts';
@@ -25,14 +26,20 @@ export const writeMethods: RpcHandlers<'tasks.create' | 'tasks.update' | 'tasks.
   },
 };
 
-/** Writes tasks down, as many as this caller may have. */
 export async function create(
   call: Pick<RpcCall, 'engine' | 'admit'>,
   given: readonly unknown[],
 ): Promise<readonly Document[]> {
-  const drafts = draftsOf(given);
-  await call.admit(drafts.length);
-  return call.engine.documents.create(drafts);
+  return write(call, draftsOf(given));
+}
+
+/** The one way by which documents come into the store. */
+export async function write(
+  { engine, admit }: Pick<RpcCall, 'engine' | 'admit'>,
+  drafts: readonly DocumentDraft[],
+): Promise<readonly Document[]> {
+  await admit(countByQueue(drafts.map(({ body }) => ({ queue: queueOf(body) }))));
+  return engine.documents.create(drafts);
 }
 
 /** Those that were made, each with what is below it: one, or several where they are branches of another tree. */
