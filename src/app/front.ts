@@ -9,12 +9,15 @@ import { LeaseTokens } from '../server/lease-tokens.ts';
 import { Metrics } from '../server/metrics.ts';
 import { DEFAULT_BOUNDS, type PushBounds, PushGuard } from '../server/push-guard.ts';
 import { errorOf } from '../server/refusals.ts';
+import type { Allowance } from '../server/rpc/budget.ts';
+import { RpcDesk } from '../server/rpc/desk.ts';
 import type { Opened } from '../server/server.ts';
 import { SessionTokens } from '../server/session-tokens.ts';
 import { StepDesks } from '../server/step-desks.ts';
 import { TokenDesk } from '../server/token-desk.ts';
 import { WorkerSettings } from '../server/worker-settings.ts';
 import { DirectLink } from './direct-link.ts';
+import { handlerSchemas } from './handler-schemas.ts';
 import type { App } from './open.ts';
 import { Operator } from './operate.ts';
 
@@ -28,6 +31,9 @@ export interface FrontOptions {
   readonly adminToken: string;
   readonly log: Log;
   readonly agents?: AgentOptions | undefined;
+  readonly version: string;
+  /** What one caller may ask for by JSON-RPC in a time. */
+  readonly rpc?: Allowance | undefined;
   /** What a caller may push over the network; what is not given has its default. */
   readonly bounds?: Partial<PushBounds> | undefined;
 }
@@ -85,6 +91,19 @@ export function frontOf(app: App, options: FrontOptions): Opened {
       numberOf: (step) => engine.parseId(step),
       clock: engine.world.clock,
       log: options.log,
+    }),
+    rpc: new RpcDesk({
+      engine,
+      hub,
+      leases,
+      version: options.version,
+      settingOf: (name) => settings.of(name),
+      recover: () => app.recoverStale(),
+      schemas: handlerSchemas,
+      obstacles: () => obstacles(engine),
+      log: options.log,
+      allowance: options.rpc,
+      guard,
     }),
     desk: () => new Operator(engine, cluster?.silence),
     observes,

@@ -33,6 +33,7 @@ import {
   pushesOf,
   pushOf,
 } from './pushing.ts';
+import { type Recovered, recoverStale } from './recover.ts';
 import type { RemoteApp, RemoteOptions } from './remote-app.ts';
 import type { TaskView } from './views.ts';
 import { type AppWorkerOptions, makeWorker } from './worker.ts';
@@ -249,6 +250,12 @@ export class App implements Leasehold {
   /** Names of the housekeeping duties that this process holds. */
   duties(): ReturnType<Node['roster']['held']> {
     return this.#node.roster.held();
+  }
+
+  /** Has leases that have run out taken back now, and says of which tasks they were. */
+  recoverStale(): Promise<Recovered> {
+    const { engine, roster } = this.#node;
+    return recoverStale(engine, roster.held().includes('reaper') ? () => roster.tick('reaper') : undefined);
   }
 
   /** Drains its workers, gives its duties back and closes the store. */

@@ -3,6 +3,7 @@ import { checkTerms } from '../engine/duties/election.ts';
 import type { DutyName } from '../engine/duties/roster.ts';
 import { SILENT } from '../engine/log.ts';
 import type { PushBounds } from '../server/push-guard.ts';
+import type { Allowance } from '../server/rpc/budget.ts';
 import { Server } from '../server/server.ts';
 import type { NodeDoing, QueueRecord } from '../store/store.ts';
 import type { Worker } from '../worker/worker.ts';
@@ -37,6 +38,8 @@ export interface ServeOptions extends NodeOptions {
   readonly worker?: BuiltinOptions | undefined;
   /** How it is a node among others; undefined: it is none. */
   readonly cluster?: Omit<ClusterOptions, 'address' | 'version'> | undefined;
+  /** What one caller may ask for by JSON-RPC in a time. */
+  readonly rpcAllowance?: Allowance | undefined;
   /** How long a stop waits for running tasks. */
   readonly drainMs?: number;
 }
@@ -77,7 +80,17 @@ export interface Service {
 export async function serve(options: ServeOptions): Promise<Service> {
   if (options.cluster !== undefined) checkTerms(options.cluster.leaderLeaseMs, options.cluster.leaderRenewMs);
   // The address first: a second start on the same port, or a host that is refused, should leave no file behind.
-  const { store, adminToken, worker: wanted, drainMs: _, bounds, agents, cluster, ...most } = options;
+  const {
+    store,
+    adminToken,
+    worker: wanted,
+    drainMs: _,
+    bounds,
+    agents,
+    cluster,
+    rpcAllowance: rpc,
+    ...most
+  } = options;
   const { host, port, version, names, tls, insecure, publicUrl, maxConnections, maxStreams, patience, ...rest } = most;
   const outside = { host, port, version, names, tls, insecure, publicUrl, maxConnections, maxStreams, patience };
   const server = await Server.listen({ ...outside, log: rest.log });
@@ -87,7 +100,7 @@ export async function serve(options: ServeOptions): Promise<Service> {
     const token = adminToken();
     const worker = wanted === undefined || isObserver(app) ? undefined : builtinWorker(app, wanted);
     await worker?.start();
-    server.open(frontOf(app, { adminToken: token, log: rest.log ?? SILENT, agents, bounds }));
+    server.open(frontOf(app, { adminToken: token, log: rest.log ?? SILENT, version, agents, bounds, rpc }));
     return new RunningService(app, server, worker, options);
   } catch (error) {
     await server.close();

@@ -10,6 +10,10 @@ import { deal, groupWants, type Want } from './wants.ts';
 /** One very task, asked for by its number. */
 export interface TaskWant extends Pick<Want, 'worker' | 'leaseMs' | 'op' | 'token'> {
   readonly task: number;
+  /** By which revision of the worker it was judged. */
+  readonly revision?: number | undefined;
+  /** How many tasks like it the worker may have. */
+  readonly maxHeld?: number | undefined;
 }
 
 export interface ClaimsDeps {
@@ -57,14 +61,16 @@ export class Claims {
       maxInFlight: 1,
       send: (wants) =>
         deps.store.taskClaim({
-          claims: wants.map(({ worker, leaseMs, op, task, token }) => ({
+          claims: wants.map(({ worker, leaseMs, op, task, token, revision, maxHeld }) => ({
             holder: worker,
             token,
+            revision,
             ttlMs: leaseMs,
             max: 1,
             lanes: [],
             op,
             task,
+            maxHeld,
           })),
         }),
     });

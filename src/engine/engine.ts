@@ -34,6 +34,7 @@ import type {
   WorkerRecord,
   WorkerSetting,
 } from '../store/store.ts';
+import { type Acquired, memberOf, refusalOf } from './acquire.ts';
 import {
   type Beat,
   checkBeat,
@@ -58,10 +59,13 @@ import {
 } from './check.ts';
 import { Claims } from './claim.ts';
 import { Coalescer, type Kind } from './coalescer.ts';
+import { Documents } from './documents.ts';
+import { executable } from './executable.ts';
 import { type Explanation, explain } from './explain.ts';
 import { gatherFacts } from './facts.ts';
 import { Feed, type FeedItem } from './feed.ts';
 import { Fleet } from './fleet.ts';
+import { Gathering } from './gathering.ts';
 import { type GraphRequest, Graphs } from './graphs.ts';
 import { Interner } from './interner.ts';
 import { KeptResults, type ReusingLease } from './kept-results.ts';
@@ -165,6 +169,9 @@ export class Engine {
   readonly #ids: IdCodec;
   readonly #pushes: Pushes;
   readonly #graphs: Graphs;
+  readonly #gathering: Gathering;
+  /** Trees of tasks that are written down, and run when somebody says so. */
+  readonly documents: Documents;
   readonly #subtrees: Subtrees;
   readonly #waits: Waits;
   readonly #kept: KeptResults;
@@ -229,6 +236,12 @@ export class Engine {
       onCommit,
     });
     this.#graphs = new Graphs({ store, placer: this.#pushes });
+    this.documents = new Documents({ store, graphs: this.#graphs });
+    this.#gathering = new Gathering({
+      store,
+      interner,
+      refuse: async (grant, error) => void (await this.fail(grant, error, { giveUp: true })),
+    });
     this.#subtrees = new Subtrees({
       store,
       idOf: (task) => this.idOf(task),
@@ -338,11 +351,46 @@ export class Engine {
       task === undefined
         ? await this.#claims.claim(want, waitMs, options.signal)
         : await this.#claims.claimTask({ ...want, task });
-    if (grants.length > 0) {
-      this.onLease(leaseMs);
-      this.#committed();
-    }
-    return grants;
+    return this.#granted(grants, leaseMs);
+  }
+
+  /** This very task, if it is ready and placement, limits and its own bounds let this worker have it; says why not. */
+  async acquire(task: number, worker: number): Promise<Acquired> {
+    checkWorker(worker);
+    const record = await this.get(task);
+    if (record === undefined) return { ok: false, why: 'gone', reasons: ['it is not there'] };
+    const member = await memberOf(this.store, worker);
+    if (member === undefined) return { ok: false, why: 'lost', reasons: ['the worker is not there'] };
+    const facts = await gatherFacts(this, record);
+    const refused = refusalOf(facts, member);
+    if (refused !== undefined) return refused;
+    const maxHeld = facts.lane.rules?.placement.maxPerWorker;
+    const want = { worker, task, leaseMs: this.leaseMs, op: undefined, revision: member.revision, maxHeld };
+    const [grant] = await this.#granted(await this.#claims.claimTask(want), this.leaseMs);
+    return grant === undefined
+      ? { ok: false, why: 'taken', reasons: ['another one was faster, or the worker is no longer as it was'] }
+      : { ok: true, grant };
+  }
+
+  /** Ready tasks that this worker could be granted now, in the order of a claim. Reads only. */
+  async executable(worker: number, limit = 10): Promise<readonly TaskRecord[]> {
+    const member = await memberOf(this.store, checkWorker(worker));
+    if (member === undefined) throw fault('NOT_FOUND', { kind: 'worker', id: worker });
+    return executable(this.store, member, checkLimit(limit));
+  }
+
+  /** Not a promise for most claims: what waits for one starts later by a turn. */
+  #granted(grants: readonly Grant[], leaseMs: number): readonly Grant[] | Promise<readonly Grant[]> {
+    if (grants.length === 0) return grants;
+    this.onLease(leaseMs);
+    this.#committed();
+    return (
+      this.#gathering.complete(grants)?.catch(async (error: unknown) => {
+        // They are granted, and nobody would hear of it: their leases would run out and cost them a try.
+        await Promise.allSettled(grants.map((grant) => this.release(grant)));
+        throw error;
+      }) ?? grants
+    );
   }
 
   /** Keeps the lease; says so when it is lost, and when the task should be stopped. */

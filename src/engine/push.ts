@@ -48,6 +48,8 @@ export interface PushRequest {
    * both by name. Its own result is kept for others.
    */
   readonly reuse?: ReuseInput;
+  /** It is an execution of a document, whose dependencies add their results to its input when it is claimed. */
+  readonly gathers?: boolean;
 }
 
 /** A checked request, ready but for the numbers of its lane and spec. */
@@ -81,6 +83,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'limits',
   'fairness',
   'reuse',
+  'gathers',
 ] satisfies (keyof PushRequest)[]);
 const UNIQUE: ReadonlySet<string> = new Set(['key', 'window']);
 
@@ -104,6 +107,7 @@ export function draft(request: PushRequest, maxUniqueMs: number, depth?: number)
       timeout === undefined ? undefined : checkDuration('timeout', timeout, 1),
       reuse === undefined ? undefined : wishOf(reuse),
       depth,
+      request.gathers === true ? true : undefined,
     ),
     task: {
       lane: 0,

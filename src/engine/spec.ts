@@ -9,6 +9,8 @@ export interface SpecBody {
   readonly reuse?: { readonly maxAgeMs: number; readonly keyed?: true } | undefined;
   /** How many spawns lie between it and a task that was pushed; undefined: it was pushed itself. */
   readonly depth?: number | undefined;
+  /** Its input is completed from what its document depends on, when it is claimed. */
+  readonly gathers?: true | undefined;
 }
 
 const DEFAULT_BODY = JSON.stringify({ retry: DEFAULT_RETRY } satisfies SpecBody);
@@ -19,10 +21,11 @@ export function writeSpec(
   timeoutMs?: number,
   reuse?: SpecBody['reuse'],
   depth?: number,
+  gathers?: SpecBody['gathers'],
 ): string {
-  if (retry === undefined && timeoutMs === undefined && reuse === undefined && depth === undefined) return DEFAULT_BODY;
+  if ((retry ?? timeoutMs ?? reuse ?? depth ?? gathers) === undefined) return DEFAULT_BODY;
   const policy = retry === undefined ? DEFAULT_RETRY : normalizeRetry(retry);
-  return JSON.stringify({ retry: policy, timeoutMs, reuse, depth } satisfies SpecBody);
+  return JSON.stringify({ retry: policy, timeoutMs, reuse, depth, gathers } satisfies SpecBody);
 }
 
 export function readSpec(body: string | undefined): SpecBody {

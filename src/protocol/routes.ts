@@ -56,6 +56,19 @@ const oneSession = z.strictObject({ id: pathName('The worker_id of the session')
 const oneNode = z.strictObject({ id: pathName('The id of a node') });
 const oneToken = z.strictObject({ id: digits(z.number().min(1)).describe('The number of a token') });
 
+/** Document 003 has an address for each kind of method; all of them know all methods. */
+const rpc = <const P extends string>(path: P, does: string) =>
+  route({
+    method: 'POST',
+    path,
+    access: 'any',
+    does,
+    body: z.unknown().describe('A call of JSON-RPC 2.0, or an array of up to 50'),
+    answer: z.unknown(),
+    stream: 'maybe',
+    rpc: true,
+  });
+
 /** Everything that is answered over HTTP, once. */
 export const ROUTES = {
   health: route({
@@ -521,6 +534,11 @@ export const ROUTES = {
     body: CompleteInput,
     answer: Completed,
   }),
+
+  rpcRoot: rpc('/', 'JSON-RPC 2.0 (document 003): nodes, leases, trees of tasks. Each method has its own role'),
+  rpc: rpc('/rpc', 'The same'),
+  rpcTasks: rpc('/tasks', 'The same'),
+  rpcSystem: rpc('/system', 'The same'),
 
   listTokens: route({
     method: 'GET',

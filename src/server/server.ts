@@ -15,7 +15,7 @@ import { type Hub, refuseUpgrade } from './hub.ts';
 import { cannotListen, makeFastify, requireGuard } from './listening.ts';
 import type { Metrics } from './metrics.ts';
 import { errorOf, noPage, notOpen, problemText, stackOf } from './refusals.ts';
-import { type Call, Foreign, type Handler, NOTHING, type Served, Stream } from './route-handler.ts';
+import { type Call, Foreign, type Handler, JsonText, NOTHING, type Served, Stream } from './route-handler.ts';
 import { a2aRoutes } from './routes/a2a.ts';
 import { clusterRoutes } from './routes/cluster.ts';
 import { eventRoutes } from './routes/events.ts';
@@ -28,6 +28,8 @@ import { taskRoutes } from './routes/tasks.ts';
 import { tokenRoutes } from './routes/tokens.ts';
 import { waitRoutes } from './routes/waits.ts';
 import { workerRoutes } from './routes/workers.ts';
+import { refuseRequest } from './rpc/problems.ts';
+import { rpcRoutes } from './rpc/routes.ts';
 import type { SessionTokens, WorkerSession } from './session-tokens.ts';
 import { STREAM_HEADERS, writeStream } from './sse.ts';
 
@@ -211,6 +213,9 @@ export class Server {
         if (answer === NOTHING) return reply.code(204).send();
         if (answer instanceof Foreign) return sendForeign(answer, reply);
         if (answer instanceof Stream) return this.#stream(answer, principal as Principal, reply);
+        if (answer instanceof JsonText) {
+          return reply.code(answer.status).type('application/json; charset=utf-8').send(answer.text);
+        }
         if (name === 'ready' && (answer as { status: string }).status !== 'ready') reply.code(503);
         else reply.code(route.status ?? 200);
         if (route.text === 'prometheus') return reply.type('text/plain; version=0.0.4; charset=utf-8').send(answer);
@@ -300,7 +305,8 @@ export class Server {
     }
     if (error.code === 'UNAUTHENTICATED') reply.header('www-authenticate', 'Bearer');
     if (error.retryable) reply.header('retry-after', String(secondsOf(error.details?.retryAfterMs)));
-    void reply.code(error.status).type('application/json; charset=utf-8').send(problemText(error));
+    const problem = isRpc(request) ? JSON.stringify(refuseRequest(error)) : problemText(error);
+    void reply.code(error.status).type('application/json; charset=utf-8').send(problem);
   }
 
   #handlers(): { readonly [N in RouteName]: Handler<N> } {
@@ -321,6 +327,7 @@ export class Server {
       ...tokenRoutes,
       ...a2aRoutes({ version }),
       ...mcpRoutes({ version }),
+      ...rpcRoutes,
     };
   }
 
@@ -358,4 +365,8 @@ async function sendForeign({ response }: Foreign, reply: FastifyReply): Promise<
 /** Of the route that a request has found. */
 function nameOf(request: FastifyRequest): string {
   return (request.routeOptions.config as { readonly name?: string }).name ?? 'none';
+}
+
+function isRpc(request: FastifyRequest): boolean {
+  return (ROUTES as Readonly<Record<string, Route>>)[nameOf(request)]?.rpc === true;
 }

@@ -201,6 +201,8 @@ export interface ClaimRequest {
   readonly lanes: readonly LaneAsk[];
   /** This very task and no other, if it is ready and its queue is not paused; `lanes` is empty then. */
   readonly task?: number | undefined;
+  /** With `task`: no more than so many tasks of its queue, handler and placement at once with this holder. */
+  readonly maxHeld?: number | undefined;
   readonly op?: string | undefined;
 }
 

@@ -3,6 +3,7 @@ import type { MissedPolicy } from '../core/schedule.ts';
 import type { TaskState } from '../core/task.ts';
 import type { WorkerState } from '../core/worker.ts';
 import type { DependencyStore } from './dependency-store.ts';
+import type { DocumentStore } from './document-store.ts';
 import type { LimitStore } from './limit-store.ts';
 import type { NodeStore } from './node-store.ts';
 import type { DutyTerm, LaneWish, NewTask, PushAnswer, QueueStore, TaskRecord } from './queue-store.ts';
@@ -11,6 +12,7 @@ import type { TokenStore } from './token-store.ts';
 import type { WaitStore } from './wait-store.ts';
 
 export type * from './dependency-store.ts';
+export type * from './document-store.ts';
 export type * from './limit-store.ts';
 export type * from './node-store.ts';
 export type * from './queue-store.ts';
@@ -22,7 +24,15 @@ export type * from './wait-store.ts';
  * The port: everything the engine asks of durable storage. An adapter reads and compares-and-sets; the rules live in
  * `core/`. Every adapter passes the suite in `conformance/`, and a new verb starts there.
  */
-export interface Store extends QueueStore, LimitStore, DependencyStore, WaitStore, ResultStore, TokenStore, NodeStore {
+export interface Store
+  extends QueueStore,
+    LimitStore,
+    DependencyStore,
+    WaitStore,
+    ResultStore,
+    TokenStore,
+    NodeStore,
+    DocumentStore {
   /** The key of the public ids: 32 hex digits, made once with the data and copied with it. */
   readonly clusterKey: string;
 
@@ -37,6 +47,8 @@ export interface Store extends QueueStore, LimitStore, DependencyStore, WaitStor
   /** Makes finished tasks ready again: tries 0, the attempt keeps growing. */
   taskRevive(params: ReviveParams): Promise<readonly ReviveAnswer[]>;
   taskList(params: TaskQuery): Promise<readonly TaskRecord[]>;
+  /** The first ready tasks of these lanes, in the order in which a claim would take them. Reads only. */
+  taskReady(params: { readonly lanes: readonly number[]; readonly limit: number }): Promise<readonly ReadyTask[]>;
   /** The task that has this unique key, finished or not. */
   taskByKey(params: { readonly queue: string; readonly key: string }): Promise<number | undefined>;
   /** What time it is for this store. */
@@ -147,6 +159,12 @@ export interface TaskQuery {
   readonly states?: readonly TaskState[];
   readonly before?: number;
   readonly limit: number;
+}
+
+export interface ReadyTask {
+  readonly task: number;
+  readonly lane: number;
+  readonly priority: number;
 }
 
 export interface AttemptRecord {

@@ -59,6 +59,7 @@ async function setting(): Promise<LinkSetting> {
   const front = frontOf({ engine, duties: () => [] } as unknown as App, {
     adminToken: newSecret('admin'),
     log: SILENT,
+    version: '0',
   });
   server.open(front);
   const link = new Enrolling(server.address, world, engine, front);

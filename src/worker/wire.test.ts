@@ -106,7 +106,9 @@ test('a worker that comes back through another node of the cluster keeps its lea
   const [first, second] = [await nodeScene(t, { store }), await nodeScene(t, { store })];
   const secret = await secretOf(first);
   const urls = [first.service.address, second.service.address] as const;
-  const session = await new WsLink({ url: urls[0], others: [urls[1]], secret, world: realWorld(), log: SILENT }).open(HELLO);
+  const session = await new WsLink({ url: urls[0], others: [urls[1]], secret, world: realWorld(), log: SILENT }).open(
+    HELLO,
+  );
   t.after(() => session.close());
   for (let i = 0; i < 3; i++) await push(first, i);
   const [a, b, c] = (await claim(session, 3)) as [Assignment, Assignment, Assignment];
@@ -139,7 +141,9 @@ test('a worker whose first address is away begins at the next one, and goes roun
   const secret = await secretOf(there);
   await gone.service.close();
   const urls = [address, there.service.address] as const;
-  const session = await new WsLink({ url: urls[0], others: [urls[1]], secret, world: realWorld(), log: SILENT }).open(HELLO);
+  const session = await new WsLink({ url: urls[0], others: [urls[1]], secret, world: realWorld(), log: SILENT }).open(
+    HELLO,
+  );
   t.after(() => session.close());
   await push(there);
   const [one] = (await claim(session)) as [Assignment];

@@ -10,6 +10,7 @@ import { CHECKPOINTS } from './checkpoints.ts';
 import { CLAIM } from './claim.ts';
 import { CLAIM_TASK } from './claim-task.ts';
 import { CLOSING } from './closing.ts';
+import { DOCUMENTS } from './documents.ts';
 import { DUTIES } from './duties.ts';
 import { EVENTS } from './events.ts';
 import { EXPIRE } from './expire.ts';
@@ -98,6 +99,7 @@ export const TOPICS: readonly Topic[] = [
   RESULTS,
   TOKENS,
   NODES,
+  DOCUMENTS,
   BODIES,
   CALLER_TRANSACTION,
   SHARING,

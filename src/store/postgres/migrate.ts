@@ -12,6 +12,7 @@ export const MIGRATIONS: readonly PostgresMigration[] = [
   // An older program would take events of workers for events of tasks.
   { version: 4, file: '004-fleet.sql', compatibleFrom: 4 },
   { version: 5, file: '005-nodes.sql', compatibleFrom: 4 },
+  { version: 6, file: '006-documents.sql', compatibleFrom: 4 },
 ];
 
 export interface PostgresMigration extends Migration {

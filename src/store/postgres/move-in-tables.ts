@@ -303,6 +303,20 @@ export const TRANSFERS: readonly Transfer[] = [
     select: `SELECT id, kind, role, name, hash, prefix, made_by, created_at, expires_at, used_at, revoked_at
       FROM entry_token`,
   },
+  {
+    table: 'task_document',
+    columns: [
+      ...numbers('bigint', 'num'),
+      ...texts('id', 'root', 'parent', 'user_id', 'shows', 'body'),
+      ...numbers('bigint', 'task'),
+      ...numbers('int', 'run'),
+      ...truth('dropped'),
+      ...numbers('int', 'version'),
+      ...numbers('bigint', 'created_at', 'updated_at'),
+    ],
+    select: `SELECT num, id, root, parent, user_id, shows, body, task, run, dropped, version, created_at, updated_at
+      FROM task_document ORDER BY num`,
+  },
 ];
 
 /**
@@ -328,7 +342,7 @@ export const LEFT_BEHIND: Readonly<Record<'sqlite' | 'postgres', Readonly<Record
   },
 };
 
-/** The counters of Postgres go on after these. */
+/** The counters of Postgres go on after these: those of the column `id`, where no other is named. */
 export const HIGHS: Readonly<Record<string, string>> = {
   // The placeholder of a restore counts: its number was handed out, or may have been.
   task: 'SELECT max(id) FROM task',
@@ -337,6 +351,7 @@ export const HIGHS: Readonly<Record<string, string>> = {
   spec: 'SELECT max(id) FROM spec',
   worker: "SELECT max(seq) FROM sqlite_sequence WHERE name = 'worker'",
   entry_token: "SELECT max(seq) FROM sqlite_sequence WHERE name = 'entry_token'",
+  'task_document.num': "SELECT max(seq) FROM sqlite_sequence WHERE name = 'task_document'",
   signal: 'SELECT max(id) FROM signal',
   limit_def: 'SELECT max(id) FROM limit_def',
   limit_change: 'SELECT max(id) FROM limit_change',
@@ -402,6 +417,7 @@ export const CHECKS: readonly Check[] = [
     'count(*), max(id), count(revoked_at), count(used_at), max(expires_at), sum(length(hash))',
     'entry_token',
   ),
+  both('documents', 'count(*), max(num), sum(task), sum(run), sum(version), sum(length(body))', 'task_document'),
   both('kept results', 'count(*), sum(task), sum(length(value)), max(expires_at)', 'kept_result'),
   {
     what: 'checkpoints',

@@ -1,4 +1,5 @@
 import { claimStatements } from './statements/claim.ts';
+import { documentStatements } from './statements/documents.ts';
 import { dutyStatements } from './statements/duties.ts';
 import { endingStatements } from './statements/endings.ts';
 import { graphStatements } from './statements/graphs.ts';
@@ -46,6 +47,7 @@ export function statements(schema: string) {
     ...resultStatements(all),
     ...tokenStatements(all),
     ...nodeStatements(all),
+    ...documentStatements(all),
     notify: 'SELECT pg_notify($1, $2)',
   } as const;
 }

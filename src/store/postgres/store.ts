@@ -17,6 +17,14 @@ import { apart, claimTasks, needsTransaction } from './verbs/claim.ts';
 import { areAmple, claimAmple } from './verbs/claim-ample.ts';
 import { cappedOf, claimCapped } from './verbs/claim-capped.ts';
 import { carryOn } from './verbs/countdown.ts';
+import {
+  countDocuments,
+  documentsOfTasks,
+  getDocuments,
+  listDocuments,
+  listTree,
+  writeDocuments,
+} from './verbs/document.ts';
 import { releaseDuty, renewDuty, requireDuty, requireRow, takeDuty } from './verbs/duty.ts';
 import { numberEvents, readEvents } from './verbs/event.ts';
 import { listDependencies, listPlanned, pushGraph } from './verbs/graph.ts';
@@ -37,7 +45,7 @@ import { askNode, beatNode, leaveNode, listDuties, listNodes } from './verbs/nod
 import { areTimers, getWait, listWaits, parkBatches, parkedBefore, parkTasks } from './verbs/park.ts';
 import { prune } from './verbs/prune.ts';
 import { type Drawn, isReady, pushedBefore, pushKeyed, pushTasks, waves } from './verbs/push.ts';
-import { getTasks, listAttempts, listQueues, listTasks, queueStats } from './verbs/read.ts';
+import { getTasks, listAttempts, listQueues, listTasks, queueStats, readyTasks } from './verbs/read.ts';
 import { findResults, keepResults, resultKeysOf } from './verbs/result.ts';
 import { returnTasks, settleTasks, type Woken } from './verbs/settle.ts';
 import { sendSignals } from './verbs/signal.ts';
@@ -489,6 +497,10 @@ export class PostgresStore implements port.Store {
     return this.#run((session) => listTasks(session, this.#parts.schema, query));
   }
 
+  taskReady({ lanes, limit }: { lanes: readonly number[]; limit: number }): Promise<readonly port.ReadyTask[]> {
+    return this.#run((session) => readyTasks(session, lanes, limit));
+  }
+
   taskByKey({ queue, key }: { queue: string; key: string }): Promise<number | undefined> {
     return this.#run(async (session) => (await session.all<{ task: number }>('uniqGet', [queue, key]))[0]?.task);
   }
@@ -577,6 +589,34 @@ export class PostgresStore implements port.Store {
   tokenRevokeNamed({ name }: { name: string }): Promise<number> {
     const flight = this.#flights.next();
     return this.#transaction((session) => revokeTokensNamed(session, flight, name));
+  }
+
+  async documentWrite(write: port.DocumentWrite): Promise<port.DocumentAnswer> {
+    const flight = this.#flights.next();
+    const sendings: Drawn = [];
+    const answer = await this.#transaction((session) => writeDocuments(session, this.#parts, flight, write, sendings));
+    if (answer.ok && write.push !== undefined) this.#tellReady(write.push.items, answer.tasks);
+    return answer;
+  }
+
+  documentTree({ root }: { root: string }): Promise<readonly port.DocumentRecord[]> {
+    return this.#run((session) => listTree(session, root));
+  }
+
+  documentGet({ ids }: { ids: readonly string[] }): Promise<readonly (port.DocumentRecord | undefined)[]> {
+    return this.#run((session) => getDocuments(session, ids));
+  }
+
+  documentOf({ tasks }: { tasks: readonly number[] }): Promise<readonly (port.DocumentRecord | undefined)[]> {
+    return this.#run((session) => documentsOfTasks(session, tasks));
+  }
+
+  documentList(query: port.DocumentQuery): Promise<readonly port.DocumentRecord[]> {
+    return this.#run((session) => listDocuments(session, query));
+  }
+
+  documentCount(filter: port.DocumentFilter): Promise<port.DocumentCount> {
+    return this.#run((session) => countDocuments(session, filter));
   }
 
   limitPut({ name, limit, by }: { name: string; limit: Limit; by: string }): Promise<number> {

@@ -199,6 +199,17 @@ for (const { what, version: newest, adds } of [
     adds: ['entry_token', 'entry_token_ended', 'entry_token_name', 'sqlite_autoindex_entry_token_1'],
   },
   { what: 'the nodes', version: 6, adds: ['cluster_node'] },
+  {
+    what: 'the documents',
+    version: 7,
+    adds: [
+      'sqlite_autoindex_task_document_1',
+      'task_document',
+      'task_document_root',
+      'task_document_task',
+      'task_document_user',
+    ],
+  },
 ]) {
   test(`${what} only add to what a program of the version before works on`, () => {
     const [before, after] = [new DatabaseSync(':memory:'), new DatabaseSync(':memory:')];
@@ -216,7 +227,7 @@ for (const { what, version: newest, adds } of [
       now?.filter((one) => !added.includes(one)),
       old,
     );
-    assert.equal(MIGRATIONS.find(({ version }) => version === newest)?.compatibleFrom, 3);
+    assert.equal(MIGRATIONS.find(({ version }) => version === newest)?.compatibleFrom, newest < 5 ? 3 : 5);
   });
 }
 

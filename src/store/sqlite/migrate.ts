@@ -13,6 +13,7 @@ export const MIGRATIONS: readonly Migration[] = [
   // An older program would take events of workers for events of tasks.
   { version: 5, file: '005-fleet.sql', compatibleFrom: 5 },
   { version: 6, file: '006-nodes.sql', compatibleFrom: 5 },
+  { version: 7, file: '007-documents.sql', compatibleFrom: 5 },
 ];
 
 export const SCHEMA_VERSION = knownVersion(MIGRATIONS);

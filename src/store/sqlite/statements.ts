@@ -1,3 +1,4 @@
+import { COUNTS, DOCUMENT_COLUMNS } from '../document-rows.ts';
 import { TOKEN_COLUMNS } from '../token-rows.ts';
 
 /**
@@ -12,6 +13,10 @@ const LANE = `l.id, l.queue, q.name, l.handler, q.paused, l.placement, l.fair_ke
   l.served_by`;
 
 const SLOT = 's.id, s.key, s.cap, s.active, s.tat, s.cost_tat, s.paused_until, d.name, d.body';
+
+/** A document with the state of its task, or of that of the one which it shows. */
+const LISTED = `SELECT ${DOCUMENT_COLUMNS}, t.state FROM task_document d LEFT JOIN task_document o ON o.id = d.shows
+    LEFT JOIN task t ON t.id = coalesce(o.task, d.task)`;
 
 /** Of a token, at ?1. */
 const LIVE = 'revoked_at IS NULL AND used_at IS NULL AND (expires_at IS NULL OR expires_at > ?1)';
@@ -92,6 +97,7 @@ export const STATEMENTS = {
   claimMany: `UPDATE task SET state = 1, attempt = attempt + 1, tries = tries + 1, holder = ?, lease_until = ?, started_at = ?
     WHERE id IN (SELECT id FROM task WHERE lane = ? AND state = 0 ORDER BY prio, id LIMIT ?) RETURNING ${GRANT}`,
   claimLook: 'SELECT id FROM task WHERE lane = ? AND state = 0 ORDER BY prio, id LIMIT ?',
+  taskReady: 'SELECT id, prio FROM task WHERE lane = ? AND state = 0 ORDER BY prio, id LIMIT ?',
   claimOne: `UPDATE task SET state = 1, attempt = attempt + 1, tries = tries + 1, holder = ?, lease_until = ?, started_at = ?
     WHERE id = ? AND state = 0 RETURNING ${GRANT}`,
   // What has been ready for less than that is left to a better worker. Only the first ones are looked at: of a thousand that
@@ -378,6 +384,32 @@ export const STATEMENTS = {
     WHERE t.state = 1 GROUP BY l.queue`,
   auditDue: `SELECT l.queue, t.state, count(*) AS n FROM task t INDEXED BY task_due JOIN lane l ON l.id = t.lane
     WHERE t.state IN (2, 3) GROUP BY l.queue, t.state`,
+
+  // documents
+  documentVersion: 'SELECT version, root FROM task_document WHERE id = ?',
+  documentAdd: `INSERT INTO task_document (id, root, parent, user_id, shows, body, task, created_at, updated_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  documentChange: `UPDATE task_document SET parent = ?, user_id = ?, dropped = ?, body = ?, version = version + 1, updated_at = ?
+    WHERE id = ? AND root = ?`,
+  documentRemove: 'DELETE FROM task_document WHERE id = ? AND root = ?',
+  documentRun: `UPDATE task_document SET task = ?, run = run + 1, version = version + 1, updated_at = ?
+    WHERE id = ? AND root = ?`,
+  documentGrow: 'UPDATE task_document SET version = ?, updated_at = ? WHERE id = ?',
+  documentGet: `${LISTED} WHERE d.id = ?`,
+  documentOf: `${LISTED} WHERE d.task = ? ORDER BY d.num LIMIT 1`,
+  documentTree: `${LISTED} WHERE d.root = ? ORDER BY d.num`,
+  documentList: `${LISTED} WHERE (?1 = 0 OR d.parent IS NULL) AND d.num < ?2 ORDER BY d.num DESC LIMIT ?3`,
+  documentListUser: `${LISTED} WHERE d.user_id = ?4 AND (?1 = 0 OR d.parent IS NULL) AND d.num < ?2
+    ORDER BY d.num DESC LIMIT ?3`,
+  documentCount: `SELECT ${COUNTS} FROM task_document d LEFT JOIN task_document o ON o.id = d.shows
+    LEFT JOIN task t ON t.id = coalesce(o.task, d.task)
+    WHERE (?1 = 0 OR d.parent IS NULL) AND (?2 IS NULL OR d.user_id = ?2)`,
+  // With its task, but for a root that others still hang on; that goes with the last of them.
+  pruneDocument: `DELETE FROM task_document AS d WHERE task = ?
+    AND (id <> root OR NOT EXISTS (SELECT 1 FROM task_document x WHERE x.root = d.id AND x.id <> d.id)) RETURNING root`,
+  pruneDocumentRoot: `DELETE FROM task_document AS d WHERE id = ? AND task IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM task t WHERE t.id = d.task)
+    AND NOT EXISTS (SELECT 1 FROM task_document x WHERE x.root = d.id AND x.id <> d.id)`,
 
   // prune
   pruneWalk: 'SELECT id, ended_at FROM task WHERE id > ? ORDER BY id LIMIT ?',

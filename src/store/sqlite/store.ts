@@ -14,6 +14,14 @@ import { cancelTasks, reviveTasks } from './verbs/cancel.ts';
 import { listCheckpoints, putCheckpoint, scanCheckpoints } from './verbs/checkpoint.ts';
 import { claimTasks } from './verbs/claim.ts';
 import { carryOn, wokenLanes } from './verbs/countdown.ts';
+import {
+  countDocuments,
+  documentOfTask,
+  getDocument,
+  listDocuments,
+  listTree,
+  writeDocuments,
+} from './verbs/document.ts';
 import { releaseDuty, renewDuty, requireDuty, takeDuty } from './verbs/duty.ts';
 import { readEvents } from './verbs/event.ts';
 import { listDependencies, listPlanned, pushGraph } from './verbs/graph.ts';
@@ -35,7 +43,7 @@ import { askNode, beatNode, leaveNode, listDuties, listNodes } from './verbs/nod
 import { getWait, listWaits, parkTask } from './verbs/park.ts';
 import { prune } from './verbs/prune.ts';
 import { pushTasks } from './verbs/push.ts';
-import { getTask, listAttempts, listQueues, listTasks, queueStats } from './verbs/read.ts';
+import { getTask, listAttempts, listQueues, listTasks, queueStats, readyTasks } from './verbs/read.ts';
 import { findResult, keepResult } from './verbs/result.ts';
 import { returnTask, settleTask } from './verbs/settle.ts';
 import { sendSignal } from './verbs/signal.ts';
@@ -286,6 +294,10 @@ export class SqliteStore implements port.Store {
     return this.#writer.read((connection) => listTasks(connection, query));
   }
 
+  taskReady({ lanes, limit }: { lanes: readonly number[]; limit: number }): Promise<readonly port.ReadyTask[]> {
+    return this.#writer.read(({ sql }) => readyTasks(sql, lanes, limit));
+  }
+
   taskByKey({ queue, key }: { queue: string; key: string }): Promise<number | undefined> {
     return this.#writer.read(({ sql }) => (sql.get('uniqGet').get(queue, key) as { task: number } | undefined)?.task);
   }
@@ -383,6 +395,30 @@ export class SqliteStore implements port.Store {
 
   tokenRevokeNamed({ name }: { name: string }): Promise<number> {
     return this.#writer.write('rest', (tx) => revokeTokensNamed(tx, name));
+  }
+
+  documentWrite(write: port.DocumentWrite): Promise<port.DocumentAnswer> {
+    return this.#ending('push', (tx) => writeDocuments(tx, write));
+  }
+
+  documentTree({ root }: { root: string }): Promise<readonly port.DocumentRecord[]> {
+    return this.#writer.read(({ sql }) => listTree(sql, root));
+  }
+
+  documentGet({ ids }: { ids: readonly string[] }): Promise<readonly (port.DocumentRecord | undefined)[]> {
+    return this.#writer.read(({ sql }) => ids.map((id) => getDocument(sql, id)));
+  }
+
+  documentOf({ tasks }: { tasks: readonly number[] }): Promise<readonly (port.DocumentRecord | undefined)[]> {
+    return this.#writer.read(({ sql }) => tasks.map((task) => documentOfTask(sql, task)));
+  }
+
+  documentList(query: port.DocumentQuery): Promise<readonly port.DocumentRecord[]> {
+    return this.#writer.read(({ sql }) => listDocuments(sql, query));
+  }
+
+  documentCount(filter: port.DocumentFilter): Promise<port.DocumentCount> {
+    return this.#writer.read(({ sql }) => countDocuments(sql, filter));
   }
 
   limitPut({ name, limit, by }: { name: string; limit: Limit; by: string }): Promise<number> {

@@ -92,11 +92,14 @@ export function claimStatements({ s, NOW, count, recent }: Words) {
       JOIN w ON w.queue = l.queue AND w.handler = l.handler AND w.placement IS NOT DISTINCT FROM l.placement GROUP BY w.id`,
     taskLane: `SELECT lane FROM ${s}.task WHERE id = $1 AND state + 0 = 0`,
     workerLock: `SELECT id FROM ${s}.worker WHERE id = $1 FOR NO KEY UPDATE`,
-    claimTask: `WITH w AS MATERIALIZED (SELECT enabled AND state <> 2 AND ${isLetIn(5)} AS enabled FROM ${s}.worker WHERE id = $1),
+    claimTask: `WITH w AS MATERIALIZED (SELECT ${mayClaim(5, 6)} AS enabled FROM ${s}.worker WHERE id = $1),
       c AS MATERIALIZED (SELECT t.id FROM ${s}.task t WHERE t.id = $3 AND t.state + 0 = 0 AND (SELECT enabled FROM w)
         AND NOT (SELECT paused FROM ${s}.queue q WHERE q.id = t.queue) FOR UPDATE OF t SKIP LOCKED),
       ${grant(4)}
       SELECT w.enabled, ${GRANT} FROM w LEFT JOIN u ON true`,
+    /** Reads only. */
+    taskReady: `SELECT t.id, l.lane, t.prio FROM unnest($1::int[]) l(lane) CROSS JOIN LATERAL (SELECT id, prio FROM ${s}.task
+      WHERE lane = l.lane AND state = 0 ORDER BY prio, id LIMIT $2) t`,
     claimAgain: `SELECT ${GRANT} FROM ${s}.task t JOIN unnest($1::bigint[], $2::bigint[]) x(task, n)
       ON t.id = x.task AND t.attempt = x.n WHERE t.state + 0 = 1 AND ${few('x.task')} ORDER BY t.prio, t.id`,
     /** What a claim had granted whose answer was lost. */

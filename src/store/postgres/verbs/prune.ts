@@ -1,5 +1,5 @@
 import type { DutyTerm, PruneAnswer, PruneQuery } from '../../store.ts';
-import { numbers } from '../arrays.ts';
+import { numbers, texts } from '../arrays.ts';
 import type { Session } from '../database.ts';
 import { detachDay, dropDay, expiredDay, makeDays, setAside } from '../days.ts';
 import type { PostgresParts } from '../parts.ts';
@@ -127,6 +127,10 @@ async function forget(session: Session, tasks: readonly number[]): Promise<void>
     'pruneCheckpoints',
   ] as const) {
     await session.rows(name, [numbers(tasks)]);
+  }
+  const roots = await session.all<{ root: string }>('pruneDocuments', [numbers(tasks)]);
+  if (roots.length > 0) {
+    await session.rows('pruneDocumentRoots', [texts([...new Set(roots.map(({ root }) => root))])]);
   }
 }
 

@@ -37,7 +37,7 @@ export function claimTasks(tx: Transaction, request: ClaimRequest): ClaimAnswer 
   if (!mayClaim(tx, request)) return undefined;
   const grants: Grant[] = [];
   const blocked: LaneBlock[] = [];
-  for (const ask of request.task === undefined ? request.lanes : laneOfTask(tx, request.task)) {
+  for (const ask of request.task === undefined ? request.lanes : laneOfTask(tx, request.task, request.maxHeld)) {
     const wish = Math.min(ask.max, request.max - grants.length);
     if (wish <= 0) break;
     const left = Math.min(wish, mayHold(tx, request.holder, ask));
@@ -112,9 +112,9 @@ function claimLimited(
 }
 
 /** The lane of a task that can be claimed by its number. */
-function laneOfTask(tx: Transaction, task: number): ClaimRequest['lanes'] {
+function laneOfTask(tx: Transaction, task: number, maxHeld: number | undefined): ClaimRequest['lanes'] {
   const row = tx.sql.get('claimTask').get(task) as { lane: number } | undefined;
-  return row === undefined ? [] : [{ lane: row.lane, max: 1 }];
+  return row === undefined ? [] : [{ lane: row.lane, max: 1, maxHeld }];
 }
 
 function claimLane(

@@ -27,6 +27,9 @@ export function prune(tx: Transaction, query: PruneQuery, cursor: number): Prune
     tx.sql.get('pruneCheckpointBodies').run(row.id);
     // The key goes with its task, not with its window: a revived task is unfinished and holds its key again.
     tx.sql.get('pruneUniq').run(row.id);
+    for (const gone of tx.sql.get('pruneDocument').all(row.id)) {
+      tx.sql.get('pruneDocumentRoot').run((gone as { root: string }).root);
+    }
     tasks++;
   }
   const round = rows.length < query.limit;
