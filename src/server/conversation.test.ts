@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { type HubScene, hubScene } from '../../test/support/hub-scene.ts';
 import { proofOf, type RawWorker } from '../../test/support/raw-worker.ts';
 import type { LeaseProof } from '../protocol/frames.ts';
@@ -17,6 +17,11 @@ async function standstill(count: () => number): Promise<void> {
     quiet = count() === before ? quiet + 1 : 0;
     before = count();
   }
+}
+
+/** Who does not read answers no pings, and would be cut off for that while a busy machine takes its time. */
+function withoutPings(t: TestContext): void {
+  t.mock.timers.enable({ apis: ['setInterval'] });
 }
 
 /** Counts the looks at what is remembered, and the tasks that were granted. */
@@ -141,6 +146,7 @@ test('answers of one turn leave in frames that a worker takes', async (t) => {
 });
 
 test('a worker that does not take its answers is heard no more until it does, and the others go on', async (t) => {
+  withoutPings(t);
   const counting = new Counting();
   const scene = await hubScene(t, { link: counting.link });
   const [worker, lease] = await withMuch(scene);
@@ -163,6 +169,7 @@ test('a worker that does not take its answers is heard no more until it does, an
 });
 
 test('nothing is claimed for a worker that does not read, though it waited before it stopped', async (t) => {
+  withoutPings(t);
   const counting = new Counting();
   const scene = await hubScene(t, { link: counting.link });
   const [worker, lease] = await withMuch(scene);
@@ -188,6 +195,7 @@ test('nothing is claimed for a worker that does not read, though it waited befor
 });
 
 test('claims that are granted in one turn share what a connection takes', async (t) => {
+  withoutPings(t);
   const counting = new Counting();
   const scene = await hubScene(t, { link: counting.link });
   const worker = await scene.worker({ name: 'a' });
