@@ -17,6 +17,9 @@ export const listen = task('listen', { async run(input, ctx) {
   return value;
 } });`;
 
+/** Gives a command a terminal; it comes with Linux and macOS. */
+const TERMINAL = 'script';
+
 /** What differs from run to run takes one form. */
 function masked(text: string): string {
   return (
@@ -346,7 +349,7 @@ test('on a terminal a watched list is drawn anew in its place', { skip: noTermin
   await here.call(['push', 'papers']);
   const line = `exec '${process.execPath}' '${BIN}' queues list --watch`;
   const args = process.platform === 'darwin' ? ['-q', '/dev/null', 'sh', '-c', line] : ['-qefc', line, '/dev/null'];
-  const child = spawn('script', args, { cwd: here.cwd, env: { ...process.env, SHELL: '/bin/sh', NO_COLOR: '1' } });
+  const child = spawn(TERMINAL, args, { cwd: here.cwd, env: { ...process.env, SHELL: '/bin/sh', NO_COLOR: '1' } });
   t.after(() => child.exitCode === null && child.signalCode === null && child.kill('SIGKILL'));
   const terminal = new Running(child);
   await terminal.says(/\[2J.\[Hqueue [^]*?papers +1 /);
@@ -357,6 +360,6 @@ test('on a terminal a watched list is drawn anew in its place', { skip: noTermin
 });
 
 function noTerminal(): string | false {
-  const found = (process.env.PATH ?? '').split(':').some((folder) => existsSync(join(folder, 'script')));
+  const found = (process.env.PATH ?? '').split(':').some((folder) => existsSync(join(folder, TERMINAL)));
   return found ? false : 'there is no script(1)';
 }
