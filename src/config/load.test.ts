@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ErrorCode, isEngineError } from '../core/errors.ts';
-import { type Environment, loadCall, loadConfig } from './load.ts';
+import { type Environment, loadCall, loadConfig, sourceOf } from './load.ts';
 import { OPTION_KEYS } from './options.ts';
 import { defaultWorkerName, hostWorkerName, workerNameFor } from './worker-name.ts';
 
@@ -355,4 +355,18 @@ test('a rate is a number and a time', () => {
   assert.equal(rate('none'), null);
   for (const text of ['100', '/1m', '100/', '100/60', '-1/1m', '1/1m/2'])
     assert.throws(() => rate(text), { code: 'INVALID_INPUT' }, text);
+});
+
+test('it is known whether a setting was said by a flag, by a variable or by nobody', () => {
+  const usage = { name: 'up', options: ['store', 'server'] } as const;
+  const config = loadConfig(usage, ['--store', 'memory:'], {
+    LEASEHOLD_STORE: 'sqlite:x',
+    LEASEHOLD_SERVER: 'http://x',
+  });
+  assert.deepEqual(
+    [sourceOf(config, 'store'), sourceOf(config, 'server'), sourceOf(config, 'token')],
+    ['flag', 'environment', 'default'],
+  );
+  const empty = loadConfig(usage, [], { LEASEHOLD_STORE: '' });
+  assert.equal(sourceOf(empty, 'store'), 'default');
 });

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type Running, type RunOptions, run, temporaryFolder } from '../support/leasehold.ts';
+import { BIN, Running, type RunOptions, run, temporaryFolder } from '../support/leasehold.ts';
 import { type Answer, type Place, place } from './cli-calls.ts';
 
 const TASKS = `import { task } from ${JSON.stringify(new URL('../../src/index.ts', import.meta.url).href)};
@@ -15,6 +16,9 @@ export const listen = task('listen', { async run(input, ctx) {
   ctx.log('heard ' + value);
   return value;
 } });`;
+
+/** Gives a command a terminal; it comes with Linux and macOS. */
+const TERMINAL = 'script';
 
 /** What differs from run to run takes one form. */
 function masked(text: string): string {
@@ -339,3 +343,23 @@ test('who works on a store loads nothing of HTTP, and who asks a node no store a
     );
   }
 });
+
+test('on a terminal a watched list is drawn anew in its place', { skip: noTerminal() }, async (t) => {
+  const here = place(t);
+  await here.call(['push', 'papers']);
+  const line = `exec '${process.execPath}' '${BIN}' queues list --watch`;
+  const args = process.platform === 'darwin' ? ['-q', '/dev/null', 'sh', '-c', line] : ['-qefc', line, '/dev/null'];
+  const child = spawn(TERMINAL, args, { cwd: here.cwd, env: { ...process.env, SHELL: '/bin/sh', NO_COLOR: '1' } });
+  t.after(() => child.exitCode === null && child.signalCode === null && child.kill('SIGKILL'));
+  const terminal = new Running(child);
+  await terminal.says(/\[2J.\[Hqueue [^]*?papers +1 /);
+  await here.call(['push', 'papers']);
+  await terminal.says(/\[J\r\n.\[Hqueue [^]*?papers +2 /);
+  child.stdin.write('\u0003');
+  assert.equal((await terminal.ended).code, 0);
+});
+
+function noTerminal(): string | false {
+  const found = (process.env.PATH ?? '').split(':').some((folder) => existsSync(join(folder, TERMINAL)));
+  return found ? false : 'there is no script(1)';
+}
