@@ -39,11 +39,11 @@ let profiler: Session | undefined;
 const verbs = {
   address: async (): Promise<string> => (await starting).address,
 
-  /** `settled`: what is garbage was collected before. */
+  /** `settled`: what is garbage was collected before, and what the heap keeps in reserve given back. */
   sample: async ({ settled }: { readonly settled: boolean }): Promise<Sample> => {
     // Twice, with a turn between: what one collection frees lets go of buffers that the next one finds.
     for (let i = 0; settled && i < 2; i++) {
-      globalThis.gc?.();
+      globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
       await delay(20);
     }
     const { rss, heapUsed, external } = process.memoryUsage();

@@ -15,7 +15,7 @@ export function hubSuite(store: 'sqlite' | 'postgres', options: HubOptions): Sui
     title: `Remote workers on ${store === 'postgres' ? 'Postgres' : 'SQLite'}, ${options.workers} of them`,
     contenders,
     reference: DIRECT,
-    measures: [idle(options), stalled(options), storm(options), throughput, latency],
+    measures: [idle(options), stalled(options), storm(options), throughput(options), latency],
     targets: hubTargets,
     open: () => openHubGround(store),
   };

@@ -14,6 +14,10 @@ test('a token proves its lease to every node of the cluster, and to no other clu
   assert.equal(new LeaseTokens('the key of another').proves({ ...LEASE, token }, HOLDER), false);
 });
 
+test('every version makes the same one: nodes of two versions serve one worker', () => {
+  assert.equal(tokens.of({ task: 7, attempt: 3 }, 'w/i'), '7YpMrmrI9yzKayRpDaZtow');
+});
+
 test('it is 128 bits that say nothing of the lease', () => {
   assert.match(token, /^[\w-]{22}$/);
   const all = new Set<string>();

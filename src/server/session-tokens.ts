@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { fault } from '../core/errors.ts';
 
 /** What a worker over HTTP said of itself when it registered. */
@@ -21,10 +21,10 @@ export interface WorkerSession {
 
 /** Tokens that say all of this themselves, signed under the key of the cluster: every node can go on with the session. */
 export class SessionTokens {
-  readonly #key: Buffer;
+  readonly #key: KeyObject;
 
   constructor(clusterKey: string) {
-    this.#key = createHmac('sha256', clusterKey).update('sessions').digest();
+    this.#key = createSecretKey(createHmac('sha256', clusterKey).update('sessions').digest());
   }
 
   write(session: WorkerSession): string {
