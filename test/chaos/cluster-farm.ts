@@ -28,6 +28,8 @@ export interface ClusterFarmOptions {
 
 interface FarmNode {
   readonly name: string;
+  /** It has one built in. */
+  readonly worker: boolean;
   address: string;
   process: Running;
 }
@@ -76,7 +78,7 @@ export class ClusterFarm {
     const names = Array.from({ length: nodes }, (_, i) => `n${i + 1}`);
     for (const [i, name] of names.entries()) {
       const started = this.#startNode(name, i < builtin, 0);
-      this.#nodes.push({ name, address: '', process: started });
+      this.#nodes.push({ name, worker: i < builtin, address: '', process: started });
     }
     for (const node of this.#nodes) node.address = await node.process.address();
     for (let i = 1; i <= remote; i++) await this.#startWorker(`far-${i}`);
@@ -114,8 +116,8 @@ export class ClusterFarm {
     await victim.process.ended;
     const gap = await this.#followed('killed', epoch, held, from);
     const { port } = new URL(victim.address);
-    victim.process = this.#startNode(victim.name, victim.name === 'n1' || victim.name === 'n2', Number(port));
-    await victim.process.address();
+    // It comes back while the others go on.
+    victim.process = this.#startNode(victim.name, victim.worker, Number(port));
     return gap;
   }
 
@@ -150,6 +152,7 @@ export class ClusterFarm {
       assert.deepEqual(await worker.ended, { code: 0, signal: null }, worker.stdout.slice(-2000) + worker.stderr);
     }
     for (const { process } of this.#nodes) {
+      await process.address();
       process.child.kill('SIGTERM');
       assert.deepEqual(await process.ended, { code: 0, signal: null }, process.stdout.slice(-2000) + process.stderr);
     }
