@@ -41,14 +41,7 @@ export async function enrol(url: string, code: string, dataDir: string): Promise
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ code }),
   }).catch((cause: unknown) => {
-    throw fault(
-      'STORE_UNAVAILABLE',
-      { problem: `nobody answers at ${url}` },
-      {
-        hint: 'Check the address that "leasehold up" prints, and that this machine can reach it.',
-        cause,
-      },
-    );
+    throw unreachable(url, cause);
   });
   const answer: unknown = await response.json().catch(() => undefined);
   if (!response.ok) throw errorOf(answer, response.status);
@@ -66,6 +59,23 @@ export function kept(url: string, dataDir: string): Credentials | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** A certificate that this machine does not trust is another thing than a node that is not there. */
+function unreachable(url: string, cause: unknown): Error {
+  const { code = '', message = '' } = ((cause as Error).cause ?? {}) as NodeJS.ErrnoException;
+  if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/.test(code)) {
+    return fault(
+      'STORE_UNAVAILABLE',
+      { problem: `the certificate of ${url} is not trusted here (${message})` },
+      { hint: 'Name the file of who signed it: NODE_EXTRA_CA_CERTS=ca.pem leasehold worker …', cause },
+    );
+  }
+  return fault(
+    'STORE_UNAVAILABLE',
+    { problem: `nobody answers at ${url}` },
+    { hint: 'Check the address that "leasehold up" prints, and that this machine can reach it.', cause },
+  );
 }
 
 /** A secret must not travel in the clear, but within this machine. */
