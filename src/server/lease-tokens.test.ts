@@ -55,3 +55,25 @@ test('what is no token of ours is LEASE_LOST, whatever it looks like', () => {
     );
   }
 });
+
+test('a proof has one spelling: what would mean the same bytes is none', () => {
+  const tokens = new LeaseTokens('aa');
+  const lease = { task: 7, attempt: 2 };
+  const token = tokens.of(lease, 'box/1');
+  assert.ok(tokens.proves({ ...lease, token }, 'box/1'));
+  const last = token.at(-1) as string;
+  const twins = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+    .split('')
+    .filter((one) => one !== last);
+  for (const other of [
+    `${token}=`,
+    `${token}==`,
+    `${token} `,
+    ` ${token}`,
+    `${token}\n`,
+    token.replace('-', '+'),
+    ...twins.map((one) => token.slice(0, -1) + one),
+  ]) {
+    if (other !== token) assert.equal(tokens.proves({ ...lease, token: other }, 'box/1'), false, JSON.stringify(other));
+  }
+});

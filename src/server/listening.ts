@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { createSecureContext } from 'node:tls';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { fault } from '../core/errors.ts';
 import { isLoopback } from './hosts.ts';
@@ -24,6 +25,7 @@ export interface Listening {
 
 /** Tokens must not go over a wire in the clear. */
 export function requireGuard({ host, tls, insecure = false }: Listening): void {
+  if (tls !== undefined) requirePair(tls);
   if (isLoopback(host) || tls !== undefined || insecure) return;
   throw fault(
     'INVALID_INPUT',
@@ -35,6 +37,19 @@ export function requireGuard({ host, tls, insecure = false }: Listening): void {
       hint: 'Give --tls-cert and --tls-key, or --insecure-behind-proxy when a proxy in front of it does TLS; or stay with --host 127.0.0.1, the default.',
     },
   );
+}
+
+function requirePair(tls: NonNullable<Listening['tls']>): void {
+  try {
+    createSecureContext(tls);
+  } catch (cause) {
+    const { message } = cause as Error;
+    throw fault(
+      'INVALID_INPUT',
+      { field: 'certificate', problem: `it and its key are not PEM, or not those of each other (${message})` },
+      { hint: '--tls-cert names the file with the certificate, --tls-key the one with its key.', cause },
+    );
+  }
 }
 
 /** `refuse` answers what has no route because its address is none. */

@@ -94,10 +94,15 @@ test('the figures have the documented names, each with a help and a type, in the
 
 test('promtool finds nothing wrong with them', async (t) => {
   if (spawnSync(PROMTOOL, ['--version']).error !== undefined) return t.skip('promtool is not on the PATH');
-  const { engine, metrics, figures } = await scene(t);
-  await engine.push({ queue: 'q', handler: 'h' });
+  const { world, engine, roster, metrics, figures } = await scene(t);
+  roster.start();
+  await world.settle();
+  await engine.setLimit('api', { concurrent: 1 });
+  await engine.push({ queue: 'q', handler: 'h', limits: ['api'] });
   metrics.request('listTasks', 200, 0.003);
-  const { text } = await figures();
+  const { text, types } = await figures();
+  for (const name of types.keys())
+    assert.match(text, new RegExp(`^${name}(_count)?(\\{|\\s)`, 'm'), `${name} is on the page`);
   const { status, stdout, stderr } = spawnSync(PROMTOOL, ['check', 'metrics'], { input: text, encoding: 'utf8' });
   assert.equal(status, 0, stdout + stderr);
 });

@@ -50,6 +50,8 @@ const MAX_TOKEN = 12_000;
 const MAX_READS = 8;
 const HEARTBEAT_MS = 10_000;
 const MOST_TEXT = 65_536;
+/** Attempt and proof, in one spelling. */
+const LEASE_TOKEN = /^([1-9]\d{0,14})\.([\w-]+)$/;
 
 /** Workers that come by HTTP, as document 002 has them: every call names its lease by a token. */
 export class StepDesks {
@@ -290,7 +292,8 @@ export class StepDesks {
 
   /** Undefined: whoever speaks does not have it, and never had. */
   #leaseOf(said: WorkerSession, step: string, token: string): Assignment | undefined {
-    const [attempt = '', proof = ''] = token.split('.', 2);
+    const [, attempt, proof = ''] = LEASE_TOKEN.exec(token) ?? [];
+    if (attempt === undefined) return undefined;
     try {
       const task = this.#options.numberOf(step);
       const holder = holderOf(said.name, said.worker);

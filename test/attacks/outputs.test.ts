@@ -7,6 +7,8 @@ import { BIN, type Running, run } from '../support/leasehold.ts';
 import { proofOf, RawWorker } from '../support/raw-worker.ts';
 import { codeOf, target, until } from './scene.ts';
 
+/** Gives a command a terminal; it comes with Linux and macOS. */
+const TERMINAL = 'script';
 const TOKEN = 'an-admin-token-of-a-test';
 /** A node as people start it, with its store in a folder that commands work on as well. */
 async function started(
@@ -69,7 +71,7 @@ test('A19: what a hostile worker logs reaches a terminal as text, with colours a
       /(?![\t\n])\p{Cc}|[\u202a-\u202e\u2066-\u2069\u200b]/u,
       args.join(' '),
     );
-    if (spawnSync('script', ['--version']).error !== undefined) continue;
+    if (spawnSync(TERMINAL, ['--version']).error !== undefined) continue;
     const shown = await terminal(here.cwd, args);
     const rest = shown.replaceAll(SGR, '').replaceAll('\r\n', '\n');
     assert.doesNotMatch(
@@ -87,7 +89,7 @@ const SGR = /\u001b\[[\d;:]*m/g;
 /** What a command prints where it believes to be on a terminal. */
 async function terminal(cwd: string, args: readonly string[]): Promise<string> {
   const line = [process.execPath, BIN, ...args].map((word) => `'${word}'`).join(' ');
-  const child = spawn('script', ['-qefc', line, '/dev/null'], {
+  const child = spawn(TERMINAL, ['-qefc', line, '/dev/null'], {
     cwd,
     env: { ...process.env, TERM: 'xterm', FORCE_COLOR: '1', NODE_TEST_CONTEXT: '' },
   });

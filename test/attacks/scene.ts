@@ -9,7 +9,7 @@ import type { World } from '../../src/core/world.ts';
 import { tempFolder } from '../../src/store/conformance/temp-folder.ts';
 import { type Answer, type NodeScene, nodeScene } from '../support/node-scene.ts';
 import { freshDatabase } from '../support/postgres.ts';
-import { RawWorker } from '../support/raw-worker.ts';
+import { type Greeting, RawWorker } from '../support/raw-worker.ts';
 
 export const DAY_MS = 86_400_000;
 
@@ -69,6 +69,15 @@ export async function hire(node: NodeScene, name: string): Promise<{ worker: Raw
   const worker = await RawWorker.dial(node.service.address);
   await worker.enter({ name, secret });
   return { worker, secret };
+}
+
+/** Comes again until it is let in: the place of a name is free a moment after its connection has ended. */
+export async function comeIn(node: NodeScene, given: Greeting): Promise<RawWorker> {
+  for (;;) {
+    const worker = await RawWorker.dial(node.service.address);
+    if ((await worker.greet(given)).type === 'connect_ok') return worker;
+    await worker.closed;
+  }
 }
 
 /** A socket to the node on which nothing was said. */

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { WebSocket } from 'ws';
 import type { NodeScene } from '../support/node-scene.ts';
 import { RawWorker } from '../support/raw-worker.ts';
-import { bytes, codeOf, dial, hire, target, until } from './scene.ts';
+import { bytes, codeOf, comeIn, dial, hire, target, until } from './scene.ts';
 
 const PATIENCE = { headersMs: 2000, requestMs: 4000 };
 
@@ -172,11 +172,7 @@ test('A34: nothing is unpacked: compression is not agreed to, and a frame that c
 test('A34: a frame that is announced larger than any may be, and pieces that never end, are cut off', async (t) => {
   const { node } = await target(t);
   const { secret } = await node.call('createWorker', '/api/v1/workers', { body: { name: 'large' } });
-  const enter = async (): Promise<RawWorker> => {
-    const worker = await RawWorker.dial(node.service.address);
-    await until(async () => (await worker.greet({ name: 'large', secret, incarnation: 'one' })).type === 'connect_ok');
-    return worker;
-  };
+  const enter = (): Promise<RawWorker> => comeIn(node, { name: 'large', secret, incarnation: 'one' });
   const announced = await enter();
   const raw = (announced.socket as unknown as { _socket: Socket })._socket;
   raw.write(Buffer.from([0x81, 0xff, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]));

@@ -6,7 +6,7 @@ import { isTaskEvent } from '../../src/core/event.ts';
 import { isFinal } from '../../src/core/task.ts';
 import type { NodeScene } from '../support/node-scene.ts';
 import { proofOf, RawWorker } from '../support/raw-worker.ts';
-import { codeOf, hire, STORES, target, until } from './scene.ts';
+import { codeOf, comeIn, hire, STORES, target } from './scene.ts';
 
 const PUSH = { queue: 'q', handler: 'echo' } as const;
 
@@ -149,8 +149,7 @@ test('A8: a worker that says more of itself than it was given is refused, and wh
 
   // Lying about less is not to be had either: what was given is what counts, whatever it says.
   await node.engine.push({ ...PUSH, placement: { requires: ['gpu'] } });
-  const worker = await RawWorker.dial(node.service.address);
-  await until(async () => (await worker.greet({ name: 'box', secret, tags: [] })).type === 'connect_ok');
+  const worker = await comeIn(node, { name: 'box', secret, tags: [] });
   assert.deepEqual(await worker.claim(), []);
   await node.engine.setWorker({ name: 'box', tags: ['given', 'gpu'] });
   assert.equal((await worker.claim(1, 60_000)).length, 1);
@@ -188,8 +187,7 @@ test('A9: frames that come twice, late or in another order change nothing that o
   // Recorded, and played again when the task runs once more: by the same worker, on another connection, under the same numbers.
   await node.engine.retry(task);
   await worker.hangUp();
-  const again = await RawWorker.dial(node.service.address);
-  await again.enter({ name: 'box', secret });
+  const again = await comeIn(node, { name: 'box', secret });
   const second = proofOf(await again.claimOne());
   assert.equal(second.attempt, 2);
   again.say([
@@ -281,8 +279,7 @@ test('A60: whatever a worker sends as a result is bounded and kept as data, and 
   );
   assert.equal((await worker.closed).code, 1009);
   await quiet.worker.quiet();
-  const back = await RawWorker.dial(node.service.address);
-  await until(async () => (await back.greet({ name: 'box', secret })).type === 'connect_ok');
+  await comeIn(node, { name: 'box', secret });
   const over = await register(node, quiet.secret);
   await node.engine.push({ ...PUSH, queue: 'http' });
   const [step] = await node.call('claimSteps', `/workers/${over.id}/claim`, {
