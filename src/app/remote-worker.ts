@@ -63,7 +63,7 @@ export function kept(url: string, dataDir: string): Credentials | undefined {
 
 /** A certificate that this machine does not trust is another thing than a node that is not there. */
 function unreachable(url: string, cause: unknown): Error {
-  const { code = '', message = '' } = ((cause as Error).cause ?? {}) as NodeJS.ErrnoException;
+  const { code = '', message = '' } = ((cause as Error).cause ?? {}) as Partial<NodeJS.ErrnoException>;
   if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/.test(code)) {
     return fault(
       'STORE_UNAVAILABLE',
