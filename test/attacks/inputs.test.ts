@@ -419,7 +419,7 @@ test('A61: a queue is purged only by who says how many tasks that may be, after 
   assert.equal(codeOf(await node.ask('/api/v1/queues/none/purge', { body: { atMost: 9 } })), '404 NOT_FOUND');
   const told = log
     .filter(({ fields }) => fields['action'] === 'purgeQueue')
-    .map(({ fields }) => `${fields['by']} ${fields['role']} ${fields['target']} ${fields['outcome']}`);
+    .map(({ fields }) => ['by', 'role', 'target', 'outcome'].map((name) => fields[name]).join(' '));
   assert.deepEqual(
     told.filter((deed) => deed.startsWith('a operator')),
     ['200', '400', '409', '400', '200'].map((status) => `a operator operator q ${status}`),

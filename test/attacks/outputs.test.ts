@@ -4,7 +4,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { place } from '../e2e/cli-calls.ts';
 import { BIN, type Running, run } from '../support/leasehold.ts';
-import { proofOf, RawWorker } from '../support/raw-worker.ts';
+import { greeting, proofOf, RawWorker } from '../support/raw-worker.ts';
 import { codeOf, target, until } from './scene.ts';
 
 /** Gives a command a terminal; it comes with Linux and macOS. */
@@ -184,7 +184,8 @@ test('A21: a name that looks like another one is no name, and text that runs the
   const { secret } = (await (await ask(address, '/api/v1/workers', { name: 'box' })).json()) as { secret: string };
   const worker = await RawWorker.dial(address);
   const evil = 'host\u202egnp.exe\u2066\u200b';
-  const said = await worker.greet({ name: 'box', secret, ...{ host: evil, version: evil } });
+  worker.say({ ...greeting({ name: 'box', secret }), host: evil, version: evil });
+  const said = await worker.hear(({ type }) => type.startsWith('connect_'));
   assert.equal(said.type, 'connect_ok');
   await until(async () => (await here.call(['workers', 'list'])).stdout.includes('box'));
   const { stdout } = await here.call(['workers', 'list']);

@@ -24,7 +24,7 @@ export interface Target {
   readonly node: NodeScene;
   readonly log: readonly Line[];
   /** How far its calendar is ahead of ours. */
-  set(aheadMs: number): void;
+  readonly set: (aheadMs: number) => void;
 }
 
 export async function target(t: TestContext, options: Partial<ServeOptions> = {}): Promise<Target> {

@@ -6,7 +6,7 @@ import { Client } from 'pg';
 import type { Route } from '../../src/protocol/route.ts';
 import { ROUTES } from '../../src/protocol/routes.ts';
 import { hashOf } from '../../src/server/secrets.ts';
-import { messagesOf, type NodeScene } from '../support/node-scene.ts';
+import { type Answer, messagesOf, type NodeScene } from '../support/node-scene.ts';
 import { RawWorker } from '../support/raw-worker.ts';
 import { bytes, codeOf, DAY_MS, hire, STORES, target, until } from './scene.ts';
 
@@ -159,14 +159,18 @@ test('A5: a code is good once, for ten minutes, and gives a secret of its own; a
 
   const code = await make('box');
   const race = await Promise.all(Array.from({ length: 8 }, () => enrol(code)));
-  assert.deepEqual(race.map(({ status }) => status).sort(), [201, ...Array.from({ length: 7 }, () => 401)]);
+  assert.deepEqual(
+    race.map(({ status }) => status).toSorted((a, b) => a - b),
+    [201, ...Array.from({ length: 7 }, () => 401)],
+  );
   const late = await make('late');
   set(10 * MINUTE_MS + 1000);
   assert.equal(codeOf(await enrol(late)), '401 UNAUTHENTICATED');
   set(0);
   assert.equal((await node.ask('/api/v1/tasks', { token: await make('other') })).status, 401, 'a code is no token');
 
-  const { secret } = race.find(({ status }) => status === 201)?.body as { secret: string };
+  const [{ body: enrolled }] = race.filter(({ status }) => status === 201) as [Answer];
+  const { secret } = enrolled as { secret: string };
   const other = await hire(node, 'second');
   assert.notEqual(secret, other.secret);
   const worker = await RawWorker.dial(node.service.address);
