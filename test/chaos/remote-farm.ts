@@ -12,6 +12,7 @@ import { isAlive, until } from './survivors.ts';
 /** Processes take their time while other tests keep the machine busy. */
 const PATIENCE_MS = 60_000;
 const BATCH = 10;
+const WATCH_MS = 50;
 const SLOTS = 4;
 const TOKEN = 'an-admin-token-of-a-test';
 
@@ -21,7 +22,8 @@ export type Kind = (typeof KINDS)[number];
 
 /** What was done, to whom, and when by the calendar. */
 export interface Fault {
-  readonly kind: Kind;
+  /** `busy`: the machine let this very process wait, and so perhaps any of them. */
+  readonly kind: Kind | 'busy';
   /** Undefined: the node, and so everybody. */
   readonly worker: string | undefined;
   readonly from: number;
@@ -132,6 +134,19 @@ export class RemoteFarm {
       await this.#strike(kind);
       await pause(this.#rng.int(50, 200));
     }
+  }
+
+  /** Notes when a timer of ours is late by a tenth of a lease, which is as much as a renewal may be without loss. */
+  watchMachine(): void {
+    const { t, leaseMs } = this.#options;
+    let last = Date.now();
+    const watch = setInterval(() => {
+      const now = Date.now();
+      if (now - last > WATCH_MS + leaseMs / 10)
+        this.faults.push({ kind: 'busy', worker: undefined, from: last, until: now });
+      last = now;
+    }, WATCH_MS);
+    t.after(() => clearInterval(watch));
   }
 
   /** Until everything that was acknowledged has come to its end. */

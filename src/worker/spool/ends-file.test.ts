@@ -26,6 +26,10 @@ test('a line is in the file when the call returns, after the head, and one that 
   file.drop('a');
   file.drop('c');
   assert.deepEqual([lines(), file.count], [['head', 'one', 'two', '{"gone":"a"}'], 1]);
+  file.drop('b');
+  assert.deepEqual([lines(), file.count], [['head'], 0], 'what was heard is not kept');
+  file.put('c', 'three', false);
+  assert.deepEqual(lines(), ['head', 'three']);
 });
 
 test('the same under the same key is not written again, and another takes its place', () => {

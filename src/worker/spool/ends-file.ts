@@ -20,14 +20,15 @@ const MIB = 1024 * 1024;
 
 /**
  * Lines under keys, in a file that is only appended to: a line that is put is in the hands of the system when the call returns, and
- * outlives `kill -9`; with `durable` it is on the disk. A line that is dropped is followed by one that says so. When most of the
- * file is gone it is written anew.
+ * outlives `kill -9`; with `durable` it is on the disk. A line that is dropped is followed by one that says so, and with the last one
+ * nothing but the head is left. When most of the file is gone it is written anew.
  */
 export class EndsFile {
   readonly #options: EndsFileOptions;
   readonly #live = new Map<string, Place>();
   #liveBytes = 0;
   #size = 0;
+  #headBytes = 0;
   #file: number | undefined;
 
   constructor(options: EndsFileOptions) {
@@ -59,6 +60,11 @@ export class EndsFile {
 
   drop(key: string): void {
     if (!this.#forget(key)) return;
+    if (this.#live.size === 0) {
+      ftruncateSync(this.#open(), this.#headBytes);
+      this.#size = this.#headBytes;
+      return;
+    }
     this.#append(Buffer.from(`${JSON.stringify({ gone: key })}\n`));
     if (this.#size > (this.#options.tidyBytes ?? MIB) && this.#liveBytes < this.#size / 2) this.#tidy();
   }
@@ -113,7 +119,7 @@ export class EndsFile {
     const line = Buffer.from(`${head}\n`);
     write(file, line, 0);
     this.#file = file;
-    this.#size = line.length;
+    this.#size = this.#headBytes = line.length;
     return file;
   }
 
