@@ -117,6 +117,8 @@ async function asked(node: NodeProcess, ms: number): Promise<Asked> {
   const seconds = (performance.now() - from) / 1000;
   const counts = difference(before.statements, after.statements);
   const all = counts.reduce((sum, [, count]) => sum + count, 0);
+  // Its duties alone ask for something each second: a counter that sees nothing is broken.
+  if (all === 0) throw new Error('no statement of the node was counted');
   const looks = counts.find(([name]) => name === LOOK)?.[1] ?? 0;
   const listed = counts.slice(0, MOST_KINDS).map(([name, count]) => `\`${name}\` ${number(count / seconds)}`);
   return { statements: (all - looks) / seconds, looks: looks / seconds, listed: listed.join(', ') };

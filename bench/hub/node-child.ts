@@ -26,7 +26,7 @@ export interface Sample {
 }
 
 const args = JSON.parse(process.argv[2] ?? '{}') as NodeArgs;
-const counts = await countStatements();
+const counts = countStatements();
 const { store, admin, port } = args;
 const log = {
   info: () => {},

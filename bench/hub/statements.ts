@@ -1,17 +1,19 @@
 /** Counts what this process asks of its store, by the names that the statements have in `src/store`. */
+import { createRequire } from 'node:module';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { STATEMENTS } from '../../src/store/sqlite/statements.ts';
 
 export type Counts = Readonly<Record<string, number>>;
 
+const STORE = new URL('../../src/store/postgres/connection.ts', import.meta.url);
 const MAX_NAME = 40;
 
 /** Every statement of every connection in this thread, transactions included, from now on. */
-export async function countStatements(): Promise<() => Counts> {
+export function countStatements(): () => Counts {
   const counts = new Map<string, number>();
   const count = (name: string): void => void counts.set(name, (counts.get(name) ?? 0) + 1);
   onSqlite(count);
-  await onPostgres(count);
+  onPostgres(count);
   return () => Object.fromEntries(counts);
 }
 
@@ -42,11 +44,13 @@ function onSqlite(count: (name: string) => void): void {
   before(DatabaseSync.prototype, 'exec', (_self, [text]) => count(shortened(String(text))));
 }
 
-async function onPostgres(count: (name: string) => void): Promise<void> {
-  const { default: pg } = await import('pg');
+function onPostgres(count: (name: string) => void): void {
+  // The driver of the store: the bench has one of its own, for peers.
+  const pg = createRequire(STORE)('pg') as { readonly Client: { readonly prototype: object } };
   before(pg.Client.prototype, 'query', (_self, [asked]) => {
     const { name, text } = typeof asked === 'string' ? { name: undefined, text: asked } : (asked as Asked);
-    count(name ?? shortened(text));
+    // Prepared ones have a hash of their text behind their name.
+    count(name?.replace(/_[0-9a-f]{16}$/, '') ?? shortened(text));
   });
 }
 
