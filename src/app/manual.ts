@@ -23,6 +23,7 @@ export {
 } from '../core/placement-constraints.ts';
 export type { TaskState } from '../core/task.ts';
 export { checkOptions, MAX_COUNT, whole } from '../engine/check.ts';
+export { idempotencyKey } from '../engine/idempotency.ts';
 export type { Grant, StoreTime, TaskRecord, WorkerRecord } from '../store/store.ts';
 
 export interface ManualOptions extends NodeOptions {}

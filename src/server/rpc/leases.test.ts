@@ -43,6 +43,23 @@ test('a node that is not known is told so, and one that is gone too', async (t) 
   assert.equal((await it.call('heartbeat', { node_id: 'n1' })).status, 'healthy');
 });
 
+test('a node that fell silent is there again when it speaks', async (t) => {
+  const it = await rpcScene(t);
+  await it.register();
+  const [worker] = await it.engine.workers();
+  // As the reaper does it, of one that was not heard of for longer than that.
+  const duty = await it.engine.store.dutyTake({ name: 'test', holder: 'test', ttlMs: 60_000 });
+  assert.ok(duty && worker);
+  await it.engine.store.workerReap({ duty, staleMs: -1 });
+  assert.equal((await it.engine.workers())[0]?.state, 'lost');
+  assert.deepEqual((await it.call('system.executors')).executors, []);
+  assert.equal((await it.call('heartbeat', { node_id: 'n1' })).status, 'healthy');
+  assert.deepEqual(
+    (await it.engine.workers()).map(({ worker: id, state }) => [id, state]),
+    [[worker.worker, 'online']],
+  );
+});
+
 test('a node goes, and what it has leased is neither lost nor in its way', async (t) => {
   const it = await rpcScene(t);
   await it.register();

@@ -111,14 +111,12 @@ export interface KnownNode {
   readonly incarnation: string;
 }
 
-/** The newest, if it is there: registered here or at another node, and not gone. */
+/** The newest, if it is there: registered here or at another node, and neither gone nor silent. */
 export async function findNode(engine: Engine, name: string): Promise<KnownNode | undefined> {
-  const { members } = await engine.store.workerFleet();
-  return members
-    .filter((member) => member.name === name && member.incarnation.startsWith(NODE))
-    .sort((a, b) => b.worker - a.worker)[0];
+  return newest((await engine.store.workerFleet()).members, name);
 }
 
+/** One that fell silent and speaks again is there again. */
 export async function requireNode(
   { engine, principal }: Pick<RpcCall, 'engine' | 'principal'>,
   name: string,
@@ -126,11 +124,18 @@ export async function requireNode(
   requireOwn(principal, name);
   const node = await findNode(engine, name);
   if (node !== undefined) return node;
-  throw fault(
-    'NOT_FOUND',
-    { kind: 'node', id: name },
-    { hint: 'Call register_node first, and again after it fell silent.' },
+  const silent = newest(
+    (await engine.workers()).filter(({ state }) => state === 'lost'),
+    name,
   );
+  if (silent !== undefined && (await engine.beat({ worker: silent.worker, state: 'online' }))) return silent;
+  throw fault('NOT_FOUND', { kind: 'node', id: name }, { hint: 'Call register_node first.' });
+}
+
+function newest(workers: readonly (KnownNode & { readonly name: string })[], name: string): KnownNode | undefined {
+  return workers
+    .filter((worker) => worker.name === name && worker.incarnation.startsWith(NODE))
+    .sort((a, b) => b.worker - a.worker)[0];
 }
 
 /** The secret of a worker is good for its own name alone. */

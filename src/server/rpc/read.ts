@@ -12,16 +12,14 @@ const MOST_ROWS = 20_000;
 
 export const readMethods: RpcHandlers<Read> = {
   async 'tasks.get'({ engine, params }) {
-    const id = idOf(params);
-    const tree = await engine.documents.tree(id);
-    const document = tree.find((one) => one.id === id);
-    if (document === undefined) throw fault('NOT_FOUND', { kind: 'task', id });
-    return { ...(await viewOne(engine, document)), has_children: tree.some(({ parent }) => parent === id) };
+    return viewOne(engine, await engine.documents.get(idOf(params)));
   },
 
   async 'tasks.detail'({ engine, params }) {
-    const document = await engine.documents.get(idOf(params));
-    const view = await viewOne(engine, document);
+    const id = idOf(params);
+    const document = await engine.documents.get(id);
+    const has_children = (await engine.documents.tree(id)).some(({ parent }) => parent === id);
+    const view = { ...(await viewOne(engine, document)), has_children };
     if (document.task === undefined) return { ...view, attempts: [], explanation: null };
     const [attempts, record] = await Promise.all([engine.attempts(document.task), engine.get(document.task)]);
     const ended = view.status !== 'in_progress';

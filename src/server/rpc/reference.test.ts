@@ -3,10 +3,20 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { rpcScene } from '../../../test/support/rpc-scene.ts';
-import { RPC_ERRORS } from '../../protocol/rpc/envelope.ts';
+import { MAX_BATCH, RPC_ERRORS } from '../../protocol/rpc/envelope.ts';
 import { METHODS } from '../../protocol/rpc/methods.ts';
+import { DEFAULT_ALLOWANCE } from './budget.ts';
+import { MAX_ANSWER } from './view.ts';
 
 const PAGE = readFileSync(new URL('../../../docs/reference/json-rpc.md', import.meta.url), 'utf8');
+
+test('the reference page says what a caller may ask for', () => {
+  const { burst, perSecond } = DEFAULT_ALLOWANCE;
+  assert.ok(PAGE.includes(`${perSecond} calls and tasks a second, ${burst} at once`));
+  assert.ok(
+    PAGE.includes(`arrays of up to ${MAX_BATCH} calls`) && PAGE.includes(`at most ${MAX_ANSWER / 2 ** 20} MiB`),
+  );
+});
 
 test('the reference page lists exactly the methods and the errors that there are', () => {
   const methods = [...PAGE.matchAll(/^\| `([\w.]+)` \| (\w+) \| (.+) \|$/gm)].map((row) => row.slice(1));
