@@ -2,6 +2,7 @@
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { realWorld } from '../../src/app/world.ts';
+import { isEngineError } from '../../src/core/errors.ts';
 import type { LogEntry } from '../../src/core/log.ts';
 import type { Assignment, Session } from '../../src/protocol/link.ts';
 import { WsLink } from '../../src/worker/ws-link.ts';
@@ -30,7 +31,9 @@ let stored = 0;
 let seq = 0;
 let stopped = false;
 let trouble: unknown;
+/** What time can mend is lost and goes on, as it does to a worker whose store is busy. */
 const refuse = (error: unknown): void => {
+  if (isEngineError(error) && error.retryable) return;
   trouble ??= error;
   stopped = true;
 };
