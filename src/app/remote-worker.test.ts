@@ -11,7 +11,7 @@ test('the address of a node is its origin, whichever way it is spoken to', () =>
   assert.equal(at('wss://tasks.example.org'), 'https://tasks.example.org');
   assert.equal(at('https://tasks.example.org:8443/a/b'), 'https://tasks.example.org:8443');
   for (const bad of ['', 'tasks.example.org', 'ftp://tasks.example.org', 'file:///etc/passwd']) {
-    assert.throws(() => at(bad), problem('not the address of a node'), bad);
+    assert.throws(() => at(bad), /address of the node/, bad);
   }
 });
 
