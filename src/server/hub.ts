@@ -197,6 +197,8 @@ export class Hub {
         anyHandler: true,
         queues: undefined,
         ...(typeof version === 'string' ? { version } : {}),
+        // It does not say where it runs, and it is not here.
+        host: address,
         address,
         token: principal.token,
       });
