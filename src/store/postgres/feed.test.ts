@@ -156,7 +156,7 @@ class Writer {
   async #workInside(): Promise<void> {
     await this.#inTransaction(async () => {
       const lane = this.#lanes[this.#random(this.#lanes.length)] as number;
-      const values = [this.#worker, 60_000, 3, `{${lane}}`, '{3}', '{-32768}', '{0}', null, null];
+      const values = [this.#worker, 60_000, 3, `{${lane}}`, '{3}', '{-32768}', '{0}', null, null, null];
       const { rows } = await this.#client.query<{ id: string | null; attempt: number }>(TEXTS.claim, values);
       const leases = rows.filter(({ id }) => id !== null);
       await this.#hold();
