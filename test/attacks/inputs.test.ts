@@ -120,10 +120,14 @@ const ODD = [
   '%F0%9F%98%80',
 ];
 
+const isDoor = ({ methods, rpc }: Route): boolean => methods === true || rpc === true;
+
 /** Every route with odd things in every place, as somebody who may do everything; what it has answered with. */
 async function walk(node: NodeScene): Promise<readonly string[]> {
   const answers: string[] = [];
   for (const [name, route] of ALL) {
+    // Doors of other protocols have their own form of refusals, and tests of their own.
+    if (isDoor(route)) continue;
     for (const odd of ODD) {
       const path = route.path.replace(/\{\w+\}/g, odd);
       // What follows a log would not end.
@@ -271,6 +275,11 @@ const GOOD: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   claimSteps: {},
   appendEvents: { lease_token: 'x', events: [{ seq: 1, event_type: 'log' }] },
   completeStep: { lease_token: 'x', status: 'completed' },
+  askNode: { asked: [{ n: 1, type: 'cancels' }] },
+  editNode: { role: 'auto' },
+  pushGraph: { tasks: [{ queue: 'q' }] },
+  resumeLimit: {},
+  retryQueue: { states: ['failed'], dryRun: true },
 };
 
 const ASSIGNED = [
@@ -299,7 +308,7 @@ test('A43: nobody sets what is not theirs to set: a field that is not named is r
   const { node } = await target(t);
   const { secret } = await hire(node, 'w');
   const before = (await node.call('listTokens', '/api/v1/tokens')).tokens.length;
-  const taking = ALL.filter(([, { body }]) => body !== undefined);
+  const taking = ALL.filter(([, route]) => route.body !== undefined && !isDoor(route));
   assert.deepEqual(
     taking.map(([name]) => name).sort(),
     Object.keys(GOOD).sort(),
@@ -395,28 +404,28 @@ test('A61: a queue is purged only by who says how many tasks that may be, after 
   const purge = (body: object) => node.ask('/api/v1/queues/q/purge', { token: operator, body });
   assert.deepEqual((await purge({ dryRun: true })).body, {
     queue: 'q',
-    waiting: 31,
+    found: 31,
+    dryRun: true,
     cancelled: 0,
     asked: 0,
-    dryRun: true,
   });
   assert.equal(codeOf(await purge({})), '400 INVALID_INPUT', 'not by mistake');
-  assert.equal(codeOf(await purge({ atMost: 30 })), '409 CONFLICT', 'there are more by now');
-  assert.equal(codeOf(await purge({ atMost: -1 })), '400 INVALID_INPUT');
+  assert.equal(codeOf(await purge({ expected: 30 })), '409 CONFLICT', 'there are more by now');
+  assert.equal(codeOf(await purge({ expected: -1 })), '400 INVALID_INPUT');
   assert.equal((await node.engine.stats('q'))?.ready, 30);
   assert.equal(
-    (await node.ask('/api/v1/queues/q/purge', { body: { atMost: 31 }, headers: { origin: 'https://evil.example' } }))
+    (await node.ask('/api/v1/queues/q/purge', { body: { expected: 31 }, headers: { origin: 'https://evil.example' } }))
       .status,
     403,
   );
-  assert.deepEqual((await purge({ atMost: 31 })).body, {
+  assert.deepEqual((await purge({ expected: 31 })).body, {
     queue: 'q',
-    waiting: 31,
+    found: 31,
+    dryRun: false,
     cancelled: 31,
     asked: 0,
-    dryRun: false,
   });
-  assert.equal(codeOf(await node.ask('/api/v1/queues/none/purge', { body: { atMost: 9 } })), '404 NOT_FOUND');
+  assert.equal(codeOf(await node.ask('/api/v1/queues/none/purge', { body: { expected: 9 } })), '404 NOT_FOUND');
   const told = log
     .filter(({ fields }) => fields['action'] === 'purgeQueue')
     .map(({ fields }) => ['by', 'role', 'target', 'outcome'].map((name) => fields[name]).join(' '));
