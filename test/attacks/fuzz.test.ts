@@ -31,7 +31,7 @@ import { mutate, object, value } from './mutate.ts';
 import { comeIn, hire, type Target, target } from './scene.ts';
 import { HOSTILE } from './strings.ts';
 
-const FUZZ_MS = Number(process.env['LEASEHOLD_FUZZ_MS'] ?? scaled(1000, 20_000));
+const FUZZ_MS = Number(process.env['LEASEHOLD_FUZZ_MS'] ?? scaled(1000, 10_000));
 const SEED = Number(process.env['LEASEHOLD_FUZZ_SEED'] ?? 1);
 const MOST_MIB = 400;
 const ALL = Object.entries(ROUTES as Record<string, Route>);

@@ -13,7 +13,6 @@ import type { TaskRecord } from '../../src/store/store.ts';
 import { socketFolder } from '../support/deaf-proxy.ts';
 import { type Running, run } from '../support/leasehold.ts';
 import { freshDatabase } from '../support/postgres.ts';
-import { scaled } from '../support/scale.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
 import { scratch } from './children.ts';
 import { ClusterFarm, type Gap, PATIENCE_MS } from './cluster-farm.ts';
@@ -22,9 +21,11 @@ import { processesMarked, until } from './survivors.ts';
 
 const SCHEMA = 'cluster';
 const NODES = 5;
-const KILLS = scaled(4, 20);
-const FREEZES = scaled(2, 10);
-const TASKS = scaled(600, 10_000);
+/** `LEASEHOLD_CLUSTER=full` strikes as often as the promise says; that takes long, and is done by hand. */
+const LONG = process.env['LEASEHOLD_CLUSTER'] === 'full';
+const KILLS = LONG ? 20 : 4;
+const FREEZES = LONG ? 10 : 2;
+const TASKS = LONG ? 10_000 : 600;
 const LEASE_MS = 3000;
 const LEADER_LEASE_MS = 2000;
 const LEADER_RENEW_MS = 600;
@@ -32,7 +33,7 @@ const POLL_MS = 1000;
 /** On an idle machine it is far below the poll; on a busy one everything stands still now and then. */
 const STANDSTILL_MS = 5000;
 /** Seven processes and their children take a while to start where others keep the machine busy. */
-const TIMEOUT_MS = scaled(600_000, 3_600_000);
+const TIMEOUT_MS = LONG ? 3_600_000 : 600_000;
 /** Of duties, after a blow. */
 const RESUMED_MS = LEADER_LEASE_MS + 2000;
 

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type Node, openNode } from '../../src/app/node.ts';
 import type { TaskRecord } from '../../src/store/store.ts';
-import { scaled } from '../support/scale.ts';
 import { scratch } from './children.ts';
 import { type Fault, KINDS, RemoteFarm } from './remote-farm.ts';
 import { processesMarked, until } from './survivors.ts';
@@ -19,7 +18,7 @@ const LOSES: ReadonlySet<Fault['kind']> = new Set(['kill', 'stop-long', 'deaf-lo
 console.log(`LEASEHOLD_SEED=${SEED}`);
 
 /** More of them by hand: `LEASEHOLD_ROUNDS=20`. */
-const ROUNDS = Number.parseInt(process.env['LEASEHOLD_ROUNDS'] ?? '', 10) || scaled(1, 5);
+const ROUNDS = Number.parseInt(process.env['LEASEHOLD_ROUNDS'] ?? '', 10) || 1;
 
 test('workers on other machines lose nothing and repeat nothing while they, their network and their node are struck', async (t) => {
   // A machine that is busy with other things can keep a worker from renewing in time, so there is a second run.
