@@ -5,6 +5,7 @@ import type { Fleet } from './fleet.ts';
 import { LaneShare } from './lane-share.ts';
 import { Reserve } from './reserve.ts';
 import { type Pickup, type Ring, SCAN_MS } from './ring.ts';
+import type { Asker } from './turns.ts';
 import { deal, groupWants, type Want } from './wants.ts';
 
 /** One very task, asked for by its number. */
@@ -74,18 +75,36 @@ export class Claims {
 
   /** Answers with what there is, or waits up to `waitMs` for the first tasks to come. */
   async claim(want: Want, waitMs: number, signal?: AbortSignal): Promise<readonly Grant[]> {
-    const deadline = this.#world.clock.monotonic() + waitMs;
-    for (;;) {
-      if (signal?.aborted) return [];
-      const sign = waitMs > 0 ? this.#ring.signs.arm(signal, deadline - this.#world.clock.monotonic()) : undefined;
-      try {
+    if (waitMs === 0) return signal?.aborted ? [] : this.#kind.submit(want);
+    const since = this.#world.clock.monotonic();
+    const turn = this.#ring.signs.join(this.#asker(want, since), signal, waitMs);
+    try {
+      for (;;) {
+        if (signal?.aborted) return [];
+        turn.look();
         const grants = await this.#kind.submit(want);
-        if (grants.length > 0 || sign === undefined || this.#world.clock.monotonic() >= deadline) return grants;
-        await sign.came;
-      } finally {
-        sign?.forget();
+        if (grants.length > 0 || this.#world.clock.monotonic() >= since + waitMs) return grants;
+        await turn.sign();
       }
+    } finally {
+      turn.leave();
     }
+  }
+
+  /** How this one stands among those that wait. */
+  #asker(want: Want, since: number): Asker {
+    const { candidate, slots = want.max } = this.#fleet.profile(want.worker) ?? {};
+    return {
+      priority: candidate?.priority ?? 0,
+      freeShare: Math.min(1, want.max / slots),
+      since,
+      seeks: (budget) => {
+        let left = budget;
+        // Beyond what may be looked at it is not known: who is tried in vain waits on.
+        const found = this.#ring.knows((lane) => left-- <= 0 || this.#serves(want, lane));
+        return { found: found && left >= 0, looked: budget - Math.max(0, left) };
+      },
+    };
   }
 
   async #send(wants: readonly Want[]): Promise<readonly (readonly Grant[])[]> {
@@ -136,8 +155,11 @@ export class Claims {
           lane.rules !== undefined && wanted(want, lane) && (doubtful || !this.#fleet.serves(want.worker, lane)),
       ),
     );
-    if (decides) await looked;
-    else looked.catch(() => {});
+    const told = looked.then((changed) => {
+      if (changed) this.#ring.signs.wake();
+    });
+    if (decides) await told;
+    else told.catch(() => {});
   }
 
   #serves(want: Want, lane: Lane): boolean {

@@ -7,6 +7,7 @@ import type { FleetMember, Lane, Store } from '../store/store.ts';
 export interface Profile {
   readonly candidate: Candidate;
   readonly revision: number;
+  readonly slots: number;
 }
 
 const LOOK_MS = 1000;
@@ -29,7 +30,7 @@ export class Fleet {
   #priorities = 0;
   #leaseNow = 0;
   #lookedAt = Number.NEGATIVE_INFINITY;
-  #looking: Promise<void> | undefined;
+  #looking: Promise<boolean> | undefined;
 
   constructor(store: Pick<Store, 'workerFleet'>, world: World, staleMs: number) {
     this.#store = store;
@@ -56,7 +57,8 @@ export class Fleet {
     return this.#profiles.get(worker);
   }
 
-  look(): Promise<void> {
+  /** Answers whether somebody is there who was not, or has changed. */
+  look(): Promise<boolean> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = undefined;
     });
@@ -97,7 +99,7 @@ export class Fleet {
     };
   }
 
-  async #look(): Promise<void> {
+  async #look(): Promise<boolean> {
     this.#lookedAt = this.#world.clock.monotonic();
     const { now, members } = await this.#store.workerFleet();
     this.#members = members;
@@ -105,12 +107,16 @@ export class Fleet {
     this.#priorities = new Set(members.map(({ priority }) => priority)).size;
     const before = this.#profiles;
     this.#profiles = new Map();
+    let changed = false;
     for (const member of members) {
       const known = before.get(member.worker);
       const same = known?.revision === member.revision && known.candidate.state === member.state;
       if (!same) this.#verdicts.delete(member.worker);
-      this.#profiles.set(member.worker, same ? known : { candidate: candidateOf(member), revision: member.revision });
+      changed ||= !same;
+      const { revision, slots } = member;
+      this.#profiles.set(member.worker, same ? known : { candidate: candidateOf(member), revision, slots });
     }
+    return changed;
   }
 }
 

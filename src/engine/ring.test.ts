@@ -42,6 +42,8 @@ function rig(ready: number[] = []): Rig {
   return { world, ring, store, pick: (limit = 100) => ring.pick(() => true, limit, 100).map((pick) => pick.lane) };
 }
 
+const ASKER = { priority: 0, freeShare: 1, since: 0, seeks: () => ({ found: true, looked: 0 }) };
+
 test('a lane that was marked is picked, and one that nobody knows the name of is not', () => {
   const { ring, pick } = rig();
   ring.learn(lane(1));
@@ -120,7 +122,7 @@ test('claims that come during a scan share it', async () => {
 test('a hint makes the next claim scan at once, and wakes who waits', async () => {
   const { ring, store } = rig([4]);
   await ring.refresh();
-  const { came } = ring.signs.arm();
+  const came = ring.signs.join(ASKER).sign();
   ring.hint();
   await came;
   await ring.refresh();
@@ -129,7 +131,7 @@ test('a hint makes the next claim scan at once, and wakes who waits', async () =
 
 test('a mark wakes who waits', async () => {
   const { ring } = rig();
-  const { came } = ring.signs.arm();
+  const came = ring.signs.join(ASKER).sign();
   ring.mark(1);
   await came;
 });
@@ -193,7 +195,7 @@ test('a resume wakes who waits and makes the next claim scan', async () => {
   await ring.refresh();
   assert.deepEqual(pick(), []);
   store.paused.length = 0;
-  const { came } = ring.signs.arm();
+  const came = ring.signs.join(ASKER).sign();
   ring.pause('q1', false);
   await came;
   await ring.refresh();

@@ -3,7 +3,7 @@ import type { World } from '../core/world.ts';
 import type { Lane, LaneBlock, ReadyLane, Store } from '../store/store.ts';
 import { FairTurns } from './fair-turns.ts';
 import { type Entry, HeldLanes } from './held-lanes.ts';
-import { Wakeups } from './wakeups.ts';
+import { Turns } from './turns.ts';
 
 /**
  * The lanes that this process believes to have ready tasks, least lately served first. A belief only decides where to look
@@ -12,7 +12,7 @@ import { Wakeups } from './wakeups.ts';
  */
 export class Ring {
   /** Comes when there may be work. */
-  readonly signs: Wakeups;
+  readonly signs: Turns;
   readonly #store: RingStore;
   readonly #world: World;
   readonly #now: () => number;
@@ -35,6 +35,8 @@ export class Ring {
   /** When what is known of pauses was true. */
   #pausesAt = Number.NEGATIVE_INFINITY;
   #scanning: Promise<void> | undefined;
+  /** A scan has found something that nobody was told of. */
+  #news = false;
   /** Tasks granted by priority and turn since the last one that was granted by age. */
   #sinceOldest = 0;
 
@@ -42,7 +44,12 @@ export class Ring {
     this.#store = store;
     this.#world = world;
     this.#now = world.clock.monotonic;
-    this.signs = new Wakeups(world, SCAN_MS);
+    this.signs = new Turns({
+      world,
+      pollMs: SCAN_MS,
+      stale: () => this.stale,
+      idle: () => !this.knows(() => true),
+    });
     this.#held = new HeldLanes((lane, slot) => this.#need(lane, slot));
   }
 
@@ -257,7 +264,10 @@ export class Ring {
     const queues = await this.#store.queueList();
     this.#pausesAt = asked;
     if (this.#switched !== before) return;
-    this.#pausedQueues = new Set(queues.filter(({ paused }) => paused).map(({ name }) => name));
+    const paused = new Set(queues.filter((queue) => queue.paused).map(({ name }) => name));
+    const resumed = [...this.#pausedQueues].some((name) => !paused.has(name));
+    this.#pausedQueues = paused;
+    if (resumed) this.signs.wake();
   }
 
   async #scan(): Promise<void> {
@@ -275,6 +285,9 @@ export class Ring {
     }
     await this.#scanSlots();
     this.#scanned = found;
+    // Only who looked knows of what was found; others may be the ones to serve it.
+    if (this.#news) this.signs.wake();
+    this.#news = false;
   }
 
   /** Lanes that were never seen, and those of which it matters who served them last: the rest of a lane never changes. */
@@ -304,8 +317,10 @@ export class Ring {
   /** What a scan saw of a lane's priorities is better than what was believed. */
   #found(lane: number, priority: number): void {
     const entry = this.#entry(lane);
-    if (entry === undefined) this.#put(lane, priority);
-    else if (entry.priority !== priority) this.#set(lane, { mark: entry.mark, priority });
+    if (entry === undefined) {
+      this.#put(lane, priority);
+      this.#news = true;
+    } else if (entry.priority !== priority) this.#set(lane, { mark: entry.mark, priority });
   }
 
   /** A slot may have been freed by a process whose hint was lost. */
@@ -316,7 +331,9 @@ export class Ring {
     for (const [i, slot] of slots.entries()) {
       const record = records[i];
       // For how many tasks there is room depends on what they take; who tries in vain is held back again.
-      this.#held.look(slot, record === undefined ? 1 : roomOf(record, { slot, weight: 1, cost: 0 }, now));
+      const room = record === undefined ? 1 : roomOf(record, { slot, weight: 1, cost: 0 }, now);
+      this.#held.look(slot, room);
+      this.#news ||= room > 0;
     }
   }
 }
