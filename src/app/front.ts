@@ -20,7 +20,11 @@ const PATIENCE_MS = 2000;
 /** All that the server works on, made from an app that is open. */
 export function frontOf(app: App, options: { readonly adminToken: string; readonly log: Log }): Opened {
   const { engine } = app;
-  const metrics = new Metrics(engine, () => app.duties());
+  const metrics = new Metrics(
+    engine,
+    () => app.duties(),
+    () => workers.connected,
+  );
   const hub = new EventHub(engine, (event) => metrics.count(event));
   const tokens = new TokenDesk(engine.store);
   hub.start();
