@@ -105,3 +105,52 @@ test('the connection of the renewal thread ends an attempt that blocks its loop,
   assert.equal(await refusal(session.complete(again, 'at last')), 'LEASE_LOST');
   assert.equal(await refusal(session.complete(last, 'at last')), 'LEASE_LOST');
 });
+
+test('who is not of this process sees of other tasks its children and what it waits for, and whatever else it names is refused', async (t) => {
+  const { engine, close } = await setting('memory:');
+  t.after(close);
+  const link = new DirectLink(engine, undefined, { wary: true });
+  const open = (incarnation: string) => link.open({ ...HELLO, name: incarnation, incarnation });
+  const session = await open('one');
+  const { signal } = new AbortController();
+  const claim = async (from = session) => {
+    const [one] = await from.claim({ max: 1, waitMs: 0, signal });
+    assert.ok(one);
+    return one;
+  };
+  const push = { queue: 'mail', handler: 'send' };
+  const secret = await engine.push({ queue: 'other', handler: 'h' });
+  const [up] = await engine.pushGraph([
+    { ...push, queue: 'up', handler: 'h', name: 'up' },
+    { ...push, name: 'down', after: ['up'] },
+  ]);
+  assert.ok(up);
+  await engine.cancel(up.task);
+  await engine.retryTree(up.task);
+  const worker = await engine.registerWorker({ name: 'v', incarnation: 'v', slots: 1 });
+  const [first] = await engine.claim({ worker, max: 1, task: up.task });
+  assert.ok(first);
+  await engine.complete(first, 'up');
+  const lease = await claim();
+  const states = async (from: typeof session, held: typeof lease, ...tasks: (number | string)[]): Promise<string> =>
+    (await from.results(held, tasks)).map(({ state }) => state).join();
+  assert.equal(await states(session, lease, up.task), 'completed', 'what it was made to wait for');
+  const child = await session.spawn(lease, { queue: 'children', handler: 'h', op: 'a' });
+  assert.equal(await states(session, lease, child.id, up.task, child.task), 'ready,completed,ready');
+  for (const tasks of [[secret.task], [secret.id], [child.task, secret.task], [4711], [lease.task]]) {
+    assert.equal(await refusal(session.results(lease, tasks)), 'FORBIDDEN', String(tasks));
+  }
+  // Another node knows of its children what the handler has written down.
+  const other = await open('two');
+  await session.checkpoint(lease, 'spawn:a#0', { id: child.id, task: child.task });
+  assert.equal(await states(other, lease, child.task), 'ready');
+  assert.equal(await refusal(other.results(lease, [secret.task])), 'FORBIDDEN');
+  // What it waits for is its business, too.
+  assert.equal((await session.park(lease, { key: 'w', children: [secret.id] })).kind, 'parked');
+  await engine.cancel(secret.task);
+  const next = await claim();
+  assert.equal(await states(session, next, secret.task), 'cancelled');
+  // Of the same process everything is seen, and what is not there is gone.
+  const near = await new DirectLink(engine, undefined).open({ ...HELLO, name: 'near', incarnation: 'near' });
+  assert.equal(await states(near, next, child.task, 4711), 'ready,gone');
+});

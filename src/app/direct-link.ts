@@ -28,15 +28,19 @@ import type {
 } from '../protocol/link.ts';
 import type { Grant, TaskRecord } from '../store/store.ts';
 import { Beats } from './beats.ts';
+import { Family } from './family.ts';
 
 /** The shortest link: the engine of this very process. */
 export class DirectLink implements Link {
   readonly #engine: Engine;
   readonly #renewal: RenewalAddress | undefined;
+  readonly #wary: boolean;
 
-  constructor(engine: Engine, renewal: RenewalAddress | undefined) {
+  /** `wary`: whoever comes by it is not of this process, and sees of other tasks only what is its own business. */
+  constructor(engine: Engine, renewal: RenewalAddress | undefined, { wary = false }: { readonly wary?: boolean } = {}) {
     this.#engine = engine;
     this.#renewal = renewal;
+    this.#wary = wary;
   }
 
   async open(hello: Hello): Promise<Session> {
@@ -57,7 +61,8 @@ export class DirectLink implements Link {
       address,
       told: true,
     });
-    return new DirectSession(this.#engine, this.#renewal, worker, hello);
+    const family = this.#wary ? new Family(this.#engine.store) : undefined;
+    return new DirectSession(this.#engine, this.#renewal, worker, hello, family);
   }
 }
 
@@ -83,11 +88,20 @@ class DirectSession implements Session {
   readonly #engine: Engine;
   readonly #beats: Beats;
   readonly #worker: number;
+  /** What its tasks may see of others; undefined: all. */
+  readonly #family: Family | undefined;
   /** By spec, of which there are few. */
   readonly #terms = new Map<number, Terms>();
   readonly #filter: { readonly handlers: readonly string[]; readonly queues?: readonly string[] };
 
-  constructor(engine: Engine, renewal: RenewalAddress | undefined, worker: number, hello: Hello) {
+  constructor(
+    engine: Engine,
+    renewal: RenewalAddress | undefined,
+    worker: number,
+    hello: Hello,
+    family: Family | undefined,
+  ) {
+    this.#family = family;
     this.#engine = engine;
     this.#beats = Beats.of(engine);
     this.#worker = worker;
@@ -206,11 +220,13 @@ class DirectSession implements Session {
     const { held } = await this.#engine.renew({ task, attempt });
     if (!held) throw fault('LEASE_LOST', { task, attempt });
     const pushed = await this.#engine.push(child);
+    this.#family?.add(task, pushed.task);
     return { id: pushed.id, task: pushed.task };
   }
 
-  async results(_lease: Assignment, tasks: readonly TaskRef[]): Promise<readonly TaskResult[]> {
+  async results(lease: Assignment, tasks: readonly TaskRef[]): Promise<readonly TaskResult[]> {
     const numbers = tasks.map((one) => this.#numberOf(one));
+    await this.#family?.require(lease.task, numbers);
     const records = await this.#engine.store.taskGet({ tasks: [...new Set(numbers)] });
     const found = new Map(records.flatMap((record) => (record === undefined ? [] : [[record.task, record] as const])));
     return numbers.map((task) => this.#resultOf(task, found.get(task)));

@@ -29,7 +29,7 @@ export function frontOf(app: App, options: { readonly adminToken: string; readon
   const tokens = new TokenDesk(engine.store);
   hub.start();
   const access = new Access(options.adminToken, tokens, engine.world);
-  const link = new DirectLink(engine, undefined);
+  const link = new DirectLink(engine, undefined, { wary: true });
   const leases = new LeaseTokens(engine.store.clusterKey);
   const sessions = new SessionTokens(engine.store.clusterKey);
   const settingOf = async (name: string): Promise<{ enabled: boolean; tags: readonly string[] }> => {

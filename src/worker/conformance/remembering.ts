@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict';
-import type { Assignment, Session } from '../../protocol/link.ts';
+import type { Assignment, ChildRequest, Session } from '../../protocol/link.ts';
 import { HANDLER, type LinkScene, type LinkTopic, QUEUE, refusal } from './scene.ts';
 
 const PARKED = { kind: 'parked' };
 
 /** A child of this lease, in a queue that nobody serves. */
-function child(session: Session, lease: Assignment, op = 'op-1'): Promise<{ id: string; task: number }> {
-  return session.spawn(lease, { queue: 'children', handler: 'play', input: { n: 1 }, op });
+function child(
+  session: Session,
+  lease: Assignment,
+  op = 'op-1',
+  more: Partial<ChildRequest> = {},
+): Promise<{ id: string; task: number }> {
+  return session.spawn(lease, { queue: 'children', handler: 'play', input: { n: 1 }, op, ...more });
 }
 
 /** The task comes back to the session. */
@@ -135,20 +140,23 @@ export const REMEMBERING: LinkTopic = {
       assert.equal(await scene.brief(first.task), 'ready none 0/0');
     },
 
-    'how other tasks stand can be read by number and by public id, in the order of the question': async (scene) => {
+    'how its children stand can be read by number and by public id, in the order of the question': async (scene) => {
       const session = await scene.open();
       const parent = await scene.running(session);
       const open = await child(session, parent);
-      const [done, bad] = [await scene.running(session), await scene.running(session, { maxAttempts: 1 })];
+      const served = { queue: QUEUE, handler: HANDLER, maxAttempts: 1 };
+      await child(session, parent, 'op-2', served);
+      const done = await scene.claimOne(session);
       await session.complete(done, { n: 1 });
+      await child(session, parent, 'op-3', served);
+      const bad = await scene.claimOne(session);
       await session.fail(bad, 'no');
-      const results = await session.results(parent, [bad.task, open.id, 4711, done.id, bad.task]);
+      const results = await session.results(parent, [bad.task, open.id, done.id, bad.task]);
       assert.deepEqual(
         results.map(({ task, id, state, result }) => [task, id, state, result]),
         [
           [bad.task, bad.id, 'failed', '"no"'],
           [open.task, open.id, 'ready', undefined],
-          [4711, undefined, 'gone', undefined],
           [done.task, done.id, 'completed', '{"n":1}'],
           [bad.task, bad.id, 'failed', '"no"'],
         ],
