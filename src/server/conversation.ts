@@ -10,6 +10,8 @@ export interface ConversationOptions {
   readonly answer: (asked: Asked) => Promise<unknown>;
   /** What is told of an error. */
   readonly told: (error: unknown) => EngineError;
+  /** How often it is asked whether somebody is there; default every ten seconds. */
+  readonly pingMs?: number | undefined;
   /** What came is no message: the connection ends. */
   readonly onNonsense: (error: unknown) => void;
 }
@@ -52,8 +54,8 @@ export class Conversation {
 
   constructor(options: ConversationOptions) {
     this.#options = options;
-    const { socket } = options;
-    const beat = setInterval(() => this.#beat(), PING_MS);
+    const { socket, pingMs = PING_MS } = options;
+    const beat = setInterval(() => this.#beat(), pingMs);
     beat.unref();
     socket.on('pong', () => this.#heard());
     socket.on('message', (...frame: Frame) => this.hear(frame));

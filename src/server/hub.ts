@@ -33,6 +33,9 @@ const CONNECT_MS = 10_000;
 const SOCKETS = { noServer: true, maxPayload: MAX_FRAME_BYTES, perMessageDeflate: false, closeTimeout: 500 };
 /** Answers to pings that nobody takes. */
 const MAX_PONG_BYTES = 1024 * 1024;
+const PING_MS = 10_000;
+const MIN_PING_MS = 100;
+const PINGS_PER_LEASE = 9;
 /** How long it is remembered what a worker that went away was granted. */
 const MEMORY_MS = 300_000;
 
@@ -191,6 +194,7 @@ export class Hub {
       socket,
       answer: (asked) => desk.answer(asked, gone.signal),
       told: (error) => this.#told(error),
+      pingMs: pingMsOf(desk.session.leaseMs),
       onNonsense: (error) => {
         this.#options.log.warn('a worker sent something that is no message', { error: String(error) });
         part(socket, 1007, 'that is no message');
@@ -215,6 +219,14 @@ export class Hub {
     if (told !== error) this.#options.log.error('a worker could not be answered', { error: stackOf(error) });
     return told;
   }
+}
+
+/**
+ * A worker that has fallen silent is found within a third of a lease, three pings: before its leases run out, so that what comes
+ * back from it is not given to its connection again, where nobody would hear of it until another lease and another try are gone.
+ */
+function pingMsOf(leaseMs: number): number {
+  return Math.max(MIN_PING_MS, Math.min(PING_MS, Math.floor(leaseMs / PINGS_PER_LEASE)));
 }
 
 /** Who keeps its own side open would keep the server from closing; and who hangs up must not end the process. */

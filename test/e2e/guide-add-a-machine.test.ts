@@ -8,9 +8,9 @@ import { BIN, ROOT, type Running, run, temporaryFolder } from '../support/leaseh
 import { noSecondMachine, type SecondMachine, secondMachine } from '../support/second-machine.ts';
 
 const PAGE = join(ROOT, 'docs/guides/add-a-machine.md');
-/** Gives a command a terminal; it comes with Linux. */
+/** Gives a command a terminal. */
 const TERMINAL = 'script';
-/** The address and the code that stand on the page. */
+/** The address that stands on the page. */
 const WRITTEN = '192.168.1.10';
 /** `npm` and `npx` as in a clone after `npm ci`, and `sudo` for who is root already. */
 const TOOLS = `set -e
@@ -18,10 +18,11 @@ npx() { shift; '${process.execPath}' '${BIN}' "$@"; }
 npm() { shift 2; exec '${process.execPath}' '${BIN}' up "$@"; }
 sudo() { "$@"; }
 `;
-
 /** What is set in one block is there in the next, as in a terminal. */
 const scriptOf = (text: string): string =>
   `[ -e .variables ] && . ./.variables\n${TOOLS}set -a\n${text}\nexport -p >.variables\n`;
+/** Commands that only look may look again until they see what the page shows. */
+const LOOKS = /^npx leasehold tasks show \$ID$/;
 
 interface Block {
   readonly kind: 'sh' | 'text';
@@ -30,24 +31,34 @@ interface Block {
 }
 
 function blocksOf(page: string): readonly Block[] {
-  return [...page.matchAll(/^\`\`\`(sh|text) ([\w-]+)\n(.*?)^\`\`\`$/gms)].map(([, kind, where, text]) => ({
-    kind: kind as Block['kind'],
-    where: where as string,
-    text: text as string,
-  }));
+  const blocks = [...page.matchAll(/^```(sh|text) ([\w-]+)\n(.*?)^```$/gms)].map(
+    ([, kind, where, text]): Block => ({ kind: kind as Block['kind'], where: where as string, text: text as string }),
+  );
+  assert.equal(blocks.length * 2, page.match(/^```/gm)?.length, 'every block of the page is run or compared');
+  return blocks;
 }
 
-/** Words in the order of the page, whatever stands between them; what differs from run to run stands for itself. */
-function pattern(line: string, address: string): RegExp {
-  const words = line.trim().replaceAll(WRITTEN, address).split(/\s+/);
-  const masked = words.map((word) =>
-    /^(task_|lh_code_)/.test(word)
-      ? `${/^(task_|lh_code_)/.exec(word)?.[0]}\\S+`
-      : /^\d+$/.test(word) && words.at(-1) === 'ms'
-        ? '[\\d,]+'
-        : RegExp.escape(word),
+/** What differs from run to run takes one form. */
+function masked(text: string): readonly string[] {
+  return stripVTControlCharacters(text)
+    .replaceAll('\r', '')
+    .replaceAll(/task_[\da-f-]{36}/g, 'ID')
+    .replaceAll(/lh_code_[\w-]{43}/g, 'CODE')
+    .replaceAll(/198\.18\.\d+\.\d+|192\.168\.1\.10/g, 'ADDRESS')
+    .replaceAll(/[\d,]+ ms$/gm, 'TOOK')
+    .split('\n')
+    .map((line) => line.replaceAll(/\s+/g, ' ').trim())
+    .filter((line) => line !== '');
+}
+
+/** Whether these are the lines of the page; one that is "…" stands for any number of lines. */
+function agrees(shown: string, wanted: string): boolean {
+  const source = masked(wanted).map((line) => (line === '…' ? '(?:.*\n)*?' : `${RegExp.escape(line)}\n`));
+  return new RegExp(`^${source.join('')}$`).test(
+    masked(shown)
+      .map((line) => `${line}\n`)
+      .join(''),
   );
-  return new RegExp(masked.join('\\s+(?:\\S+\\s+)*?'));
 }
 
 /** Both machines, and who sits at them. */
@@ -56,11 +67,11 @@ class Walk {
   readonly #one: string;
   readonly #two: string;
   readonly #second: SecondMachine;
-  readonly #long = new Map<string, Running>();
+  readonly #running = new Map<string, Running>();
   #code = '';
-  /** What commands on machine one have printed since the last text of the page. */
-  #unread = '';
-  #last: Block | undefined;
+  /** The last commands on machine one, and what they have printed. */
+  #commands = '';
+  #shown = '';
 
   constructor(t: TestContext) {
     this.#t = t;
@@ -69,26 +80,30 @@ class Walk {
     this.#second = secondMachine(t);
   }
 
-  async step(block: Block): Promise<void> {
-    if (block.kind === 'text') await this.#compare(block);
-    else await this.#run(block);
+  step({ kind, where, text }: Block): Promise<void> {
+    if (kind === 'sh') return this.#run(where, this.#typed(text));
+    return where === 'one' ? this.#compareHere(text) : this.#compareThere(where, text);
   }
 
-  async #run(block: Block): Promise<void> {
-    const text = this.#typed(block.text);
-    switch (block.where) {
+  /** The address and the code of this run, where those of the page stand. */
+  #typed(text: string): string {
+    return text.replaceAll(WRITTEN, this.#second.address).replaceAll(/lh_code_\w+/g, this.#code);
+  }
+
+  async #run(where: string, text: string): Promise<void> {
+    switch (where) {
       case 'one':
-        this.#last = block;
-        this.#unread = await this.#say(text);
+        this.#commands = text;
+        this.#shown = await this.#type(text);
         return;
       case 'node':
-        this.#long.set('node', this.#start(this.#one, text));
+        this.#running.set('node', this.#start(this.#one, text));
         return;
       case 'copy':
         copyFileSync(join(this.#one, 'cert.pem'), join(this.#two, 'cert.pem'));
         return;
       case 'worker':
-        this.#long.set('worker', this.#start(this.#two, text, this.#second.wrapper));
+        this.#running.set('worker', this.#start(this.#two, text, this.#second.wrapper));
         return;
       case 'unplug':
       case 'plug': {
@@ -98,16 +113,11 @@ class Walk {
       }
       case 'end':
         await this.#stopNode();
-        await this.#say(text);
+        await this.#type(text);
         return;
       default:
-        assert.fail(`nobody is at ${block.where}`);
+        assert.fail(`nobody sits at ${where}`);
     }
-  }
-
-  /** The address and the code of this run, where those of the page stand. */
-  #typed(text: string): string {
-    return text.replaceAll(WRITTEN, this.#second.address).replaceAll(/lh_code_\w+/g, this.#code);
   }
 
   #start(cwd: string, text: string, wrapper: readonly string[] = []): Running {
@@ -115,45 +125,36 @@ class Walk {
     return run(this.#t, [...before, '-c', scriptOf(text)], { cwd, command, group: true });
   }
 
-  /** As somebody who sits at a terminal sees it. */
-  async #say(text: string): Promise<string> {
+  /** Commands on machine one, as somebody does who sits at its terminal; to their end. */
+  async #type(text: string): Promise<string> {
     const line = `stty cols 140 rows 40 -echo 2>/dev/null\n${scriptOf(text)}`;
     const env = { SHELL: '/bin/sh', TERM: 'xterm', NO_COLOR: '1' };
     const shell = run(this.#t, ['-qefc', line, '/dev/null'], { cwd: this.#one, command: TERMINAL, env });
     assert.equal((await shell.ended).code, 0, `${text}\n${shell.stdout}${shell.stderr}`);
-    const shown = stripVTControlCharacters(shell.stdout).replaceAll('\r', '');
-    if (process.env['SHOW']) console.log(`$ ${text}${shown}`);
-    return shown;
+    return shell.stdout;
   }
 
-  async #compare({ where, text }: Block): Promise<void> {
-    const lines = text.trimEnd().split('\n');
-    if (where === 'one') return this.#compareHere(lines);
-    const running = this.#long.get(where.replace('-ends', '')) as Running;
-    if (where === 'worker-ends') {
-      assert.equal((await running.ended).code, 4, running.stderr);
-      for (const line of lines) assert.match(running.stderr, pattern(line, this.#second.address));
+  async #compareHere(wanted: string): Promise<void> {
+    const look = this.#commands.trimEnd().split('\n').at(-1) ?? '';
+    while (!agrees(this.#shown, wanted)) {
+      assert.match(look, LOOKS, `${this.#commands}shows\n${this.#shown}\nand not\n${wanted}`);
+      this.#shown = await this.#type(look);
+    }
+    this.#code = /lh_code_[\w-]+/.exec(this.#shown)?.[0] ?? this.#code;
+  }
+
+  async #compareThere(where: string, wanted: string): Promise<void> {
+    const process = this.#running.get(where.replace(/-ends$/, '')) as Running;
+    if (where.endsWith('-ends')) {
+      assert.equal((await process.ended).code, 4, process.stdout + process.stderr);
+      for (const line of masked(wanted)) assert.ok(masked(process.stderr).includes(line), process.stderr);
       return;
     }
-    for (const line of lines) await running.says(pattern(line, this.#second.address));
-  }
-
-  /** A block that only looks may look again until it sees what the page shows. */
-  async #compareHere(lines: readonly string[]): Promise<void> {
-    const looks =
-      /^npx leasehold (tasks show|workers list) \S*$/m.test(this.#last?.text.trim() ?? '') ||
-      /tasks show/.test(this.#last?.text ?? '');
-    const wanted = new RegExp(lines.map((line) => pattern(line, this.#second.address).source).join('[^]*?'));
-    const look = this.#last?.text.trimEnd().split('\n').at(-1) ?? '';
-    while (!wanted.test(this.#unread)) {
-      assert.ok(looks, `${this.#last?.text}shows\n${this.#unread}\nand not\n${lines.join('\n')}`);
-      this.#unread = await this.#say(this.#typed(look));
-    }
-    this.#code = /lh_code_[\w-]+/.exec(this.#unread)?.[0] ?? this.#code;
+    for (const line of masked(wanted)) await process.says(patternOf(line));
   }
 
   async #stopNode(): Promise<void> {
-    const node = this.#long.get('node') as Running;
+    const node = this.#running.get('node') as Running;
     node.child.kill('SIGINT');
     assert.deepEqual(await node.ended, { code: 0, signal: null }, node.stderr);
     assert.match(node.stdout, /Stopped after/);
@@ -165,17 +166,20 @@ class Walk {
   }
 }
 
+/** A masked line, in what a process says. */
+function patternOf(line: string): RegExp {
+  const marks: Readonly<Record<string, string>> = { ID: 'task_[\\da-f-]{36}', TOOK: '[\\d,]+ ms' };
+  const source = RegExp.escape(line).replaceAll(/ID|TOOK/g, (mark) => marks[mark] as string);
+  return new RegExp(source.replaceAll('ADDRESS', '[\\d.]+').replaceAll('\\x20', '\\s+'), 'm');
+}
+
+const skip = noOpenssl() || noSecondMachine();
+
 test('a machine is added as the guide says, word by word, over a network of its own', {
-  skip: noOpenssl() || noSecondMachine(),
+  skip,
   timeout: 600_000,
 }, async (t) => {
-  const blocks = blocksOf(readFileSync(PAGE, 'utf8'));
-  assert.equal(
-    blocks.length,
-    (readFileSync(PAGE, 'utf8').match(/^\`\`\`/gm) ?? []).length / 2,
-    'every block of the page is one that is run or compared',
-  );
   const walk = new Walk(t);
-  for (const block of blocks) await walk.step(block);
+  for (const block of blocksOf(readFileSync(PAGE, 'utf8'))) await walk.step(block);
   walk.tidy();
 });

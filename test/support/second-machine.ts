@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test';
 
 /** The tool of the system that makes networks. */
 const IP = 'ip';
-/** What the wrapper of a command is called, for who looks for processes. */
+/** Of what is made here; at most 15 letters with what is added to it. */
 const NAME = `lh-${process.pid}`;
 
 /** A network namespace that is joined to ours by a cable: another machine, as far as the network goes. */
@@ -21,15 +21,14 @@ export function noSecondMachine(): string | false {
   const made = spawnSync(IP, ['netns', 'add', probe], { encoding: 'utf8' });
   if (made.error !== undefined) return 'there is no ip(8) that makes network namespaces';
   if (made.status !== 0) return `this user may make no network namespace: ${made.stderr.trim()}`;
-  const joined = spawnSync(IP, ['link', 'add', `${NAME}p`, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', probe], {
-    encoding: 'utf8',
-  });
+  const cable = ['link', 'add', `${NAME}p`, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', probe];
+  const joined = spawnSync(IP, cable, { encoding: 'utf8' });
   spawnSync(IP, ['netns', 'del', probe]);
   return joined.status === 0 ? false : `no cable can be laid to a network namespace: ${joined.stderr.trim()}`;
 }
 
 export function secondMachine(t: TestContext): SecondMachine {
-  // Of the networks that are for tests between two; the number keeps runs at the same time apart.
+  // Of a network that is set aside for such tests; the number of the process keeps runs at the same time apart.
   const [third, fourth] = [(process.pid >> 6) & 0xff, (process.pid & 0x3f) << 2];
   const [ours, theirs] = [`198.18.${third}.${fourth + 1}`, `198.18.${third}.${fourth + 2}`];
   const cable = `${NAME}v`;
