@@ -48,6 +48,8 @@ export class Helper<V extends Verbs> {
       execArgv: [...execArgv, '--disable-warning=ExperimentalWarning'],
     });
     keep(this.#process);
+    // Of one that was killed while it was asked: who asks hears of its end.
+    this.#process.on('error', () => {});
     this.#process.on('message', ({ re, value, error }: Answer) => {
       const waiting = this.#waiting.get(re);
       this.#waiting.delete(re);
@@ -67,6 +69,7 @@ export class Helper<V extends Verbs> {
   }
 
   async ask<K extends keyof V & string>(ask: K, ...args: Parameters<V[K]>): Promise<Awaited<ReturnType<V[K]>>> {
+    if (!this.#process.connected) throw new Error(`${ask}: that process has ended`);
     const n = ++this.#asked;
     const waiting = Promise.withResolvers<unknown>();
     this.#waiting.set(n, waiting);

@@ -42,6 +42,8 @@ const PER_SECOND = 50;
 const SECONDS = 20;
 const SAMPLE_MS = 250;
 const SLOTS = 8;
+/** Besides what is waited for any child: the store is flooded meanwhile. */
+const PATIENCE_MS = 240_000;
 
 export function stalled({ workers }: HubOptions): Measure {
   return {
@@ -85,7 +87,8 @@ export function stalled({ workers }: HubOptions): Measure {
       async function pushed(): Promise<readonly number[]> {
         const seconds = world.quick ? SECONDS / 4 : SECONDS;
         const pushes = PER_SECOND * seconds;
-        await run(contender, 'send', node.in(place), { pushes, everyMs: 1000 / PER_SECOND });
+        const args = { pushes, everyMs: 1000 / PER_SECOND };
+        await run(contender, 'send', node.in(place), args, PATIENCE_MS);
         const samples: number[] = [];
         while (samples.length < pushes + WARM) {
           samples.push(...(await crowd.samples()));
@@ -110,7 +113,7 @@ class MemoryWatch {
 
   async start(): Promise<void> {
     this.#before = (await this.#node.sample({ settled: true })).rssBytes;
-    this.#timer = setInterval(() => void this.#look().catch(() => {}), SAMPLE_MS);
+    this.#timer = setInterval(() => void this.#look().catch(() => clearInterval(this.#timer)), SAMPLE_MS);
   }
 
   async growth(): Promise<number> {
