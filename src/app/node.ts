@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { type Duration, parseDuration } from '../core/duration.ts';
+import type { Tracing } from '../core/trace.ts';
 import type { World } from '../core/world.ts';
 import { checkOptions } from '../engine/check.ts';
 import { Roster } from '../engine/duties/roster.ts';
@@ -21,8 +22,11 @@ export interface NodeOptions extends Partial<StoreOptions> {
   readonly duties?: boolean;
   readonly dutyMs?: number;
   readonly log?: Log;
-  /** Writes traces by the OpenTelemetry SDK that this process has set up; default false. */
-  readonly traces?: boolean;
+  /**
+   * Writes traces: `true` by the OpenTelemetry SDK that this process has set up; default false. Not by a world that is given: who
+   * owns the clock has no thread that renews.
+   */
+  readonly traces?: boolean | Tracing | undefined;
 }
 
 const KNOWN: ReadonlySet<string> = new Set([
@@ -59,7 +63,8 @@ export async function openNode(url: string, options: NodeOptions = {}): Promise<
 }
 
 async function traced({ world = realWorld(), traces = false }: NodeOptions): Promise<World> {
-  if (!traces) return world;
+  if (traces === false) return world;
+  if (traces !== true) return { ...world, tracing: traces };
   const { globalTracing } = await import('./tracing/global.ts');
   return { ...world, tracing: globalTracing(world) };
 }

@@ -3,7 +3,6 @@ import { styleText } from 'node:util';
 import { adminToken } from '../app/admin-token.ts';
 import { type Service, serve } from '../app/serve.ts';
 import { storeName } from '../app/store-name.ts';
-import { realWorld } from '../app/world.ts';
 import type { Config } from '../config/options.ts';
 import { fault } from '../core/errors.ts';
 import type { Display } from './display/display.ts';
@@ -70,7 +69,7 @@ function open(config: Config, display: Display, { tracing }: Traces): Promise<Se
     names: config.publicHost,
     tls: tlsOf(config),
     insecure: config.insecureBehindProxy,
-    world: realWorld(tracing),
+    traces: tracing,
     durability,
     leaseMs: leaseDuration,
     retentionMs: retention,

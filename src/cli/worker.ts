@@ -2,7 +2,7 @@ import { type BuiltinOptions, builtinWorker } from '../app/builtin-worker.ts';
 import { open } from '../app/open.ts';
 import type { Credentials, Log, Worker } from '../app/remote-worker.ts';
 import { storeName } from '../app/store-name.ts';
-import { realWorld, type World } from '../app/world.ts';
+import { realWorld, type Tracing } from '../app/world.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/options.ts';
 import { fault } from '../core/errors.ts';
@@ -52,7 +52,7 @@ export const worker: Command = {
     const traces = await tracesFor(config);
     const hired = await hire(config, {
       ...options,
-      world: realWorld(traces.tracing),
+      traces: traces.tracing,
       once,
       idleExitMs: idleExit,
       log: { info: () => {}, warn: display.warning, error: display.warning },
@@ -107,7 +107,7 @@ interface Hired {
 /** Over the wire where a node is named, else directly on the store. */
 async function hire(
   config: Config,
-  { log, world, ...options }: BuiltinOptions & { readonly log: Log; readonly world: World },
+  { log, traces, ...options }: BuiltinOptions & { readonly log: Log; readonly traces: Tracing | undefined },
 ): Promise<Hired> {
   const { join, store, durability, leaseDuration, once } = config;
   if (join !== undefined) {
@@ -116,11 +116,11 @@ async function hire(
     const who = await credentialsFor(join, config);
     // Whoever may push to that node would choose what runs here: code that a task brings is run only where that is asked for.
     const allow = config.allow ?? [];
-    const worker = remoteWorker(join, who, { ...options, allow }, { log, world });
+    const worker = remoteWorker(join, who, { ...options, allow }, { log, world: realWorld(traces) });
     return { worker, name: who.name, place: join, close: () => Promise.resolve() };
   }
   // A thread for checkpoints is not worth starting for one task.
-  const app = await open(store, { durability, leaseMs: leaseDuration, housekeeping: !once, log, world });
+  const app = await open(store, { durability, leaseMs: leaseDuration, housekeeping: !once, log, traces });
   return { worker: builtinWorker(app, options), name: options.name, place: storeName(store), close: () => app.close() };
 }
 

@@ -4,8 +4,9 @@ import { context, trace } from '@opentelemetry/api';
 import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import { traceOf } from '../../core/trace.ts';
 import { task } from '../../worker/task.ts';
-import { open } from '../open.ts';
+import { open, renewalOf } from '../open.ts';
 import { AsyncContext } from './async-context.ts';
+import { OtelTracing } from './tracing.ts';
 
 /** An SDK that this process has set up by itself, as a user would, and an app that writes to it. */
 async function scene(t: TestContext) {
@@ -93,4 +94,9 @@ test('a task that was there before is not traced twice', async (t) => {
   await app.push(one, {}, { unique: 'k' });
   await app.push(one, {}, { unique: 'k' });
   assert.equal(spans('push one').length, 1);
+});
+
+test('who writes traces renews its leases from a thread all the same', () => {
+  const tracing = new OtelTracing({ tracer: trace.getTracer('test'), wall: Date.now });
+  for (const traces of [true, tracing]) assert.ok(renewalOf('sqlite:x.db', { traces }));
 });
