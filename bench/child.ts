@@ -1,6 +1,6 @@
 /** One process of the benchmark: `child.ts STORE CONTENDER JOB PLACE ARGS-AS-JSON`, started by `processes.ts`, answers over IPC. */
 import type { Queue } from './contenders/contender.ts';
-import { contenderOf } from './contenders/index.ts';
+import { contenderOf, type StoreName } from './contenders/index.ts';
 import { jobs, libraryJobs } from './jobs/index.ts';
 import { Line, type Report } from './jobs/line.ts';
 import { warm } from './jobs/warm.ts';
@@ -27,7 +27,7 @@ async function run(given: unknown, line: Line): Promise<unknown> {
   if (onFile) return await onFile(place, given, line);
   const onQueue = (jobs as Record<string, Job<Queue> | undefined>)[job];
   if (!onQueue) throw new Error(`no job "${job}"`);
-  const contender = await contenderOf(store === 'postgres' ? store : 'sqlite', name);
+  const contender = await contenderOf(store as StoreName, name);
   if (WARMED.has(job)) await warm(contender, await warmPlace());
   const queue = await contender.open(place);
   const value = await onQueue(queue, given, line);
@@ -37,6 +37,7 @@ async function run(given: unknown, line: Line): Promise<unknown> {
 
 /** It goes when the place itself goes: see `ground/`. */
 async function warmPlace(): Promise<string> {
+  if (store === 'hub') return (await import('./contenders/hub/place.ts')).warmPlaceOf(place);
   if (store !== 'postgres') return `${place}-warm-${process.pid}`;
   const { beside } = await import('./ground/databases.ts');
   return await beside(place, `warm_${process.pid}`);

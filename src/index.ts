@@ -1,7 +1,18 @@
 export type { Approval } from './app/approvals.ts';
-export { type FollowOptions, TaskHandle } from './app/handle.ts';
+export { TaskHandle } from './app/handle.ts';
+export type {
+  AppEvent,
+  AppFeedItem,
+  AppTree,
+  AppWorkerEvent,
+  FollowOptions,
+  Handle,
+  Leasehold,
+} from './app/leasehold.ts';
 export { type Node, type NodeOptions, openNode } from './app/node.ts';
-export { App, type GraphTaskInput, type OpenOptions, open, type PushOptions } from './app/open.ts';
+export { App, type GraphTaskInput, type NodeUrl, type OpenOptions, open, type PushOptions } from './app/open.ts';
+export type { RemoteApp, RemoteOptions, RemoteWorkerOptions } from './app/remote-app.ts';
+export type { TaskView } from './app/views.ts';
 export type { AppWorkerOptions } from './app/worker.ts';
 export { CATALOGUE, EngineError, type ErrorCode, isEngineError } from './core/errors.ts';
 export type { QueueStats, TaskEvent } from './core/event.ts';

@@ -1,6 +1,17 @@
 /** What every contender offers. A contender is opened inside child processes only; see `jobs/`. */
 
-export type MeasureName = 'push' | 'drain' | 'latency' | 'children' | 'timer' | 'growth' | 'snapshot' | 'idle';
+export type MeasureName =
+  | 'push'
+  | 'drain'
+  | 'latency'
+  | 'children'
+  | 'timer'
+  | 'growth'
+  | 'snapshot'
+  | 'idle'
+  | 'stalled'
+  | 'storm'
+  | 'throughput';
 
 export interface Contender {
   readonly name: string;

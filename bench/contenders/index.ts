@@ -1,11 +1,18 @@
 /** The contenders by store, in the order of the table's columns. Loaded only for the store in question: a driver costs memory. */
 import type { Contender } from './contender.ts';
 
-export type StoreName = 'sqlite' | 'postgres';
+/** `hub`: workers behind a node, on either. */
+export type StoreName = 'sqlite' | 'postgres' | 'hub';
 
 export async function contendersOf(store: StoreName): Promise<readonly Contender[]> {
-  const { contenders } = store === 'postgres' ? await import('./postgres/index.ts') : await import('./sqlite/index.ts');
-  return contenders;
+  switch (store) {
+    case 'hub':
+      return (await import('./hub/index.ts')).contenders;
+    case 'postgres':
+      return (await import('./postgres/index.ts')).contenders;
+    case 'sqlite':
+      return (await import('./sqlite/index.ts')).contenders;
+  }
 }
 
 export async function contenderOf(store: StoreName, name: string): Promise<Contender> {

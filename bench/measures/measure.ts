@@ -5,7 +5,7 @@ import type { Ground } from '../ground/ground.ts';
 export interface Row {
   readonly label: string;
   readonly key: string;
-  readonly unit: '/s' | 'ms' | 'µs' | 'MB' | 'ms/s';
+  readonly unit: '/s' | 'ms' | 'µs' | 'MB' | 'ms/s' | 's' | 'kB' | '%' | 'MB/s';
   /** Of many samples, pooled over the rounds (100: the greatest); without it a figure is the median of the rounds. */
   readonly percentile?: number;
   /** What the × refers to, round by round: the reference contender, or the contender's own figure under another key. */
@@ -31,6 +31,8 @@ export interface World {
   lasting(name: string, like?: string): Promise<string>;
   /** Says on stderr what is going on. */
   say(what: string): void;
+  /** Adds a paragraph below the tables. */
+  note(text: string): void;
   /** Keeps a figure of this round, and says it. */
   record(contender: Contender, row: Row, figure: number): void;
   /** Keeps samples that several rows share. */

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { fault } from '../core/errors.ts';
 import type { Lease } from '../core/lease.ts';
 import type { LogEntry } from '../core/log.ts';
-import type { TaskState } from '../core/task.ts';
+import { isFinal, type TaskState } from '../core/task.ts';
 import { checkNames } from '../engine/check.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { HeldLease } from '../engine/settles.ts';
@@ -27,19 +27,35 @@ import type {
   WorkerState,
 } from '../protocol/link.ts';
 import type { Grant, TaskRecord } from '../store/store.ts';
+import { Acquaintances } from './acquaintances.ts';
+import { Beats } from './beats.ts';
+
+/** Asked before a worker of this name pushes a task to the queue. */
+export type Admit = (worker: string, queue: string) => Promise<void> | undefined;
+
+/** What a node asks of its workers. */
+export type WorkTerms = Pick<Session, 'heartbeatMs' | 'runTimeoutMs'>;
 
 /** The shortest link: the engine of this very process. */
 export class DirectLink implements Link {
   readonly #engine: Engine;
   readonly #renewal: RenewalAddress | undefined;
+  readonly #terms: WorkTerms;
+  readonly #admit: Admit;
 
-  constructor(engine: Engine, renewal: RenewalAddress | undefined) {
+  constructor(
+    engine: Engine,
+    renewal: RenewalAddress | undefined,
+    { admit = () => undefined, ...terms }: WorkTerms & { readonly admit?: Admit } = {},
+  ) {
     this.#engine = engine;
     this.#renewal = renewal;
+    this.#terms = terms;
+    this.#admit = admit;
   }
 
   async open(hello: Hello): Promise<Session> {
-    const { name, incarnation, slots, tags, handlers, queues, priority, version } = hello;
+    const { name, incarnation, slots, tags, handlers, queues, priority, version, address } = hello;
     const { host = hostname(), pid = process.pid } = hello;
     checkNames('queues', 'queue', hello.queues);
     const worker = await this.#engine.registerWorker({
@@ -53,8 +69,11 @@ export class DirectLink implements Link {
       version,
       host,
       pid,
+      address,
+      told: true,
     });
-    return new DirectSession(this.#engine, this.#renewal, worker, hello);
+    const admit = (queue: string): Promise<void> | undefined => this.#admit(name, queue);
+    return new DirectSession(this.#engine, this.#renewal, worker, hello, { ...this.#terms, admit });
   }
 }
 
@@ -76,20 +95,44 @@ interface Terms {
 
 class DirectSession implements Session {
   readonly leaseMs: number;
+  readonly heartbeatMs: number | undefined;
+  readonly runTimeoutMs: number | undefined;
   readonly renewal: RenewalAddress | undefined;
   readonly #engine: Engine;
+  readonly #beats: Beats;
   readonly #worker: number;
+  /** Of a worker that came in by a secret; others work on the store itself. */
+  readonly #acquaintances: Acquaintances | undefined;
+  readonly #admit: (queue: string) => Promise<void> | undefined;
   /** By spec, of which there are few. */
   readonly #terms = new Map<number, Terms>();
-  readonly #filter: { readonly handlers: readonly string[]; readonly queues?: readonly string[] };
+  readonly #filter: {
+    readonly handlers?: readonly string[];
+    readonly queues?: readonly string[];
+    readonly token?: number;
+  };
 
-  constructor(engine: Engine, renewal: RenewalAddress | undefined, worker: number, hello: Hello) {
+  constructor(
+    engine: Engine,
+    renewal: RenewalAddress | undefined,
+    worker: number,
+    { handlers, anyHandler = false, queues, token }: Hello,
+    { heartbeatMs, runTimeoutMs, admit }: WorkTerms & { readonly admit: (queue: string) => Promise<void> | undefined },
+  ) {
     this.#engine = engine;
+    this.#beats = Beats.of(engine);
+    this.#admit = admit;
     this.#worker = worker;
     this.leaseMs = engine.leaseMs;
+    this.heartbeatMs = heartbeatMs;
+    this.runTimeoutMs = runTimeoutMs;
     this.renewal = renewal;
-    const { handlers, queues } = hello;
-    this.#filter = queues === undefined ? { handlers } : { handlers, queues };
+    if (token !== undefined) this.#acquaintances = new Acquaintances(engine.store);
+    this.#filter = {
+      ...(anyHandler ? {} : { handlers }),
+      ...(queues === undefined ? {} : { queues }),
+      ...(token === undefined ? {} : { token }),
+    };
   }
 
   async claim({ max, waitMs, signal }: Want): Promise<readonly Assignment[]> {
@@ -101,6 +144,7 @@ class DirectSession implements Session {
         // Not awaited when it is known: this is the path of every task.
         const terms = this.#terms.get(grant.spec) ?? (await this.#readTerms(grant.spec));
         assignments.push(this.#assignment(grant, terms));
+        this.#acquaintances?.meet(grant.task);
       }
       return assignments;
     } catch (error) {
@@ -136,28 +180,44 @@ class DirectSession implements Session {
     return terms;
   }
 
-  complete(lease: Assignment, result: unknown): Promise<void> {
-    return this.#engine.complete(heldOf(lease), result);
+  async complete(lease: Assignment, result: unknown): Promise<void> {
+    await this.#engine.complete(heldOf(lease), result);
+    this.#beats.ended(this.#worker);
   }
 
-  fail(lease: Assignment, error: unknown, options: Failing = {}): Promise<TaskState> {
-    return this.#engine.fail(heldOf(lease), error, options);
+  async fail(lease: Assignment, error: unknown, options: Failing = {}): Promise<TaskState> {
+    return this.#counted(await this.#engine.fail(heldOf(lease), error, options));
   }
 
-  release(lease: Assignment, options: { bounced?: boolean; delayMs?: number } = {}): Promise<TaskState> {
-    return this.#engine.release(heldOf(lease), options);
+  async release(lease: Assignment, options: { bounced?: boolean; delayMs?: number } = {}): Promise<TaskState> {
+    return this.#counted(await this.#engine.release(heldOf(lease), options));
   }
 
-  cancelled(lease: Assignment): Promise<void> {
-    return this.#engine.cancelled(heldOf(lease));
+  async cancelled(lease: Assignment): Promise<void> {
+    await this.#engine.cancelled(heldOf(lease));
+    this.#beats.ended(this.#worker);
+  }
+
+  /** What has ended is told with the next beat. */
+  #counted(state: TaskState): TaskState {
+    if (isFinal(state)) this.#beats.ended(this.#worker);
+    return state;
   }
 
   log(lease: Assignment, entries: readonly LogEntry[]): Promise<void> {
     return this.#engine.appendLog(lease, entries);
   }
 
-  checkpoints(lease: Assignment): Promise<readonly Remembered[]> {
+  async checkpoints(lease: Assignment): Promise<readonly Remembered[]> {
+    await this.#requireHeld(lease);
     return this.#engine.checkpoints(lease.task);
+  }
+
+  /** A proof of a lease is good for ever, and what is read by it must not be what another attempt has written since. */
+  async #requireHeld({ task, attempt }: Lease): Promise<void> {
+    if (this.#acquaintances === undefined) return;
+    const record = await this.#engine.get(task);
+    if (record?.state !== 'running' || record.attempt !== attempt) throw fault('LEASE_LOST', { task, attempt });
   }
 
   checkpoint(lease: Assignment, key: string, value: unknown): Promise<string> {
@@ -165,7 +225,9 @@ class DirectSession implements Session {
   }
 
   async park(lease: Assignment, wait: Waiting): Promise<Parked> {
-    return this.#engine.park(heldOf(lease), this.#request(wait));
+    const parked = await this.#engine.park(heldOf(lease), this.#request(wait));
+    if (parked.kind === 'cancelled') this.#beats.ended(this.#worker);
+    return parked;
   }
 
   #request({ children, timeoutMs, until, ...wait }: Waiting): WaitRequest {
@@ -178,6 +240,7 @@ class DirectSession implements Session {
   }
 
   async waited(lease: Assignment): Promise<Waited | undefined> {
+    await this.#requireHeld(lease);
     const wait = await this.#engine.waitOf(lease.task);
     if (wait === undefined) return undefined;
     const { key, outcome, body, deadline } = wait;
@@ -190,18 +253,27 @@ class DirectSession implements Session {
     const { task, attempt } = lease;
     const { held } = await this.#engine.renew({ task, attempt });
     if (!held) throw fault('LEASE_LOST', { task, attempt });
-    const pushed = await this.#engine.push(child);
+    await this.#admit(child.queue);
+    const pushed = await this.#engine.spawn(heldOf(lease), child);
+    this.#acquaintances?.meet(pushed.task);
     return { id: pushed.id, task: pushed.task };
   }
 
-  async results(_lease: Assignment, tasks: readonly TaskRef[]): Promise<readonly TaskResult[]> {
+  async results(lease: Assignment, tasks: readonly TaskRef[]): Promise<readonly TaskResult[]> {
+    await this.#requireHeld(lease);
     const numbers = tasks.map((one) => this.#numberOf(one));
-    const records = await this.#engine.store.taskGet({ tasks: [...new Set(numbers)] });
+    const known = await this.#acquaintances?.among(
+      lease.task,
+      tasks.filter((one) => typeof one === 'number'),
+    );
+    const asked = numbers.filter((task, i) => known === undefined || typeof tasks[i] === 'string' || known.has(task));
+    const records = await this.#engine.store.taskGet({ tasks: [...new Set(asked)] });
     const found = new Map(records.flatMap((record) => (record === undefined ? [] : [[record.task, record] as const])));
     return numbers.map((task) => this.#resultOf(task, found.get(task)));
   }
 
   async dependencies(lease: Assignment): Promise<readonly (TaskResult & { readonly optional: boolean })[]> {
+    await this.#requireHeld(lease);
     const all = await this.#engine.dependencies(lease.task);
     return all.map(({ task, createdAt, state, result, optional }) => {
       const record = state === undefined || createdAt === undefined ? undefined : { task, createdAt, state, result };
@@ -255,7 +327,7 @@ class DirectSession implements Session {
   }
 
   async beat(state: WorkerState): Promise<void> {
-    await this.#engine.beat({ worker: this.#worker, state });
+    await this.#beats.beat(this.#worker, state);
   }
 
   async close(): Promise<void> {}

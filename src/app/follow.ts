@@ -4,16 +4,16 @@ import type { Engine } from '../engine/engine.ts';
 import type { LogLine, TaskRecord } from '../store/store.ts';
 
 /** Something that happened to a task that is followed. `ended` comes once for each, after everything else of it. */
-export type Happening =
+export type Happening<Key = number, Last = TaskRecord> =
   | {
       readonly kind: 'state';
-      readonly task: number;
+      readonly task: Key;
       readonly state: TaskState;
       readonly attempt: number;
       readonly at: number;
     }
-  | { readonly kind: 'log'; readonly task: number; readonly line: LogLine }
-  | { readonly kind: 'ended'; readonly task: number; readonly record: TaskRecord | undefined };
+  | { readonly kind: 'log'; readonly task: Key; readonly line: LogLine }
+  | { readonly kind: 'ended'; readonly task: Key; readonly record: Last | undefined };
 
 export interface FollowOptions {
   /** The feed's position from before the tasks were looked at, so that nothing falls between. */
@@ -22,6 +22,27 @@ export interface FollowOptions {
   readonly logs: boolean;
   readonly signal: AbortSignal;
 }
+
+/** What there is to follow, of an engine or of a node. */
+export interface FollowSource<Key, Last> {
+  /** The task as it is; undefined when it is gone. */
+  readonly look: (task: Key) => Promise<Last | undefined>;
+  /** The number of the newest event. */
+  readonly newest: () => Promise<number>;
+  readonly events: (options: {
+    readonly after: number;
+    readonly signal: AbortSignal;
+  }) => AsyncIterable<
+    | { readonly kind: 'reset' }
+    | { readonly kind: 'event'; readonly seq: number; readonly task: Key; readonly event: Seen }
+    | { readonly kind: 'worker'; readonly seq: number }
+  >;
+  /** Ends by itself once the task has, with its last line. */
+  readonly log: (task: Key, options: { readonly signal: AbortSignal }) => AsyncIterable<LogLine>;
+}
+
+type Seen = Pick<TaskEvent, 'state' | 'attempt' | 'at'>;
+type Looked = Pick<Seen, 'state' | 'attempt'>;
 
 /** Above the number of any event: reading from there tells the newest one. */
 const AHEAD_OF_ALL = 2 ** 52;
@@ -34,12 +55,32 @@ export async function newestEvent(engine: Engine): Promise<number> {
 }
 
 /** Follows tasks until all have ended or the signal comes. */
-export async function* follow(
-  engine: Engine,
-  tasks: readonly number[],
+export function follow(engine: Engine, tasks: readonly number[], options: FollowOptions): AsyncGenerator<Happening> {
+  return followFrom(sourceOf(engine), tasks, options);
+}
+
+function sourceOf(engine: Engine): FollowSource<number, TaskRecord> {
+  return {
+    look: (task) => engine.get(task),
+    newest: () => newestEvent(engine),
+    async *events(options) {
+      for await (const item of engine.events(options)) {
+        if (item.kind === 'reset') yield item;
+        else if (item.kind === 'worker') yield { kind: 'worker', seq: item.event.seq };
+        else yield { kind: 'event', seq: item.event.seq, task: item.event.task, event: item.event };
+      }
+    },
+    log: (task, options) => engine.followLog(task, options),
+  };
+}
+
+/** The same, wherever they are. */
+export async function* followFrom<Key, Last extends Looked>(
+  source: FollowSource<Key, Last>,
+  tasks: readonly Key[],
   options: FollowOptions,
-): AsyncGenerator<Happening> {
-  const following = new Following(engine, tasks, options);
+): AsyncGenerator<Happening<Key, Last>> {
+  const following = new Following(source, tasks, options);
   try {
     yield* following.happenings;
   } finally {
@@ -51,20 +92,20 @@ export async function* follow(
  * One reader of the feed and one of each log write into a mailbox. They know nothing of each other's pace, so a line waits
  * until the start of its attempt was told, and the end of a task until its last line.
  */
-class Following {
-  readonly happenings = new Mailbox<Happening>();
-  readonly #engine: Engine;
-  readonly #open: Set<number>;
+class Following<Key, Last extends Looked> {
+  readonly happenings = new Mailbox<Happening<Key, Last>>();
+  readonly #source: FollowSource<Key, Last>;
+  readonly #open: Set<Key>;
   readonly #stopping = new AbortController();
   readonly #signal: AbortSignal;
-  readonly #logs: ReadonlyMap<number, Promise<void>>;
+  readonly #logs: ReadonlyMap<Key, Promise<void>>;
   /** The newest attempt of each task that was told, and lines of later ones. */
-  readonly #told = new Map<number, number>();
-  readonly #early = new Map<number, LogLine[]>();
+  readonly #told = new Map<Key, number>();
+  readonly #early = new Map<Key, LogLine[]>();
   readonly #watching: Promise<void>;
 
-  constructor(engine: Engine, tasks: readonly number[], { after, logs, signal }: FollowOptions) {
-    this.#engine = engine;
+  constructor(source: FollowSource<Key, Last>, tasks: readonly Key[], { after, logs, signal }: FollowOptions) {
+    this.#source = source;
     this.#open = new Set(tasks);
     this.#signal = AbortSignal.any([signal, this.#stopping.signal]);
     this.#logs = new Map(logs ? [...this.#open].map((task) => [task, this.#readLog(task)]) : []);
@@ -79,14 +120,14 @@ class Following {
   async #watch(after: number): Promise<void> {
     const found = await this.#look();
     // Everything that the look has seen lies at or before this number: once it is told, lines and ends may follow.
-    const seen = await newestEvent(this.#engine);
+    const seen = await this.#source.newest();
     if (after >= seen) await this.#catchUp(found);
     if (this.#open.size === 0) return;
-    for await (const item of this.#engine.events({ after, signal: this.#signal })) {
+    for await (const item of this.#source.events({ after, signal: this.#signal })) {
       if (item.kind === 'reset') await this.#catchUp(await this.#look());
       else {
-        await this.#tell(item.event);
-        if (item.event.seq >= seen) await this.#catchUp(found);
+        if (item.kind === 'event') await this.#tell(item.task, item.event);
+        if (item.seq >= seen) await this.#catchUp(found);
       }
       if (this.#open.size === 0) return;
     }
@@ -94,25 +135,25 @@ class Following {
   }
 
   /** The attempt that each has come to; {@link OVER} of those that have ended. */
-  async #look(): Promise<Map<number, number>> {
-    const found = new Map<number, number>();
+  async #look(): Promise<Map<Key, number>> {
+    const found = new Map<Key, number>();
     for (const task of this.#open) {
-      const record = await this.#engine.get(task);
+      const record = await this.#source.look(task);
       found.set(task, record === undefined || isFinal(record.state) ? OVER : record.attempt);
     }
     return found;
   }
 
-  async #tell({ task, state, attempt, at }: TaskEvent): Promise<void> {
+  async #tell(task: Key, { state, attempt, at }: Seen): Promise<void> {
     if (!this.#open.has(task)) return;
-    const told: Happening = { kind: 'state', task, state, attempt, at };
+    const told: Happening<Key, Last> = { kind: 'state', task, state, attempt, at };
     if (isFinal(state)) return this.#end(task, told);
     this.happenings.put(told);
     this.#release(task, attempt);
   }
 
   /** Of those that a look has found, what the feed has not told. */
-  async #catchUp(found: Map<number, number>): Promise<void> {
+  async #catchUp(found: Map<Key, number>): Promise<void> {
     for (const [task, attempt] of found) {
       if (attempt === OVER) await this.#end(task);
       else this.#release(task, attempt);
@@ -120,19 +161,19 @@ class Following {
     found.clear();
   }
 
-  async #end(task: number, last?: Happening): Promise<void> {
+  async #end(task: Key, last?: Happening<Key, Last>): Promise<void> {
     if (!this.#open.delete(task)) return;
     this.#release(task, OVER);
     // The reader of its log ends by itself once the task has, with the last line.
     await this.#logs.get(task);
     if (last !== undefined) this.happenings.put(last);
-    this.happenings.put({ kind: 'ended', task, record: await this.#engine.get(task) });
+    this.happenings.put({ kind: 'ended', task, record: await this.#source.look(task) });
     if (this.#open.size === 0) this.happenings.close();
   }
 
-  async #readLog(task: number): Promise<void> {
+  async #readLog(task: Key): Promise<void> {
     try {
-      for await (const line of this.#engine.followLog(task, { signal: this.#signal })) {
+      for await (const line of this.#source.log(task, { signal: this.#signal })) {
         if (line.attempt <= (this.#told.get(task) ?? 0)) this.happenings.put({ kind: 'log', task, line });
         else this.#earlyOf(task).push(line);
       }
@@ -141,7 +182,7 @@ class Following {
     }
   }
 
-  #release(task: number, attempt: number): void {
+  #release(task: Key, attempt: number): void {
     if (attempt <= (this.#told.get(task) ?? 0)) return;
     this.#told.set(task, attempt);
     const lines = this.#earlyOf(task);
@@ -151,7 +192,7 @@ class Following {
     }
   }
 
-  #earlyOf(task: number): LogLine[] {
+  #earlyOf(task: Key): LogLine[] {
     const lines = this.#early.get(task) ?? [];
     this.#early.set(task, lines);
     return lines;

@@ -1,42 +1,75 @@
+import { isEngineError } from '../core/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Log } from '../engine/log.ts';
 import { Access } from '../server/access.ts';
 import { Enrolment } from '../server/enrolment.ts';
 import { EventHub } from '../server/event-hub.ts';
-import { Hub } from '../server/hub.ts';
+import { Hub, type HubOptions } from '../server/hub.ts';
 import { LeaseTokens } from '../server/lease-tokens.ts';
 import { Metrics } from '../server/metrics.ts';
+import { DEFAULT_BOUNDS, type PushBounds, PushGuard } from '../server/push-guard.ts';
+import { errorOf } from '../server/refusals.ts';
+import type { Allowance } from '../server/rpc/budget.ts';
+import { RpcDesk } from '../server/rpc/desk.ts';
 import type { Opened } from '../server/server.ts';
 import { SessionTokens } from '../server/session-tokens.ts';
 import { StepDesks } from '../server/step-desks.ts';
 import { TokenDesk } from '../server/token-desk.ts';
+import { WorkerSettings } from '../server/worker-settings.ts';
 import { DirectLink } from './direct-link.ts';
+import { handlerSchemas } from './handler-schemas.ts';
 import type { App } from './open.ts';
 import { Operator } from './operate.ts';
 
 /** A store that does not answer within this time cannot hand out work. */
 const PATIENCE_MS = 2000;
 
+/** How agents of document 004 are served. */
+export type AgentOptions = Pick<HubOptions, 'byPath' | 'offlineMs'>;
+
+export interface FrontOptions {
+  readonly adminToken: string;
+  readonly log: Log;
+  readonly agents?: AgentOptions | undefined;
+  readonly version: string;
+  /** What one caller may ask for by JSON-RPC in a time. */
+  readonly rpc?: Allowance | undefined;
+  /** What a caller may push over the network; what is not given has its default. */
+  readonly bounds?: Partial<PushBounds> | undefined;
+}
+
 /** All that the server works on, made from an app that is open. */
-export function frontOf(app: App, options: { readonly adminToken: string; readonly log: Log }): Opened {
+export function frontOf(app: App, options: FrontOptions): Opened {
   const { engine } = app;
-  const metrics = new Metrics(engine, () => app.duties());
+  const { cluster } = app;
+  const observes = (): boolean => cluster?.membership.doing === 'observer';
+  const metrics = new Metrics(engine, {
+    heldDuties: () => app.duties(),
+    leads: () => cluster?.membership.leads ?? false,
+    unheld: () => cluster?.vigil.unheld ?? new Map<string, number>(),
+    silence: cluster?.silence,
+  });
   const hub = new EventHub(engine, (event) => metrics.count(event));
   const tokens = new TokenDesk(engine.store);
   hub.start();
   const access = new Access(options.adminToken, tokens, engine.world);
-  const link = new DirectLink(engine, undefined);
+  const guard = new PushGuard({
+    bounds: { ...DEFAULT_BOUNDS, ...options.bounds },
+    queues: () => engine.queues(),
+    clock: engine.world.clock,
+  });
+  const admit = (worker: string, queue: string): Promise<void> =>
+    guard.admit(`worker:${worker}`, new Map([[queue, 1]]));
+  const link = new DirectLink(engine, undefined, { ...app.terms, admit });
   const leases = new LeaseTokens(engine.store.clusterKey);
   const sessions = new SessionTokens(engine.store.clusterKey);
-  const settingOf = async (name: string): Promise<{ enabled: boolean; tags: readonly string[] }> => {
-    const settings = await engine.store.workerSettings();
-    return settings.find((one) => one.name === name) ?? { enabled: true, tags: [] };
-  };
+  const settings = new WorkerSettings(engine.store, engine.world);
   const workers = new Hub({
     link,
     tokens: leases,
     access,
-    tagsOf: async (name) => (await settingOf(name)).tags,
+    settings,
+    ...options.agents,
     world: engine.world,
     log: options.log,
   });
@@ -49,16 +82,32 @@ export function frontOf(app: App, options: { readonly adminToken: string; readon
     access,
     workers,
     sessions,
+    guard,
     steps: new StepDesks({
       link,
       leases,
       sessions,
-      settingOf,
+      settingOf: (name) => settings.of(name),
       numberOf: (step) => engine.parseId(step),
-      wall: engine.world.clock.wall,
+      clock: engine.world.clock,
+      log: options.log,
     }),
-    desk: () => new Operator(engine),
-    obstacles: () => obstacles(engine),
+    rpc: new RpcDesk({
+      engine,
+      hub,
+      leases,
+      version: options.version,
+      settingOf: (name) => settings.of(name),
+      recover: () => app.recoverStale(),
+      schemas: handlerSchemas,
+      obstacles: () => obstacles(engine),
+      log: options.log,
+      allowance: options.rpc,
+      guard,
+    }),
+    desk: () => new Operator(engine, cluster?.silence),
+    observes,
+    obstacles: async () => [...(observes() ? ['this node is an observer'] : []), ...(await obstacles(engine))],
   };
 }
 
@@ -70,7 +119,8 @@ async function obstacles(engine: Engine): Promise<readonly string[]> {
   );
   const asked = engine.store.clock().then(
     () => undefined,
-    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+    (error: unknown) =>
+      isEngineError(error) ? errorOf(error).message : error instanceof Error ? error.message : String(error),
   );
   const problem = await Promise.race([asked, silent]);
   return problem === undefined ? [] : [problem];

@@ -1,20 +1,17 @@
 import { fault } from '../core/errors.ts';
-import type { TaskEvent } from '../core/event.ts';
+import { isTaskEvent, type TaskEvent } from '../core/event.ts';
 import type { LogEntry } from '../core/log.ts';
-import { isFinal, type TaskState } from '../core/task.ts';
+import { isFinal, type Reason, type TaskState } from '../core/task.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { CancelAct, RetryAct, TreeAnswer, TreeOptions } from '../engine/subtrees.ts';
 import type { CancelAnswer, TaskRecord } from '../store/store.ts';
 import { newestEvent } from './follow.ts';
+import type { AppEvent, FollowOptions, Handle } from './leasehold.ts';
 
 const PAGE = 500;
 
-export interface FollowOptions {
-  readonly signal?: AbortSignal;
-}
-
 /** A task that was pushed: what became of it, and how to stop it. */
-export class TaskHandle<Result = unknown> {
+export class TaskHandle<Result = unknown> implements Handle<Result> {
   readonly id: string;
   /** The number by which the engine knows it. */
   readonly task: number;
@@ -35,7 +32,9 @@ export class TaskHandle<Result = unknown> {
     if (record.state === 'completed') {
       return (record.result === undefined ? undefined : JSON.parse(record.result)) as Result;
     }
-    throw failure(this.id, record);
+    const { state, reason, result } = record;
+    const error = result === undefined ? undefined : (JSON.parse(result) as unknown);
+    throw failureOf(this.id, { state, reason, error });
   }
 
   async state(): Promise<TaskState> {
@@ -55,7 +54,7 @@ export class TaskHandle<Result = unknown> {
   }
 
   /** What happens to it from now on, or after that position of the feed; ends with its end. */
-  async *events(options: FollowOptions & { readonly after?: number } = {}): AsyncIterable<TaskEvent> {
+  async *events(options: FollowOptions & { readonly after?: number } = {}): AsyncIterable<TaskEvent & AppEvent> {
     // Before the look at the task: what ends it after the look comes after this position.
     const after = options.after ?? (await newestEvent(this.#engine));
     if (await this.#isOver()) {
@@ -69,8 +68,8 @@ export class TaskHandle<Result = unknown> {
         yield* this.#pastEvents(item.last);
         return;
       }
-      if (item.event.task !== this.task) continue;
-      yield item.event;
+      if (item.kind !== 'event' || item.event.task !== this.task) continue;
+      yield { ...item.event, id: this.id };
       if (isFinal(item.event.state)) return;
     }
   }
@@ -96,12 +95,12 @@ export class TaskHandle<Result = unknown> {
   }
 
   /** What the feed still has of it, without waiting for more. */
-  async *#pastEvents(after: number): AsyncIterable<TaskEvent> {
+  async *#pastEvents(after: number): AsyncIterable<TaskEvent & AppEvent> {
     for (let last = after; ; ) {
       const page = await this.#engine.store.eventRead({ after: last, limit: PAGE });
       for (const event of page.events) {
-        if (event.task !== this.task) continue;
-        yield event;
+        if (!isTaskEvent(event) || event.task !== this.task) continue;
+        yield { ...event, id: this.id };
         if (isFinal(event.state)) return;
       }
       if (page.events.length === 0) return;
@@ -127,8 +126,14 @@ export class TaskHandle<Result = unknown> {
   }
 }
 
-function failure(id: string, { state, reason, result }: TaskRecord): Error {
-  const error = result === undefined ? undefined : (JSON.parse(result) as unknown);
+export interface Ending {
+  readonly state: TaskState;
+  readonly reason?: Reason | undefined;
+  readonly error?: unknown;
+}
+
+/** Why a task has no result. */
+export function failureOf(id: string, { state, reason = 'none', error }: Ending): Error {
   const message = typeof error === 'string' ? error : (error as { message?: unknown } | null | undefined)?.message;
   const problem =
     state === 'cancelled'

@@ -15,8 +15,15 @@ export { fault, isEngineError } from '../core/errors.ts';
 export { type LimitInput, type LimitUseInput, normalizeLimit, normalizeUses } from '../core/limit.ts';
 export { checkKey } from '../core/names.ts';
 export { normalizePlacement, type PlacementInput } from '../core/placement.ts';
+export {
+  type Capabilities,
+  type PlacementConstraints,
+  placementFromConstraints,
+  tagsFromCapabilities,
+} from '../core/placement-constraints.ts';
 export type { TaskState } from '../core/task.ts';
 export { checkOptions, MAX_COUNT, whole } from '../engine/check.ts';
+export { idempotencyKey } from '../engine/idempotency.ts';
 export type { Grant, StoreTime, TaskRecord, WorkerRecord } from '../store/store.ts';
 
 export interface ManualOptions extends NodeOptions {}

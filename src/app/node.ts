@@ -2,12 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { type Duration, parseDuration } from '../core/duration.ts';
 import type { Tracing } from '../core/trace.ts';
+import { DEFAULT_HEARTBEAT_MS, heartbeatOf } from '../core/worker.ts';
 import type { World } from '../core/world.ts';
 import { checkOptions } from '../engine/check.ts';
-import { Roster } from '../engine/duties/roster.ts';
+import { LeaderSight } from '../engine/duties/leader.ts';
+import { DEFAULT_DUTY_MS, Roster } from '../engine/duties/roster.ts';
 import { Engine } from '../engine/engine.ts';
 import { type Log, SILENT } from '../engine/log.ts';
 import type { Store } from '../store/store.ts';
+import { type Cluster, type ClusterOptions, makeCluster } from './cluster.ts';
+import type { WorkTerms } from './direct-link.ts';
 import { openStore, type StoreOptions } from './store-url.ts';
 import { realWorld } from './world.ts';
 
@@ -18,7 +22,15 @@ export interface NodeOptions extends Partial<StoreOptions> {
   readonly retentionMs?: Duration;
   /** A worker that has been silent for so long counts as lost; default 30 s. */
   readonly workerStaleMs?: number;
-  /** Whether this process tries for the housekeeping duties; default true. */
+  /** How often workers say that they live; at most a third of a lease; default 10 s. */
+  readonly heartbeatMs?: Duration;
+  /** How long a task may run where neither it nor its handler says so; default: no bound. */
+  readonly taskTimeoutMs?: Duration | undefined;
+  /** How often a waiting claim looks for work that no hint told of: `1s`, or milliseconds. */
+  readonly pollMs?: Duration;
+  /** How often at least leases that ran out are looked for: `1s`, or milliseconds. */
+  readonly cleanupMs?: Duration;
+  /** Whether this process tries for the housekeeping duties while no node leads; default true. */
   readonly duties?: boolean;
   readonly dutyMs?: number;
   readonly log?: Log;
@@ -36,6 +48,10 @@ const KNOWN: ReadonlySet<string> = new Set([
   'leaseMs',
   'retentionMs',
   'workerStaleMs',
+  'heartbeatMs',
+  'taskTimeoutMs',
+  'pollMs',
+  'cleanupMs',
   'duties',
   'dutyMs',
   'log',
@@ -47,17 +63,25 @@ export interface Node {
   readonly engine: Engine;
   readonly roster: Roster;
   readonly log: Log;
+  /** What it asks of its workers. */
+  readonly terms: WorkTerms;
+  /** Its place among the nodes of the store; a process that only uses the store has none. */
+  readonly cluster: Cluster | undefined;
   close(): Promise<void>;
 }
 
-export async function openNode(url: string, options: NodeOptions = {}): Promise<Node> {
+export async function openNode(url: string, options: NodeOptions = {}, cluster?: ClusterOptions): Promise<Node> {
   checkOptions('node options', options, KNOWN);
   const world = await traced(options);
   const store = await openStore(url, { ...options, world });
+  let node: Node | undefined;
   try {
-    return compose(store, world, options);
+    node = compose(store, world, options, cluster);
+    await node.cluster?.membership.start();
+    node.cluster?.vigil.start();
+    return node;
   } catch (error) {
-    await store.close();
+    await (node ?? store).close();
     throw error;
   }
 }
@@ -69,33 +93,62 @@ async function traced({ world = realWorld(), traces = false }: NodeOptions): Pro
   return { ...world, tracing: globalTracing(world) };
 }
 
-function compose(store: Store, world: World, options: NodeOptions): Node {
-  const { leaseMs, retentionMs, workerStaleMs, dutyMs, log = SILENT, duties = true } = options;
+function compose(store: Store, world: World, options: NodeOptions, cluster: ClusterOptions | undefined): Node {
+  const { leaseMs, retentionMs, workerStaleMs, pollMs, cleanupMs, log = SILENT, duties = true } = options;
   const engine = new Engine({
     store,
     world,
     ...(leaseMs === undefined ? {} : { leaseMs }),
     ...(workerStaleMs === undefined ? {} : { workerStaleMs }),
     ...(retentionMs === undefined ? {} : { retentionMs }),
+    ...(pollMs === undefined ? {} : { pollMs }),
+    ...(cleanupMs === undefined ? {} : { cleanupMs }),
   });
-  const roster = new Roster({
-    engine,
-    log,
-    holder: `${hostname()}/${process.pid}/${randomUUID()}`,
-    ...(dutyMs === undefined ? {} : { ttlMs: parseDuration(dutyMs, 'dutyMs') }),
-  });
+  const terms = termsOf(engine, options);
+  const incarnation = randomUUID();
+  const roster = rosterOf(engine, incarnation, options, cluster);
+  const place = cluster && makeCluster(cluster, { engine, roster, incarnation, log });
   const unwatch = store.watch({ wanted: () => engine.waiting, onChange: (lanes, slots) => engine.hint(lanes, slots) });
-  if (duties) roster.start();
+  if (duties && place === undefined) roster.start();
   return {
     engine,
     roster,
     log,
+    terms,
+    cluster: place,
     async close() {
       unwatch();
+      place?.vigil.stop();
+      await place?.membership.leave();
       await roster.stop();
       await store.close();
       // Who still waits for work or for events looks again, and hears at once that the store is closed.
       engine.hint();
     },
   };
+}
+
+function termsOf(engine: Engine, { heartbeatMs = DEFAULT_HEARTBEAT_MS, taskTimeoutMs }: NodeOptions): WorkTerms {
+  const { leaseMs, workerStaleMs: staleMs } = engine;
+  return {
+    heartbeatMs: heartbeatOf(parseDuration(heartbeatMs, 'heartbeatMs'), { leaseMs, staleMs }),
+    runTimeoutMs: taskTimeoutMs === undefined ? undefined : parseDuration(taskTimeoutMs, 'taskTimeoutMs'),
+  };
+}
+
+/** The leader of a cluster runs it; who is no node leaves the duties to the leader, while there is one. */
+function rosterOf(
+  engine: Engine,
+  incarnation: string,
+  { dutyMs, log = SILENT }: NodeOptions,
+  cluster: ClusterOptions | undefined,
+): Roster {
+  const ttlMs = dutyMs === undefined ? DEFAULT_DUTY_MS : parseDuration(dutyMs, 'dutyMs');
+  if (cluster !== undefined) {
+    const holder = `${cluster.id}/${incarnation}`;
+    return new Roster({ engine, log, holder, ttlMs: Math.min(ttlMs, cluster.leaderLeaseMs) });
+  }
+  const leader = new LeaderSight(engine.store, engine.world);
+  const holder = `${hostname()}/${process.pid}/${incarnation}`;
+  return new Roster({ engine, log, holder, ttlMs, yields: () => leader.isThere() });
 }

@@ -81,7 +81,8 @@ for (const [name, url] of [
       maxAttempts: 100,
       retry: { baseMs: 0 },
       run: async (_input, ctx) => {
-        const until = async () => (await app.get(ctx.id))?.leaseUntil;
+        const { task: number } = app.handle(ctx.id);
+        const until = async () => (await app.engine.get(number))?.leaseUntil;
         const granted = await until();
         while (!ctx.signal.aborted && (await until()) === granted) await new Promise((done) => setTimeout(done, 10));
       },
@@ -135,15 +136,15 @@ test('many are pushed in order, and all of them run', async (t) => {
 test('a push takes what its task says, unless it says otherwise itself', async (t) => {
   const { app, world } = await still(t);
   const picky = task('picky', { queue: 'slow', maxAttempts: 7, timeout: '5s', run: () => 1 });
-  const plain = await app.get((await app.push(picky, 0)).id);
+  const plain = await app.engine.get((await app.push(picky, 0)).task);
   assert.deepEqual([plain?.queue, plain?.handler, plain?.maxTries, plain?.priority], ['slow', 'picky', 7, 0]);
   assert.equal(await app.engine.timeoutOf(plain?.spec as number), 5000);
   const other = await app.push(picky, 0, { queue: 'fast', maxAttempts: 2, priority: 9, delay: '1h' });
-  const record = await app.get(other.id);
+  const record = await app.engine.get(other.task);
   assert.deepEqual([record?.queue, record?.maxTries, record?.priority, record?.state], ['fast', 2, 9, 'scheduled']);
   assert.equal(record?.runAt, world.clock.wall() + 3_600_000);
   const unset = { queue: undefined, maxAttempts: undefined, delay: undefined } as never;
-  const same = await app.get((await app.push(picky, 0, unset)).id);
+  const same = await app.engine.get((await app.push(picky, 0, unset)).task);
   assert.deepEqual([same?.queue, same?.maxTries, same?.state], ['slow', 7, 'ready']);
 });
 

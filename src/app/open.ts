@@ -3,128 +3,78 @@ import { extname } from 'node:path';
 import { defaultWorkerName } from '../config/worker-name.ts';
 import { type Duration, parseDuration } from '../core/duration.ts';
 import type { QueueStats } from '../core/event.ts';
-import type { AfterFailure } from '../core/graph.ts';
-import type { FairnessInput } from '../core/lane.ts';
-import type { LimitInput, LimitUseInput } from '../core/limit.ts';
-import type { PlacementInput } from '../core/placement.ts';
-import type { ReuseInput } from '../core/reuse.ts';
+import type { LimitInput } from '../core/limit.ts';
 import type { Clock } from '../core/world.ts';
-import { checkList, checkOptions } from '../engine/check.ts';
 import type { Explanation } from '../engine/explain.ts';
-import type { FeedItem } from '../engine/feed.ts';
 import type { GraphRequest } from '../engine/graphs.ts';
-import type { PushRequest } from '../engine/push.ts';
+import type { Pushed } from '../engine/pushes.ts';
 import type { CancelAct, RetryAct, TreeAnswer, TreeOptions } from '../engine/subtrees.ts';
 import type { SignalOptions } from '../engine/waits.ts';
 import type { RenewalAddress } from '../protocol/link.ts';
-import type {
-  CallerTransaction,
-  LimitRecord,
-  QueueRecord,
-  SignalAnswer,
-  TaskRecord,
-  WorkerRecord,
-  WorkerSetting,
-} from '../store/store.ts';
+import type { LimitRecord, QueueRecord, WorkerRecord, WorkerSetting } from '../store/store.ts';
 import type { AnyTask, InputOf, ResultOf } from '../worker/definition.ts';
 import type { Decision } from '../worker/memory/remembering.ts';
-import { parseInput } from '../worker/schema.ts';
 import type { Worker } from '../worker/worker.ts';
 import { type Approval, approvals, decide } from './approvals.ts';
+import type { ClusterOptions } from './cluster.ts';
 import { DirectLink } from './direct-link.ts';
 import type { DirectRenewalData } from './direct-renewals.ts';
 import { TaskHandle } from './handle.ts';
+import type { AppFeedItem, Leasehold } from './leasehold.ts';
 import { type Node, type NodeOptions, openNode } from './node.ts';
+import { Operator } from './operate.ts';
+import type { SignalView } from './operate-waits.ts';
+import {
+  type GraphPush,
+  type GraphTaskInput,
+  graphOf,
+  type PushArguments,
+  type PushOptions,
+  pushesOf,
+  pushOf,
+} from './pushing.ts';
+import { type Recovered, recoverStale } from './recover.ts';
+import type { RemoteApp, RemoteOptions } from './remote-app.ts';
+import type { TaskView } from './views.ts';
 import { type AppWorkerOptions, makeWorker } from './worker.ts';
 import { realWorld } from './world.ts';
+
+export type { GraphTaskInput, PushOptions } from './pushing.ts';
 
 export interface OpenOptions extends NodeOptions {
   /** Another clock than the machine's own, for tests; leases are then renewed from the loop. */
   readonly clock?: Clock;
 }
 
-/** What a caller may say about one push of a defined task. */
-export interface PushOptions {
-  /** Whole number, higher first; default 0. */
-  readonly priority?: number;
-  /** Due this much later. */
-  readonly delay?: Duration;
-  /** Due at this calendar time, in milliseconds. */
-  readonly runAt?: number;
-  /** The same key and input lead to the same task, the same key and another input are refused. */
-  readonly unique?: NonNullable<PushRequest['unique']>;
-  /** Another queue than that of the definition. */
-  readonly queue?: string;
-  readonly maxAttempts?: number;
-  /** Operation id: repeating the call with it gives the first answer. */
-  readonly op?: string;
-  /** Where it may run, instead of what the definition says. */
-  readonly placement?: PlacementInput;
-  /** What it takes of which limits while it runs, instead of what the definition says; a name alone takes one. */
-  readonly limits?: readonly (string | LimitUseInput)[];
-  /** Whose turn it uses: keys share what there is, however many tasks each of them has. */
-  readonly fairness?: FairnessInput;
-  /** Whether a result of the same input, or key, takes the place of a run, instead of what the definition says. */
-  readonly reuse?: ReuseInput;
-  /** The caller's own transaction: the task exists when, and only when, it commits. */
-  readonly tx?: CallerTransaction;
-}
-
-/** A task of a graph, and what it waits for. */
-export interface GraphTaskInput extends Omit<PushOptions, 'tx'> {
-  /** What others of the graph know it by; default the name of the task. */
-  readonly name?: string;
-  readonly task: AnyTask;
-  /** Checked against the schema of the task. */
-  readonly input?: unknown;
-  /** What must have ended before: names of the graph, or handles and ids of tasks that exist. */
-  readonly after?: readonly (Upstream | { readonly on: Upstream; readonly optional?: boolean })[];
-  /** What becomes of it when something that it needs has failed or was cancelled; default `cancel`. */
-  readonly afterFailure?: AfterFailure;
-}
-
-type Upstream = string | Pick<TaskHandle, 'task'>;
-
-/** A task that takes nothing needs no input. */
-export type PushArguments<T> =
-  undefined extends InputOf<T>
-    ? [input?: InputOf<T>, options?: PushOptions]
-    : [input: InputOf<T>, options?: PushOptions];
-
-const PUSH: ReadonlySet<string> = new Set([
-  'priority',
-  'delay',
-  'runAt',
-  'unique',
-  'queue',
-  'maxAttempts',
-  'op',
-  'placement',
-  'limits',
-  'fairness',
-  'reuse',
-  'tx',
-] satisfies (keyof PushOptions)[]);
-const GRAPH: ReadonlySet<string> = new Set([
-  ...[...PUSH].filter((option) => option !== 'tx'),
-  ...(['name', 'task', 'input', 'after', 'afterFailure'] satisfies (keyof GraphTaskInput)[]),
-]);
-/** Each names one task. */
-const PUSH_MANY: ReadonlySet<string> = new Set([...PUSH].filter((option) => option !== 'unique' && option !== 'op'));
-
 const HOLD_MS = 60_000;
 
-/** Opens a store and everything that works on it: `sqlite:./work.db`, `postgres://…`, or `memory:`. */
-export async function open(url: string, options: OpenOptions = {}): Promise<App> {
+/** Where a node answers. */
+export type NodeUrl = `http://${string}` | `https://${string}`;
+
+/**
+ * Opens a store and everything that works on it: `sqlite:./work.db`, `postgres://…`, or `memory:`. With the address of a node,
+ * `http://…` or `https://…`, the same calls go there instead; both are a `Leasehold`.
+ */
+export function open(url: NodeUrl, options?: RemoteOptions): Promise<RemoteApp>;
+export function open(url: string, options?: OpenOptions): Promise<App>;
+export async function open(url: string, options: OpenOptions | RemoteOptions = {}): Promise<App | RemoteApp> {
+  if (!/^https?:\/\//.test(url)) return openApp(url, options as OpenOptions);
+  // Loaded here: who works on a store needs no client.
+  const { openRemote } = await import('./remote-app.ts');
+  return openRemote(url, options as RemoteOptions);
+}
+
+/** On a store; with a place in a cluster it is a node. */
+export async function openApp(url: string, options: OpenOptions, cluster?: ClusterOptions): Promise<App> {
   // A name of its own, so that the renewal thread can open the same memory.
   const named = url === 'memory:' ? `memory:${randomUUID()}` : url;
   const { clock, ...rest } = options;
   const nodeOptions = clock === undefined ? rest : { ...rest, world: { ...(rest.world ?? realWorld()), clock } };
-  return new App(await openNode(named, nodeOptions), renewalOf(named, nodeOptions));
+  return new App(await openNode(named, nodeOptions, cluster), renewalOf(named, nodeOptions));
 }
 
 /** The library: push work, run workers, see what becomes of it. */
-export class App {
+export class App implements Leasehold {
   readonly #node: Node;
   readonly #renewal: RenewalAddress | undefined;
   readonly #workers = new Set<Worker>();
@@ -139,16 +89,19 @@ export class App {
     return this.#node.engine;
   }
 
+  /** What it asks of its workers. */
+  get terms(): Node['terms'] {
+    return this.#node.terms;
+  }
+
   /** Checks the input against the schema of the task and stores it; resolves when it is durable. */
   async push<T extends AnyTask>(task: T, ...args: PushArguments<T>): Promise<TaskHandle<ResultOf<T>>> {
     const [input, options = {}] = args;
-    checkOptions('push options', options, PUSH);
-    await parseInput(task.schema, input, task.name);
-    const request = requestOf(task, input, options);
+    const request = await pushOf(task, input, options);
     const pushed =
       options.tx === undefined
         ? await this.engine.push(request)
-        : ((await this.engine.pushIn(options.tx, [request]))[0] as Awaited<ReturnType<Node['engine']['push']>>);
+        : ((await this.engine.pushIn(options.tx, [request]))[0] as Pushed);
     return new TaskHandle<ResultOf<T>>(this.engine, pushed);
   }
 
@@ -158,10 +111,7 @@ export class App {
     inputs: readonly InputOf<T>[],
     options: Omit<PushOptions, 'unique' | 'op'> = {},
   ): Promise<readonly TaskHandle<ResultOf<T>>[]> {
-    checkOptions('options of pushMany', options, PUSH_MANY);
-    checkList('inputs', inputs);
-    if (task.schema !== undefined) for (const input of inputs) await parseInput(task.schema, input, task.name);
-    const requests = inputs.map((input) => requestOf(task, input, options));
+    const requests = await pushesOf(task, inputs, options);
     const pushed = await (options.tx === undefined
       ? this.engine.pushMany(requests)
       : this.engine.pushIn(options.tx, requests));
@@ -170,38 +120,24 @@ export class App {
 
   /** Tasks that wait for each other, all or nothing; circles and unknown names are refused. Answers handles by name. */
   async pushGraph(graph: readonly GraphTaskInput[]): Promise<Readonly<Record<string, TaskHandle>>> {
-    checkList('graph', graph);
-    const names = new Set(graph.map((one) => one?.name ?? one?.task?.name));
-    const requests: GraphRequest[] = [];
-    for (const one of graph) {
-      checkOptions('options of a task in a graph', one, GRAPH);
-      const { name = one.task.name, task, input, after, afterFailure, ...options } = one;
-      await parseInput(task.schema, input, task.name);
-      requests.push({
-        ...requestOf(task, input, options),
-        name,
-        ...(after === undefined ? {} : { after: after.map((up) => this.#upstream(up, names)) }),
-        ...(afterFailure === undefined ? {} : { afterFailure }),
-      });
-    }
-    const pushed = await this.engine.pushGraph(requests);
+    const requests = await graphOf(graph);
+    const pushed = await this.engine.pushGraph(requests.map((one) => this.#numbered(one)));
     return Object.fromEntries(pushed.map((one, i) => [requests[i]?.name, new TaskHandle(this.engine, one)]));
   }
 
-  #upstream(
-    given: NonNullable<GraphTaskInput['after']>[number],
-    names: ReadonlySet<string>,
-  ): NonNullable<GraphRequest['after']>[number] {
-    if (typeof given === 'string')
-      return names.has(given) || !given.startsWith('task_') ? given : this.engine.parseId(given);
-    if (!('on' in given)) return given.task;
-    const on = this.#upstream(given.on, names) as string | number;
-    return given.optional === undefined ? { on } : { on, optional: given.optional };
+  #numbered({ after, ...request }: GraphPush): GraphRequest {
+    if (after === undefined) return request;
+    const numberOf = (on: string | { readonly id: string }): string | number =>
+      typeof on === 'string' ? on : this.engine.parseId(on.id);
+    return { ...request, after: after.map(({ on, ...rest }) => ({ on: numberOf(on), ...rest })) };
   }
 
   /** Wakes the task that has waited longest on the channel, or is kept until one comes. */
-  signal(channel: string, body?: unknown, options: SignalOptions = {}): Promise<SignalAnswer> {
-    return this.engine.signal(channel, body, options);
+  async signal(channel: string, body?: unknown, options: SignalOptions = {}): Promise<SignalView> {
+    const { woken } = await this.engine.signal(channel, body, options);
+    const records = await this.engine.store.taskGet({ tasks: woken });
+    const ids = woken.map((task, i) => (records[i] === undefined ? String(task) : this.engine.idOf(records[i])));
+    return { channel, woken: ids, kept: woken.length === 0 && options.broadcast !== true };
   }
 
   /** Tasks that wait for somebody to decide, oldest first. */
@@ -241,7 +177,7 @@ export class App {
   worker(options: AppWorkerOptions): Worker {
     const { engine, log } = this.#node;
     const worker = makeWorker(options, {
-      link: new DirectLink(engine, this.#renewal),
+      link: new DirectLink(engine, this.#renewal, this.terms),
       world: engine.world,
       log,
       name: defaultWorkerName(),
@@ -261,8 +197,9 @@ export class App {
     return new TaskHandle(this.engine, { id, task: this.engine.parseId(id), fresh: false });
   }
 
-  async get(id: string): Promise<TaskRecord | undefined> {
-    return this.engine.get(this.engine.parseId(id));
+  async get(id: string): Promise<TaskView | undefined> {
+    const task = this.engine.parseId(id);
+    return (await new Operator(this.engine).shown([task]))[0];
   }
 
   async cancel(id: string): ReturnType<Node['engine']['cancel']> {
@@ -296,13 +233,29 @@ export class App {
     return this.engine.workers();
   }
 
-  events(options: { readonly after?: number; readonly signal?: AbortSignal } = {}): AsyncIterable<FeedItem> {
-    return this.engine.events(options);
+  /** What happens, behind that position of the feed: no gap, no repeat. */
+  async *events(options: { readonly after?: number; readonly signal?: AbortSignal } = {}): AsyncIterable<AppFeedItem> {
+    for await (const item of this.engine.events(options)) {
+      yield item.kind !== 'event'
+        ? item
+        : { kind: 'event', event: { ...item.event, id: this.engine.idOf(item.event) } };
+    }
+  }
+
+  /** The place among the nodes of the store, of a process that is one. */
+  get cluster(): Node['cluster'] {
+    return this.#node.cluster;
   }
 
   /** Names of the housekeeping duties that this process holds. */
   duties(): ReturnType<Node['roster']['held']> {
     return this.#node.roster.held();
+  }
+
+  /** Has leases that have run out taken back now, and says of which tasks they were. */
+  recoverStale(): Promise<Recovered> {
+    const { engine, roster } = this.#node;
+    return recoverStale(engine, roster.held().includes('reaper') ? () => roster.tick('reaper') : undefined);
   }
 
   /** Drains its workers, gives its duties back and closes the store. */
@@ -321,33 +274,6 @@ export class App {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
-}
-
-function requestOf(task: AnyTask, input: unknown, { tx: _tx, ...options }: PushOptions): PushRequest {
-  const { name, queue, retry, maxAttempts, timeoutMs, waitTimeoutMs, placement, limits, reuse } = task;
-  return {
-    queue,
-    handler: name,
-    input,
-    ...(retry === undefined ? {} : { retry }),
-    ...(maxAttempts === undefined ? {} : { maxAttempts }),
-    ...(timeoutMs === undefined ? {} : { timeout: timeoutMs }),
-    ...(waitTimeoutMs === undefined ? {} : { waitTimeout: waitTimeoutMs }),
-    ...(placement === undefined ? {} : { placement }),
-    ...(limits === undefined ? {} : { limits }),
-    ...(reuse === undefined ? {} : { reuse }),
-    ...said(options),
-  };
-}
-
-/** Without what is there and undefined: that says nothing, and must not hide what the task says. */
-function said<T extends object>(options: T): Partial<T> {
-  for (const value of Object.values(options)) {
-    if (value === undefined) {
-      return Object.fromEntries(Object.entries(options).filter((entry) => entry[1] !== undefined)) as Partial<T>;
-    }
-  }
-  return options;
 }
 
 /** A simulated world has no thread: whoever owns the clock renews from the loop. */

@@ -205,11 +205,7 @@ function editedRate(kind: 'rate' | 'cost', before: Rate | undefined, edit: RateE
   const basis = span === undefined ? before : (span ?? undefined);
   if (basis === undefined) {
     if (burst === undefined && perKey === undefined) return undefined;
-    const flag = `--${kind}-${burst === undefined ? 'per-key' : 'burst'}`;
-    throw fault('INVALID_INPUT', {
-      field: flag,
-      problem: `there is no ${kind} that it could change; give --${kind} too`,
-    });
+    throw noRateToChange(kind, burst === undefined ? 'per-key' : 'burst');
   }
   return {
     max: basis.max,
@@ -217,6 +213,11 @@ function editedRate(kind: 'rate' | 'cost', before: Rate | undefined, edit: RateE
     burst: burst ?? (before !== undefined && chosen(before) ? before.burst : undefined),
     perKey: perKey ?? before?.perKey,
   };
+}
+
+export function noRateToChange(kind: 'rate' | 'cost', part: 'per-key' | 'burst'): Error {
+  const problem = `there is no ${kind} that it could change; give --${kind} too`;
+  return fault('INVALID_INPUT', { field: `--${kind}-${part}`, problem });
 }
 
 /** A burst that nobody chose stays what follows from the rate. */

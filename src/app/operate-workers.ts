@@ -116,6 +116,18 @@ export class WorkerDesk {
     return secrets;
   }
 
+  /** What is said of a name, what those under it carry, and whether anybody has said or expects something of it. */
+  async said(name: string): Promise<{
+    readonly setting: WorkerSettingView;
+    readonly carries: readonly string[];
+    readonly known: boolean;
+  }> {
+    const [setting] = (await this.look([name])) as [WorkerSettingView];
+    const carries = (await this.#living()).filter((member) => member.name === name).flatMap(({ tags }) => tags);
+    const known = setting.workers > 0 || (await new Enrolment(this.#engine.store).knows(name));
+    return { setting, carries: sorted(carries), known };
+  }
+
   async look(names: readonly string[]): Promise<readonly WorkerSettingView[]> {
     const [settings, fleet] = [await this.#engine.store.workerSettings(), await this.#living()];
     return [...new Set(names)].map((name) => {
@@ -135,7 +147,7 @@ export class WorkerDesk {
     const carries = new Set(fleet.filter((member) => member.name === name).flatMap((member) => member.tags));
     return {
       ...((await this.look([name]))[0] as WorkerSettingView),
-      carries: [...carries],
+      carries: sorted(carries),
       own: remove.filter((tag) => carries.has(tag)),
     };
   }
@@ -180,7 +192,7 @@ export class WorkerDesk {
   }
 }
 
-function noWorker(name: string): Error {
+export function noWorker(name: string): Error {
   const hint = '"leasehold workers list" shows those that there are.';
   return fault('NOT_FOUND', { kind: 'worker', id: name }, { hint });
 }

@@ -1,18 +1,21 @@
 import { existsSync } from 'node:fs';
 import { fault, isEngineError } from '../core/errors.ts';
 import { type IdCodec, makeIdCodec } from '../core/ids.ts';
-import type { TaskState } from '../core/task.ts';
+import type { Silence } from '../core/node.ts';
+import type { FinalState, TaskState } from '../core/task.ts';
 import type { World } from '../core/world.ts';
 import { Engine } from '../engine/engine.ts';
 import type { Explanation } from '../engine/explain.ts';
 import type { PushRequest } from '../engine/push.ts';
 import type { Pushed } from '../engine/pushes.ts';
-import type { CancelAct, RetryAct, TreeAnswer, TreeOptions } from '../engine/subtrees.ts';
+import type { CancelAct, RetryAct, TreeAnswer, TreeMember, TreeOptions } from '../engine/subtrees.ts';
 import type { CancelAnswer, Lane, LogLine, LogPlace, TaskQuery, TaskRecord, WorkerRecord } from '../store/store.ts';
 import { follow, newestEvent } from './follow.ts';
+import { ClusterDesk } from './operate-cluster.ts';
 import { LimitDesk } from './operate-limits.ts';
+import { type Purged, QueueDesk, type Retried, type Sweep } from './operate-queues.ts';
 import { WaitDesk, type WaitView } from './operate-waits.ts';
-import { WorkerDesk } from './operate-workers.ts';
+import { noWorker, WorkerDesk, type WorkerSettingView } from './operate-workers.ts';
 import { isPostgres, withoutPassword } from './store-name.ts';
 import { openStore } from './store-url.ts';
 import {
@@ -58,10 +61,18 @@ export interface TaskDetail extends TaskView {
   readonly wait?: WaitView;
 }
 
+/** What is said of a worker's name, and everybody who is kept under it. */
+export interface WorkerDetail extends WorkerSettingView {
+  /** All tags of those that live. */
+  readonly carries: readonly string[];
+  /** The newest first. */
+  readonly processes: readonly WorkerView[];
+}
+
 /** `again`: it is ready again. A state: it has not ended, and nothing was changed. */
 export type RetryAnswer = 'again' | 'unknown' | TaskState;
 
-export type { CancelAct, RetryAct, TreeAnswer, TreeTask } from '../engine/subtrees.ts';
+export type { CancelAct, RetryAct } from '../engine/subtrees.ts';
 
 /** Something that happened to a task that is followed, under public names. */
 export type Told =
@@ -134,16 +145,20 @@ export class Operator {
   readonly limits: LimitDesk;
   readonly fleet: WorkerDesk;
   readonly waits: WaitDesk;
+  readonly cluster: ClusterDesk;
   readonly #engine: Engine;
+  readonly #sweeps: QueueDesk;
   readonly #ids: IdCodec;
   #ahead: Promise<number> | undefined;
   #workers: Promise<readonly WorkerRecord[]> | undefined;
 
-  constructor(engine: Engine) {
+  constructor(engine: Engine, silence?: Silence) {
     this.#engine = engine;
+    this.#sweeps = new QueueDesk(engine);
     this.limits = new LimitDesk(engine);
     this.fleet = new WorkerDesk(engine);
     this.waits = new WaitDesk(engine);
+    this.cluster = new ClusterDesk(engine, silence);
     this.#ids = makeIdCodec(engine.store.clusterKey);
   }
 
@@ -264,6 +279,11 @@ export class Operator {
     return this.#engine.retryTree(task, options);
   }
 
+  /** The same tasks, from above, and what hangs on what among them. */
+  tree(task: number): Promise<readonly TreeMember[]> {
+    return this.#engine.tree(task);
+  }
+
   /** The log as it is now, from an attempt on. */
   async *log(task: number, from = 1): AsyncGenerator<LogLine> {
     for (let last: LogPlace | undefined = { attempt: from - 1, seq: Number.MAX_SAFE_INTEGER }; ; ) {
@@ -330,19 +350,34 @@ export class Operator {
     await this.#engine.resume(name);
   }
 
+  /** Cancels what waits in it; refused when that is more than was expected. */
+  async purge(name: string, sweep: Sweep): Promise<Purged> {
+    return this.#sweeps.purge(await this.queue(name), sweep);
+  }
+
+  /** Runs again what ended so in it. */
+  async retryAll(name: string, states: readonly FinalState[], sweep: Sweep): Promise<Retried> {
+    return this.#sweeps.retry(await this.queue(name), states, sweep);
+  }
+
   // Workers
+
+  /** All that is known of a worker's name; refused when that is nothing. */
+  async worker(name: string): Promise<WorkerDetail> {
+    const said = await this.fleet.said(name);
+    const processes = (await this.workers()).filter((worker) => worker.name === name);
+    if (processes.length === 0 && !said.known) throw noWorker(name);
+    return { ...said.setting, carries: said.carries, processes: processes.toReversed() };
+  }
 
   async workers(): Promise<readonly WorkerView[]> {
     const records = await this.#engine.workers();
-    const running = new Map<number, number>();
-    for await (const page of this.#pages({ queue: undefined, states: ['running'] }, Number.POSITIVE_INFINITY)) {
-      for (const { holder } of page) if (holder !== undefined) running.set(holder, (running.get(holder) ?? 0) + 1);
-    }
+    const held = Map.groupBy(await this.#engine.store.leaseList({}), ({ holder }) => holder);
     const calendarOf = await this.#calendar();
     return records.map((record) =>
       viewWorker(record, {
         id: this.#ids.encode('wrk_', record.worker, record.startedAt ?? 0),
-        running: running.get(record.worker) ?? 0,
+        tasks: (held.get(record.worker) ?? []).map((task) => this.#engine.idOf(task)),
         calendarOf,
       }),
     );

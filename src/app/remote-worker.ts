@@ -1,9 +1,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { EngineError, type ErrorBody, fault, isErrorCode } from '../core/errors.ts';
+import { Client, originOf } from '../client/client.ts';
+import { fault, isEngineError } from '../core/errors.ts';
 import type { World } from '../core/world.ts';
 import type { Log } from '../engine/log.ts';
-import { ROUTES } from '../protocol/routes.ts';
+import { isLoopback } from '../server/hosts.ts';
+import { HttpLink } from '../worker/http-link.ts';
 import type { Worker } from '../worker/worker.ts';
 import { WsLink } from '../worker/ws-link.ts';
 import { type BuiltinOptions, builtinWorkerOptions } from './builtin-worker.ts';
@@ -20,72 +22,72 @@ export interface Credentials {
 }
 
 const FILE = 'worker.json';
+const SPOOL = 'spool';
 
-/** The same worker as the built-in one, over a WebSocket to a node. */
-export function remoteWorker(
-  url: string,
-  credentials: Credentials,
-  options: BuiltinOptions,
-  { log, world = realWorld() }: { readonly log: Log; readonly world?: World | undefined },
-): Worker {
+/** Where nodes of one cluster answer; one at least. */
+export type Addresses = readonly [string, ...string[]];
+
+export interface Joining {
+  /** Of the nodes, from `nodeAddress`: when one is away it goes to the next. */
+  readonly urls: Addresses;
+  readonly credentials: Credentials;
+  /** What the node has not heard is kept in it for the next start. */
+  readonly dataDir: string;
+  /** By plain requests, to the first of them. */
+  readonly http: boolean;
+  readonly log: Log;
+  readonly world?: World | undefined;
+}
+
+/** The same worker as the built-in one, over the network to a node. */
+export function remoteWorker(joining: Joining, options: BuiltinOptions): Worker {
+  const { urls, credentials, dataDir, http, log, world = realWorld() } = joining;
   const { name, secret } = credentials;
-  const link = new WsLink({ url: checkedUrl(url), secret, world, log });
+  const [url, ...others] = urls;
+  const way = { url, secret, world, log, spool: join(dataDir, SPOOL) };
+  const link = http ? new HttpLink(way) : new WsLink({ ...way, others });
   return makeWorker(builtinWorkerOptions({ ...options, name }), { link, world, log, name });
 }
 
-/** Exchanges a code for the name and the secret of a worker, and keeps them for its next start. */
-export async function enrol(url: string, code: string, dataDir: string): Promise<Credentials> {
-  const { method, path } = ROUTES.enrolWorker;
-  const response = await fetch(new URL(path, checkedUrl(url)), {
-    method,
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ code }),
-  }).catch((cause: unknown) => {
-    throw fault(
-      'STORE_UNAVAILABLE',
-      { problem: `nobody answers at ${url}` },
-      {
-        hint: 'Check the address that "leasehold up" prints, and that this machine can reach it.',
-        cause,
-      },
-    );
-  });
-  const answer: unknown = await response.json().catch(() => undefined);
-  if (!response.ok) throw errorOf(answer, response.status);
-  const { name, secret } = answer as Credentials;
+/** Exchanges a code for the name and the secret of a worker, and keeps them for its next start. Who is away is passed over. */
+export async function enrol(urls: Addresses, code: string, dataDir: string): Promise<Credentials> {
+  for (const url of urls.slice(0, -1)) {
+    try {
+      return await enrolAt(url, code, dataDir);
+    } catch (error) {
+      if (!isEngineError(error, 'NODE_UNREACHABLE')) throw error;
+    }
+  }
+  return enrolAt(urls.at(-1) as string, code, dataDir);
+}
+
+async function enrolAt(url: string, code: string, dataDir: string): Promise<Credentials> {
+  // A code is good once: whether a try that broke off has used it is not known, and so it is not sent again.
+  const client = new Client({ url });
+  const { name, secret } = await client.call('enrolWorker', { body: { code }, patienceMs: 0 });
   mkdirSync(dataDir, { recursive: true });
   writeFileSync(join(dataDir, FILE), `${JSON.stringify({ url, name, secret })}\n`, { mode: 0o600 });
   return { name, secret };
 }
 
-/** What an earlier start was given for this node. */
-export function kept(url: string, dataDir: string): Credentials | undefined {
+/** What an earlier start was given by one of these nodes. */
+export function kept(urls: Addresses, dataDir: string): Credentials | undefined {
   try {
     const found = JSON.parse(readFileSync(join(dataDir, FILE), 'utf8')) as Credentials & { readonly url: string };
-    return found.url === url ? { name: found.name, secret: found.secret } : undefined;
+    return urls.includes(originOf(found.url)) ? { name: found.name, secret: found.secret } : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** A secret must not travel in the clear, but within this machine. */
-function checkedUrl(url: string): string {
-  const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed !== undefined && /^(https?|wss?):$/.test(parsed.protocol)) return parsed.origin.replace(/^ws/, 'http');
+/** A secret must not travel in the clear, but within this machine or where somebody says so. */
+export function nodeAddress(url: string, { insecure }: { readonly insecure: boolean }): string {
+  const origin = originOf(url.replace(/^ws(s?):/, 'http$1:'));
+  const { protocol, hostname } = new URL(origin);
+  if (protocol === 'https:' || insecure || isLoopback(hostname.replace(/^\[(.*)\]$/, '$1'))) return origin;
   throw fault(
     'INVALID_INPUT',
-    { field: '--join', problem: `${JSON.stringify(url)} is not the address of a node` },
-    {
-      hint: 'It looks like http://127.0.0.1:7420 or https://tasks.example.org.',
-    },
+    { field: '--join', problem: `the secret of the worker would travel to ${hostname} in the clear` },
+    { hint: 'Use https://, or a tunnel that ends on this machine. On a network that you trust, give --insecure.' },
   );
-}
-
-function errorOf(answer: unknown, status: number): Error {
-  const { code, message, hint } = ((answer ?? {}) as { error?: Partial<ErrorBody> }).error ?? {};
-  if (code === undefined || !isErrorCode(code)) {
-    return fault('INTERNAL', { problem: `what answers there is no node of leasehold (HTTP ${status})` });
-  }
-  const { retryable } = fault(code);
-  return new EngineError({ code, message: message ?? code, status, retryable, hint });
 }

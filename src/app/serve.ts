@@ -1,13 +1,17 @@
 import { statSync } from 'node:fs';
+import { checkTerms } from '../engine/duties/election.ts';
 import type { DutyName } from '../engine/duties/roster.ts';
 import { SILENT } from '../engine/log.ts';
+import type { PushBounds } from '../server/push-guard.ts';
+import type { Allowance } from '../server/rpc/budget.ts';
 import { Server } from '../server/server.ts';
-import type { QueueRecord } from '../store/store.ts';
+import type { NodeDoing, QueueRecord } from '../store/store.ts';
 import type { Worker } from '../worker/worker.ts';
 import { type BuiltinOptions, builtinWorker } from './builtin-worker.ts';
-import { frontOf } from './front.ts';
+import type { ClusterOptions } from './cluster.ts';
+import { type AgentOptions, frontOf } from './front.ts';
 import type { NodeOptions } from './node.ts';
-import { type App, open } from './open.ts';
+import { type App, openApp } from './open.ts';
 
 export interface ServeOptions extends NodeOptions {
   readonly store: string;
@@ -20,8 +24,22 @@ export interface ServeOptions extends NodeOptions {
   readonly names?: readonly string[] | undefined;
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
   readonly insecure?: boolean | undefined;
+  /** Agents of document 004. */
+  readonly agents?: AgentOptions | undefined;
+  /** Where others reach it; what it tells them to call. */
+  readonly publicUrl?: string | undefined;
+  /** Connections of one address, and streams of one token, at a time; 0: no bound. */
+  readonly maxConnections?: number | undefined;
+  readonly maxStreams?: number | undefined;
+  readonly patience?: { readonly headersMs: number; readonly requestMs: number } | undefined;
+  /** What a caller may push over the network. */
+  readonly bounds?: Partial<PushBounds> | undefined;
   /** The built-in worker; undefined: none. */
   readonly worker?: BuiltinOptions | undefined;
+  /** How it is a node among others; undefined: it is none. */
+  readonly cluster?: Omit<ClusterOptions, 'address' | 'version'> | undefined;
+  /** What one caller may ask for by JSON-RPC in a time. */
+  readonly rpcAllowance?: Allowance | undefined;
   /** How long a stop waits for running tasks. */
   readonly drainMs?: number;
 }
@@ -34,6 +52,8 @@ export interface Glance {
   readonly queues: readonly QueueRecord[];
   /** The duties that this process holds. */
   readonly duties: readonly DutyName[];
+  /** What this node does in its cluster; undefined: it is in none. */
+  readonly role?: NodeDoing | undefined;
   /** The size of the store's files; undefined when it has none. */
   readonly storeBytes: number | undefined;
   /** What the built-in worker does; undefined when there is none. */
@@ -58,22 +78,39 @@ export interface Service {
 }
 
 export async function serve(options: ServeOptions): Promise<Service> {
+  if (options.cluster !== undefined) checkTerms(options.cluster.leaderLeaseMs, options.cluster.leaderRenewMs);
   // The address first: a second start on the same port, or a host that is refused, should leave no file behind.
-  const { store, host, port, version, adminToken, names, tls, insecure, worker: wanted, drainMs: _, ...rest } = options;
-  const server = await Server.listen({ host, port, version, names, tls, insecure, log: rest.log });
+  const {
+    store,
+    adminToken,
+    worker: wanted,
+    drainMs: _,
+    bounds,
+    agents,
+    cluster,
+    rpcAllowance: rpc,
+    ...most
+  } = options;
+  const { host, port, version, names, tls, insecure, publicUrl, maxConnections, maxStreams, patience, ...rest } = most;
+  const outside = { host, port, version, names, tls, insecure, publicUrl, maxConnections, maxStreams, patience };
+  const server = await Server.listen({ ...outside, log: rest.log });
   let app: App | undefined;
   try {
-    app = await open(store, rest);
+    app = await openApp(store, rest, cluster && { ...cluster, address: server.address, version });
     const token = adminToken();
-    const worker = wanted === undefined ? undefined : builtinWorker(app, wanted);
+    const worker = wanted === undefined || isObserver(app) ? undefined : builtinWorker(app, wanted);
     await worker?.start();
-    server.open(frontOf(app, { adminToken: token, log: rest.log ?? SILENT }));
+    server.open(frontOf(app, { adminToken: token, log: rest.log ?? SILENT, version, agents, bounds, rpc }));
     return new RunningService(app, server, worker, options);
   } catch (error) {
     await server.close();
     await app?.close();
     throw error;
   }
+}
+
+function isObserver({ cluster }: App): boolean {
+  return cluster?.membership.doing === 'observer';
 }
 
 class RunningService implements Service {
@@ -84,6 +121,8 @@ class RunningService implements Service {
   #worker: Worker | undefined;
   #shown: BuiltinOptions | undefined;
   #closing: Promise<void> | undefined;
+  /** What a change of role brings about, one after the other. */
+  #turn: Promise<void> = Promise.resolve();
 
   constructor(app: App, server: Server, worker: Worker | undefined, options: ServeOptions) {
     this.app = app;
@@ -92,6 +131,9 @@ class RunningService implements Service {
     this.#worker = worker;
     this.#shown = options.worker;
     this.#options = options;
+    app.cluster?.membership.onChange(() => {
+      this.#turn = this.#turn.then(() => this.#follow()).catch((error: unknown) => this.#complain(error));
+    });
   }
 
   async glance(): Promise<Glance> {
@@ -100,12 +142,17 @@ class RunningService implements Service {
     return {
       queues: await this.app.queues(),
       duties: this.app.duties(),
+      role: this.app.cluster?.membership.doing,
       storeBytes: storeBytes(this.#options.store),
       worker: worker === undefined ? undefined : { name, slots, running: worker.stats.running },
     };
   }
 
   async replaceWorker(options: BuiltinOptions): Promise<readonly string[]> {
+    if (isObserver(this.app)) {
+      this.#shown = options;
+      return [];
+    }
     const next = builtinWorker(this.app, options);
     await next.start();
     const before = this.#worker;
@@ -121,7 +168,29 @@ class RunningService implements Service {
     return this.#closing;
   }
 
+  /** An observer has no worker and serves none; who is one no more has its worker back. */
+  async #follow(): Promise<void> {
+    if (this.#closing !== undefined) return;
+    if (isObserver(this.app)) {
+      this.#server.sendWorkersAway();
+      const before = this.#worker;
+      this.#worker = undefined;
+      await before?.stop(this.#drain());
+    } else if (this.#worker === undefined && this.#shown !== undefined) {
+      const next = builtinWorker(this.app, this.#shown);
+      await next.start();
+      this.#worker = next;
+    }
+  }
+
+  #complain(error: unknown): void {
+    this.#options.log?.warn('the built-in worker did not follow the role of its node', { error: String(error) });
+  }
+
+  /** First leadership and the duties, so that another node has them while this one ends what it runs. */
   async #close(): Promise<void> {
+    await this.app.cluster?.membership.resign();
+    await this.#turn;
     await this.#server.close();
     await this.app.stopWorkers(this.#drain());
     await this.app.close();

@@ -70,7 +70,10 @@ async function furnish(app: App): Promise<Scene> {
     queues: TASKS.map(({ name }) => name),
     handlers: TASKS.map(({ name }) => name),
     priority: 1,
+    address: '10.1.2.3',
+    told: true,
   });
+  await engine.beat({ worker, ended: 7 });
   const claim = async (queue: string) => {
     const [grant] = await engine.claim({ worker, max: 1, queues: [queue] });
     assert.ok(grant, `nothing to claim in ${queue}`);
@@ -142,6 +145,10 @@ async function furnish(app: App): Promise<Scene> {
   await store.tokenAdd({ token: { ...token, kind: 'code', hash: 'of a code' } });
   await store.tokenAdd({ token: { ...token, kind: 'code', hash: 'of a used one' } });
   await store.tokenExchange({ hash: 'of a used one', token: { ...token, hash: 'of a secret' } });
+  await store.nodeBeat({ id: 'n', incarnation: 'that vanished', first: true, wish: 'auto', stand: 'leader' });
+  const document = { parent: undefined, user: 'ada "b"', body: '{"name":"Ä \\"x\\""}' };
+  await store.documentWrite({ root: 'doc', version: 0, add: [{ id: 'doc', ...document }] });
+  await store.documentWrite({ root: 'doc', version: 1, change: [{ id: 'doc', dropped: true, ...document }] });
   // The rest of the kernel.
   keep('scheduled', await app.push(step, 1, { delay: '1h' }));
   keep('unique', await app.push(step, LONG, { unique: 'key "1"', op: 'op-1' }));
@@ -348,6 +355,18 @@ test('a store with a row of every kind moves whole, and its work goes on to the 
     assert.deepEqual([old?.priority, old?.version, old?.queues?.length], [7, '1.2.3', TASKS.length]);
   });
 
+  await t.test('documents are as they were, and new ones come after them', async () => {
+    const { store } = engine;
+    const [before] = await store.documentTree({ root: 'doc' });
+    assert.deepEqual([before?.user, before?.dropped, before?.version], ['ada "b"', true, 2]);
+    assert.equal(before?.body, '{"name":"Ä \\"x\\""}');
+    const body = '{}';
+    const add = [{ id: 'new', parent: undefined, user: undefined, body }];
+    assert.equal((await store.documentWrite({ root: 'new', version: 0, add })).ok, true);
+    const [after] = await store.documentTree({ root: 'new' });
+    assert.ok((after?.number ?? 0) > (before?.number ?? 0));
+  });
+
   await t.test('whoever could come in still can, and nobody else', async () => {
     const { store } = engine;
     const found = async (hash: string) => (await store.tokenFind({ hash }))?.by;
@@ -401,7 +420,7 @@ test('a store with a row of every kind moves whole, and its work goes on to the 
     const asked = (await app.approvals()).find(({ id }) => id === ids.asked);
     assert.deepEqual([asked?.title, asked?.actions], ['Send "it"?', ['go', 'stop']]);
     assert.equal((await engine.waitOf(of('slept').task))?.outcome, 'open');
-    assert.deepEqual(await app.signal('word', 'again'), { woken: [] }, 'kept for the next');
+    assert.deepEqual((await app.signal('word', 'again')).woken, [], 'kept for the next');
     await worker.stop();
     // All dependents of the large family were seen to.
     assert.equal((await app.stats('step')).waiting, 0);

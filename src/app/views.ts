@@ -77,8 +77,14 @@ export interface WorkerView {
   readonly version?: string;
   readonly host?: string;
   readonly pid?: number;
+  /** Where a server has seen it come from. */
+  readonly address?: string;
   readonly startedAt?: number;
   readonly lastSeenAt: number;
+  /** Tasks that all who came under its name have ended. */
+  readonly totalTasks: number;
+  /** Public ids of what it has now. */
+  readonly currentTasks: readonly string[];
 }
 
 export interface RateView {
@@ -195,17 +201,17 @@ export function viewAttempts(
 
 export function viewWorker(
   record: WorkerRecord,
-  { id, running, calendarOf }: { readonly id: string; readonly running: number } & Pick<Naming, 'calendarOf'>,
+  { id, tasks, calendarOf }: { readonly id: string; readonly tasks: readonly string[] } & Pick<Naming, 'calendarOf'>,
 ): WorkerView {
   const { name, enabled, slots, priority, tags, handlers, queues, version } = record;
-  const { state, host, pid, startedAt, seenAt } = record;
+  const { state, host, pid, address, startedAt, seenAt, totalTasks } = record;
   return {
     id,
     name,
     state,
     enabled,
     slots,
-    running,
+    running: tasks.length,
     priority,
     tags,
     handlers,
@@ -213,8 +219,11 @@ export function viewWorker(
     ...(version === undefined ? {} : { version }),
     ...(host === undefined ? {} : { host }),
     ...(pid === undefined ? {} : { pid }),
+    ...(address === undefined ? {} : { address }),
     ...(startedAt === undefined ? {} : { startedAt }),
     lastSeenAt: calendarOf(seenAt),
+    totalTasks,
+    currentTasks: tasks,
   };
 }
 

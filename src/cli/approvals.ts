@@ -1,33 +1,35 @@
 import type { ApprovalView } from '../app/operate-waits.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Command } from './command.ts';
-import { type Out, outFor } from './display/out.ts';
+import type { Out } from './display/out.ts';
 import { type Column, printList } from './display/table.ts';
 import { formatRelative } from './display/time.ts';
-import { EXIT } from './exit.ts';
-import { STORE_OPTIONS, withStore } from './with-store.ts';
+import { REACH_OPTIONS } from './reach.ts';
+import { showList } from './show-list.ts';
 
-/** More are never read at once. */
-const MOST = 1000;
+/** More are never read at once, here and by a node. */
+const MOST = 500;
 
 /** `leasehold approvals`. */
 export const approvals: Command = {
   name: 'approvals',
   doc: 'List the tasks that wait for somebody to decide, the oldest first',
   args: [],
-  options: STORE_OPTIONS,
+  options: ['watch', ...REACH_OPTIONS],
   examples: [
     { line: 'approvals', does: 'what is asked, and which actions there are' },
     { line: 'approvals --json', does: 'one a line, with the form and its context' },
   ],
 
-  async run(args) {
-    const config = loadConfig(approvals, args);
-    const out = outFor(config);
-    const found = await withStore(config, (operator) => operator.waits.approvals(MOST));
-    printList(out, columns(out, Date.now()), found);
-    if (out.mode === 'screen') out.note(out.paint('dim', hintFor(found)));
-    return EXIT.fine;
+  run(args) {
+    return showList<ApprovalView>(loadConfig(approvals, args), {
+      look: (operator) => operator.waits.approvals(MOST),
+      show(found, out) {
+        printList(out, columns(out, Date.now()), found);
+        if (out.mode === 'screen') out.note(out.paint('dim', hintFor(found)));
+      },
+      nameOf: ({ id, key }) => `${id} ${key}`,
+    });
   },
 };
 

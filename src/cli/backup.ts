@@ -5,7 +5,7 @@ import { outFor } from './display/out.ts';
 import { safeLine } from './display/safe.ts';
 import { formatTook } from './display/time.ts';
 import { EXIT } from './exit.ts';
-import { STORE_OPTIONS } from './with-store.ts';
+import { STORE_OPTIONS } from './reach.ts';
 
 /** `leasehold backup TO`. */
 export const backup: Command = {

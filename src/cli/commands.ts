@@ -129,6 +129,19 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
       },
     },
   },
+  cluster: {
+    doc: 'See the nodes on a store, and change their roles',
+    commands: {
+      status: {
+        doc: 'Show the nodes on a store, which of them leads, and who holds the duties',
+        load: async () => (await import('./cluster/status.ts')).status,
+      },
+      role: {
+        doc: 'Ask another role of a node while it runs, or take that back',
+        load: async () => (await import('./cluster/role.ts')).role,
+      },
+    },
+  },
   tags: {
     doc: 'List the tags that workers carry, and those that ready tasks require and nobody has',
     load: async () => (await import('./tags.ts')).tags,

@@ -5,9 +5,9 @@ import { outFor } from './display/out.ts';
 import { safeLine } from './display/safe.ts';
 import { EXIT } from './exit.ts';
 import { parseInline } from './push-inputs.ts';
+import { REACH_OPTIONS, reach } from './reach.ts';
 import { ID } from './tasks/id.ts';
 import { who } from './who.ts';
-import { STORE_OPTIONS, withStore } from './with-store.ts';
 
 /** `leasehold approve ID` and `leasehold reject ID`: the same, but for the action that each takes by itself. */
 function deciding(word: 'approve' | 'reject', doc: string, examples: NonNullable<Command['examples']>): Command {
@@ -15,7 +15,7 @@ function deciding(word: 'approve' | 'reject', doc: string, examples: NonNullable
     name: word,
     doc,
     args: [ID],
-    options: ['action', 'data', 'decidedBy', ...STORE_OPTIONS],
+    options: ['action', 'data', 'decidedBy', ...REACH_OPTIONS],
     examples,
 
     async run(args) {
@@ -26,18 +26,16 @@ function deciding(word: 'approve' | 'reject', doc: string, examples: NonNullable
       const value = data === undefined ? {} : { value: parseInline(data, hint) };
       const by = who(decidedBy);
       const out = outFor(config);
-      const answer = await withStore(config, (operator) =>
-        operator.waits
-          .decide(operator.numberOf(id), { action, ...value, ...(by === '' ? {} : { by }) })
-          .catch((error: unknown) => {
-            throw isEngineError(error, 'INVALID_INPUT') && error.details?.field === 'action'
-              ? fault(
-                  'INVALID_INPUT',
-                  { field: '--action', problem: `${JSON.stringify(action)}: ${String(error.details.problem)}` },
-                  { hint: `Name one of them: leasehold ${word} ${id} --action NAME.`, cause: error },
-                )
-              : error;
-          }),
+      const answer = await reach(config, (operator) =>
+        operator.waits.decide(id, { action, ...value, ...(by === '' ? {} : { by }) }).catch((error: unknown) => {
+          throw isEngineError(error, 'INVALID_INPUT') && error.details?.field === 'action'
+            ? fault(
+                'INVALID_INPUT',
+                { field: '--action', problem: `${JSON.stringify(action)}: ${String(error.details.problem)}` },
+                { hint: `Name one of them: leasehold ${word} ${id} --action NAME.`, cause: error },
+              )
+            : error;
+        }),
       );
       if (out.mode === 'json') out.json(answer);
       else out.line(`${answer.id} goes on: ${safeLine(answer.action)}${by === '' ? '' : `, by ${safeLine(by)}`}.`);

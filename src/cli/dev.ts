@@ -4,6 +4,7 @@ import { BUILTIN_NAMES } from '../app/builtin-worker.ts';
 import type { Service } from '../app/serve.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/options.ts';
+import { hostWorkerName } from '../config/worker-name.ts';
 import type { Command } from './command.ts';
 import type { Display } from './display/display.ts';
 import { runNode } from './run-node.ts';
@@ -63,7 +64,7 @@ function keepLoaded(service: Service, display: Display, config: Config): () => v
   let loading = Promise.resolve();
   let loaded = false;
   const load = async (): Promise<void> => {
-    const options = workerOptions(config);
+    const options = workerOptions(config, hostWorkerName());
     const files = globSync(PATTERN).toSorted();
     const started = performance.now();
     try {

@@ -4,7 +4,7 @@ import type { Command } from './command.ts';
 import { type Format, type Out, outFor } from './display/out.ts';
 import { safeLine } from './display/safe.ts';
 import { EXIT } from './exit.ts';
-import { STORE_OPTIONS } from './with-store.ts';
+import { STORE_OPTIONS } from './reach.ts';
 
 /** `leasehold doctor`. */
 export const doctor: Command = {

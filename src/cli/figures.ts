@@ -21,6 +21,8 @@ export interface Figures {
   readonly storeBytes: number | undefined;
   readonly uptimeMs: number;
   readonly worker?: WorkerGlance | undefined;
+  /** What the node does in its cluster. */
+  readonly role?: string | undefined;
 }
 
 /** A look at the node and the time of it, kept to take the difference from. */
@@ -41,6 +43,7 @@ export function figuresOf(now: Look, before: Look | undefined, startedAt: number
     duties: now.duties,
     storeBytes: now.storeBytes,
     worker: now.worker,
+    role: now.role,
     uptimeMs: Math.round(now.at - startedAt),
   };
 }
@@ -50,8 +53,8 @@ export function isNews(now: Figures, shown: Figures | undefined): boolean {
   return shown === undefined || essence(now) !== essence(shown);
 }
 
-function essence({ queues, duties }: Figures): string {
-  return JSON.stringify([queues.map((queue) => ({ ...queue, perSecond: undefined })), duties]);
+function essence({ queues, duties, role }: Figures): string {
+  return JSON.stringify([queues.map((queue) => ({ ...queue, perSecond: undefined })), duties, role]);
 }
 
 function endedIn(stats: { completed: number; failed: number; cancelled: number }): number {

@@ -1,4 +1,5 @@
-import type { Operator, Told } from '../app/operate.ts';
+import type { Told } from '../app/operate.ts';
+import type { Operating } from '../app/operating.ts';
 import type { TaskView } from '../app/views.ts';
 import { errorLine } from './display/error-line.ts';
 import { logLines } from './display/log-lines.ts';
@@ -11,8 +12,8 @@ import { progressFor } from './progress-for.ts';
 import { onStopSignals } from './signals.ts';
 
 export interface FollowTasks {
-  /** Numbers of the tasks, each once. */
-  readonly tasks: readonly number[];
+  /** Of the tasks, each once. */
+  readonly ids: readonly string[];
   /** The feed's position from before they were looked at. */
   readonly after: number;
   readonly out: Out;
@@ -28,20 +29,20 @@ const MOST_TOLD = 20;
  * not the tasks.
  */
 export async function followTasks(
-  operator: Operator,
-  { tasks, after, out, logsOnly = false }: FollowTasks,
+  operator: Operating,
+  { ids, after, out, logsOnly = false }: FollowTasks,
 ): Promise<number> {
   const stopping = new AbortController();
   const unlisten = onStopSignals({
     stop: (signal) => stopping.abort(signal),
     force: (signal) => process.exit(exitCodeOfSignal(signal)),
   });
-  const counting = tasks.length > MOST_TOLD && out.mode !== 'json';
-  const progress = progressFor({ json: !counting }, 'ended', tasks.length);
+  const counting = ids.length > MOST_TOLD && out.mode !== 'json';
+  const progress = progressFor({ json: !counting }, 'ended', ids.length);
   const ended: Record<string, number> = {};
   try {
-    for await (const told of operator.follow(tasks, { after, signal: stopping.signal })) {
-      if (!counting) tell(told, out, { several: tasks.length > 1, logsOnly });
+    for await (const told of operator.follow(ids, { after, signal: stopping.signal })) {
+      if (!counting) tell(told, out, { several: ids.length > 1, logsOnly });
       if (told.kind !== 'ended') continue;
       const state = told.task?.state ?? 'removed';
       ended[state] = (ended[state] ?? 0) + 1;
@@ -51,9 +52,9 @@ export async function followTasks(
     unlisten();
     progress.end();
   }
-  if (stopping.signal.aborted) return stopped(out, tasks.length, stopping.signal.reason as StopSignal);
+  if (stopping.signal.aborted) return stopped(out, ids.length, stopping.signal.reason as StopSignal);
   if (counting) out.line(summary(ended));
-  return ended.completed === tasks.length || logsOnly ? EXIT.fine : EXIT.failed;
+  return ended.completed === ids.length || logsOnly ? EXIT.fine : EXIT.failed;
 }
 
 interface Telling {

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import type { Operator } from '../app/operate.ts';
+import type { Operating, PushedView } from '../app/operating.ts';
 import { loadCall } from '../config/load.ts';
 import type { Config } from '../config/options.ts';
 import { fault, isEngineError } from '../core/errors.ts';
@@ -11,7 +11,7 @@ import { formatCount, formatRate } from './figures.ts';
 import { followTasks } from './follow.ts';
 import { progressFor } from './progress-for.ts';
 import { parseInline, readInputs } from './push-inputs.ts';
-import { STORE_OPTIONS, withStore } from './with-store.ts';
+import { REACH_OPTIONS, reach } from './reach.ts';
 
 /** Of one call of the engine; it makes its own transactions of them. */
 const BATCH = 1000;
@@ -50,7 +50,7 @@ export const push: Command = {
     'fair',
     'follow',
     'durability',
-    ...STORE_OPTIONS,
+    ...REACH_OPTIONS,
   ],
   examples: [
     {
@@ -69,7 +69,7 @@ export const push: Command = {
     const [queue, text] = words as [string, string?];
     checkTogether(config, text);
     const out = outFor(config);
-    return withStore(config, (operator) => pushAll(operator, { queue, text, config, out }), { create: true });
+    return reach(config, (operator) => pushAll(operator, { queue, text, config, out }), { create: true });
   },
 };
 
@@ -80,7 +80,7 @@ interface Order {
   readonly out: Out;
 }
 
-async function pushAll(operator: Operator, order: Order): Promise<number> {
+async function pushAll(operator: Operating, order: Order): Promise<number> {
   const { config, out } = order;
   const after = config.follow ? await operator.now() : 0;
   const tally = new Tally(order);
@@ -104,7 +104,7 @@ async function pushAll(operator: Operator, order: Order): Promise<number> {
   }
   progress.end();
   tally.tell(progress.tookMs);
-  return config.follow ? followTasks(operator, { tasks: [...tally.tasks], after, out }) : EXIT.fine;
+  return config.follow ? followTasks(operator, { ids: [...tally.tasks], after, out }) : EXIT.fine;
 }
 
 /** Those of the same batch that were taken; one that is refused does not hold back the others. */
@@ -113,35 +113,33 @@ function storedBeside(error: unknown): number {
   return typeof stored === 'number' ? stored : 0;
 }
 
-type PushedTask = Awaited<ReturnType<Operator['push']>>[number];
-
 /** What was pushed, told as it comes to programs and at the end to people. */
 class Tally {
   readonly #order: Order;
-  readonly #shown: PushedTask[] = [];
-  #last: PushedTask | undefined;
+  readonly #shown: PushedView[] = [];
+  #last: PushedView | undefined;
   #fresh = 0;
   count = 0;
   /** Kept only to follow them. */
-  readonly tasks = new Set<number>();
+  readonly tasks = new Set<string>();
 
   constructor(order: Order) {
     this.#order = order;
   }
 
-  add(pushed: readonly PushedTask[]): void {
+  add(pushed: readonly PushedView[]): void {
     const { config, out } = this.#order;
     for (const task of pushed) {
       this.count += 1;
       if (task.fresh) this.#fresh += 1;
       if (this.#shown.length < MOST_SHOWN) this.#shown.push(task);
-      if (config.follow) this.tasks.add(task.task);
+      if (config.follow) this.tasks.add(task.id);
       if (config.count === 1) this.#tellOne(task, out);
     }
     this.#last = pushed.at(-1) ?? this.#last;
   }
 
-  #tellOne(task: PushedTask, out: Out): void {
+  #tellOne(task: PushedView, out: Out): void {
     const { queue, config } = this.#order;
     const { id, state, createdAt, fresh } = task;
     if (out.mode === 'json') out.json({ id, queue, handler: config.handler ?? queue, state, createdAt, fresh });
@@ -162,13 +160,13 @@ class Tally {
     if (out.mode === 'screen' && !config.follow) out.note(out.paint('dim', this.#hint()));
   }
 
-  #summary(first: PushedTask, tookMs: number): object {
+  #summary(first: PushedView, tookMs: number): object {
     const { queue } = this.#order;
     const ids = { firstId: first.id, lastId: this.#last?.id };
     return { queue, pushed: this.count, fresh: this.#fresh, ...ids, tookMs: Math.round(tookMs) };
   }
 
-  #lines(first: PushedTask, tookMs: number): readonly string[] {
+  #lines(first: PushedView, tookMs: number): readonly string[] {
     const { queue, out } = this.#order;
     const { count } = this;
     if (count === 1) return [one(first, queue, out)];
@@ -185,7 +183,7 @@ class Tally {
   }
 }
 
-function one({ id, state, fresh }: PushedTask, queue: string, out: Out): string {
+function one({ id, state, fresh }: PushedView, queue: string, out: Out): string {
   if (!fresh) return `${id} was there before under this key (${state}); nothing was added.`;
   return `Pushed ${out.paint('bold', id)} to ${queue} (${state}).`;
 }
@@ -219,7 +217,7 @@ function* copies(input: unknown, count: number): Generator<readonly unknown[]> {
   }
 }
 
-function request(input: unknown, { queue, config }: Order): Parameters<Operator['push']>[0][number] {
+function request(input: unknown, { queue, config }: Order): Parameters<Operating['push']>[0][number] {
   const { handler = queue, priority, delay, unique, maxAttempts, timeout, waitTimeout } = config;
   return {
     queue,
@@ -237,12 +235,12 @@ function request(input: unknown, { queue, config }: Order): Parameters<Operator[
 }
 
 /** An age or a key alone asks for it, too. */
-function reuseOf({ reuse: maxAge, reuseKey: key }: Config): Pick<Parameters<Operator['push']>[0][number], 'reuse'> {
+function reuseOf({ reuse: maxAge, reuseKey: key }: Config): Pick<Parameters<Operating['push']>[0][number], 'reuse'> {
   return maxAge === undefined && key === undefined ? {} : { reuse: { maxAge, key } };
 }
 
 /** Where it may run, what it takes of which limits, whose turn it uses. */
-function rules(config: Config): Pick<Parameters<Operator['push']>[0][number], 'placement' | 'limits' | 'fairness'> {
+function rules(config: Config): Pick<Parameters<Operating['push']>[0][number], 'placement' | 'limits' | 'fairness'> {
   const { require: requires, only, never, limitUse, useCost: cost, fair } = config;
   const placed = requires.length + only.length + never.length > 0;
   return {

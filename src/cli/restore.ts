@@ -7,7 +7,7 @@ import { safeLine } from './display/safe.ts';
 import { formatTook } from './display/time.ts';
 import { EXIT } from './exit.ts';
 import { formatCount } from './figures.ts';
-import { STORE_OPTIONS } from './with-store.ts';
+import { STORE_OPTIONS } from './reach.ts';
 
 /** `leasehold restore FROM`. */
 export const restore: Command = {

@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { styleText } from 'node:util';
 import { adminToken } from '../app/admin-token.ts';
-import { type Service, serve } from '../app/serve.ts';
+import { announceNode } from '../app/node-file.ts';
+import { type ServeOptions, type Service, serve } from '../app/serve.ts';
 import { storeName } from '../app/store-name.ts';
 import type { Config } from '../config/options.ts';
+import { hostWorkerName } from '../config/worker-name.ts';
 import { fault } from '../core/errors.ts';
-import type { Display } from './display/display.ts';
+import { type Display, withFields } from './display/display.ts';
 import { JsonDisplay } from './display/json.ts';
 import { PlainDisplay } from './display/plain.ts';
 import { ScreenDisplay } from './display/screen.ts';
@@ -20,6 +22,13 @@ const LOOK_MS = 1000;
 const REPEAT_MS = 30_000;
 const FORCED_MS = 1000;
 
+type ClusterOptions = NonNullable<ServeOptions['cluster']>;
+
+/** Whether what happens in the cluster is said. */
+interface Voice {
+  on: boolean;
+}
+
 /** Something to do while the node runs; the answer ends it. */
 export type Companion = (service: Service, display: Display) => () => void;
 
@@ -28,25 +37,42 @@ export async function runNode(config: Config, companion: Companion = () => () =>
   const display = displayFor(config);
   const stopped = Promise.withResolvers<void>();
   let service: Service | undefined;
-  const traces = await tracesFor(config);
+  const traces = await tracesFor(config, config.name);
+  let unannounce = (): void => {};
   const unlisten = onStopSignals({
     stop: () => stopped.resolve(),
     forceable: () => display.stillStopping(),
     force: (signal) => {
+      unannounce();
       void endAtOnce(service, display, exitCodeOfSignal(signal));
     },
   });
   // A reader that goes away (`leasehold up | head`) ends the show, not the data.
   process.stdout.on('error', () => stopped.resolve());
   try {
-    service = await open(config, display, traces);
-    await show(service, config, display, companion, stopped.promise);
+    const voice: Voice = { on: false };
+    service = await open(config, display, voice, traces);
+    unannounce = announce(config.dataDir, service, display);
+    // Taken back as soon as it begins to stop: commands work on the store then.
+    void stopped.promise.then(unannounce);
+    await show(service, config, display, voice, companion, stopped.promise);
   } finally {
+    unannounce();
     await traces.close();
     unlisten();
     display.restore();
   }
   return EXIT.fine;
+}
+
+/** Commands of this directory find the node by a file; where it cannot be written they work on the store, or are told the address. */
+function announce(dataDir: string, { address }: Service, display: Display): () => void {
+  try {
+    return announceNode(dataDir, { url: address, pid: process.pid });
+  } catch (error) {
+    display.warning('commands will not find this node by themselves', { error: (error as Error).message });
+    return () => {};
+  }
 }
 
 /** What runs is killed and given back, if the store lets us within a second; its lease runs out otherwise. */
@@ -57,9 +83,11 @@ async function endAtOnce(service: Service | undefined, display: Display, status:
   process.exit(status);
 }
 
-function open(config: Config, display: Display, { tracing }: Traces): Promise<Service> {
-  const { store, host, port, durability, leaseDuration, retention } = config;
+function open(config: Config, display: Display, voice: Voice, { tracing }: Traces): Promise<Service> {
+  const { store, host, port, durability, leaseDuration, retention, pollInterval, cleanupInterval } = config;
   const say = sparing((message, fields) => display.warning(message, fields));
+  // What a node does at its start and its end is shown by those.
+  const info: Say = (message, fields) => void (voice.on && display.note(withFields(message, fields)));
   return serve({
     store,
     host,
@@ -70,13 +98,38 @@ function open(config: Config, display: Display, { tracing }: Traces): Promise<Se
     tls: tlsOf(config),
     insecure: config.insecureBehindProxy,
     traces: tracing,
+    publicUrl: config.publicUrl,
+    maxConnections: config.maxConnections,
+    maxStreams: config.maxStreams,
+    bounds: { rate: config.pushRate, queued: config.maxQueued, queuedInAll: config.maxQueuedInAll },
     durability,
     leaseMs: leaseDuration,
+    heartbeatMs: config.heartbeatInterval,
+    workerStaleMs: config.staleThreshold,
+    taskTimeoutMs: config.taskTimeout,
+    agents: { byPath: config.compat.includes('004'), offlineMs: config.offlineAfter },
     retentionMs: retention,
-    worker: config.worker ? workerOptions(config) : undefined,
+    pollMs: pollInterval,
+    cleanupMs: cleanupInterval,
+    cluster: config.cluster ? clusterOf(config) : undefined,
+    worker: config.worker ? workerOptions(config, hostWorkerName()) : undefined,
     drainMs: config.drainTimeout,
-    log: { info: () => {}, warn: say, error: say },
+    log: { info, warn: say, error: say },
   });
+}
+
+function clusterOf(config: Config): ClusterOptions {
+  const { name = hostWorkerName(), role, leaderLease, leaderRenew, staleThreshold, nodeDeadThreshold } = config;
+  if (nodeDeadThreshold < staleThreshold) {
+    throw fault('INVALID_INPUT', { field: '--node-dead-threshold', problem: 'a node is stale before it is dead' });
+  }
+  return {
+    id: name,
+    role,
+    leaderLeaseMs: leaderLease,
+    leaderRenewMs: leaderRenew,
+    silence: { staleMs: staleThreshold, deadMs: nodeDeadThreshold },
+  };
 }
 
 function tlsOf({ tlsCert, tlsKey }: Config): { readonly cert: string; readonly key: string } | undefined {
@@ -102,6 +155,7 @@ async function show(
   service: Service,
   config: Config,
   display: Display,
+  voice: Voice,
   companion: Companion,
   stop: Promise<void>,
 ): Promise<void> {
@@ -112,11 +166,13 @@ async function show(
     store: storeName(config.store),
     pid: process.pid,
   });
+  voice.on = true;
   const stopLooking = watch(service, display, startedAt);
   const leave = companion(service, display);
   await stop;
   leave();
   stopLooking();
+  voice.on = false;
   display.stopping();
   await service.close();
   display.stopped(Math.round(performance.now() - startedAt));

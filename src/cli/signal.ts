@@ -5,7 +5,7 @@ import { outFor } from './display/out.ts';
 import { safeLine } from './display/safe.ts';
 import { EXIT } from './exit.ts';
 import { parseInline } from './push-inputs.ts';
-import { STORE_OPTIONS, withStore } from './with-store.ts';
+import { REACH_OPTIONS, reach } from './reach.ts';
 
 /** `leasehold signal CHANNEL [JSON]`. */
 export const signal: Command = {
@@ -15,7 +15,7 @@ export const signal: Command = {
     { name: 'CHANNEL', doc: 'What the task waits on; "tasks show" tells' },
     { name: 'JSON', doc: 'What it is handed; nothing if it is left out', optional: true },
   ],
-  options: ['broadcast', ...STORE_OPTIONS],
+  options: ['broadcast', ...REACH_OPTIONS],
   examples: [
     { line: `signal payment:4711 '{"paid": true}'`, does: 'one task goes on, and is handed this' },
     { line: 'signal weather --broadcast', does: 'all that wait for it now' },
@@ -27,7 +27,7 @@ export const signal: Command = {
     const hint = `Quote it for the shell: leasehold signal CHANNEL '{"key": "value"}'. A text has quotes of its own: '"text"'.`;
     const body = json === undefined ? null : parseInline(json, hint);
     const out = outFor(config);
-    const answer = await withStore(config, (operator) =>
+    const answer = await reach(config, (operator) =>
       operator.waits.signal(channel, body, { broadcast: config.broadcast }),
     );
     if (out.mode === 'json') out.json(answer);

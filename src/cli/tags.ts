@@ -1,29 +1,31 @@
 import type { TagView } from '../app/operate-workers.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Command } from './command.ts';
-import { type Out, outFor } from './display/out.ts';
+import type { Out } from './display/out.ts';
 import { type Column, printList } from './display/table.ts';
-import { EXIT } from './exit.ts';
-import { STORE_OPTIONS, withStore } from './with-store.ts';
+import { REACH_OPTIONS } from './reach.ts';
+import { showList } from './show-list.ts';
 
 /** `leasehold tags`. */
 export const tags: Command = {
   name: 'tags',
   doc: 'List the tags that workers carry, and those that ready tasks require and nobody has',
   args: [],
-  options: STORE_OPTIONS,
+  options: ['watch', ...REACH_OPTIONS],
   examples: [
     { line: 'tags', does: 'what the fleet offers, and what it lacks' },
     { line: "tags --json | jq 'select(.workers == 0)'", does: 'only what it lacks' },
   ],
 
-  async run(args) {
-    const config = loadConfig(tags, args);
-    const out = outFor(config);
-    const found = await withStore(config, (operator) => operator.fleet.tags());
-    printList(out, columns(out), found);
-    if (out.mode === 'screen') hint(found, out);
-    return EXIT.fine;
+  run(args) {
+    return showList<TagView>(loadConfig(tags, args), {
+      look: (operator) => operator.fleet.tags(),
+      show(found, out) {
+        printList(out, columns(out), found);
+        if (out.mode === 'screen') hint(found, out);
+      },
+      nameOf: ({ tag }) => tag,
+    });
   },
 };
 

@@ -10,12 +10,11 @@ export interface Traces {
 const NONE: Traces = { tracing: undefined, close: () => Promise.resolve() };
 
 /** Traces of this process, where a collector is named; else nothing of it is loaded. */
-export async function tracesFor({
-  otlpEndpoint,
-  serviceName,
-  name,
-}: Pick<Config, 'otlpEndpoint' | 'serviceName' | 'name'>): Promise<Traces> {
+export async function tracesFor(
+  { otlpEndpoint, serviceName }: Pick<Config, 'otlpEndpoint' | 'serviceName'>,
+  worker?: string,
+): Promise<Traces> {
   if (otlpEndpoint === undefined) return NONE;
   const { exportTraces } = await import('../app/tracing/export.ts');
-  return exportTraces({ endpoint: otlpEndpoint, service: serviceName, version: packageVersion(), worker: name });
+  return exportTraces({ endpoint: otlpEndpoint, service: serviceName, version: packageVersion(), worker });
 }

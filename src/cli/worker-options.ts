@@ -13,8 +13,9 @@ export const WORKER_OPTIONS: readonly OptionKey[] = [
   'allowHttp',
 ];
 
-export function workerOptions(config: Config): BuiltinOptions {
-  const { name, slots, tag, workerPriority, queue, handlers, allow, allowHttp, host } = config;
+/** `unnamed`: what it is called when nobody says so. */
+export function workerOptions(config: Config, unnamed: string): BuiltinOptions {
+  const { name = unnamed, slots, tag, workerPriority, queue, handlers, allow, allowHttp, host } = config;
   return {
     name,
     slots,

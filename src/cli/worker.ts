@@ -1,11 +1,12 @@
 import { type BuiltinOptions, builtinWorker } from '../app/builtin-worker.ts';
 import { open } from '../app/open.ts';
-import type { Credentials, Log, Worker } from '../app/remote-worker.ts';
+import type { Addresses, Credentials, Log, Worker } from '../app/remote-worker.ts';
 import { storeName } from '../app/store-name.ts';
 import { realWorld, type Tracing } from '../app/world.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/options.ts';
-import { fault } from '../core/errors.ts';
+import { defaultWorkerName } from '../config/worker-name.ts';
+import { fault, isEngineError } from '../core/errors.ts';
 import type { Command } from './command.ts';
 import { type Parted, WorkerDisplay } from './display/worker.ts';
 import { EXIT, exitCodeOfSignal } from './exit.ts';
@@ -22,12 +23,15 @@ export const worker: Command = {
   doc: 'Run a worker, for a node on another machine or directly on a store: many at once share the work',
   options: [
     'join',
+    'http',
+    'insecure',
     'code',
     'secret',
     'store',
     'dataDir',
     'durability',
     'leaseDuration',
+    'pollInterval',
     ...WORKER_OPTIONS,
     'otlpEndpoint',
     'serviceName',
@@ -38,6 +42,7 @@ export const worker: Command = {
   ],
   examples: [
     { line: 'worker --join http://127.0.0.1:7420 --code CODE', does: 'for a node; "workers create" gives the code' },
+    { line: 'worker --join http://a:7420 --join http://b:7420', does: 'for two nodes of a cluster: b when a is away' },
     { line: 'worker --store sqlite:./work.db --slots 8', does: 'until Ctrl-C, which lets running tasks finish' },
     { line: 'worker --once', does: 'claim one task, run it, end; the status says how it went' },
     { line: 'worker --handlers ./tasks.ts --idle-exit 30s', does: 'with own tasks, until there is nothing to do' },
@@ -48,8 +53,8 @@ export const worker: Command = {
     const { once, idleExit, drainTimeout } = config;
     const display = new WorkerDisplay({ json: config.json, stream: process.stdout });
     const parted: Parted[] = [];
-    const options = workerOptions(config);
-    const traces = await tracesFor(config);
+    const options = workerOptions(config, defaultWorkerName());
+    const traces = await tracesFor(config, options.name);
     const hired = await hire(config, {
       ...options,
       traces: traces.tracing,
@@ -63,9 +68,11 @@ export const worker: Command = {
       },
     });
     const running = hired.worker;
+    let stopping = false;
     let forced: number | undefined;
     const unlisten = onStopSignals({
       stop: () => {
+        stopping = true;
         display.stopping();
         void running.stop({ drainMs: drainTimeout });
       },
@@ -85,6 +92,9 @@ export const worker: Command = {
         store: hired.place,
       });
       await running.ended;
+    } catch (error) {
+      // A node that was never reached is not waited for any longer, and that is what was asked for.
+      if (!stopping || !isEngineError(error, 'STORE_CLOSED')) throw error;
     } finally {
       await hired.close();
       await traces.close();
@@ -109,26 +119,41 @@ async function hire(
   config: Config,
   { log, traces, ...options }: BuiltinOptions & { readonly log: Log; readonly traces: Tracing | undefined },
 ): Promise<Hired> {
-  const { join, store, durability, leaseDuration, once } = config;
-  if (join !== undefined) {
+  const { join, http, dataDir, store, durability, leaseDuration, pollInterval, once } = config;
+  if (isSome(join)) {
     // Loaded here: a worker on a store needs no WebSocket.
-    const { remoteWorker } = await import('../app/remote-worker.ts');
-    const who = await credentialsFor(join, config);
+    const { nodeAddress, remoteWorker } = await import('../app/remote-worker.ts');
+    const urls = join.map((url) => nodeAddress(url, config)) as [string, ...string[]];
+    const credentials = await credentialsFor(urls, config);
     // Whoever may push to that node would choose what runs here: code that a task brings is run only where that is asked for.
     const allow = config.allow ?? [];
-    const worker = remoteWorker(join, who, { ...options, allow }, { log, world: realWorld(traces) });
-    return { worker, name: who.name, place: join, close: () => Promise.resolve() };
+    const worker = remoteWorker(
+      { urls, credentials, dataDir, http, log, world: realWorld(traces) },
+      { ...options, allow },
+    );
+    return { worker, name: credentials.name, place: urls.join(', '), close: () => Promise.resolve() };
   }
   // A thread for checkpoints is not worth starting for one task.
-  const app = await open(store, { durability, leaseMs: leaseDuration, housekeeping: !once, log, traces });
+  const app = await open(store, {
+    durability,
+    leaseMs: leaseDuration,
+    pollMs: pollInterval,
+    housekeeping: !once,
+    log,
+    traces,
+  });
   return { worker: builtinWorker(app, options), name: options.name, place: storeName(store), close: () => app.close() };
 }
 
-async function credentialsFor(join: string, { code, secret, name, dataDir }: Config): Promise<Credentials> {
+function isSome(urls: readonly string[]): urls is Addresses {
+  return urls.length > 0;
+}
+
+async function credentialsFor(urls: Addresses, { code, secret, name, dataDir }: Config): Promise<Credentials> {
   const { enrol, kept } = await import('../app/remote-worker.ts');
-  if (code !== undefined) return enrol(join, code, dataDir);
-  if (secret !== undefined) return { name, secret };
-  const found = kept(join, dataDir);
+  if (code !== undefined) return enrol(urls, code, dataDir);
+  if (secret !== undefined) return { name: name ?? defaultWorkerName(), secret };
+  const found = kept(urls, dataDir);
   if (found !== undefined) return found;
   throw fault(
     'UNAUTHENTICATED',

@@ -1,3 +1,4 @@
+export { idempotencyKey } from '../app/manual.ts';
 export {
   type AgentConfig,
   type AgentRules,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ErrorCode, isEngineError } from '../core/errors.ts';
-import { type Environment, loadCall, loadConfig } from './load.ts';
+import { type Environment, loadCall, loadConfig, sourceOf } from './load.ts';
 import { OPTION_KEYS } from './options.ts';
-import { workerNameFor } from './worker-name.ts';
+import { defaultWorkerName, hostWorkerName, workerNameFor } from './worker-name.ts';
 
 const UP = { name: 'up', options: OPTION_KEYS };
 const load = (args: readonly string[], env: Environment = {}) => loadConfig(UP, args, env);
@@ -20,13 +20,14 @@ function refused(args: readonly string[], env: Environment, code: ErrorCode, say
 }
 
 test('without flags and variables there are the documented defaults', () => {
-  const { name, ...rest } = load([]);
-  assert.match(name, new RegExp(`^[a-z0-9][a-z0-9._-]*-${process.pid}$`));
-  assert.deepEqual(rest, {
+  assert.deepEqual(load([]), {
+    name: undefined,
     dataDir: '.leasehold',
     store: 'sqlite:.leasehold/leasehold.db',
     host: '127.0.0.1',
     port: 7420,
+    server: undefined,
+    watch: false,
     token: undefined,
     publicHost: [],
     tlsCert: undefined,
@@ -34,13 +35,33 @@ test('without flags and variables there are the documented defaults', () => {
     insecureBehindProxy: false,
     otlpEndpoint: undefined,
     serviceName: 'leasehold',
-    join: undefined,
+    publicUrl: undefined,
+    maxConnections: undefined,
+    maxStreams: 1000,
+    pushRate: 10_000,
+    maxQueued: 1_000_000,
+    maxQueuedInAll: 10_000_000,
+    join: [],
+    http: false,
+    insecure: false,
     code: undefined,
     asCode: false,
     grace: 0,
     secret: undefined,
     durability: 'full',
+    role: 'auto',
+    cluster: true,
+    leaderLease: 30_000,
+    leaderRenew: 10_000,
+    cleanupInterval: 1000,
+    pollInterval: 1000,
+    nodeDeadThreshold: 120_000,
     leaseDuration: 30_000,
+    heartbeatInterval: 10_000,
+    staleThreshold: 30_000,
+    offlineAfter: 60_000,
+    taskTimeout: undefined,
+    compat: [],
     retention: 604_800_000,
     worker: true,
     slots: 4,
@@ -126,6 +147,43 @@ test('the variables that count in seconds take bare numbers, flags take units', 
   refused(['--lease-duration', '50ms'], {}, 'INVALID_INPUT', /less than 100ms/);
 });
 
+test('the settings of document 003 are taken as it writes them, and in the short spelling of its program', () => {
+  const long = {
+    APFLOW_CLUSTER_ENABLED: 'true',
+    APFLOW_NODE_ID: 'node-1',
+    APFLOW_NODE_ROLE: 'auto',
+    APFLOW_LEADER_LEASE_SECONDS: '30',
+    APFLOW_LEADER_RENEW_SECONDS: '10',
+    APFLOW_LEASE_DURATION_SECONDS: '30',
+    APFLOW_LEASE_CLEANUP_INTERVAL_SECONDS: '10',
+    APFLOW_POLL_INTERVAL_SECONDS: '5',
+    APFLOW_MAX_PARALLEL_TASKS_PER_NODE: '4',
+    APFLOW_NODE_STALE_THRESHOLD_SECONDS: '31',
+    APFLOW_NODE_DEAD_THRESHOLD_SECONDS: '121',
+  };
+  const short = Object.fromEntries(
+    Object.entries(long).map(([name, value]) => [name.replace(/_(SECONDS|PER_NODE)$/, ''), value]),
+  );
+  assert.notDeepEqual(Object.keys(short), Object.keys(long));
+  for (const env of [long, short]) {
+    const { cluster, name, role, leaderLease, leaderRenew, leaseDuration, ...rest } = load([], env);
+    assert.deepEqual([cluster, name, role], [true, 'node-1', 'auto']);
+    assert.deepEqual([leaderLease, leaderRenew, leaseDuration], [30_000, 10_000, 30_000]);
+    const { cleanupInterval, pollInterval, slots, staleThreshold, nodeDeadThreshold } = rest;
+    assert.deepEqual([cleanupInterval, pollInterval, slots], [10_000, 5000, 4]);
+    assert.deepEqual([staleThreshold, nodeDeadThreshold], [31_000, 121_000]);
+  }
+  for (const [text, on] of [
+    ['false', false],
+    ['TRUE', true],
+    ['0', false],
+  ] as const) {
+    assert.equal(load([], { APFLOW_CLUSTER_ENABLED: text }).cluster, on);
+  }
+  refused([], { LEASEHOLD_NODE_ROLE: 'king' }, 'INVALID_INPUT', /"king" is not one of auto, leader, worker, observer/);
+  refused(['--cluster', 'perhaps'], {}, 'INVALID_INPUT', /--cluster/);
+});
+
 test('the store lies in the data folder unless it is named', () => {
   assert.equal(load(['--data-dir', '/var/lib/lh']).store, 'sqlite:/var/lib/lh/leasehold.db');
   assert.equal(load([], { LEASEHOLD_DATA_DIR: 'd' }).store, 'sqlite:d/leasehold.db');
@@ -157,10 +215,7 @@ test('a variable one slip away from ours is refused, any other is left alone', (
     'LEASEHOLD_SERVICE_HOST',
     'LEASEHOLD_PORT_7420_TCP',
     'LEASEHOLD_TEST_SCALE',
-    'LEASEHOLD_NODE_ROLE',
-    'LEASEHOLD_LEADER_LEASE_SECONDS',
-    'LEASEHOLD_LEASE_CLEANUP_INTERVAL_SECONDS',
-    'APFLOW_LEADER_LEASE',
+    'APFLOW_TASK_TABLE_NAME',
     'PATH',
   ];
   assert.deepEqual(load([], Object.fromEntries(others.map((name) => [name, 'x']))), load([]));
@@ -240,9 +295,13 @@ test('lists take commas, and what may run code can be none at all', () => {
 test('the name of a worker is made of the host and the process, with what a name may have', () => {
   assert.equal(workerNameFor('Build Box.Local', 12), 'build-box.local-12');
   assert.equal(workerNameFor('', 12), 'worker-12');
+  assert.equal(workerNameFor('Build Box.Local'), 'build-box.local');
+  assert.equal(workerNameFor(''), 'worker');
   assert.equal(workerNameFor('--x', 1), 'x-1');
   assert.equal(workerNameFor('h'.repeat(100), 4_194_304).length, 63);
   assert.equal(load([], { LEASEHOLD_NODE_ID: 'box-1' }).name, 'box-1');
+  assert.match(defaultWorkerName(), new RegExp(`^[a-z0-9][a-z0-9._-]*-${process.pid}$`));
+  assert.equal(defaultWorkerName(), `${hostWorkerName()}-${process.pid}`);
 });
 
 test('arguments go to their places: one that is missing, and one too many, are named', () => {
@@ -296,4 +355,18 @@ test('a rate is a number and a time', () => {
   assert.equal(rate('none'), null);
   for (const text of ['100', '/1m', '100/', '100/60', '-1/1m', '1/1m/2'])
     assert.throws(() => rate(text), { code: 'INVALID_INPUT' }, text);
+});
+
+test('it is known whether a setting was said by a flag, by a variable or by nobody', () => {
+  const usage = { name: 'up', options: ['store', 'server'] } as const;
+  const config = loadConfig(usage, ['--store', 'memory:'], {
+    LEASEHOLD_STORE: 'sqlite:x',
+    LEASEHOLD_SERVER: 'http://x',
+  });
+  assert.deepEqual(
+    [sourceOf(config, 'store'), sourceOf(config, 'server'), sourceOf(config, 'token')],
+    ['flag', 'environment', 'default'],
+  );
+  const empty = loadConfig(usage, [], { LEASEHOLD_STORE: '' });
+  assert.equal(sourceOf(empty, 'store'), 'default');
 });

@@ -41,21 +41,35 @@ export function loadCall(usage: Usage, args: readonly string[], env: Environment
   refuseNearMisses(env);
   const { flags, words } = readLine(usage, args);
   const config: Record<string, unknown> = {};
+  const sources = new Map<OptionKey, Source>();
   for (const key of OPTION_KEYS) {
-    config[key] = flags.has(key) ? flags.get(key) : fromEnvironment(key, env, config as Config);
+    const option = optionOf(key);
+    const variable = variableOf(key, env);
+    if (flags.has(key)) config[key] = flags.get(key);
+    else if (variable === undefined) config[key] = option.fallback(config as Config);
+    else config[key] = (option.parseEnv ?? option.parse)(env[variable] as string, variable);
+    sources.set(key, flags.has(key) ? 'flag' : variable === undefined ? 'default' : 'environment');
   }
-  return { config: Object.freeze(config as Config), args: words };
+  const frozen = Object.freeze(config as Config);
+  SOURCES.set(frozen, sources);
+  return { config: frozen, args: words };
 }
 
-function fromEnvironment(key: OptionKey, env: Environment, sofar: Config): unknown {
-  const option = optionOf(key);
-  for (const name of option.env) {
-    const text = env[name];
-    // Set to nothing is how shells and container files leave a variable out.
-    if (text === undefined || text === '' || option.foreignEnv?.test(text)) continue;
-    return (option.parseEnv ?? option.parse)(text, name);
-  }
-  return option.fallback(sofar);
+/** Where a setting comes from. */
+export type Source = 'flag' | 'environment' | 'default';
+
+const SOURCES = new WeakMap<Config, ReadonlyMap<OptionKey, Source>>();
+
+/** Who said it: of two settings that exclude each other, the one that was said more plainly counts. */
+export function sourceOf(config: Config, key: OptionKey): Source {
+  return SOURCES.get(config)?.get(key) ?? 'default';
+}
+
+/** The variable that counts: the first of its names under which something is said. */
+function variableOf(key: OptionKey, env: Environment): string | undefined {
+  const { env: names, foreignEnv } = optionOf(key);
+  // Set to nothing is how shells and container files leave a variable out.
+  return names.find((name) => env[name] !== undefined && env[name] !== '' && !foreignEnv?.test(env[name]));
 }
 
 interface Line {

@@ -1,5 +1,7 @@
 import { STRATEGIES } from '../core/limit.ts';
+import { NODE_ROLES } from '../core/node.ts';
 import { MAX_TRIES_BOUND, PRIORITY_MAX, PRIORITY_MIN, STATES } from '../core/task.ts';
+import { DEFAULT_HEARTBEAT_MS, DEFAULT_STALE_MS, MIN_HEARTBEAT_MS } from '../core/worker.ts';
 import {
   atLeast,
   commaList,
@@ -11,12 +13,14 @@ import {
   limitUse,
   networkPlace,
   oneOf,
+  onOrOff,
   orNone,
   type Parse,
   portNumber,
+  publicUrl,
   queueName,
   rate,
-  secondsOrDuration,
+  secondsAtLeast,
   someOf,
   tagName,
   tagTest,
@@ -24,7 +28,6 @@ import {
   workerId,
   workerName,
 } from './parse.ts';
-import { defaultWorkerName } from './worker-name.ts';
 
 export interface Option<T = unknown> {
   /** One sentence without a full stop, for the help and the reference page. */
@@ -57,6 +60,8 @@ export interface Option<T = unknown> {
 }
 
 const MIN_LEASE_MS = 100;
+const MIN_STALE_MS = 1000;
+const MIN_INTERVAL_MS = 10;
 const MAX_BOUND = 1_000_000_000;
 /** What is not said on the command line, and so stays as it is. */
 const UNSAID = { fallback: () => undefined, fallbackDoc: 'as it is' } as const;
@@ -97,8 +102,16 @@ export const OPTIONS = Object.freeze({
     foreignEnv: /^tcp:\/\//,
     fallback: () => 7420,
   },
+  server: {
+    doc: 'Ask the node at this address, instead of working on a store',
+    value: 'URL',
+    parse: filled,
+    env: ['LEASEHOLD_SERVER'],
+    fallback: () => undefined,
+    fallbackDoc: 'the node that runs in DIR, if one does',
+  },
   token: {
-    doc: 'The admin token of this node',
+    doc: 'The admin token of this node; for other commands the token that the node is shown',
     value: 'TOKEN',
     parse: filled,
     env: ['LEASEHOLD_TOKEN'],
@@ -152,6 +165,50 @@ export const OPTIONS = Object.freeze({
     env: ['LEASEHOLD_SERVICE_NAME', 'OTEL_SERVICE_NAME'],
     fallback: () => 'leasehold',
   },
+  publicUrl: {
+    doc: 'Where others reach this node, such as https://tasks.example.org: what it tells them to call, whatever they have called',
+    value: 'URL',
+    parse: publicUrl,
+    env: ['LEASEHOLD_PUBLIC_URL'],
+    fallback: () => undefined,
+    fallbackDoc: 'the address it listens on',
+  },
+  maxConnections: {
+    doc: 'Connections that one address may have at a time; 0 sets no bound',
+    value: 'N',
+    parse: wholeNumber(0, MAX_BOUND),
+    env: ['LEASEHOLD_MAX_CONNECTIONS'],
+    fallback: () => undefined,
+    fallbackDoc: '1000; on loopback and behind a proxy no bound',
+  },
+  maxStreams: {
+    doc: 'Streams that one token may have open at a time; 0 sets no bound',
+    value: 'N',
+    parse: wholeNumber(0, MAX_BOUND),
+    env: ['LEASEHOLD_MAX_STREAMS'],
+    fallback: () => 1000,
+  },
+  pushRate: {
+    doc: 'Tasks a second that one token may push over the network, after a burst of ten times as many; 0 sets no bound',
+    value: 'N',
+    parse: wholeNumber(0, MAX_BOUND),
+    env: ['LEASEHOLD_PUSH_RATE'],
+    fallback: () => 10_000,
+  },
+  maxQueued: {
+    doc: 'Unfinished tasks of one queue beyond which pushes over the network are refused; 0 sets no bound',
+    value: 'N',
+    parse: wholeNumber(0, MAX_BOUND),
+    env: ['LEASEHOLD_MAX_QUEUED'],
+    fallback: () => 1_000_000,
+  },
+  maxQueuedInAll: {
+    doc: 'The same for all queues together',
+    value: 'N',
+    parse: wholeNumber(0, MAX_BOUND),
+    env: ['LEASEHOLD_MAX_QUEUED_IN_ALL'],
+    fallback: () => 10_000_000,
+  },
   durability: {
     doc: 'What an acknowledged write survives: full, the loss of power; normal, kill -9',
     value: 'full|normal',
@@ -164,9 +221,56 @@ export const OPTIONS = Object.freeze({
     value: 'TIME',
     parse: atLeast(MIN_LEASE_MS),
     env: ['LEASEHOLD_LEASE_DURATION_SECONDS', 'APFLOW_LEASE_DURATION_SECONDS', 'APFLOW_LEASE_DURATION'],
-    parseEnv: (text, name) => atLeast(MIN_LEASE_MS)(secondsOrDuration(text), name),
+    parseEnv: secondsAtLeast(MIN_LEASE_MS),
     fallback: () => 30_000,
     fallbackDoc: '30s',
+  },
+  heartbeatInterval: {
+    doc: 'How often workers say that they live; at most a third of a lease',
+    value: 'TIME',
+    parse: atLeast(MIN_HEARTBEAT_MS),
+    env: ['LEASEHOLD_HEARTBEAT_INTERVAL_SECONDS', 'APFLOW_HEARTBEAT_INTERVAL_SECONDS', 'APFLOW_HEARTBEAT_INTERVAL'],
+    parseEnv: secondsAtLeast(MIN_HEARTBEAT_MS),
+    fallback: () => DEFAULT_HEARTBEAT_MS,
+    fallbackDoc: '10s',
+  },
+  staleThreshold: {
+    doc: 'A worker that has not said so for this long is lost, and a node is stale',
+    value: 'TIME',
+    parse: atLeast(MIN_STALE_MS),
+    env: [
+      'LEASEHOLD_NODE_STALE_THRESHOLD_SECONDS',
+      'APFLOW_NODE_STALE_THRESHOLD_SECONDS',
+      'APFLOW_NODE_STALE_THRESHOLD',
+    ],
+    parseEnv: secondsAtLeast(MIN_STALE_MS),
+    fallback: () => DEFAULT_STALE_MS,
+    fallbackDoc: '30s',
+  },
+  offlineAfter: {
+    doc: 'An agent of document 004 that has said nothing for this long is offline and cut off',
+    value: 'TIME',
+    parse: atLeast(MIN_STALE_MS),
+    env: ['LEASEHOLD_OFFLINE_AFTER'],
+    fallback: () => 60_000,
+    fallbackDoc: '60s',
+  },
+  taskTimeout: {
+    doc: 'How long a task may run where neither it nor its handler says so',
+    value: 'TIME',
+    parse: atLeast(1),
+    env: ['LEASEHOLD_TASK_TIMEOUT'],
+    fallback: () => undefined,
+    fallbackDoc: 'no bound',
+  },
+  compat: {
+    doc: 'Let agents of document 004 also come by /ws/agent/NAME/SECRET, an address that others on the way may log',
+    value: '004',
+    many: true,
+    parse: commaList(oneOf('004')),
+    env: ['LEASEHOLD_COMPAT'],
+    fallback: (): readonly '004'[] => [],
+    fallbackDoc: 'none',
   },
   retention: {
     doc: 'How long finished tasks, their events and their keys are kept',
@@ -175,6 +279,70 @@ export const OPTIONS = Object.freeze({
     env: ['LEASEHOLD_RETENTION'],
     fallback: () => 7 * 24 * 3_600_000,
     fallbackDoc: '7d',
+  },
+  role: {
+    doc: 'What this node is in its cluster: auto leads if nobody does, leader leads or does not start, worker never leads, observer only answers questions',
+    value: NODE_ROLES.join('|'),
+    parse: oneOf(...NODE_ROLES),
+    env: ['LEASEHOLD_NODE_ROLE', 'APFLOW_NODE_ROLE'],
+    fallback: () => 'auto' as const,
+  },
+  cluster: {
+    doc: 'Whether this node is one of a cluster; off, it is in no list and no election, and keeps house only while nobody leads',
+    value: 'on|off',
+    parse: onOrOff,
+    env: ['LEASEHOLD_CLUSTER_ENABLED', 'APFLOW_CLUSTER_ENABLED'],
+    fallback: () => true,
+    fallbackDoc: 'on',
+  },
+  leaderLease: {
+    doc: 'How long a node leads without renewing that; another one follows after it when the leader is lost',
+    value: 'TIME',
+    parse: atLeast(MIN_LEASE_MS),
+    env: ['LEASEHOLD_LEADER_LEASE_SECONDS', 'APFLOW_LEADER_LEASE_SECONDS', 'APFLOW_LEADER_LEASE'],
+    parseEnv: secondsAtLeast(MIN_LEASE_MS),
+    fallback: () => 30_000,
+    fallbackDoc: '30s',
+  },
+  leaderRenew: {
+    doc: 'After how long the leader renews its lease, which must be at least three times as long',
+    value: 'TIME',
+    parse: atLeast(MIN_INTERVAL_MS),
+    env: ['LEASEHOLD_LEADER_RENEW_SECONDS', 'APFLOW_LEADER_RENEW_SECONDS', 'APFLOW_LEADER_RENEW'],
+    parseEnv: secondsAtLeast(MIN_INTERVAL_MS),
+    fallback: () => 10_000,
+    fallbackDoc: '10s',
+  },
+  cleanupInterval: {
+    doc: 'How often at least the leader looks for leases that ran out',
+    value: 'TIME',
+    parse: atLeast(MIN_INTERVAL_MS),
+    env: [
+      'LEASEHOLD_LEASE_CLEANUP_INTERVAL_SECONDS',
+      'APFLOW_LEASE_CLEANUP_INTERVAL_SECONDS',
+      'APFLOW_LEASE_CLEANUP_INTERVAL',
+    ],
+    parseEnv: secondsAtLeast(MIN_INTERVAL_MS),
+    fallback: () => 1000,
+    fallbackDoc: '1s',
+  },
+  pollInterval: {
+    doc: 'How often at least work is looked for that no wake-up told of',
+    value: 'TIME',
+    parse: atLeast(MIN_INTERVAL_MS),
+    env: ['LEASEHOLD_POLL_INTERVAL_SECONDS', 'APFLOW_POLL_INTERVAL_SECONDS', 'APFLOW_POLL_INTERVAL'],
+    parseEnv: secondsAtLeast(MIN_INTERVAL_MS),
+    fallback: () => 1000,
+    fallbackDoc: '1s',
+  },
+  nodeDeadThreshold: {
+    doc: 'A node that was not heard of for so long is dead',
+    value: 'TIME',
+    parse: atLeast(MIN_LEASE_MS),
+    env: ['LEASEHOLD_NODE_DEAD_THRESHOLD_SECONDS', 'APFLOW_NODE_DEAD_THRESHOLD_SECONDS', 'APFLOW_NODE_DEAD_THRESHOLD'],
+    parseEnv: secondsAtLeast(MIN_LEASE_MS),
+    fallback: () => 120_000,
+    fallbackDoc: '2m',
   },
   // The worker, built in (`up`, `dev`) or alone (`worker`).
   worker: {
@@ -189,16 +357,16 @@ export const OPTIONS = Object.freeze({
     doc: 'How many tasks the worker runs at a time',
     value: 'N',
     parse: wholeNumber(1, 10_000),
-    env: ['LEASEHOLD_MAX_PARALLEL_TASKS_PER_NODE', 'APFLOW_MAX_PARALLEL_TASKS_PER_NODE'],
+    env: ['LEASEHOLD_MAX_PARALLEL_TASKS_PER_NODE', 'APFLOW_MAX_PARALLEL_TASKS_PER_NODE', 'APFLOW_MAX_PARALLEL_TASKS'],
     fallback: () => 4,
   },
   name: {
-    doc: 'What the worker is called',
+    doc: 'What the node, or the worker, is called',
     value: 'NAME',
     parse: workerName,
-    env: ['LEASEHOLD_NODE_ID'],
-    fallback: defaultWorkerName,
-    fallbackDoc: 'HOST-PID',
+    env: ['LEASEHOLD_NODE_ID', 'APFLOW_NODE_ID'],
+    fallback: () => undefined,
+    fallbackDoc: 'HOST for a node, HOST-PID for a worker alone',
   },
   tag: {
     doc: 'What the worker offers, such as gpu or gpu=nvidia; may be repeated',
@@ -244,12 +412,27 @@ export const OPTIONS = Object.freeze({
     fallbackDoc: 'none',
   },
   join: {
-    doc: 'Work for the node at this address, instead of directly on a store',
+    doc: 'Work for the node at this address, instead of directly on a store; may be repeated: when one is away it goes to the next',
     value: 'URL',
-    parse: filled,
+    many: true,
+    parse: commaList(filled),
     env: ['LEASEHOLD_JOIN'],
-    fallback: () => undefined,
+    fallback: () => [],
     fallbackDoc: 'none',
+  },
+  http: {
+    doc: 'Speak to the node by plain requests instead of a WebSocket, where a network lets none pass',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
+  },
+  insecure: {
+    doc: 'Send the secret to a node beyond this machine without TLS, for everybody on the way to read',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
   },
   code: {
     doc: 'Enrol with this code, which is good once; the secret that it gives is kept in DIR/worker.json',
@@ -291,7 +474,7 @@ export const OPTIONS = Object.freeze({
     fallbackDoc: 'off',
   },
   idleExit: {
-    doc: 'End after this long without a task',
+    doc: 'End when claims have waited this long in vain',
     value: 'TIME',
     parse: duration,
     env: ['LEASEHOLD_IDLE_EXIT'],
@@ -476,6 +659,14 @@ export const OPTIONS = Object.freeze({
   follow: {
     doc: 'Show logs and states as they come, until the end',
     short: 'f',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
+  },
+  watch: {
+    doc: 'Look each second: anew on a terminal, in a pipe a line for whatever has changed',
+    short: 'w',
     parse: () => true,
     env: [],
     fallback: () => false,

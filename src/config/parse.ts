@@ -3,6 +3,7 @@ import { type Duration, parseDuration } from '../core/duration.ts';
 import { fault } from '../core/errors.ts';
 import { type LimitUseInput, normalizeUses } from '../core/limit.ts';
 import { checkKey, checkName, checkWorkerId } from '../core/names.ts';
+import { NODE_OVERRIDES, type NodeOverride } from '../core/node.ts';
 import { parseTest } from '../core/tag.ts';
 
 /** How the text of a flag or a variable becomes a value. `name` is what the error calls it. */
@@ -59,6 +60,18 @@ export function atLeast(minMs: number): (input: Duration, name: string) => numbe
   };
 }
 
+export function secondsAtLeast(minMs: number): Parse<number> {
+  return (text, name) => atLeast(minMs)(secondsOrDuration(text), name);
+}
+
+export const nodeOverride: Parse<NodeOverride> = oneOf(...NODE_OVERRIDES);
+
+/** Other programs write `true` and `false`. */
+export function onOrOff(text: string, name: string): boolean {
+  const word = oneOf('on', 'off', 'true', 'false', '1', '0')(text.toLowerCase(), name);
+  return word === 'on' || word === 'true' || word === '1';
+}
+
 /** The variables that count in seconds take a bare number, whole or not, and also the form with a unit. */
 export function secondsOrDuration(text: string): Duration {
   return /^\d{1,9}(\.\d{1,3})?$/.test(text) ? Math.round(Number(text) * 1000) : text;
@@ -67,6 +80,15 @@ export function secondsOrDuration(text: string): Duration {
 export function hostName(text: string, name: string): readonly string[] {
   if (/^[a-z0-9]([a-z0-9.:-]{0,251}[a-z0-9])?$/i.test(text)) return [text];
   throw refuse(name, `${quote(text)} is not the name or address of a host`);
+}
+
+/** An address without anything behind the port: nothing is put together from texts that could be misread. */
+export function publicUrl(text: string, name: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url !== undefined && /^https?:$/.test(url.protocol) && (text === url.origin || text === `${url.origin}/`)) {
+    return url.origin;
+  }
+  throw refuse(name, `${quote(text)} is not an address like https://tasks.example.org or http://10.0.0.5:7420`);
 }
 
 export function queueName(text: string): readonly string[] {

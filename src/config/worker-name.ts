@@ -5,10 +5,15 @@ export function defaultWorkerName(): string {
   return workerNameFor(hostname(), process.pid);
 }
 
+/** `host`: the same at every start, for what is there once. */
+export function hostWorkerName(): string {
+  return workerNameFor(hostname());
+}
+
 const LONGEST = 63;
 
-export function workerNameFor(host: string, pid: number): string {
-  const tail = `-${pid}`;
+export function workerNameFor(host: string, pid?: number): string {
+  const tail = pid === undefined ? '' : `-${pid}`;
   const plain = host
     .toLowerCase()
     .replace(/[^a-z0-9._-]+/g, '-')

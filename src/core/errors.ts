@@ -50,6 +50,13 @@ export const CATALOGUE = Object.freeze({
     message: 'The limit {limit|of this task} takes no more tasks now.',
     hint: 'Push it again when some of what the limit holds has ended, or raise the limit.',
   },
+  TOO_MANY: {
+    family: 'request',
+    status: 429,
+    retryable: true,
+    message: 'That is more than is taken at once: {problem|others are to have their turn}.',
+    hint: 'Wait as long as Retry-After says and try again, with less at a time.',
+  },
   INVALID_ID: {
     family: 'request',
     status: 400,
@@ -91,6 +98,13 @@ export const CATALOGUE = Object.freeze({
     retryable: false,
     message: 'The request was meant for somebody else: {problem|the name in its Host header is not ours}.',
     hint: 'Ask for the address that the node prints when it starts.',
+  },
+  READ_ONLY: {
+    family: 'request',
+    status: 403,
+    retryable: false,
+    message: 'This node only answers questions: {problem|it is an observer}.',
+    hint: 'Ask another node, which GET /api/v1/cluster lists, or give this one another role: leasehold cluster role NODE auto.',
   },
   UNKNOWN_OPTION: {
     family: 'request',
@@ -182,6 +196,21 @@ export const CATALOGUE = Object.freeze({
     retryable: false,
     message: 'This runtime is too old: found {found|an older one}, needed {needed|Node 24 or newer}.',
     hint: 'Install the needed version and start again.',
+  },
+  NODE_UNREACHABLE: {
+    family: 'environment',
+    status: 503,
+    retryable: true,
+    message: 'No node can be reached at {url|that address}: {problem|the connection failed}.',
+    hint: 'Check the address that "leasehold up" prints, that the node runs, and that this machine can reach it.',
+  },
+  NODE_TOO_OLD: {
+    family: 'environment',
+    status: 501,
+    retryable: false,
+    message:
+      'The node at {url|that address} is older than this program and cannot do this: {call|it has no such call}.',
+    hint: 'Upgrade the node to the version of this program, or work on its store directly with --store URL.',
   },
   OVERLOADED: {
     family: 'environment',

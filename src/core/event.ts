@@ -1,4 +1,4 @@
-import type { Change, TaskState } from './task.ts';
+import { type Change, isFinal, type TaskState } from './task.ts';
 
 /** One thing that happened to one task. Numbers have no gap and no repeat; an event is part of the write that it tells of. */
 export interface TaskEvent {
@@ -11,6 +11,79 @@ export interface TaskEvent {
   readonly task: number;
   readonly attempt: number;
   readonly createdAt: number;
+}
+
+/** What is told of a worker; kinds of these are numbered from 100 on, by their position. */
+export const WORKER_CHANGES = ['registered', 'beat'] as const;
+export type WorkerChange = (typeof WORKER_CHANGES)[number];
+
+/** One sign of a worker. It stands among the events of tasks and shares their numbers. */
+export interface WorkerEvent {
+  readonly seq: number;
+  readonly at: number;
+  readonly change: WorkerChange;
+  readonly worker: number;
+  /** The name of the worker; empty when it is no longer kept. */
+  readonly name: string;
+  /** When it registered. */
+  readonly createdAt: number;
+}
+
+/** What other programs call the things that happen. */
+export const WORDS = [
+  'created',
+  'assigned',
+  'started',
+  'completed',
+  'failed',
+  'reassigned',
+  'cancelled',
+  'LEASE_GRANTED',
+  'LEASE_EXPIRED',
+  'WORKER_REGISTERED',
+  'WORKER_HEARTBEAT',
+] as const;
+export type Word = (typeof WORDS)[number];
+
+/** All that a feed tells. */
+export type FeedEvent = TaskEvent | WorkerEvent;
+
+export function isTaskEvent(event: FeedEvent): event is TaskEvent {
+  return !('worker' in event);
+}
+
+/** The words for an event; some have none, a claim has three. What goes back to be run again is about to be reassigned. */
+export function wordsOf(event: Pick<TaskEvent, 'change' | 'state'> | Pick<WorkerEvent, 'change'>): readonly Word[] {
+  switch (event.change) {
+    case 'created':
+    case 'completed':
+    case 'failed':
+    case 'cancelled':
+      return [event.change];
+    case 'claimed':
+      return ['assigned', 'started', 'LEASE_GRANTED'];
+    case 'retried':
+    case 'released':
+      return ['reassigned'];
+    case 'expired':
+      return ['LEASE_EXPIRED', endOf((event as TaskEvent).state)];
+    case 'timed_out':
+      return ['failed'];
+    case 'registered':
+      return ['WORKER_REGISTERED'];
+    case 'beat':
+      return ['WORKER_HEARTBEAT'];
+    case 'staged':
+    case 'revived':
+    case 'cancel_requested':
+    case 'parked':
+    case 'woken':
+      return [];
+  }
+}
+
+function endOf(state: TaskState): Word {
+  return isFinal(state) ? state : 'reassigned';
 }
 
 /** Counters of one queue. The finished ones are totals since the beginning; pruning does not lower them. */

@@ -11,6 +11,16 @@ export interface GraphNode {
 
 /** Refuses a circle, and names the places on it. */
 export function checkAcyclic(nodes: readonly GraphNode[], nameOf: (place: number) => string): void {
+  const circle = findCircle(nodes);
+  if (circle === undefined) return;
+  throw fault('INVALID_INPUT', {
+    field: 'after',
+    problem: `the tasks wait for each other in a circle: ${circle.map(nameOf).join(' → ')}`,
+  });
+}
+
+/** The places of a circle, each before the one that waits for it; the first comes again at the end. Undefined: there is none. */
+export function findCircle(nodes: readonly GraphNode[]): readonly number[] | undefined {
   const state = new Uint8Array(nodes.length); // 1: on the way down, 2: done
   for (let start = 0; start < nodes.length; start++) {
     if (state[start] !== 0) continue;
@@ -24,15 +34,13 @@ export function checkAcyclic(nodes: readonly GraphNode[], nameOf: (place: number
         state[top.place] = 2;
         path.pop();
       } else if (state[up] === 1) {
-        const circle = [...path.slice(path.findIndex(({ place }) => place === up)).map(({ place }) => place), up];
-        throw fault('INVALID_INPUT', {
-          field: 'after',
-          problem: `the tasks wait for each other in a circle: ${circle.map(nameOf).reverse().join(' → ')}`,
-        });
+        const places = path.slice(path.findIndex(({ place }) => place === up)).map(({ place }) => place);
+        return [...places, up].reverse();
       } else if (state[up] === 0) {
         state[up] = 1;
         path.push({ place: up, next: 0 });
       }
     }
   }
+  return undefined;
 }

@@ -9,3 +9,11 @@ export type WorkerState = (typeof WORKER_STATES)[number];
 
 /** A worker that has not beaten for this long is lost. */
 export const DEFAULT_STALE_MS = 30_000;
+export const DEFAULT_HEARTBEAT_MS = 10_000;
+/** Each beat is a write. */
+export const MIN_HEARTBEAT_MS = 100;
+
+/** How often a worker says that it lives: at a third of a lease that is short, and of the silence that makes it lost. */
+export function heartbeatOf(wantedMs: number, { leaseMs, staleMs }: { leaseMs: number; staleMs: number }): number {
+  return Math.max(MIN_HEARTBEAT_MS, Math.floor(Math.min(wantedMs, leaseMs / 3, staleMs / 3)));
+}

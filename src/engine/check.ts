@@ -18,6 +18,7 @@ import type { LogPlace, NewWorker, TaskQuery, WorkerBeat, WorkerSetting } from '
 const MIN_LEASE_MS = 10;
 const MAX_LEASE_MS = 24 * 3_600_000;
 const MIN_RETENTION_MS = 1000;
+const MAX_INTERVAL_MS = 3_600_000;
 const MAX_SLOTS = 1_000_000;
 /** Grants of one claim and rows of one list: more in one answer would hold the loop for too long. */
 const MAX_ROWS = 1000;
@@ -41,9 +42,18 @@ const WORKER: ReadonlySet<string> = new Set([
   'queues',
   'priority',
   'version',
+  'address',
+  'told',
 ] satisfies (keyof NewWorker)[]);
 const SETTING: ReadonlySet<string> = new Set(['name', 'enabled', 'priority', 'tags'] satisfies (keyof WorkerSetting)[]);
-const BEAT: ReadonlySet<string> = new Set(['worker', 'state', 'status', 'metadata'] satisfies (keyof WorkerBeat)[]);
+const BEAT: ReadonlySet<string> = new Set([
+  'worker',
+  'state',
+  'status',
+  'metadata',
+  'ended',
+  'told',
+] satisfies (keyof WorkerBeat)[]);
 const METADATA = { field: 'metadata', maxBytes: 65_536 } as const;
 
 /** An object that has no other keys than these. */
@@ -100,6 +110,11 @@ export function checkMax(max: unknown): number {
 /** How long a worker may be silent. */
 export function checkStaleMs(staleMs: Duration): number {
   return checkDuration('workerStaleMs', staleMs, MIN_LEASE_MS, MAX_LEASE_MS);
+}
+
+/** How often work is looked for, or leases that ran out. */
+export function checkIntervalMs(field: string, ms: Duration): number {
+  return checkDuration(field, ms, MIN_LEASE_MS, MAX_INTERVAL_MS);
 }
 
 export function checkLeaseMs(leaseMs: Duration): number {
@@ -213,9 +228,10 @@ export function checkWorkerSetting(setting: WorkerSetting): WorkerSetting {
 
 export function checkNewWorker(worker: Omit<NewWorker, 'tags'> & Partial<Pick<NewWorker, 'tags'>>): NewWorker {
   checkOptions('worker', worker, WORKER);
-  const { tags = [], host, pid, handlers = [], queues, priority, version } = worker;
+  const { tags = [], host, pid, handlers = [], queues, priority, version, address, told } = worker;
   checkList('tags', tags);
   checkList('handlers', handlers);
+  checkFlag('told', told);
   return {
     name: checkName('worker', worker.name),
     incarnation: checkKey('incarnation', worker.incarnation),
@@ -227,6 +243,8 @@ export function checkNewWorker(worker: Omit<NewWorker, 'tags'> & Partial<Pick<Ne
     ...(queues === undefined ? {} : { queues: checkQueues(queues) }),
     ...(priority === undefined ? {} : { priority: checkPriority(priority) }),
     ...(version === undefined ? {} : { version: checkKey('version', version) }),
+    ...(address === undefined ? {} : { address: checkKey('address', address) }),
+    ...(told === undefined ? {} : { told }),
   };
 }
 
@@ -237,7 +255,8 @@ export interface Beat extends Omit<WorkerBeat, 'metadata'> {
 
 export function checkBeat(beat: Beat): WorkerBeat {
   checkOptions('beat', beat, BEAT);
-  const { worker, state, status, metadata } = beat;
+  const { worker, state, status, metadata, ended, told } = beat;
+  checkFlag('told', told);
   if (state !== undefined && ((state as string) === 'lost' || !WORKER_STATES.includes(state))) {
     throw refuse(
       'state',
@@ -249,6 +268,8 @@ export function checkBeat(beat: Beat): WorkerBeat {
     state,
     status: status === undefined || status === null ? status : checkKey('status', status),
     metadata: metadata === undefined || metadata === null ? metadata : encodePayload(metadata, METADATA),
+    ...(ended === undefined ? {} : { ended: whole('ended', ended, 0, MAX_COUNT) }),
+    ...(told === undefined ? {} : { told }),
   };
 }
 

@@ -49,6 +49,24 @@ function follow<T>(promise: Promise<T>): () => T | undefined {
   return () => value;
 }
 
+/** Turns the clock until the store is asked this the next time, and not a millisecond more. */
+async function untilAsked({ store, world }: Rig, verb: 'laneScan' | 'queueList' | 'workerFleet'): Promise<void> {
+  let times = 0;
+  const original = store[verb].bind(store) as (...args: never[]) => unknown;
+  Object.assign(store, {
+    [verb]: (...args: never[]) => {
+      times++;
+      return original(...args);
+    },
+  });
+  for (let ms = 0; times === 0; ms++) {
+    assert.ok(ms < 10_000, `${verb} was not asked`);
+    await world.advance(1);
+  }
+  Object.assign(store, { [verb]: original });
+  await world.settle();
+}
+
 const tasksOf = (grants: readonly Grant[] | undefined): readonly number[] => (grants ?? []).map(({ task }) => task);
 
 test('a claim answers at once with what there is, with the names of queue and handler', async (t) => {
@@ -404,4 +422,77 @@ test('more lanes than a claim looks at are all served in the end', async (t) => 
     await world.advance(10);
   }
   assert.equal(queues.size, 450);
+});
+
+test('of many claims that wait a push lets a few ask the store, and one of them gets it', async (t) => {
+  const { engine, world, asked, push } = await rig(t);
+  const waiting: (() => readonly Grant[] | undefined)[] = [];
+  for (let n = 0; n < 300; n++) {
+    const worker = await engine.registerWorker({ name: `w${n}`, incarnation: `i${n}`, slots: 1 });
+    waiting.push(follow(engine.claim({ worker, max: 1, waitMs: 60_000 })));
+  }
+  await world.advance(5000);
+  asked.length = 0;
+  const task = await push('mail');
+  await world.settle();
+  assert.deepEqual(
+    waiting.flatMap((one) => tasksOf(one())),
+    [task],
+  );
+  const claims = asked.flat().length;
+  assert.ok(claims <= 20, `${claims} claims for one task`);
+});
+
+test('as many tasks as there are claims that wait are all taken, without any time passing', async (t) => {
+  const { engine, world } = await rig(t);
+  const waiting: (() => readonly Grant[] | undefined)[] = [];
+  for (let n = 0; n < 300; n++) {
+    const worker = await engine.registerWorker({ name: `w${n}`, incarnation: `i${n}`, slots: 1 });
+    waiting.push(follow(engine.claim({ worker, max: 1, waitMs: 60_000 })));
+  }
+  await world.settle();
+  await engine.pushMany(Array.from({ length: 300 }, () => ({ queue: 'mail', handler: 'h' })));
+  await world.settle();
+  assert.equal(new Set(waiting.flatMap((one) => tasksOf(one()))).size, 300);
+});
+
+test('what one finds that looks for all is taken by who can, without any more time', async (t) => {
+  const scene = await rig(t);
+  const { engine, store, world, worker, claim } = scene;
+  const others = Array.from({ length: 20 }, () => follow(claim({ queues: ['post'], waitMs: 60_000 })));
+  const waiting = follow(engine.claim({ worker, max: 1, queues: ['mail'], waitMs: 60_000 }));
+  await world.advance(3000);
+  const { task } = await new Engine({ store, world }).push({ queue: 'mail', handler: 'h' });
+  await untilAsked(scene, 'laneScan');
+  assert.deepEqual(tasksOf(waiting()), [task]);
+  assert.ok(others.every((one) => one() === undefined));
+});
+
+test('a resume by another process lets those go on who serve the queue, whoever hears of it', async (t) => {
+  const scene = await rig(t);
+  const { store, world, claim, push } = scene;
+  const other = new Engine({ store, world });
+  const task = await push('mail');
+  await other.pause('mail');
+  void Array.from({ length: 20 }, () => claim({ queues: ['post'], waitMs: 60_000 }));
+  const waiting = follow(claim({ queues: ['mail'], waitMs: 60_000 }));
+  await world.advance(3000);
+  assert.equal(waiting(), undefined);
+  await other.resume('mail');
+  await untilAsked(scene, 'queueList');
+  assert.deepEqual(tasksOf(waiting()), [task]);
+});
+
+test('a tag that another process gives a worker counts for its waiting claim, whoever hears of it', async (t) => {
+  const scene = await rig(t);
+  const { engine, store, world, claim } = scene;
+  const { task } = await engine.push({ queue: 'mail', handler: 'h', placement: { requires: ['gpu'] } });
+  const plain = await engine.registerWorker({ name: 'plain', incarnation: 'p', slots: 1 });
+  void Array.from({ length: 20 }, () => claim({ worker: plain, waitMs: 60_000 }));
+  const waiting = follow(claim({ waitMs: 60_000 }));
+  await world.advance(3000);
+  assert.equal(waiting(), undefined);
+  await new Engine({ store, world }).setWorker({ name: 'w', tags: ['gpu'] });
+  await untilAsked(scene, 'workerFleet');
+  assert.deepEqual(tasksOf(waiting()), [task]);
 });

@@ -8,8 +8,12 @@ import { type Pickup, type Ring, SCAN_MS } from './ring.ts';
 import { deal, groupWants, type Want } from './wants.ts';
 
 /** One very task, asked for by its number. */
-export interface TaskWant extends Pick<Want, 'worker' | 'leaseMs' | 'op'> {
+export interface TaskWant extends Pick<Want, 'worker' | 'leaseMs' | 'op' | 'token'> {
   readonly task: number;
+  /** By which revision of the worker it was judged. */
+  readonly revision?: number | undefined;
+  /** How many tasks like it the worker may have. */
+  readonly maxHeld?: number | undefined;
 }
 
 export interface ClaimsDeps {
@@ -33,6 +37,8 @@ export class Claims {
   readonly #world: World;
   readonly #reserve: Reserve;
   readonly #share = new LaneShare();
+  /** Of the fleet, as far as those who wait have heard of them. */
+  #changes = 0;
   readonly #kind: Kind<Want, readonly Grant[]>;
   readonly #taskKind: Kind<TaskWant, ClaimAnswer | undefined>;
 
@@ -55,13 +61,16 @@ export class Claims {
       maxInFlight: 1,
       send: (wants) =>
         deps.store.taskClaim({
-          claims: wants.map(({ worker, leaseMs, op, task }) => ({
+          claims: wants.map(({ worker, leaseMs, op, task, token, revision, maxHeld }) => ({
             holder: worker,
+            token,
+            revision,
             ttlMs: leaseMs,
             max: 1,
             lanes: [],
             op,
             task,
+            maxHeld,
           })),
         }),
     });
@@ -74,17 +83,24 @@ export class Claims {
 
   /** Answers with what there is, or waits up to `waitMs` for the first tasks to come. */
   async claim(want: Want, waitMs: number, signal?: AbortSignal): Promise<readonly Grant[]> {
-    const deadline = this.#world.clock.monotonic() + waitMs;
-    for (;;) {
-      if (signal?.aborted) return [];
-      const sign = waitMs > 0 ? this.#ring.signs.arm(signal, deadline - this.#world.clock.monotonic()) : undefined;
-      try {
+    if (waitMs <= 0) return signal?.aborted ? [] : this.#kind.submit(want);
+    const { monotonic } = this.#world.clock;
+    const deadline = monotonic() + waitMs;
+    const waiting = this.#ring.signs.enter({
+      wants: () => this.#ring.knows((lane) => this.#serves(want, lane)),
+      signal,
+    });
+    try {
+      for (;;) {
+        if (signal?.aborted) return [];
+        waiting.looking();
         const grants = await this.#kind.submit(want);
-        if (grants.length > 0 || sign === undefined || this.#world.clock.monotonic() >= deadline) return grants;
-        await sign.came;
-      } finally {
-        sign?.forget();
+        const leftMs = deadline - monotonic();
+        if (grants.length > 0 || leftMs <= 0) return grants;
+        await waiting.sign(leftMs);
       }
+    } finally {
+      waiting.leave();
     }
   }
 
@@ -129,7 +145,7 @@ export class Claims {
    */
   async #meetFleet(wants: readonly Want[]): Promise<void> {
     const { doubtful } = this.#fleet;
-    const looked = this.#fleet.look();
+    const looked = this.#fleet.look().then(() => this.#heed());
     const decides = wants.some((want) =>
       this.#ring.knows(
         (lane) =>
@@ -138,6 +154,14 @@ export class Claims {
     );
     if (decides) await looked;
     else looked.catch(() => {});
+  }
+
+  /** Who looked need not be whom a change of the fleet concerns: somebody else may serve now what it did not before. */
+  #heed(): void {
+    const { changes } = this.#fleet;
+    if (changes === this.#changes) return;
+    this.#changes = changes;
+    this.#ring.signs.wake();
   }
 
   #serves(want: Want, lane: Lane): boolean {
@@ -164,6 +188,7 @@ export class Claims {
     const claims: ClaimRequest[] = sent.map(({ want, ask, picks, lanes }) => ({
       holder: want.worker,
       revision: this.#revision(want.worker, picks),
+      token: want.token,
       ttlMs: want.leaseMs,
       max: ask,
       lanes,

@@ -388,3 +388,23 @@ test('calls that are made together share their commits', async (t) => {
   await Promise.all(grants.map((grant) => engine.complete(grant)));
   assert.equal(settles, 1);
 });
+
+test('work that no hint told of is found within the poll interval, and intervals that make no sense are refused', async (t) => {
+  const world = new VirtualWorld();
+  const store = await openSqlite({ file: 'memory:', world });
+  t.after(() => store.close());
+  for (const bad of [{ pollMs: 1 }, { pollMs: '2h' }, { cleanupMs: 0 }, { cleanupMs: 'often' }]) {
+    assert.throws(() => new Engine({ store, world, ...bad }), { code: 'INVALID_INPUT' }, JSON.stringify(bad));
+  }
+  const [quiet, other] = [new Engine({ store, world, pollMs: '5s' }), new Engine({ store, world })];
+  const worker = await quiet.registerWorker({ name: 'w', incarnation: 'i', slots: 1 });
+  let granted = 0;
+  const waiting = quiet.claim({ worker, max: 1, waitMs: 60_000 }).then((grants) => (granted = grants.length));
+  await world.settle();
+  await other.push({ queue: 'mail', handler: 'send' });
+  await world.advance(2400);
+  assert.equal(granted, 0, 'half of it is the least that a poll waits');
+  await world.advance(2600 + 2500);
+  await waiting;
+  assert.equal(granted, 1);
+});

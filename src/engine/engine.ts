@@ -34,9 +34,11 @@ import type {
   WorkerRecord,
   WorkerSetting,
 } from '../store/store.ts';
+import { type Acquired, memberOf, refusalOf } from './acquire.ts';
 import {
   type Beat,
   checkBeat,
+  checkIntervalMs,
   checkLeaseMs,
   checkLimit,
   checkList,
@@ -57,19 +59,31 @@ import {
 } from './check.ts';
 import { Claims } from './claim.ts';
 import { Coalescer, type Kind } from './coalescer.ts';
+import { Documents } from './documents.ts';
+import { executable } from './executable.ts';
 import { type Explanation, explain } from './explain.ts';
 import { gatherFacts } from './facts.ts';
 import { Feed, type FeedItem } from './feed.ts';
 import { Fleet } from './fleet.ts';
+import { Gathering } from './gathering.ts';
 import { type GraphRequest, Graphs } from './graphs.ts';
 import { Interner } from './interner.ts';
 import { KeptResults, type ReusingLease } from './kept-results.ts';
 import type { PushRequest } from './push.ts';
 import { type Pushed, Pushes } from './pushes.ts';
 import { Results } from './results.ts';
-import { Ring } from './ring.ts';
+import { Ring, SCAN_MS } from './ring.ts';
+import { type QueueScale, queueScale } from './scale.ts';
 import { type FailOptions, type HeldLease, type ReleaseOptions, Settles } from './settles.ts';
-import { type CancelAct, type RetryAct, Subtrees, type TreeAnswer, type TreeOptions } from './subtrees.ts';
+import { type Parent, Spawns } from './spawns.ts';
+import {
+  type CancelAct,
+  type RetryAct,
+  Subtrees,
+  type TreeAnswer,
+  type TreeMember,
+  type TreeOptions,
+} from './subtrees.ts';
 import { TaskLogs } from './task-logs.ts';
 import { type SignalOptions, type WaitRequest, Waits } from './waits.ts';
 
@@ -82,8 +96,13 @@ export interface EngineOptions {
   readonly retentionMs?: Duration;
   /** How long a worker may be silent before it counts as lost, from 10 ms to 24 h; default 30 s. */
   readonly workerStaleMs?: Duration;
+  /** How often a waiting claim looks for work that no hint told of, from 10 ms to 1 h; default 1 s. */
+  readonly pollMs?: Duration;
+  /** How often at least the reaper looks for leases that ran out, from 10 ms to 1 h; default 1 s. */
+  readonly cleanupMs?: Duration;
 }
 
+const DEFAULT_CLEANUP_MS = 1000;
 export const DEFAULT_RETENTION_MS = 7 * 24 * 3_600_000;
 
 export interface ClaimOptions {
@@ -102,6 +121,8 @@ export interface ClaimOptions {
   readonly signal?: AbortSignal;
   /** Operation id: repeating the call with it gives the grants of the first one, as far as they still hold. */
   readonly op?: string;
+  /** The number of the secret that the worker came in by: nothing is granted once it has ended. */
+  readonly token?: number;
 }
 
 const OPTIONS: ReadonlySet<string> = new Set([
@@ -110,6 +131,8 @@ const OPTIONS: ReadonlySet<string> = new Set([
   'leaseMs',
   'retentionMs',
   'workerStaleMs',
+  'pollMs',
+  'cleanupMs',
 ] satisfies (keyof EngineOptions)[]);
 const CLAIM: ReadonlySet<string> = new Set([
   'worker',
@@ -121,6 +144,7 @@ const CLAIM: ReadonlySet<string> = new Set([
   'waitMs',
   'signal',
   'op',
+  'token',
 ] satisfies (keyof ClaimOptions)[]);
 const EVENTS: ReadonlySet<string> = new Set(['after', 'signal']);
 const READ_LOG: ReadonlySet<string> = new Set(['after', 'limit']);
@@ -138,16 +162,21 @@ export class Engine {
   readonly leaseMs: number;
   readonly retentionMs: number;
   readonly workerStaleMs: number;
+  readonly cleanupMs: number;
   readonly ring: Ring;
   readonly fleet: Fleet;
   readonly interner: Interner;
   readonly #ids: IdCodec;
   readonly #pushes: Pushes;
   readonly #graphs: Graphs;
+  readonly #gathering: Gathering;
+  /** Trees of tasks that are written down, and run when somebody says so. */
+  readonly documents: Documents;
   readonly #subtrees: Subtrees;
   readonly #waits: Waits;
   readonly #kept: KeptResults;
   readonly #claims: Claims;
+  readonly #spawns: Spawns;
   readonly #settles: Settles;
   readonly #feed: Feed;
   readonly #results: Results;
@@ -168,7 +197,8 @@ export class Engine {
     this.leaseMs = checkLeaseMs(options.leaseMs ?? DEFAULT_LEASE_MS);
     this.retentionMs = checkRetentionMs(options.retentionMs ?? DEFAULT_RETENTION_MS);
     this.workerStaleMs = checkStaleMs(options.workerStaleMs ?? DEFAULT_STALE_MS);
-    this.ring = new Ring(store, world);
+    this.cleanupMs = checkIntervalMs('cleanupMs', options.cleanupMs ?? DEFAULT_CLEANUP_MS);
+    this.ring = new Ring(store, world, checkIntervalMs('pollMs', options.pollMs ?? SCAN_MS));
     this.interner = new Interner(store, (lane) => this.ring.learn(lane));
     this.#ids = makeIdCodec(store.clusterKey);
     this.#feed = new Feed(store, world);
@@ -206,6 +236,12 @@ export class Engine {
       onCommit,
     });
     this.#graphs = new Graphs({ store, placer: this.#pushes });
+    this.documents = new Documents({ store, graphs: this.#graphs });
+    this.#gathering = new Gathering({
+      store,
+      interner,
+      refuse: async (grant, error) => void (await this.fail(grant, error, { giveUp: true })),
+    });
     this.#subtrees = new Subtrees({
       store,
       idOf: (task) => this.idOf(task),
@@ -231,6 +267,7 @@ export class Engine {
       },
     });
     this.#kept = new KeptResults({ store, coalescer, interner });
+    this.#spawns = new Spawns({ store, interner, pushes: this.#pushes });
     this.fleet = new Fleet(store, world, this.workerStaleMs);
     this.#claims = new Claims({ store, ring: this.ring, fleet: this.fleet, world, coalescer });
     this.#beats = coalescer.kind({
@@ -246,6 +283,11 @@ export class Engine {
   push(request: PushRequest): Promise<Pushed> {
     if (this.world.tracing !== undefined) return this.#traced([request], async () => this.#pushes.push(request));
     return this.#pushes.push(request);
+  }
+
+  /** A task that a running one starts: no deeper than 32 of them, and no more than 10,000 of one. */
+  spawn(parent: Parent, request: PushRequest): Promise<Pushed> {
+    return this.#spawns.spawn(parent, request);
   }
 
   /** All are checked before any is sent. A unique key that another input holds is refused; the others are stored. */
@@ -301,6 +343,7 @@ export class Engine {
       queues: checkNames('queues', 'queue', options.queues),
       handlers: checkNames('handlers', 'handler', options.handlers),
       op: options.op === undefined ? undefined : checkKey('op', options.op),
+      token: options.token === undefined ? undefined : whole('token', options.token, 1, Number.MAX_SAFE_INTEGER),
     };
     const { task } = options;
     if (task !== undefined) checkTaskClaim(options);
@@ -308,11 +351,46 @@ export class Engine {
       task === undefined
         ? await this.#claims.claim(want, waitMs, options.signal)
         : await this.#claims.claimTask({ ...want, task });
-    if (grants.length > 0) {
-      this.onLease(leaseMs);
-      this.#committed();
-    }
-    return grants;
+    return this.#granted(grants, leaseMs);
+  }
+
+  /** This very task, if it is ready and placement, limits and its own bounds let this worker have it; says why not. */
+  async acquire(task: number, worker: number): Promise<Acquired> {
+    checkWorker(worker);
+    const record = await this.get(task);
+    if (record === undefined) return { ok: false, why: 'gone', reasons: ['it is not there'] };
+    const member = await memberOf(this.store, worker);
+    if (member === undefined) return { ok: false, why: 'lost', reasons: ['the worker is not there'] };
+    const facts = await gatherFacts(this, record);
+    const refused = refusalOf(facts, member);
+    if (refused !== undefined) return refused;
+    const maxHeld = facts.lane.rules?.placement.maxPerWorker;
+    const want = { worker, task, leaseMs: this.leaseMs, op: undefined, revision: member.revision, maxHeld };
+    const [grant] = await this.#granted(await this.#claims.claimTask(want), this.leaseMs);
+    return grant === undefined
+      ? { ok: false, why: 'taken', reasons: ['another one was faster, or the worker is no longer as it was'] }
+      : { ok: true, grant };
+  }
+
+  /** Ready tasks that this worker could be granted now, in the order of a claim. Reads only. */
+  async executable(worker: number, limit = 10): Promise<readonly TaskRecord[]> {
+    const member = await memberOf(this.store, checkWorker(worker));
+    if (member === undefined) throw fault('NOT_FOUND', { kind: 'worker', id: worker });
+    return executable(this.store, member, checkLimit(limit));
+  }
+
+  /** Not a promise for most claims: what waits for one starts later by a turn. */
+  #granted(grants: readonly Grant[], leaseMs: number): readonly Grant[] | Promise<readonly Grant[]> {
+    if (grants.length === 0) return grants;
+    this.onLease(leaseMs);
+    this.#committed();
+    return (
+      this.#gathering.complete(grants)?.catch(async (error: unknown) => {
+        // They are granted, and nobody would hear of it: their leases would run out and cost them a try.
+        await Promise.allSettled(grants.map((grant) => this.release(grant)));
+        throw error;
+      }) ?? grants
+    );
   }
 
   /** Keeps the lease; says so when it is lost, and when the task should be stopped. */
@@ -441,6 +519,11 @@ export class Engine {
     return this.#subtrees.cancel(task, options);
   }
 
+  /** The same tasks, and what hangs on what among them. */
+  async tree(task: number): Promise<readonly TreeMember[]> {
+    return this.#subtrees.show(task);
+  }
+
   /** Of the same tasks, runs those again that failed or were cancelled; what has completed keeps its results. */
   async retryTree(task: number, options: TreeOptions = {}): Promise<TreeAnswer<RetryAct>> {
     return this.#subtrees.retry(task, options);
@@ -511,6 +594,13 @@ export class Engine {
 
   queues(): Promise<readonly QueueRecord[]> {
     return this.store.queueList();
+  }
+
+  /** What a queue could use of a fleet now; cheap however many tasks wait. */
+  async scale(queue: string): Promise<QueueScale> {
+    const found = await queueScale(this.store, checkName('queue', queue));
+    if (found === undefined) throw fault('NOT_FOUND', { kind: 'queue', id: queue });
+    return found;
   }
 
   /** Waits for the end of a task and answers with its record. */

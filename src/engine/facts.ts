@@ -24,7 +24,7 @@ export async function gatherFacts(engine: Witness, task: TaskRecord): Promise<Fa
   const lane = lanes[0] as Lane;
   const [slots, heldLike, dependencies, wait] = await Promise.all([
     slotsOf(engine, lane.rules?.uses ?? []),
-    heldLikeBy(engine, lane),
+    heldLikeBy(store, lane),
     dependenciesOf(engine, task),
     store.waitGet({ task: task.task }),
   ]);
@@ -62,13 +62,16 @@ async function slotsOf(engine: Witness, uses: readonly NamedUse[]): Promise<Fact
 }
 
 /** Only where the task bounds how many one worker may have: most do not, and this reads everything that runs. */
-async function heldLikeBy(engine: Witness, lane: Lane): Promise<ReadonlyMap<number, number>> {
+export async function heldLikeBy(
+  store: Pick<Store, 'taskList' | 'laneGet'>,
+  lane: Lane,
+): Promise<ReadonlyMap<number, number>> {
   const held = new Map<number, number>();
   if (lane.rules?.placement.maxPerWorker === undefined) return held;
-  const running = await engine.store.taskList({ queue: lane.queue, states: ['running'], limit: 1000 });
+  const running = await store.taskList({ queue: lane.queue, states: ['running'], limit: 1000 });
   const lanes = new Map<number, Lane>();
   const ids = [...new Set(running.map((task) => task.lane))];
-  for (const one of await engine.store.laneGet({ lanes: ids })) if (one !== undefined) lanes.set(one.id, one);
+  for (const one of await store.laneGet({ lanes: ids })) if (one !== undefined) lanes.set(one.id, one);
   const placement = JSON.stringify(lane.rules.placement);
   for (const { lane: id, handler, holder } of running) {
     const like = handler === lane.handler && JSON.stringify(lanes.get(id)?.rules?.placement) === placement;

@@ -1,4 +1,4 @@
-import type { TaskEvent } from '../core/event.ts';
+import { type FeedEvent, isTaskEvent, type TaskEvent, type WorkerEvent } from '../core/event.ts';
 import type { World } from '../core/world.ts';
 import type { Store } from '../store/store.ts';
 import { Wakeups } from './wakeups.ts';
@@ -6,7 +6,13 @@ import { Wakeups } from './wakeups.ts';
 /** `reset`: events were lost to the retention; start over from a fresh look at the state, and go on after `last`. */
 export type FeedItem =
   | { readonly kind: 'event'; readonly event: TaskEvent }
+  | { readonly kind: 'worker'; readonly event: WorkerEvent }
   | { readonly kind: 'reset'; readonly last: number };
+
+/** An event as followers of a feed get it. */
+export function itemOf(event: FeedEvent): FeedItem {
+  return isTaskEvent(event) ? { kind: 'event', event } : { kind: 'worker', event };
+}
 
 const PAGE = 500;
 const POLL_MS = 1000;
@@ -36,7 +42,7 @@ export class Feed {
       try {
         const page = await this.#store.eventRead({ after: last, limit: PAGE });
         if (page.reset) yield { kind: 'reset', last: (page.events[0]?.seq ?? page.last + 1) - 1 };
-        for (const event of page.events) yield { kind: 'event', event };
+        for (const event of page.events) yield itemOf(event);
         last = page.last;
         if (page.events.length === 0) await sign.came;
       } finally {

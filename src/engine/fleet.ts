@@ -27,6 +27,7 @@ export class Fleet {
   /** Lane → verdict, for each worker; made anew with every look. */
   #verdicts = new Map<number, Map<number, boolean>>();
   #priorities = 0;
+  #changes = 0;
   #leaseNow = 0;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #looking: Promise<void> | undefined;
@@ -50,6 +51,11 @@ export class Fleet {
   /** What was known is known to be wrong, or nothing was known yet. */
   get doubtful(): boolean {
     return this.#lookedAt === Number.NEGATIVE_INFINITY;
+  }
+
+  /** Grows whenever a look found somebody else than the one before. */
+  get changes(): number {
+    return this.#changes;
   }
 
   profile(worker: number): Profile | undefined {
@@ -105,12 +111,17 @@ export class Fleet {
     this.#priorities = new Set(members.map(({ priority }) => priority)).size;
     const before = this.#profiles;
     this.#profiles = new Map();
+    let changed = before.size !== members.length;
     for (const member of members) {
       const known = before.get(member.worker);
       const same = known?.revision === member.revision && known.candidate.state === member.state;
-      if (!same) this.#verdicts.delete(member.worker);
+      if (!same) {
+        this.#verdicts.delete(member.worker);
+        changed = true;
+      }
       this.#profiles.set(member.worker, same ? known : { candidate: candidateOf(member), revision: member.revision });
     }
+    if (changed) this.#changes++;
   }
 }
 

@@ -1,7 +1,7 @@
 import { fault } from '../core/errors.ts';
 import { AFTER_FAILURE, type AfterFailure, checkAcyclic } from '../core/graph.ts';
 import { checkKey } from '../core/names.ts';
-import type { Edge, GraphTask, Store } from '../store/store.ts';
+import type { Edge, GraphAnswer, GraphTask, Store } from '../store/store.ts';
 import { checkList, checkTask } from './check.ts';
 import type { PushRequest } from './push.ts';
 import type { Placer, Pushed } from './pushes.ts';
@@ -38,6 +38,20 @@ export class Graphs {
   }
 
   async push(requests: readonly GraphRequest[]): Promise<readonly Pushed[]> {
+    const items = await this.items(requests);
+    return this.pushed(items, await this.#deps.store.graphPush({ items }));
+  }
+
+  /** What callers hear of an answer of the store, and who else has to. */
+  pushed(items: readonly GraphTask[], answer: GraphAnswer): readonly Pushed[] {
+    if (answer.ok) return this.#deps.placer.pushed(items, answer.tasks);
+    if ('unknown' in answer) throw fault('NOT_FOUND', { kind: 'task', id: answer.unknown });
+    const { conflict: task, item } = answer;
+    throw fault('UNIQUE_CONFLICT', { key: items[item]?.unique?.key, task, index: item });
+  }
+
+  /** Checked, and ready for the store. */
+  async items(requests: readonly GraphRequest[]): Promise<readonly GraphTask[]> {
     checkList('tasks', requests);
     if (requests.length > MAX_TASKS) {
       throw fault('INVALID_INPUT', { field: 'tasks', problem: `a graph has at most ${MAX_TASKS} tasks` });
@@ -63,11 +77,7 @@ export class Graphs {
       }
       items.push({ ...(await this.#deps.placer.place(request)), after: own, afterFailure });
     }
-    const answer = await this.#deps.store.graphPush({ items });
-    if (answer.ok) return this.#deps.placer.pushed(items, answer.tasks);
-    if ('unknown' in answer) throw fault('NOT_FOUND', { kind: 'task', id: answer.unknown });
-    const { conflict: task, item } = answer;
-    throw fault('UNIQUE_CONFLICT', { key: items[item]?.unique?.key, task, index: item });
+    return items;
   }
 }
 

@@ -48,6 +48,8 @@ export interface PushRequest {
    * both by name. Its own result is kept for others.
    */
   readonly reuse?: ReuseInput;
+  /** It is an execution of a document, whose dependencies add their results to its input when it is claimed. */
+  readonly gathers?: boolean;
 }
 
 /** A checked request, ready but for the numbers of its lane and spec. */
@@ -81,11 +83,12 @@ const KNOWN: ReadonlySet<string> = new Set([
   'limits',
   'fairness',
   'reuse',
+  'gathers',
 ] satisfies (keyof PushRequest)[]);
 const UNIQUE: ReadonlySet<string> = new Set(['key', 'window']);
 
 /** Refuses everything that could fail later: past this point a push can only meet the world's faults. */
-export function draft(request: PushRequest, maxUniqueMs: number): Draft {
+export function draft(request: PushRequest, maxUniqueMs: number, depth?: number): Draft {
   checkOptions('request', request, KNOWN);
   const { delay, runAt, unique, op, retry, timeout, waitTimeout } = request;
   if (delay !== undefined && runAt !== undefined) {
@@ -103,6 +106,8 @@ export function draft(request: PushRequest, maxUniqueMs: number): Draft {
       retry,
       timeout === undefined ? undefined : checkDuration('timeout', timeout, 1),
       reuse === undefined ? undefined : wishOf(reuse),
+      depth,
+      request.gathers === true ? true : undefined,
     ),
     task: {
       lane: 0,

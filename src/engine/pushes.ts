@@ -54,8 +54,9 @@ export class Pushes implements Placer {
     });
   }
 
-  async push(request: PushRequest): Promise<Pushed> {
-    const checked = this.#check(request);
+  /** `depth`: of a task that another one spawns. */
+  async push(request: PushRequest, depth?: number): Promise<Pushed> {
+    const checked = this.#check(request, depth);
     // No wait on the hot path: the call must leave in this turn.
     const task = this.#placed(checked) ?? (await this.#place(checked));
     const sent = this.#kind.submit(task);
@@ -102,8 +103,8 @@ export class Pushes implements Placer {
     return answers.map((answer) => this.#pushed(answer));
   }
 
-  #check(request: PushRequest): Draft {
-    return draft(request, this.#deps.maxUniqueMs);
+  #check(request: PushRequest, depth?: number): Draft {
+    return draft(request, this.#deps.maxUniqueMs, depth);
   }
 
   #placed(checked: Draft): NewTask | undefined {

@@ -73,7 +73,8 @@ export class Results {
     try {
       for await (const item of this.#feed.follow(after, signal)) {
         if (item.kind === 'reset') await this.#lookAtAll();
-        else if (isFinal(item.event.state) && this.#waiters.has(item.event.task)) await this.#look(item.event.task);
+        else if (item.kind === 'event' && isFinal(item.event.state) && this.#waiters.has(item.event.task))
+          await this.#look(item.event.task);
       }
     } catch (error) {
       if (!signal.aborted) this.#fail(error);

@@ -42,6 +42,13 @@ function rig(ready: number[] = []): Rig {
   return { world, ring, store, pick: (limit = 100) => ring.pick(() => true, limit, 100).map((pick) => pick.lane) };
 }
 
+/** Comes when somebody who looked in vain, and takes whatever there is, should look again. */
+function waiting(ring: Ring): Promise<void> {
+  const waiter = ring.signs.enter({ wants: () => ring.knows(() => true) });
+  waiter.looking();
+  return waiter.sign(60_000);
+}
+
 test('a lane that was marked is picked, and one that nobody knows the name of is not', () => {
   const { ring, pick } = rig();
   ring.learn(lane(1));
@@ -120,7 +127,7 @@ test('claims that come during a scan share it', async () => {
 test('a hint makes the next claim scan at once, and wakes who waits', async () => {
   const { ring, store } = rig([4]);
   await ring.refresh();
-  const { came } = ring.signs.arm();
+  const came = waiting(ring);
   ring.hint();
   await came;
   await ring.refresh();
@@ -129,7 +136,8 @@ test('a hint makes the next claim scan at once, and wakes who waits', async () =
 
 test('a mark wakes who waits', async () => {
   const { ring } = rig();
-  const { came } = ring.signs.arm();
+  ring.learn(lane(1));
+  const came = waiting(ring);
   ring.mark(1);
   await came;
 });
@@ -193,7 +201,7 @@ test('a resume wakes who waits and makes the next claim scan', async () => {
   await ring.refresh();
   assert.deepEqual(pick(), []);
   store.paused.length = 0;
-  const { came } = ring.signs.arm();
+  const came = waiting(ring);
   ring.pause('q1', false);
   await came;
   await ring.refresh();

@@ -3,7 +3,7 @@ import type { World } from '../core/world.ts';
 import type { Lane, LaneBlock, ReadyLane, Store } from '../store/store.ts';
 import { FairTurns } from './fair-turns.ts';
 import { type Entry, HeldLanes } from './held-lanes.ts';
-import { Wakeups } from './wakeups.ts';
+import { Signs } from './signs.ts';
 
 /**
  * The lanes that this process believes to have ready tasks, least lately served first. A belief only decides where to look
@@ -12,10 +12,11 @@ import { Wakeups } from './wakeups.ts';
  */
 export class Ring {
   /** Comes when there may be work. */
-  readonly signs: Wakeups;
+  readonly signs: Signs;
   readonly #store: RingStore;
   readonly #world: World;
   readonly #now: () => number;
+  readonly #scanMs: number;
   readonly #known = new Map<number, Lane>();
   /** But for those that are held back. */
   readonly #ready = new Map<number, Entry>();
@@ -38,11 +39,12 @@ export class Ring {
   /** Tasks granted by priority and turn since the last one that was granted by age. */
   #sinceOldest = 0;
 
-  constructor(store: RingStore, world: World) {
+  constructor(store: RingStore, world: World, scanMs = SCAN_MS) {
     this.#store = store;
     this.#world = world;
     this.#now = world.clock.monotonic;
-    this.signs = new Wakeups(world, SCAN_MS);
+    this.#scanMs = scanMs;
+    this.signs = new Signs(world, scanMs);
     this.#held = new HeldLanes((lane, slot) => this.#need(lane, slot));
   }
 
@@ -81,7 +83,7 @@ export class Ring {
   /** Anything may have changed: the next claim scans first. */
   hint(): void {
     this.#scannedAt = Number.NEGATIVE_INFINITY;
-    this.signs.wake();
+    this.signs.call();
   }
 
   pause(queue: string, paused: boolean): void {
@@ -93,12 +95,12 @@ export class Ring {
   /** The last scan is too old to go by. One over very many lanes is not repeated so soon. */
   get stale(): boolean {
     const rest = Math.min(MAX_REST_MS, REST_MS * this.#scanned);
-    return this.#now() - this.#scannedAt >= Math.max(SCAN_MS / 2, rest);
+    return this.#now() - this.#scannedAt >= Math.max(this.#scanMs / 2, rest);
   }
 
-  /** What is known of pauses is too old to go by: those of other processes hold within a second. */
+  /** What is known of pauses is too old to go by: those of other processes hold within the time of a scan. */
   get outdated(): boolean {
-    return this.#now() - this.#pausesAt >= SCAN_MS;
+    return this.#now() - this.#pausesAt >= this.#scanMs;
   }
 
   async refresh(): Promise<void> {
@@ -257,24 +259,30 @@ export class Ring {
     const queues = await this.#store.queueList();
     this.#pausesAt = asked;
     if (this.#switched !== before) return;
-    this.#pausedQueues = new Set(queues.filter(({ paused }) => paused).map(({ name }) => name));
+    const paused = new Set(queues.filter((queue) => queue.paused).map(({ name }) => name));
+    const resumed = this.#pausedQueues.difference(paused).size > 0;
+    this.#pausedQueues = paused;
+    if (resumed) this.signs.wake();
   }
 
   async #scan(): Promise<void> {
     this.#scannedAt = this.#now();
     await this.#scanPauses();
     let found = 0;
+    let news = false;
     for (let after = 0; ; ) {
       const page = await this.#store.laneScan({ after, limit: SCAN_PAGE });
       found += page.length;
       await this.#meetAll(page);
-      for (const { id, priority } of page) this.#found(id, priority);
+      for (const { id, priority } of page) news = this.#found(id, priority) || news;
       const last = page.at(-1);
       if (last === undefined || page.length < SCAN_PAGE) break;
       after = last.id;
     }
-    await this.#scanSlots();
+    news = (await this.#scanSlots()) || news;
     this.#scanned = found;
+    // Who scanned may not be who can take it.
+    if (news) this.signs.wake();
   }
 
   /** Lanes that were never seen, and those of which it matters who served them last: the rest of a lane never changes. */
@@ -301,23 +309,25 @@ export class Ring {
     this.#known.set(lane.id, lane);
   }
 
-  /** What a scan saw of a lane's priorities is better than what was believed. */
-  #found(lane: number, priority: number): void {
+  /** What a scan saw of a lane's priorities is better than what was believed. True: nothing was known to be there. */
+  #found(lane: number, priority: number): boolean {
     const entry = this.#entry(lane);
     if (entry === undefined) this.#put(lane, priority);
     else if (entry.priority !== priority) this.#set(lane, { mark: entry.mark, priority });
+    return entry === undefined;
   }
 
-  /** A slot may have been freed by a process whose hint was lost. */
-  async #scanSlots(): Promise<void> {
+  /** A slot may have been freed by a process whose hint was lost. True: there are some that hold lanes back. */
+  async #scanSlots(): Promise<boolean> {
     const { slots } = this.#held;
-    if (slots.length === 0) return;
+    if (slots.length === 0) return false;
     const { now, slots: records } = await this.#store.slotGet({ slots });
     for (const [i, slot] of slots.entries()) {
       const record = records[i];
       // For how many tasks there is room depends on what they take; who tries in vain is held back again.
       this.#held.look(slot, record === undefined ? 1 : roomOf(record, { slot, weight: 1, cost: 0 }, now));
     }
+    return true;
   }
 }
 

@@ -282,3 +282,31 @@ test('a stop is heard between two steps, and bad input before anything is done',
   assert.equal(await refusal(engine.retryTree(root, { dryRun: 1 as never })), 'INVALID_INPUT');
   assert.equal(await refusal(engine.retryTree(root, { deep: true } as never)), 'UNKNOWN_OPTION');
 });
+
+test('a tree is shown with the task first, and with what each of them hangs on', async (t) => {
+  const { engine, push, claim } = await rig(t);
+  const names = await push(DIAMOND);
+  const left = await claim(names.get('top'));
+  const child = await engine.push({ queue: 'q', handler: 'child' });
+  await engine.checkpoint(left, 'spawn:one', { task: child.task, id: child.id });
+  const tree = await engine.tree(names.get('top') as number);
+  const nameOf = new Map([...names].map(([name, task]) => [task, name]));
+  const byId = new Map(tree.map(({ id, task }) => [id, nameOf.get(task) ?? 'child']));
+  const told = tree.map(({ id, after, spawnedBy }) => [
+    byId.get(id),
+    after.map((up) => byId.get(up)).join(),
+    spawnedBy.map((up) => byId.get(up)).join(),
+  ]);
+  assert.deepEqual(told[0], ['top', '', '']);
+  assert.deepEqual(
+    told.slice(1).toSorted((a, b) => String(a[0]).localeCompare(String(b[0]))),
+    [
+      ['child', '', 'top'],
+      ['join', 'left,right', ''],
+      ['left', 'top', ''],
+      ['right', 'top', ''],
+      ['tail', 'join', ''],
+    ],
+  );
+  assert.equal(await refusal(engine.tree(999)), 'NOT_FOUND');
+});

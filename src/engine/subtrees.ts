@@ -37,6 +37,14 @@ export interface TreeTask<Act> {
   readonly act: Act;
 }
 
+/** A task of a tree, and what it hangs on there. */
+export interface TreeMember extends Omit<TreeTask<never>, 'act'> {
+  /** Public ids of those that it was made to wait for. */
+  readonly after: readonly string[];
+  /** Public ids of those that have started it. */
+  readonly spawnedBy: readonly string[];
+}
+
 export interface TreeAnswer<Act extends string> {
   /** In the order in which they were seen to. */
   readonly tasks: readonly TreeTask<Act>[];
@@ -72,6 +80,7 @@ interface Tree {
   readonly nodes: readonly Node[];
   /** What each has spawned. */
   readonly childrenOf: ReadonlyMap<number, readonly number[]>;
+  readonly waits: readonly Planned[];
 }
 
 /**
@@ -83,6 +92,26 @@ export class Subtrees {
 
   constructor(deps: SubtreesDeps) {
     this.#deps = deps;
+  }
+
+  /** The whole of it, from above. */
+  async show(root: number): Promise<readonly TreeMember[]> {
+    const { tell } = this.#begin(root, {});
+    const { nodes, childrenOf, waits } = await this.#fromBelow(root, undefined, tell);
+    const ids = new Map(nodes.map((node) => [node.task, this.#deps.idOf(node)]));
+    const idsOf = (tasks: readonly number[] | undefined): readonly string[] =>
+      [...new Set(tasks)].flatMap((task) => ids.get(task) ?? []);
+    const after = new Map<number, number[]>();
+    for (const { up, down } of waits) put(after, down, up);
+    const parents = new Map<number, number[]>();
+    for (const [parent, children] of childrenOf) for (const child of children) put(parents, child, parent);
+    const members = nodes.toReversed().map((node) => {
+      const { task, queue, handler, state } = node;
+      const id = ids.get(task) as string;
+      return { task, id, queue, handler, state, after: idsOf(after.get(task)), spawnedBy: idsOf(parents.get(task)) };
+    });
+    // What has spawned the root may hang on it, too; the root comes first all the same.
+    return [...members.filter(({ task }) => task === root), ...members.filter(({ task }) => task !== root)];
   }
 
   async cancel(root: number, options: TreeOptions): Promise<TreeAnswer<CancelAct>> {
@@ -136,6 +165,7 @@ export class Subtrees {
   ): Promise<Tree> {
     const { store } = this.#deps;
     const befores: (readonly [first: number, then: number])[] = [];
+    const waits: Planned[] = [];
     const childrenOf = new Map<number, number[]>();
     const found = new Set([root]);
     // It grows while it is gone through.
@@ -153,21 +183,22 @@ export class Subtrees {
         if (!found.has(next)) open.push(next);
         found.add(next);
       };
-      for (const { up, down } of edges) reach(down, [down, up]);
+      for (const edge of edges) {
+        waits.push(edge);
+        reach(edge.down, [edge.down, edge.up]);
+      }
       for (const { task, value } of spawned) {
         const child = childOf(value);
         if (child === undefined) continue;
         reach(child, [task, child]);
-        const own = childrenOf.get(task);
-        if (own === undefined) childrenOf.set(task, [child]);
-        else own.push(child);
+        put(childrenOf, task, child);
       }
       if (open.length > MOST) throw fault('CONFLICT', { problem: `more than ${MOST} tasks hang on this one` });
       tell(open.length, 0);
     }
     const nodes = await this.#look(open);
     if (!nodes.has(root)) throw fault('NOT_FOUND', { kind: 'task', id: root });
-    return { nodes: inOrder(nodes, befores), childrenOf };
+    return { nodes: inOrder(nodes, befores), childrenOf, waits };
   }
 
   /** Those that are still kept. */
@@ -316,6 +347,12 @@ function count<Act extends string>(tasks: readonly TreeTask<Act>[], acts: readon
   const counts = Object.fromEntries(acts.map((act) => [act, 0])) as Record<Act, number>;
   for (const { act } of tasks) counts[act]++;
   return counts;
+}
+
+function put(map: Map<number, number[]>, key: number, value: number): void {
+  const own = map.get(key);
+  if (own === undefined) map.set(key, [value]);
+  else own.push(value);
 }
 
 function* slices<T>(items: readonly T[], size: number): Generator<readonly T[]> {

@@ -9,6 +9,8 @@ export interface Want {
   readonly queues: ReadonlySet<string> | undefined;
   readonly handlers: ReadonlySet<string> | undefined;
   readonly op: string | undefined;
+  /** The number of the secret that the worker came in by; undefined: it needs none. */
+  readonly token?: number | undefined;
 }
 
 /** Wants that one claim can answer. */
@@ -62,7 +64,7 @@ export function deal(
   }
 }
 
-function kindOf({ worker, leaseMs, queues, handlers }: Want): string {
+function kindOf({ worker, leaseMs, queues, handlers, token }: Want): string {
   const names = [queues, handlers].map((some) => (some === undefined ? null : [...some]));
-  return JSON.stringify([worker, leaseMs, ...names]);
+  return JSON.stringify([worker, leaseMs, token, ...names]);
 }

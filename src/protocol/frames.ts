@@ -15,6 +15,8 @@ export const LeaseProof = z.strictObject({
   task: z.number().int().min(1),
   attempt: z.number().int().min(1),
   token: z.string().max(64),
+  /** Of an earlier start of the same worker, which it was granted to: what that one still had to say of it. */
+  incarnation: z.string().min(1).max(100).optional(),
 });
 
 const n = z.number().int().min(1);
@@ -127,12 +129,33 @@ export type Ask = Asked extends infer A ? (A extends { n: number } ? Omit<A, 'n'
 
 /** What the hub says. */
 export type Said =
-  | { readonly type: 'connect_ok'; readonly leaseMs: number }
-  | { readonly type: 'connect_rejected'; readonly error: ErrorBody }
+  | ConnectOk
+  /** `reason` is the message of the error, for who knows no errors of ours. */
+  | { readonly type: 'connect_rejected'; readonly reason: string; readonly error: ErrorBody }
   | { readonly type: 'ok'; readonly re: number; readonly value?: unknown }
   | { readonly type: 'refused'; readonly re: number; readonly error: ErrorBody }
   /** A hint: somebody has asked a task to stop. */
-  | { readonly type: 'kill_task'; readonly task: number };
+  | { readonly type: 'kill_task'; readonly task: number }
+  /** What is said of the worker has changed. The engine goes by it whether the worker does or not. */
+  | ConfigUpdate;
+
+export interface ConnectOk {
+  readonly type: 'connect_ok';
+  readonly leaseMs: number;
+  /** How often it should say that it lives. */
+  readonly heartbeatMs?: number | undefined;
+  /** How long a handler may run where neither it nor the task says so. */
+  readonly runTimeoutMs?: number | undefined;
+}
+
+export interface ConfigUpdate {
+  readonly type: 'config_update';
+  /** False: it gets no more work, and ends what it has. */
+  readonly enabled: boolean;
+  readonly priority: number;
+  /** Those that its name was given. */
+  readonly tags: readonly string[];
+}
 
 /** Of one frame that a worker sends. Values of users have a bound of their own, and a batch may hold several. */
 export const MAX_FRAME_BYTES = 4 * 1024 * 1024;

@@ -9,12 +9,12 @@ import type { ReuseInput } from '../core/reuse.ts';
 import type { TaskState } from '../core/task.ts';
 
 /**
- * The way from a worker to the engine: direct (same process), later WebSocket and HTTP. A worker knows nothing else of
+ * The way from a worker to the engine: direct (same process), by WebSocket or by HTTP. A worker knows nothing else of
  * the world that hands out its work, so that one program serves as library, built-in and remote worker.
  */
 export interface Link {
-  /** Registers this incarnation; its leases belong to the session. */
-  open(hello: Hello): Promise<Session>;
+  /** Registers this incarnation; its leases belong to the session. The signal ends the wait for one that is out of reach. */
+  open(hello: Hello, signal?: AbortSignal): Promise<Session>;
 }
 
 export interface Hello {
@@ -24,6 +24,8 @@ export interface Hello {
   readonly slots: number;
   readonly tags: readonly string[];
   readonly handlers: readonly string[];
+  /** Takes tasks of whichever handler; it names none then. */
+  readonly anyHandler?: boolean | undefined;
   /** Only these queues; undefined serves all. */
   readonly queues: readonly string[] | undefined;
   /** Higher ones are given work first. */
@@ -32,6 +34,10 @@ export interface Hello {
   /** Where it runs; not given: where the link ends. */
   readonly host?: string | undefined;
   readonly pid?: number | undefined;
+  /** Where a server has seen it come from. */
+  readonly address?: string | undefined;
+  /** The number of the secret that it came in by: it is given nothing once that has ended. Undefined: it needs none. */
+  readonly token?: number | undefined;
 }
 
 /** One task to run, and the lease to run it under. */
@@ -165,10 +171,18 @@ export type WorkerState = 'online' | 'draining' | 'offline';
 export interface Session {
   /** How long a lease holds without being renewed. */
   readonly leaseMs: number;
+  /** How often it should say that it lives; undefined: every ten seconds. */
+  readonly heartbeatMs?: number | undefined;
+  /** How long a handler may run where neither it nor the task says so; undefined sets no bound. */
+  readonly runTimeoutMs?: number | undefined;
   /** Comes, with the reason, when the other side lets this worker in no more; a break that may heal is no reason. */
   readonly over?: Promise<Error> | undefined;
   /** What a thread needs in order to renew by itself; undefined: this link renews from the loop only. */
   readonly renewal: RenewalAddress | undefined;
+  /** How long after the last renewal the next is due; default a third of a lease. */
+  readonly renewMs?: number | undefined;
+  /** How long lines of a log are gathered before they are sent; default 50 ms. */
+  readonly logPaceMs?: number | undefined;
 
   claim(want: Want): Promise<readonly Assignment[]>;
   complete(lease: Assignment, result: unknown): Promise<void>;

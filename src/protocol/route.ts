@@ -4,8 +4,8 @@ import type { z } from 'zod';
 export const ROLES = ['admin', 'operator', 'read', 'worker'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** `open`: without a token. */
-export type Access = Role | 'open';
+/** `open`: without a token. `any`: with a token of any role; what is asked for says which it needs. */
+export type Access = Role | 'open' | 'any';
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -27,8 +27,17 @@ export interface Route {
   readonly text?: 'prometheus';
   /** The door of another protocol: each of its methods asks for a role of its own, `access` is the least of them. */
   readonly methods?: true;
+  /** A write that an observer takes too. */
+  readonly evenHere?: boolean;
   /** A repeat under the same `Idempotency-Key` gets the first answer. */
   readonly repeatable?: boolean;
+  /** What is refused is told as JSON-RPC has it. */
+  readonly rpc?: boolean;
+}
+
+/** Whether an observer refuses it. */
+export function isWrite({ method, evenHere = false }: Route): boolean {
+  return method !== 'GET' && !evenHere;
 }
 
 /** Keeps the types of the parts. */
@@ -44,7 +53,7 @@ export type Answer<R extends Route> = z.input<R['answer']>;
 
 /** Whether somebody of this role may call what asks for that one. */
 export function mayCall(role: Role, access: Access): boolean {
-  if (access === 'open') return true;
+  if (access === 'open' || access === 'any') return true;
   if (role === 'worker' || access === 'worker') return role === access;
   return ROLES.indexOf(role) <= ROLES.indexOf(access);
 }

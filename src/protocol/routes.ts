@@ -1,11 +1,15 @@
 import { z } from 'zod';
+import { WORDS, WORKER_CHANGES } from '../core/event.ts';
 import { CHANGES } from '../core/task.ts';
 import { type Answer, type Body, type Params, type Query, type Route, route } from './route.ts';
+import { Cluster, ClusterNode, NodeEdit } from './shapes/cluster.ts';
 import { Duration, digits, Paging, pathName, Switch, several, TaskState } from './shapes/common.ts';
-import { Event } from './shapes/event.ts';
-import { Limit, LimitDetail, LimitEdit, LimitInput, LimitPause } from './shapes/limit.ts';
-import { Queue } from './shapes/queue.ts';
+import { Event, EventPage } from './shapes/event.ts';
+import { Limit, LimitDetail, LimitEdit, LimitInput, LimitPause, LimitResume } from './shapes/limit.ts';
+import { Purged, PurgeInput, Queue, Retried, RetryInput, Scale } from './shapes/queue.ts';
 import {
+  Answers,
+  AskInput,
   ClaimInput,
   Completed,
   CompleteInput,
@@ -16,10 +20,32 @@ import {
   Step,
   StepEventsInput,
 } from './shapes/step.ts';
-import { Attempt, Explanation, LogLine, PushInput, Task, TaskDetail, TreeAnswer, TreeInput } from './shapes/task.ts';
+import {
+  Attempt,
+  Explanation,
+  GraphAnswer,
+  GraphInput,
+  LogLine,
+  PushedTask,
+  PushInput,
+  Task,
+  TaskDetail,
+  Tree,
+  TreeAnswer,
+  TreeInput,
+} from './shapes/task.ts';
 import { NewToken, Token, TokenInput } from './shapes/token.ts';
 import { Approval, Decision, DecisionInput, Signal, SignalInput } from './shapes/wait.ts';
-import { Enrolled, NewWorkerAnswer, NewWorkerInput, Tag, Worker, WorkerEdit, WorkerSetting } from './shapes/worker.ts';
+import {
+  Enrolled,
+  NewWorkerAnswer,
+  NewWorkerInput,
+  Tag,
+  Worker,
+  WorkerDetail,
+  WorkerEdit,
+  WorkerSetting,
+} from './shapes/worker.ts';
 
 const API = '/api/v1';
 const oneTask = z.strictObject({ id: pathName('The id of a task') });
@@ -27,7 +53,21 @@ const oneQueue = z.strictObject({ queue: pathName('The name of a queue') });
 const oneLimit = z.strictObject({ name: pathName('The name of a limit') });
 const oneWorker = z.strictObject({ name: pathName('The name of a worker') });
 const oneSession = z.strictObject({ id: pathName('The worker_id of the session') });
+const oneNode = z.strictObject({ id: pathName('The id of a node') });
 const oneToken = z.strictObject({ id: digits(z.number().min(1)).describe('The number of a token') });
+
+/** Document 003 has an address for each kind of method; all of them know all methods. */
+const rpc = <const P extends string>(path: P, does: string) =>
+  route({
+    method: 'POST',
+    path,
+    access: 'any',
+    does,
+    body: z.unknown().describe('A call of JSON-RPC 2.0, or an array of up to 50'),
+    answer: z.unknown(),
+    stream: 'maybe',
+    rpc: true,
+  });
 
 /** Everything that is answered over HTTP, once. */
 export const ROUTES = {
@@ -94,7 +134,17 @@ export const ROUTES = {
     access: 'operator',
     does: 'Adds a task, or several: all or none of them, but for what a limit refuses',
     body: PushInput,
-    answer: z.union([Task, z.object({ tasks: z.array(Task).readonly() })]),
+    answer: z.union([PushedTask, z.object({ tasks: z.array(PushedTask).readonly() })]),
+    status: 201,
+    repeatable: true,
+  }),
+  pushGraph: route({
+    method: 'POST',
+    path: `${API}/graphs`,
+    access: 'operator',
+    does: 'Adds tasks that wait for each other, or for some that exist: all or none of them',
+    body: GraphInput,
+    answer: GraphAnswer,
     status: 201,
     repeatable: true,
   }),
@@ -103,7 +153,12 @@ export const ROUTES = {
     path: `${API}/tasks`,
     access: 'read',
     does: 'Tasks, the newest first',
-    query: z.strictObject({ queue: several(z.string()), state: several(TaskState), ...Paging }),
+    query: z.strictObject({
+      id: several(z.string()).describe('Only these, in this order; those that are gone are left out'),
+      queue: several(z.string()),
+      state: several(TaskState),
+      ...Paging,
+    }),
     answer: z.object({ tasks: z.array(Task).readonly(), cursor: z.string().optional() }),
   }),
   getTask: route({
@@ -140,6 +195,14 @@ export const ROUTES = {
     params: oneTask,
     answer: z.object({ attempts: z.array(Attempt).readonly() }),
   }),
+  showTree: route({
+    method: 'GET',
+    path: `${API}/tasks/{id}/tree`,
+    access: 'read',
+    does: 'A task with everything that was made to wait for it and what any of these has spawned',
+    params: oneTask,
+    answer: Tree,
+  }),
   cancelTask: route({
     method: 'POST',
     path: `${API}/tasks/{id}/cancel`,
@@ -166,6 +229,22 @@ export const ROUTES = {
     does: 'Queues with their counts',
     answer: z.object({ queues: z.array(Queue).readonly() }),
   }),
+  getQueue: route({
+    method: 'GET',
+    path: `${API}/queues/{queue}`,
+    access: 'read',
+    does: 'One queue with its counts',
+    params: oneQueue,
+    answer: Queue,
+  }),
+  scaleQueue: route({
+    method: 'GET',
+    path: `${API}/queues/{queue}/scale`,
+    access: 'read',
+    does: 'How many slots of workers a queue could use now',
+    params: oneQueue,
+    answer: Scale,
+  }),
   pauseQueue: route({
     method: 'POST',
     path: `${API}/queues/{queue}/pause`,
@@ -182,6 +261,24 @@ export const ROUTES = {
     params: oneQueue,
     answer: Queue,
   }),
+  purgeQueue: route({
+    method: 'POST',
+    path: `${API}/queues/{queue}/purge`,
+    access: 'operator',
+    does: 'Cancels what waits in a queue, from the newest down; what runs goes on',
+    params: oneQueue,
+    body: PurgeInput,
+    answer: Purged,
+  }),
+  retryQueue: route({
+    method: 'POST',
+    path: `${API}/queues/{queue}/retry`,
+    access: 'operator',
+    does: 'Runs tasks of a queue again that ended so, from the newest down',
+    params: oneQueue,
+    body: RetryInput,
+    answer: Retried,
+  }),
 
   listWorkers: route({
     method: 'GET',
@@ -189,6 +286,14 @@ export const ROUTES = {
     access: 'read',
     does: 'Worker processes, and what is said of names under which nobody lives',
     answer: z.object({ workers: z.array(Worker).readonly(), absent: z.array(WorkerSetting).readonly() }),
+  }),
+  getWorker: route({
+    method: 'GET',
+    path: `${API}/workers/{name}`,
+    access: 'read',
+    does: 'What is said of a worker by its name, and the processes of that name',
+    params: oneWorker,
+    answer: WorkerDetail,
   }),
   editWorker: route({
     method: 'PATCH',
@@ -293,6 +398,15 @@ export const ROUTES = {
     body: LimitPause,
     answer: LimitDetail,
   }),
+  resumeLimit: route({
+    method: 'POST',
+    path: `${API}/limits/{name}/resume`,
+    access: 'operator',
+    does: 'Ends the pause of a limit, or of one key of it, before its time',
+    params: oneLimit,
+    body: LimitResume,
+    answer: LimitDetail,
+  }),
 
   sendSignal: route({
     method: 'POST',
@@ -320,6 +434,17 @@ export const ROUTES = {
     answer: Decision,
   }),
 
+  readEvents: route({
+    method: 'GET',
+    path: `${API}/events/page`,
+    access: 'read',
+    does: 'Events behind a number that have happened so far; without one only the number of the newest',
+    query: z.strictObject({
+      after: digits(z.number().min(0)).optional(),
+      limit: Paging.limit,
+    }),
+    answer: EventPage,
+  }),
   streamEvents: route({
     method: 'GET',
     path: `${API}/events`,
@@ -329,10 +454,31 @@ export const ROUTES = {
       after: digits(z.number().min(0)).optional().describe('Default: from now on'),
       task: several(z.string()),
       queue: several(z.string()),
-      kind: several(z.enum(CHANGES)),
+      worker: several(z.string()).describe('Of these workers, by name, and of tasks that they have or had'),
+      kind: several(z.enum([...new Set([...CHANGES, ...WORKER_CHANGES, ...WORDS])])).describe(
+        'A kind, or one of the words',
+      ),
     }),
     answer: Event,
     stream: 'events',
+  }),
+
+  getCluster: route({
+    method: 'GET',
+    path: `${API}/cluster`,
+    access: 'read',
+    does: 'The nodes on this store, which of them leads, and who holds which duty',
+    answer: Cluster,
+  }),
+  editNode: route({
+    method: 'PATCH',
+    path: `${API}/cluster/nodes/{id}`,
+    access: 'operator',
+    does: 'Asks another role of a node, which it has within two seconds; auto takes that back',
+    params: oneNode,
+    body: NodeEdit,
+    answer: ClusterNode,
+    evenHere: true,
   }),
 
   registerWorker: route({
@@ -361,6 +507,15 @@ export const ROUTES = {
     body: ClaimInput,
     answer: z.array(Step).readonly(),
   }),
+  askNode: route({
+    method: 'POST',
+    path: '/workers/{id}/ask',
+    access: 'worker',
+    does: 'What our own worker asks where it has no WebSocket: each question is answered or refused by itself',
+    params: oneSession,
+    body: AskInput,
+    answer: Answers,
+  }),
   appendEvents: route({
     method: 'POST',
     path: '/steps/{id}/events',
@@ -379,6 +534,11 @@ export const ROUTES = {
     body: CompleteInput,
     answer: Completed,
   }),
+
+  rpcRoot: rpc('/', 'JSON-RPC 2.0 (document 003): nodes, leases, trees of tasks. Each method has its own role'),
+  rpc: rpc('/rpc', 'The same'),
+  rpcTasks: rpc('/tasks', 'The same'),
+  rpcSystem: rpc('/system', 'The same'),
 
   listTokens: route({
     method: 'GET',

@@ -12,6 +12,11 @@ export interface Principal {
   readonly token: number | undefined;
 }
 
+/** By which its calls are counted together. A token that was rotated keeps its name. */
+export function callerOf({ name, token }: Pick<Principal, 'name' | 'token'>): string {
+  return `${token === undefined ? 'node' : 'token'}:${name}`;
+}
+
 /** What is asked of the store about tokens. */
 export interface TokenBook {
   find(hash: string): Promise<Principal | undefined>;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
 import { isEngineError } from '../core/errors.ts';
-import { bearerOf, checked } from './asking.ts';
+import { actorOf, bearerOf, checked } from './asking.ts';
 
 function messageOf(act: () => unknown): string {
   try {
@@ -109,4 +109,26 @@ test('a name that is long or full of control characters is told in one bounded l
   const message = messageOf(() => checked('body', Shape, { name: 'a', [`\n${'x'.repeat(5000)}`]: 1 }));
   assert.ok(message.length < 600, String(message.length));
   assert.doesNotMatch(message, /\n/);
+});
+
+test('who acts is what the caller says under the token of the node, and goes with the name of any other token', () => {
+  const node = { role: 'admin', name: 'admin', token: undefined } as const;
+  const made = { role: 'operator', name: 'ci', token: 7 } as const;
+  assert.equal(actorOf(node, undefined), 'admin');
+  assert.equal(actorOf(node, 'J%C3%BCrgen%20B'), 'Jürgen B');
+  assert.equal(actorOf(made, undefined), 'ci');
+  assert.equal(actorOf(made, 'ada'), 'ada (ci)');
+  assert.equal(actorOf(undefined, 'ada'), '', 'nobody was let in');
+  assert.match(
+    messageOf(() => actorOf(made, '%')),
+    /^INVALID_INPUT .*percent-encoded/,
+  );
+  assert.match(
+    messageOf(() => actorOf(made, '%00')),
+    /^INVALID_INPUT/,
+  );
+  assert.match(
+    messageOf(() => actorOf(made, 'x'.repeat(2000))),
+    /^INVALID_INPUT/,
+  );
 });

@@ -1,5 +1,7 @@
 import type { z } from 'zod';
 import { fault } from '../core/errors.ts';
+import { checkKey } from '../core/names.ts';
+import type { Principal } from './access.ts';
 
 /** The token of an `Authorization` header. */
 export function bearerOf(header: string | undefined): string | undefined {
@@ -7,6 +9,26 @@ export function bearerOf(header: string | undefined): string | undefined {
   const match = /^Bearer ([\x21-\x7e]{1,512})$/i.exec(header);
   if (match === null) throw fault('UNAUTHENTICATED');
   return match[1];
+}
+
+/**
+ * Who does it, for histories. The token of the node stands for whoever may read its file, and each of them says who it is; a token
+ * that was made for somebody has a name, and goes with what is said.
+ */
+export function actorOf(principal: Principal | undefined, header: string | readonly string[] | undefined): string {
+  if (principal === undefined) return '';
+  if (typeof header !== 'string' || header === '') return principal.name;
+  const said = checkKey('x-leasehold-by', decoded(header));
+  return principal.token === undefined ? said : `${said} (${principal.name})`;
+}
+
+/** Names have letters that a header cannot carry. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw fault('INVALID_INPUT', { field: 'x-leasehold-by', problem: 'it is not percent-encoded' });
+  }
 }
 
 /** A part of a request in the form that its route asks for. */

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { type HubScene, hubScene } from '../../test/support/hub-scene.ts';
 import { proofOf, type RawWorker } from '../../test/support/raw-worker.ts';
 import type { LeaseProof } from '../protocol/frames.ts';
 import type { Link, Session } from '../protocol/link.ts';
+import { pingMsOf } from '../protocol/silence.ts';
 
 const MIB = 1024 * 1024;
 
@@ -18,8 +19,14 @@ async function standstill(count: () => number): Promise<void> {
   }
 }
 
-/** Counts the looks at what is remembered. */
+/** Who does not read answers no pings, and would be cut off for that while a busy machine takes its time. */
+function withoutPings(t: TestContext): void {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+}
+
+/** Counts the looks at what is remembered, and the tasks that were granted. */
 class Counting {
+  granted = 0;
   begun = 0;
   open = 0;
   most = 0;
@@ -28,6 +35,12 @@ class Counting {
 
   #counted(session: Session): Session {
     const checkpoints = session.checkpoints.bind(session);
+    const claim = session.claim.bind(session);
+    session.claim = async (want) => {
+      const granted = await claim(want);
+      this.granted += granted.length;
+      return granted;
+    };
     session.checkpoints = async (lease) => {
       this.begun++;
       this.most = Math.max(this.most, ++this.open);
@@ -133,6 +146,7 @@ test('answers of one turn leave in frames that a worker takes', async (t) => {
 });
 
 test('a worker that does not take its answers is heard no more until it does, and the others go on', async (t) => {
+  withoutPings(t);
   const counting = new Counting();
   const scene = await hubScene(t, { link: counting.link });
   const [worker, lease] = await withMuch(scene);
@@ -152,6 +166,52 @@ test('a worker that does not take its answers is heard no more until it does, an
   for (let n = 1; n <= asked; n++) await worker.hear(({ re }) => re === n);
   assert.equal(counting.begun, asked);
   await worker.told('task_complete', { lease });
+});
+
+test('nothing is claimed for a worker that does not read, though it waited before it stopped', async (t) => {
+  withoutPings(t);
+  const counting = new Counting();
+  const scene = await hubScene(t, { link: counting.link });
+  const [worker, lease] = await withMuch(scene);
+  const other = await scene.worker({ name: 'b' });
+  for (let n = 101; n <= 104; n++) worker.say({ type: 'task_claim', n, max: 8, waitMs: 60_000 });
+  await worker.quiet();
+  worker.socket.pause();
+  const reads = 60;
+  worker.say(Array.from({ length: reads }, (_, i) => ({ type: 'checkpoints', n: i + 1000, lease })));
+  await standstill(() => counting.begun);
+  counting.granted = 0;
+  for (let i = 0; i < 8; i++) await scene.push('x'.repeat(MIB - 10));
+  await standstill(() => counting.granted);
+  assert.equal(counting.granted, 0);
+  await other.told('task_complete', { lease: proofOf(await other.claimOne()) });
+  worker.socket.resume();
+  for (let i = 0; i < reads; i++) await worker.hear(({ re }) => re === i + 1000);
+  // It reads again, and what it waits for comes.
+  const mine = (): readonly LeaseProof[] =>
+    worker.heard.flatMap(({ re = 0, value }) => (re > 100 && re < 105 ? (value as readonly LeaseProof[]) : []));
+  await worker.hear(() => mine().length === 7);
+  assert.equal(new Set(mine().map(({ task }) => task)).size, 7);
+});
+
+test('claims that are granted in one turn share what a connection takes', async (t) => {
+  withoutPings(t);
+  const counting = new Counting();
+  const scene = await hubScene(t, { link: counting.link });
+  const worker = await scene.worker({ name: 'a' });
+  for (let n = 101; n <= 108; n++) worker.say({ type: 'task_claim', n, max: 4, waitMs: 60_000 });
+  await worker.quiet();
+  worker.socket.pause();
+  const input = 'x'.repeat(MIB - 10);
+  await scene.engine.pushMany(Array.from({ length: 32 }, () => ({ queue: 'work', handler: 'echo', input })));
+  await standstill(() => counting.granted);
+  const { running } = await scene.engine.stats('work');
+  // An answer is four, and what the system takes of it on the way makes room for another.
+  assert.ok(running >= 4 && running < 20, `${running} were granted to a worker that reads nothing`);
+  worker.socket.resume();
+  for (let n = 101; n <= 108; n++) {
+    assert.equal((await worker.hear(({ re }) => re === n)).value.length, 4);
+  }
 });
 
 test('pings that nobody waits for the answers of are not answered for ever', async (t) => {
@@ -179,7 +239,7 @@ test('who answers no ping is cut off at the third, and its place is free', async
   deaf.socket.pause();
   for (const connected of [2, 2, 1]) {
     const ponged = connected === 1 ? undefined : new Promise((resolve) => void alive.socket.once('ping', resolve));
-    t.mock.timers.tick(10_000);
+    t.mock.timers.tick(pingMsOf(30_000));
     await ponged;
     await alive.quiet();
     for (let i = 0; i < 10; i++) await turn();

@@ -1,13 +1,16 @@
 import type { WebSocket } from 'ws';
 import { type EngineError, fault } from '../core/errors.ts';
 import { Asked, exceeds, framesOf, MAX_ANSWER_BYTES, MAX_FRAME_DEPTH, type Said } from '../protocol/frames.ts';
+import { pingMsOf, Silence } from '../protocol/silence.ts';
 import { checked } from './asking.ts';
 import { parseBody } from './json-body.ts';
+import { Outlet } from './outlet.ts';
 
 export interface ConversationOptions {
   readonly socket: WebSocket;
+  readonly leaseMs: number;
   /** Answers one question; rejects with what is refused. */
-  readonly answer: (asked: Asked) => Promise<unknown>;
+  readonly answer: (asked: Asked, outlet: Outlet) => Promise<unknown>;
   /** What is told of an error. */
   readonly told: (error: unknown) => EngineError;
   /** What came is no message: the connection ends. */
@@ -17,16 +20,11 @@ export interface ConversationOptions {
 /** One message, and whether it came as bytes. */
 export type Frame = readonly [data: Buffer, isBinary: boolean];
 
-const PING_MS = 10_000;
-/** Who has not answered so many when the next is due is gone. Counted, not timed: a loop that stood still has heard nothing either. */
-const MAX_UNHEARD = 2;
-/** Answers that a worker has not taken; beyond it nothing more is looked into for it. */
-const MAX_UNREAD_UNITS = 1024 * 1024;
 /** Questions that are looked into at once: as many as the engine puts into one commit. */
 const MAX_OPEN = 250;
 /** Of those whose answers can be large. */
 const MAX_OPEN_READS = 8;
-const READS: ReadonlySet<Asked['type']> = new Set([
+export const READS: ReadonlySet<Asked['type']> = new Set([
   'task_claim',
   'checkpoints',
   'waited',
@@ -46,16 +44,16 @@ export class Conversation {
   #at = 0;
   #open = 0;
   #openReads = 0;
-  #unsaid: string[] = [];
-  #unsaidUnits = 0;
-  #unheard = 0;
+  readonly #outlet: Outlet;
+  readonly #silence = new Silence();
 
   constructor(options: ConversationOptions) {
     this.#options = options;
-    const { socket } = options;
-    const beat = setInterval(() => this.#beat(), PING_MS);
+    const { socket, leaseMs } = options;
+    this.#outlet = new Outlet(socket, { framesOf, onRoom: () => this.#go() });
+    const beat = setInterval(() => this.#beat(), pingMsOf(leaseMs));
     beat.unref();
-    socket.on('pong', () => this.#heard());
+    socket.on('pong', () => this.#silence.heard());
     socket.on('message', (...frame: Frame) => this.hear(frame));
     socket.once('close', () => {
       clearInterval(beat);
@@ -64,13 +62,13 @@ export class Conversation {
   }
 
   say(said: Said): void {
-    this.#sayText(JSON.stringify(said));
+    this.#outlet.say(JSON.stringify(said));
   }
 
   hear([data, isBinary]: Frame): void {
     // Who was told that it is over has no say any more, though its words may still arrive.
     if (!this.#isOpen) return;
-    this.#heard();
+    this.#silence.heard();
     try {
       if (isBinary) throw fault('INVALID_INPUT', { field: 'message', problem: 'messages are text' });
       const value = parseBody(data.toString(), MAX_FRAME_DEPTH);
@@ -109,25 +107,21 @@ export class Conversation {
       this.#at = 0;
     }
     const { socket } = this.#options;
-    if (this.#waiting.length > 0 || this.#isFull) socket.pause();
+    if (this.#waiting.length > 0 || this.#outlet.isFull) socket.pause();
     else if (socket.isPaused) socket.resume();
   }
 
   #mayBegin(): boolean {
     const next = this.#waiting[this.#at];
-    if (next === undefined || this.#open >= MAX_OPEN || this.#isFull || !this.#isOpen) return false;
+    if (next === undefined || this.#open >= MAX_OPEN || this.#outlet.isFull || !this.#isOpen) return false;
     return this.#openReads < MAX_OPEN_READS || !READS.has(next.type);
-  }
-
-  get #isFull(): boolean {
-    return this.#unsaidUnits + this.#options.socket.bufferedAmount > MAX_UNREAD_UNITS;
   }
 
   async #answer(asked: Asked): Promise<void> {
     const reads = READS.has(asked.type) ? 1 : 0;
     this.#open++;
     this.#openReads += reads;
-    this.#sayText(await this.#answerTo(asked));
+    this.#outlet.say(await this.#answerTo(asked));
     this.#open--;
     this.#openReads -= reads;
     this.#go();
@@ -135,7 +129,7 @@ export class Conversation {
 
   async #answerTo(asked: Asked): Promise<string> {
     try {
-      const value = await this.#options.answer(asked);
+      const value = await this.#options.answer(asked, this.#outlet);
       const text = JSON.stringify({ type: 'ok', re: asked.n, value } satisfies Said);
       if (!exceeds(text, MAX_ANSWER_BYTES)) return text;
       // Sent, it would end the connection, and be asked for again on the next one.
@@ -149,28 +143,10 @@ export class Conversation {
     }
   }
 
-  /** What is said in one turn leaves together. */
-  #sayText(text: string): void {
-    this.#unsaidUnits += text.length;
-    if (this.#unsaid.push(text) === 1) setImmediate(() => this.#flush());
-  }
-
-  #flush(): void {
-    const texts = this.#unsaid;
-    this.#unsaid = [];
-    this.#unsaidUnits = 0;
-    if (!this.#isOpen) return;
-    for (const frame of framesOf(texts)) this.#options.socket.send(frame, () => this.#go());
-    this.#go();
-  }
-
-  #heard(): void {
-    this.#unheard = 0;
-  }
-
   #beat(): void {
     const { socket } = this.#options;
-    if (this.#unheard++ < MAX_UNHEARD) socket.ping();
-    else socket.terminate();
+    if (this.#silence.isLong) return socket.terminate();
+    this.#silence.asked();
+    socket.ping();
   }
 }

@@ -3,12 +3,19 @@ import type { Pushed } from '../engine/pushes.ts';
 import type { AnswerOf, BodyOf } from '../protocol/routes.ts';
 
 type Item<T> = T extends readonly (infer I)[] ? I : never;
-export type TaskShape = Extract<AnswerOf<'pushTasks'>, { readonly id: string }>;
+export type TaskShape = Item<AnswerOf<'listTasks'>['tasks']>;
 export type LimitShape = AnswerOf<'createLimit'>;
 export type LimitEdit = BodyOf<'editLimit'>;
 type QueueShape = AnswerOf<'pauseQueue'>;
 type SettingShape = AnswerOf<'editWorker'>;
 type Tree = AnswerOf<'cancelTask'>;
+type Retry = BodyOf<'retryQueue'>;
+
+/** Many tasks of a queue, some at a time. */
+export interface Sweep extends Pick<Retry, 'dryRun' | 'limit'> {
+  readonly expected?: number | undefined;
+  readonly before?: number | undefined;
+}
 
 /** What the routes ask of the data, under public names. Made anew for each request. */
 export interface Desk {
@@ -26,10 +33,14 @@ export interface Desk {
   explain(id: string): Promise<AnswerOf<'explainTask'>>;
   cancelTree(task: number, options: { readonly dryRun: boolean }): Promise<Tree>;
   retryTree(task: number, options: { readonly dryRun: boolean }): Promise<Tree>;
+  tree(task: number): Promise<AnswerOf<'showTree'>['tasks']>;
   queues(): Promise<readonly QueueShape[]>;
   queue(name: string): Promise<QueueShape>;
   pause(name: string): Promise<void>;
   resume(name: string): Promise<void>;
+  purge(name: string, sweep: Sweep): Promise<AnswerOf<'purgeQueue'>>;
+  retryAll(name: string, states: Retry['states'], sweep: Sweep): Promise<AnswerOf<'retryQueue'>>;
+  worker(name: string): Promise<AnswerOf<'getWorker'>>;
   workers(): Promise<AnswerOf<'listWorkers'>['workers']>;
   readonly fleet: {
     strays(): Promise<readonly SettingShape[]>;
@@ -49,6 +60,10 @@ export interface Desk {
     change(name: string, edit: LimitEdit, by: string, must: 'new' | 'there'): Promise<LimitShape>;
     remove(name: string, by: string): Promise<LimitShape>;
     pause(name: string, key: string | undefined, forMs: number): Promise<AnswerOf<'getLimit'>>;
+  };
+  readonly cluster: {
+    look(): Promise<AnswerOf<'getCluster'>>;
+    setRole(id: string, role: BodyOf<'editNode'>['role']): Promise<AnswerOf<'editNode'>>;
   };
   readonly waits: {
     signal(channel: string, body: unknown, options: { readonly broadcast: boolean }): Promise<AnswerOf<'sendSignal'>>;

@@ -1,6 +1,6 @@
-import type { TaskEvent } from '../core/event.ts';
+import { type FeedEvent, isTaskEvent, type TaskEvent } from '../core/event.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { FeedItem } from '../engine/feed.ts';
+import { type FeedItem, itemOf } from '../engine/feed.ts';
 
 /** Events that are kept for those who follow closely; who is further behind reads from the store. */
 const KEPT = 5000;
@@ -16,7 +16,7 @@ export class EventHub {
   readonly #engine: Engine;
   readonly #stop = new AbortController();
   readonly #onEvent: (event: TaskEvent) => void;
-  #kept: TaskEvent[] = [];
+  #kept: FeedEvent[] = [];
   /** Up to where it has read; undefined until it knows where the feed stands. */
   #last: number | undefined;
   #reading: Promise<void> | undefined;
@@ -44,6 +44,11 @@ export class EventHub {
 
   /** Everything behind `after`, without gap and without repeat; `reset` where some of it is no longer kept. */
   async *follow(after: number, signal: AbortSignal): AsyncGenerator<FeedItem> {
+    for await (const page of this.pages(after, signal)) yield* page;
+  }
+
+  /** The same, as much at a time as is there. */
+  async *pages(after: number, signal: AbortSignal): AsyncGenerator<readonly FeedItem[]> {
     let last = after;
     const over = AbortSignal.any([signal, this.#stop.signal]);
     while (!over.aborted) {
@@ -51,13 +56,16 @@ export class EventHub {
       const known = this.#since(last);
       if (known === undefined) {
         const page = await this.#engine.store.eventRead({ after: last, limit: PAGE });
-        if (page.reset) yield { kind: 'reset', last: (page.events[0]?.seq ?? page.last + 1) - 1 };
-        for (const event of page.events) yield { kind: 'event', event };
+        const items = page.events.map(itemOf);
+        if (page.reset) items.unshift({ kind: 'reset', last: (page.events[0]?.seq ?? page.last + 1) - 1 });
         last = page.last;
-        if (page.events.length > 0 || page.reset) continue;
+        if (items.length > 0) {
+          yield items;
+          continue;
+        }
       } else if (known.length > 0) {
-        for (const event of known) yield { kind: 'event', event };
         last = known.at(-1)?.seq ?? last;
+        yield known.map(itemOf);
         continue;
       }
       await until(over, (resolve) => void arrived.then(resolve));
@@ -65,7 +73,7 @@ export class EventHub {
   }
 
   /** What is kept behind that number; undefined: not all of it is. */
-  #since(last: number): readonly TaskEvent[] | undefined {
+  #since(last: number): readonly FeedEvent[] | undefined {
     if (this.#last === undefined || last > this.#last) return undefined;
     const first = this.#kept[0]?.seq ?? this.#last + 1;
     return last + 1 < first ? undefined : this.#kept.slice(last + 1 - first, last + 1 - first + PAGE);
@@ -98,11 +106,11 @@ export class EventHub {
     cancel();
   }
 
-  #keep(event: TaskEvent): void {
+  #keep(event: FeedEvent): void {
     this.#kept.push(event);
     this.#last = event.seq;
     if (this.#kept.length >= 2 * KEPT) this.#kept = this.#kept.slice(-KEPT);
-    this.#onEvent(event);
+    if (isTaskEvent(event)) this.#onEvent(event);
     this.#tell();
   }
 

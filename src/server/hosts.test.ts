@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Hosts, isLoopback } from './hosts.ts';
+import { Hosts, hostOf, isLoopback } from './hosts.ts';
 
 test('loopback is all of 127/8, ::1 and localhost, and nothing that only looks like it', () => {
   for (const name of ['127.0.0.1', '127.255.0.9', '::1', '0:0:0:0:0:0:0:1', 'localhost', 'LocalHost']) {
@@ -81,4 +81,15 @@ test('a page may call only where it came from', () => {
     assert.equal(may(origin, host), false, `${origin} at ${host}`);
   }
   assert.equal(hosts.isOurPage('http://127.0.0.1', undefined), false);
+});
+
+test('of several Host headers none counts', () => {
+  const said = (...hosts: string[]) => ({
+    headers: { host: hosts[0] },
+    rawHeaders: ['Accept', 'host', ...hosts.flatMap((host, i) => [i % 2 === 0 ? 'Host' : 'HOST', host])],
+  });
+  assert.equal(hostOf(said('localhost')), 'localhost');
+  assert.equal(hostOf(said('localhost', 'localhost')), undefined);
+  assert.equal(hostOf(said('localhost', 'evil.example')), undefined);
+  assert.equal(hostOf({ headers: {}, rawHeaders: [] }), undefined);
 });

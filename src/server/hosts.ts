@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 
 const loopbacks = new BlockList();
@@ -9,6 +10,12 @@ export function isLoopback(name: string): boolean {
   if (bare === 'localhost') return true;
   const family = isIP(bare);
   return family !== 0 && loopbacks.check(bare, family === 6 ? 'ipv6' : 'ipv4');
+}
+
+/** The one name that a request says. Of several Node tells the first, and something in front of us may have gone by another. */
+export function hostOf({ headers, rawHeaders }: Pick<IncomingMessage, 'headers' | 'rawHeaders'>): string | undefined {
+  const said = rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host');
+  return said.length === 1 ? headers.host : undefined;
 }
 
 /** Names under which this server may be asked for: its own, those that always mean this machine, and what was configured. */

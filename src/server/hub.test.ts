@@ -112,6 +112,14 @@ test('whatever is wrong with a secret, who comes hears the same words', async (t
   await (await scene.dial()).enter({ name: 'a', secret: good });
 });
 
+test('who is let in hears how long leases hold, how often to beat and how long tasks may run', async (t) => {
+  const node = await nodeScene(t, { leaseMs: 6000, taskTimeoutMs: '10m' });
+  const { secret } = await node.call('createWorker', '/api/v1/workers', { body: { name: 'a' } });
+  const worker = await RawWorker.dial(node.service.address);
+  const said = await worker.greet({ name: 'a', secret });
+  assert.deepEqual(said, { type: 'connect_ok', leaseMs: 6000, heartbeatMs: 2000, runTimeoutMs: 600_000 });
+});
+
 test('no secret at all is not a greeting', async (t) => {
   const scene = await hubScene(t);
   for (const secret of [undefined, null, 7, { $ne: '' }, ['x']]) {
@@ -272,6 +280,37 @@ test('a tag that is taken away is gone from a worker that is connected', async (
   await scene.engine.setWorker({ name: 'a', tags: [] });
   assert.deepEqual((await scene.engine.workers())[0]?.tags, []);
   assert.deepEqual(await worker.claim(), []);
+});
+
+test('what is said of a worker reaches it within a second, and who is disabled is granted nothing more', async (t) => {
+  const scene = await hubScene(t);
+  const worker = await scene.worker({ name: 'a' });
+  const other = await scene.worker({ name: 'b' });
+  await scene.push();
+  const lease = await worker.claimOne();
+  worker.say({ type: 'task_claim', n: 50, max: 1, waitMs: 5000 });
+  await worker.quiet();
+  // By another process, so that nothing here can hear of it but by looking.
+  await scene.engine.store.workerSet({ name: 'a', enabled: false, priority: 7, tags: ['gpu'] });
+  await scene.push();
+  await aSecond(scene);
+  assert.deepEqual(await worker.hear(({ type }) => type === 'config_update'), {
+    type: 'config_update',
+    enabled: false,
+    priority: 7,
+    tags: ['gpu'],
+  });
+  await scene.world.advance(5000);
+  assert.deepEqual((await worker.hear(({ re }) => re === 50)).value, []);
+  // It ends what it has.
+  await worker.told('task_complete', { lease: proofOf(lease), result: '1' });
+  assert.deepEqual(await worker.claim(), []);
+  await scene.engine.store.workerSet({ name: 'a', enabled: true, priority: null });
+  await aSecond(scene);
+  const again = await worker.hear(({ type, enabled }) => type === 'config_update' && enabled === true);
+  assert.deepEqual(again, { type: 'config_update', enabled: true, priority: 0, tags: ['gpu'] });
+  await worker.claimOne();
+  assert.equal(other.heard.filter(({ type }) => type === 'config_update').length, 0);
 });
 
 test("who comes under another worker's incarnation is refused, and the other one goes on", async (t) => {

@@ -82,3 +82,32 @@ test('names that mean something to JavaScript are plain data and change nothing 
   assert.equal((value as { polluted?: number }).polluted, undefined);
   assert.equal(({} as { polluted?: number }).polluted, undefined);
 });
+
+test('a number that would become another one is refused, wherever it stands', () => {
+  for (const number of [
+    '9007199254740993',
+    '-9007199254740993',
+    '12345678901234567890',
+    '1e400',
+    '-1E999',
+    '9'.repeat(500),
+  ]) {
+    for (const text of [number, `[${number}]`, `{"a":{"b":${number}}}`])
+      assert.match(problemOf(text), /cannot be kept/, text);
+    assert.equal(problemOf(JSON.stringify({ text: number, [number]: 1 })), '', 'as a text it is what it is');
+  }
+});
+
+test('every number that a program of ours writes is read as it was', () => {
+  const numbers = [0, -0, 1, 2 ** 53, 2 ** 60, 2 ** 63, -(2 ** 63), 1e21, 1e308, 5e-324, 0.1, Number.MAX_SAFE_INTEGER];
+  for (const number of numbers) assert.equal(parseBody(JSON.stringify(number)), JSON.parse(JSON.stringify(number)));
+  fc.assert(
+    fc.property(
+      fc.array(fc.oneof(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.maxSafeInteger())),
+      (some) => {
+        assert.deepEqual(parseBody(JSON.stringify(some)), JSON.parse(JSON.stringify(some)));
+      },
+    ),
+    { numRuns: scaled(300, 10_000) },
+  );
+});

@@ -14,6 +14,10 @@ test('a token proves its lease to every node of the cluster, and to no other clu
   assert.equal(new LeaseTokens('the key of another').proves({ ...LEASE, token }, HOLDER), false);
 });
 
+test('every version makes the same one: nodes of two versions serve one worker', () => {
+  assert.equal(tokens.of({ task: 7, attempt: 3 }, 'w/i'), '7YpMrmrI9yzKayRpDaZtow');
+});
+
 test('it is 128 bits that say nothing of the lease', () => {
   assert.match(token, /^[\w-]{22}$/);
   const all = new Set<string>();
@@ -49,5 +53,27 @@ test('what is no token of ours is LEASE_LOST, whatever it looks like', () => {
       (error) =>
         isEngineError(error, 'LEASE_LOST') && !error.message.includes(token) && /not its own/.test(error.hint ?? ''),
     );
+  }
+});
+
+test('a proof has one spelling: what would mean the same bytes is none', () => {
+  const tokens = new LeaseTokens('aa');
+  const lease = { task: 7, attempt: 2 };
+  const token = tokens.of(lease, 'box/1');
+  assert.ok(tokens.proves({ ...lease, token }, 'box/1'));
+  const last = token.at(-1) as string;
+  const twins = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+    .split('')
+    .filter((one) => one !== last);
+  for (const other of [
+    `${token}=`,
+    `${token}==`,
+    `${token} `,
+    ` ${token}`,
+    `${token}\n`,
+    token.replace('-', '+'),
+    ...twins.map((one) => token.slice(0, -1) + one),
+  ]) {
+    if (other !== token) assert.equal(tokens.proves({ ...lease, token: other }, 'box/1'), false, JSON.stringify(other));
   }
 });

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { createSecureContext } from 'node:tls';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { fault } from '../core/errors.ts';
 import { isLoopback } from './hosts.ts';
@@ -7,6 +8,8 @@ import { MAX_BODY_BYTES, refuseBytes } from './refusals.ts';
 
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 60_000;
+/** How often it is looked for connections that take longer than that; the default of Node is half a minute. */
+const LOOK_MS = 1000;
 /** A little longer than proxies keep a connection that nobody uses, so that it is they who close it. */
 const IDLE_MS = 65_000;
 
@@ -16,10 +19,13 @@ export interface Listening {
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
   /** Listens beyond this machine without TLS: something in front of it sees to that. */
   readonly insecure?: boolean | undefined;
+  /** How long a caller may take for its head, and for a whole request. */
+  readonly patience?: { readonly headersMs: number; readonly requestMs: number } | undefined;
 }
 
 /** Tokens must not go over a wire in the clear. */
 export function requireGuard({ host, tls, insecure = false }: Listening): void {
+  if (tls !== undefined) requirePair(tls);
   if (isLoopback(host) || tls !== undefined || insecure) return;
   throw fault(
     'INVALID_INPUT',
@@ -33,14 +39,27 @@ export function requireGuard({ host, tls, insecure = false }: Listening): void {
   );
 }
 
+function requirePair(tls: NonNullable<Listening['tls']>): void {
+  try {
+    createSecureContext(tls);
+  } catch (cause) {
+    const { message } = cause as Error;
+    throw fault(
+      'INVALID_INPUT',
+      { field: 'certificate', problem: `it and its key are not PEM, or not those of each other (${message})` },
+      { hint: '--tls-cert names the file with the certificate, --tls-key the one with its key.', cause },
+    );
+  }
+}
+
 /** `refuse` answers what has no route because its address is none. */
 export function makeFastify(
-  { tls }: Listening,
+  { tls, patience = { headersMs: HEADERS_MS, requestMs: REQUEST_MS } }: Listening,
   refuse: (error: unknown, request: FastifyRequest, reply: FastifyReply) => void,
 ): FastifyInstance {
   const options = {
     bodyLimit: MAX_BODY_BYTES,
-    requestTimeout: REQUEST_MS,
+    requestTimeout: patience.requestMs,
     keepAliveTimeout: IDLE_MS,
     forceCloseConnections: true,
     genReqId: () => randomUUID(),
@@ -48,7 +67,7 @@ export function makeFastify(
     frameworkErrors: refuse,
     clientErrorHandler: refuseBytes,
   } as const;
-  const limits = { headersTimeout: HEADERS_MS };
+  const limits = { headersTimeout: patience.headersMs, connectionsCheckingInterval: LOOK_MS };
   const fastify = (tls === undefined
     ? Fastify({ ...options, http: limits })
     : Fastify({ ...options, https: { ...tls, ...limits } })) as unknown as FastifyInstance;

@@ -37,7 +37,9 @@ async function scene(t: TestContext) {
   const store = await openSqlite({ file: 'memory:', world });
   const engine = new Engine({ store, world });
   const roster = new Roster({ engine, holder: 'test' });
-  const metrics = new Metrics(engine, () => ['reaper']);
+  const unheld = new Map([['cron', 0]]);
+  const place = { heldDuties: () => ['reaper'], leads: () => true, unheld: () => unheld, silence: undefined };
+  const metrics = new Metrics(engine, place);
   const hub = new EventHub(engine, (event) => metrics.count(event));
   hub.start();
   await world.settle();
@@ -57,7 +59,7 @@ async function scene(t: TestContext) {
     await world.settle();
     return new Figures(await metrics.text());
   };
-  return { world, engine, roster, metrics, claim, figures };
+  return { world, engine, roster, metrics, claim, figures, unheld };
 }
 
 test('the figures have the documented names, each with a help and a type, in the form that Prometheus reads', async (t) => {
@@ -92,10 +94,15 @@ test('the figures have the documented names, each with a help and a type, in the
 
 test('promtool finds nothing wrong with them', async (t) => {
   if (spawnSync(PROMTOOL, ['--version']).error !== undefined) return t.skip('promtool is not on the PATH');
-  const { engine, metrics, figures } = await scene(t);
-  await engine.push({ queue: 'q', handler: 'h' });
+  const { world, engine, roster, metrics, figures } = await scene(t);
+  roster.start();
+  await world.settle();
+  await engine.setLimit('api', { concurrent: 1 });
+  await engine.push({ queue: 'q', handler: 'h', limits: ['api'] });
   metrics.request('listTasks', 200, 0.003);
-  const { text } = await figures();
+  const { text, types } = await figures();
+  for (const name of types.keys())
+    assert.match(text, new RegExp(`^${name}(_count)?(\\{|\\s)`, 'm'), `${name} is on the page`);
   const { status, stdout, stderr } = spawnSync(PROMTOOL, ['check', 'metrics'], { input: text, encoding: 'utf8' });
   assert.equal(status, 0, stdout + stderr);
 });
@@ -194,4 +201,30 @@ test('requests are told by route and status, what has no route as one, and strea
   assert.deepEqual([count('listTasks', 200), count('none', 404), count('listQueues', 401)], [1, 5, 1]);
   assert.equal(count('readLog', 200), 1, 'how long a stream lasts says nothing about how fast answers are');
   assert.doesNotMatch(found.text, /[0-9a-f]{8}-[0-9a-f]{4}/);
+});
+
+test('the figures of a cluster say who leads, how the nodes are, and how long a duty has been without a holder', async (t) => {
+  const { world, engine, figures, unheld } = await scene(t);
+  const { store } = engine;
+  const beat = (id: string): Promise<unknown> =>
+    store.nodeBeat({ id, incarnation: id, first: true, wish: 'auto', stand: 'worker' });
+  await beat('dead');
+  world.elapse(60_000);
+  await beat('stale');
+  world.elapse(61_000);
+  await beat('one');
+  await beat('two');
+  for (const holder of ['one/1', 'two/1']) {
+    const term = await store.dutyTake({ name: 'leader', holder, ttlMs: 1000 });
+    assert.ok(term);
+    if (holder === 'one/1') await store.dutyRelease({ duty: term });
+  }
+  unheld.set('cron', 2500);
+  const seen = await figures();
+  assert.equal(seen.get('leasehold_leader'), 1);
+  assert.equal(seen.get('leasehold_leader_epoch'), 2);
+  for (const [state, count] of Object.entries({ healthy: 2, stale: 1, dead: 1, left: 0 })) {
+    assert.equal(seen.get(`leasehold_nodes{state="${state}"}`), count, state);
+  }
+  assert.equal(seen.get('leasehold_duty_unheld_seconds{duty="cron"}'), 2.5);
 });

@@ -1,6 +1,8 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { TaskEvent } from '../core/event.ts';
+import { DEFAULT_SILENCE, NODE_HEALTH, nodeHealth, type Silence } from '../core/node.ts';
 import type { Change, FinalState } from '../core/task.ts';
+import { LEADER } from '../engine/duties/leader.ts';
 import type { Engine } from '../engine/engine.ts';
 
 /** Names of queues and limits may be anything; figures of more than so many are added up under another label. */
@@ -8,6 +10,18 @@ const MAX_LABELS = 200;
 const OTHERS = '(others)';
 /** From a tenth of a millisecond to ten seconds. */
 const BUCKETS = [0.0001, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+type Nodes = Awaited<ReturnType<Engine['store']['nodeList']>>;
+type Duties = Awaited<ReturnType<Engine['store']['dutyList']>>;
+
+/** The place of this node among others. */
+export interface Place {
+  readonly heldDuties: () => readonly string[];
+  readonly leads: () => boolean;
+  /** For how many milliseconds each duty has been held by nobody. */
+  readonly unheld: () => ReadonlyMap<string, number>;
+  readonly silence: Silence | undefined;
+}
 
 interface Counted {
   readonly name: string;
@@ -40,11 +54,15 @@ export class Metrics {
   readonly #limitWaiting: Gauge<'limit'>;
   readonly #workers: Gauge;
   readonly #duties: Gauge<'duty'>;
-  readonly #heldDuties: () => readonly string[];
+  readonly #leader: Gauge;
+  readonly #epoch: Gauge;
+  readonly #nodes: Gauge<'state'>;
+  readonly #unheld: Gauge<'duty'>;
+  readonly #place: Place;
 
-  constructor(engine: Engine, heldDuties: () => readonly string[]) {
+  constructor(engine: Engine, place: Place) {
     this.#engine = engine;
-    this.#heldDuties = heldDuties;
+    this.#place = place;
     const registers = [this.#registry];
     const counters = (of: Readonly<Record<string, Counted>>): ReadonlyMap<string, Counter> =>
       new Map(
@@ -87,6 +105,24 @@ export class Metrics {
       labelNames: ['duty'],
       registers,
     });
+    this.#leader = new Gauge({ name: 'leasehold_leader', help: 'Whether this node leads', registers });
+    this.#epoch = new Gauge({
+      name: 'leasehold_leader_epoch',
+      help: 'The epoch of the newest leader of the cluster; it grows with each takeover',
+      registers,
+    });
+    this.#nodes = new Gauge({
+      name: 'leasehold_nodes',
+      help: 'Nodes of the cluster, by state',
+      labelNames: ['state'],
+      registers,
+    });
+    this.#unheld = new Gauge({
+      name: 'leasehold_duty_unheld_seconds',
+      help: 'For how long a housekeeping duty has been held by nobody; 0: it is held',
+      labelNames: ['duty'],
+      registers,
+    });
   }
 
   /** An event with a final state is the one that brought it about: nothing happens to what has ended but that it begins again. */
@@ -101,11 +137,15 @@ export class Metrics {
 
   /** The figures as text, with a fresh look at the store. */
   async text(): Promise<string> {
-    const [queues, limits, fleet] = await Promise.all([
+    const { store } = this.#engine;
+    const [queues, limits, fleet, nodes, duties] = await Promise.all([
       this.#engine.queues(),
       this.#engine.limits(),
-      this.#engine.store.workerFleet(),
+      store.workerFleet(),
+      store.nodeList(),
+      store.dutyList(),
     ]);
+    this.#lookAtCluster(nodes, duties);
     this.#queues.reset();
     for (const [i, { name, stats }] of queues.entries()) {
       const queue = labelOf(name, i);
@@ -123,8 +163,20 @@ export class Metrics {
     const { now, members } = fleet;
     this.#workers.set(members.filter(({ seenAt }) => now - seenAt <= this.#engine.workerStaleMs).length);
     this.#duties.reset();
-    for (const duty of this.#heldDuties()) this.#duties.set({ duty }, 1);
+    for (const duty of this.#place.heldDuties()) this.#duties.set({ duty }, 1);
     return this.#registry.metrics();
+  }
+
+  #lookAtCluster({ now, nodes }: Nodes, { duties }: Duties): void {
+    const { leads, unheld, silence } = this.#place;
+    this.#leader.set(leads() ? 1 : 0);
+    this.#epoch.set(duties.find(({ name }) => name === LEADER)?.epoch ?? 0);
+    for (const state of NODE_HEALTH) this.#nodes.set({ state }, 0);
+    for (const { beatAt, left } of nodes) {
+      this.#nodes.inc({ state: left ? 'left' : nodeHealth(now - beatAt, silence ?? DEFAULT_SILENCE) });
+    }
+    this.#unheld.reset();
+    for (const [duty, ms] of unheld()) this.#unheld.set({ duty }, ms / 1000);
   }
 }
 

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { type NodeScene, nodeScene } from '../../test/support/node-scene.ts';
+import { fault } from '../core/errors.ts';
 import { Problem } from '../protocol/shapes/problem.ts';
+import { errorOf, problemText } from './refusals.ts';
 
 /** One answer to bytes on a socket, as a whole. */
 async function bytes(scene: NodeScene, text: string): Promise<{ status: number; head: string; body: string }> {
@@ -84,4 +86,25 @@ test('every answer has the number of its request, streams too', async (t) => {
     numbers.add(headers.get('x-request-id'));
   }
   assert.equal(numbers.size, 4);
+});
+
+test('of what a store or its driver said nothing is told, and of what we said all', () => {
+  const cause = new Error('relation "leasehold.task" does not exist');
+  for (const code of ['INTERNAL', 'STORE_UNAVAILABLE', 'STORE_BUSY', 'STORE_CORRUPT'] as const) {
+    const told = errorOf(fault(code, { file: '/srv/secret.db', problem: cause.message }, { cause }));
+    assert.doesNotMatch(JSON.stringify(told), /leasehold\.task|secret\.db/);
+    assert.deepEqual([told.code, told.cause], [code, cause]);
+  }
+  assert.match(errorOf(fault('STORE_UNAVAILABLE', { problem: 'this node is closing' })).message, /closing/);
+  assert.match(errorOf(fault('INVALID_INPUT', { problem: 'no JSON' }, { cause })).message, /no JSON/);
+});
+
+test('details of a refusal are sent where they are short', async (t) => {
+  const scene = await nodeScene(t);
+  const ask = (body: object) => scene.ask('/api/v1/tasks', { body });
+  await ask({ queue: 'q', input: 1, unique: 'k' });
+  const short = await ask({ queue: 'q', input: 2, unique: 'k' });
+  assert.equal(short.body.error.details.key, 'k');
+  const long = JSON.parse(problemText(fault('NOT_FOUND', { kind: 'task', id: 'x'.repeat(5000) })));
+  assert.deepEqual(Object.keys(long.error), ['code', 'message', 'hint']);
 });

@@ -1,11 +1,11 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyRequest } from 'fastify';
-import { type EngineError, fault, isEngineError } from '../core/errors.ts';
+import { CATALOGUE, type EngineError, fault, isEngineError } from '../core/errors.ts';
 
 /** What is told of an error: one of the catalogue. Of others nothing is, because their texts may hold what nobody should see. */
 export function errorOf(thrown: unknown): EngineError {
-  if (isEngineError(thrown)) return thrown;
+  if (isEngineError(thrown)) return isOfTheStore(thrown) ? bare(thrown) : thrown;
   const { code, statusCode } = (thrown ?? {}) as { readonly code?: unknown; readonly statusCode?: unknown };
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
@@ -16,10 +16,31 @@ export function errorOf(thrown: unknown): EngineError {
       const refused = typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500;
       return refused
         ? fault('INVALID_INPUT', { field: 'request', problem: 'it is not well formed' }, { cause: thrown })
-        : fault('INTERNAL', { problem: 'the request could not be answered' }, { cause: thrown });
+        : fault('INTERNAL', { problem: 'the request could not be answered' }, { cause: thrown, hint: IN_THE_LOG });
     }
   }
 }
+
+/** The message is bounded, the details need not be: those of bad input would send a long text back as it came. */
+const MOST_DETAILS = 2000;
+
+export function problemText(error: EngineError): string {
+  const { details, ...rest } = error.toJSON();
+  const text = details === undefined ? undefined : JSON.stringify(details);
+  return JSON.stringify({ error: text === undefined || text.length > MOST_DETAILS ? rest : { ...rest, details } });
+}
+
+/** The words of a driver or of the system stand in it: names of files, tables and servers. The log has them. */
+function isOfTheStore({ code, cause }: EngineError): boolean {
+  return CATALOGUE[code].family === 'environment' && cause !== undefined;
+}
+
+function bare({ code, cause }: EngineError): EngineError {
+  return fault(code, undefined, { cause, ...(code === 'INTERNAL' ? { hint: IN_THE_LOG } : {}) });
+}
+
+const IN_THE_LOG =
+  'This is a defect in leasehold. The log of the node has the rest, under the x-request-id of this answer.';
 
 /** What came is no request, so that nothing of HTTP is there to answer it with. */
 export function refuseBytes(error: NodeJS.ErrnoException, socket: Socket): void {
@@ -36,7 +57,8 @@ export function refuseBytes(error: NodeJS.ErrnoException, socket: Socket): void 
 export const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
 export function noPage({ method, url }: FastifyRequest): EngineError {
-  const path = url.split('?', 1)[0];
+  // Below it may stand the secret of an agent, which nobody should see in an answer that ends up in a log.
+  const path = url.startsWith('/ws/') ? '/ws/…' : url.split('?', 1)[0];
   return fault(
     'NOT_FOUND',
     { kind: 'page', id: `${method} ${path}` },

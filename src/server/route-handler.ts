@@ -5,6 +5,8 @@ import type { Principal } from './access.ts';
 import type { Desk } from './desk.ts';
 import type { Enrolment } from './enrolment.ts';
 import type { EventHub } from './event-hub.ts';
+import type { PushGuard } from './push-guard.ts';
+import type { RpcDesk } from './rpc/desk.ts';
 import type { WorkerSession } from './session-tokens.ts';
 import type { Message } from './sse.ts';
 import type { StepDesks } from './step-desks.ts';
@@ -17,6 +19,8 @@ export interface Served {
   readonly tokens: TokenDesk;
   readonly enrolment: Enrolment;
   readonly steps: StepDesks;
+  readonly guard: PushGuard;
+  readonly rpc: RpcDesk;
   /** Where this node answers. */
   readonly address: string;
   /** Anew for each request: it remembers what it has read. */
@@ -31,6 +35,8 @@ export interface Call<N extends RouteName> extends Served {
   readonly query: QueryOf<N>;
   readonly body: BodyOf<N>;
   readonly principal: Principal;
+  /** Who does it, for histories. */
+  readonly by: string;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   /** Of a worker over HTTP that has registered. */
@@ -55,10 +61,21 @@ export class Foreign {
   }
 }
 
+/** An answer that is JSON text already, with the status that goes with it. */
+export class JsonText {
+  readonly text: string;
+  readonly status: number;
+
+  constructor(text: string, status = 200) {
+    this.text = text;
+    this.status = status;
+  }
+}
+
 /** An answer without a body: 204. */
 export const NOTHING: unique symbol = Symbol('nothing');
 
-type Answered<N extends RouteName> = AnswerOf<N> | Stream | Foreign | typeof NOTHING;
+type Answered<N extends RouteName> = AnswerOf<N> | Stream | Foreign | JsonText | typeof NOTHING;
 export type Handler<N extends RouteName> = (call: Call<N>) => Answered<N> | Promise<Answered<N>>;
 
 export type Handlers<N extends RouteName> = { readonly [K in N]: Handler<K> };

@@ -3,17 +3,21 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type EngineError, fault } from '../core/errors.ts';
 import { type Log, SILENT } from '../engine/log.ts';
 import { unfailing } from '../engine/unfailing-log.ts';
-import { mayCall, type Route } from '../protocol/route.ts';
+import { isWrite, mayCall, type Route } from '../protocol/route.ts';
 import { type AnswerOf, ROUTES, type RouteName } from '../protocol/routes.ts';
 import type { Access, Principal } from './access.ts';
-import { bearerOf, checked } from './asking.ts';
-import { Hosts } from './hosts.ts';
+import { actorOf, bearerOf, checked } from './asking.ts';
+import { Audit } from './audit.ts';
+import { watchClock } from './clock-watch.ts';
+import { Connections, MOST_PER_ADDRESS } from './connections.ts';
+import { Hosts, hostOf, isLoopback } from './hosts.ts';
 import { type Hub, refuseUpgrade } from './hub.ts';
 import { cannotListen, makeFastify, requireGuard } from './listening.ts';
 import type { Metrics } from './metrics.ts';
-import { errorOf, noPage, notOpen, stackOf } from './refusals.ts';
-import { type Call, Foreign, type Handler, NOTHING, type Served, Stream } from './route-handler.ts';
+import { errorOf, noPage, notOpen, problemText, stackOf } from './refusals.ts';
+import { type Call, Foreign, type Handler, JsonText, NOTHING, type Served, Stream } from './route-handler.ts';
 import { a2aRoutes } from './routes/a2a.ts';
+import { clusterRoutes } from './routes/cluster.ts';
 import { eventRoutes } from './routes/events.ts';
 import { limitRoutes } from './routes/limits.ts';
 import { mcpRoutes } from './routes/mcp.ts';
@@ -24,6 +28,8 @@ import { taskRoutes } from './routes/tasks.ts';
 import { tokenRoutes } from './routes/tokens.ts';
 import { waitRoutes } from './routes/waits.ts';
 import { workerRoutes } from './routes/workers.ts';
+import { refuseRequest } from './rpc/problems.ts';
+import { rpcRoutes } from './rpc/routes.ts';
 import type { SessionTokens, WorkerSession } from './session-tokens.ts';
 import { STREAM_HEADERS, writeStream } from './sse.ts';
 
@@ -38,8 +44,17 @@ export interface ServerOptions {
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
   /** Listens beyond this machine without TLS: something in front of it sees to that. */
   readonly insecure?: boolean | undefined;
+  /** Where others reach it, as a whole: what it tells them to call. Undefined: at its own address. */
+  readonly publicUrl?: string | undefined;
+  /** Connections of one address at a time; 0: no bound. Default: none behind a proxy, whose address all have. */
+  readonly maxConnections?: number | undefined;
+  /** Streams of one token at a time; 0: no bound. */
+  readonly maxStreams?: number | undefined;
+  readonly patience?: { readonly headersMs: number; readonly requestMs: number } | undefined;
   readonly log?: Log | undefined;
 }
+
+const MOST_STREAMS = 1000;
 
 /** What comes when the store is open. */
 export interface Opened extends Omit<Served, 'address'> {
@@ -47,6 +62,8 @@ export interface Opened extends Omit<Served, 'address'> {
   readonly metrics: Metrics;
   readonly workers: Hub;
   readonly sessions: SessionTokens;
+  /** Whether this node only answers questions. */
+  readonly observes: () => boolean;
 }
 
 /** Says over HTTP what the engine can do. It answers before its store is open: that it lives, and that it is not ready. */
@@ -58,12 +75,19 @@ export class Server {
   readonly #closing = new AbortController();
   readonly #principals = new WeakMap<FastifyRequest, Principal>();
   readonly #streams = new WeakSet<FastifyRequest>();
+  readonly #answers = new WeakMap<FastifyRequest, unknown>();
+  readonly #audit: Audit;
+  /** Streams that are open, by token. */
+  readonly #open = new Map<number | undefined, number>();
   #opened: Opened | undefined;
+  #unwatch = (): void => {};
 
   private constructor(options: ServerOptions) {
     this.#options = options;
     this.#log = unfailing(options.log ?? SILENT);
-    this.#hosts = new Hosts(options.host, options.names);
+    this.#audit = new Audit(this.#log);
+    const { names = [], publicUrl } = options;
+    this.#hosts = new Hosts(options.host, publicUrl === undefined ? names : [...names, new URL(publicUrl).hostname]);
     this.#fastify = makeFastify(options, (error, request, reply) => {
       dress(request, reply);
       this.#refuse(this.#stranger(request) ?? error, request, reply);
@@ -81,8 +105,13 @@ export class Server {
       if (!this.#streams.has(request)) {
         this.#opened?.metrics.request(nameOf(request), reply.statusCode, reply.elapsedTime / 1000);
       }
+      this.#tellAudit(request, reply.statusCode);
       done();
     });
+    // On loopback all come from one address, and behind a proxy too.
+    const shared = options.insecure === true || isLoopback(options.host);
+    const { maxConnections = shared ? 0 : MOST_PER_ADDRESS } = options;
+    new Connections(maxConnections).guard(this.#fastify.server);
   }
 
   static async listen(options: ServerOptions): Promise<Server> {
@@ -96,7 +125,7 @@ export class Server {
     }
     server.#fastify.server.on('upgrade', (request, stream, head) => {
       const workers = server.#opened?.workers;
-      if (workers === undefined) refuseUpgrade(stream, '503 Service Unavailable');
+      if (workers === undefined || server.#opened?.observes()) refuseUpgrade(stream, '503 Service Unavailable');
       else workers.upgrade(request, stream, head, server.#hosts);
     });
     // Such as EMFILE when a connection comes. The server goes on; without a listener the error would end the process.
@@ -113,12 +142,24 @@ export class Server {
     return `${tls === undefined ? 'http' : 'https'}://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
   }
 
+  /** Where others are told to reach it. Never what a caller has written into its `Host`. */
+  get publicAddress(): string {
+    return this.#options.publicUrl ?? this.address;
+  }
+
   open(opened: Opened): void {
     this.#opened = opened;
+    this.#unwatch = watchClock(opened.engine.world, this.#log);
+  }
+
+  /** Workers go to another node, or come back when this one serves them again. */
+  sendWorkersAway(): void {
+    this.#opened?.workers.sendAway();
   }
 
   async close(): Promise<void> {
     this.#closing.abort();
+    this.#unwatch();
     this.#opened?.access.close();
     await this.#opened?.workers.close();
     await this.#opened?.hub.close();
@@ -127,13 +168,14 @@ export class Server {
 
   /** A name that somebody else's DNS points at this machine, or a page of another site. */
   #stranger(request: FastifyRequest): EngineError | undefined {
-    const { host, origin, 'sec-fetch-site': site } = request.headers;
+    const { origin, 'sec-fetch-site': site } = request.headers;
+    const host = hostOf(request.raw);
     if (!this.#hosts.isOurs(host)) {
       const problem = `this server does not answer to ${JSON.stringify(host ?? '')}`;
       const hint = `Ask for ${this.#options.host} instead, or name it with --public-host.`;
       return fault('WRONG_HOST', { problem }, { hint });
     }
-    const foreign = (origin !== undefined && !this.#hosts.isOurPage(origin, host)) || site === 'cross-site';
+    const foreign = (origin !== undefined && !this.#hosts.isOurPage(origin, host)) || !OWN_SITE.has(site as string);
     return foreign ? fault('FORBIDDEN', { problem: 'pages of other sites may not call this server' }) : undefined;
   }
 
@@ -148,6 +190,7 @@ export class Server {
       onRequest: async (request) => {
         const principal = await this.#letIn(route, request);
         if (principal !== undefined) this.#principals.set(request, principal);
+        if (this.#opened?.observes() && isWrite(route)) throw fault('READ_ONLY');
       },
       handler: async (request, reply) => {
         const principal = this.#principals.get(request);
@@ -155,19 +198,24 @@ export class Server {
         if (opened === undefined && name !== 'health' && name !== 'ready') throw notOpen();
         const call = {
           ...(opened as Opened),
-          address: this.address,
+          address: this.publicAddress,
           params: checked('path', route.params, request.params),
           query: checked('query', route.query, request.query),
           body: checked('body', route.body, request.body ?? {}),
           principal,
+          by: actorOf(principal, request.headers['x-leasehold-by']),
           session: opened === undefined ? undefined : sessionOf(opened, request),
           request,
           reply,
         } as unknown as Call<N>;
         const answer = await handler(call);
+        this.#answers.set(request, answer);
         if (answer === NOTHING) return reply.code(204).send();
         if (answer instanceof Foreign) return sendForeign(answer, reply);
         if (answer instanceof Stream) return this.#stream(answer, principal as Principal, reply);
+        if (answer instanceof JsonText) {
+          return reply.code(answer.status).type('application/json; charset=utf-8').send(answer.text);
+        }
         if (name === 'ready' && (answer as { status: string }).status !== 'ready') reply.code(503);
         else reply.code(route.status ?? 200);
         if (route.text === 'prometheus') return reply.type('text/plain; version=0.0.4; charset=utf-8').send(answer);
@@ -210,6 +258,7 @@ export class Server {
 
   async #stream(stream: Stream, principal: Principal, reply: FastifyReply): Promise<unknown> {
     if (reply.request.method === 'HEAD') return reply.headers(STREAM_HEADERS).send();
+    const close = this.#takeStream(principal);
     for (const [name, value] of Object.entries(reply.getHeaders())) reply.raw.setHeader(name, value as string);
     reply.hijack();
     this.#streams.add(reply.request);
@@ -221,8 +270,32 @@ export class Server {
       this.#log.warn('a stream broke off', { request: reply.request.id, error: String(error) });
     } finally {
       stop?.();
+      close();
     }
     return reply;
+  }
+
+  #takeStream({ token }: Principal): () => void {
+    const { maxStreams = MOST_STREAMS } = this.#options;
+    const open = this.#open.get(token) ?? 0;
+    if (maxStreams > 0 && open >= maxStreams) {
+      throw fault('TOO_MANY', { problem: `this token has ${open} streams open` });
+    }
+    this.#open.set(token, open + 1);
+    return () => {
+      const left = (this.#open.get(token) ?? 1) - 1;
+      if (left === 0) this.#open.delete(token);
+      else this.#open.set(token, left);
+    };
+  }
+
+  /** Of who was let in everything is told; of others what was done, so that nobody can fill the log. */
+  #tellAudit(request: FastifyRequest, outcome: number): void {
+    const principal = this.#principals.get(request);
+    if (principal === undefined && outcome >= 400) return;
+    const { params, body, id } = request;
+    const answer = this.#answers.get(request);
+    this.#audit.tell(nameOf(request), principal, { params, body, answer, outcome, request: id });
   }
 
   #refuse(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
@@ -231,13 +304,9 @@ export class Server {
       this.#log.error('a request failed', { request: request.id, route: nameOf(request), error: stackOf(thrown) });
     }
     if (error.code === 'UNAUTHENTICATED') reply.header('www-authenticate', 'Bearer');
-    if (error.retryable) reply.header('retry-after', '1');
-    // The message is bounded, the details need not be: those of bad input would send a long text back as it came.
-    const { code, message, hint } = error;
-    void reply
-      .code(error.status)
-      .type('application/json; charset=utf-8')
-      .send(JSON.stringify({ error: { code, message, ...(hint === undefined ? {} : { hint }) } }));
+    if (error.retryable) reply.header('retry-after', String(secondsOf(error.details?.retryAfterMs)));
+    const problem = isRpc(request) ? JSON.stringify(refuseRequest(error)) : problemText(error);
+    void reply.code(error.status).type('application/json; charset=utf-8').send(problem);
   }
 
   #handlers(): { readonly [N in RouteName]: Handler<N> } {
@@ -246,17 +315,19 @@ export class Server {
     return {
       health: () => ({ status: 'ok' }),
       ready: ({ principal }) => this.#ready(principal),
-      ...systemRoutes({ version, address: () => this.address, metrics }),
+      ...systemRoutes({ version, address: () => this.publicAddress, metrics }),
       ...taskRoutes,
       ...queueRoutes,
       ...workerRoutes,
       ...limitRoutes,
       ...waitRoutes,
       ...eventRoutes,
+      ...clusterRoutes,
       ...stepRoutes,
       ...tokenRoutes,
       ...a2aRoutes({ version }),
       ...mcpRoutes({ version }),
+      ...rpcRoutes,
     };
   }
 
@@ -266,6 +337,13 @@ export class Server {
     const status = reasons.length === 0 ? 'ready' : 'not ready';
     return principal === undefined || reasons.length === 0 ? { status } : { status, reasons };
   }
+}
+
+/** What a browser says of a page of ours, or of an address that was typed; programs say nothing. */
+const OWN_SITE: ReadonlySet<string | undefined> = new Set([undefined, 'same-origin', 'none']);
+
+function secondsOf(ms: unknown): number {
+  return typeof ms === 'number' ? Math.max(1, Math.ceil(ms / 1000)) : 1;
 }
 
 /** What every answer has. */
@@ -287,4 +365,8 @@ async function sendForeign({ response }: Foreign, reply: FastifyReply): Promise<
 /** Of the route that a request has found. */
 function nameOf(request: FastifyRequest): string {
   return (request.routeOptions.config as { readonly name?: string }).name ?? 'none';
+}
+
+function isRpc(request: FastifyRequest): boolean {
+  return (ROUTES as Readonly<Record<string, Route>>)[nameOf(request)]?.rpc === true;
 }

@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { fault } from '../core/errors.ts';
 
 /** What a worker over HTTP said of itself when it registered. */
@@ -14,14 +14,17 @@ export interface WorkerSession {
   readonly slots: number;
   readonly version?: string | undefined;
   readonly host: string;
+  readonly address?: string | undefined;
+  readonly priority?: number | undefined;
+  readonly pid?: number | undefined;
 }
 
 /** Tokens that say all of this themselves, signed under the key of the cluster: every node can go on with the session. */
 export class SessionTokens {
-  readonly #key: Buffer;
+  readonly #key: KeyObject;
 
   constructor(clusterKey: string) {
-    this.#key = createHmac('sha256', clusterKey).update('sessions').digest();
+    this.#key = createSecretKey(createHmac('sha256', clusterKey).update('sessions').digest());
   }
 
   write(session: WorkerSession): string {
@@ -30,9 +33,10 @@ export class SessionTokens {
   }
 
   read(token: string): WorkerSession {
-    const [text = '', signature = ''] = token.split('.', 2);
-    const given = Buffer.from(signature, 'base64url');
-    const right = this.#sign(text);
+    const [text = '', signature = '', ...more] = token.split('.');
+    // As texts: several of them would mean the same bytes.
+    const given = Buffer.from([signature, ...more].join('.'));
+    const right = Buffer.from(this.#sign(text).toString('base64url'));
     if (given.length !== right.length || !timingSafeEqual(given, right)) throw fault('UNAUTHENTICATED');
     return JSON.parse(Buffer.from(text, 'base64url').toString()) as WorkerSession;
   }

@@ -84,6 +84,54 @@ test('another start of the same worker has no say over the leases of the one bef
   await allLost(scene, second, [...writesFor(lease), ...readsFor(lease)], lease.task);
 });
 
+const SAID_FOR_OTHERS: ReadonlySet<string> = new Set([
+  'task_complete',
+  'task_failed',
+  'task_release',
+  'task_cancelled',
+  'task_progress',
+  'keep',
+]);
+
+test('what an earlier start left unsaid is heard from the next one of the same name, and from nobody else', async (t) => {
+  const scene = await hubScene(t);
+  const [a, b, lease] = await twoWorkers(scene);
+  await b.hangUp();
+  const [before] = (await scene.engine.workers()).filter(({ name }) => name === 'b');
+  const left = { ...lease, incarnation: before?.incarnation };
+  await allLost(scene, a, [...writesFor(left), ...readsFor(left)], lease.task);
+  const next = await scene.worker({ name: 'b' });
+  // Its own is not that of the lease; and what would keep the lease, or go on with the work, is not said for others.
+  await allLost(scene, next, writesFor(lease), lease.task);
+  const others = [...writesFor(left), ...readsFor(left)].filter(([type]) => !SAID_FOR_OTHERS.has(type));
+  await allLost(scene, next, others, lease.task);
+  assert.deepEqual(await next.told('lease_renew', { leases: [left] }), ['lost']);
+  await next.told('task_progress', { lease: left, logs: [{ ...LINE, text: 'its last words' }] });
+  await next.told('task_complete', { lease: left, result: '"done"' });
+  await next.told('task_complete', { lease: left, result: '"done"' });
+  const record = await scene.engine.get(lease.task);
+  assert.deepEqual([record?.state, record?.result, record?.attempt], ['completed', '"done"', 1]);
+  assert.deepEqual(
+    (await scene.engine.readLog(lease.task)).map(({ text }) => text),
+    ['its last words'],
+  );
+});
+
+test('what an earlier start left is refused once its lease was taken back, though nobody has claimed since', async (t) => {
+  const scene = await hubScene(t, { leaseMs: 1000 });
+  const [, b, lease] = await twoWorkers(scene);
+  const [before] = (await scene.engine.workers()).filter(({ name }) => name === 'b');
+  await b.hangUp();
+  await scene.world.advance(1001);
+  await scene.tick('reaper');
+  const next = await scene.worker({ name: 'b' });
+  const left = { ...lease, incarnation: before?.incarnation };
+  // It asked for nothing to be kept, so that nothing is.
+  const said = writesFor(left).filter(([type]) => SAID_FOR_OTHERS.has(type) && type !== 'keep');
+  await allLost(scene, next, said, lease.task);
+  assert.equal((await scene.engine.get(lease.task))?.state, 'ready');
+});
+
 test('a token that is wrong, cut short, too long or of another lease is as good as none', async (t) => {
   const scene = await hubScene(t);
   const [a, , of] = await twoWorkers(scene);

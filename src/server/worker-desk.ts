@@ -3,9 +3,11 @@ import type { Asked, LeaseProof } from '../protocol/frames.ts';
 import { HeldLeases, keyOf } from '../protocol/held-leases.ts';
 import type { Assignment, ChildRequest, RenewalAnswer, Session, Waiting } from '../protocol/link.ts';
 import { parseBody } from './json-body.ts';
-import type { LeaseTokens } from './lease-tokens.ts';
+import { holderOf, type LeaseTokens } from './lease-tokens.ts';
+import type { Room } from './outlet.ts';
 
 type Fenced = Extract<Asked, { lease: unknown }>;
+type Claiming = Extract<Asked, { type: 'task_claim' }>;
 
 /** Inputs that one answer carries, in UTF-16 units: at three bytes each, with all that stands around them, it is within its bound. */
 const MOST_INPUT = 4 * 1024 * 1024;
@@ -18,6 +20,7 @@ export class WorkerDesk {
   /** Who the tokens are made out to: name and incarnation. */
   readonly #holder: string;
   readonly #tokens: LeaseTokens;
+  readonly #now: () => number;
   /** Granted and not settled, as far as this node knows. */
   readonly #granted: HeldLeases<Assignment>;
   readonly #claims = new Set<{ readonly n: number; readonly stop: AbortController }>();
@@ -26,6 +29,7 @@ export class WorkerDesk {
     this.session = session;
     this.#holder = holder;
     this.#tokens = tokens;
+    this.#now = now;
     this.#granted = new HeldLeases(now);
   }
 
@@ -44,12 +48,12 @@ export class WorkerDesk {
     await this.#giveBack(lost);
   }
 
-  /** The answer to one question; rejects with what is refused. `gone`: nobody hears the answer any more. */
-  async answer(asked: Asked, gone: AbortSignal): Promise<unknown> {
+  /** The answer to one question, for this outlet; rejects with what is refused. `gone`: nobody hears the answer any more. */
+  async answer(asked: Asked, gone: AbortSignal, outlet: Room): Promise<unknown> {
     if ('lease' in asked) return this.#fenced(asked);
     switch (asked.type) {
       case 'task_claim':
-        return this.#claim(asked, gone);
+        return this.#claim(asked, gone, outlet);
       case 'claim_stop':
         for (const { n, stop } of this.#claims) if (n === asked.claim) stop.abort();
         return undefined;
@@ -62,25 +66,35 @@ export class WorkerDesk {
     }
   }
 
-  /** What nobody hears of, or does not fit into one answer, is given back. */
-  async #claim({ n, max, waitMs }: Extract<Asked, { type: 'task_claim' }>, gone: AbortSignal): Promise<unknown> {
+  async #claim(asked: Claiming, gone: AbortSignal, outlet: Room): Promise<unknown> {
     if (gone.aborted) return [];
-    const claim = { n, stop: new AbortController() };
-    const { signal } = claim.stop;
+    const claim = { n: asked.n, stop: new AbortController() };
     const end = (): void => claim.stop.abort();
     gone.addEventListener('abort', end, { once: true });
     this.#claims.add(claim);
     this.#granted.dropOlderThan(FORGOTTEN_LEASES * this.session.leaseMs);
     try {
-      const granted = await this.session.claim({ max, waitMs, signal });
-      const count = signal.aborted ? 0 : howManyFit(granted);
-      const told = granted.slice(0, count);
-      for (const one of told) this.#granted.put(one);
-      await this.#giveBack(granted.slice(count));
-      return told.map((one) => this.#shown(one));
+      return (await this.#claimFor(asked, claim.stop.signal, outlet)).map((one) => this.#shown(one));
     } finally {
       this.#claims.delete(claim);
       gone.removeEventListener('abort', end);
+    }
+  }
+
+  /** Nothing is claimed for a worker that does not take what it was told: its inputs would pile up here. */
+  async #claimFor({ max, waitMs }: Claiming, stop: AbortSignal, outlet: Room): Promise<readonly Assignment[]> {
+    const deadline = this.#now() + waitMs;
+    for (let leftMs = waitMs; ; leftMs = Math.max(0, deadline - this.#now())) {
+      await outlet.room(stop);
+      if (stop.aborted) return [];
+      const { filling } = outlet;
+      const granted = await this.session.claim({ max, waitMs: leftMs, signal: AbortSignal.any([stop, filling]) });
+      const told = stop.aborted || outlet.isFull ? [] : granted.slice(0, howManyFit(granted));
+      outlet.expect(unitsOf(told));
+      for (const one of told) this.#granted.put(one);
+      // What nobody hears of, or does not fit into one answer.
+      await this.#giveBack(granted.slice(told.length));
+      if (told.length > 0 || !filling.aborted) return told;
     }
   }
 
@@ -120,7 +134,7 @@ export class WorkerDesk {
   }
 
   async #fenced(asked: Fenced): Promise<unknown> {
-    const lease = this.#tokens.check(asked.lease, this.#holder);
+    const lease = this.#tokens.check(asked.lease, this.#holderFor(asked));
     try {
       const value = await this.#say(this.#assignment(lease), asked);
       const stays = asked.type === 'task_park' && (value as { kind: string }).kind === 'woken';
@@ -130,6 +144,15 @@ export class WorkerDesk {
       if ((error as { code?: unknown }).code === 'LEASE_LOST') this.#granted.drop(lease);
       throw error;
     }
+  }
+
+  /**
+   * What an earlier start of this worker left unsaid may be said for it: its logs and its ends, under the same fence. Its leases are
+   * not inherited: nothing else is heard, and nothing renews them.
+   */
+  #holderFor({ type, lease: { incarnation } }: Fenced): string {
+    if (incarnation === undefined || !LEFTOVERS.has(type)) return this.#holder;
+    return holderOf(this.#holder.slice(0, this.#holder.indexOf('/')), incarnation);
   }
 
   /** After a restart of this node a lease is known by its proof alone. */
@@ -202,11 +225,24 @@ const ENDS: ReadonlySet<Asked['type']> = new Set([
   'task_park',
 ]);
 
+const LEFTOVERS: ReadonlySet<Asked['type']> = new Set([
+  'task_progress',
+  'keep',
+  'task_complete',
+  'task_failed',
+  'task_release',
+  'task_cancelled',
+]);
+
 /** One at least: the bound of its input is far below that of an answer. */
 function howManyFit(assignments: readonly Assignment[]): number {
   let size = 0;
   const over = assignments.findIndex(({ payload }, i) => (size += payload.length) > MOST_INPUT && i > 0);
   return over === -1 ? assignments.length : over;
+}
+
+function unitsOf(assignments: readonly Assignment[]): number {
+  return assignments.reduce((sum, { payload }) => sum + payload.length, 0);
 }
 
 function parsed(text: string | undefined): unknown {

@@ -30,7 +30,7 @@ export interface LimitRecord {
   readonly changedBy: string;
   /** Of the total. */
   readonly active: number;
-  /** Tasks that are ready and take something of it. */
+  /** Tasks that are ready and take something of it, counted up to 10,000. */
   readonly waiting: number;
 }
 

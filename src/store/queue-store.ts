@@ -25,6 +25,12 @@ export interface QueueStore {
   /** Lanes with ready tasks now, ascending by id and above `after`. */
   laneScan(params: { readonly after: number; readonly limit: number }): Promise<readonly ReadyLane[]>;
 
+  /**
+   * How full lanes are, in the same order: ready tasks are counted up to `most` in each, and no further. `readySince` is that of the
+   * first task of each priority that comes first; it says nothing of a lane that is empty.
+   */
+  laneDepth(params: { readonly lanes: readonly number[]; readonly most: number }): Promise<readonly LaneDepth[]>;
+
   taskPush(params: { readonly items: readonly NewTask[] }): Promise<readonly PushAnswer[]>;
   /**
    * Undefined for a claim whose lanes were not looked at: its worker is disabled or unknown, or its operation id had its
@@ -39,6 +45,12 @@ export interface QueueStore {
 
   /** Running tasks of this holder that somebody has asked to stop. Reads only. */
   leaseCancels(params: { readonly holder: number }): Promise<readonly Lease[]>;
+
+  /** What runs, ascending by task; of these holders only, if some are given. Reads only. */
+  leaseList(params: { readonly holders?: readonly number[] | undefined }): Promise<readonly HeldTask[]>;
+
+  /** The names of the workers that had these attempts; undefined where the attempt or its worker is no longer kept. Reads only. */
+  attemptWorkers(params: { readonly items: readonly Lease[] }): Promise<readonly (string | undefined)[]>;
 
   /** Adds lines to the log of a running attempt; a line that is there already stays as it is. */
   logAppend(params: { readonly items: readonly LogAppend[] }): Promise<readonly LogAnswer[]>;
@@ -131,6 +143,12 @@ export interface ReadyLane {
   readonly priority: number;
 }
 
+export interface LaneDepth {
+  readonly ready: number;
+  /** Calendar time; infinite: it is empty. */
+  readonly readySince: number;
+}
+
 export interface NewTask {
   readonly lane: number;
   readonly spec: number;
@@ -176,11 +194,15 @@ export interface ClaimRequest {
   readonly holder: number;
   /** By which revision of the worker its lanes were chosen: nothing is granted by another one. */
   readonly revision?: number | undefined;
+  /** The number of the secret that the worker came in by: nothing is granted once it has ended. Undefined: it needs none. */
+  readonly token?: number | undefined;
   readonly ttlMs: number;
   readonly max: number;
   readonly lanes: readonly LaneAsk[];
   /** This very task and no other, if it is ready and its queue is not paused; `lanes` is empty then. */
   readonly task?: number | undefined;
+  /** With `task`: no more than so many tasks of its queue, handler and placement at once with this holder. */
+  readonly maxHeld?: number | undefined;
   readonly op?: string | undefined;
 }
 
@@ -265,6 +287,11 @@ export interface RenewItem extends Lease {
 export type RenewAnswer =
   | { readonly held: true; readonly leaseUntil: number; readonly cancelRequested: boolean }
   | { readonly held: false };
+
+export interface HeldTask extends Lease {
+  readonly holder: number;
+  readonly createdAt: number;
+}
 
 export interface LogAppend extends Lease {
   readonly entries: readonly LogEntry[];

@@ -1,4 +1,4 @@
-import type { TaskEvent } from '../core/event.ts';
+import { type FeedEvent, WORKER_CHANGES, type WorkerChange } from '../core/event.ts';
 import type { MissedPolicy } from '../core/schedule.ts';
 import { CHANGES, type Change } from '../core/task.ts';
 import { WORKER_STATES, type WorkerState } from '../core/worker.ts';
@@ -26,6 +26,9 @@ export interface WorkerRow {
   readonly revision: number;
   readonly status: string | null;
   readonly metadata: string | null;
+  readonly address: string | null;
+  /** Of its name. */
+  readonly total: number | null;
 }
 
 export function workerOf(row: WorkerRow): WorkerRecord {
@@ -48,6 +51,8 @@ export function workerOf(row: WorkerRow): WorkerRecord {
     revision: row.revision,
     status: row.status ?? undefined,
     metadata: row.metadata ?? undefined,
+    address: row.address ?? undefined,
+    totalTasks: row.total ?? 0,
   };
 }
 
@@ -107,33 +112,54 @@ export interface EventRow {
   readonly born: readonly number[];
 }
 
+/** Kinds of events of workers are numbered from here on. */
+export const WORKER_KINDS = 100;
+
+export function workerKind(change: WorkerChange): number {
+  return WORKER_KINDS + WORKER_CHANGES.indexOf(change);
+}
+
+/** The workers of whom these rows tell. */
+export function workersIn(rows: readonly EventRow[]): readonly number[] {
+  return [...new Set(rows.flatMap(({ kind, ids }) => (kind < WORKER_KINDS ? [] : ids)))];
+}
+
+/** What the numbers in rows of events are called. */
+export interface EventNames {
+  readonly queues: ReadonlyMap<number, string>;
+  readonly workers: ReadonlyMap<number, string>;
+}
+
 /** A page from rows that begin with the one that holds the number after `after`, or the newest before it. */
-export function pageOf(
-  rows: readonly EventRow[],
-  names: ReadonlyMap<number, string>,
-  after: number,
-  limit: number,
-): EventPage {
+export function pageOf(rows: readonly EventRow[], names: EventNames, after: number, limit: number): EventPage {
   const first = rows[0] as EventRow;
   const newest = rows.at(-1) as EventRow;
   const ahead = newest.seq + newest.n - 1 < after; // of a store that was restored from a backup
   if (ahead) return { events: [], reset: true, last: newest.seq + newest.n - 1 };
-  const events: TaskEvent[] = [];
+  const events: FeedEvent[] = [];
   for (const row of rows) {
     if (row.seq === 0) continue; // the founding row stands for no event
     for (let i = Math.max(0, after + 1 - row.seq); i < row.n && events.length < limit; i++) {
-      events.push({
-        seq: row.seq + i,
-        at: row.at,
-        queue: names.get(row.queue) ?? '',
-        change: CHANGES[row.kind] as Change,
-        state: stateOf(row.state),
-        task: row.ids[i] as number,
-        attempt: (row.attempts[i] ?? row.attempts[0]) as number,
-        createdAt: (row.born[i] ?? row.born[0]) as number,
-      });
+      events.push(eventOf(row, i, names));
     }
     if (events.length >= limit) break;
   }
   return { events, reset: first.seq > after + 1, last: events.at(-1)?.seq ?? after };
+}
+
+function eventOf(row: EventRow, i: number, { queues, workers }: EventNames): FeedEvent {
+  const common = { seq: row.seq + i, at: row.at, createdAt: (row.born[i] ?? row.born[0]) as number };
+  const id = row.ids[i] as number;
+  if (row.kind >= WORKER_KINDS) {
+    const change = WORKER_CHANGES[row.kind - WORKER_KINDS] as WorkerChange;
+    return { ...common, change, worker: id, name: workers.get(id) ?? '' };
+  }
+  return {
+    ...common,
+    queue: queues.get(row.queue) ?? '',
+    change: CHANGES[row.kind] as Change,
+    state: stateOf(row.state),
+    task: id,
+    attempt: (row.attempts[i] ?? row.attempts[0]) as number,
+  };
 }

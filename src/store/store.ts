@@ -1,16 +1,20 @@
-import type { QueueStats, TaskEvent } from '../core/event.ts';
+import type { FeedEvent, QueueStats } from '../core/event.ts';
 import type { MissedPolicy } from '../core/schedule.ts';
 import type { TaskState } from '../core/task.ts';
 import type { WorkerState } from '../core/worker.ts';
 import type { DependencyStore } from './dependency-store.ts';
+import type { DocumentStore } from './document-store.ts';
 import type { LimitStore } from './limit-store.ts';
+import type { NodeStore } from './node-store.ts';
 import type { DutyTerm, LaneWish, NewTask, PushAnswer, QueueStore, TaskRecord } from './queue-store.ts';
 import type { ResultStore } from './result-store.ts';
 import type { TokenStore } from './token-store.ts';
 import type { WaitStore } from './wait-store.ts';
 
 export type * from './dependency-store.ts';
+export type * from './document-store.ts';
 export type * from './limit-store.ts';
+export type * from './node-store.ts';
 export type * from './queue-store.ts';
 export type * from './result-store.ts';
 export type * from './token-store.ts';
@@ -20,7 +24,15 @@ export type * from './wait-store.ts';
  * The port: everything the engine asks of durable storage. An adapter reads and compares-and-sets; the rules live in
  * `core/`. Every adapter passes the suite in `conformance/`, and a new verb starts there.
  */
-export interface Store extends QueueStore, LimitStore, DependencyStore, WaitStore, ResultStore, TokenStore {
+export interface Store
+  extends QueueStore,
+    LimitStore,
+    DependencyStore,
+    WaitStore,
+    ResultStore,
+    TokenStore,
+    NodeStore,
+    DocumentStore {
   /** The key of the public ids: 32 hex digits, made once with the data and copied with it. */
   readonly clusterKey: string;
 
@@ -35,6 +47,8 @@ export interface Store extends QueueStore, LimitStore, DependencyStore, WaitStor
   /** Makes finished tasks ready again: tries 0, the attempt keeps growing. */
   taskRevive(params: ReviveParams): Promise<readonly ReviveAnswer[]>;
   taskList(params: TaskQuery): Promise<readonly TaskRecord[]>;
+  /** The first ready tasks of these lanes, in the order in which a claim would take them. Reads only. */
+  taskReady(params: { readonly lanes: readonly number[]; readonly limit: number }): Promise<readonly ReadyTask[]>;
   /** The task that has this unique key, finished or not. */
   taskByKey(params: { readonly queue: string; readonly key: string }): Promise<number | undefined>;
   /** What time it is for this store. */
@@ -147,6 +161,12 @@ export interface TaskQuery {
   readonly limit: number;
 }
 
+export interface ReadyTask {
+  readonly task: number;
+  readonly lane: number;
+  readonly priority: number;
+}
+
 export interface AttemptRecord {
   readonly attempt: number;
   readonly holder: number | undefined;
@@ -175,6 +195,10 @@ export interface NewWorker {
   /** Higher ones are given work first; default 0. */
   readonly priority?: number | undefined;
   readonly version?: string | undefined;
+  /** Where the server saw it come from. */
+  readonly address?: string | undefined;
+  /** Also as an event in the feed. */
+  readonly told?: boolean | undefined;
 }
 
 export interface FleetSight {
@@ -220,9 +244,14 @@ export interface WorkerBeat {
   readonly status?: string | null | undefined;
   /** JSON text. */
   readonly metadata?: string | null | undefined;
+  /** Tasks that it has ended since the beat before; added to the total of its name. */
+  readonly ended?: number | undefined;
+  /** Also as an event in the feed. */
+  readonly told?: boolean | undefined;
 }
 
-export interface WorkerRecord extends Omit<NewWorker, 'host' | 'pid' | 'handlers' | 'queues' | 'priority' | 'version'> {
+export interface WorkerRecord
+  extends Omit<NewWorker, 'host' | 'pid' | 'handlers' | 'queues' | 'priority' | 'version' | 'address' | 'told'> {
   readonly worker: number;
   readonly state: WorkerState;
   readonly enabled: boolean;
@@ -240,6 +269,9 @@ export interface WorkerRecord extends Omit<NewWorker, 'host' | 'pid' | 'handlers
   readonly revision: number;
   readonly status: string | undefined;
   readonly metadata: string | undefined;
+  readonly address: string | undefined;
+  /** Tasks that all who came under its name have ended, as their beats have told. */
+  readonly totalTasks: number;
 }
 
 /** A term of office. `vacant` says that the one before ended in order, so that nothing can have been missed. */
@@ -249,7 +281,7 @@ export interface Tenure extends DutyTerm {
 }
 
 export interface EventPage {
-  readonly events: readonly TaskEvent[];
+  readonly events: readonly FeedEvent[];
   /**
    * Set when events above `after` are no longer kept, or when `after` lies ahead of the newest one (the store was restored
    * from a backup): the reader must start over from a fresh look at the state.

@@ -94,7 +94,7 @@ export class Attempt implements Host {
     const log = new LazyLog(this.#deps, assignment);
     this.#log = log;
     // Before the start: an inline handler may block the loop from its first line on.
-    this.#timeoutMs = assignment.timeoutMs ?? runner.timeoutMs?.(assignment.handler);
+    this.#timeoutMs = assignment.timeoutMs ?? runner.timeoutMs?.(assignment.handler) ?? this.#deps.session.runTimeoutMs;
     if (this.#timeoutMs !== undefined) this.#bound(this.#timeoutMs);
     let ended: Ended;
     try {

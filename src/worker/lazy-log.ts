@@ -6,7 +6,7 @@ import type { Sink } from './runner/runner.ts';
 
 export interface LazyLogDeps {
   readonly world: World;
-  readonly session: Pick<Session, 'log'>;
+  readonly session: Pick<Session, 'log' | 'logPaceMs'>;
 }
 
 /** A log that is made with its first line: most short tasks say nothing. */
@@ -46,7 +46,7 @@ export class LazyLog implements Sink {
     if (this.#log === undefined) {
       const { session, world } = this.#deps;
       const ship = (entries: readonly LogEntry[]): Promise<void> => session.log(this.#lease, entries);
-      this.#log = new TaskLog({ ship, timers: world.timers, now: world.clock.wall });
+      this.#log = new TaskLog({ ship, timers: world.timers, now: world.clock.wall, paceMs: session.logPaceMs });
     }
     return this.#log;
   }

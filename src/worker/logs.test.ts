@@ -63,6 +63,24 @@ describe('shipping', () => {
     assert.deepEqual(shipments[0]?.entries, [{ seq: 1, at: world.clock.wall(), stream: 'stdout', text: 'hello' }]);
   });
 
+  test('where each shipment costs more, lines are gathered for longer, up to a size', async () => {
+    const { world, log, batches } = quick({ paceMs: 500 });
+    log.line('stdout', 'first');
+    await world.advance(0);
+    log.line('stdout', 'a');
+    await world.advance(400);
+    log.line('stdout', 'b');
+    assert.equal(batches.length, 1);
+    await world.advance(100);
+    assert.deepEqual(
+      batches.map((batch) => batch.map(({ text }) => text)),
+      [['first'], ['a', 'b']],
+    );
+    for (let i = 0; i < 5; i++) log.line('stdout', 'x'.repeat(16 * KIB));
+    await world.advance(0);
+    assert.equal(batches.length, 3);
+  });
+
   test('one shipment is under way at a time, and what came meanwhile leaves together, in order, within 100 ms', async () => {
     const { world, log, shipments, latest } = rig();
     log.line('stdout', 'a');

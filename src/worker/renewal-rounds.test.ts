@@ -74,6 +74,27 @@ test('a lease is renewed at a third of its time, all that are due in one call', 
   assert.equal(renewed.length, 2);
 });
 
+test('an answer that was long under way is followed by another renewal at once, with all that became due meanwhile', async () => {
+  const { hold, elapse, renewed, answers, news } = rig();
+  const first = Promise.withResolvers<readonly RenewalAnswer[]>();
+  answers(() => first.promise);
+  hold(0, 1);
+  elapse(1000);
+  hold(1, 2);
+  for (let i = 0; i < 5; i++) elapse(250);
+  assert.equal(renewed.length, 1, 'one call at a time');
+  answers(() => ['held', 'held']);
+  first.resolve(['held']);
+  await new Promise((resolve) => void setImmediate(resolve));
+  assert.deepEqual(
+    renewed.at(-1)?.map(({ task }) => task),
+    [1, 2],
+  );
+  // Counted from the first call it would be late by now.
+  for (let i = 0; i < 7; i++) elapse(250);
+  assert.deepEqual(news, []);
+});
+
 test('what is let go is not renewed, and the next lease in its place has its own time', async () => {
   const { hold, pass, renewed, table } = rig();
   hold(0, 1);

@@ -14,6 +14,8 @@ export interface RoundsOptions {
   readonly table: RenewalTable;
   readonly renewals: Renewals;
   readonly leaseMs: number;
+  /** How old a renewal may be; default a third of the lease. */
+  readonly renewMs?: number | undefined;
   /** How long a loop may stand still when no run timeout bounds it. */
   readonly maxBlockMs: number;
   /** Monotonic. */
@@ -36,7 +38,7 @@ export function roundMs(leaseMs: number): number {
 }
 
 /**
- * Renews what a worker holds: all leases of it in one call, one call at a time, each at a third of its time. The lease of
+ * Renews what a worker holds: all leases of it in one call, one call at a time, each at a third of its time or sooner. The lease of
  * a handler that blocks its loop is kept too, but only until its run timeout: from then on nobody could stop it, and a
  * task must not be held for ever by a loop that is dead.
  */
@@ -51,6 +53,10 @@ export class Rounds {
     this.#options = options;
   }
 
+  get #renewMs(): number {
+    return this.#options.renewMs ?? this.#options.leaseMs / 3;
+  }
+
   async tick(): Promise<void> {
     const { now } = this.#options;
     const due: Standing[] = [];
@@ -61,7 +67,7 @@ export class Rounds {
       if (entry === undefined || standing === undefined || standing.over) continue;
       if (this.#isStuck(entry)) stuck.push({ standing, entry });
       else if (this.#isLate(standing)) this.#end(standing, this.#renewing || this.#unanswered ? 'away' : 'late');
-      else if (now() - standing.renewedAt >= this.#options.leaseMs / 3) due.push(standing);
+      else if (now() - standing.renewedAt >= this.#renewMs) due.push(standing);
     }
     await Promise.all([this.#renew(due), ...stuck.map(({ standing, entry }) => this.#giveUp(standing, entry))]);
   }
@@ -93,9 +99,12 @@ export class Rounds {
     this.#renewing = true;
     // Counted from before the call: the store's own time of the renewal is not earlier.
     const sentAt = this.#options.now();
+    let again = false;
     try {
       const answers = await this.#options.renewals.renew(due, this.#options.leaseMs);
       this.#unanswered = false;
+      // A node was away and is back: what became due meanwhile is not left for the next look, nor is what counts from so long ago.
+      again = this.#options.now() - sentAt > roundMs(this.#options.leaseMs);
       for (const [i, standing] of due.entries()) {
         const answer = answers[i];
         if (answer === 'lost') this.#end(standing, 'lost');
@@ -108,6 +117,7 @@ export class Rounds {
     } finally {
       this.#renewing = false;
     }
+    if (again) await this.tick();
   }
 
   async #giveUp(standing: Standing, { since }: HeldEntry): Promise<void> {

@@ -8,7 +8,7 @@ import { RenewalTable } from './renewal-table.ts';
 import type { ThreadData } from './renewal-thread.ts';
 
 export interface RenewalOptions {
-  readonly session: Pick<Session, 'leaseMs' | 'renewal' | 'renew'>;
+  readonly session: Pick<Session, 'leaseMs' | 'renewMs' | 'renewal' | 'renew'>;
   readonly world: World;
   /** Leases at most held at once. */
   readonly capacity: number;
@@ -106,6 +106,7 @@ export class Renewal {
       table: this.#table,
       renewals: { renew: (leases) => this.#renewHere(leases), blocked: async () => {}, close: async () => {} },
       leaseMs: session.leaseMs,
+      renewMs: session.renewMs,
       maxBlockMs,
       now: world.clock.monotonic,
       // While there is a thread, this side only bridges its start: what it knows of the times may be old by a whole block.

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { WebSocketServer } from 'ws';
+import { WebSocket, WebSocketServer } from 'ws';
 import { hubScene } from '../../test/support/hub-scene.ts';
 import { type NodeScene, nodeScene } from '../../test/support/node-scene.ts';
 import { TcpProxy } from '../../test/support/tcp-proxy.ts';
@@ -34,7 +34,7 @@ interface Opening {
 }
 
 async function openSession(t: TestContext, { url, secret, world = realWorld(), hello = {} }: Opening) {
-  const session = await new WsLink({ url, secret, world, log: SILENT }).open({ ...HELLO, ...hello });
+  const session = await new WsLink({ url: url, secret, world, log: SILENT }).open({ ...HELLO, ...hello });
   t.after(() => session.close());
   return session;
 }
@@ -99,6 +99,59 @@ test('after a restart of its node a worker is back with its leases, and what it 
   );
   const completed = (await changesOf(second, 'work')).filter((change) => change === 'completed');
   assert.equal(completed.length, 2);
+});
+
+test('a worker that comes back through another node of the cluster keeps its leases, and what it asked meanwhile is done once', async (t) => {
+  const store = aStore();
+  const [first, second] = [await nodeScene(t, { store }), await nodeScene(t, { store })];
+  const secret = await secretOf(first);
+  const urls = [first.service.address, second.service.address] as const;
+  const session = await new WsLink({ url: urls[0], others: [urls[1]], secret, world: realWorld(), log: SILENT }).open(
+    HELLO,
+  );
+  t.after(() => session.close());
+  for (let i = 0; i < 3; i++) await push(first, i);
+  const [a, b, c] = (await claim(session, 3)) as [Assignment, Assignment, Assignment];
+  const closing = first.service.close();
+  const asked = Promise.all([session.complete(a, { of: 'a' }), session.renew([b, c])]);
+  await closing;
+  const [, renewed] = await asked;
+  assert.deepEqual(renewed, ['held', 'held'], 'the second node takes the proofs of the first');
+  await session.complete(b, { of: 'b' });
+  await session.release(c);
+  const records = await Promise.all([a, b, c].map(({ task: number }) => second.engine.get(number)));
+  assert.deepEqual(
+    records.map((one) => [one?.state, one?.attempt, one?.tries]),
+    [
+      ['completed', 1, 1],
+      ['completed', 1, 1],
+      ['ready', 1, 0],
+    ],
+  );
+  const completed = (await changesOf(second, 'work')).filter((change) => change === 'completed');
+  assert.equal(completed.length, 2);
+  assert.equal((await second.engine.workers()).length, 1, 'it is the same worker there');
+});
+
+test('a worker whose first address is away begins at the next one, and goes round when all have been tried', async (t) => {
+  const store = aStore();
+  const gone = await nodeScene(t, { store });
+  const { address, port } = { address: gone.service.address, port: Number(new URL(gone.service.address).port) };
+  const there = await nodeScene(t, { store });
+  const secret = await secretOf(there);
+  await gone.service.close();
+  const urls = [address, there.service.address] as const;
+  const session = await new WsLink({ url: urls[0], others: [urls[1]], secret, world: realWorld(), log: SILENT }).open(
+    HELLO,
+  );
+  t.after(() => session.close());
+  await push(there);
+  const [one] = (await claim(session)) as [Assignment];
+  await there.service.close();
+  const done = session.complete(one, null);
+  const back = await nodeScene(t, { store, port });
+  await done;
+  assert.equal((await back.engine.get(one.task))?.state, 'completed');
 });
 
 /** What the feed says of the tasks of a queue. */
@@ -224,7 +277,7 @@ test('the pauses before it comes back are drawn up to a bound that grows', async
     socket.terminate();
   });
   t.after(() => server.close());
-  const link = new WsLink({ url, secret: 'x', world, log: SILENT });
+  const link = new WsLink({ url: url, secret: 'x', world, log: SILENT });
   const opening = link.open(HELLO);
   opening.catch(() => {});
   const pauses: number[] = [];
@@ -254,6 +307,61 @@ test('while its name is taken a worker waits for the place', async (t) => {
   assert.equal(isIn, false);
   await first.close();
   await (await second).cancels();
+});
+
+// What the node asks for
+
+test('a worker beats as often as its node asks, stops what runs too long, and says by its proof that it has', async (t) => {
+  const node = await nodeScene(t, { leaseMs: 30_000, heartbeatMs: 200, taskTimeoutMs: 500 });
+  const aborts: unknown[] = [];
+  const endless = (name: string, options: { readonly timeout?: string }) =>
+    task(name, {
+      ...options,
+      run: (input, ctx) =>
+        new Promise((_resolve, reject) => {
+          ctx.signal.addEventListener('abort', () => {
+            aborts.push(input);
+            reject(ctx.signal.reason as Error);
+          });
+        }),
+    });
+  const tasks = [endless('echo', { timeout: '1h' }), endless('unbound', {})];
+  const said: string[] = [];
+  const send = Reflect.get(WebSocket.prototype, 'send') as (this: WebSocket, ...args: unknown[]) => void;
+  t.mock.method(WebSocket.prototype, 'send', function (this: WebSocket, ...args: unknown[]) {
+    said.push(String(args[0]));
+    send.apply(this, args);
+  });
+  const world = realWorld();
+  const link = new WsLink({ url: node.service.address, secret: await secretOf(node), world, log: SILENT });
+  const worker = makeWorker({ tasks }, { link, world, log: SILENT, name: 'a' });
+  await worker.start();
+  t.after(() => worker.stop({ drain: false }));
+  const seen = async (): Promise<number> => (await node.engine.workers())[0]?.seenAt ?? 0;
+  const first = await seen();
+  const bounded = await node.engine.push({ queue: 'work', handler: 'unbound', input: 'bounded', maxAttempts: 1 });
+  assert.equal((await node.engine.finished(bounded.task)).state, 'failed');
+  assert.match((await node.engine.get(bounded.task))?.result ?? '', /RUN_TIMEOUT/);
+  while ((await seen()) === first) await new Promise((resolve) => void setTimeout(resolve, 20));
+  // Its own bound is longer: it runs until it is killed.
+  const killed = await node.engine.push({ queue: 'work', handler: 'echo', input: 'killed' });
+  while ((await node.engine.get(killed.task))?.state !== 'running') {
+    await new Promise((resolve) => void setTimeout(resolve, 5));
+  }
+  await node.engine.cancel(killed.task);
+  const record = await node.engine.finished(killed.task);
+  assert.deepEqual([record.state, record.attempt], ['cancelled', 1]);
+  assert.deepEqual(aborts, ['bounded', 'killed']);
+  const acknowledged = said.flatMap(
+    (text) => JSON.parse(text) as { type: string; lease?: unknown }[] | { type: string },
+  );
+  const cancelled = acknowledged.filter(({ type }) => type === 'task_cancelled') as { lease?: { token?: string } }[];
+  assert.equal(cancelled.length, 1);
+  const { token, ...lease } = cancelled[0]?.lease ?? {};
+  assert.deepEqual(lease, { task: killed.task, attempt: 1 });
+  assert.ok((token?.length ?? 0) > 16, 'with the token that proves it');
+  // Before its node: nobody would answer its goodbye.
+  await worker.stop({ drain: false });
 });
 
 // Not being let in

@@ -1,9 +1,10 @@
 import { WebSocket } from 'ws';
-import { EngineError, type ErrorBody, fault, isErrorCode } from '../core/errors.ts';
+import { type EngineError, fault } from '../core/errors.ts';
 import type { World } from '../core/world.ts';
 import {
   type Ask,
   type Connect,
+  type ConnectOk,
   exceeds,
   framesOf,
   MAX_ANSWER_BYTES,
@@ -11,11 +12,14 @@ import {
   type Said,
   WORKER_PATH,
 } from '../protocol/frames.ts';
+import { Silence } from '../protocol/silence.ts';
+import { pauseMs, pingMs, tryMs } from './reach.ts';
+import { toldError } from './told-error.ts';
 import type { WorkerLog } from './worker-log.ts';
 
 export interface WireOptions {
-  /** Of the node: `http://host:7420`, or with `https`, `ws` or `wss`. */
-  readonly url: string;
+  /** Of the node, or of several in turn: `http://host:7420`, or with `https`, `ws` or `wss`. */
+  readonly urls: readonly [string, ...string[]];
   readonly world: World;
   readonly log?: WorkerLog | undefined;
   /** What to say first, on every connection anew. */
@@ -23,18 +27,6 @@ export interface WireOptions {
   readonly onKill: (task: number) => void;
 }
 
-/** The longest pause before the n-th try to come back; the pause itself is drawn between 0 and it, so that not all come at once. */
-const BACK_MS = [100, 500, 1000, 2000, 5000, 10_000, 15_000];
-const PING_MS = 10_000;
-const HANDSHAKE_MS = 30_000;
-const MIN_HANDSHAKE_MS = 1000;
-/**
- * A connection on which two pings were not answered when the third is due is broken, whatever the system believes. At nine pings in a
- * lease that is a third of it: though a renewal was due when the network went deaf, there is time for another before the lease is late.
- */
-const MAX_UNHEARD = 2;
-const PINGS_PER_LEASE = 9;
-const MIN_PING_MS = 100;
 /** Who asks while nobody has been there for a lease hears so within this time. */
 const AWAY_MS = 5000;
 
@@ -57,14 +49,20 @@ export class Wire {
   #open = false;
   #numbers = 0;
   #tries = 0;
+  /** Which of the addresses it goes by: the next one, whenever a connection did not come about or has ended. */
+  #at = 0;
   #unsent: string[] = [];
   #closed: Error | undefined;
   #leaseMs = 0;
+  #terms: Omit<ConnectOk, 'type' | 'leaseMs'> = {};
   #cancelRetry = (): void => {};
   #cancelAway = (): void => {};
   /** For longer than a lease. */
   #away = false;
   #stopPings = (): void => {};
+  /** How long it took the last time to be let in. */
+  #tookMs = 0;
+  #dialledAt = 0;
   readonly #first = Promise.withResolvers<number>();
   readonly #over = Promise.withResolvers<Error>();
 
@@ -77,6 +75,16 @@ export class Wire {
   /** Comes when the node lets us in no more. */
   get over(): Promise<Error> {
     return this.#over.promise;
+  }
+
+  /** What the node asked for when it was greeted last. */
+  get terms(): Omit<ConnectOk, 'type' | 'leaseMs'> {
+    return this.#terms;
+  }
+
+  /** Greeted, and not known to be broken. */
+  get connected(): boolean {
+    return this.#open;
   }
 
   /** Connects; resolves to what the hub says of leases, rejects with why it does not let us in. */
@@ -130,20 +138,26 @@ export class Wire {
     for (const { reject } of asking) reject(error);
   }
 
+  get #url(): string {
+    const { urls } = this.#options;
+    return urls[this.#at % urls.length] as string;
+  }
+
   #dial(): void {
-    const socket = new WebSocket(addressOf(this.#options.url), {
+    const socket = new WebSocket(addressOf(this.#url), {
       perMessageDeflate: false,
       maxPayload: MAX_ANSWER_BYTES,
-      handshakeTimeout: this.#partOfLease(3, MIN_HANDSHAKE_MS, HANDSHAKE_MS),
+      handshakeTimeout: tryMs(this.#absence, this.#tookMs),
     });
     this.#socket = socket;
+    this.#dialledAt = this.#options.world.clock.monotonic();
     let trouble: Error | undefined;
     socket.on('error', (error) => {
       trouble = error;
     });
     socket.once('open', () => {
       socket.send(JSON.stringify({ type: 'connect', ...this.#options.connect() }));
-      this.#stopPings = keepAlive(socket, this.#pingMs());
+      this.#stopPings = keepAlive(socket, pingMs(this.#leaseMs));
     });
     socket.on('message', (data: Buffer) => {
       try {
@@ -176,36 +190,35 @@ export class Wire {
     this.#cancelAway = this.#options.world.timers.after(ms, refuse, { unref: true });
   }
 
-  #pingMs(): number {
-    return this.#partOfLease(PINGS_PER_LEASE, MIN_PING_MS, PING_MS);
-  }
-
-  /** The most while no lease is known. */
-  #partOfLease(parts: number, least: number, most: number): number {
-    return this.#leaseMs === 0 ? most : Math.min(most, Math.max(least, this.#leaseMs / parts));
+  get #absence(): { readonly leaseMs: number; readonly away: boolean } {
+    return { leaseMs: this.#leaseMs, away: this.#away };
   }
 
   #nobody(): Error {
-    return fault('STORE_UNAVAILABLE', { problem: `nobody answers at ${this.#options.url}` });
+    return fault('STORE_UNAVAILABLE', { problem: `nobody answers at ${this.#options.urls.join(', ')}` });
   }
 
   #hear(said: Said): void {
     switch (said.type) {
       case 'connect_ok':
+        this.#terms = said;
         this.#greeted(said.leaseMs);
         return;
       case 'connect_rejected':
-        this.#rejected(errorOf(said.error));
+        this.#rejected(toldError(said.error));
         return;
       case 'kill_task':
         this.#options.onKill(said.task);
+        return;
+      case 'config_update':
+        // The engine goes by it: who is disabled is granted nothing, and ends what it has.
         return;
       case 'ok':
         this.#asking.get(said.re)?.resolve(said.value);
         this.#asking.delete(said.re);
         return;
       case 'refused':
-        this.#asking.get(said.re)?.reject(errorOf(said.error));
+        this.#asking.get(said.re)?.reject(toldError(said.error));
         this.#asking.delete(said.re);
     }
   }
@@ -216,8 +229,9 @@ export class Wire {
     this.#tries = 0;
     this.#open = true;
     this.#leaseMs = leaseMs;
+    this.#tookMs = this.#options.world.clock.monotonic() - this.#dialledAt;
     this.#stopPings();
-    this.#stopPings = keepAlive(this.#socket as WebSocket, this.#pingMs());
+    this.#stopPings = keepAlive(this.#socket as WebSocket, pingMs(leaseMs));
     this.#unsent = [...this.#asking.values()].map(({ text }) => text);
     this.#first.resolve(leaseMs);
     this.#flush();
@@ -233,12 +247,14 @@ export class Wire {
   }
 
   #comeBack(code: number, trouble: Error | undefined): void {
-    const { world, log } = this.#options;
-    const pause = BACK_MS[Math.min(this.#tries++, BACK_MS.length - 1)] as number;
+    const { world, log, urls } = this.#options;
+    this.#at++;
+    // It waits longer for one that it knows to be away, not for the next one.
+    const round = Math.floor(this.#tries++ / urls.length);
     // While there are leases to save it tries more often.
-    const most = this.#away ? pause : this.#partOfLease(6, 100, pause);
+    const pause = pauseMs(this.#absence, round, world.random);
     if (this.#tries === 2) log?.warn('the node cannot be reached; trying on', { code, error: trouble?.message });
-    this.#cancelRetry = world.timers.after(Math.ceil(world.random() * most), () => this.#dial());
+    this.#cancelRetry = world.timers.after(pause, () => this.#dial());
   }
 
   #flush(): void {
@@ -250,33 +266,20 @@ export class Wire {
   }
 }
 
-/** Counts pings, not time: a process that was stopped has heard nothing either, and finds the answers when it goes on. */
 function keepAlive(socket: WebSocket, pingMs: number): () => void {
-  let unheard = 0;
-  const hear = (): void => void (unheard = 0);
+  const silence = new Silence();
+  const hear = (): void => silence.heard();
   socket.on('pong', hear);
   socket.on('ping', hear);
   socket.on('message', hear);
   const timer = setInterval(() => {
-    if (unheard++ < MAX_UNHEARD) socket.ping();
-    else socket.terminate();
+    if (silence.isLong) return socket.terminate();
+    silence.asked();
+    socket.ping();
   }, pingMs);
   return () => clearInterval(timer);
 }
 
 function addressOf(url: string): string {
   return url.replace(/^http/, 'ws').replace(/\/+$/, '') + WORKER_PATH;
-}
-
-/** An error of the other side, as if it were our own. */
-function errorOf({ code, message, hint, details }: ErrorBody): EngineError {
-  const own = fault(isErrorCode(code) ? code : 'INTERNAL', details);
-  return new EngineError({
-    code: own.code,
-    status: own.status,
-    retryable: own.retryable,
-    message,
-    hint,
-    details,
-  });
 }

@@ -610,7 +610,59 @@ test('an idle worker that never had a task ends too', async (t) => {
   assert.equal(ended, true);
 });
 
+test('a worker is not idle while the answer to its claim is on its way, or nobody can be asked', async (t) => {
+  const it = await rig(t);
+  const [answered, back] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const direct = it.link;
+  const slow: Link = {
+    open: async (hello) => {
+      const session = await direct.open(hello);
+      const claim = session.claim.bind(session);
+      let claims = 0;
+      session.claim = async (want) => {
+        claims++;
+        // The first finds something, which is long under way; then nobody is there for a while.
+        if (claims === 2) await back.promise.then(() => Promise.reject(fault('STORE_UNAVAILABLE')));
+        const batch = await claim(want);
+        if (claims === 1) await answered.promise;
+        return batch;
+      };
+      return session;
+    },
+  };
+  await it.push('slow');
+  const worker = await it.start([it.slow('slow')], { idleExitMs: 1000, link: slow, slots: 1, lookahead: 0 });
+  let ended = false;
+  void worker.ended.then(() => (ended = true));
+  await it.world.advance(20_000);
+  assert.equal(ended, false, 'what it was granted had not arrived');
+  answered.resolve();
+  await it.world.settle();
+  await it.end(it.open[0]);
+  await it.world.advance(20_000);
+  assert.equal(ended, false, 'it could not ask');
+  back.resolve();
+  await it.world.advance(5000);
+  assert.equal(ended, true);
+  assert.deepEqual(worker.stats.settled.completed, 1);
+});
+
 // Stopping
+
+test('a worker that has never reached the other side of its link ends as soon as it is told to', async (t) => {
+  const it = await rig(t);
+  const deaf: Link = {
+    open: (_hello, signal) =>
+      new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error))),
+  };
+  const worker = it.make([it.slow('slow')], { link: deaf });
+  const start = worker.start();
+  start.catch(() => {});
+  await it.world.settle();
+  await worker.stop();
+  await worker.ended;
+  assert.equal(await refusal(start), 'STORE_CLOSED');
+});
 
 test('a drain lets what runs come to its end, however long that takes', async (t) => {
   const it = await rig(t);
@@ -855,6 +907,40 @@ test('a run past its timeout is stopped, counts as failed with its code, and is 
   assert.equal(error?.code, 'RUN_TIMEOUT');
   assert.match(error?.message ?? '', /2000 ms/);
   assert.deepEqual([worker.stats.settled.retried, worker.stats.settled.failed], [1, 1]);
+});
+
+test('where neither the task nor its handler says how long it may run, the bound of the node holds', async (t) => {
+  const it = await rig(t);
+  const link = new DirectLink(it.engine, undefined, { runTimeoutMs: 2000 });
+  const [unsaid, said, own] = [
+    await it.push('unsaid', { maxAttempts: 1 }),
+    await it.push('unsaid', { maxAttempts: 1, timeout: 5000 }),
+    await it.push('own', { maxAttempts: 1 }),
+  ];
+  await it.start([it.slow('unsaid'), it.slow('own', { timeout: 8000 })], { link, slots: 3 });
+  await it.world.advance(1900);
+  assert.equal(it.open.length, 3);
+  await it.world.advance(200);
+  assert.equal((await it.error(unsaid))?.code, 'RUN_TIMEOUT');
+  assert.equal(it.open.length, 2);
+  await it.world.advance(3000);
+  assert.equal((await it.error(said))?.code, 'RUN_TIMEOUT');
+  assert.equal(it.open.length, 1);
+  await it.world.advance(3000);
+  assert.equal((await it.error(own))?.code, 'RUN_TIMEOUT');
+});
+
+test('a worker beats as often as its link asks for, and is online once it has started', async (t) => {
+  const it = await rig(t);
+  const worker = it.make([it.slow('slow')], { link: new DirectLink(it.engine, undefined, { heartbeatMs: 2000 }) });
+  await worker.start();
+  const look = async () => (await it.engine.workers())[0];
+  assert.equal((await look())?.state, 'online');
+  const before = (await look())?.seenAt as number;
+  // Beats of a second are one write; without a word of its link it would say nothing for ten.
+  await it.world.advance(7000);
+  const after = ((await look())?.seenAt as number) - before;
+  assert.ok(after >= 4000 && after <= 7000, `seen ${after} ms later`);
 });
 
 test('a handler that ignores its signal frees its slot after the ladder, and its late result is not recorded', async (t) => {

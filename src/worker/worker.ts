@@ -101,10 +101,12 @@ export class Worker {
   };
   readonly #change = new Gate();
   readonly #stopClaims = new AbortController();
+  readonly #stopOpening = new AbortController();
   readonly #ended = Promise.withResolvers<void>();
   #deps: (AttemptDeps & { readonly session: Session }) | undefined;
   #starting: Promise<void> | undefined;
   #intaking: Promise<void> | undefined;
+  #online: Promise<void> | undefined;
   /** The claim that is under way. */
   #claiming: AbortController | undefined;
   #suspect: Attempt | undefined;
@@ -113,6 +115,7 @@ export class Worker {
   #carefulUntil = 0;
   #claimed = 0;
   #idleSince = 0;
+  #idleMs = 0;
   #stopping: Promise<void> | undefined;
   #dismissal: Error | undefined;
   #endPause = (): void => {};
@@ -149,6 +152,8 @@ export class Worker {
     if (problem !== undefined) throw fault('CONFLICT', { problem: `this worker was ${problem} before` });
     this.#starting = this.#start();
     await this.#starting;
+    // Whoever looks from here on finds it there. Not awaited by a stop: the store may be away.
+    await this.#online;
   }
 
   async #start(): Promise<void> {
@@ -170,11 +175,12 @@ export class Worker {
     this.#deps = { session, renewal, world, ladder };
     this.#idleSince = world.clock.monotonic();
     this.#cleanups.push(session.onCancel((task) => this.#cancel(task)));
-    this.#every(BEAT_MS, () => session.beat(this.#stopping === undefined ? 'online' : 'draining'));
+    this.#every(session.heartbeatMs ?? BEAT_MS, () =>
+      session.beat(this.#stopping === undefined ? 'online' : 'draining'),
+    );
     this.#every(CANCEL_LOOK_MS, () => this.#lookForCancels(session));
     this.#every(STALE_MS / 2, () => this.#giveStaleBack());
-    this.#watchIdle();
-    void session.beat('online').catch(() => {});
+    this.#online = session.beat('online').catch(() => {});
     // Nothing that it does counts any more: what runs is ended, and will be run by another.
     void session.over?.then((reason) => {
       this.#dismissal = reason;
@@ -197,7 +203,7 @@ export class Worker {
     this.#runnerOf = new Map(runners.toReversed().flatMap((r) => r.handlers.map((handler) => [handler, r] as const)));
     const handlers = [...this.#runnerOf.keys()];
     const hello: Hello = { name, incarnation, slots, tags, handlers, queues, priority, version };
-    return link.open(hello);
+    return link.open(hello, this.#stopOpening.signal);
   }
 
   /**
@@ -229,9 +235,11 @@ export class Worker {
     const { signal } = (this.#claiming = new AbortController());
     const asked = clock.monotonic();
     const askedAt = clock.wall();
+    const waitMs = this.#claimWaitMs;
     try {
-      const batch = await session.claim({ max, waitMs: CLAIM_WAIT_MS, signal });
+      const batch = await session.claim({ max, waitMs, signal });
       this.#claiming = undefined;
+      this.#countIdle(batch.length, waitMs, asked);
       // Only when there was work before it was asked for: otherwise it is the wait for work that would be measured.
       if (batch.some(({ createdAt }) => createdAt < askedAt)) this.#lookahead.claimed(clock.monotonic() - asked);
       this.#accept(batch);
@@ -259,18 +267,23 @@ export class Worker {
     return free > this.#ahead.length || room > ahead / 2 ? room : 0;
   }
 
-  /** Ends the worker when nothing came for so long. One timer that looks again, not one for each task. */
-  #watchIdle(): void {
-    const { idleExitMs, world } = this.#options;
-    if (idleExitMs === undefined) return;
-    let cancel = (): void => {};
-    const look = (): void => {
-      const left = this.#holds ? idleExitMs : this.#idleSince + idleExitMs - world.clock.monotonic();
-      if (left > 0) cancel = world.timers.after(left, look, { unref: true });
-      else void this.stop();
-    };
-    look();
-    this.#cleanups.push(() => cancel());
+  /** No longer than until it would have been idle for too long. */
+  get #claimWaitMs(): number {
+    const { idleExitMs = Number.POSITIVE_INFINITY } = this.#options;
+    return Math.max(0, Math.min(CLAIM_WAIT_MS, idleExitMs - this.#idleMs));
+  }
+
+  /**
+   * Ends the worker when nothing came for so long. What counts is the time that a claim was answered to have waited in vain: not that
+   * in which nobody could be asked, or in which the answer was on its way.
+   */
+  #countIdle(came: number, waitMs: number, asked: number): void {
+    const now = this.#options.world.clock.monotonic();
+    if (came > 0 || this.#holds) this.#idleMs = 0;
+    else this.#idleMs = Math.min(this.#idleMs + Math.min(waitMs, now - asked), now - this.#idleSince);
+    if (!this.#holds && came === 0 && this.#idleMs >= (this.#options.idleExitMs ?? Number.POSITIVE_INFINITY)) {
+      void this.stop();
+    }
   }
 
   get #holds(): boolean {
@@ -520,6 +533,7 @@ export class Worker {
     this.#stopClaims.abort();
     this.#claiming?.abort();
     this.#endPause();
+    this.#stopOpening.abort(fault('STORE_CLOSED'));
     // Their store may never come back.
     for (const one of this.#suspended) one.stop('lost');
     await this.#starting?.catch(() => {});

@@ -1,16 +1,23 @@
 /** The contract of a link, over a WebSocket to a hub in this process. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { DirectLink } from '../app/direct-link.ts';
 import { openNode } from '../app/node.ts';
 import type { Engine } from '../engine/engine.ts';
 import { SILENT } from '../engine/log.ts';
 import type { Hello, Link, Session } from '../protocol/link.ts';
 import { Access } from '../server/access.ts';
+import { Enrolment } from '../server/enrolment.ts';
 import { Hosts } from '../server/hosts.ts';
 import { Hub } from '../server/hub.ts';
 import { LeaseTokens } from '../server/lease-tokens.ts';
-import { hashOf, newSecret } from '../server/secrets.ts';
+import { newSecret } from '../server/secrets.ts';
+import { TokenDesk } from '../server/token-desk.ts';
+import { WorkerSettings } from '../server/worker-settings.ts';
+import { tempFolder } from '../store/conformance/temp-folder.ts';
 import { VirtualWorld } from '../testing.ts';
 import { linkContract } from './conformance/link-contract.ts';
 import type { LinkSetting, LinkWorld } from './conformance/scene.ts';
@@ -19,22 +26,23 @@ import { WsLink } from './ws-link.ts';
 /** Workers get a secret as they come, and the tags that they say. */
 class Enrolling implements Link {
   readonly sessions: Session[] = [];
-  readonly secrets = new Map<string, string>();
   readonly #url: string;
   readonly #world: VirtualWorld;
   readonly #engine: Engine;
+  readonly #spool: string | undefined;
 
-  constructor(url: string, world: VirtualWorld, engine: Engine) {
+  constructor(url: string, world: VirtualWorld, engine: Engine, spool: string | undefined) {
     this.#url = url;
     this.#world = world;
     this.#engine = engine;
+    this.#spool = spool;
   }
 
   async open(hello: Hello): Promise<Session> {
-    const secret = newSecret('worker');
-    this.secrets.set(hashOf(secret), hello.name);
+    const secret = await new Enrolment(this.#engine.store).secret(hello.name, 'test');
     await this.#engine.setWorker({ name: hello.name, tags: hello.tags });
-    const session = await new WsLink({ url: this.#url, secret, world: this.#world }).open(hello);
+    const link = new WsLink({ url: this.#url, secret, world: this.#world, spool: this.#spool });
+    const session = await link.open(hello);
     this.sessions.push(session);
     return session;
   }
@@ -52,39 +60,30 @@ async function listening(hub: Hub): Promise<Server> {
   return server;
 }
 
-async function setting(): Promise<LinkSetting> {
+async function setting(spool?: string): Promise<LinkSetting> {
   const world = new VirtualWorld();
   const node = await openNode('memory:', { world, duties: false, housekeeping: false, dutyMs: 86_400_000 });
-  let link: Enrolling | undefined;
-  const book = {
-    find: (hash: string) => {
-      const name = link?.secrets.get(hash);
-      return Promise.resolve(name === undefined ? undefined : { role: 'worker' as const, name, token: 1 });
-    },
-    alive: (tokens: readonly number[]) => Promise.resolve(tokens.map(() => true)),
-  };
   const hub = new Hub({
     link: new DirectLink(node.engine, undefined),
     tokens: new LeaseTokens(node.engine.store.clusterKey),
-    access: new Access(newSecret('admin'), book, world),
-    tagsOf: async (name) => (await node.engine.store.workerSettings()).find((one) => one.name === name)?.tags ?? [],
+    access: new Access(newSecret('admin'), new TokenDesk(node.engine.store), world),
+    settings: new WorkerSettings(node.engine.store, world),
     world,
     log: SILENT,
   });
   const server = await listening(hub);
-  link = new Enrolling(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, world, node.engine);
-  const wires = link;
+  const link = new Enrolling(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, world, node.engine, spool);
   const seen: LinkWorld = {
     clock: world.clock,
     timers: world.timers,
     random: world.random,
     advance: async (ms) => {
-      await wires.quiet();
+      await link.quiet();
       await world.advance(ms);
-      await wires.quiet();
+      await link.quiet();
     },
     settle: async () => {
-      await wires.quiet();
+      await link.quiet();
       await world.settle();
     },
   };
@@ -94,7 +93,8 @@ async function setting(): Promise<LinkSetting> {
     tick: (duty) => node.roster.tick(duty),
     world: seen,
     close: async () => {
-      for (const session of wires.sessions) await session.close();
+      for (const session of link.sessions) await session.close();
+      assert.ok(spool === undefined || !existsSync(spool), 'nothing is owed when everything was answered');
       await hub.close();
       server.close();
       await node.close();
@@ -104,9 +104,18 @@ async function setting(): Promise<LinkSetting> {
 
 linkContract({
   name: 'WebSocket',
-  open: setting,
+  open: () => setting(),
   skip: {
     'each start is a worker of its own, even under the same name':
       'a secret belongs to one worker: while it is connected, another process of that name is refused',
   },
+});
+
+const FOLDER = tempFolder('ws-link');
+let spools = 0;
+
+linkContract({
+  name: 'WebSocket, with what is owed on disk',
+  open: () => setting(join(FOLDER, String(++spools))),
+  topics: ['settling', 'storing', 'fencing', 'logging', 'remembering and waiting', 'reusing results'],
 });

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import type pg from 'pg';
 
-/** Sessions have the name of their process as `application_name`; the holder of a duty is the same name. */
+/** Sessions have the name of their process as `application_name`; the holder of a duty is the same name, or that and an incarnation. */
 export async function installWitness(client: pg.Client, schema: string): Promise<void> {
   const s = `"${schema}"`;
   await client.query(`
@@ -14,11 +14,12 @@ export async function installWitness(client: pg.Client, schema: string): Promise
       epoch bigint, was bigint, was_holder text, was_until bigint, until bigint);
     CREATE FUNCTION ${s}.see() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       INSERT INTO ${s}.witness (at, duty, writer, holder, epoch)
-        SELECT ${s}.now_ms(), d.name, current_setting('application_name'), d.holder, d.epoch FROM ${s}.duty d WHERE d.name = TG_ARGV[0];
+        SELECT ${s}.now_ms(), d.name, current_setting('application_name'), split_part(d.holder, '/', 1), d.epoch FROM ${s}.duty d WHERE d.name = TG_ARGV[0];
       RETURN NULL; END $$;
     CREATE FUNCTION ${s}.see_duty() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       INSERT INTO ${s}.tenure (at, duty, writer, holder, epoch, was, was_holder, was_until, until)
-        VALUES (${s}.now_ms(), NEW.name, current_setting('application_name'), NEW.holder, NEW.epoch, OLD.epoch, OLD.holder, OLD.until, NEW.until);
+        VALUES (${s}.now_ms(), NEW.name, current_setting('application_name'), split_part(NEW.holder, '/', 1), NEW.epoch, OLD.epoch,
+          split_part(OLD.holder, '/', 1), OLD.until, NEW.until);
       RETURN NULL; END $$;
     CREATE TRIGGER see_duty AFTER INSERT OR UPDATE ON ${s}.duty FOR EACH ROW EXECUTE FUNCTION ${s}.see_duty();
     CREATE TRIGGER see_staged AFTER INSERT ON ${s}.outbox FOR EACH ROW WHEN (NEW.kind = 8) EXECUTE FUNCTION ${s}.see('stager');

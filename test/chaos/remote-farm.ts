@@ -12,6 +12,7 @@ import { isAlive, until } from './survivors.ts';
 /** Processes take their time while other tests keep the machine busy. */
 const PATIENCE_MS = 60_000;
 const BATCH = 10;
+const WATCH_MS = 50;
 const SLOTS = 4;
 const TOKEN = 'an-admin-token-of-a-test';
 
@@ -21,7 +22,8 @@ export type Kind = (typeof KINDS)[number];
 
 /** What was done, to whom, and when by the calendar. */
 export interface Fault {
-  readonly kind: Kind;
+  /** `busy`: the machine let this very process wait, and so perhaps any of them. */
+  readonly kind: Kind | 'busy';
   /** Undefined: the node, and so everybody. */
   readonly worker: string | undefined;
   readonly from: number;
@@ -40,6 +42,8 @@ interface Fellow {
   readonly secret: string;
   /** The node itself, or what stands before it. */
   readonly address: string;
+  /** By plain requests. */
+  readonly http: boolean;
   process: Running;
 }
 
@@ -55,7 +59,7 @@ interface Page {
   readonly tasks: readonly Shown[];
 }
 
-/** A node, three workers that have joined it, one of them through a network of ours, and what happens to them all. */
+/** A node, three workers that have joined it, one through a network of ours and one by plain requests, and what happens to them all. */
 export class RemoteFarm {
   /** In the environment of every process, and of what these start. */
   readonly mark = `remote-${randomUUID()}`;
@@ -90,10 +94,14 @@ export class RemoteFarm {
     const proxy = await TcpProxy.before(this.#address);
     this.#options.t.after(() => proxy.close());
     this.#proxy = proxy;
-    for (const [i, name] of ['far', 'near-1', 'near-2'].entries()) {
+    for (const [name, address, http] of [
+      ['far', proxy.address, false],
+      ['near', this.#address, false],
+      ['plain', this.#address, true],
+    ] as const) {
       const { secret } = await this.#ask<{ secret: string }>('/api/v1/workers', { name });
-      const address = i === 0 ? proxy.address : this.#address;
-      this.#fellows.push({ name, secret, address, process: this.#startWorker({ name, secret, address }) });
+      const fellow = { name, secret, address, http };
+      this.#fellows.push({ ...fellow, process: this.#startWorker(fellow) });
     }
     await Promise.all(this.#fellows.map(({ process }) => process.says(/"started"/)));
     // Each has started all of its child processes before it counts: twelve that start at once leave no time for renewals.
@@ -126,6 +134,19 @@ export class RemoteFarm {
       await this.#strike(kind);
       await pause(this.#rng.int(50, 200));
     }
+  }
+
+  /** Notes when a timer of ours is late by a tenth of a lease, which is as much as a renewal may be without loss. */
+  watchMachine(): void {
+    const { t, leaseMs } = this.#options;
+    let last = Date.now();
+    const watch = setInterval(() => {
+      const now = Date.now();
+      if (now - last > WATCH_MS + leaseMs / 10)
+        this.faults.push({ kind: 'busy', worker: undefined, from: last, until: now });
+      last = now;
+    }, WATCH_MS);
+    t.after(() => clearInterval(watch));
   }
 
   /** Until everything that was acknowledged has come to its end. */
@@ -303,12 +324,12 @@ export class RemoteFarm {
     });
   }
 
-  #startWorker({ name, secret, address }: Omit<Fellow, 'process'>): Running {
+  #startWorker({ name, secret, address, http }: Omit<Fellow, 'process'>): Running {
     const { t, folder } = this.#options;
     const cwd = join(folder, name);
     mkdirSync(cwd, { recursive: true });
     const args = ['worker', '--join', address, '--name', name, '--secret', secret, '--slots', `${SLOTS}`, '--json'];
-    const running = run(t, args, { cwd, env: { REMOTE_MARK: this.mark } });
+    const running = run(t, http ? [...args, '--http'] : args, { cwd, env: { REMOTE_MARK: this.mark } });
     this.#said.push(running);
     const pid = running.child.pid as number;
     this.pids.add(pid);

@@ -143,7 +143,7 @@ describe('no process of a task survives', { concurrency: 3 }, () => {
       ['failed', 'exhausted'],
       ['failed', 'exhausted'],
     ]);
-    for (const id of it.ids) assert.match((await it.app.get(id))?.result ?? '', /RUN_TIMEOUT/);
+    for (const id of it.ids) assert.match(JSON.stringify((await it.app.get(id))?.error), /RUN_TIMEOUT/);
     it.worker.child.kill('SIGTERM');
     await endsWith(it.worker, 0);
   });

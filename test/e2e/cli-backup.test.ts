@@ -114,7 +114,7 @@ test('a backup that is killed in the middle leaves nothing under its name, and t
   assert.equal(next.code, 0, next.stderr);
   assert.match(
     next.stdout,
-    /^Backed up .*leasehold\.db to copy\.db in .*\nChecked: .* MB, schema 4, 1 queue, 600 tasks: 600 ready\.\n$/,
+    /^Backed up .*leasehold\.db to copy\.db in .*\nChecked: .* MB, schema 7, 1 queue, 600 tasks: 600 ready\.\n$/,
   );
   assert.deepEqual(
     readdirSync(cwd).filter((name) => name.startsWith('copy.db')),

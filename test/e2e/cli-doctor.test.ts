@@ -21,10 +21,7 @@ test('on a store with a node everything is fine, one finding a line', async (t) 
   assert.equal(answer.code, 0, answer.stdout);
   const findings = answer.objects();
   assert.ok(findings.every(({ check, verdict, says }) => check !== '' && verdict !== 'fail' && says !== ''));
-  assert.match(
-    String(findings.find(({ check }) => check === 'duties')?.says),
-    new RegExp(`held by .* pid ${up.child.pid}$`),
-  );
+  assert.match(String(findings.find(({ check }) => check === 'duties')?.says), /held by \S+$/);
   up.child.kill('SIGINT');
   await up.ended;
   const after = await call(['doctor']);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync, statSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { run, temporaryFolder } from '../support/leasehold.ts';
@@ -63,6 +64,55 @@ test('a worker is let in by its own secret only, with no more tags than it was g
   const removed = await here.call(['workers', 'remove', 'box']);
   assert.deepEqual([removed.code, removed.stdout], [0, 'box is removed.\n']);
   assert.equal((await here.call(['workers', 'remove', 'box'])).code, 3);
+});
+
+test('a worker joins over plain HTTP, and its status says how the one task went that it ran', async (t) => {
+  const here = place(t);
+  const url = await node(t, here);
+  const [{ secret }] = (await here.call(['workers', 'create', 'box', '--json'])).objects() as [{ secret: string }];
+  const once = (...more: string[]) =>
+    here.call(['worker', '--join', url, '--http', '--name', 'box', '--secret', secret, '--once', ...more]);
+  await here.call(['push', 'echo', '{"a":1}']);
+  const done = await once();
+  assert.deepEqual([done.code, done.stderr], [0, '']);
+  assert.match(done.stdout, /✓ task_.* echo +completed/);
+  await here.call(['push', 'echo', '{"fail":true}', '--max-attempts', '1']);
+  const failed = await once();
+  assert.equal(failed.code, 1, failed.stdout);
+  assert.match(failed.stdout, /✗ task_.* echo +failed/);
+  const idle = await once('--idle-exit', '200ms');
+  assert.deepEqual([idle.code, idle.stdout.split('\n').at(-2)], [0, 'Stopped. No task was run.']);
+});
+
+test('a worker that has never reached its node ends at once when it is told to', async (t) => {
+  const here = place(t);
+  // Nobody listens on the port of a server that is gone.
+  const url = await new Promise<string>((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(`http://127.0.0.1:${port}`));
+    });
+  });
+  for (const way of [[], ['--http']]) {
+    const args = ['worker', '--join', url, '--name', 'box', '--secret', 'lh_wrk_x', ...way];
+    const worker = run(t, args, { cwd: here.cwd });
+    await worker.says(/cannot be reached; trying on/);
+    worker.child.kill('SIGINT');
+    assert.deepEqual(await worker.ended, { code: 0, signal: null }, worker.stderr);
+    assert.match(worker.stdout, /Stopped\. No task was run\./);
+  }
+});
+
+test('a secret is not sent in the clear beyond this machine, unless that is said', async (t) => {
+  const here = place(t);
+  for (const how of [
+    ['--name', 'box', '--secret', 'lh_wrk_x'],
+    ['--code', 'lh_enr_x'],
+  ]) {
+    const refused = await here.call(['worker', '--join', 'http://192.0.2.1:7420', ...how]);
+    assert.equal(refused.code, 2);
+    assert.match(refused.stderr, /would travel to 192\.0\.2\.1 in the clear[\s\S]*--insecure/);
+  }
 });
 
 test('secrets are in no file of the node', async (t) => {

@@ -2,14 +2,18 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { ROOT, temporaryFolder } from '../support/leasehold.ts';
+import { ROOT, run, temporaryFolder } from '../support/leasehold.ts';
 
 const execute = promisify(execFile);
 
+/** Pages whose program talks to a node. */
+const BESIDE_A_NODE: ReadonlySet<string> = new Set(['client-library.md']);
+
 /** What the program on each page prints. */
 const PAGES: Readonly<Record<string, readonly string[]>> = {
+  'client-library.md': ['Hello, Ada!', 'somebody greets Grace', 'created', 'claimed', 'completed', '2', 'true'],
   'writing-tasks.md': ['800.png', 'true false', '{ attempt: 1, tries: 1 }', 'gave_up', 'render was only defined'],
   'waiting-and-remembering.md': [
     'receipt 1 over 24 charged 1 time',
@@ -43,7 +47,15 @@ for (const [page, prints] of Object.entries(PAGES)) {
     );
     assert.equal(complaints, '');
 
-    const { stdout } = await execute(process.execPath, ['--conditions=@leasehold/source', 'page.ts'], { cwd });
+    const env = BESIDE_A_NODE.has(page) ? { ...process.env, ...(await node(t)) } : process.env;
+    const { stdout } = await execute(process.execPath, ['--conditions=@leasehold/source', 'page.ts'], { cwd, env });
     assert.deepEqual(stdout.split('\n').slice(0, -1), prints);
   });
+}
+
+/** Where a node answers, and its token, as the program reads them. */
+async function node(t: TestContext): Promise<Readonly<Record<string, string>>> {
+  const cwd = temporaryFolder(t);
+  const LEASEHOLD_SERVER = await run(t, ['up', '--port', '0', '--no-worker'], { cwd }).address();
+  return { LEASEHOLD_SERVER, LEASEHOLD_TOKEN: readFileSync(join(cwd, '.leasehold/token'), 'utf8').trim() };
 }

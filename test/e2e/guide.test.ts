@@ -99,6 +99,7 @@ function masked(text: string): readonly string[] {
     .replaceAll(/"durationMs":\d+/g, '"durationMs":TOOK')
     .replaceAll(/\bnow\b|\d+s ago/g, 'AGO')
     .replaceAll(/ [\w.-]+-\d+$/gm, ' WORKER')
+    .replaceAll(/AGO +[\w.-]+$/gm, 'AGO WORKER')
     .split('\n')
     .map((line) => line.replaceAll(/ +/g, ' ').trim())
     .filter((line) => line !== '');

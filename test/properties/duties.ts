@@ -1,3 +1,4 @@
+import { isTaskEvent } from '../../src/core/event.ts';
 import { claimAfterScan } from './claiming.ts';
 import { readFrom } from './feed.ts';
 import {
@@ -96,7 +97,7 @@ async function prune(rig: Rig, did: number, holds: boolean): Promise<void> {
   gates.reach('task pruned', pruned);
   if (feed.length === 0) return;
   const { events } = await rig.store(0).eventRead({ after: 0, limit: 1 });
-  const first = events[0];
+  const [first] = events.filter(isTaskEvent);
   must(first !== undefined, 'the pruner took the whole feed');
   const before = model.wall - RETENTION_MS;
   for (const event of feed.slice(rig.firstKept - 1, first.seq - 1)) {

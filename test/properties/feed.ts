@@ -1,3 +1,4 @@
+import { isTaskEvent } from '../../src/core/event.ts';
 import { must } from './model-parts.ts';
 import { ANY, at, BY, operation } from './operation.ts';
 import type { Rig } from './rig.ts';
@@ -29,7 +30,8 @@ export async function readFrom(rig: Rig, by: number, after: number, limit: numbe
     for (const event of page.events) {
       seen++;
       const kept = feed[seen - 1];
-      const whole = kept?.seq === event.seq && kept.task === event.task && kept.change === event.change;
+      const whole =
+        isTaskEvent(event) && kept?.seq === event.seq && kept.task === event.task && kept.change === event.change;
       must(whole, `after ${seen - 1} the feed tells of event ${event.seq}, once ${kept?.change} of task ${kept?.task}`);
     }
     must(page.last === seen, `the page ends at ${page.last}, not ${seen}`);
@@ -48,6 +50,7 @@ const followFeed = operation(2, { by: BY, after: ANY }, async (rig, n) => {
       seen = item.last;
       continue;
     }
+    must(item.kind === 'event', `event ${item.event.seq} is about a worker`);
     must(item.event.seq === seen + 1, `after ${seen} came ${item.event.seq}`);
     must(item.event.task === feed[seen]?.task, `event ${item.event.seq} is about another task now`);
     seen++;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { isEngineError } from '../../src/core/errors.ts';
-import type { TaskEvent } from '../../src/core/event.ts';
+import { isTaskEvent, type TaskEvent } from '../../src/core/event.ts';
 import type { TaskState } from '../../src/core/task.ts';
 import type { World } from '../../src/core/world.ts';
 import { Roster } from '../../src/engine/duties/roster.ts';
@@ -221,7 +221,8 @@ export class Rig {
       const after = this.feed.length + fresh.length;
       const page = await this.store(this.reader).eventRead({ after, limit: READ_PAGE });
       must(!page.reset, `the feed was reset at its end, after ${after}`);
-      fresh.push(...page.events);
+      must(page.events.every(isTaskEvent), 'the feed tells of a worker');
+      fresh.push(...page.events.filter(isTaskEvent));
       if (page.events.length < READ_PAGE) return fresh;
     }
   }

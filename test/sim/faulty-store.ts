@@ -30,6 +30,7 @@ const READS: ReadonlySet<string> = new Set([
   'workerFleet',
   'workerList',
   'eventRead',
+  'dutyList',
   'triggerList',
   'triggerDue',
 ] satisfies Verb[]);

@@ -33,6 +33,7 @@ export const GATES = [
   'wall clock jumped',
   'duty taken over',
   'deposed holder refused',
+  'leader followed by another',
   'cron slot fired',
   'cron slot contested',
   'tasks pruned',

@@ -1,3 +1,4 @@
+import { isTaskEvent } from '../../src/core/event.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { putTrigger } from '../../src/engine/triggers.ts';
 import { outcome, sleep } from './calls.ts';
@@ -49,7 +50,8 @@ export async function readFeed(run: Run): Promise<void> {
       if (value === undefined || value.done) break;
       if (value.value.kind === 'reset') return; // pruned below us: from here on nothing is promised
       last = value.value.event.seq;
-      run.history.add({ kind: 'event', seq: last, task: value.value.event.task });
+      const { event } = value.value;
+      run.history.add({ kind: 'event', seq: last, task: isTaskEvent(event) ? event.task : 0 });
     }
     abort.abort();
     await sleep(run, me, run.rng.int(10, 500));

@@ -1,11 +1,16 @@
 import type { World } from '../../src/core/world.ts';
+import { Election } from '../../src/engine/duties/election.ts';
 import { Roster } from '../../src/engine/duties/roster.ts';
 import { Engine } from '../../src/engine/engine.ts';
+import { SILENT } from '../../src/engine/log.ts';
 import { openSqlite } from '../../src/store/sqlite/open.ts';
 import type { SqliteStore } from '../../src/store/sqlite/store.ts';
 import { faultyStore } from './faulty-store.ts';
 import type { Run } from './run.ts';
 import type { Owner } from './scheduler.ts';
+
+/** Of a leader; the terms of its duties are not longer. */
+const TERM = { leaseMs: 900, renewMs: 300 };
 
 /** One simulated process: the real engine and the real duties on the real store, in a world that the seed owns. */
 export class SimProcess implements Owner {
@@ -16,6 +21,8 @@ export class SimProcess implements Owner {
   frozenUntil = 0;
   readonly engine: Engine;
   readonly roster: Roster;
+  /** In a cluster whose nodes have a leader. */
+  readonly election: Election | undefined;
   readonly store: SqliteStore;
 
   private constructor(name: string, workerName: string, store: SqliteStore, world: World, run: Run) {
@@ -29,7 +36,12 @@ export class SimProcess implements Owner {
       retentionMs: run.plan.retentionMs,
       workerStaleMs: 2 * run.plan.leaseMs,
     });
-    this.roster = new Roster({ engine: this.engine, holder: name, ttlMs: run.plan.dutyMs });
+    const ttlMs = run.led ? Math.min(run.plan.dutyMs, TERM.leaseMs) : run.plan.dutyMs;
+    this.roster = new Roster({ engine: this.engine, holder: name, ttlMs });
+    const { roster } = this;
+    if (run.led) {
+      this.election = new Election({ store: this.engine.store, world, log: SILENT, holder: name, ...TERM, roster });
+    }
   }
 
   static async boot(name: string, workerName: string, run: Run): Promise<SimProcess> {
@@ -47,7 +59,8 @@ export class SimProcess implements Owner {
     owner = new SimProcess(name, workerName, store, world, run);
     const { engine } = owner;
     store.watch({ wanted: () => engine.waiting, onChange: (lanes, slots) => engine.hint(lanes, slots) });
-    owner.roster.start();
+    if (owner.election === undefined) owner.roster.start();
+    else void owner.election.stand();
     return owner;
   }
 }

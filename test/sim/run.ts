@@ -47,6 +47,8 @@ export class Run {
   readonly model: Model;
   readonly statements: Partial<StatementTexts>;
   readonly file: string;
+  /** One cluster in six has a leader, who holds the duties; in the others each process tries for them. Drawn from nothing, so that the other seeds stay what they were. */
+  readonly led: boolean;
   faults: Faults;
   healed = false;
   over = false;
@@ -57,12 +59,14 @@ export class Run {
   readonly #options: RunOptions;
   readonly #processes: SimProcess[] = [];
   #boots = 0;
+  #leader: SimProcess | undefined;
   #failure: Error | undefined;
 
   constructor(seed: number, options: RunOptions) {
     this.seed = seed;
     this.rng = new Rng(seed);
     this.plan = drawPlan(this.rng);
+    this.led = seed % 6 === 4;
     this.faults = this.plan.faults;
     this.workerNames = Array.from({ length: this.plan.processes }, (_, i) => `w${i + 1}`);
     this.scheduler = new Scheduler(this.rng);
@@ -179,8 +183,19 @@ export class Run {
     const went = await this.scheduler.step();
     if (this.#failure === undefined) {
       this.guard(() => this.gates.reach('tasks pruned', inspector.look()));
+      this.guard(() => this.#lookAtLeaders());
     }
     return went && this.#failure === undefined;
+  }
+
+  /** Each goes by its own clock, also one that is frozen: what it would find if it woke now. */
+  #lookAtLeaders(): void {
+    const leaders = this.#processes.filter(({ alive, election }) => alive && election?.leads);
+    must(leaders.length <= 1, 'I9', () => `${leaders.map(({ name }) => name).join(' and ')} lead at the same time`);
+    const [leader] = leaders;
+    if (leader === undefined || leader === this.#leader) return;
+    if (this.#leader !== undefined) this.gates.reach('leader followed by another');
+    this.#leader = leader;
   }
 
   /** What a client reads in the end, through the engine. */

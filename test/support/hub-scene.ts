@@ -13,11 +13,17 @@ import { Hub } from '../../src/server/hub.ts';
 import { LeaseTokens } from '../../src/server/lease-tokens.ts';
 import { newSecret } from '../../src/server/secrets.ts';
 import { TokenDesk } from '../../src/server/token-desk.ts';
+import { WorkerSettings } from '../../src/server/worker-settings.ts';
 import { VirtualWorld } from '../../src/testing.ts';
+import { PlainAgent } from './plain-agent.ts';
 import { type Greeting, RawWorker } from './raw-worker.ts';
 
 export interface HubSceneOptions {
   readonly leaseMs?: number;
+  /** Agents may come with their secret in the address. */
+  readonly byPath?: boolean;
+  readonly offlineMs?: number;
+  readonly runTimeoutMs?: number;
   /** What stands between the hub and the engine. */
   readonly link?: (direct: Link) => Link;
 }
@@ -73,6 +79,11 @@ export class HubScene {
     return worker;
   }
 
+  /** An agent of document 004 that was let in. */
+  async agent(name: string): Promise<PlainAgent> {
+    return PlainAgent.enter(this.address, { name, secret: await this.enrol(name) });
+  }
+
   push(input?: unknown): Promise<{ readonly task: number; readonly id: string }> {
     return this.engine.push({ queue: 'work', handler: 'echo', ...(input === undefined ? {} : { input }) });
   }
@@ -91,7 +102,8 @@ export class HubScene {
   }
 }
 
-export async function hubScene(t: TestContext, { leaseMs, link }: HubSceneOptions = {}): Promise<HubScene> {
+export async function hubScene(t: TestContext, options: HubSceneOptions = {}): Promise<HubScene> {
+  const { leaseMs, byPath, offlineMs, runTimeoutMs, link } = options;
   const world = new VirtualWorld();
   const complaints: Complaint[] = [];
   const note = (message: string, fields?: Complaint['fields']): void => void complaints.push({ message, fields });
@@ -103,13 +115,15 @@ export async function hubScene(t: TestContext, { leaseMs, link }: HubSceneOption
     ...(leaseMs === undefined ? {} : { leaseMs }),
   });
   const { engine } = node;
-  const direct = new DirectLink(engine, undefined);
+  const direct = new DirectLink(engine, undefined, { runTimeoutMs });
   const admin = newSecret('admin');
   const hub = new Hub({
     link: link === undefined ? direct : link(direct),
     tokens: new LeaseTokens(engine.store.clusterKey),
     access: new Access(admin, new TokenDesk(engine.store), world),
-    tagsOf: async (name) => (await engine.store.workerSettings()).find((one) => one.name === name)?.tags ?? [],
+    settings: new WorkerSettings(engine.store, world),
+    byPath,
+    offlineMs,
     world,
     log: { info: note, warn: note, error: note },
   });

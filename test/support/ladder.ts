@@ -86,7 +86,7 @@ function ladder(length: Length, afterShort: boolean): readonly Rung[] {
     {
       name: 'sim',
       what: 'the real engine on a virtual clock, with faults',
-      commands: [['node', 'test/sim/main.ts', '--seeds', full ? '1000' : '100']],
+      commands: [['node', 'test/sim/main.ts', '--seeds', full ? (afterShort ? '400' : '1000') : '100']],
       ...(existsSync(join(ROOT, 'test/sim/main.ts')) ? {} : { missing: 'test/sim/main.ts' }),
     },
     {

@@ -13,6 +13,7 @@ export interface Heard {
   readonly leaseMs?: number;
   readonly task?: number;
   readonly error?: ErrorBody;
+  readonly enabled?: boolean;
   readonly value?: any; // oxlint-disable-line typescript/no-explicit-any -- what came over the wire
 }
 

@@ -1,6 +1,6 @@
 /** Stands between a worker and its node, and does to them what networks do. */
 import { once } from 'node:events';
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type NetConnectOpts, type Server, type Socket } from 'node:net';
 
 /** The two ends of a connection; one that is deaf passes nothing on, and no end either. */
 interface Pair {
@@ -10,20 +10,26 @@ interface Pair {
 
 export class TcpProxy {
   readonly #server: Server;
-  readonly #target: number;
+  readonly #target: NetConnectOpts;
   readonly #pairs = new Set<Pair>();
   #deaf = false;
   /** Connections that came, in all. */
   count = 0;
 
-  private constructor(target: number) {
+  private constructor(target: NetConnectOpts) {
     this.#target = target;
     this.#server = createServer((client) => this.#take(client));
   }
 
-  static async before(address: string): Promise<TcpProxy> {
-    const proxy = new TcpProxy(Number(new URL(address).port));
-    proxy.#server.listen(0, '127.0.0.1');
+  /** `port`: where it is asked for; any free one unless it is said. */
+  static before(address: string, port = 0): Promise<TcpProxy> {
+    return TcpProxy.to({ host: '127.0.0.1', port: Number(new URL(address).port) }, port);
+  }
+
+  /** Also before what listens on a socket in the file system. */
+  static async to(target: NetConnectOpts, port = 0): Promise<TcpProxy> {
+    const proxy = new TcpProxy(target);
+    proxy.#server.listen(port, '127.0.0.1');
     await once(proxy.#server, 'listening');
     return proxy;
   }
@@ -59,7 +65,7 @@ export class TcpProxy {
     this.count++;
     const pair: Pair = { deaf: this.#deaf, sockets: [client] };
     this.#pairs.add(pair);
-    const ends = pair.deaf ? [client] : [client, connect({ host: '127.0.0.1', port: this.#target })];
+    const ends = pair.deaf ? [client] : [client, connect(this.#target)];
     pair.sockets.splice(0, 1, ...ends);
     for (const [i, from] of ends.entries()) relay(pair, from, ends[1 - i]);
   }

@@ -1,8 +1,9 @@
 /** To plug one in: write `contenders/postgres/NAME.ts` and add it here. */
+import { bullmq } from '../bullmq.ts';
 import type { Contender } from '../contender.ts';
 import { leasehold } from '../leasehold.ts';
 import { library } from '../library.ts';
-import { bullmq } from './bullmq.ts';
+import { postgresBackend } from './bullmq-backend.ts';
 import { dbos } from './dbos.ts';
 import { floor } from './floor.ts';
 import { graphile } from './graphile.ts';
@@ -22,7 +23,7 @@ const peers: readonly Contender[] = [
   graphile({ name: 'graphile batched', batched: true, drainTasks: 120_000, warmTasks: 1_600 }),
   graphile({ name: 'graphile', batched: false, drainTasks: 3_000, warmTasks: 800, without: SLOW }),
   pgBoss({ name: 'pg-boss', drainTasks: 120_000, warmTasks: 1_600 }),
-  bullmq({ name: 'bullmq', drainTasks: 3_000, warmTasks: 800, without: SLOW }),
+  bullmq({ name: 'bullmq', drainTasks: 3_000, warmTasks: 800, without: SLOW, backend: postgresBackend }),
   dbos({ name: 'dbos', drainTasks: 3_000, warmTasks: 800, without: SLOW }),
 ];
 

@@ -137,7 +137,7 @@ export function judgeDuties(
     );
   }
   // Holders are HOST/PID/random; the first two are for people.
-  const holders = new Set(fresh.map(({ holder }) => holder.split('/').slice(0, 2).join(' pid ')));
+  const holders = new Set(fresh.map(({ holder }) => nameOf(holder)));
   return ok('duties', `all ${duties.length} are held by ${[...holders].join(', ')}`);
 }
 
@@ -195,4 +195,10 @@ function meta(db: DatabaseSync, key: string): string | undefined {
 
 function seconds(ms: number): string {
   return `${Math.round(ms / 1000).toLocaleString('en')} s`;
+}
+
+/** A node by its id; another process by its host and its number. */
+function nameOf(holder: string): string {
+  const [place = '', pid, start] = holder.split('/');
+  return start === undefined ? place : `${place} pid ${pid}`;
 }

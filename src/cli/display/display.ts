@@ -1,4 +1,5 @@
 import { type Figures, formatUptime } from '../figures.ts';
+import { safeLine } from './safe.ts';
 
 /** What a node says about itself when it starts. */
 export interface Banner {
@@ -15,6 +16,8 @@ export interface Display {
   figures(figures: Figures): void;
   /** Something that went well. */
   note(message: string): void;
+  /** What somebody did, for whoever reads the log later. */
+  told(message: string, fields?: Readonly<Record<string, unknown>>): void;
   /** Something that a person should know and the process survives. */
   warning(message: string, fields?: Readonly<Record<string, unknown>>): void;
   stopping(): void;
@@ -48,6 +51,7 @@ export function duties(figures: Figures): string {
 
 /** A message with its fields on one line: `a duty failed (duty: reaper)`. */
 export function withFields(message: string, fields: Readonly<Record<string, unknown>> = {}): string {
-  const pairs = Object.entries(fields).map(([name, value]) => `${name}: ${String(value)}`);
+  // One line, whatever stands in them: what comes from outside must not look like a line of ours.
+  const pairs = Object.entries(fields).map(([name, value]) => `${name}: ${safeLine(String(value))}`);
   return pairs.length === 0 ? message : `${message} (${pairs.join(', ')})`;
 }

@@ -26,6 +26,10 @@ export class JsonDisplay implements Display {
     this.#line('note', { message });
   }
 
+  told(message: string, fields: Readonly<Record<string, unknown>> = {}): void {
+    this.#line('told', { message, fields });
+  }
+
   warning(message: string, fields: Readonly<Record<string, unknown>> = {}): void {
     this.#line('warning', { message, fields });
   }

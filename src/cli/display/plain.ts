@@ -41,6 +41,10 @@ export class PlainDisplay implements Display {
     this.#line(message);
   }
 
+  told(message: string, fields?: Readonly<Record<string, unknown>>): void {
+    this.#line(withFields(message, fields));
+  }
+
   warning(message: string, fields?: Readonly<Record<string, unknown>>): void {
     this.#line(`warning: ${withFields(message, fields)}`);
   }

@@ -40,3 +40,13 @@ test('a pipe gets a line now and then, and nothing when it is over soon', () => 
   assert.deepEqual(said, ['pushed 500, 100/s\n']);
   assert.equal(progress.done, 600);
 });
+
+test('what is all done with its first word shows no bar, however long it took', () => {
+  for (const screen of [true, false]) {
+    const { said, progress, at } = watched(screen, 1);
+    at(60_000);
+    progress.add(1);
+    progress.end();
+    assert.deepEqual(said, []);
+  }
+});

@@ -42,7 +42,9 @@ export class Progress {
   add(count: number): void {
     this.#done += count;
     const now = this.#options.now();
-    const { screen, write } = this.#options;
+    const { screen, write, total } = this.#options;
+    // The end is told by whoever did it.
+    if (!this.#drawn && total !== undefined && this.#done >= total) return;
     if (now - this.#shownAt < (screen ? DRAW_MS : LINE_MS)) return;
     this.#shownAt = now;
     write(screen ? `\r\u001b[K${this.#bar(now)}` : `${this.#line(now)}\n`);

@@ -47,6 +47,10 @@ export class ScreenDisplay implements Display {
     this.#say(this.#options.style('green', message));
   }
 
+  told(message: string, fields?: Readonly<Record<string, unknown>>): void {
+    this.#say(this.#options.style('dim', withFields(message, fields)));
+  }
+
   warning(message: string, fields?: Readonly<Record<string, unknown>>): void {
     this.#say(this.#options.style('yellow', withFields(message, fields)));
   }

@@ -2,32 +2,34 @@ import type { LimitView } from '../../app/views.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { Command } from '../command.ts';
 import { isFull, rateText } from '../display/limit-words.ts';
-import { type Out, outFor } from '../display/out.ts';
+import type { Out } from '../display/out.ts';
 import { type Column, printList } from '../display/table.ts';
 import { formatRelative } from '../display/time.ts';
-import { EXIT } from '../exit.ts';
 import { formatCount } from '../figures.ts';
-import { STORE_OPTIONS, withStore } from '../with-store.ts';
+import { REACH_OPTIONS } from '../reach.ts';
+import { showList } from '../show-list.ts';
 
 /** `leasehold limits list`. */
 export const list: Command = {
   name: 'limits list',
   doc: 'List limits, what they allow, what is in use and what waits',
   args: [],
-  options: STORE_OPTIONS,
+  options: ['watch', ...REACH_OPTIONS],
   examples: [
     { line: 'limits list', does: 'which limits there are, and which are full' },
     { line: 'limits list --json', does: 'one limit a line, for programs' },
   ],
 
-  async run(args) {
-    const config = loadConfig(list, args);
-    const out = outFor(config);
-    const limits = await withStore(config, (operator) => operator.limits.list());
-    printList(out, columns(out, Date.now(), limits), limits);
-    if (out.mode === 'screen' && limits.length === 0)
-      out.note('No limits yet: "leasehold limits set NAME --concurrent 4" makes one.');
-    return EXIT.fine;
+  run(args) {
+    return showList<LimitView>(loadConfig(list, args), {
+      look: (operator) => operator.limits.list(),
+      show(limits, out) {
+        printList(out, columns(out, Date.now(), limits), limits);
+        if (out.mode === 'screen' && limits.length === 0)
+          out.note('No limits yet: "leasehold limits set NAME --concurrent 4" makes one.');
+      },
+      nameOf: ({ name }) => name,
+    });
   },
 };
 

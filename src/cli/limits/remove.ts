@@ -3,8 +3,8 @@ import type { Command } from '../command.ts';
 import { boundsText } from '../display/limit-words.ts';
 import { outFor } from '../display/out.ts';
 import { EXIT } from '../exit.ts';
+import { REACH_OPTIONS, reach } from '../reach.ts';
 import { who } from '../who.ts';
-import { STORE_OPTIONS, withStore } from '../with-store.ts';
 import { NAME } from './name.ts';
 
 /** `leasehold limits remove NAME`. */
@@ -12,7 +12,7 @@ export const remove: Command = {
   name: 'limits remove',
   doc: 'Take a limit away: tasks that wait for it run without it, new ones that name it are refused',
   args: [NAME],
-  options: ['by', ...STORE_OPTIONS],
+  options: ['by', ...REACH_OPTIONS],
   examples: [
     { line: 'limits remove openai', does: 'what it was is printed, and stays in its history' },
     { line: 'limits remove openai --by deploy-42', does: 'under another name than that of the user' },
@@ -22,7 +22,7 @@ export const remove: Command = {
     const { config, args: words } = loadCall(remove, args);
     const [name] = words as [string];
     const out = outFor(config);
-    const limit = await withStore(config, (operator) => operator.limits.remove(name, who(config.by)));
+    const limit = await reach(config, (operator) => operator.limits.remove(name, who(config.by)));
     if (out.mode === 'json') out.json({ ...limit, removed: true });
     else {
       const { waiting } = limit;

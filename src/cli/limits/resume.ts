@@ -3,7 +3,7 @@ import type { Command } from '../command.ts';
 import { outFor } from '../display/out.ts';
 import { safeLine } from '../display/safe.ts';
 import { EXIT } from '../exit.ts';
-import { STORE_OPTIONS, withStore } from '../with-store.ts';
+import { REACH_OPTIONS, reach } from '../reach.ts';
 import { NAME } from './name.ts';
 
 /** `leasehold limits resume NAME`. */
@@ -11,7 +11,7 @@ export const resume: Command = {
   name: 'limits resume',
   doc: 'End the pause of a limit, or of one of its keys, before its time',
   args: [NAME],
-  options: ['key', ...STORE_OPTIONS],
+  options: ['key', ...REACH_OPTIONS],
   examples: [
     { line: 'limits resume openai', does: 'workers take from it again within a second' },
     { line: 'limits resume openai --key alice', does: 'only the key alice; each pause is ended by itself' },
@@ -22,7 +22,7 @@ export const resume: Command = {
     const [name] = words as [string];
     const { key } = config;
     const out = outFor(config);
-    const limit = await withStore(config, (operator) => operator.limits.pause(name, key, 0));
+    const limit = await reach(config, (operator) => operator.limits.pause(name, key, 0));
     if (out.mode === 'json') out.json(limit);
     else {
       const which = key === undefined ? name : `${name} for ${safeLine(key)}`;

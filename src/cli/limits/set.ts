@@ -6,8 +6,8 @@ import type { Command } from '../command.ts';
 import { boundsText } from '../display/limit-words.ts';
 import { type Out, outFor } from '../display/out.ts';
 import { EXIT } from '../exit.ts';
+import { REACH_OPTIONS, reach } from '../reach.ts';
 import { who } from '../who.ts';
-import { STORE_OPTIONS, withStore } from '../with-store.ts';
 
 const EDITS = [
   'concurrent',
@@ -27,7 +27,7 @@ export const set: Command = {
   name: 'limits set',
   doc: 'Make a limit, or change what is given of one; what runs goes on',
   args: [{ name: 'NAME', doc: 'Which limit; made if it does not exist' }],
-  options: [...EDITS, 'by', ...STORE_OPTIONS],
+  options: [...EDITS, 'by', ...REACH_OPTIONS],
   examples: [
     { line: 'limits set openai --concurrent 8 --per-key 2', does: 'eight at once, and two of them for one key' },
     { line: 'limits set openai --rate 100/1m --cost 90000/1m', does: 'and so many starts and tokens a minute' },
@@ -42,7 +42,7 @@ export const set: Command = {
     const [name] = words as [string];
     const edit = editOf(config);
     const out = outFor(config);
-    const answer = await withStore(config, (operator) => operator.limits.set(name, edit, who(config.by)), {
+    const answer = await reach(config, (operator) => operator.limits.set(name, edit, who(config.by)), {
       create: true,
     });
     if (out.mode === 'json') out.json(answer);

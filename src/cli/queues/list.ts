@@ -1,31 +1,33 @@
 import type { QueueView } from '../../app/views.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { Command } from '../command.ts';
-import { type Out, outFor } from '../display/out.ts';
+import type { Out } from '../display/out.ts';
 import { paintState, STATES } from '../display/state.ts';
 import { type Column, printList } from '../display/table.ts';
-import { EXIT } from '../exit.ts';
 import { formatCount } from '../figures.ts';
-import { STORE_OPTIONS, withStore } from '../with-store.ts';
+import { REACH_OPTIONS } from '../reach.ts';
+import { showList } from '../show-list.ts';
 
 /** `leasehold queues list`. */
 export const list: Command = {
   name: 'queues list',
   doc: 'List queues with the number of their tasks in each state',
   args: [],
-  options: STORE_OPTIONS,
+  options: ['watch', ...REACH_OPTIONS],
   examples: [
     { line: 'queues list', does: 'how much waits, runs and has failed' },
     { line: 'queues list --json', does: 'one queue a line, for programs' },
   ],
 
-  async run(args) {
-    const config = loadConfig(list, args);
-    const out = outFor(config);
-    const queues = await withStore(config, (operator) => operator.queues());
-    printList(out, columns(out), queues);
-    if (out.mode === 'screen' && queues.length === 0) out.note('No queues yet: the first push makes one.');
-    return EXIT.fine;
+  run(args) {
+    return showList<QueueView>(loadConfig(list, args), {
+      look: (operator) => operator.queues(),
+      show(queues, out) {
+        printList(out, columns(out), queues);
+        if (out.mode === 'screen' && queues.length === 0) out.note('No queues yet: the first push makes one.');
+      },
+      nameOf: ({ name }) => name,
+    });
   },
 };
 

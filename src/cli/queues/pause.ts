@@ -2,14 +2,14 @@ import { loadCall } from '../../config/load.ts';
 import type { Command } from '../command.ts';
 import { outFor } from '../display/out.ts';
 import { EXIT } from '../exit.ts';
-import { STORE_OPTIONS, withStore } from '../with-store.ts';
+import { REACH_OPTIONS, reach } from '../reach.ts';
 
 /** `leasehold queues pause QUEUE`. */
 export const pause: Command = {
   name: 'queues pause',
   doc: 'Let nobody claim from a queue; what runs goes on',
   args: [{ name: 'QUEUE', doc: 'Which one; it is made if it does not exist, so that it can begin paused' }],
-  options: STORE_OPTIONS,
+  options: REACH_OPTIONS,
   examples: [
     { line: 'queues pause papers', does: 'hold what waits, while something is put right' },
     { line: 'queues pause nightly && leasehold push nightly --file jobs.ndjson', does: 'fill a queue before it runs' },
@@ -19,10 +19,7 @@ export const pause: Command = {
     const { config, args: words } = loadCall(pause, args);
     const [name] = words as [string];
     const out = outFor(config);
-    const queue = await withStore(config, async (operator) => {
-      await operator.pause(name);
-      return operator.queue(name);
-    });
+    const queue = await reach(config, (operator) => operator.pause(name));
     if (out.mode === 'json') out.json(queue);
     else
       out.line(

@@ -1,4 +1,4 @@
-import type { Operator } from '../../app/operate.ts';
+import type { Operating } from '../../app/operating.ts';
 import { loadCall } from '../../config/load.ts';
 import type { Config } from '../../config/options.ts';
 import type { Command } from '../command.ts';
@@ -7,14 +7,18 @@ import { outFor } from '../display/out.ts';
 import { EXIT } from '../exit.ts';
 import { formatCount } from '../figures.ts';
 import { progressFor } from '../progress-for.ts';
-import { STORE_OPTIONS, withStore } from '../with-store.ts';
+import { REACH_OPTIONS, reach } from '../reach.ts';
+
+const BATCH = 250;
+/** They were counted and shown, and asked about; what came meanwhile was meant too. */
+const ANY = Number.MAX_SAFE_INTEGER;
 
 /** `leasehold queues purge QUEUE`. */
 export const purge: Command = {
   name: 'queues purge',
   doc: 'Cancel everything that waits in a queue; what runs goes on',
   args: [{ name: 'QUEUE', doc: 'Which one' }],
-  options: ['dryRun', 'yes', ...STORE_OPTIONS],
+  options: ['dryRun', 'yes', ...REACH_OPTIONS],
   examples: [
     { line: 'queues purge papers --dry-run', does: 'how many tasks that would be' },
     { line: 'queues purge papers --yes', does: 'do it without asking, as a script must' },
@@ -23,11 +27,11 @@ export const purge: Command = {
   run(args) {
     const { config, args: words } = loadCall(purge, args);
     const [name] = words as [string];
-    return withStore(config, (operator) => purgeQueue(operator, name, config));
+    return reach(config, (operator) => purgeQueue(operator, name, config));
   },
 };
 
-async function purgeQueue(operator: Operator, name: string, config: Config): Promise<number> {
+async function purgeQueue(operator: Operating, name: string, config: Config): Promise<number> {
   const out = outFor(config);
   const say = (queue: string, cancelled: number, dryRun: boolean, words: string): number => {
     if (out.mode === 'json') out.json({ queue, cancelled, dryRun });
@@ -55,7 +59,7 @@ async function purgeQueue(operator: Operator, name: string, config: Config): Pro
 
 /** From the newest down: what is pushed meanwhile is newer than that, and stays. */
 async function cancelWaiting(
-  operator: Operator,
+  operator: Operating,
   name: string,
   total: number,
   config: Config,
@@ -63,10 +67,12 @@ async function cancelWaiting(
   const progress = progressFor(config, 'cancelled', total);
   let asked = 0;
   try {
-    for await (const page of operator.find(name, ['ready', 'scheduled'])) {
-      const answers = await operator.cancelWaiting(page);
-      progress.add(answers.filter((answer) => answer === 'cancelled').length);
-      asked += answers.filter((answer) => answer === 'requested').length;
+    for (let cursor: string | undefined; ; ) {
+      const some = await operator.purge(name, { dryRun: false, expected: ANY, limit: BATCH, cursor });
+      progress.add(some.cancelled);
+      asked += some.asked;
+      cursor = some.cursor;
+      if (cursor === undefined) break;
     }
   } finally {
     progress.end();

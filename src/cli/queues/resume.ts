@@ -2,14 +2,14 @@ import { loadCall } from '../../config/load.ts';
 import type { Command } from '../command.ts';
 import { outFor } from '../display/out.ts';
 import { EXIT } from '../exit.ts';
-import { STORE_OPTIONS, withStore } from '../with-store.ts';
+import { REACH_OPTIONS, reach } from '../reach.ts';
 
 /** `leasehold queues resume QUEUE`. */
 export const resume: Command = {
   name: 'queues resume',
   doc: 'Let a paused queue be claimed from again',
   args: [{ name: 'QUEUE', doc: 'Which one' }],
-  options: STORE_OPTIONS,
+  options: REACH_OPTIONS,
   examples: [
     { line: 'queues resume papers', does: 'workers claim from it at once' },
     { line: 'queues resume papers --json', does: 'and prints the queue, for programs' },
@@ -19,10 +19,7 @@ export const resume: Command = {
     const { config, args: words } = loadCall(resume, args);
     const [name] = words as [string];
     const out = outFor(config);
-    const queue = await withStore(config, async (operator) => {
-      await operator.resume(name);
-      return operator.queue(name);
-    });
+    const queue = await reach(config, (operator) => operator.resume(name));
     if (out.mode === 'json') out.json(queue);
     else out.line(`Resumed ${name}: ${queue.ready} tasks are ready.`);
     return EXIT.fine;

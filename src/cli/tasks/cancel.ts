@@ -1,12 +1,12 @@
-import type { Operator } from '../../app/operate.ts';
+import type { Operating } from '../../app/operating.ts';
 import { loadCall } from '../../config/load.ts';
 import type { Config } from '../../config/options.ts';
 import type { Command } from '../command.ts';
 import { outFor } from '../display/out.ts';
 import { EXIT } from '../exit.ts';
-import { STORE_OPTIONS, withStore } from '../with-store.ts';
+import { REACH_OPTIONS, reach } from '../reach.ts';
 import { ID } from './id.ts';
-import { requireTree, runTree } from './tree.ts';
+import { lookAtAll, requireTree, runTree } from './tree.ts';
 
 const WORDS = {
   cancelled: 'cancelled',
@@ -20,7 +20,7 @@ export const cancel: Command = {
   name: 'tasks cancel',
   doc: 'End tasks that wait, and ask the workers of those that run to stop',
   args: [{ ...ID, many: true }],
-  options: ['tree', 'dryRun', ...STORE_OPTIONS],
+  options: ['tree', 'dryRun', ...REACH_OPTIONS],
   examples: [
     { line: 'tasks cancel 42', does: 'one task' },
     { line: 'tasks cancel 42 --tree --dry-run', does: 'what would be cancelled with it' },
@@ -33,17 +33,15 @@ export const cancel: Command = {
   async run(args) {
     const { config, args: ids } = loadCall(cancel, args);
     requireTree(config, 'Add --tree to see what hangs on the task, or leave --dry-run out.');
-    return withStore(config, (operator) => {
-      // All ids are read before anything is changed.
-      const tasks = ids.map((id) => operator.numberOf(id));
-      return config.tree ? cancelTrees(operator, config, ids, tasks) : cancelThese(operator, config, ids, tasks);
-    });
+    return reach(config, (operator) =>
+      config.tree ? cancelTrees(operator, config, ids) : cancelThese(operator, config, ids),
+    );
   },
 };
 
-async function cancelThese(operator: Operator, config: Config, ids: readonly string[], tasks: readonly number[]) {
+async function cancelThese(operator: Operating, config: Config, ids: readonly string[]): Promise<number> {
   const out = outFor(config);
-  const answers = await operator.cancel(tasks);
+  const answers = await operator.cancel(ids);
   for (const [i, answer] of answers.entries()) {
     const id = ids[i] as string;
     if (out.mode === 'json') out.json({ id, answer });
@@ -52,13 +50,14 @@ async function cancelThese(operator: Operator, config: Config, ids: readonly str
   return answers.includes('unknown') ? EXIT.notFound : EXIT.fine;
 }
 
-async function cancelTrees(operator: Operator, config: Config, ids: readonly string[], tasks: readonly number[]) {
-  for (const [i, task] of tasks.entries()) {
-    await runTree(config, ids[i] as string, {
+async function cancelTrees(operator: Operating, config: Config, ids: readonly string[]): Promise<number> {
+  await lookAtAll(operator, ids);
+  for (const id of ids) {
+    await runTree(config, id, {
       verb: 'cancelled',
       words: { cancelled: 'cancelled', requested: 'asked to stop', finished: 'had ended before' },
       wouldWords: { cancelled: 'would be cancelled', requested: 'would be asked to stop', finished: 'ended before' },
-      run: (options) => operator.cancelTree(task, options),
+      run: (options) => operator.cancelTree(id, options),
     });
   }
   return EXIT.fine;

@@ -1,34 +1,40 @@
 import type { TaskView } from '../../app/views.ts';
-import { loadCall } from '../../config/load.ts';
+import { loadConfig } from '../../config/load.ts';
 import type { Command } from '../command.ts';
 import { errorLine } from '../display/error-line.ts';
-import { type Out, outFor } from '../display/out.ts';
+import type { Out } from '../display/out.ts';
 import { paintState, reasonWords, stateText } from '../display/state.ts';
 import { type Column, printList } from '../display/table.ts';
 import { formatRelative } from '../display/time.ts';
-import { EXIT } from '../exit.ts';
-import { STORE_OPTIONS, withStore } from '../with-store.ts';
+import { REACH_OPTIONS } from '../reach.ts';
+import { showList } from '../show-list.ts';
 
 /** `leasehold tasks list`. */
 export const list: Command = {
   name: 'tasks list',
   doc: 'List tasks, the newest first',
   args: [],
-  options: ['queue', 'state', 'limit', ...STORE_OPTIONS],
+  options: ['queue', 'state', 'limit', 'watch', ...REACH_OPTIONS],
   examples: [
     { line: 'tasks list --queue papers --state failed', does: 'what failed in one queue, and why' },
+    { line: 'tasks list --state running --watch', does: 'what runs, looked at each second' },
     { line: 'tasks list --json --limit 1000', does: 'one task a line with all its fields, for jq' },
   ],
 
-  async run(args) {
-    const { config } = loadCall(list, args);
+  run(args) {
+    const config = loadConfig(list, args);
     const { queue, state, limit } = config;
-    const out = outFor(config);
-    const tasks = await withStore(config, (operator) => operator.list({ queues: queue, states: state, limit }));
-    printList(out, columns(out, Date.now()), tasks);
-    const hint = hintFor(tasks.length, limit);
-    if (out.mode === 'screen' && hint !== undefined) out.note(out.paint('dim', hint));
-    return EXIT.fine;
+    return showList<TaskView>(config, {
+      look: (operator) => operator.list({ queues: queue, states: state, limit }),
+      show(tasks, out) {
+        printList(out, columns(out, Date.now()), tasks);
+        const hint = hintFor(tasks.length, limit);
+        if (out.mode === 'screen' && hint !== undefined) out.note(out.paint('dim', hint));
+      },
+      nameOf: ({ id }) => id,
+      // A lease that is renewed is no news.
+      essence: (task) => ({ ...task, leaseExpiresAt: undefined }),
+    });
   },
 };
 

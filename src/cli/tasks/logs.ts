@@ -4,7 +4,7 @@ import { logLines } from '../display/log-lines.ts';
 import { type Out, outFor } from '../display/out.ts';
 import { EXIT } from '../exit.ts';
 import { followTasks } from '../follow.ts';
-import { STORE_OPTIONS, withStore } from '../with-store.ts';
+import { REACH_OPTIONS, reach } from '../reach.ts';
 import { ID } from './id.ts';
 
 /** `leasehold tasks logs ID`. */
@@ -12,7 +12,7 @@ export const logs: Command = {
   name: 'tasks logs',
   doc: 'Print what a task said',
   args: [ID],
-  options: ['follow', ...STORE_OPTIONS],
+  options: ['follow', ...REACH_OPTIONS],
   examples: [
     { line: 'tasks logs 42', does: 'all attempts, the oldest first' },
     { line: 'tasks logs 42 -f', does: 'and what comes, until the task ends' },
@@ -22,14 +22,13 @@ export const logs: Command = {
     const { config, args: words } = loadCall(logs, args);
     const [id] = words as [string];
     const out = outFor(config);
-    return withStore(config, async (operator) => {
+    return reach(config, async (operator) => {
       // Where the feed stands before the task is looked at, so that its end cannot fall between.
       const after = await operator.now();
       const { id: publicId, attempt } = await operator.task(id);
-      const task = operator.numberOf(id);
-      if (config.follow) return followTasks(operator, { tasks: [task], after, out, logsOnly: true });
+      if (config.follow) return followTasks(operator, { ids: [publicId], after, out, logsOnly: true });
       let shown = 0;
-      for await (const line of operator.log(task)) {
+      for await (const line of operator.log(publicId)) {
         if (out.mode === 'json') out.json({ id: publicId, ...line });
         else {
           if (out.mode === 'screen' && line.attempt !== shown) out.line(out.paint('dim', `— attempt ${line.attempt}`));

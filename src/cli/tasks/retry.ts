@@ -1,4 +1,5 @@
-import type { Operator, RetryAnswer } from '../../app/operate.ts';
+import type { RetryAnswer } from '../../app/operate.ts';
+import type { Operating } from '../../app/operating.ts';
 import { loadCall } from '../../config/load.ts';
 import type { Config } from '../../config/options.ts';
 import { fault } from '../../core/errors.ts';
@@ -8,16 +9,16 @@ import { type Out, outFor } from '../display/out.ts';
 import { EXIT } from '../exit.ts';
 import { formatCount } from '../figures.ts';
 import { progressFor } from '../progress-for.ts';
-import { STORE_OPTIONS, withStore } from '../with-store.ts';
+import { REACH_OPTIONS, reach } from '../reach.ts';
 import { ID } from './id.ts';
-import { requireTree, runTree } from './tree.ts';
+import { lookAtAll, requireTree, runTree } from './tree.ts';
 
 /** `leasehold tasks retry ID…`, or all that ended so in a queue. */
 export const retry: Command = {
   name: 'tasks retry',
   doc: 'Run finished tasks again, with a full budget of tries',
   args: [{ ...ID, many: true, optional: true }],
-  options: ['queue', 'state', 'tree', 'dryRun', 'yes', ...STORE_OPTIONS],
+  options: ['queue', 'state', 'tree', 'dryRun', 'yes', ...REACH_OPTIONS],
   examples: [
     { line: 'tasks retry 42', does: 'one task' },
     { line: 'tasks retry 42 --tree', does: 'it and all that hangs on it, without what has completed' },
@@ -28,16 +29,15 @@ export const retry: Command = {
     const { config, args: ids } = loadCall(retry, args);
     checkTogether(config, ids);
     const out = outFor(config);
-    return withStore(config, (operator) => {
+    return reach(config, (operator) => {
       if (config.tree) return retryTrees(operator, config, ids);
       return ids.length > 0 ? retryThese(operator, ids, out) : retryAll(operator, config, out);
     });
   },
 };
 
-async function retryThese(operator: Operator, ids: readonly string[], out: Out): Promise<number> {
-  // All ids are read before anything is changed.
-  const answers = await operator.retry(ids.map((id) => operator.numberOf(id)));
+async function retryThese(operator: Operating, ids: readonly string[], out: Out): Promise<number> {
+  const answers = await operator.retry(ids);
   for (const [i, answer] of answers.entries()) {
     const id = ids[i] as string;
     if (out.mode === 'json') out.json({ id, answer });
@@ -47,12 +47,11 @@ async function retryThese(operator: Operator, ids: readonly string[], out: Out):
   return answers.every((answer) => answer === 'again') ? EXIT.fine : EXIT.failed;
 }
 
-async function retryTrees(operator: Operator, config: Config, ids: readonly string[]): Promise<number> {
-  // All ids are read before anything is changed.
-  const tasks = ids.map((id) => operator.numberOf(id));
+async function retryTrees(operator: Operating, config: Config, ids: readonly string[]): Promise<number> {
+  await lookAtAll(operator, ids);
   let blocked = 0;
-  for (const [i, task] of tasks.entries()) {
-    const { counts } = await runTree(config, ids[i] as string, {
+  for (const id of ids) {
+    const { counts } = await runTree(config, id, {
       verb: 'run again',
       words: {
         again: 'run again',
@@ -66,7 +65,7 @@ async function retryTrees(operator: Operator, config: Config, ids: readonly stri
         unfinished: 'not ended, left alone',
         blocked: 'left alone, for something else that they need has failed',
       },
-      run: (options) => operator.retryTree(task, options),
+      run: (options) => operator.retryTree(id, options),
     });
     blocked += counts.blocked;
   }
@@ -79,20 +78,18 @@ function wordsFor(answer: RetryAnswer): string {
   return `is ${answer}: only a finished task can be run again`;
 }
 
-async function retryAll(operator: Operator, config: Config, out: Out): Promise<number> {
+async function retryAll(operator: Operating, config: Config, out: Out): Promise<number> {
   const [queue] = config.queue as [string];
   const { state: states } = config;
   await operator.queue(queue);
-  const tasks: number[] = [];
-  for await (const page of operator.find(queue, states)) tasks.push(...page);
-  const what = `${formatCount(tasks.length)} ${states.join(' and ')} tasks of ${queue}`;
-  if (config.dryRun || tasks.length === 0) {
-    if (out.mode === 'json') out.json({ queue, states, retried: 0, found: tasks.length, dryRun: config.dryRun });
+  let found = 0;
+  for await (const page of operator.find(queue, states)) found += page.length;
+  const what = `${formatCount(found)} ${states.join(' and ')} tasks of ${queue}`;
+  if (config.dryRun || found === 0) {
+    if (out.mode === 'json') out.json({ queue, states, retried: 0, found, dryRun: config.dryRun });
     else
       out.line(
-        tasks.length === 0
-          ? `There are no ${what.replace(/^0 /, '')}.`
-          : `Would run ${what} again; nothing was changed.`,
+        found === 0 ? `There are no ${what.replace(/^0 /, '')}.` : `Would run ${what} again; nothing was changed.`,
       );
     return EXIT.fine;
   }
@@ -100,18 +97,26 @@ async function retryAll(operator: Operator, config: Config, out: Out): Promise<n
     out.note('Nothing was changed.');
     return EXIT.failed;
   }
-  const progress = progressFor(config, 'retried', tasks.length);
-  for (let from = 0; from < tasks.length; from += BATCH) {
-    const answers = await operator.retry(tasks.slice(from, from + BATCH));
-    progress.add(answers.filter((answer) => answer === 'again').length);
+  const progress = progressFor(config, 'retried', found);
+  try {
+    const part = { dryRun: false, expected: ANY, limit: BATCH };
+    for (let cursor: string | undefined; ; ) {
+      const some = await operator.retryAll(queue, states as Parameters<Operating['retryAll']>[1], { ...part, cursor });
+      progress.add(some.retried);
+      cursor = some.cursor;
+      if (cursor === undefined) break;
+    }
+  } finally {
+    progress.end();
   }
-  progress.end();
-  if (out.mode === 'json') out.json({ queue, states, retried: progress.done, found: tasks.length, dryRun: false });
+  if (out.mode === 'json') out.json({ queue, states, retried: progress.done, found, dryRun: false });
   else out.line(`${formatCount(progress.done)} tasks of ${queue} are ready again.`);
   return EXIT.fine;
 }
 
 const BATCH = 250;
+/** They were counted and shown, and asked about; what has ended meanwhile was meant too. */
+const ANY = Number.MAX_SAFE_INTEGER;
 
 function checkTogether(config: Config, ids: readonly string[]): void {
   const { queue, state } = config;

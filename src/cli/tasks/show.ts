@@ -3,7 +3,7 @@ import type { Command } from '../command.ts';
 import { outFor } from '../display/out.ts';
 import { describeTask } from '../display/task-page.ts';
 import { EXIT } from '../exit.ts';
-import { STORE_OPTIONS, withStore } from '../with-store.ts';
+import { REACH_OPTIONS, reach } from '../reach.ts';
 import { ID } from './id.ts';
 
 /** `leasehold tasks show ID`. */
@@ -11,7 +11,7 @@ export const show: Command = {
   name: 'tasks show',
   doc: 'Show everything about one task, and what to do next',
   args: [ID],
-  options: STORE_OPTIONS,
+  options: REACH_OPTIONS,
   examples: [
     { line: 'tasks show 42', does: 'the task of that number in this store' },
     {
@@ -24,7 +24,7 @@ export const show: Command = {
     const { config, args: words } = loadCall(show, args);
     const [id] = words as [string];
     const out = outFor(config);
-    const task = await withStore(config, (operator) => operator.detail(id));
+    const task = await reach(config, (operator) => operator.detail(id));
     if (out.mode === 'json') out.json(task);
     else for (const line of describeTask(task, out, Date.now())) out.line(line);
     return EXIT.fine;

@@ -1,4 +1,5 @@
-import type { TreeAnswer, TreeTask } from '../../app/operate.ts';
+import type { AppTree } from '../../app/leasehold.ts';
+import type { Operating } from '../../app/operating.ts';
 import type { Config } from '../../config/options.ts';
 import { fault } from '../../core/errors.ts';
 import { type Out, outFor } from '../display/out.ts';
@@ -18,11 +19,11 @@ interface Job<Act extends string> {
   readonly run: (options: {
     readonly dryRun: boolean;
     readonly onProgress: (progress: { readonly found: number; readonly done: number }) => void;
-  }) => Promise<TreeAnswer<Act>>;
+  }) => Promise<AppTree<Act>>;
 }
 
 /** Does something to a task and all that hangs on it, and prints each of them and their numbers. */
-export async function runTree<Act extends string>(config: Config, id: string, job: Job<Act>): Promise<TreeAnswer<Act>> {
+export async function runTree<Act extends string>(config: Config, id: string, job: Job<Act>): Promise<AppTree<Act>> {
   const out = outFor(config);
   let progress: ReturnType<typeof progressFor> | undefined;
   const answer = await job
@@ -37,7 +38,7 @@ export async function runTree<Act extends string>(config: Config, id: string, jo
     .finally(() => progress?.end());
   const { tasks, counts, dryRun } = answer;
   if (out.mode === 'json') {
-    for (const { task: _task, ...one } of tasks) out.json(one);
+    for (const { id: one, queue, handler, state, act } of tasks) out.json({ id: one, queue, handler, state, act });
     out.json({ root: id, counts, dryRun });
     return answer;
   }
@@ -48,7 +49,10 @@ export async function runTree<Act extends string>(config: Config, id: string, jo
   return answer;
 }
 
-function columns<Act extends string>(out: Out, words: Readonly<Record<Act, string>>): readonly Column<TreeTask<Act>>[] {
+function columns<Act extends string>(
+  out: Out,
+  words: Readonly<Record<Act, string>>,
+): readonly Column<AppTree<Act>['tasks'][number]>[] {
   return [
     { head: 'id', cell: ({ id }) => id },
     { head: 'what', cell: ({ act }) => act, show: ({ act }) => words[act] },
@@ -64,7 +68,7 @@ function columns<Act extends string>(out: Out, words: Readonly<Record<Act, strin
 }
 
 function summary<Act extends string>(
-  { tasks, counts, dryRun }: TreeAnswer<Act>,
+  { tasks, counts, dryRun }: AppTree<Act>,
   words: Readonly<Record<Act, string>>,
 ): string {
   const parts = (Object.keys(counts) as Act[])
@@ -72,6 +76,11 @@ function summary<Act extends string>(
     .map((act) => `${formatCount(counts[act])} ${words[act]}`);
   const all = tasks.length === 1 ? '1 task' : `${formatCount(tasks.length)} tasks`;
   return `${all}: ${parts.join(', ')}.${dryRun ? ' Nothing was changed.' : ''}`;
+}
+
+/** Before any of several is changed: an id that is none, or of a task that is gone, changes nothing. */
+export async function lookAtAll(operator: Operating, ids: readonly string[]): Promise<void> {
+  if (ids.length > 1) for (const id of ids) await operator.task(id);
 }
 
 /** Without a tree there is nothing that one could not see before. */

@@ -2,8 +2,8 @@ import { loadCall } from '../../config/load.ts';
 import type { Command } from '../command.ts';
 import { outFor } from '../display/out.ts';
 import { EXIT } from '../exit.ts';
+import { REACH_OPTIONS, reach } from '../reach.ts';
 import { who } from '../who.ts';
-import { STORE_OPTIONS, withStore } from '../with-store.ts';
 import { NAME, workerNames } from './name.ts';
 
 /** `leasehold workers create NAME`. */
@@ -11,7 +11,7 @@ export const create: Command = {
   name: 'workers create',
   doc: 'Make room for a worker on another machine, and show the secret that it joins with',
   args: [NAME],
-  options: ['tag', 'workerPriority', 'asCode', ...STORE_OPTIONS],
+  options: ['tag', 'workerPriority', 'asCode', ...REACH_OPTIONS],
   examples: [
     { line: 'workers create gpu-box --tag gpu --code', does: 'a code for the other machine, good once' },
     { line: 'workers create ci', does: 'its secret, to be kept where secrets are kept' },
@@ -23,7 +23,7 @@ export const create: Command = {
     const { tag: tags, workerPriority, asCode: code } = config;
     const worker = { tags, code, ...(workerPriority === 0 ? {} : { priority: workerPriority }) };
     const out = outFor(config);
-    const made = await withStore(config, (operator) => operator.fleet.create(name, worker, who(undefined)));
+    const made = await reach(config, (operator) => operator.fleet.create(name, worker, who(undefined)));
     if (out.mode === 'json') {
       out.json(made);
       return EXIT.fine;

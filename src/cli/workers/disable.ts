@@ -2,7 +2,7 @@ import { loadCall } from '../../config/load.ts';
 import type { Command } from '../command.ts';
 import { outFor } from '../display/out.ts';
 import { EXIT } from '../exit.ts';
-import { STORE_OPTIONS, withStore } from '../with-store.ts';
+import { REACH_OPTIONS, reach } from '../reach.ts';
 import { NAME, tasksWords, unknownWords, workerNames } from './name.ts';
 
 /** `leasehold workers disable NAME…`. */
@@ -10,7 +10,7 @@ export const disable: Command = {
   name: 'workers disable',
   doc: 'Let workers take no more tasks, also after a restart; what they run goes on',
   args: [{ ...NAME, many: true }],
-  options: STORE_OPTIONS,
+  options: REACH_OPTIONS,
   examples: [
     { line: 'workers disable laptop', does: 'until "workers enable laptop"' },
     { line: 'workers disable gpu-1 gpu-2', does: 'several; "workers drain" also waits for what they run' },
@@ -20,7 +20,7 @@ export const disable: Command = {
     const { config, args: words } = loadCall(disable, args);
     const names = workerNames(words);
     const out = outFor(config);
-    const answers = await withStore(config, (operator) => operator.fleet.set(names, { enabled: false }));
+    const answers = await reach(config, (operator) => operator.fleet.set(names, { enabled: false }));
     for (const answer of answers) {
       const { name, workers, running } = answer;
       if (out.mode === 'json') out.json(answer);

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Operator } from '../../app/operate.ts';
 import type { WorkerSettingView } from '../../app/operate-workers.ts';
+import type { Operating } from '../../app/operating.ts';
 import { loadCall } from '../../config/load.ts';
 import type { Command } from '../command.ts';
 import { type Out, outFor } from '../display/out.ts';
 import { EXIT, exitCodeOfSignal, type StopSignal } from '../exit.ts';
+import { REACH_OPTIONS, reach } from '../reach.ts';
 import { onStopSignals } from '../signals.ts';
-import { STORE_OPTIONS, withStore } from '../with-store.ts';
 import { NAME, tasksWords, unknownWords, workerNames } from './name.ts';
 
 const LOOK_MS = 500;
@@ -16,7 +16,7 @@ export const drain: Command = {
   name: 'workers drain',
   doc: 'Disable workers, and wait until what they run has ended',
   args: [{ ...NAME, many: true }],
-  options: STORE_OPTIONS,
+  options: REACH_OPTIONS,
   examples: [
     { line: 'workers drain laptop', does: 'when it ends, the machine can be switched off' },
     { line: 'workers drain gpu-1 gpu-2 && ssh gpu-1 sudo reboot', does: 'several; "workers enable" undoes it' },
@@ -32,7 +32,7 @@ export const drain: Command = {
       force: (signal) => process.exit(exitCodeOfSignal(signal)),
     });
     try {
-      return await withStore(config, (operator) => drainAll(operator, names, out, stopping.signal));
+      return await reach(config, (operator) => drainAll(operator, names, out, stopping.signal));
     } finally {
       unlisten();
     }
@@ -40,7 +40,7 @@ export const drain: Command = {
 };
 
 /** Ends when nobody of these names has a task, or is there. Ctrl-C ends the waiting; they stay disabled. */
-async function drainAll(operator: Operator, names: readonly string[], out: Out, stop: AbortSignal): Promise<number> {
+async function drainAll(operator: Operating, names: readonly string[], out: Out, stop: AbortSignal): Promise<number> {
   let answers = await operator.fleet.set(names, { enabled: false });
   const told = new Map<string, number>();
   for (;;) {

@@ -2,7 +2,7 @@ import { loadCall } from '../../config/load.ts';
 import type { Command } from '../command.ts';
 import { outFor } from '../display/out.ts';
 import { EXIT } from '../exit.ts';
-import { STORE_OPTIONS, withStore } from '../with-store.ts';
+import { REACH_OPTIONS, reach } from '../reach.ts';
 import { NAME, unknownWords, workerNames } from './name.ts';
 
 /** `leasehold workers enable NAME…`. */
@@ -10,7 +10,7 @@ export const enable: Command = {
   name: 'workers enable',
   doc: 'Let workers that were disabled or drained take tasks again',
   args: [{ ...NAME, many: true }],
-  options: STORE_OPTIONS,
+  options: REACH_OPTIONS,
   examples: [
     { line: 'workers enable laptop', does: 'it takes tasks again within a second' },
     { line: 'workers enable gpu-1 gpu-2 --json', does: 'several, and what is said of each, for programs' },
@@ -20,7 +20,7 @@ export const enable: Command = {
     const { config, args: words } = loadCall(enable, args);
     const names = workerNames(words);
     const out = outFor(config);
-    const answers = await withStore(config, (operator) => operator.fleet.set(names, { enabled: true }));
+    const answers = await reach(config, (operator) => operator.fleet.set(names, { enabled: true }));
     for (const answer of answers) {
       if (out.mode === 'json') out.json(answer);
       else out.line(`${answer.name} is enabled.${unknownWords(answer)}`);

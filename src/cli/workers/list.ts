@@ -2,35 +2,40 @@ import type { WorkerSettingView } from '../../app/operate-workers.ts';
 import type { WorkerView } from '../../app/views.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { Command } from '../command.ts';
-import { type Format, type Out, outFor } from '../display/out.ts';
+import type { Format, Out } from '../display/out.ts';
 import { safeLine } from '../display/safe.ts';
 import { type Column, printList } from '../display/table.ts';
 import { formatRelative } from '../display/time.ts';
-import { EXIT } from '../exit.ts';
-import { STORE_OPTIONS, withStore } from '../with-store.ts';
+import { REACH_OPTIONS } from '../reach.ts';
+import { showList } from '../show-list.ts';
 
 /** `leasehold workers list`. */
 export const list: Command = {
   name: 'workers list',
   doc: 'List workers, where they run and how busy they are',
   args: [],
-  options: STORE_OPTIONS,
+  options: ['watch', ...REACH_OPTIONS],
   examples: [
     { line: 'workers list', does: 'who is there, and who was lost' },
     { line: 'workers list --json', does: 'one worker a line, with its handlers and tags' },
   ],
 
-  async run(args) {
-    const config = loadConfig(list, args);
-    const out = outFor(config);
-    const { workers, strays } = await withStore(config, async (operator) => ({
-      workers: await operator.workers(),
-      strays: out.mode === 'screen' ? await operator.fleet.strays() : [],
-    }));
-    printList(out, columns(out, Date.now()), workers);
-    if (out.mode === 'screen' && workers.length === 0) out.note('No workers yet: "leasehold up" brings one.');
-    if (strays.length > 0) out.note(out.paint('dim', strayWords(strays)));
-    return EXIT.fine;
+  run(args) {
+    let strays: readonly WorkerSettingView[] = [];
+    return showList<WorkerView>(loadConfig(list, args), {
+      async look(operator, out) {
+        if (out.mode === 'screen') strays = await operator.fleet.strays();
+        return operator.workers();
+      },
+      show(workers, out) {
+        printList(out, columns(out, Date.now()), workers);
+        if (out.mode === 'screen' && workers.length === 0) out.note('No workers yet: "leasehold up" brings one.');
+        if (strays.length > 0) out.note(out.paint('dim', strayWords(strays)));
+      },
+      nameOf: ({ id }) => id,
+      // That it still beats is no news.
+      essence: (worker) => ({ ...worker, lastSeenAt: undefined }),
+    });
   },
 };
 
@@ -61,6 +66,10 @@ const PLACING: readonly Column<WorkerView>[] = [
   { head: 'tags', cell: ({ tags }) => tags.join(',') || '–' },
 ];
 
+/** Of its name, across all its processes. */
+const ENDED: Column<WorkerView> = { head: 'ended', cell: ({ totalTasks }) => String(totalTasks), right: true };
+const ADDRESS: Column<WorkerView> = { head: 'address', cell: ({ address }) => address ?? '–' };
+
 function columns(out: Out, now: number): readonly Column<WorkerView>[] {
   const look = ({ state }: WorkerView): readonly [string, Format] => LOOKS[state] ?? ['?', 'dim'];
   return [
@@ -81,6 +90,6 @@ function columns(out: Out, now: number): readonly Column<WorkerView>[] {
       show: ({ lastSeenAt }) => formatRelative(lastSeenAt, now),
     },
     // In a pipe what is new comes last: scripts count columns.
-    ...(out.mode === 'screen' ? [...PLACING, HANDLERS] : [HANDLERS, ...PLACING]),
+    ...(out.mode === 'screen' ? [ENDED, ...PLACING, HANDLERS] : [HANDLERS, ...PLACING, ENDED, ADDRESS]),
   ];
 }

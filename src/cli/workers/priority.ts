@@ -4,7 +4,7 @@ import { orNone } from '../../config/parse.ts';
 import type { Command } from '../command.ts';
 import { outFor } from '../display/out.ts';
 import { EXIT } from '../exit.ts';
-import { STORE_OPTIONS, withStore } from '../with-store.ts';
+import { REACH_OPTIONS, reach } from '../reach.ts';
 import { NAME, unknownWords, workerNames } from './name.ts';
 
 /** `leasehold workers priority NAME N|none`. */
@@ -12,7 +12,7 @@ export const priority: Command = {
   name: 'workers priority',
   doc: 'Set the priority of a worker in place of its own: higher ones are given work first',
   args: [NAME, { name: 'N|none', doc: 'A whole number; most workers have 0. none: its own again', signed: true }],
-  options: STORE_OPTIONS,
+  options: REACH_OPTIONS,
   examples: [
     { line: 'workers priority big-box 10', does: 'it comes before the others while it has a free slot' },
     { line: 'workers priority laptop -5', does: 'only what nobody else can take' },
@@ -25,7 +25,7 @@ export const priority: Command = {
     const names = workerNames([name]);
     const value = orNone(OPTIONS.workerPriority.parse)(text, 'N');
     const out = outFor(config);
-    const answers = await withStore(config, (operator) => operator.fleet.set(names, { priority: value }));
+    const answers = await reach(config, (operator) => operator.fleet.set(names, { priority: value }));
     for (const answer of answers) {
       if (out.mode === 'json') out.json(answer);
       else

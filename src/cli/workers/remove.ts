@@ -2,7 +2,7 @@ import { loadCall } from '../../config/load.ts';
 import type { Command } from '../command.ts';
 import { outFor } from '../display/out.ts';
 import { EXIT } from '../exit.ts';
-import { STORE_OPTIONS, withStore } from '../with-store.ts';
+import { REACH_OPTIONS, reach } from '../reach.ts';
 import { NAME, workerNames } from './name.ts';
 
 /** `leasehold workers remove NAME`. */
@@ -10,7 +10,7 @@ export const remove: Command = {
   name: 'workers remove',
   doc: 'Let a worker in no more, and forget what was said of its name',
   args: [NAME],
-  options: STORE_OPTIONS,
+  options: REACH_OPTIONS,
   examples: [
     { line: 'workers remove old-laptop', does: 'its secret ends, and its connection within a second' },
     { line: 'workers remove old-laptop --json', does: 'with the number of secrets that have ended' },
@@ -20,7 +20,7 @@ export const remove: Command = {
     const { config, args: words } = loadCall(remove, args);
     const [name] = workerNames(words) as [string];
     const out = outFor(config);
-    const secrets = await withStore(config, (operator) => operator.fleet.remove(name));
+    const secrets = await reach(config, (operator) => operator.fleet.remove(name));
     if (out.mode === 'json') out.json({ name, secrets });
     else out.line(`${name} is removed${secrets === 0 ? '; it had no secret that was good' : ''}.`);
     return EXIT.fine;

@@ -2,8 +2,8 @@ import { loadCall } from '../../config/load.ts';
 import type { Command } from '../command.ts';
 import { outFor } from '../display/out.ts';
 import { EXIT } from '../exit.ts';
+import { REACH_OPTIONS, reach } from '../reach.ts';
 import { who } from '../who.ts';
-import { STORE_OPTIONS, withStore } from '../with-store.ts';
 import { NAME, workerNames } from './name.ts';
 
 /** `leasehold workers rotate NAME`. */
@@ -11,7 +11,7 @@ export const rotate: Command = {
   name: 'workers rotate',
   doc: 'Give a worker another secret',
   args: [NAME],
-  options: ['grace', ...STORE_OPTIONS],
+  options: ['grace', ...REACH_OPTIONS],
   examples: [
     { line: 'workers rotate gpu-box', does: 'who has the old secret is cut off within a second' },
     { line: 'workers rotate gpu-box --grace 1h', does: 'the old secret is good for an hour more' },
@@ -21,7 +21,7 @@ export const rotate: Command = {
     const { config, args: words } = loadCall(rotate, args);
     const [name] = workerNames(words) as [string];
     const out = outFor(config);
-    const rotated = await withStore(config, (operator) => operator.fleet.rotate(name, config.grace, who(undefined)));
+    const rotated = await reach(config, (operator) => operator.fleet.rotate(name, config.grace, who(undefined)));
     if (out.mode === 'json') out.json(rotated);
     else {
       out.line(`The new secret of ${name}: ${rotated.secret}`);

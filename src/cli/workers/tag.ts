@@ -5,7 +5,7 @@ import type { Command } from '../command.ts';
 import { type Out, outFor } from '../display/out.ts';
 import { safeLine } from '../display/safe.ts';
 import { EXIT } from '../exit.ts';
-import { STORE_OPTIONS, withStore } from '../with-store.ts';
+import { REACH_OPTIONS, reach } from '../reach.ts';
 import { NAME, unknownWords, workerNames } from './name.ts';
 
 /** `leasehold workers tag NAME`. */
@@ -13,7 +13,7 @@ export const tag: Command = {
   name: 'workers tag',
   doc: 'Give tags to a worker besides those that it brings, or take given ones away',
   args: [NAME],
-  options: ['add', 'remove', ...STORE_OPTIONS],
+  options: ['add', 'remove', ...REACH_OPTIONS],
   examples: [
     { line: 'workers tag laptop --add gpu=nvidia --add eu', does: 'it may take what requires them within a second' },
     { line: 'workers tag laptop --remove eu', does: 'and no longer; its own tags stay what they are' },
@@ -25,7 +25,7 @@ export const tag: Command = {
     const { add, remove } = config;
     checkTogether(add, remove);
     const out = outFor(config);
-    const answer = await withStore(config, (operator) => operator.fleet.tag(name, { add, remove }));
+    const answer = await reach(config, (operator) => operator.fleet.tag(name, { add, remove }));
     if (out.mode === 'json') out.json(answer);
     else tell(answer, out);
     return answer.own.length === 0 ? EXIT.fine : EXIT.failed;

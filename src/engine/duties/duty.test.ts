@@ -20,7 +20,7 @@ interface Rig {
   fails: Error | undefined;
   /** Makes the log throw, after it has noted what it was told. */
   logFails: boolean;
-  readonly keeper: (duty: Partial<Duty>, holder?: string) => Keeper;
+  readonly keeper: (duty: Partial<Duty>, holder?: string, yields?: () => Promise<boolean>) => Keeper;
 }
 
 async function rig(t: TestContext): Promise<Rig> {
@@ -57,10 +57,10 @@ async function rig(t: TestContext): Promise<Rig> {
     calls,
     fails: undefined,
     logFails: false,
-    keeper: (duty, holder = 'a') => {
+    keeper: (duty, holder = 'a', yields) => {
       const keeper = new Keeper(
         { name: 'test', intervalMs: 1000, tick: () => Promise.resolve({ did: 0 }), ...duty },
-        { store: faulty, world, log, holder, ttlMs: TTL },
+        { store: faulty, world, log, holder, ttlMs: TTL, yields },
       );
       t.after(() => keeper.stop());
       return keeper;
@@ -587,4 +587,24 @@ test('a renewal that took long is followed by a pass, which hears of it', async 
     [TTL / 3 + 3000, TTL / 3],
   ]);
   await keeper.stop();
+});
+
+test('who yields does not try for a duty, and gives back the one that it holds when its term wants renewing', async (t) => {
+  const { world, store, calls, keeper } = await rig(t);
+  let yields = true;
+  let ticks = 0;
+  const one = keeper({ tick: async () => ({ did: ticks++ }) }, 'a', async () => yields);
+  one.start();
+  await world.advance(3 * TTL);
+  assert.deepEqual([calls.dutyTake, ticks], [0, 0]);
+  yields = false;
+  await world.advance(TTL / 3);
+  assert.equal(one.holding, true);
+  const worked = ticks;
+  assert.ok(worked > 0);
+  yields = true;
+  await world.advance(TTL / 3);
+  assert.equal(one.holding, false);
+  assert.equal(calls.dutyRelease, 1);
+  assert.ok(await store.dutyTake({ name: 'test', holder: 'b', ttlMs: TTL }), 'it is free for the others');
 });

@@ -32,6 +32,8 @@ export interface KeeperOptions {
   readonly holder: string;
   /** The term of a duty; it is renewed after a third of it. */
   readonly ttlMs: number;
+  /** Whether the duty is left to others for now: it is not tried for then, and one that is held is given back. */
+  readonly yields?: (() => Promise<boolean>) | undefined;
 }
 
 /** After a fault of the world. */
@@ -49,6 +51,8 @@ const MAX_RENEWALS = 30;
  * A keeper trusts its own clock only to stop earlier: it renews before it works, and while it works, once a third of the
  * term is gone, counted from before the request was sent. A crash leaves the row to expire; a stop gives it back. An error
  * of the world is logged and tried again with the next interval; nothing here ever ends the process, nor does its log.
+ *
+ * Who yields to others asks before it takes or renews, and gives back what it has.
  *
  * Whatever takes, uses or gives back the term goes in turn, one after another: of two passes at once the second would be
  * refused the duty that the first has just taken, and believe that it was lost.
@@ -146,8 +150,14 @@ export class Keeper {
   }
 
   async #hold(): Promise<Tenure | undefined> {
-    const { store, holder, ttlMs } = this.#options;
-    if (this.#term !== undefined && this.#now() >= this.#renewAt) await this.#renew(this.#term);
+    const { store, holder, ttlMs, yields } = this.#options;
+    if (this.#term !== undefined && this.#now() < this.#renewAt) return this.#term;
+    if (await yields?.()) {
+      this.#renewAt = this.#now() + ttlMs / 3;
+      await this.#giveBack();
+      return undefined;
+    }
+    if (this.#term !== undefined) await this.#renew(this.#term);
     if (this.#term === undefined) {
       const asked = this.#now();
       this.#term = await store.dutyTake({ name: this.duty.name, holder, ttlMs });

@@ -28,7 +28,7 @@ const wake = (nextInMs: number | undefined): number | undefined => nextInMs && n
  */
 export class Reaper implements Duty {
   readonly name = 'reaper';
-  readonly intervalMs = 1000;
+  readonly intervalMs: number;
   readonly #engine: Engine;
   #notBefore = 0;
   /** Since when the store has not answered, as far as the last pass knew. */
@@ -39,6 +39,7 @@ export class Reaper implements Duty {
 
   constructor(engine: Engine) {
     this.#engine = engine;
+    this.intervalMs = engine.cleanupMs;
     this.#offset = this.#wallAgainstMonotonic();
   }
 

@@ -16,6 +16,8 @@ export interface RosterOptions {
   readonly log?: Log;
   /** The term of a duty. */
   readonly ttlMs?: number;
+  /** Whether the duties are left to others for now. */
+  readonly yields?: () => Promise<boolean>;
 }
 
 export const DEFAULT_DUTY_MS = 6000;
@@ -28,9 +30,9 @@ export class Roster {
   readonly #keepers: Readonly<Partial<Record<DutyName, Keeper>>>;
 
   constructor(options: RosterOptions) {
-    const { engine, holder, log = SILENT, ttlMs = DEFAULT_DUTY_MS } = options;
+    const { engine, holder, log = SILENT, ttlMs = DEFAULT_DUTY_MS, yields } = options;
     const keep = (duty: Duty): Keeper =>
-      new Keeper(duty, { store: engine.store, world: engine.world, log, holder, ttlMs });
+      new Keeper(duty, { store: engine.store, world: engine.world, log, holder, ttlMs, yields });
     const stager = keep(new Stager(engine));
     const reaper = keep(new Reaper(engine));
     const feed = engine.store.capabilities.numbersEvents ? undefined : keep(new Sequencer(engine));

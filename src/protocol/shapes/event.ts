@@ -1,15 +1,23 @@
 import { z } from 'zod';
 import { TaskState, Time } from './common.ts';
 
-/** One thing that happened to one task; its number is the id of the message. */
+/** One thing that happened to one task or worker; its number is the id of the message. */
 export const Event = z
   .object({
     seq: z.number(),
     at: Time,
-    kind: z.string().describe('created, assigned, completed, …'),
-    task: z.string(),
-    queue: z.string(),
-    state: TaskState.describe('After it'),
-    attempt: z.number(),
+    kind: z.string().describe('created, claimed, completed, …; of a worker registered or beat'),
+    words: z.array(z.string()).readonly().describe('What others call it: assigned, LEASE_GRANTED, WORKER_HEARTBEAT, …'),
+    task: z.string().optional().describe('Its id; absent with events of workers'),
+    queue: z.string().optional(),
+    state: TaskState.optional().describe('After it'),
+    attempt: z.number().optional(),
+    worker: z.string().optional().describe('The name of the worker; with tasks only where the query names workers'),
   })
   .meta({ id: 'Event' });
+
+export const EventPage = z.object({
+  events: z.array(Event).readonly(),
+  last: z.number().describe('Give this as after next time'),
+  reset: z.boolean().describe('Some of what was asked for is no longer kept: look at the state, and go on'),
+});

@@ -64,3 +64,5 @@ export const LimitPause = z.strictObject({
   key: z.string().optional(),
   for: Duration.describe('0 opens it again'),
 });
+
+export const LimitResume = z.strictObject({ key: z.string().optional() });

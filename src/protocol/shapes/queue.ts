@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Paging } from './common.ts';
 
 export const Queue = z
   .object({
@@ -13,3 +14,51 @@ export const Queue = z
     cancelled: z.number(),
   })
   .meta({ id: 'Queue' });
+
+/** In the words of autoscalers. */
+export const Scale = z
+  .object({
+    runnable: z.number().describe('Ready tasks that neither a limit nor a pause holds back'),
+    running: z.number(),
+    blocked_by_limit: z.number().describe('Ready tasks that limits hold back'),
+    oldest_age_s: z.number().describe('How long the oldest of the runnable ones has been ready; 0: there are none'),
+    desired: z.number().describe('Slots that the queue could use now: running and runnable'),
+  })
+  .meta({ id: 'Scale' });
+
+const ENDED = ['failed', 'cancelled', 'completed'] as const;
+
+/** Something that is done to many tasks of a queue, some at a time. */
+const Sweep = z.strictObject({
+  dryRun: z.boolean().default(false).describe('Only say how many there are'),
+  expected: z
+    .number()
+    .int()
+    .min(0)
+    .optional()
+    .describe(
+      'How many there are at most, as a dry run has said: refused when there are more. Needed but for a dry run',
+    ),
+  limit: z.number().int().min(1).max(5000).default(1000).describe('How many to look at in this call'),
+  cursor: Paging.cursor.describe('Where the call before ended, as it said; then nothing else is needed'),
+});
+
+export const PurgeInput = Sweep;
+export const RetryInput = Sweep.extend({
+  states: z.array(z.enum(ENDED)).min(1).describe('Those that ended so'),
+});
+
+const swept = {
+  queue: z.string(),
+  found: z.number().describe('How many there were before this call'),
+  dryRun: z.boolean(),
+  cursor: z.string().optional().describe('There may be more: call again with it'),
+};
+
+export const Purged = z.object({
+  ...swept,
+  cancelled: z.number(),
+  asked: z.number().describe('Claimed at that very moment: their workers are asked to stop'),
+});
+
+export const Retried = z.object({ ...swept, retried: z.number() });

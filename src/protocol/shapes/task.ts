@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AFTER_FAILURE } from '../../core/graph.ts';
 import { Duration, Json, TaskState, Time } from './common.ts';
 
 export const PlacementInput = z
@@ -62,6 +63,23 @@ export const MOST_AT_ONCE = 5000;
 
 export const PushInput = z.union([TaskInput, z.strictObject({ tasks: z.array(TaskInput).min(1).max(MOST_AT_ONCE) })]);
 
+const Upstream = z.string().max(500).describe('The name of a task of this graph, or the id of one that exists');
+
+export const GraphTaskInput = TaskInput.extend({
+  name: z.string().optional().describe('What others of the graph know it by; default its place, counted from 0'),
+  after: z
+    .array(z.union([Upstream, z.strictObject({ on: Upstream, optional: z.boolean().optional() })]))
+    .max(MOST_AT_ONCE)
+    .optional()
+    .describe('What must have completed before; optional: ended, whatever its end is'),
+  afterFailure: z
+    .enum(AFTER_FAILURE)
+    .optional()
+    .describe('What becomes of it when something that it needs has failed or was cancelled; default cancel'),
+}).meta({ id: 'GraphTaskInput' });
+
+export const GraphInput = z.strictObject({ tasks: z.array(GraphTaskInput).min(1).max(MOST_AT_ONCE) });
+
 const PlacementShown = z.object({
   requires: z.array(z.string()).readonly().optional(),
   handlers: z.array(z.string()).readonly().optional(),
@@ -103,6 +121,14 @@ export const Task = z
     unique: z.string().optional(),
   })
   .meta({ id: 'Task' });
+
+export const PushedTask = Task.extend({
+  fresh: z.boolean().describe('False: its unique key led to a task that was there before'),
+}).meta({ id: 'PushedTask' });
+
+export const GraphAnswer = z.object({
+  tasks: z.array(PushedTask.extend({ name: z.string().describe('In the graph') })).readonly(),
+});
 
 export const Attempt = z
   .object({
@@ -172,6 +198,24 @@ export const TreeInput = z.strictObject({
   tree: z.boolean().default(false).describe('With everything that waits for it and what they have spawned'),
   dryRun: z.boolean().default(false).describe('Only say what would become of which task'),
 });
+
+/** Tasks that hang on one, which is the first of them. */
+export const Tree = z
+  .object({
+    tasks: z
+      .array(
+        z.object({
+          id: z.string(),
+          queue: z.string(),
+          handler: z.string(),
+          state: TaskState,
+          after: z.array(z.string()).readonly().describe('Those of the tree that it was made to wait for'),
+          spawnedBy: z.array(z.string()).readonly().describe('Those of the tree that have started it'),
+        }),
+      )
+      .readonly(),
+  })
+  .meta({ id: 'Tree' });
 
 /** What became of one task, or of those of a tree. */
 export const TreeAnswer = z.object({

@@ -17,8 +17,11 @@ export const Worker = z
     version: z.string().optional(),
     host: z.string().optional(),
     pid: z.number().optional(),
+    address: z.string().optional().describe('Where a server has seen it come from'),
     startedAt: Time.optional(),
     lastSeenAt: Time,
+    totalTasks: z.number().describe('Tasks that all who came under its name have ended'),
+    currentTasks: z.array(z.string()).readonly().describe('What it has now'),
   })
   .meta({ id: 'Worker' });
 
@@ -33,6 +36,14 @@ export const WorkerSetting = z
     running: z.number(),
   })
   .meta({ id: 'WorkerSetting' });
+
+export const WorkerDetail = WorkerSetting.extend({
+  carries: z
+    .array(z.string())
+    .readonly()
+    .describe('All tags of those that live under the name, also the ones that they bring'),
+  processes: z.array(Worker).readonly().describe('All that are kept of this name, the newest first'),
+}).meta({ id: 'WorkerDetail' });
 
 export const WorkerEdit = z.strictObject({
   enabled: z.boolean().optional(),

@@ -35,6 +35,8 @@ export interface AgentOptions {
   readonly card: () => Promise<AgentCard>;
   /** Who asks, for histories. */
   readonly by: string;
+  /** Asked before something is pushed. */
+  readonly admit: (queue: string) => Promise<void>;
   /** Nobody hears the answer any more. */
   readonly gone: AbortSignal;
 }
@@ -162,6 +164,7 @@ export class Agent implements A2ARequestHandler {
 
   async #push(message: Message): Promise<number> {
     const { handler, queue, input, key } = orderOf(message, randomUUID);
+    await this.#options.admit(queue);
     const [pushed] = await this.#options.desk().push([{ queue, handler, input, unique: key }]);
     if (pushed === undefined) throw fault('INTERNAL', { problem: 'nothing was pushed' });
     return pushed.task;

@@ -9,6 +9,8 @@ import type { Desk } from '../desk.ts';
 export interface ToolContext {
   readonly engine: Engine;
   readonly desk: () => Desk;
+  /** Asked before something is pushed. */
+  readonly admit: (queue: string) => Promise<void>;
 }
 
 /** One thing that a model may do here. */
@@ -109,7 +111,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
       dry_run: dryRun,
     }),
     writes: true,
-    async run({ desk }, { queue: name, handler = name, max_attempts, dry_run, ...rest }) {
+    async run({ desk, admit }, { queue: name, handler = name, max_attempts, dry_run, ...rest }) {
       const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
       const request = {
         queue: name,
@@ -123,6 +125,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
         const there = (await desk().workers()).filter((worker) => worker.handlers.includes(handler));
         return { dry_run: true, would_push: request, workers_with_this_handler: there.map((worker) => worker.name) };
       }
+      await admit(name);
       const [pushed] = await desk().push([request]);
       return { dry_run: false, id: pushed?.id };
     },

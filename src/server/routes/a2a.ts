@@ -3,6 +3,7 @@ import { mayCall } from '../../protocol/route.ts';
 import { goneOf } from '../gone.ts';
 import { type Call, type Handlers, Stream } from '../route-handler.ts';
 import type { Message } from '../sse.ts';
+import { admit } from './pushing.ts';
 
 /** Of A2A, those that change something. */
 const WRITES: ReadonlySet<unknown> = new Set(['SendMessage', 'SendStreamingMessage', 'CancelTask']);
@@ -16,7 +17,7 @@ export function a2aRoutes({ version }: { readonly version: string }): Handlers<'
     },
 
     async a2a(call) {
-      const { principal, body, engine, hub, desk, request } = call;
+      const { principal, body, engine, hub, desk, request, guard } = call;
       if (WRITES.has(body.method) && !mayCall(principal.role, 'operator')) {
         throw fault('FORBIDDEN', {
           problem: `this needs the role operator, and the token has the role ${principal.role}`,
@@ -27,7 +28,9 @@ export function a2aRoutes({ version }: { readonly version: string }): Handlers<'
         import('../a2a/agent.ts'),
       ]);
       const card = () => cardFor(call, version);
-      const agent = new Agent({ engine, hub, desk, card, by: principal.name, gone: goneOf(request) });
+      const gone = goneOf(request);
+      const may = (queue: string): Promise<void> => admit({ guard, principal }, [{ queue }]);
+      const agent = new Agent({ engine, hub, desk, card, by: principal.name, admit: may, gone });
       const asked = request.headers['a2a-version'];
       const problem = (error: unknown): Record<string, unknown> => ({
         jsonrpc: '2.0',

@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { messagesOf, type NodeScene, nodeScene } from '../../../test/support/node-scene.ts';
+import { type Answer, messagesOf, type NodeScene, nodeScene } from '../../../test/support/node-scene.ts';
 import { scaled } from '../../../test/support/scale.ts';
+import { DirectLink } from '../../app/direct-link.ts';
 import type { ServeOptions } from '../../app/serve.ts';
 import { ROUTES } from '../../protocol/routes.ts';
 import { tempFolder } from '../../store/conformance/temp-folder.ts';
@@ -44,7 +45,7 @@ async function next(messages: Messages, count: number): Promise<{ id: number; ev
     assert.ok(value, `the stream ended after ${seen.length} of ${count}`);
     const data = ROUTES.streamEvents.answer.parse(value.data);
     assert.deepEqual([value.id, value.event], [String(data.seq), data.kind]);
-    seen.push({ id: data.seq, event: data.kind, task: data.task });
+    seen.push({ id: data.seq, event: data.kind, task: data.task ?? '' });
   }
   return seen;
 }
@@ -227,4 +228,95 @@ test('when the node closes its streams end at once, also one that takes nothing'
   await node.service.close({ force: true });
   socket.resume();
   await Promise.all([ended, closed]);
+});
+
+test('what has happened so far is read by the page, and without a number only where the feed stands', async (t) => {
+  const node = await nodeScene(t);
+  const read = (query: string): Promise<Answer['body']> => node.call('readEvents', `/api/v1/events/page${query}`);
+  assert.deepEqual(await read(''), { events: [], last: 0, reset: false });
+  const ids: string[] = [];
+  for (let i = 0; i < 3; i++) ids.push((await node.engine.push({ queue: 'q', handler: 'h' })).id);
+  assert.deepEqual(await read(''), { events: [], last: 3, reset: false });
+  const first = await read('?after=0&limit=2');
+  assert.deepEqual(
+    first.events.map(({ seq, task, kind }: Answer['body']) => [seq, task, kind]),
+    [
+      [1, ids[0], 'created'],
+      [2, ids[1], 'created'],
+    ],
+  );
+  const next = await read(`?after=${first.last}`);
+  assert.deepEqual([next.events.length, next.last, next.events[0].task], [1, 3, ids[2]]);
+  assert.deepEqual(await read('?after=3'), { events: [], last: 3, reset: false });
+  assert.equal((await read('?after=900')).reset, true);
+});
+
+test('events have the words of documents, workers are told of, and both are filters', async (t) => {
+  const node = await nodeScene(t, { world: new VirtualWorld(), duties: false, housekeeping: false });
+  const { engine } = node;
+  const link = new DirectLink(engine, undefined);
+  const hello = { slots: 4, tags: [], handlers: ['h'], queues: undefined };
+  const ada = await link.open({ ...hello, name: 'ada', incarnation: 'a', address: '10.0.0.1' });
+  const bob = await link.open({ ...hello, name: 'bob', incarnation: 'b' });
+  const { signal } = new AbortController();
+  const claim = async (session: typeof ada) => {
+    await engine.push({ queue: 'q', handler: 'h', maxAttempts: 1 });
+    const [one] = await session.claim({ max: 1, waitMs: 0, signal });
+    assert.ok(one);
+    return one;
+  };
+  await ada.beat('online');
+  await ada.complete(await claim(ada), 1);
+  await bob.fail(await claim(bob), 'no');
+  await ada.release(await claim(ada));
+  const { last } = await node.call('readEvents', '/api/v1/events/page');
+  const read = async (query: string): Promise<string[]> => {
+    const stream = await fetch(node.url(`/api/v1/events?after=0&${query}`), { headers: node.headers({}) });
+    const seen: string[] = [];
+    const page = await node.call('readEvents', '/api/v1/events/page?after=0');
+    const all = new Map<number, Answer['body']>(page.events.map((event: Answer['body']) => [event.seq, event]));
+    const end = await engine.push({ queue: 'end', handler: 'h' });
+    await engine.cancel(end.task);
+    for await (const { data } of messagesOf(stream)) {
+      if (data.task === end.id || data.seq > last) break;
+      const { worker: _, ...plain } = data;
+      const { worker: __, ...known } = all.get(data.seq);
+      assert.deepEqual(plain, known, 'a page and the stream tell the same');
+      seen.push(`${data.kind}:${data.words.join('+')}${data.worker === undefined ? '' : `@${data.worker}`}`);
+    }
+    await stream.body?.cancel().catch(() => {});
+    return seen;
+  };
+  const everything = await read('queue=q&queue=end');
+  assert.deepEqual(everything, [
+    'created:created',
+    'claimed:assigned+started+LEASE_GRANTED',
+    'completed:completed',
+    'created:created',
+    'claimed:assigned+started+LEASE_GRANTED',
+    'failed:failed',
+    'created:created',
+    'claimed:assigned+started+LEASE_GRANTED',
+    'released:reassigned',
+  ]);
+  // A queue names no worker; what ends the reading is a task that was cancelled.
+  const words = await read('kind=WORKER_REGISTERED&kind=WORKER_HEARTBEAT&kind=LEASE_GRANTED&kind=cancelled');
+  assert.deepEqual(words, [
+    'registered:WORKER_REGISTERED@ada',
+    'registered:WORKER_REGISTERED@bob',
+    'beat:WORKER_HEARTBEAT@ada',
+    'claimed:assigned+started+LEASE_GRANTED',
+    'claimed:assigned+started+LEASE_GRANTED',
+    'claimed:assigned+started+LEASE_GRANTED',
+  ]);
+  assert.equal((await node.ask('/api/v1/events?worker=-x')).status, 400);
+  assert.equal((await node.ask('/api/v1/events?kind=LEASE_LOST')).status, 400);
+  const mine = await fetch(node.url('/api/v1/events?after=0&worker=ada'), { headers: node.headers({}) });
+  const told: string[] = [];
+  for await (const { data } of messagesOf(mine)) {
+    assert.equal(data.worker, 'ada');
+    told.push(data.kind);
+    if (told.length === 6) break;
+  }
+  assert.deepEqual(told, ['registered', 'beat', 'claimed', 'completed', 'claimed', 'released']);
 });

@@ -1,27 +1,63 @@
 import { fault } from '../../core/errors.ts';
-import type { TaskEvent } from '../../core/event.ts';
-import { checkName } from '../../core/names.ts';
+import { type FeedEvent, isTaskEvent, type TaskEvent, wordsOf } from '../../core/event.ts';
+import { checkName, checkWorkerId } from '../../core/names.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { FeedItem } from '../../engine/feed.ts';
+import type { AnswerOf } from '../../protocol/routes.ts';
 import { type Call, type Handlers, Stream } from '../route-handler.ts';
 import type { Message } from '../sse.ts';
 import { lastEventId } from './tasks.ts';
 
-export const eventRoutes: Handlers<'streamEvents'> = {
+type EventShape = AnswerOf<'streamEvents'>;
+
+export const eventRoutes: Handlers<'readEvents' | 'streamEvents'> = {
+  async readEvents({ query: { after, limit }, hub, engine }) {
+    if (after === undefined) return { events: [], last: await hub.now(), reset: false };
+    const { events, last, reset } = await engine.store.eventRead({ after, limit });
+    return { events: events.map((event) => shapeOf(engine, event)), last, reset };
+  },
+
   async streamEvents(call) {
     const { hub, engine } = call;
     const after = afterOf(call) ?? (await hub.now());
     const wanted = filterOf(call);
+    const workers = new Set(call.query.worker.map((name) => checkWorkerId('worker', name)));
     return new Stream(async function* (signal): AsyncGenerator<Message> {
-      for await (const item of hub.follow(after, signal)) {
-        // Numbers from before are gone: who rebuilds a picture from the stream looks at the state again.
-        if (item.kind === 'reset') yield { id: String(item.last), event: 'reset', data: { last: item.last } };
-        else if (wanted(item.event)) yield messageOf(item.event, engine.idOf(item.event));
+      for await (const page of hub.pages(after, signal)) {
+        const some = page.filter((item) => item.kind === 'reset' || wanted(item.event));
+        const names = workers.size === 0 ? undefined : await workersOf(engine, some);
+        for (const item of some) {
+          // Numbers from before are gone: who rebuilds a picture from the stream looks at the state again.
+          if (item.kind === 'reset') yield { id: String(item.last), event: 'reset', data: { last: item.last } };
+          else if (names === undefined) yield messageOf(engine, item.event);
+          else {
+            const worker = item.kind === 'worker' ? item.event.name : names.get(item.event.seq);
+            if (worker !== undefined && workers.has(worker)) yield messageOf(engine, item.event, worker);
+          }
+        }
       }
     });
   },
 };
 
-function messageOf({ seq, at, change, queue, state, attempt }: TaskEvent, id: string): Message {
-  return { id: String(seq), event: change, data: { seq, at, kind: change, task: id, queue, state, attempt } };
+/** The workers of tasks, by the number of the event. They are not in the feed: who asks for them costs a look at the attempts. */
+async function workersOf(engine: Engine, items: readonly FeedItem[]): Promise<ReadonlyMap<number, string>> {
+  const events = items.flatMap((item) => (item.kind === 'event' && item.event.attempt > 0 ? [item.event] : []));
+  if (events.length === 0) return new Map();
+  const names = await engine.store.attemptWorkers({ items: events.map(({ task, attempt }) => ({ task, attempt })) });
+  return new Map(events.flatMap(({ seq }, i) => (names[i] === undefined ? [] : [[seq, names[i]] as const])));
+}
+
+function messageOf(engine: Engine, event: FeedEvent, worker?: string): Message {
+  return { id: String(event.seq), event: event.change, data: shapeOf(engine, event, worker) };
+}
+
+function shapeOf(engine: Engine, event: FeedEvent, worker?: string): EventShape {
+  const { seq, at, change } = event;
+  const common = { seq, at, kind: change, words: wordsOf(event) };
+  if (!isTaskEvent(event)) return { ...common, worker: event.name };
+  const { queue, state, attempt } = event;
+  return { ...common, task: engine.idOf(event), queue, state, attempt, ...(worker === undefined ? {} : { worker }) };
 }
 
 /** A browser that comes back says it in a header; it is newer than what the address says. */
@@ -32,12 +68,19 @@ function afterOf({ query, request }: Call<'streamEvents'>): number | undefined {
   throw fault('INVALID_INPUT', { field: 'Last-Event-ID', problem: 'it is the number of an event' });
 }
 
-function filterOf({ query, engine }: Call<'streamEvents'>): (event: TaskEvent) => boolean {
+/** Whoever asks for tasks or queues hears nothing of workers. */
+function filterOf({ query, engine }: Call<'streamEvents'>): (event: FeedEvent) => boolean {
   const tasks = new Set(query.task.map((id) => engine.parseId(id)));
   const queues = new Set(query.queue.map((name) => checkName('queue', name)));
-  const kinds = new Set<TaskEvent['change']>(query.kind);
-  return ({ task, queue, change }) =>
-    (tasks.size === 0 || tasks.has(task)) &&
-    (queues.size === 0 || queues.has(queue)) &&
-    (kinds.size === 0 || kinds.has(change));
+  const kinds = new Set<string>(query.kind);
+  const about = (event: FeedEvent): boolean => {
+    if (tasks.size === 0 && queues.size === 0) return true;
+    return isTaskEvent(event) && isOf(event, tasks, queues);
+  };
+  return (event) =>
+    about(event) && (kinds.size === 0 || kinds.has(event.change) || wordsOf(event).some((word) => kinds.has(word)));
+}
+
+function isOf({ task, queue }: TaskEvent, tasks: ReadonlySet<number>, queues: ReadonlySet<string>): boolean {
+  return (tasks.size === 0 || tasks.has(task)) && (queues.size === 0 || queues.has(queue));
 }

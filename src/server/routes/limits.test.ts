@@ -172,3 +172,22 @@ test('a pause holds all of it or one key, 0 opens it again, and who waits for wo
     assert.equal(await refused(node, `${LIMITS}/api/pause`, { body }), '400 INVALID_INPUT', JSON.stringify(body));
   }
 });
+
+test('a pause is ended before its time, of all of it or of one key', async (t) => {
+  const node = await nodeScene(t, { world: new VirtualWorld(), duties: false, housekeeping: false });
+  const { engine } = node;
+  await create(node, { name: 'api', concurrent: 5 });
+  await engine.push({ queue: 'q', handler: 'h', limits: [{ name: 'api', key: 'ada' }] });
+  const act = (verb: 'pause' | 'resume', body: object): Promise<Answer['body']> =>
+    node.call(`${verb}Limit`, `${LIMITS}/api/${verb}`, { body });
+  await act('pause', { for: '1h' });
+  await act('pause', { key: 'ada', for: '1h' });
+  const one = await act('resume', { key: 'ada' });
+  assert.deepEqual([one.pausedUntil !== undefined, one.keys[0].pausedUntil], [true, undefined]);
+  assert.equal((await act('resume', {})).pausedUntil, undefined);
+  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 9 });
+  assert.equal((await engine.claim({ worker, max: 9 })).length, 1);
+  assert.equal(await refused(node, `${LIMITS}/api/resume`, { body: { key: 'bob' } }), '404 NOT_FOUND');
+  assert.equal(await refused(node, `${LIMITS}/none/resume`, { body: {} }), '404 NOT_FOUND');
+  assert.equal(await refused(node, `${LIMITS}/api/resume`, { body: { for: 1 } }), '400 INVALID_INPUT');
+});

@@ -1,9 +1,10 @@
 import { Foreign, type Handlers } from '../route-handler.ts';
+import { admit } from './pushing.ts';
 
 /** The SDK is loaded when the first model comes. */
 export function mcpRoutes({ version }: { readonly version: string }): Handlers<'mcp'> {
   return {
-    async mcp({ principal, body, engine, desk, request, address }) {
+    async mcp({ principal, body, engine, desk, request, address, guard }) {
       const { speakMcp } = await import('../mcp/door.ts');
       const headers = new Headers();
       for (const [name, value] of Object.entries(request.headers))
@@ -11,7 +12,9 @@ export function mcpRoutes({ version }: { readonly version: string }): Handlers<'
       const asked = new Request(new URL('/mcp', address), { method: 'POST', headers, body: JSON.stringify(body) });
       const onError = (error: Error): void =>
         request.log.warn({ error: String(error) }, 'a model could not be answered');
-      return new Foreign(await speakMcp(asked, body, { version, role: principal.role, engine, desk, onError }));
+      const may = (queue: string): Promise<void> => admit({ guard, principal }, [{ queue }]);
+      const options = { version, role: principal.role, engine, desk, admit: may, onError };
+      return new Foreign(await speakMcp(asked, body, options));
     },
   };
 }

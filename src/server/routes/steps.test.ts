@@ -136,7 +136,7 @@ test('a claim whose answer could not be written is given back with its try', asy
   const body = JSON.stringify({ wait_ms: 30_000 });
   const head = `POST /workers/${id}/claim HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nx-session-token: ${session}`;
   socket.write(`${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
-  while (!scene.engine.waiting) await new Promise(setImmediate);
+  while (!scene.engine.ring.signs.awaited) await new Promise(setImmediate);
   socket.destroy();
   // The server has heard of it once it answers what came later: before, it could only believe that it was heard.
   await scene.ask('/healthz');
@@ -169,4 +169,13 @@ test('who registers names handlers, no tag that was not given, and has the secre
   assert.equal((await register({ handlers: ['build'], tags: ['gpu'] })).status, 200);
   assert.equal((await register({ handlers: ['build'], tags: ['root'] })).status, 403);
   assert.equal((await register(['build'], scene.admin)).status, 403);
+  // What it says of itself goes with every call.
+  const many = (count: number): string[] => Array.from({ length: count }, (_, i) => `handler-${i}`.padEnd(60, 'x'));
+  const { status, body } = await register(many(120));
+  assert.equal(status, 200);
+  const headers = { 'x-session-token': body.session_token };
+  assert.equal((await scene.ask(`/workers/${body.worker_id}/claim`, { body: {}, token: null, headers })).status, 204);
+  const tooMany = await register(many(1000));
+  assert.deepEqual([tooMany.status, tooMany.body.error.code], [413, 'TOO_LARGE']);
+  assert.equal((await scene.engine.workers()).length, 2, 'nobody was registered who could not say anything');
 });

@@ -3,10 +3,10 @@ import { fault } from '../../core/errors.ts';
 import { type Call, type Handlers, NOTHING } from '../route-handler.ts';
 import type { WorkerSession } from '../session-tokens.ts';
 
-type StepRoute = 'beatWorker' | 'claimSteps' | 'appendEvents' | 'completeStep';
+type StepRoute = 'beatWorker' | 'claimSteps' | 'askNode' | 'appendEvents' | 'completeStep';
 
 export const stepRoutes: Handlers<'registerWorker' | StepRoute> = {
-  registerWorker: ({ body, steps, principal }) => steps.register(body, principal),
+  registerWorker: ({ body, steps, principal, request }) => steps.register(body, principal, request.ip),
 
   beatWorker: (call) => call.steps.heartbeat(ownSession(call, call.params.id), call.body),
 
@@ -24,13 +24,15 @@ export const stepRoutes: Handlers<'registerWorker' | StepRoute> = {
         once(reply.raw, 'finish').then(() => true),
         once(reply.raw, 'close').then(() => reply.raw.writableFinished),
       ])
-        .then((written) => (written ? undefined : steps.giveBackSteps(said, claimed)))
+        .then((written) => (written ? undefined : steps.giveBack(said, claimed)))
         .catch(() => {});
       return claimed;
     } finally {
       request.raw.socket.off('close', leave);
     }
   },
+
+  askNode: (call) => call.steps.ask(ownSession(call, call.params.id), call.body),
 
   appendEvents: (call) => call.steps.events(sessionOf(call), call.params.id, call.body),
 

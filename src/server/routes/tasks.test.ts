@@ -353,3 +353,26 @@ test('a page of large tasks ends early, and the pages lead through all of them a
   }
   assert.deepEqual(seen, ids.toReversed());
 });
+
+test('tasks are shown by their ids, in that order and without those that are gone, as many as fit', async (t) => {
+  const scene = await nodeScene(t);
+  const [a, b, c] = [
+    await push(scene, { queue: 'q' }),
+    await push(scene, { queue: 'q' }),
+    await push(scene, { queue: 'r' }),
+  ];
+  const these = async (...ids: readonly string[]): Promise<{ tasks: TaskShape[]; cursor?: string }> =>
+    scene.call('listTasks', `${TASKS}?${ids.map((id) => `id=${id}`).join('&')}`);
+  const shown = await these(c.id, a.id, '77777', b.id);
+  assert.deepEqual(
+    shown.tasks.map(({ id }) => id),
+    [c.id, a.id, b.id],
+  );
+  assert.equal(shown.cursor, undefined);
+  const large: string[] = [];
+  for (let i = 0; i < 12; i += 1) large.push((await push(scene, { queue: 'q', input: 'x'.repeat(500_000) })).id);
+  const page = await these(...large);
+  assert.deepEqual([page.tasks.length, page.cursor], [10, large[9]], 'the rest is asked for again');
+  for (const bad of [`id=garbage`, `id=${a.id}&queue=q`, `id=${a.id}&state=ready`, `id=${a.id}&cursor=${b.id}`])
+    assert.equal((await scene.ask(`${TASKS}?${bad}`)).status, 400, bad);
+});

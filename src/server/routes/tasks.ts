@@ -1,36 +1,52 @@
 import { fault } from '../../core/errors.ts';
 import { isFinal } from '../../core/task.ts';
 import type { Engine } from '../../engine/engine.ts';
-import type { PushRequest } from '../../engine/push.ts';
-import type { Pushed } from '../../engine/pushes.ts';
 import type { LogLine, LogPlace } from '../../engine/task-logs.ts';
-import type { BodyOf } from '../../protocol/routes.ts';
-import type { Principal } from '../access.ts';
 import type { Desk, TaskShape } from '../desk.ts';
 import { type Handlers, Stream } from '../route-handler.ts';
-import { hashOf } from '../secrets.ts';
-import { taskPage } from './task-page.ts';
+import { admit, graphRequest, operations, type PushedShape, pushAll, pushRequest, shownPushed } from './pushing.ts';
+import { taskPage, theseTasks } from './task-page.ts';
 
-type TaskInput = Exclude<BodyOf<'pushTasks'>, { readonly tasks: unknown }>;
 type Tree = Awaited<ReturnType<Desk['cancelTree']>>;
 
 export const taskRoutes: Handlers<
-  'pushTasks' | 'listTasks' | 'getTask' | 'explainTask' | 'readLog' | 'listAttempts' | 'cancelTask' | 'retryTask'
+  | 'pushTasks'
+  | 'pushGraph'
+  | 'listTasks'
+  | 'getTask'
+  | 'explainTask'
+  | 'readLog'
+  | 'listAttempts'
+  | 'showTree'
+  | 'cancelTask'
+  | 'retryTask'
 > = {
-  async pushTasks({ body, desk, engine, request, principal }) {
+  async pushTasks({ body, desk, engine, request, principal, guard }) {
     const inputs = 'tasks' in body ? body.tasks : [body];
-    const key = idempotencyKey(request.headers['idempotency-key'], principal);
+    const op = operations('http', request, principal);
     const own = desk();
-    const requests = inputs.map((input, i) => pushRequest(input, key && `http:${key}:${i}`));
+    const requests = inputs.map((input, i) => pushRequest(input, op(i)));
+    await admit({ guard, principal }, requests);
     const pushed = await pushAll(engine, own, requests);
-    const tasks = await own.shown(pushed.map(({ task }) => task));
-    if (tasks.length < pushed.length) throw gone(pushed, tasks);
-    return 'tasks' in body ? { tasks } : (tasks[0] as TaskShape);
+    const tasks = await shownPushed(own, requests, pushed);
+    return 'tasks' in body ? { tasks } : (tasks[0] as PushedShape);
+  },
+
+  async pushGraph({ body, desk, engine, request, principal, guard }) {
+    const op = operations('graph', request, principal);
+    const own = desk();
+    const names = body.tasks.map(({ name }, i) => name ?? String(i));
+    const requests = body.tasks.map((input, i) => graphRequest(engine, input, new Set(names), op(i)));
+    await admit({ guard, principal }, requests);
+    const pushed = await engine.pushGraph(requests);
+    const tasks = await shownPushed(own, requests, pushed);
+    return { tasks: tasks.map((task, i) => ({ ...task, name: names[i] as string })) };
   },
 
   async listTasks({ query, desk }) {
     const { queue: queues, state: states, limit, cursor } = query;
     const own = desk();
+    if (query.id.length > 0) return theseTasks(own, query);
     const before = cursor === undefined ? undefined : own.numberOf(cursor);
     const { tasks, more } = await taskPage(own, { queues, states, limit, before });
     const last = more ? tasks.at(-1)?.id : undefined;
@@ -58,6 +74,21 @@ export const taskRoutes: Handlers<
 
   async listAttempts({ params, desk }) {
     return { attempts: (await desk().detail(params.id)).attempts };
+  },
+
+  async showTree({ params, desk }) {
+    const own = desk();
+    const tasks = await own.tree(own.numberOf(params.id));
+    return {
+      tasks: tasks.map(({ id, queue, handler, state, after, spawnedBy }) => ({
+        id,
+        queue,
+        handler,
+        state,
+        after,
+        spawnedBy,
+      })),
+    };
   },
 
   async cancelTask({ params: { id }, body: { tree, dryRun }, desk, engine }) {
@@ -99,27 +130,6 @@ function wouldCancel(state: TaskShape['state']): string {
   return state === 'running' ? 'requested' : 'cancelled';
 }
 
-/**
- * All or none of several. What takes of limits goes another way: they may refuse it or end others for it, which they are asked
- * of each task by itself.
- */
-function pushAll(engine: Engine, desk: Desk, requests: readonly PushRequest[]): Promise<readonly Pushed[]> {
-  const limited = requests.some(({ limits = [] }) => limits.length > 0);
-  return requests.length === 1 || limited ? desk.push(requests) : engine.pushGraph(requests);
-}
-
-/** A key is remembered for a day, and what it led to may have ended and be gone before that. */
-function gone(pushed: readonly Pushed[], kept: readonly TaskShape[]): Error {
-  const ids = new Set(kept.map(({ id }) => id));
-  const id = pushed.find((one) => !ids.has(one.id))?.id;
-  const hint = 'It was pushed before under this key, has ended and is no longer kept.';
-  return fault('NOT_FOUND', { kind: 'task', id }, { hint });
-}
-
-function pushRequest({ handler, ...input }: TaskInput, op: string | undefined): PushRequest {
-  return { ...input, handler: handler ?? input.queue, ...(op === undefined ? {} : { op }) } as PushRequest;
-}
-
 function followLog(engine: Engine, task: number, at: { after?: LogPlace }): Stream {
   return new Stream(async function* (signal) {
     for await (const line of engine.followLog(task, { ...at, signal })) yield { id: cursorOf(line), data: line };
@@ -138,18 +148,4 @@ function placeOf(cursor: string | undefined): LogPlace | undefined {
 
 export function lastEventId(header: string | readonly string[] | undefined): string | undefined {
   return typeof header === 'string' && header !== '' ? header : undefined;
-}
-
-const MAX_KEY = 200;
-
-/** The key of this caller, as short and plain as an operation id must be. A token that was rotated keeps its name, and so its keys. */
-function idempotencyKey(
-  header: string | readonly string[] | undefined,
-  { name, token }: Principal,
-): string | undefined {
-  if (header === undefined) return undefined;
-  if (typeof header !== 'string' || header.length === 0 || header.length > MAX_KEY) {
-    throw fault('INVALID_INPUT', { field: 'Idempotency-Key', problem: `it has between 1 and ${MAX_KEY} characters` });
-  }
-  return hashOf(JSON.stringify([token === undefined ? 'node' : 'token', name, header]));
 }

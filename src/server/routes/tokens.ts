@@ -6,13 +6,12 @@ export const tokenRoutes: Handlers<'listTokens' | 'createToken' | 'rotateToken' 
     return { tokens: await tokens.list() };
   },
 
-  createToken({ body: { name, role, ttl }, tokens, principal }) {
+  createToken({ body: { name, role, ttl }, tokens, by }) {
     const ttlMs = ttl === undefined ? undefined : parseDuration(ttl, 'ttl');
-    return tokens.create({ name, role, ttlMs }, principal.name);
+    return tokens.create({ name, role, ttlMs }, by);
   },
 
-  rotateToken: ({ params, body, tokens, principal }) =>
-    tokens.rotate(params.id, parseDuration(body.grace, 'grace'), principal.name),
+  rotateToken: ({ params, body, tokens, by }) => tokens.rotate(params.id, parseDuration(body.grace, 'grace'), by),
 
   revokeToken: ({ params, tokens }) => tokens.revoke(params.id),
 };

@@ -22,9 +22,11 @@ test('workers are listed with what they are, what they run and what is said of t
     version: '1.2.3',
     host: 'here',
     pid: 5,
+    address: '10.0.0.9',
   });
-  await engine.push({ queue: 'q', handler: 'h' });
+  const { id: task } = await engine.push({ queue: 'q', handler: 'h' });
   assert.equal((await engine.claim({ worker, max: 1 })).length, 1);
+  await engine.beat({ worker, ended: 3 });
   await edit(node, 'laptop', { addTags: ['ssd'], priority: 7 });
   await edit(node, 'elsewhere', { enabled: false });
   const { workers, absent } = await node.call('listWorkers', WORKERS);
@@ -44,6 +46,9 @@ test('workers are listed with what they are, what they run and what is said of t
     version: '1.2.3',
     host: 'here',
     pid: 5,
+    address: '10.0.0.9',
+    totalTasks: 3,
+    currentTasks: [task],
   });
   assert.deepEqual(absent, [{ name: 'elsewhere', enabled: false, tags: [], workers: 0, running: 0 }]);
 });
@@ -118,4 +123,38 @@ test('what no worker can be called is refused, whatever is said of it', async (t
     }
   }
   assert.deepEqual((await node.call('listWorkers', WORKERS)).absent, []);
+});
+
+test('one worker is shown by its name, with all processes that are kept of it', async (t) => {
+  const node = await nodeScene(t);
+  const { engine } = node;
+  for (const incarnation of ['old', 'new']) {
+    await engine.registerWorker({
+      name: 'w',
+      incarnation,
+      slots: 3,
+      tags: ['own'],
+      pid: incarnation === 'old' ? 1 : 2,
+    });
+  }
+  await edit(node, 'w', { addTags: ['given'], priority: 4 });
+  const worker = await node.call('getWorker', `${WORKERS}/w`);
+  assert.deepEqual(
+    [worker.name, worker.enabled, worker.priority, worker.tags, worker.workers, worker.running, worker.carries],
+    ['w', true, 4, ['given'], 2, 0, ['given', 'own']],
+  );
+  assert.deepEqual(
+    worker.processes.map(({ name, pid }: Answer['body']) => [name, pid]),
+    [
+      ['w', 2],
+      ['w', 1],
+    ],
+  );
+  const made = await node.call('createWorker', WORKERS, { body: { name: 'coming' } });
+  assert.ok(made.secret);
+  assert.deepEqual((await node.call('getWorker', `${WORKERS}/coming`)).processes, []);
+  await edit(node, 'said', { enabled: false });
+  assert.equal((await node.call('getWorker', `${WORKERS}/said`)).enabled, false);
+  assert.equal((await node.ask(`${WORKERS}/nobody`)).status, 404);
+  assert.equal((await node.ask(`${WORKERS}/-x`)).status, 400);
 });

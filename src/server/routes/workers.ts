@@ -3,23 +3,32 @@ import { checkWorkerId } from '../../core/names.ts';
 import type { Handlers } from '../route-handler.ts';
 
 export const workerRoutes: Handlers<
-  'listWorkers' | 'createWorker' | 'enrolWorker' | 'rotateWorker' | 'removeWorker' | 'editWorker' | 'listTags'
+  | 'listWorkers'
+  | 'getWorker'
+  | 'createWorker'
+  | 'enrolWorker'
+  | 'rotateWorker'
+  | 'removeWorker'
+  | 'editWorker'
+  | 'listTags'
 > = {
   async listWorkers({ desk }) {
     const own = desk();
     return { workers: await own.workers(), absent: await own.fleet.strays() };
   },
 
-  async createWorker({ body: { name, ...worker }, desk, principal, address }) {
-    const made = await desk().fleet.create(name, worker, principal.name);
+  getWorker: ({ params, desk }) => desk().worker(checkWorkerId('worker name', params.name)),
+
+  async createWorker({ body: { name, ...worker }, desk, by, address }) {
+    const made = await desk().fleet.create(name, worker, by);
     const proof = made.code === undefined ? `--name ${name} --secret ${made.secret}` : `--code ${made.code}`;
     return { ...made, join: `leasehold worker --join ${address} ${proof}` };
   },
 
   enrolWorker: ({ body, enrolment }) => enrolment.exchange(body.code),
 
-  rotateWorker: ({ params, body, desk, principal }) =>
-    desk().fleet.rotate(params.name, parseDuration(body.grace, 'grace'), principal.name),
+  rotateWorker: ({ params, body, desk, by }) =>
+    desk().fleet.rotate(params.name, parseDuration(body.grace, 'grace'), by),
 
   async removeWorker({ params, desk }) {
     return { removed: true, secrets: await desk().fleet.remove(params.name) };

@@ -69,6 +69,25 @@ export const CLAIM_TASK: Topic = {
       assert.equal((await scene.get(task)).holder, one);
     },
 
+    'a worker that is no longer as it was judged, or has enough of such tasks, gets nothing': async (scene) => {
+      const [lane] = await scene.store.laneIntern({
+        lanes: [{ queue: 'mail', handler: 'send', placement: { maxPerWorker: 2 } }],
+      });
+      const id = lane?.id as number;
+      const tasks = await scene.pushMany(3, { lane: id });
+      const holder = await scene.worker();
+      const { revision } = (await scene.store.workerFleet()).members.find(({ worker }) => worker === holder) ?? {};
+      const ask = async (task: number | undefined, more: object = {}): Promise<number | undefined> => {
+        const claim = { holder, ttlMs: TTL, max: 1, lanes: [], task, ...more };
+        return (await scene.store.taskClaim({ claims: [claim] }))[0]?.grants.length;
+      };
+      assert.equal(await scene.unchanged(() => ask(tasks[0], { revision: (revision ?? 0) + 1 })), undefined);
+      assert.equal(await ask(tasks[0], { revision, maxHeld: 2 }), 1);
+      assert.equal(await ask(tasks[1], { revision, maxHeld: 2 }), 1);
+      assert.equal(await scene.unchanged(() => ask(tasks[2], { revision, maxHeld: 2 })), 0);
+      assert.equal(await ask(tasks[2], { maxHeld: 3 }), 1);
+    },
+
     'a claim of a task that is repeated with its operation id gets the same grant': async (scene) => {
       const task = await scene.push();
       const first = await scene.claim({ task, op: 'op-1' });

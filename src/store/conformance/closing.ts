@@ -31,6 +31,7 @@ const VERBS: Readonly<
   laneIntern: (store) => store.laneIntern({ lanes: [{ queue: 'mail', handler: 'send' }] }),
   laneGet: (store) => store.laneGet({ lanes: [1] }),
   laneScan: (store) => store.laneScan({ after: 0, limit: 1 }),
+  laneDepth: (store) => store.laneDepth({ lanes: [1], most: 1 }),
   specIntern: (store) => store.specIntern({ specs: ['{}'] }),
   specGet: (store) => store.specGet({ spec: 1 }),
   taskPush: (store) => store.taskPush({ items: [{ lane: 1, spec: 1, priority: 0, maxTries: 1, payload: '1' }] }),
@@ -39,6 +40,8 @@ const VERBS: Readonly<
   taskReturn: (store) =>
     store.taskReturn({ items: [{ ...LEASE, change: 'retried', delayMs: 0, refund: false, bounced: false }] }),
   leaseRenew: (store) => store.leaseRenew({ items: [{ ...LEASE, ttlMs: 1 }] }),
+  leaseList: (store) => store.leaseList({}),
+  attemptWorkers: (store) => store.attemptWorkers({ items: [LEASE] }),
   leaseCancels: (store) => store.leaseCancels({ holder: 1 }),
   logAppend: (store) => store.logAppend({ items: [{ ...LEASE, entries: [] }] }),
   logRead: (store) => store.logRead({ task: 1, limit: 1 }),
@@ -63,6 +66,7 @@ const VERBS: Readonly<
   depCarry: (store) => store.depCarry({ duty: DUTY, limit: 1 }),
   taskGet: (store) => store.taskGet({ tasks: [1] }),
   taskList: (store) => store.taskList({ limit: 1 }),
+  taskReady: (store) => store.taskReady({ lanes: [1], limit: 1 }),
   taskByKey: (store) => store.taskByKey({ queue: 'mail', key: 'k' }),
   clock: (store) => store.clock(),
   attemptList: (store) => store.attemptList({ task: 1 }),
@@ -85,6 +89,12 @@ const VERBS: Readonly<
   tokenExchange: (store) => store.tokenExchange({ hash: 'c', token: TOKEN }),
   tokenAlive: (store) => store.tokenAlive({ ids: [1] }),
   tokenList: (store) => store.tokenList(),
+  documentWrite: (store) => store.documentWrite({ root: 'r', version: 1 }),
+  documentTree: (store) => store.documentTree({ root: 'r' }),
+  documentGet: (store) => store.documentGet({ ids: ['r'] }),
+  documentOf: (store) => store.documentOf({ tasks: [1] }),
+  documentList: (store) => store.documentList({ roots: true, limit: 1 }),
+  documentCount: (store) => store.documentCount({ roots: true }),
   tokenRevoke: (store) => store.tokenRevoke({ id: 1 }),
   tokenRevokeNamed: (store) => store.tokenRevokeNamed({ name: 'w' }),
   limitPut: (store) => store.limitPut({ name: 'l', limit: { strategy: 'queue' }, by: 'me' }),
@@ -99,6 +109,11 @@ const VERBS: Readonly<
   dutyTake: (store) => store.dutyTake({ name: 'late', holder: 'x', ttlMs: 1 }),
   dutyRenew: (store) => store.dutyRenew({ duty: DUTY, ttlMs: 1 }),
   dutyRelease: (store) => store.dutyRelease({ duty: DUTY }),
+  dutyList: (store) => store.dutyList(),
+  nodeBeat: (store) => store.nodeBeat({ id: 'a', incarnation: 'a1', first: true, wish: 'auto', stand: 'worker' }),
+  nodeList: (store) => store.nodeList(),
+  nodeLeave: (store) => store.nodeLeave({ id: 'a', incarnation: 'a1' }),
+  nodeRole: (store) => store.nodeRole({ id: 'a', role: 'observer' }),
   eventRead: (store) => store.eventRead({ after: 0, limit: 1 }),
   eventNumber: (store) => store.eventNumber({ duty: DUTY, limit: 1 }),
   taskPrune: (store) => store.taskPrune({ duty: DUTY, retentionMs: 0, limit: 1 }),
@@ -168,7 +183,8 @@ export const CLOSING: Topic = {
     },
 
     'a new store has its own cluster key and nothing in it': async (scene) => {
-      assert.deepEqual(await scene.look(), { tasks: [], queues: [], events: [], workers: [], triggers: [] });
+      const nothing = { tasks: [], queues: [], events: [], feed: [], workers: [], triggers: [] };
+      assert.deepEqual(await scene.look(), nothing);
     },
   },
 };

@@ -10,6 +10,7 @@ import { CHECKPOINTS } from './checkpoints.ts';
 import { CLAIM } from './claim.ts';
 import { CLAIM_TASK } from './claim-task.ts';
 import { CLOSING } from './closing.ts';
+import { DOCUMENTS } from './documents.ts';
 import { DUTIES } from './duties.ts';
 import { EVENTS } from './events.ts';
 import { EXPIRE } from './expire.ts';
@@ -19,6 +20,7 @@ import { GRAPHS } from './graphs.ts';
 import { LANES } from './lanes.ts';
 import { LIMITS } from './limits.ts';
 import { LOGS } from './logs.ts';
+import { NODES } from './nodes.ts';
 import { OP } from './op.ts';
 import { PARKS } from './parks.ts';
 import { PLACING } from './placing.ts';
@@ -96,6 +98,8 @@ export const TOPICS: readonly Topic[] = [
   CHECKPOINTS,
   RESULTS,
   TOKENS,
+  NODES,
+  DOCUMENTS,
   BODIES,
   CALLER_TRANSACTION,
   SHARING,

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { DAY } from './scene.ts';
 import type { Topic } from './topic.ts';
 
 export const LANES: Topic = {
@@ -86,6 +87,40 @@ export const LANES: Topic = {
 
     'a spec that was never made is undefined': async ({ store }) => {
       assert.equal(await store.specGet({ spec: 4711 }), undefined);
+    },
+
+    'lanes tell how full they are, up to what is asked for, and since when their oldest is ready': async (scene) => {
+      const { store, world } = scene;
+      const born = world.clock.wall();
+      const [one, two, none] = [await scene.lane('a'), await scene.lane('b'), await scene.lane('c')];
+      await scene.pushMany(3, { queue: 'a', priority: -5 });
+      await scene.pass(1000);
+      await scene.pushMany(2, { queue: 'a', priority: 9 });
+      await scene.pushMany(7, { queue: 'b' });
+      await scene.push({ queue: 'c', delayMs: DAY });
+      const depth = (lanes: readonly number[], most: number) => store.laneDepth({ lanes, most });
+      const empty = { ready: 0, readySince: Number.POSITIVE_INFINITY };
+      assert.deepEqual(await depth([two, one, none, one, 4711], 100), [
+        { ready: 7, readySince: born + 1000 },
+        { ready: 5, readySince: born },
+        empty,
+        { ready: 5, readySince: born },
+        empty,
+      ]);
+      const ready = async (most: number): Promise<readonly number[]> =>
+        (await depth([one, two], most)).map((lane) => lane.ready);
+      assert.deepEqual(
+        [await ready(5), await ready(4), await ready(0)],
+        [
+          [5, 5],
+          [4, 4],
+          [0, 0],
+        ],
+      );
+      assert.equal((await depth([one], 0))[0]?.readySince, born, 'its age is told also where nothing is counted');
+      assert.deepEqual(await depth([], 5), []);
+      await scene.claim({ lanes: [one], max: 5 });
+      assert.deepEqual(await depth([one], 5), [empty]);
     },
   },
 };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type ErrorCode, isEngineError } from '../../core/errors.ts';
-import type { QueueStats } from '../../core/event.ts';
+import { isTaskEvent, type QueueStats, type TaskEvent } from '../../core/event.ts';
 import type { Lease } from '../../core/lease.ts';
 import type { FinalState, Reason } from '../../core/task.ts';
 import type {
@@ -193,10 +193,16 @@ export class Scene {
     return stats;
   }
 
-  /** A page of the feed, with all that has happened. */
-  async eventPage(query: { readonly after: number; readonly limit: number }): Promise<EventPage> {
+  /** A page of the feed, with all that has happened; of tasks, as no worker is told of here. */
+  async eventPage(query: {
+    readonly after: number;
+    readonly limit: number;
+  }): Promise<Omit<EventPage, 'events'> & { readonly events: readonly TaskEvent[] }> {
     await numberEvents(this.store);
-    return this.store.eventRead(query);
+    const page = await this.store.eventRead(query);
+    const events = page.events.filter(isTaskEvent);
+    assert.equal(events.length, page.events.length);
+    return { ...page, events };
   }
 
   async duty(name = 'reaper', ttlMs = HOUR): Promise<Tenure> {

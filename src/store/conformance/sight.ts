@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import type { QueueStats, TaskEvent } from '../../core/event.ts';
-import { EMPTY_STATS } from '../../core/event.ts';
+import { EMPTY_STATS, type FeedEvent, isTaskEvent, type QueueStats, type TaskEvent } from '../../core/event.ts';
 import { isFinal, isLegal, STATES, type TaskState } from '../../core/task.ts';
 import type {
   AttemptRecord,
@@ -25,6 +24,8 @@ export interface Sight {
   })[];
   readonly queues: readonly QueueRecord[];
   readonly events: readonly TaskEvent[];
+  /** With what it tells of workers. */
+  readonly feed: readonly FeedEvent[];
   readonly workers: readonly WorkerRecord[];
   readonly triggers: readonly TriggerRecord[];
 }
@@ -44,10 +45,12 @@ export async function lookAt(store: Store): Promise<Sight> {
       checkpoints: await store.checkpointList({ task }),
     });
   }
+  const feed = await wholeFeed(store);
   return {
     tasks,
     queues: await store.queueList(),
-    events: await allEvents(store),
+    events: feed.filter(isTaskEvent),
+    feed,
     workers: await store.workerList(),
     triggers: await store.triggerList(),
   };
@@ -79,9 +82,14 @@ export async function numberEvents(store: Store): Promise<void> {
   while ((await store.eventNumber({ duty, limit: 500 })).more);
 }
 
+/** Of tasks. */
 export async function allEvents(store: Store, after = 0): Promise<readonly TaskEvent[]> {
+  return (await wholeFeed(store, after)).filter(isTaskEvent);
+}
+
+export async function wholeFeed(store: Store, after = 0): Promise<readonly FeedEvent[]> {
   await numberEvents(store);
-  const events: TaskEvent[] = [];
+  const events: FeedEvent[] = [];
   for (let last = after; ; ) {
     const page = await store.eventRead({ after: last, limit: PAGE });
     events.push(...page.events);
@@ -96,7 +104,7 @@ export async function allEvents(store: Store, after = 0): Promise<readonly TaskE
  * events may have been pruned.
  */
 export function checkBooks(sight: Sight, { forgets = false }: { readonly forgets?: boolean } = {}): void {
-  if (forgets) checkNumbers(sight.events);
+  if (forgets) checkNumbers(sight.feed);
   else checkReplay(sight);
   for (const record of sight.tasks) {
     checkRecord(record);
@@ -105,7 +113,7 @@ export function checkBooks(sight: Sight, { forgets = false }: { readonly forgets
   checkStats(sight, forgets);
 }
 
-function checkNumbers(events: readonly TaskEvent[]): void {
+function checkNumbers(events: readonly FeedEvent[]): void {
   const first = events[0]?.seq ?? 0;
   for (const [i, event] of events.entries()) assert.equal(event.seq, first + i, 'the event numbers have a gap');
 }
@@ -117,9 +125,9 @@ interface Replayed {
   readonly createdAt: number;
 }
 
-function checkReplay({ tasks, events }: Sight): void {
-  assert.equal(events[0]?.seq ?? 1, 1, 'the first event has the number 1');
-  checkNumbers(events);
+function checkReplay({ tasks, events, feed }: Sight): void {
+  assert.equal(feed[0]?.seq ?? 1, 1, 'the first event has the number 1');
+  checkNumbers(feed);
   const replayed = new Map<number, Replayed>();
   for (const { task, change, state, attempt, queue, createdAt } of events) {
     const before = replayed.get(task);

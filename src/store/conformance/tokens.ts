@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import type { NewToken, Rotation, Store, TokenRecord } from '../store.ts';
+import { normalizeLimit, normalizeUses } from '../../core/limit.ts';
+import type { ClaimRequest, NewToken, Rotation, Store, TokenRecord } from '../store.ts';
 import { DAY, HOUR, MINUTE, refusal, type Scene, TTL } from './scene.ts';
 import { needing, type Topic } from './topic.ts';
 
@@ -63,6 +64,58 @@ export const TOKENS: Topic = {
       for (const hash of [hashOf('two'), hashOf('one').toUpperCase(), hashOf('one').slice(0, 63), 'one', '', '%']) {
         assert.equal(await scene.store.tokenFind({ hash }), undefined);
       }
+    },
+
+    'a worker whose secret has ended is granted nothing, whatever it asks for': async (scene) => {
+      const { store } = scene;
+      await store.limitPut({ name: 'api', limit: normalizeLimit({ concurrent: 100 }), by: '' });
+      const lanes = [{}, { limits: normalizeUses(['api']) }].map((more) => ({
+        queue: 'mail',
+        handler: 'send',
+        ...more,
+      }));
+      const [plain, limited] = (await store.laneIntern({ lanes })).map(({ id }) => id) as [number, number];
+      await scene.pushMany(20, { lane: plain });
+      await scene.pushMany(20, { lane: limited });
+      const one = await scene.push({ lane: plain });
+      const asks: readonly Partial<ClaimRequest>[] = [
+        { lanes: [{ lane: plain, max: 1 }] },
+        { lanes: [{ lane: limited, max: 1 }] },
+        // Once more, when there is known to be room.
+        { lanes: [{ lane: limited, max: 1 }] },
+        { lanes: [{ lane: limited, max: 1, maxHeld: 50 }] },
+        { lanes: [{ lane: plain, max: 1, minAgeMs: 0 }] },
+        { lanes: [], task: one },
+        { lanes: [{ lane: plain, max: 1 }], op: 'once' },
+      ];
+      const holder = await newWorker(scene, 'box', 'one');
+      const granted = async (token: number | undefined): Promise<readonly (number | undefined)[]> => {
+        const counts: (number | undefined)[] = [];
+        for (const ask of asks) {
+          const claim = { holder, token, ttlMs: TTL, max: 1, lanes: [], ...ask, op: ask.op && `${ask.op} ${token}` };
+          counts.push((await store.taskClaim({ claims: [claim] }))[0]?.grants.length);
+        }
+        return counts;
+      };
+      const revoked = await add(scene, token('revoked'));
+      const short = await add(scene, token('short', { name: 'other', ttlMs: HOUR }));
+      await store.tokenRevoke({ id: revoked.id });
+      await scene.pass(HOUR);
+      await scene.unchanged(async () => {
+        for (const ended of [revoked.id, short.id, 999])
+          assert.deepEqual(
+            await granted(ended),
+            asks.map(() => undefined),
+          );
+      });
+      const good = await add(scene, token('good'));
+      assert.deepEqual(
+        await granted(good.id),
+        asks.map(() => 1),
+      );
+      assert.equal((await granted(undefined))[0], 1);
+      await store.workerForget({ name: 'box' });
+      assert.equal((await granted(good.id))[0], undefined);
     },
 
     'a token without a time is good until it is revoked, one with a time until then': async (scene) => {

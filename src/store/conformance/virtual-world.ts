@@ -29,17 +29,18 @@ export class VirtualWorld implements World {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly random: () => number;
-  #wall: number;
+  /** Calendar time is this much more than the other: summed up by itself it would drift from whole milliseconds. */
+  #ahead: number;
   #monotonic: number;
   #timers: Timer[] = [];
   #order = 0;
   #turnsAsked = 0;
 
   constructor(options: VirtualWorldOptions = {}) {
-    this.#wall = options.wall ?? BEGINNING;
     this.#monotonic = options.monotonic ?? MONOTONIC_BEGINNING;
+    this.#ahead = (options.wall ?? BEGINNING) - this.#monotonic;
     this.random = mulberry32(options.seed ?? 1);
-    this.clock = { wall: () => this.#wall, monotonic: () => this.#monotonic };
+    this.clock = { wall: () => this.#monotonic + this.#ahead, monotonic: () => this.#monotonic };
     this.timers = {
       after: (ms, fn) => {
         const timer = { at: this.#monotonic + Math.max(0, ms), order: this.#order++, fn };
@@ -79,12 +80,11 @@ export class VirtualWorld implements World {
   /** Moves both clocks at once and fires nothing: time that passes while the process is busy or stopped. */
   elapse(ms: number): void {
     this.#monotonic += ms;
-    this.#wall += ms;
   }
 
   /** Somebody sets the wall clock: it moves alone. */
   jump(ms: number): void {
-    this.#wall += ms;
+    this.#ahead += ms;
   }
 
   /** Lets everything that has been started run as far as it can without time passing. */

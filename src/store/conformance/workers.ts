@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
-import type { WorkerBeat, WorkerRecord } from '../store.ts';
+import { isTaskEvent } from '../../core/event.ts';
+import type { Grant, WorkerBeat, WorkerRecord } from '../store.ts';
 import { DAY, HOUR, MINUTE, refusal, type Scene, TTL } from './scene.ts';
+import { wholeFeed } from './sight.ts';
 import { needing, type Topic } from './topic.ts';
 
 const beat = async (scene: Scene, worker: number, more: Partial<WorkerBeat> = {}): Promise<boolean | undefined> =>
@@ -46,6 +48,8 @@ export const WORKERS: Topic = {
         revision: 1,
         status: undefined,
         metadata: undefined,
+        address: undefined,
+        totalTasks: 0,
       });
     },
 
@@ -277,6 +281,169 @@ export const WORKERS: Topic = {
       await scene.pass(MINUTE - TTL + 1);
       assert.deepEqual(await scene.store.workerReap({ duty, staleMs: MINUTE }), []);
       assert.equal(await stateOf(scene, worker), 'draining');
+    },
+
+    'where a worker was seen to come from is kept, and a registration that is repeated may say another place': async (
+      scene,
+    ) => {
+      const said = { name: 'box-1', incarnation: 'i1', slots: 1, tags: [] };
+      const worker = await scene.store.workerRegister({ ...said, address: '10.0.0.1' });
+      assert.equal((await recordOf(scene, worker)).address, '10.0.0.1');
+      await scene.store.workerRegister({ ...said, address: '10.0.0.2' });
+      assert.equal((await recordOf(scene, worker)).address, '10.0.0.2');
+      await scene.store.workerRegister(said);
+      assert.equal((await recordOf(scene, worker)).address, '10.0.0.2', 'who does not say it has not moved');
+    },
+
+    'what beats say was ended adds up under the name of the worker, and outlives its process': async (scene) => {
+      const { store } = scene;
+      const register = (name: string, incarnation: string): Promise<number> =>
+        store.workerRegister({ name, incarnation, slots: 1, tags: [] });
+      const total = async (worker: number): Promise<number> => (await recordOf(scene, worker)).totalTasks;
+      const [one, two, other] = [await register('a', 'a1'), await register('a', 'a2'), await register('b', 'b1')];
+      const beats = [
+        { worker: one, ended: 3 },
+        { worker: 4711, ended: 100 },
+        { worker: two, ended: 4 },
+        { worker: one, ended: 5, status: 'busy' },
+        { worker: other },
+      ];
+      assert.deepEqual(await store.workerBeat({ beats }), [true, false, true, true, true]);
+      assert.deepEqual([await total(one), await total(two), await total(other)], [12, 12, 0]);
+      await beat(scene, one, { state: 'offline', ended: 1 });
+      const next = await register('a', 'a3');
+      assert.equal(await total(next), 13);
+      const fleet = (await store.workerFleet()).members.map(({ worker, totalTasks }) => [worker, totalTasks]);
+      assert.deepEqual(fleet, [
+        [two, 13],
+        [other, 0],
+        [next, 13],
+      ]);
+    },
+
+    'a total is forgotten when nobody of its name is kept any more, and not before': async (scene) => {
+      const duty = await scene.duty('any', 30 * DAY);
+      const register = (incarnation: string): Promise<number> =>
+        scene.store.workerRegister({ name: 'a', incarnation, slots: 1, tags: [] });
+      const [old, young] = [await register('a1'), await register('a2')];
+      await beat(scene, old, { state: 'offline', ended: 2 });
+      await scene.pass(2 * HOUR);
+      await beat(scene, young, { ended: 1 });
+      scene.forgets = true;
+      const prune = async (): Promise<number> =>
+        (await scene.store.taskPrune({ duty, retentionMs: HOUR, limit: 10 })).workers;
+      assert.equal(await prune(), 1);
+      assert.equal((await recordOf(scene, young)).totalTasks, 3);
+      await beat(scene, young, { state: 'offline' });
+      await scene.pass(2 * HOUR);
+      assert.equal(await prune(), 1);
+      assert.equal((await recordOf(scene, await register('a3'))).totalTasks, 0);
+    },
+
+    'beats of many are one write: of several of one worker the last word counts': async (scene) => {
+      const { store } = scene;
+      const workers: number[] = [];
+      for (let n = 0; n < 40; n++) workers.push(await scene.newWorker());
+      await scene.pass(5);
+      const beats: WorkerBeat[] = workers.map((worker) => ({ worker, state: 'online' }));
+      const [first, second, third, fourth] = workers as [number, number, number, number];
+      beats.push({ worker: first, state: 'draining' }, { worker: second, status: 'busy' }, { worker: third });
+      beats.push({ worker: fourth, state: 'draining' }, { worker: fourth, state: 'online' }, { worker: 4711 });
+      const answers = await store.workerBeat({ beats });
+      assert.deepEqual(answers, [...beats.slice(0, -1).map(() => true), false]);
+      const records = await store.workerList();
+      const states = records.map(({ state }) => state);
+      assert.deepEqual(states, ['draining', ...workers.slice(1).map(() => 'online')]);
+      assert.deepEqual(new Set(records.map(({ seenAt }) => seenAt)).size, 1);
+      assert.equal(records[1]?.status, 'busy');
+    },
+
+    'a registration and a beat that are to be told stand in the feed, among what happens to tasks': async (scene) => {
+      const { store, world } = scene;
+      const said = { name: 'box-1', incarnation: 'i1', slots: 1, tags: [] };
+      const before = await scene.push();
+      const at = world.clock.wall();
+      const worker = await store.workerRegister({ ...said, told: true });
+      await store.workerRegister({ ...said, told: true });
+      await scene.pass(7);
+      const quiet = await scene.newWorker();
+      await store.workerBeat({
+        beats: [{ worker, told: true }, { worker: quiet }, { worker: 4711, told: true }, { worker, status: 'busy' }],
+      });
+      const after = await scene.push();
+      const feed = await wholeFeed(store);
+      const told = { name: 'box-1', worker, createdAt: at };
+      assert.deepEqual(
+        feed.filter((event) => !isTaskEvent(event)),
+        [
+          { seq: 2, at, change: 'registered', ...told },
+          { seq: 3, at: at + 7, change: 'beat', ...told },
+        ],
+      );
+      assert.deepEqual(
+        feed.filter(isTaskEvent).map(({ seq, task }) => [seq, task]),
+        [
+          [1, before],
+          [4, after],
+        ],
+      );
+      const page = await store.eventRead({ after: 1, limit: 1 });
+      assert.deepEqual([page.last, page.events.length, page.reset], [2, 1, false]);
+    },
+
+    'the feed tells of more workers than one row packs, and of one that is pruned without its name': async (scene) => {
+      const { store } = scene;
+      const duty = await scene.duty('any', 30 * DAY);
+      const workers: number[] = [];
+      for (let n = 0; n < 260; n++) workers.push(await scene.newWorker());
+      await store.workerBeat({ beats: workers.map((worker) => ({ worker, state: 'offline', told: true })) });
+      const names = async (): Promise<readonly (string | undefined)[]> =>
+        (await wholeFeed(store)).map((event) => (isTaskEvent(event) ? undefined : event.name));
+      assert.deepEqual(
+        await names(),
+        workers.map((_, n) => `worker-${n + 1}`),
+      );
+      await scene.pass(2 * HOUR);
+      // Not the events, which are younger than the workers here.
+      scene.forgets = true;
+      await scene.prune(duty, HOUR);
+      assert.deepEqual(new Set(await names()), new Set(['']), 'the newest row of the feed always stays');
+    },
+
+    'what runs is listed with its holder, of all or of some': async (scene) => {
+      const { store } = scene;
+      const [one, two, idle] = [await scene.newWorker(), await scene.newWorker(), await scene.newWorker()];
+      await scene.pushMany(5);
+      const first = await scene.claim({ holder: one, max: 2 });
+      const second = await scene.claim({ holder: two, max: 2 });
+      const held = (grants: readonly Grant[], holder: number) =>
+        grants.map(({ task, attempt, createdAt }) => ({ task, attempt, holder, createdAt }));
+      assert.deepEqual(await store.leaseList({}), [...held(first, one), ...held(second, two)]);
+      assert.deepEqual(await store.leaseList({ holders: [two, idle, 4711] }), held(second, two));
+      assert.deepEqual(await store.leaseList({ holders: [] }), []);
+      await scene.settle(first[0] as Grant, 'completed');
+      assert.deepEqual(await store.leaseList({ holders: [one] }), held(first.slice(1), one));
+    },
+
+    'who had an attempt is told by name, whether it runs, has ended, or was followed by others': async (scene) => {
+      const { store } = scene;
+      const [one, two] = [await scene.newWorker(), await scene.newWorker()];
+      const task = await scene.push();
+      const names = (...attempts: number[]): Promise<readonly (string | undefined)[]> =>
+        store.attemptWorkers({ items: attempts.map((attempt) => ({ task, attempt })) });
+      assert.deepEqual(await names(0, 1), [undefined, undefined]);
+      const [first] = await scene.claim({ holder: one });
+      assert.deepEqual(await names(1, 2), ['worker-1', undefined]);
+      await scene.giveBack(first as Grant);
+      assert.deepEqual(await names(1), ['worker-1']);
+      const [second] = await scene.claim({ holder: two });
+      await scene.settle(second as Grant, 'completed');
+      assert.deepEqual(await names(2, 1, 2), ['worker-2', 'worker-1', 'worker-2']);
+      await store.taskRevive({ tasks: [task] });
+      const [third] = await scene.claim({ holder: one });
+      assert.deepEqual(await names(1, 2, 3), ['worker-1', 'worker-2', 'worker-1']);
+      assert.equal(third?.attempt, 3);
+      assert.deepEqual(await store.attemptWorkers({ items: [{ task: 4711, attempt: 1 }] }), [undefined]);
     },
   },
 };

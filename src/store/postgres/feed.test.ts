@@ -6,7 +6,7 @@ import { freshDatabase } from '../../../test/support/postgres.ts';
 import { scaled } from '../../../test/support/scale.ts';
 import { realWorld } from '../../app/world.ts';
 import { isEngineError } from '../../core/errors.ts';
-import type { TaskEvent } from '../../core/event.ts';
+import { isTaskEvent, type TaskEvent } from '../../core/event.ts';
 import { isLegal, STATES, type TaskState } from '../../core/task.ts';
 import type { DutyTerm, Grant, NewTask } from '../store.ts';
 import { numbers } from './arrays.ts';
@@ -156,7 +156,7 @@ class Writer {
   async #workInside(): Promise<void> {
     await this.#inTransaction(async () => {
       const lane = this.#lanes[this.#random(this.#lanes.length)] as number;
-      const values = [this.#worker, 60_000, 3, `{${lane}}`, '{3}', '{-32768}', '{0}', null, null];
+      const values = [this.#worker, 60_000, 3, `{${lane}}`, '{3}', '{-32768}', '{0}', null, null, null];
       const { rows } = await this.#client.query<{ id: string | null; attempt: number }>(TEXTS.claim, values);
       const leases = rows.filter(({ id }) => id !== null);
       await this.#hold();
@@ -266,6 +266,7 @@ async function read(store: PostgresStore, random: Scene['random'], until: () => 
     assert.equal(page.reset, false);
     for (const event of page.events) {
       assert.equal(event.seq, events.length + 1, 'the feed has a gap or a repeat');
+      assert.ok(isTaskEvent(event));
       events.push(event);
     }
     assert.equal(page.last, events.length);

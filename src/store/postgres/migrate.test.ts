@@ -188,29 +188,34 @@ test('whoever cannot have its locks gives up in the end, and says why', async ()
   assert.deepEqual(await run(here, [['ALTER TABLE task ADD COLUMN extra int']]), [SCHEMA_VERSION + 1]);
 });
 
-test('the tokens only add to what a program of the version before works on', async () => {
-  const here = place();
-  const connection = await here.connect();
-  const options = { connection, connect: here.connect, schema: here.schema, pause: wait };
-  const look = async (): Promise<readonly string[]> => {
-    const space = `relnamespace = '${here.schema}'::regnamespace`;
-    const columns = `SELECT relname || '.' || attname || ' ' || format_type(atttypid, atttypmod) || ' ' || attnotnull || ' '
+for (const { what, version: newest, table } of [
+  { what: 'the tokens', version: 3, table: 'entry_token' },
+  { what: 'the nodes', version: 5, table: 'cluster_node' },
+  { what: 'the documents', version: 6, table: 'task_document' },
+])
+  test(`${what} only add to what a program of the version before works on`, async () => {
+    const here = place();
+    const connection = await here.connect();
+    const options = { connection, connect: here.connect, schema: here.schema, pause: wait };
+    const look = async (): Promise<readonly string[]> => {
+      const space = `relnamespace = '${here.schema}'::regnamespace`;
+      const columns = `SELECT relname || '.' || attname || ' ' || format_type(atttypid, atttypmod) || ' ' || attnotnull || ' '
         || coalesce(pg_get_expr(adbin, adrelid), '') AS text FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
       LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum WHERE attnum > 0 AND ${space}`;
-    const indexes = `SELECT pg_get_indexdef(oid) AS text FROM pg_class WHERE relkind = 'i' AND ${space}`;
-    const rows = await connection.all<{ text: string }>(undefined, `${columns} UNION ALL ${indexes}`, []);
-    return rows.map(({ text }) => text);
-  };
-  await migrate({ ...options, migrations: MIGRATIONS.filter(({ version }) => version < 3) });
-  const before = await look();
-  await migrate(options);
-  const after = await look();
-  await connection.close();
-  assert.deepEqual(new Set(before).difference(new Set(after)), new Set());
-  const added = [...new Set(after).difference(new Set(before))];
-  assert.ok(added.length > 0 && added.every((text) => text.includes('entry_token')), added.join('\n'));
-  assert.equal(MIGRATIONS.find(({ version }) => version === 3)?.compatibleFrom, 2);
-});
+      const indexes = `SELECT pg_get_indexdef(oid) AS text FROM pg_class WHERE relkind = 'i' AND ${space}`;
+      const rows = await connection.all<{ text: string }>(undefined, `${columns} UNION ALL ${indexes}`, []);
+      return rows.map(({ text }) => text);
+    };
+    await migrate({ ...options, migrations: MIGRATIONS.filter(({ version }) => version < newest) });
+    const before = await look();
+    await migrate({ ...options, migrations: MIGRATIONS.filter(({ version }) => version <= newest) });
+    const after = await look();
+    await connection.close();
+    assert.deepEqual(new Set(before).difference(new Set(after)), new Set());
+    const added = [...new Set(after).difference(new Set(before))];
+    assert.ok(added.length > 0 && added.every((text) => text.includes(table)), added.join('\n'));
+    assert.equal(MIGRATIONS.find(({ version }) => version === newest)?.compatibleFrom, newest < 4 ? 2 : 4);
+  });
 
 test('a store that was open when a column came goes on with what it had prepared', async () => {
   const here = place();

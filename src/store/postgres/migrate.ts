@@ -9,6 +9,10 @@ export const MIGRATIONS: readonly PostgresMigration[] = [
   // An older program would not count what it claims against the limits.
   { version: 2, file: '002-scheduling.sql', compatibleFrom: 2 },
   { version: 3, file: '003-tokens.sql', compatibleFrom: 2 },
+  // An older program would take events of workers for events of tasks.
+  { version: 4, file: '004-fleet.sql', compatibleFrom: 4 },
+  { version: 5, file: '005-nodes.sql', compatibleFrom: 4 },
+  { version: 6, file: '006-documents.sql', compatibleFrom: 4 },
 ];
 
 export interface PostgresMigration extends Migration {

@@ -182,10 +182,16 @@ export const TRANSFERS: readonly Transfer[] = [
       ...numbers('int', 'priority'),
       ...texts('version', 'queues', 'own_tags'),
       ...numbers('int', 'own_priority', 'revision'),
+      ...texts('address'),
     ],
     select: `SELECT id, name, incarnation, state, enabled, slots, tags, beat_at - :lease + :server, host, pid, started_at,
         handlers, status, metadata, priority, version, queues, own_tags,
-        own_priority, revision FROM worker`,
+        own_priority, revision, address FROM worker`,
+  },
+  {
+    table: 'worker_total',
+    columns: [...texts('name'), ...numbers('bigint', 'ended')],
+    select: 'SELECT name, ended FROM worker_total',
   },
   {
     table: 'worker_setting',
@@ -297,6 +303,20 @@ export const TRANSFERS: readonly Transfer[] = [
     select: `SELECT id, kind, role, name, hash, prefix, made_by, created_at, expires_at, used_at, revoked_at
       FROM entry_token`,
   },
+  {
+    table: 'task_document',
+    columns: [
+      ...numbers('bigint', 'num'),
+      ...texts('id', 'root', 'parent', 'user_id', 'shows', 'body'),
+      ...numbers('bigint', 'task'),
+      ...numbers('int', 'run'),
+      ...truth('dropped'),
+      ...numbers('int', 'version'),
+      ...numbers('bigint', 'created_at', 'updated_at'),
+    ],
+    select: `SELECT num, id, root, parent, user_id, shows, body, task, run, dropped, version, created_at, updated_at
+      FROM task_document ORDER BY num`,
+  },
 ];
 
 /**
@@ -308,6 +328,7 @@ export const LEFT_BEHIND: Readonly<Record<'sqlite' | 'postgres', Readonly<Record
     meta: 'clocks and versions of the file; the key of the ids and the name of the move are handed over apart',
     checkpoint_body: 'read together with its checkpoint',
     'duty.until': 'every duty is free at once',
+    cluster_node: 'every node has ended with the file',
     'event.body': 'nothing writes it',
   },
   postgres: {
@@ -315,12 +336,13 @@ export const LEFT_BEHIND: Readonly<Record<'sqlite' | 'postgres', Readonly<Record
     flight: 'pushes on their way, of which there are none',
     outbox: 'events without a number, of which there are none',
     latch: 'one row for each hash, made with the schema',
+    cluster_node: 'nodes come with their first beat',
     'lane.slots': 'an earlier spelling of uses',
     'event.note': 'names a flush whose answer may have been lost, of which there are none',
   },
 };
 
-/** The counters of Postgres go on after these. */
+/** The counters of Postgres go on after these: those of the column `id`, where no other is named. */
 export const HIGHS: Readonly<Record<string, string>> = {
   // The placeholder of a restore counts: its number was handed out, or may have been.
   task: 'SELECT max(id) FROM task',
@@ -329,6 +351,7 @@ export const HIGHS: Readonly<Record<string, string>> = {
   spec: 'SELECT max(id) FROM spec',
   worker: "SELECT max(seq) FROM sqlite_sequence WHERE name = 'worker'",
   entry_token: "SELECT max(seq) FROM sqlite_sequence WHERE name = 'entry_token'",
+  'task_document.num': "SELECT max(seq) FROM sqlite_sequence WHERE name = 'task_document'",
   signal: 'SELECT max(id) FROM signal',
   limit_def: 'SELECT max(id) FROM limit_def',
   limit_change: 'SELECT max(id) FROM limit_change',
@@ -375,6 +398,7 @@ export const CHECKS: readonly Check[] = [
   both('slots', 'count(*), max(id), sum(active), sum(cap), sum(length(key))', 'slot'),
   both('slots of lanes', 'count(*), sum(lane), sum(slot), sum(weight)', 'lane_slot'),
   both('settings of workers', 'count(*), sum(priority), sum(length(tags))', 'worker_setting'),
+  both('totals of workers', 'count(*), sum(ended), sum(length(name))', 'worker_total'),
   both('specs', 'count(*), max(id), sum(length(body))', 'spec'),
   both('attempts', 'count(*), sum(attempt), sum(outcome), sum(length(error))', 'attempt'),
   both('bodies', 'count(*), sum(length(data))', 'body'),
@@ -382,7 +406,7 @@ export const CHECKS: readonly Check[] = [
   both('dependencies to see to', 'count(*), sum(up)', 'dep_carry'),
   both('unique keys', 'count(*), max(task), sum(length(key))', 'uniq'),
   both('operations', 'count(*), sum(length(answer))', 'op'),
-  both('workers', 'count(*), max(id), sum(priority), sum(revision)', 'worker'),
+  both('workers', 'count(*), max(id), sum(priority), sum(revision), sum(length(address))', 'worker'),
   both('events', 'count(*), sum(n), min(seq), max(seq + n)', 'event'),
   both('triggers', 'count(*), max(next_at)', 'trigger_def'),
   both('log lines', 'count(*), sum(seq), max(at)', 'log'),
@@ -393,6 +417,7 @@ export const CHECKS: readonly Check[] = [
     'count(*), max(id), count(revoked_at), count(used_at), max(expires_at), sum(length(hash))',
     'entry_token',
   ),
+  both('documents', 'count(*), max(num), sum(task), sum(run), sum(version), sum(length(body))', 'task_document'),
   both('kept results', 'count(*), sum(task), sum(length(value)), max(expires_at)', 'kept_result'),
   {
     what: 'checkpoints',

@@ -1,9 +1,11 @@
 import { claimStatements } from './statements/claim.ts';
+import { documentStatements } from './statements/documents.ts';
 import { dutyStatements } from './statements/duties.ts';
 import { endingStatements } from './statements/endings.ts';
 import { graphStatements } from './statements/graphs.ts';
 import { laneStatements } from './statements/lanes.ts';
 import { limitStatements } from './statements/limits.ts';
+import { nodeStatements } from './statements/nodes.ts';
 import { pushStatements } from './statements/push.ts';
 import { readStatements } from './statements/reads.ts';
 import { resultStatements } from './statements/results.ts';
@@ -44,6 +46,8 @@ export function statements(schema: string) {
     ...triggerStatements(all),
     ...resultStatements(all),
     ...tokenStatements(all),
+    ...nodeStatements(all),
+    ...documentStatements(all),
     notify: 'SELECT pg_notify($1, $2)',
   } as const;
 }

@@ -1,6 +1,7 @@
 import type { QueueStats } from '../../core/event.ts';
 import type { Lease } from '../../core/lease.ts';
 import type { Limit } from '../../core/limit.ts';
+import type { NodeOverride } from '../../core/node.ts';
 import type * as port from '../store.ts';
 import { pushInCallerTransaction } from './caller-transaction.ts';
 import type { Session, Try } from './database.ts';
@@ -16,11 +17,19 @@ import { apart, claimTasks, needsTransaction } from './verbs/claim.ts';
 import { areAmple, claimAmple } from './verbs/claim-ample.ts';
 import { cappedOf, claimCapped } from './verbs/claim-capped.ts';
 import { carryOn } from './verbs/countdown.ts';
+import {
+  countDocuments,
+  documentsOfTasks,
+  getDocuments,
+  listDocuments,
+  listTree,
+  writeDocuments,
+} from './verbs/document.ts';
 import { releaseDuty, renewDuty, requireDuty, requireRow, takeDuty } from './verbs/duty.ts';
 import { numberEvents, readEvents } from './verbs/event.ts';
 import { listDependencies, listPlanned, pushGraph } from './verbs/graph.ts';
-import { getLanes, internLanes, internSpecs, scanLanes } from './verbs/intern.ts';
-import { cancelledLeases, overdueLeases, reapLeases, renewLeases } from './verbs/lease.ts';
+import { getLanes, internLanes, internSpecs, laneDepths, scanLanes } from './verbs/intern.ts';
+import { attemptWorkers, cancelledLeases, listLeases, overdueLeases, reapLeases, renewLeases } from './verbs/lease.ts';
 import {
   getSlots,
   limitChanges,
@@ -32,10 +41,11 @@ import {
   slotsOfLimit,
 } from './verbs/limit.ts';
 import { appendLogs, readLog } from './verbs/log.ts';
+import { askNode, beatNode, leaveNode, listDuties, listNodes } from './verbs/node.ts';
 import { areTimers, getWait, listWaits, parkBatches, parkedBefore, parkTasks } from './verbs/park.ts';
 import { prune } from './verbs/prune.ts';
 import { type Drawn, isReady, pushedBefore, pushKeyed, pushTasks, waves } from './verbs/push.ts';
-import { getTasks, listAttempts, listQueues, listTasks, queueStats } from './verbs/read.ts';
+import { getTasks, listAttempts, listQueues, listTasks, queueStats, readyTasks } from './verbs/read.ts';
 import { findResults, keepResults, resultKeysOf } from './verbs/result.ts';
 import { returnTasks, settleTasks, type Woken } from './verbs/settle.ts';
 import { sendSignals } from './verbs/signal.ts';
@@ -101,6 +111,10 @@ export class PostgresStore implements port.Store {
 
   laneScan({ after, limit }: { after: number; limit: number }): Promise<readonly port.ReadyLane[]> {
     return this.#run((session) => scanLanes(session, after, limit));
+  }
+
+  laneDepth({ lanes, most }: { lanes: readonly number[]; most: number }): Promise<readonly port.LaneDepth[]> {
+    return this.#run((session) => laneDepths(session, lanes, most));
   }
 
   specIntern({ specs }: { specs: readonly string[] }): Promise<readonly number[]> {
@@ -282,6 +296,14 @@ export class PostgresStore implements port.Store {
 
   leaseRenew({ items }: { items: readonly port.RenewItem[] }): Promise<readonly port.RenewAnswer[]> {
     return this.#urgently((session) => renewLeases(session, items));
+  }
+
+  leaseList({ holders }: { holders?: readonly number[] | undefined }): Promise<readonly port.HeldTask[]> {
+    return this.#run((session) => listLeases(session, holders));
+  }
+
+  attemptWorkers({ items }: { items: readonly Lease[] }): Promise<readonly (string | undefined)[]> {
+    return this.#run((session) => attemptWorkers(session, items));
   }
 
   leaseCancels({ holder }: { holder: number }): Promise<readonly Lease[]> {
@@ -475,6 +497,10 @@ export class PostgresStore implements port.Store {
     return this.#run((session) => listTasks(session, this.#parts.schema, query));
   }
 
+  taskReady({ lanes, limit }: { lanes: readonly number[]; limit: number }): Promise<readonly port.ReadyTask[]> {
+    return this.#run((session) => readyTasks(session, lanes, limit));
+  }
+
   taskByKey({ queue, key }: { queue: string; key: string }): Promise<number | undefined> {
     return this.#run(async (session) => (await session.all<{ task: number }>('uniqGet', [queue, key]))[0]?.task);
   }
@@ -565,6 +591,34 @@ export class PostgresStore implements port.Store {
     return this.#transaction((session) => revokeTokensNamed(session, flight, name));
   }
 
+  async documentWrite(write: port.DocumentWrite): Promise<port.DocumentAnswer> {
+    const flight = this.#flights.next();
+    const sendings: Drawn = [];
+    const answer = await this.#transaction((session) => writeDocuments(session, this.#parts, flight, write, sendings));
+    if (answer.ok && write.push !== undefined) this.#tellReady(write.push.items, answer.tasks);
+    return answer;
+  }
+
+  documentTree({ root }: { root: string }): Promise<readonly port.DocumentRecord[]> {
+    return this.#run((session) => listTree(session, root));
+  }
+
+  documentGet({ ids }: { ids: readonly string[] }): Promise<readonly (port.DocumentRecord | undefined)[]> {
+    return this.#run((session) => getDocuments(session, ids));
+  }
+
+  documentOf({ tasks }: { tasks: readonly number[] }): Promise<readonly (port.DocumentRecord | undefined)[]> {
+    return this.#run((session) => documentsOfTasks(session, tasks));
+  }
+
+  documentList(query: port.DocumentQuery): Promise<readonly port.DocumentRecord[]> {
+    return this.#run((session) => listDocuments(session, query));
+  }
+
+  documentCount(filter: port.DocumentFilter): Promise<port.DocumentCount> {
+    return this.#run((session) => countDocuments(session, filter));
+  }
+
   limitPut({ name, limit, by }: { name: string; limit: Limit; by: string }): Promise<number> {
     const put = this.#transaction((session) => putLimit(session, name, limit, by));
     return put.finally(() => this.#wakeups.tellAll());
@@ -624,6 +678,26 @@ export class PostgresStore implements port.Store {
 
   dutyRelease({ duty }: { duty: port.DutyTerm }): Promise<void> {
     return this.#run((session) => releaseDuty(session, duty));
+  }
+
+  dutyList(): Promise<port.DutySight> {
+    return this.#run(listDuties);
+  }
+
+  nodeBeat(beat: port.NodeBeat): Promise<port.NodeAnswer> {
+    return this.#urgently((session) => beatNode(session, beat));
+  }
+
+  nodeList(): Promise<port.NodeSight> {
+    return this.#run(listNodes);
+  }
+
+  nodeLeave({ id, incarnation }: { id: string; incarnation: string }): Promise<void> {
+    return this.#run((session) => leaveNode(session, id, incarnation));
+  }
+
+  nodeRole({ id, role }: { id: string; role: NodeOverride }): Promise<boolean> {
+    return this.#run((session) => askNode(session, id, role));
   }
 
   eventRead({ after, limit }: { after: number; limit: number }): Promise<port.EventPage> {

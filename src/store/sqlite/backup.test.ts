@@ -60,7 +60,7 @@ test('a backup has what was committed before it began and nothing that came whil
   });
   await Promise.all(pushes);
   assert.ok(pushed > 1, `it took ${pushed} steps`);
-  assert.deepEqual([contents.tasks.ready, contents.queues, contents.schema], [1500, 1, 4]);
+  assert.deepEqual([contents.tasks.ready, contents.queues, contents.schema], [1500, 1, 7]);
   assert.equal(tasksIn(to), 1500);
   assert.equal(contents.bytes, statSync(to).size);
   assert.equal((await scene.stats()).ready, 1500 + pushed);

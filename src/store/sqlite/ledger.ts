@@ -1,4 +1,6 @@
+import type { WorkerChange } from '../../core/event.ts';
 import { CHANGES, type Change, STATES, type TaskState } from '../../core/task.ts';
+import { workerKind } from '../records.ts';
 import type { Prepared } from './connection.ts';
 
 /** Tasks of one queue that went the same way. */
@@ -26,6 +28,14 @@ export class Ledger {
   #open: Group[] = [];
   readonly #sealed: Group[] = [];
   #last: Group | undefined;
+  readonly #workers = new Map<WorkerChange, { readonly worker: number; readonly born: number }[]>();
+
+  /** A sign of a worker. */
+  tell(change: WorkerChange, worker: number, born: number): void {
+    const told = this.#workers.get(change);
+    if (told === undefined) this.#workers.set(change, [{ worker, born }]);
+    else told.push({ worker, born });
+  }
 
   note(
     queue: number,
@@ -56,6 +66,13 @@ export class Ledger {
   write(sql: Prepared, at: number): void {
     this.seal();
     const eventAdd = sql.get('eventAdd');
+    for (const [change, told] of this.#workers) {
+      for (let from = 0; from < told.length; from += MAX_PACKED) {
+        const some = told.slice(from, from + MAX_PACKED);
+        const ids = some.map(({ worker }) => worker);
+        eventAdd.run(ids.length, at, 0, workerKind(change), 0, `[${ids}]`, '[0]', pack(some.map(({ born }) => born)));
+      }
+    }
     const counters = new Map<number, number[]>();
     for (const { queue, change, from, to, ids, attempts, born } of this.#sealed) {
       const state = STATES.indexOf(to);

@@ -29,7 +29,7 @@ const setMeta = (db: DatabaseSync, key: string, value: number): unknown =>
 test('a new file gets the newest schema and says which one it has', () => {
   const db = new DatabaseSync(':memory:');
   migrate(db);
-  assert.deepEqual(metaOf(db), { schema: `${SCHEMA_VERSION}`, compatible_from: '3' });
+  assert.deepEqual(metaOf(db), { schema: `${SCHEMA_VERSION}`, compatible_from: '5' });
 });
 
 test('migrating twice is migrating once, and touches no data', () => {
@@ -192,25 +192,44 @@ test('a file of the first version is brought up to date and keeps what is in it'
   assert.deepEqual([worker?.state, worker?.startedAt, worker?.handlers], ['online', undefined, []]);
 });
 
-test('the tokens only add to what a program of the version before works on', () => {
-  const [before, after] = [new DatabaseSync(':memory:'), new DatabaseSync(':memory:')];
-  const upTo = MIGRATIONS.filter(({ version }) => version < 4);
-  for (const { file } of upTo) before.exec(readFileSync(new URL(`./migrations/${file}`, import.meta.url), 'utf8'));
-  before.exec('CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID');
-  migrate(after);
-  const [old, now] = [schemaOf(before), schemaOf(after)] as readonly (readonly { readonly name: string }[])[];
-  const added = (now ?? []).filter(({ name }) => !(old ?? []).some((one) => one.name === name));
-  assert.deepEqual(
-    added.map(({ name }) => name),
-    ['entry_token', 'entry_token_ended', 'entry_token_name', 'sqlite_autoindex_entry_token_1'],
-  );
-  assert.deepEqual(
-    now?.filter((one) => !added.includes(one)),
-    old,
-  );
-  const newest = MIGRATIONS.find(({ version }) => version === 4);
-  assert.equal(newest?.compatibleFrom, 3);
-});
+for (const { what, version: newest, adds } of [
+  {
+    what: 'the tokens',
+    version: 4,
+    adds: ['entry_token', 'entry_token_ended', 'entry_token_name', 'sqlite_autoindex_entry_token_1'],
+  },
+  { what: 'the nodes', version: 6, adds: ['cluster_node'] },
+  {
+    what: 'the documents',
+    version: 7,
+    adds: [
+      'sqlite_autoindex_task_document_1',
+      'task_document',
+      'task_document_root',
+      'task_document_task',
+      'task_document_user',
+    ],
+  },
+]) {
+  test(`${what} only add to what a program of the version before works on`, () => {
+    const [before, after] = [new DatabaseSync(':memory:'), new DatabaseSync(':memory:')];
+    for (const { version, file } of MIGRATIONS.filter((one) => one.version <= newest)) {
+      const text = readFileSync(new URL(`./migrations/${file}`, import.meta.url), 'utf8');
+      for (const db of version < newest ? [before, after] : [after]) db.exec(text);
+    }
+    const [old, now] = [schemaOf(before), schemaOf(after)] as readonly (readonly { readonly name: string }[])[];
+    const added = (now ?? []).filter(({ name }) => !(old ?? []).some((one) => one.name === name));
+    assert.deepEqual(
+      added.map(({ name }) => name),
+      adds,
+    );
+    assert.deepEqual(
+      now?.filter((one) => !added.includes(one)),
+      old,
+    );
+    assert.equal(MIGRATIONS.find(({ version }) => version === newest)?.compatibleFrom, newest < 5 ? 3 : 5);
+  });
+}
 
 test("another program's meta that looks like ours is not taken for ours, whatever it says", async (t) => {
   const file = join(folder, 'foreign-meta-alike.db');

@@ -10,6 +10,10 @@ export const MIGRATIONS: readonly Migration[] = [
   // An older program would not count what it claims against the limits.
   { version: 3, file: '003-scheduling.sql', compatibleFrom: 3 },
   { version: 4, file: '004-tokens.sql', compatibleFrom: 3 },
+  // An older program would take events of workers for events of tasks.
+  { version: 5, file: '005-fleet.sql', compatibleFrom: 5 },
+  { version: 6, file: '006-nodes.sql', compatibleFrom: 5 },
+  { version: 7, file: '007-documents.sql', compatibleFrom: 5 },
 ];
 
 export const SCHEMA_VERSION = knownVersion(MIGRATIONS);

@@ -6,6 +6,10 @@ import { STATEMENTS, type StatementName } from './statements.ts';
 
 const BY_ID = ['SEARCH task USING INTEGER PRIMARY KEY (rowid=?)'];
 const WAIT_BY_ID = ['SEARCH wait USING INTEGER PRIMARY KEY (rowid=?)'];
+const SHOWN = [
+  'SEARCH o USING INDEX sqlite_autoindex_task_document_1 (id=?) LEFT-JOIN',
+  'SEARCH t USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN',
+];
 const NEXT_LANE = 'SEARCH task USING COVERING INDEX task_ready (lane>?)';
 const LANE = 'SEARCH l USING INTEGER PRIMARY KEY (rowid=?)';
 const LANES_OF_SLOT = 'SEARCH ls USING COVERING INDEX lane_slot_slot (slot=?)';
@@ -18,6 +22,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   claimOne: BY_ID,
   claimTask: ['SEARCH t USING INTEGER PRIMARY KEY (rowid=?)', 'SEARCH l USING INTEGER PRIMARY KEY (rowid=?)', QUEUE],
   claimAgain: BY_ID,
+  taskReady: ['SEARCH task USING COVERING INDEX task_ready (lane=?)'],
   taskExpiry: BY_ID,
   settleFast: BY_ID,
   settleSlow: BY_ID,
@@ -28,6 +33,14 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   returnTask: BY_ID,
   renew: BY_ID,
   cancels: ['SEARCH task USING INDEX task_running (holder=?)'],
+  attemptWorker: [
+    'SEARCH worker USING INTEGER PRIMARY KEY (rowid=?)',
+    'SEARCH attempt USING PRIMARY KEY (task=? AND attempt=?)',
+    ...BY_ID,
+  ],
+  // The whole index on purpose, as the reaper does.
+  held: ['SCAN task USING INDEX task_running'],
+  heldBy: ['SEARCH task USING INDEX task_running (holder=?)'],
   logFence: BY_ID,
   logRead: ['SEARCH log USING PRIMARY KEY (task=? AND (attempt,seq)>(?,?))'],
   pruneLog: ['SEARCH log USING PRIMARY KEY (task=?)'],
@@ -75,19 +88,47 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
     'SEARCH c USING PRIMARY KEY (task=? AND key>? AND key<?)',
     'SEARCH b USING INDEX sqlite_autoindex_checkpoint_body_1 (task=? AND key=?) LEFT-JOIN',
   ],
+  documentGet: ['SEARCH d USING INDEX sqlite_autoindex_task_document_1 (id=?)', ...SHOWN],
+  documentOf: ['SEARCH d USING INDEX task_document_task (task=?)', ...SHOWN],
+  documentTree: ['SEARCH d USING INDEX task_document_root (root=?)', ...SHOWN],
+  // As far as a LIMIT goes.
+  documentList: ['SEARCH d USING INTEGER PRIMARY KEY (rowid<?)', ...SHOWN],
+  documentListUser: ['SEARCH d USING INDEX task_document_user (user_id=? AND num<?)', ...SHOWN],
+  pruneDocument: [
+    'SEARCH d USING INDEX task_document_task (task=?)',
+    'SEARCH x USING INDEX task_document_root (root=?)',
+  ],
+  pruneDocumentRoot: [
+    'SEARCH d USING INDEX sqlite_autoindex_task_document_1 (id=?)',
+    'SEARCH t USING INTEGER PRIMARY KEY (rowid=?)',
+    'SEARCH x USING INDEX task_document_root (root=?)',
+  ],
   expireLook: ['SEARCH task USING INDEX task_expires (expires_at>? AND expires_at<?)'],
   expireOne: BY_ID,
   expireNext: ['SEARCH task USING INDEX task_expires (expires_at>?)'],
   laneScan: [NEXT_LANE, NEXT_LANE, 'SEARCH task USING COVERING INDEX task_ready (lane=?)'],
+  laneDepth: ['SEARCH task USING COVERING INDEX task_ready (lane=?)', 'SCAN (subquery-1)'],
+  laneOldest: [
+    'SEARCH task USING COVERING INDEX task_ready (lane=?)',
+    'SCAN p',
+    'SEARCH task USING COVERING INDEX task_ready (lane=? AND prio>?)',
+    'SEARCH p',
+    'SEARCH task USING INDEX task_ready (lane=? AND prio=?)',
+  ],
   claimAged: ['SEARCH task USING INDEX task_ready (lane=?)', 'SCAN (subquery-1)'],
   laneHead: ['SEARCH task USING INDEX task_ready (lane=?)'],
   heldLike: ['SEARCH t USING INDEX task_running (holder=?)', LANE, 'SEARCH w USING INTEGER PRIMARY KEY (rowid=?)'],
-  workerFleet: ['SCAN w USING INDEX worker_live', 'SEARCH task USING COVERING INDEX task_running (holder=?)'],
+  workerFleet: [
+    'SCAN w USING INDEX worker_live',
+    'SEARCH t USING PRIMARY KEY (name=?)',
+    'SEARCH task USING COVERING INDEX task_running (holder=?)',
+  ],
   limitList: [
     'SCAN d USING INDEX sqlite_autoindex_limit_def_1',
     'SEARCH s USING INDEX sqlite_autoindex_slot_1 (def=? AND key=?) LEFT-JOIN',
     LANES_OF_SLOT,
     'SEARCH t USING COVERING INDEX task_ready (lane=?)',
+    'SCAN (subquery-1)',
   ],
   slotWaiting: [LANES_OF_SLOT, 'SEARCH t USING COVERING INDEX task_ready (lane=?)', 'SCAN (subquery-1)'],
   slotReady: [LANES_OF_SLOT, 'SEARCH t USING COVERING INDEX task_ready (lane=?)'],
@@ -143,7 +184,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   ],
   tokenFind: ['SEARCH entry_token USING INDEX sqlite_autoindex_entry_token_1 (hash=?)'],
   tokenUse: ['SEARCH entry_token USING INDEX sqlite_autoindex_entry_token_1 (hash=?)'],
-  tokenAlive: ['SEARCH entry_token USING INTEGER PRIMARY KEY (rowid=?)'],
+  tokenAlive: ['SEARCH entry_token USING INTEGER PRIMARY KEY (rowid=?)', 'SCAN json_each VIRTUAL TABLE INDEX 1:'],
   tokenRevoke: ['SEARCH entry_token USING INTEGER PRIMARY KEY (rowid=?)'],
   tokenRevokeNamed: ['SEARCH entry_token USING INDEX entry_token_name (name=?)'],
   tokenRevokeOthers: ['SEARCH entry_token USING INDEX entry_token_name (name=?)'],
@@ -164,8 +205,8 @@ const DETOUR = /TEMP B-TREE|AUTOMATIC/;
 const FULL_SCAN = /^SCAN (task|t|dep|d|log|uniq|op|attempt|body|lane|spec|kept_result)\b(?! USING)/;
 /** Not on the way of any task: the auditor's recount groups, in its own thread. */
 const RECOUNTS: readonly StatementName[] = ['auditReady', 'auditRunning', 'auditDue', 'slotAudit'];
-/** Reads all triggers in order: there are few, and only people ask. */
-const LISTS: readonly StatementName[] = ['triggerList'];
+/** Read all triggers or documents: only people ask. */
+const LISTS: readonly StatementName[] = ['triggerList', 'documentCount'];
 
 function planOf(db: DatabaseSync, name: StatementName): readonly string[] {
   const rows = db.prepare(`EXPLAIN QUERY PLAN ${STATEMENTS[name]}`).all() as unknown as { detail: string }[];
@@ -206,6 +247,9 @@ function loadedDatabase(): DatabaseSync {
       SELECT 'k' || i, i, 1, i, '1', i, i FROM s;
     ${many(5_000)} INSERT INTO entry_token (kind, role, name, hash, prefix, made_by, created_at, expires_at, revoked_at)
       SELECT 'secret', 'worker', 'w' || (i / 3), 'h' || i, '', '', i, i, CASE WHEN i % 3 > 0 THEN i END FROM s;
+    ${many(5_000)} INSERT INTO task_document (id, root, parent, user_id, body, task, created_at, updated_at)
+      SELECT 'd' || i, 'd' || (i - i % 5), CASE WHEN i % 5 > 0 THEN 'd' || (i - i % 5) END, 'u' || (i % 50), '{}',
+        CASE WHEN i % 2 = 0 THEN i END, i, i FROM s;
     ${many(5_000)} INSERT INTO body (task, part, data) SELECT i, 0, 'x' FROM s;
     ${many(5_000)} INSERT INTO dep (up, down, gen, optional, open) SELECT i / 50, i, 0, 0, i % 2 FROM s;
     ${many(50)} INSERT INTO trigger_def (name, lane, spec, cron, timezone, missed, prio, max_tries, payload, next_at)
@@ -274,6 +318,7 @@ test('a statement that touches tasks has its plan pinned here, or is named as on
       'depTask',
       'uniqGet', // one key, by the table's own tree
       'taskMax', // the last entry of the table's own tree
+      'documentCount', // for people, and of all documents
       'taskGet', // for people, by id; its joins are covered by the rules above
       ...RECOUNTS,
     ].toSorted(),

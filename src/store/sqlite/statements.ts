@@ -1,3 +1,4 @@
+import { COUNTS, DOCUMENT_COLUMNS } from '../document-rows.ts';
 import { TOKEN_COLUMNS } from '../token-rows.ts';
 
 /**
@@ -13,11 +14,18 @@ const LANE = `l.id, l.queue, q.name, l.handler, q.paused, l.placement, l.fair_ke
 
 const SLOT = 's.id, s.key, s.cap, s.active, s.tat, s.cost_tat, s.paused_until, d.name, d.body';
 
+/** A document with the state of its task, or of that of the one which it shows. */
+const LISTED = `SELECT ${DOCUMENT_COLUMNS}, t.state FROM task_document d LEFT JOIN task_document o ON o.id = d.shows
+    LEFT JOIN task t ON t.id = coalesce(o.task, d.task)`;
+
 /** Of a token, at ?1. */
 const LIVE = 'revoked_at IS NULL AND used_at IS NULL AND (expires_at IS NULL OR expires_at > ?1)';
 
 const NEW_TASK = '(lane, spec, state, prio, max_tries, flags, created_at, run_at, payload)';
 const ROW = '(?, ?, ?, ?, ?, ?, ?, ?, ?)';
+
+/** Of the name of `w`. */
+const TOTAL = '(SELECT ended FROM worker_total t WHERE t.name = w.name) AS total';
 
 export const STATEMENTS = {
   dataVersion: 'PRAGMA data_version',
@@ -50,6 +58,16 @@ export const STATEMENTS = {
       LIMIT ?)
     SELECT lane AS id, 0 - (SELECT prio FROM task WHERE state = 0 AND lane = r.lane ORDER BY prio LIMIT 1) AS priority
     FROM r WHERE lane IS NOT NULL`,
+  laneDepth:
+    'SELECT count(*) AS n FROM (SELECT 1 FROM task INDEXED BY task_ready WHERE state = 0 AND lane = ? LIMIT ?)',
+  // From one priority to the next: the first of each has come first. Of a lane with very many of them the most urgent are looked at.
+  laneOldest: `WITH RECURSIVE p(prio) AS (
+      SELECT (SELECT prio FROM task WHERE state = 0 AND lane = ?1 ORDER BY prio LIMIT 1)
+      UNION ALL
+      SELECT (SELECT prio FROM task WHERE state = 0 AND lane = ?1 AND prio > p.prio ORDER BY prio LIMIT 1) FROM p WHERE p.prio IS NOT NULL
+      LIMIT 64)
+    SELECT min((SELECT coalesce(run_at, created_at) FROM task WHERE state = 0 AND lane = ?1 AND prio = p.prio ORDER BY id LIMIT 1)) AS since
+    FROM p WHERE p.prio IS NOT NULL`,
   specFind: 'SELECT id FROM spec WHERE hash = ?',
   specAdd: 'INSERT INTO spec (hash, body, used_at) VALUES (?, ?, ?) RETURNING id',
   specTouch: 'UPDATE spec SET used_at = ? WHERE id = ?',
@@ -79,6 +97,7 @@ export const STATEMENTS = {
   claimMany: `UPDATE task SET state = 1, attempt = attempt + 1, tries = tries + 1, holder = ?, lease_until = ?, started_at = ?
     WHERE id IN (SELECT id FROM task WHERE lane = ? AND state = 0 ORDER BY prio, id LIMIT ?) RETURNING ${GRANT}`,
   claimLook: 'SELECT id FROM task WHERE lane = ? AND state = 0 ORDER BY prio, id LIMIT ?',
+  taskReady: 'SELECT id, prio FROM task WHERE lane = ? AND state = 0 ORDER BY prio, id LIMIT ?',
   claimOne: `UPDATE task SET state = 1, attempt = attempt + 1, tries = tries + 1, holder = ?, lease_until = ?, started_at = ?
     WHERE id = ? AND state = 0 RETURNING ${GRANT}`,
   // What has been ready for less than that is left to a better worker. Only the first ones are looked at: of a thousand that
@@ -111,6 +130,11 @@ export const STATEMENTS = {
   attemptList:
     'SELECT attempt, holder, started_at, ended_at, outcome, error FROM attempt WHERE task = ? ORDER BY attempt',
   renew: 'UPDATE task SET lease_until = ? WHERE id = ? AND attempt = ? AND state = 1 RETURNING cancel_at',
+  attemptWorker: `SELECT name FROM worker WHERE id = coalesce(
+    (SELECT holder FROM attempt WHERE task = ?1 AND attempt = ?2), (SELECT holder FROM task WHERE id = ?1 AND attempt = ?2))`,
+  held: 'SELECT id, attempt, holder, created_at FROM task INDEXED BY task_running WHERE state = 1',
+  heldBy: `SELECT id, attempt, holder, created_at FROM task INDEXED BY task_running
+    WHERE state = 1 AND holder = ?`,
   cancels: `SELECT id, attempt FROM task INDEXED BY task_running
     WHERE holder = ? AND state = 1 AND cancel_at IS NOT NULL ORDER BY id`,
 
@@ -230,9 +254,12 @@ export const STATEMENTS = {
 
   // workers
   workerAdd: `INSERT INTO worker (name, incarnation, state, slots, own_tags, beat_at, host, pid, started_at, handlers, queues,
-      version, tags, enabled, priority, own_priority)
-    VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (incarnation) DO UPDATE SET beat_at = excluded.beat_at WHERE worker.name = excluded.name RETURNING id`,
+      version, tags, enabled, priority, own_priority, address)
+    VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (incarnation) DO UPDATE SET beat_at = excluded.beat_at, address = coalesce(excluded.address, address)
+      WHERE worker.name = excluded.name RETURNING id`,
+  workerKnown: 'SELECT 1 FROM worker WHERE incarnation = ?',
+  workerNames: 'SELECT id, name FROM worker WHERE id IN (SELECT value FROM json_each(?))',
   settingGet: 'SELECT enabled, priority, tags FROM worker_setting WHERE name = ?',
   settingPut: `INSERT INTO worker_setting (name, enabled, priority, tags) VALUES (?, ?, ?, ?)
     ON CONFLICT (name) DO UPDATE SET enabled = excluded.enabled, priority = excluded.priority, tags = excluded.tags`,
@@ -246,13 +273,19 @@ export const STATEMENTS = {
   // States: 0 starting, 1 online, 2 draining, 3 offline, 4 lost.
   workerBeat: `UPDATE worker SET beat_at = ?, state = coalesce(?, CASE WHEN state IN (0, 4) THEN 1 ELSE state END),
       status = CASE WHEN ? THEN ? ELSE status END, metadata = CASE WHEN ? THEN ? ELSE metadata END WHERE id = ?`,
+  /** Of many who say nothing but that they live. */
+  workerBeats: `UPDATE worker SET beat_at = ?, state = coalesce(?, CASE WHEN state IN (0, 4) THEN 1 ELSE state END)
+    WHERE id IN (SELECT value FROM json_each(?)) RETURNING id`,
+  workerBorn: 'SELECT started_at FROM worker WHERE id = ?',
+  totalAdd: `INSERT INTO worker_total (name, ended) SELECT name, ? FROM worker WHERE id = ?
+    ON CONFLICT (name) DO UPDATE SET ended = ended + excluded.ended`,
   workerSilent: 'SELECT 1 FROM worker INDEXED BY worker_live WHERE state IN (0, 1, 2) AND beat_at < ? LIMIT 1',
   // Its own word for what it does holds no longer.
   workerReap: `UPDATE worker INDEXED BY worker_live SET state = 4, status = NULL
     WHERE state IN (0, 1, 2) AND beat_at < ? RETURNING id`,
   workerEnable: 'UPDATE worker SET enabled = ? WHERE id = ?',
-  workerList: 'SELECT * FROM worker ORDER BY id',
-  workerFleet: `SELECT w.*, (SELECT count(*) FROM task INDEXED BY task_running WHERE state = 1 AND holder = w.id) AS running
+  workerList: `SELECT w.*, ${TOTAL} FROM worker w ORDER BY w.id`,
+  workerFleet: `SELECT w.*, ${TOTAL}, (SELECT count(*) FROM task INDEXED BY task_running WHERE state = 1 AND holder = w.id) AS running
     FROM worker w INDEXED BY worker_live WHERE w.state IN (0, 1, 2) ORDER BY w.id`,
 
   // tokens
@@ -260,7 +293,8 @@ export const STATEMENTS = {
     VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (hash) DO NOTHING RETURNING ${TOKEN_COLUMNS}`,
   tokenFind: `SELECT ${TOKEN_COLUMNS} FROM entry_token WHERE hash = ?2 AND ${LIVE}`,
   tokenUse: `UPDATE entry_token SET used_at = ?1 WHERE hash = ?2 AND kind = 'code' AND ${LIVE}`,
-  tokenAlive: `SELECT 1 FROM entry_token WHERE id = ?2 AND ${LIVE}`,
+  // All at once: a node with 2,000 connections asks for their tokens twice a second.
+  tokenAlive: `SELECT id FROM entry_token WHERE id IN (SELECT value FROM json_each(?2)) AND ${LIVE}`,
   tokenList: `SELECT ${TOKEN_COLUMNS} FROM entry_token ORDER BY id DESC`,
   tokenRevoke: `UPDATE entry_token SET revoked_at = ?1 WHERE id = ?2 AND ${LIVE}`,
   tokenRevokeNamed: `UPDATE entry_token SET revoked_at = ?1 WHERE name = ?2 AND kind IN ('secret', 'code') AND ${LIVE}`,
@@ -278,7 +312,8 @@ export const STATEMENTS = {
     ORDER BY c.id DESC LIMIT ?`,
   limitCaps: `UPDATE slot SET cap = CASE WHEN key = '' THEN ? ELSE ? END WHERE def = ?`,
   limitList: `SELECT d.name, d.body, d.revision, d.changed_at, d.changed_by, coalesce(s.active, 0) AS active,
-      (SELECT count(*) FROM lane_slot ls CROSS JOIN task t ON t.lane = ls.lane AND t.state = 0 WHERE ls.slot = s.id) AS waiting
+      (SELECT count(*) FROM (SELECT 1 FROM lane_slot ls CROSS JOIN task t ON t.lane = ls.lane AND t.state = 0
+        WHERE ls.slot = s.id LIMIT ?)) AS waiting
     FROM limit_def d LEFT JOIN slot s ON s.def = d.id AND s.key = '' WHERE d.body IS NOT NULL ORDER BY d.name`,
   slotAdd: 'INSERT OR IGNORE INTO slot (def, key, cap) VALUES (?, ?, ?)',
   slotFind: 'SELECT id FROM slot WHERE def = ? AND key = ?',
@@ -314,6 +349,23 @@ export const STATEMENTS = {
   dutyRelease: 'UPDATE duty SET until = 0 WHERE name = ? AND epoch = ?',
   dutyHeld: 'SELECT cursor FROM duty WHERE name = ? AND epoch = ?',
   dutyCursor: 'UPDATE duty SET cursor = ? WHERE name = ? AND epoch = ?',
+  dutyList: 'SELECT name, holder, epoch, until FROM duty ORDER BY name',
+
+  // nodes; ?1 is the calendar, ?2 lease time
+  nodeGet: 'SELECT * FROM cluster_node WHERE id = ?',
+  nodeBeat: `INSERT INTO cluster_node AS n (id, incarnation, wish, stand, stand_since, address, version, host, pid, started_at, beat_at)
+    VALUES (?3, ?4, ?6, ?7, ?1, ?8, ?9, ?10, ?11, ?1, ?2)
+    ON CONFLICT (id) DO UPDATE SET incarnation = excluded.incarnation, wish = excluded.wish, stand = excluded.stand,
+      stand_since = CASE WHEN n.incarnation = excluded.incarnation AND n.stand = excluded.stand THEN n.stand_since ELSE ?1 END,
+      address = excluded.address, version = excluded.version, host = excluded.host, pid = excluded.pid,
+      started_at = CASE WHEN n.incarnation = excluded.incarnation THEN n.started_at ELSE ?1 END,
+      beat_at = excluded.beat_at, left_at = NULL
+    WHERE ?5 OR n.incarnation = excluded.incarnation OR n.left_at IS NOT NULL RETURNING asked`,
+  nodeList: 'SELECT * FROM cluster_node ORDER BY id',
+  nodeDrop: "DELETE FROM cluster_node WHERE id = ? AND incarnation = ? AND asked = 'auto'",
+  nodeLeft: 'UPDATE cluster_node SET left_at = ? WHERE id = ? AND incarnation = ?',
+  nodeRole: 'UPDATE cluster_node SET asked = ? WHERE id = ?',
+  nodePrune: 'DELETE FROM cluster_node WHERE beat_at < ?',
 
   // events and statistics
   eventAdd: `INSERT INTO event (seq, n, at, queue, kind, state, ids, attempts, born)
@@ -332,6 +384,32 @@ export const STATEMENTS = {
     WHERE t.state = 1 GROUP BY l.queue`,
   auditDue: `SELECT l.queue, t.state, count(*) AS n FROM task t INDEXED BY task_due JOIN lane l ON l.id = t.lane
     WHERE t.state IN (2, 3) GROUP BY l.queue, t.state`,
+
+  // documents
+  documentVersion: 'SELECT version, root FROM task_document WHERE id = ?',
+  documentAdd: `INSERT INTO task_document (id, root, parent, user_id, shows, body, task, created_at, updated_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  documentChange: `UPDATE task_document SET parent = ?, user_id = ?, dropped = ?, body = ?, version = version + 1, updated_at = ?
+    WHERE id = ? AND root = ?`,
+  documentRemove: 'DELETE FROM task_document WHERE id = ? AND root = ?',
+  documentRun: `UPDATE task_document SET task = ?, run = run + 1, version = version + 1, updated_at = ?
+    WHERE id = ? AND root = ?`,
+  documentGrow: 'UPDATE task_document SET version = ?, updated_at = ? WHERE id = ?',
+  documentGet: `${LISTED} WHERE d.id = ?`,
+  documentOf: `${LISTED} WHERE d.task = ? ORDER BY d.num LIMIT 1`,
+  documentTree: `${LISTED} WHERE d.root = ? ORDER BY d.num`,
+  documentList: `${LISTED} WHERE (?1 = 0 OR d.parent IS NULL) AND d.num < ?2 ORDER BY d.num DESC LIMIT ?3`,
+  documentListUser: `${LISTED} WHERE d.user_id = ?4 AND (?1 = 0 OR d.parent IS NULL) AND d.num < ?2
+    ORDER BY d.num DESC LIMIT ?3`,
+  documentCount: `SELECT ${COUNTS} FROM task_document d LEFT JOIN task_document o ON o.id = d.shows
+    LEFT JOIN task t ON t.id = coalesce(o.task, d.task)
+    WHERE (?1 = 0 OR d.parent IS NULL) AND (?2 IS NULL OR d.user_id = ?2)`,
+  // With its task, but for a root that others still hang on; that goes with the last of them.
+  pruneDocument: `DELETE FROM task_document AS d WHERE task = ?
+    AND (id <> root OR NOT EXISTS (SELECT 1 FROM task_document x WHERE x.root = d.id AND x.id <> d.id)) RETURNING root`,
+  pruneDocumentRoot: `DELETE FROM task_document AS d WHERE id = ? AND task IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM task t WHERE t.id = d.task)
+    AND NOT EXISTS (SELECT 1 FROM task_document x WHERE x.root = d.id AND x.id <> d.id)`,
 
   // prune
   pruneWalk: 'SELECT id, ended_at FROM task WHERE id > ? ORDER BY id LIMIT ?',
@@ -355,6 +433,9 @@ export const STATEMENTS = {
   // A holder stays as long as its lease does: whoever looks at a running task can say who has it.
   pruneWorkers: `DELETE FROM worker WHERE id IN (SELECT w.id FROM worker w WHERE w.state IN (3, 4) AND w.beat_at < ?
       AND NOT EXISTS (SELECT 1 FROM task INDEXED BY task_running WHERE state = 1 AND holder = w.id) LIMIT ?)`,
+
+  // Nobody of the name is kept any more.
+  pruneTotals: 'DELETE FROM worker_total WHERE NOT EXISTS (SELECT 1 FROM worker w WHERE w.name = worker_total.name)',
 
   // triggers; putting one again keeps its place in an unchanged schedule, so that no slot is lost or fires again
   triggerPut: `INSERT INTO trigger_def (name, lane, spec, cron, timezone, missed, prio, max_tries, payload, next_at)

@@ -2,6 +2,7 @@ import { fault } from '../../core/errors.ts';
 import type { QueueStats } from '../../core/event.ts';
 import type { Lease } from '../../core/lease.ts';
 import type { Limit } from '../../core/limit.ts';
+import type { NodeOverride } from '../../core/node.ts';
 import type * as port from '../store.ts';
 import { resultKeyOf } from './body.ts';
 import { pushInCallerTransaction } from './caller-transaction.ts';
@@ -13,11 +14,19 @@ import { cancelTasks, reviveTasks } from './verbs/cancel.ts';
 import { listCheckpoints, putCheckpoint, scanCheckpoints } from './verbs/checkpoint.ts';
 import { claimTasks } from './verbs/claim.ts';
 import { carryOn, wokenLanes } from './verbs/countdown.ts';
+import {
+  countDocuments,
+  documentOfTask,
+  getDocument,
+  listDocuments,
+  listTree,
+  writeDocuments,
+} from './verbs/document.ts';
 import { releaseDuty, renewDuty, requireDuty, takeDuty } from './verbs/duty.ts';
 import { readEvents } from './verbs/event.ts';
 import { listDependencies, listPlanned, pushGraph } from './verbs/graph.ts';
-import { getLane, internLane, internQueue, internSpec, scanLanes } from './verbs/intern.ts';
-import { cancelledLeases, overdueLeases, reapLeases, renewLease } from './verbs/lease.ts';
+import { getLane, internLane, internQueue, internSpec, laneDepth, scanLanes } from './verbs/intern.ts';
+import { attemptWorker, cancelledLeases, listLeases, overdueLeases, reapLeases, renewLease } from './verbs/lease.ts';
 import {
   auditSlots,
   getSlot,
@@ -30,26 +39,27 @@ import {
   slotsOfLimit,
 } from './verbs/limit.ts';
 import { appendLog, readLog } from './verbs/log.ts';
+import { askNode, beatNode, leaveNode, listDuties, listNodes } from './verbs/node.ts';
 import { getWait, listWaits, parkTask } from './verbs/park.ts';
 import { prune } from './verbs/prune.ts';
 import { pushTasks } from './verbs/push.ts';
-import { getTask, listAttempts, listQueues, listTasks, queueStats } from './verbs/read.ts';
+import { getTask, listAttempts, listQueues, listTasks, queueStats, readyTasks } from './verbs/read.ts';
 import { findResult, keepResult } from './verbs/result.ts';
 import { returnTask, settleTask } from './verbs/settle.ts';
 import { sendSignal } from './verbs/signal.ts';
 import { expireTasks, stageTasks } from './verbs/stage.ts';
 import {
   addToken,
+  areTokensAlive,
   exchangeToken,
   findToken,
-  isTokenAlive,
   listTokens,
   revokeToken,
   revokeTokensNamed,
 } from './verbs/token.ts';
 import { dueTriggers, fireTrigger, listTriggers, putTrigger } from './verbs/trigger.ts';
 import {
-  beat,
+  beatAll,
   forgetWorker,
   listFleet,
   listSettings,
@@ -114,6 +124,10 @@ export class SqliteStore implements port.Store {
     return this.#writer.read(({ sql }) => (sql.get('specGet').get(spec) as { body: string } | undefined)?.body);
   }
 
+  laneDepth({ lanes, most }: { lanes: readonly number[]; most: number }): Promise<readonly port.LaneDepth[]> {
+    return this.#writer.read(({ sql }) => lanes.map((lane) => laneDepth(sql, lane, most)));
+  }
+
   taskPush({ items }: { items: readonly port.NewTask[] }): Promise<readonly port.PushAnswer[]> {
     return this.#writer.write('push', (tx) => pushTasks(tx, items));
   }
@@ -143,6 +157,14 @@ export class SqliteStore implements port.Store {
 
   leaseCancels({ holder }: { holder: number }): Promise<readonly Lease[]> {
     return this.#writer.read(({ sql }) => cancelledLeases(sql, holder));
+  }
+
+  leaseList({ holders }: { holders?: readonly number[] | undefined }): Promise<readonly port.HeldTask[]> {
+    return this.#writer.read(({ sql }) => listLeases(sql, holders));
+  }
+
+  attemptWorkers({ items }: { items: readonly Lease[] }): Promise<readonly (string | undefined)[]> {
+    return this.#writer.read(({ sql }) => items.map((item) => attemptWorker(sql, item)));
   }
 
   /** In the rank of the settles, which an attempt's last lines come before. */
@@ -272,6 +294,10 @@ export class SqliteStore implements port.Store {
     return this.#writer.read((connection) => listTasks(connection, query));
   }
 
+  taskReady({ lanes, limit }: { lanes: readonly number[]; limit: number }): Promise<readonly port.ReadyTask[]> {
+    return this.#writer.read(({ sql }) => readyTasks(sql, lanes, limit));
+  }
+
   taskByKey({ queue, key }: { queue: string; key: string }): Promise<number | undefined> {
     return this.#writer.read(({ sql }) => (sql.get('uniqGet').get(queue, key) as { task: number } | undefined)?.task);
   }
@@ -304,7 +330,7 @@ export class SqliteStore implements port.Store {
   }
 
   workerBeat({ beats }: { beats: readonly port.WorkerBeat[] }): Promise<readonly boolean[]> {
-    return this.#writer.write('rest', (tx) => beats.map((one) => beat(tx, one)));
+    return this.#writer.write('rest', (tx) => beatAll(tx, beats));
   }
 
   async workerReap({ duty, staleMs }: { duty: port.DutyTerm; staleMs: number }): Promise<readonly number[]> {
@@ -356,7 +382,7 @@ export class SqliteStore implements port.Store {
   }
 
   tokenAlive({ ids }: { ids: readonly number[] }): Promise<readonly boolean[]> {
-    return this.#writer.read(({ sql }) => ids.map((id) => isTokenAlive(sql, id, this.#writer.clock.calendar())));
+    return this.#writer.read(({ sql }) => areTokensAlive(sql, ids, this.#writer.clock.calendar()));
   }
 
   tokenList(): Promise<readonly port.TokenRecord[]> {
@@ -369,6 +395,30 @@ export class SqliteStore implements port.Store {
 
   tokenRevokeNamed({ name }: { name: string }): Promise<number> {
     return this.#writer.write('rest', (tx) => revokeTokensNamed(tx, name));
+  }
+
+  documentWrite(write: port.DocumentWrite): Promise<port.DocumentAnswer> {
+    return this.#ending('push', (tx) => writeDocuments(tx, write));
+  }
+
+  documentTree({ root }: { root: string }): Promise<readonly port.DocumentRecord[]> {
+    return this.#writer.read(({ sql }) => listTree(sql, root));
+  }
+
+  documentGet({ ids }: { ids: readonly string[] }): Promise<readonly (port.DocumentRecord | undefined)[]> {
+    return this.#writer.read(({ sql }) => ids.map((id) => getDocument(sql, id)));
+  }
+
+  documentOf({ tasks }: { tasks: readonly number[] }): Promise<readonly (port.DocumentRecord | undefined)[]> {
+    return this.#writer.read(({ sql }) => tasks.map((task) => documentOfTask(sql, task)));
+  }
+
+  documentList(query: port.DocumentQuery): Promise<readonly port.DocumentRecord[]> {
+    return this.#writer.read(({ sql }) => listDocuments(sql, query));
+  }
+
+  documentCount(filter: port.DocumentFilter): Promise<port.DocumentCount> {
+    return this.#writer.read(({ sql }) => countDocuments(sql, filter));
   }
 
   limitPut({ name, limit, by }: { name: string; limit: Limit; by: string }): Promise<number> {
@@ -425,6 +475,28 @@ export class SqliteStore implements port.Store {
 
   dutyRelease({ duty }: { duty: port.DutyTerm }): Promise<void> {
     return this.#writer.write('rest', (tx) => releaseDuty(tx, duty));
+  }
+
+  async dutyList(): Promise<port.DutySight> {
+    const now = this.#writer.clock.lease();
+    return this.#writer.read(({ sql }) => ({ now, duties: listDuties(sql) }));
+  }
+
+  nodeBeat(beat: port.NodeBeat): Promise<port.NodeAnswer> {
+    return this.#writer.write('rest', (tx) => beatNode(tx, beat));
+  }
+
+  async nodeList(): Promise<port.NodeSight> {
+    const now = this.#writer.clock.lease();
+    return this.#writer.read(({ sql }) => ({ now, nodes: listNodes(sql) }));
+  }
+
+  nodeLeave({ id, incarnation }: { id: string; incarnation: string }): Promise<void> {
+    return this.#writer.write('rest', (tx) => leaveNode(tx, id, incarnation));
+  }
+
+  nodeRole({ id, role }: { id: string; role: NodeOverride }): Promise<boolean> {
+    return this.#writer.write('rest', (tx) => askNode(tx, id, role));
   }
 
   eventRead({ after, limit }: { after: number; limit: number }): Promise<port.EventPage> {

@@ -1,7 +1,5 @@
+import { liveToken } from './tokens.ts';
 import { few, GRANT, type Words } from './words.ts';
-
-/** It is switched on, not on its way out, and what it was judged by still holds. */
-const mayClaim = (n: number): string => `enabled AND state <> 2 AND ($${n}::int IS NULL OR revision = $${n})`;
 
 /** Statements that hand tasks out. */
 export function claimStatements({ s, NOW, count, recent }: Words) {
@@ -20,8 +18,15 @@ export function claimStatements({ s, NOW, count, recent }: Words) {
   const open = (tasks: string): string =>
     `(s.plain AND s.paused_until <= ${NOW} AND (s.cap IS NULL OR s.cap - s.active >= ${tasks}))`;
 
+  /** It came in by no secret, or by one that is good. */
+  const isLetIn = (n: number): string =>
+    `($${n}::bigint IS NULL OR EXISTS (SELECT FROM ${s}.entry_token WHERE id = $${n} AND ${liveToken({ NOW })}))`;
+  /** It is switched on, not on its way out, and what it was judged and let in by still holds. */
+  const mayClaim = (revision: number, token: number): string =>
+    `enabled AND state <> 2 AND ($${revision}::int IS NULL OR revision = $${revision}) AND ${isLetIn(token)}`;
+
   return {
-    claim: `WITH w AS MATERIALIZED (SELECT ${mayClaim(9)} AS enabled FROM ${s}.worker WHERE id = $1),
+    claim: `WITH w AS MATERIALIZED (SELECT ${mayClaim(9, 10)} AS enabled FROM ${s}.worker WHERE id = $1),
       c AS MATERIALIZED (SELECT t.id FROM unnest($4::int[], $5::int[], $6::smallint[], $7::bigint[]) l(lane, k, mp, mi)
         CROSS JOIN LATERAL (SELECT id FROM ${s}.task WHERE lane = l.lane AND state = 0 AND (prio, id) >= (l.mp, l.mi)
           ORDER BY prio, id LIMIT l.k FOR UPDATE SKIP LOCKED) t
@@ -29,21 +34,21 @@ export function claimStatements({ s, NOW, count, recent }: Words) {
       ${grant(8)}
       SELECT w.enabled, ${GRANT} FROM w LEFT JOIN u ON true`,
     /**
-     * The same for lanes that take from plain slots, one of each for a task; $10 are the slots, and $11 to $14 the places among
-     * them of those that a lane takes from, $15 says which several lanes share, and $16 whether all lanes take from all of them.
+     * The same for lanes that take from plain slots, one of each for a task; $11 are the slots, and $12 to $15 the places among
+     * them of those that a lane takes from, $16 says which several lanes share, and $17 whether all lanes take from all of them.
      * Under their locks `room` is what they have, also where the snapshot of the statement is older; so is what `counted` adds to.
      * Where a slot is not plain, or one that only some of the lanes share has less room than is asked for, nothing is granted.
      */
-    claimCapped: `WITH w AS MATERIALIZED (SELECT ${mayClaim(9)} AS enabled FROM ${s}.worker WHERE id = $1),
+    claimCapped: `WITH w AS MATERIALIZED (SELECT ${mayClaim(9, 10)} AS enabled FROM ${s}.worker WHERE id = $1),
       s AS MATERIALIZED (SELECT id, plain AND paused_until <= ${NOW} AS plain, coalesce(cap - active, 2147483647) AS room
-        FROM ${s}.slot WHERE id = ANY($10::int[]) ORDER BY id FOR UPDATE),
+        FROM ${s}.slot WHERE id = ANY($11::int[]) ORDER BY id FOR UPDATE),
       r AS MATERIALIZED (SELECT array_agg(room ORDER BY id) AS rooms, min(room) FILTER (WHERE shared) AS least,
-          bool_and(plain) AND count(*) = cardinality($10) AS plain
-        FROM (SELECT *, ($15::boolean[])[row_number() OVER (ORDER BY id)] AS shared FROM s) s),
-      f AS MATERIALIZED (SELECT rooms, coalesce(plain AND (least IS NULL OR $16 OR least >= $3), false) AS fits,
-          CASE WHEN $16 THEN greatest(0, least) ELSE $3 END AS most FROM r),
-      c AS MATERIALIZED (SELECT t.id FROM unnest($4::int[], $5::int[], $6::smallint[], $7::bigint[], $11::int[], $12::int[], $13::int[],
-          $14::int[]) l(lane, k, mp, mi, a, b, c, d) CROSS JOIN f
+          bool_and(plain) AND count(*) = cardinality($11) AS plain
+        FROM (SELECT *, ($16::boolean[])[row_number() OVER (ORDER BY id)] AS shared FROM s) s),
+      f AS MATERIALIZED (SELECT rooms, coalesce(plain AND (least IS NULL OR $17 OR least >= $3), false) AS fits,
+          CASE WHEN $17 THEN greatest(0, least) ELSE $3 END AS most FROM r),
+      c AS MATERIALIZED (SELECT t.id FROM unnest($4::int[], $5::int[], $6::smallint[], $7::bigint[], $12::int[], $13::int[], $14::int[],
+          $15::int[]) l(lane, k, mp, mi, a, b, c, d) CROSS JOIN f
         CROSS JOIN LATERAL (SELECT id FROM ${s}.task WHERE lane = l.lane AND state = 0 AND (prio, id) >= (l.mp, l.mi)
           ORDER BY prio, id
           LIMIT greatest(0, least(l.k, f.rooms[l.a], f.rooms[l.b], f.rooms[l.c], f.rooms[l.d])) FOR UPDATE SKIP LOCKED) t
@@ -53,12 +58,12 @@ export function claimStatements({ s, NOW, count, recent }: Words) {
       SELECT w.enabled, ${GRANT}, f.fits, CASE WHEN u.id IS NULL OR u.id = (SELECT min(id) FROM u) THEN f.rooms END
       FROM w CROSS JOIN f LEFT JOIN u ON true`,
     /**
-     * The same where the slots $10 have room for several claims like this one: they are locked at the end, in the order of their
+     * The same where the slots $11 have room for several claims like this one: they are locked at the end, in the order of their
      * numbers. A slot that has become too small by then fails the statement by a division by zero; no slot is ever deleted.
      */
-    claimAmple: `WITH w AS MATERIALIZED (SELECT ${mayClaim(9)} AS enabled FROM ${s}.worker WHERE id = $1),
-      f AS MATERIALIZED (SELECT coalesce(count(*) = cardinality($10::int[]) AND bool_and(${open('$3 * 2')}), false) AS fits
-        FROM ${s}.slot s WHERE id = ANY($10::int[])),
+    claimAmple: `WITH w AS MATERIALIZED (SELECT ${mayClaim(9, 10)} AS enabled FROM ${s}.worker WHERE id = $1),
+      f AS MATERIALIZED (SELECT coalesce(count(*) = cardinality($11::int[]) AND bool_and(${open('$3 * 2')}), false) AS fits
+        FROM ${s}.slot s WHERE id = ANY($11::int[])),
       c AS MATERIALIZED (SELECT t.id FROM unnest($4::int[], $5::int[], $6::smallint[], $7::bigint[]) l(lane, k, mp, mi)
         CROSS JOIN LATERAL (SELECT id FROM ${s}.task WHERE lane = l.lane AND state = 0 AND (prio, id) >= (l.mp, l.mi)
           ORDER BY prio, id LIMIT l.k FOR UPDATE SKIP LOCKED) t
@@ -67,7 +72,7 @@ export function claimStatements({ s, NOW, count, recent }: Words) {
       ${count('u', `s.active + sums.n / CASE WHEN ${open('sums.n')} THEN 1 ELSE 0 END`)}
       SELECT w.enabled, ${GRANT}, f.fits FROM w CROSS JOIN f LEFT JOIN u ON true`,
     /** What has been ready for less than that is left to a better worker; of each lane only the first ones are looked at. */
-    claimAged: `WITH w AS MATERIALIZED (SELECT ${mayClaim(8)} AS enabled FROM ${s}.worker WHERE id = $1),
+    claimAged: `WITH w AS MATERIALIZED (SELECT ${mayClaim(8, 9)} AS enabled FROM ${s}.worker WHERE id = $1),
       a AS MATERIALIZED (SELECT t.id FROM unnest($4::int[], $5::int[], $6::bigint[]) l(lane, k, age)
         CROSS JOIN LATERAL (SELECT id FROM (SELECT id, prio, coalesce(run_at, created_at) AS since FROM ${s}.task
             WHERE lane = l.lane AND state = 0 ORDER BY prio, id LIMIT l.k * 4) y
@@ -87,11 +92,14 @@ export function claimStatements({ s, NOW, count, recent }: Words) {
       JOIN w ON w.queue = l.queue AND w.handler = l.handler AND w.placement IS NOT DISTINCT FROM l.placement GROUP BY w.id`,
     taskLane: `SELECT lane FROM ${s}.task WHERE id = $1 AND state + 0 = 0`,
     workerLock: `SELECT id FROM ${s}.worker WHERE id = $1 FOR NO KEY UPDATE`,
-    claimTask: `WITH w AS MATERIALIZED (SELECT enabled AND state <> 2 AS enabled FROM ${s}.worker WHERE id = $1),
+    claimTask: `WITH w AS MATERIALIZED (SELECT ${mayClaim(5, 6)} AS enabled FROM ${s}.worker WHERE id = $1),
       c AS MATERIALIZED (SELECT t.id FROM ${s}.task t WHERE t.id = $3 AND t.state + 0 = 0 AND (SELECT enabled FROM w)
         AND NOT (SELECT paused FROM ${s}.queue q WHERE q.id = t.queue) FOR UPDATE OF t SKIP LOCKED),
       ${grant(4)}
       SELECT w.enabled, ${GRANT} FROM w LEFT JOIN u ON true`,
+    /** Reads only. */
+    taskReady: `SELECT t.id, l.lane, t.prio FROM unnest($1::int[]) l(lane) CROSS JOIN LATERAL (SELECT id, prio FROM ${s}.task
+      WHERE lane = l.lane AND state = 0 ORDER BY prio, id LIMIT $2) t`,
     claimAgain: `SELECT ${GRANT} FROM ${s}.task t JOIN unnest($1::bigint[], $2::bigint[]) x(task, n)
       ON t.id = x.task AND t.attempt = x.n WHERE t.state + 0 = 1 AND ${few('x.task')} ORDER BY t.prio, t.id`,
     /** What a claim had granted whose answer was lost. */

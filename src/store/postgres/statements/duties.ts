@@ -27,7 +27,7 @@ export function dutyStatements({ s, NOW }: Words) {
         SELECT seq, n, at, queue, kind, state, ids, attempts, born, note FROM n RETURNING n),
       q AS (INSERT INTO ${s}.qstat AS c (queue, ready, running, scheduled, waiting, completed, failed, cancelled)
         SELECT queue, sum(d_ready), sum(d_running), sum(d_scheduled), sum(d_waiting), sum(d_completed), sum(d_failed),
-          sum(d_cancelled) FROM x GROUP BY queue ORDER BY queue
+          sum(d_cancelled) FROM x WHERE queue > 0 GROUP BY queue ORDER BY queue
         ON CONFLICT (queue) DO UPDATE SET ready = c.ready + excluded.ready, running = c.running + excluded.running,
           scheduled = c.scheduled + excluded.scheduled, waiting = c.waiting + excluded.waiting,
           completed = c.completed + excluded.completed, failed = c.failed + excluded.failed,
@@ -55,6 +55,8 @@ export function dutyStatements({ s, NOW }: Words) {
     pruneWorkers: `DELETE FROM ${s}.worker WHERE id = ANY(ARRAY(SELECT w.id FROM ${s}.worker w
       WHERE w.state IN (3, 4) AND w.beat_at < ${NOW} - $1
       AND NOT EXISTS (SELECT FROM ${s}.task t WHERE t.state = 1 AND t.holder = w.id) LIMIT $2)) RETURNING id`,
+    /** Nobody of the name is kept any more. */
+    pruneTotals: `DELETE FROM ${s}.worker_total t WHERE NOT EXISTS (SELECT FROM ${s}.worker w WHERE w.name = t.name)`,
     /** What belongs to tasks that are gone. */
     pruneBodies: `DELETE FROM ${s}.body WHERE task = ANY($1::bigint[])`,
     pruneAttempts: `DELETE FROM ${s}.attempt WHERE task = ANY($1::bigint[])`,

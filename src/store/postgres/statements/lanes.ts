@@ -26,6 +26,15 @@ export function laneStatements({ s, NOW }: Words) {
         SELECT t.lane, t.prio, r.k + 1 FROM r CROSS JOIN LATERAL (SELECT lane, prio FROM ${s}.task
           WHERE state = 0 AND lane > r.lane ORDER BY lane, prio, id LIMIT 1) t WHERE r.k < $2)
       SELECT lane, prio FROM r ORDER BY lane`,
+    laneDepth: `SELECT d.n, o.since FROM unnest($1::int[]) WITH ORDINALITY l(id, at)
+      CROSS JOIN LATERAL (SELECT count(*) AS n FROM (SELECT 1 FROM ${s}.task WHERE state = 0 AND lane = l.id LIMIT $2) x) d
+      CROSS JOIN LATERAL (
+        WITH RECURSIVE p(prio, since, k) AS (
+          (SELECT prio, coalesce(run_at, created_at), 1 FROM ${s}.task WHERE state = 0 AND lane = l.id ORDER BY prio, id LIMIT 1)
+          UNION ALL
+          SELECT t.prio, t.since, p.k + 1 FROM p CROSS JOIN LATERAL (SELECT prio, coalesce(run_at, created_at) AS since FROM ${s}.task
+            WHERE state = 0 AND lane = l.id AND prio > p.prio ORDER BY prio, id LIMIT 1) t WHERE p.k < 64)
+        SELECT min(since) AS since FROM p) o ORDER BY l.at`,
     laneServed: `UPDATE ${s}.lane l SET served_by = w.name FROM ${s}.worker w
       WHERE w.id = $1 AND l.id = ANY($2::int[]) AND l.served_by IS DISTINCT FROM w.name`,
     laneSlotAdd: `INSERT INTO ${s}.lane_slot (lane, slot, weight)

@@ -22,7 +22,9 @@ export function limitStatements({ s, NOW }: Words) {
     limitCaps: `WITH l AS MATERIALIZED (SELECT id FROM ${s}.slot WHERE def = $1 ORDER BY id FOR UPDATE)
       UPDATE ${s}.slot SET cap = CASE WHEN key = '' THEN $2::int ELSE $3::int END, plain = $4 WHERE def = $1 AND id = ANY(ARRAY(SELECT id FROM l))`,
     limitList: `SELECT d.name, d.body, d.revision, d.changed_at, d.changed_by, coalesce(s.active, 0) AS active,
-        (SELECT count(*) FROM ${s}.lane_slot ls JOIN ${s}.task t ON t.lane = ls.lane AND t.state = 0 WHERE ls.slot = s.id) AS waiting
+        (SELECT count(*) FROM (SELECT 1 FROM ${s}.lane_slot ls
+          CROSS JOIN LATERAL (SELECT 1 FROM ${s}.task t WHERE t.lane = ls.lane AND t.state = 0 LIMIT $1) t
+          WHERE ls.slot = s.id LIMIT $1) x) AS waiting
       FROM ${s}.limit_def d LEFT JOIN ${s}.slot s ON s.def = d.id AND s.key = '' WHERE d.body IS NOT NULL ORDER BY d.name`,
     slotAdd: `INSERT INTO ${s}.slot (def, key, cap, plain)
       SELECT def, key, cap, plain FROM unnest($1::int[], $2::text[], $3::int[], $4::boolean[]) x(def, key, cap, plain)

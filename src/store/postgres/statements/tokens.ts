@@ -1,9 +1,13 @@
 import { TOKEN_COLUMNS } from '../../token-rows.ts';
 import type { Words } from './words.ts';
 
+/** Of a token. */
+export const liveToken = ({ NOW }: Pick<Words, 'NOW'>): string =>
+  `revoked_at IS NULL AND used_at IS NULL AND (expires_at IS NULL OR expires_at > ${NOW})`;
+
 /** Statements of tokens. */
 export function tokenStatements({ s, NOW }: Words) {
-  const live = `revoked_at IS NULL AND used_at IS NULL AND (expires_at IS NULL OR expires_at > ${NOW})`;
+  const live = liveToken({ NOW });
   return {
     tokenAdd: `INSERT INTO ${s}.entry_token (kind, role, name, hash, prefix, made_by, created_at, expires_at)
       VALUES ($1, $2, $3, $4, $5, $6, ${NOW}, ${NOW} + $7) ON CONFLICT (hash) DO NOTHING RETURNING ${TOKEN_COLUMNS}`,

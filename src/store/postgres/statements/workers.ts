@@ -1,27 +1,41 @@
+import { workerKind } from '../../records.ts';
 import { few, type Words } from './words.ts';
 
 /** Statements of workers. */
 export function workerStatements({ s, NOW, HELD }: Words) {
+  /** Of the name of `w`. */
+  const total = `(SELECT ended FROM ${s}.worker_total t WHERE t.name = w.name) AS total`;
   return {
     // workers; states: 0 starting, 1 online, 2 draining, 3 offline, 4 lost
     workerAdd: `INSERT INTO ${s}.worker (name, incarnation, state, slots, own_tags, beat_at, host, pid, started_at, handlers, queues,
-        version, tags, enabled, priority, own_priority)
-      VALUES ($1, $2, 0, $3, $4, ${NOW}, $5, $6, ${NOW}, $7, $8, $9, $10, $11, $12, $13)
-      ON CONFLICT (incarnation) DO UPDATE SET beat_at = excluded.beat_at WHERE worker.name = excluded.name RETURNING id`,
-    workerBeat: `UPDATE ${s}.worker w SET beat_at = ${NOW},
+        version, tags, enabled, priority, own_priority, address)
+      VALUES ($1, $2, 0, $3, $4, ${NOW}, $5, $6, ${NOW}, $7, $8, $9, $10, $11, $12, $13, $14)
+      ON CONFLICT (incarnation) DO UPDATE SET beat_at = excluded.beat_at, address = coalesce(excluded.address, worker.address)
+        WHERE worker.name = excluded.name RETURNING id, started_at, xmax = 0 AS fresh`,
+    /** Events of workers; they change no counter. */
+    workerTell: `INSERT INTO ${s}.outbox (at, queue, kind, state, n, ids, attempts, born)
+      VALUES (${NOW}, 0, $1, 0, cardinality($2::bigint[]), $2, '{0}', $3::bigint[])`,
+    workerNames: `SELECT id, name FROM ${s}.worker WHERE id = ANY($1::bigint[])`,
+    workerBeat: `WITH u AS (UPDATE ${s}.worker w SET beat_at = ${NOW},
         state = coalesce(x.state, CASE WHEN w.state IN (0, 4) THEN 1 ELSE w.state END),
         status = CASE WHEN x.has_status THEN x.status ELSE w.status END,
         metadata = CASE WHEN x.has_metadata THEN x.metadata ELSE w.metadata END
-      FROM unnest($1::bigint[], $2::smallint[], $3::boolean[], $4::text[], $5::boolean[], $6::text[])
-        x(id, state, has_status, status, has_metadata, metadata)
-      WHERE w.id = x.id AND ${few('x.id')} RETURNING w.id`,
+      FROM unnest($1::bigint[], $2::smallint[], $3::boolean[], $4::text[], $5::boolean[], $6::text[], $7::bigint[], $8::boolean[])
+        x(id, state, has_status, status, has_metadata, metadata, ended, told)
+      WHERE w.id = x.id AND ${few('x.id')} RETURNING w.id, w.name, w.started_at, x.ended, x.told),
+      t AS (INSERT INTO ${s}.worker_total AS t (name, ended) SELECT name, sum(ended) FROM u WHERE ended > 0 GROUP BY name ORDER BY name
+        ON CONFLICT (name) DO UPDATE SET ended = t.ended + excluded.ended),
+      e AS (INSERT INTO ${s}.outbox (at, queue, kind, state, n, ids, attempts, born)
+        SELECT ${NOW}, 0, ${workerKind('beat')}, 0, count(*), array_agg(id), '{0}', array_agg(coalesce(started_at, 0)) FROM u WHERE told
+        HAVING count(*) > 0)
+      SELECT id FROM u`,
     workerReap: `WITH ${HELD},
       x AS (UPDATE ${s}.worker SET state = 4, status = NULL WHERE id = ANY(ARRAY(SELECT id FROM ${s}.worker
           WHERE state IN (0, 1, 2) AND beat_at < ${NOW} - $3 AND EXISTS (SELECT FROM g) FOR UPDATE SKIP LOCKED)) RETURNING id)
       SELECT g.cursor, x.id FROM g LEFT JOIN x ON true ORDER BY x.id`,
     workerEnable: `UPDATE ${s}.worker SET enabled = $2 WHERE id = $1`,
-    workerList: `SELECT * FROM ${s}.worker ORDER BY id`,
-    workerFleet: `SELECT w.*, (SELECT count(*) FROM ${s}.task WHERE state = 1 AND holder = w.id) AS running, ${NOW} AS now
+    workerList: `SELECT w.*, ${total} FROM ${s}.worker w ORDER BY w.id`,
+    workerFleet: `SELECT w.*, ${total}, (SELECT count(*) FROM ${s}.task WHERE state = 1 AND holder = w.id) AS running, ${NOW} AS now
       FROM ${s}.worker w WHERE w.state IN (0, 1, 2) ORDER BY w.id`,
     settingGet: `SELECT enabled, priority, tags FROM ${s}.worker_setting WHERE name = $1`,
     /** Locks it until the commit, whether it was there before or was dropped a moment ago. */

@@ -45,7 +45,7 @@ export async function claimTasks(
     const again = await earlierGrants(session, parts, request);
     if (again !== undefined) return again.length > 0 ? { grants: again, blocked: [] } : undefined;
   }
-  const asks = request.task === undefined ? request.lanes : await laneOfTask(session, request.task);
+  const asks = request.task === undefined ? request.lanes : await laneOfTask(session, request.task, request.maxHeld);
   const room = await makeRoom(session, parts, { ...request, lanes: asks });
   const rows = await claimRows(session, parts, { ...request, lanes: room.lanes }, note);
   if (rows[0]?.[0] !== true) return undefined; // disabled, or not known, or not as it was judged
@@ -87,9 +87,9 @@ export function needsTransaction({ lanes: known }: PostgresParts, { op, task, la
   return lanes.some(({ lane, maxHeld }) => maxHeld !== undefined || known.isLimited(lane) !== false);
 }
 
-async function laneOfTask(session: Session, task: number): Promise<readonly LaneAsk[]> {
+async function laneOfTask(session: Session, task: number, maxHeld: number | undefined): Promise<readonly LaneAsk[]> {
   const [row] = await session.all<{ lane: number }>('taskLane', [task]);
-  return row === undefined ? [] : [{ lane: row.lane, max: 1 }];
+  return row === undefined ? [] : [{ lane: row.lane, max: 1, maxHeld }];
 }
 
 interface Room {
@@ -220,9 +220,9 @@ async function claimRows(
   request: ClaimRequest,
   note: string,
 ): Promise<readonly ClaimRow[]> {
-  const { holder, ttlMs, task, lanes } = request;
+  const { holder, revision = null, ttlMs, task, lanes, token = null } = request;
   if (task !== undefined && lanes.length > 0) {
-    return (await session.rows('claimTask', [holder, ttlMs, task, note])) as readonly ClaimRow[];
+    return (await session.rows('claimTask', [holder, ttlMs, task, note, revision, token])) as readonly ClaimRow[];
   }
   const plain = lanes.filter(({ minAgeMs }) => minAgeMs === undefined);
   const rows = await claimLanes(session, parts, { ...request, lanes: plain }, note);
@@ -234,7 +234,7 @@ async function claimRows(
 
 async function claimAged(
   session: Session,
-  { holder, revision, ttlMs, max, lanes }: ClaimRequest,
+  { holder, revision, token, ttlMs, max, lanes }: ClaimRequest,
   note: string,
 ): Promise<readonly ClaimRow[]> {
   const values = [
@@ -246,6 +246,7 @@ async function claimAged(
     numbers(lanes.map(({ minAgeMs }) => minAgeMs)),
     note,
     revision ?? null,
+    token ?? null,
   ];
   return (await session.rows('claimAged', values)) as readonly ClaimRow[];
 }
@@ -266,7 +267,7 @@ async function claimLanes(
 
 /** The first parameters of a claim from lanes. */
 export function laneValues(
-  { holder, revision, ttlMs, max, lanes }: ClaimRequest,
+  { holder, revision, token, ttlMs, max, lanes }: ClaimRequest,
   from: readonly Mark[],
   note: string,
 ): readonly unknown[] {
@@ -280,6 +281,7 @@ export function laneValues(
     numbers(from.map(({ id }) => id)),
     note,
     revision ?? null,
+    token ?? null,
   ];
 }
 

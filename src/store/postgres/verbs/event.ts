@@ -1,13 +1,17 @@
 import { fault } from '../../../core/errors.ts';
-import { type EventRow, pageOf } from '../../records.ts';
+import { type EventRow, pageOf, workersIn } from '../../records.ts';
 import type { DutyTerm, EventPage, NumberAnswer } from '../../store.ts';
+import { numbers } from '../arrays.ts';
 import type { Session } from '../database.ts';
 
 /** One statement reads everything that decides, so that a pruner cannot come in between. */
 export async function readEvents(session: Session, after: number, limit: number): Promise<EventPage> {
   const rows = await session.all<EventRow>('eventRead', [after + 1, limit + 1]);
-  const names = new Map((await session.rows('queueNames', [])) as readonly (readonly [number, string])[]);
-  return pageOf(rows, names, after, limit);
+  type Named = readonly (readonly [number, string])[];
+  const queues = new Map((await session.rows('queueNames', [])) as Named);
+  const told = workersIn(rows);
+  const workers = new Map(told.length === 0 ? [] : ((await session.rows('workerNames', [numbers(told)])) as Named));
+  return pageOf(rows, { queues, workers }, after, limit);
 }
 
 export async function numberEvents(session: Session, duty: DutyTerm, limit: number): Promise<NumberAnswer> {

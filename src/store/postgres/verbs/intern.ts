@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { columnsOf, textOf } from '../../lane-rows.ts';
-import type { Lane, LaneWish, ReadyLane } from '../../store.ts';
+import type { Lane, LaneDepth, LaneWish, ReadyLane } from '../../store.ts';
 import { numbers, texts } from '../arrays.ts';
 import type { Session } from '../database.ts';
 import type { LaneRow, Lanes } from '../lanes.ts';
@@ -76,6 +76,19 @@ export async function getLanes(
 export async function scanLanes(session: Session, after: number, limit: number): Promise<readonly ReadyLane[]> {
   const rows = (await session.rows('laneScan', [after, limit])) as readonly (readonly [number, number])[];
   return rows.map(([id, prio]) => ({ id, priority: priorityOf(prio) }));
+}
+
+export async function laneDepths(
+  session: Session,
+  lanes: readonly number[],
+  most: number,
+): Promise<readonly LaneDepth[]> {
+  if (lanes.length === 0) return [];
+  const rows = (await session.rows('laneDepth', [numbers(lanes), most])) as readonly (readonly [
+    number,
+    number | null,
+  ])[];
+  return rows.map(([ready, since]) => ({ ready, readySince: since ?? Number.POSITIVE_INFINITY }));
 }
 
 function digest(text: string): string {

@@ -1,6 +1,6 @@
 import type { Lease } from '../../../core/lease.ts';
 import { reasonCode, stateCode } from '../../codes.ts';
-import type { DutyTerm, Overdue, ReapAnswer, ReapItem, RenewAnswer, RenewItem } from '../../store.ts';
+import type { DutyTerm, HeldTask, Overdue, ReapAnswer, ReapItem, RenewAnswer, RenewItem } from '../../store.ts';
 import { inOrder, numbers } from '../arrays.ts';
 import type { Session } from '../database.ts';
 import { countDown, endedOf } from './countdown.ts';
@@ -52,6 +52,26 @@ async function uneven(
 export async function cancelledLeases(session: Session, holder: number): Promise<readonly Lease[]> {
   const rows = await session.all<{ id: number; attempt: number }>('cancels', [holder]);
   return rows.map(({ id, attempt }) => ({ task: id, attempt }));
+}
+
+export async function listLeases(
+  session: Session,
+  holders: readonly number[] | undefined,
+): Promise<readonly HeldTask[]> {
+  type Row = { id: number; attempt: number; holder: number; created_at: number };
+  const rows =
+    holders === undefined ? await session.all<Row>('held', []) : await session.all<Row>('heldBy', [numbers(holders)]);
+  return rows.map(({ id, attempt, holder, created_at }) => ({ task: id, attempt, holder, createdAt: created_at }));
+}
+
+export async function attemptWorkers(
+  session: Session,
+  items: readonly Lease[],
+): Promise<readonly (string | undefined)[]> {
+  const values = [numbers(items.map(({ task }) => task)), numbers(items.map(({ attempt }) => attempt))];
+  const rows = await session.all<{ task: number; n: number; name: string }>('attemptWorkers', values);
+  const names = new Map(rows.map(({ task, n, name }) => [`${task}/${n}`, name]));
+  return items.map(({ task, attempt }) => names.get(`${task}/${attempt}`));
 }
 
 export async function overdueLeases(session: Session, limit: number): Promise<Overdue> {

@@ -1,6 +1,6 @@
 import { fault } from '../../../core/errors.ts';
 import type { Limit, LimitUse } from '../../../core/limit.ts';
-import { capsOf, isPlain, limitOf, type SlotRow, slotOf } from '../../slot-rows.ts';
+import { capsOf, isPlain, limitOf, MOST_WAITING, type SlotRow, slotOf } from '../../slot-rows.ts';
 import type { LimitChange, LimitRecord, NamedUse, SlotDrift, SlotHolder, SlotRecord, SlotSight } from '../../store.ts';
 import { booleans, numbers, texts } from '../arrays.ts';
 import type { Session } from '../database.ts';
@@ -82,7 +82,7 @@ export async function listLimits(session: Session): Promise<readonly LimitRecord
     changed_by: string;
     active: number;
     waiting: number;
-  }>('limitList', []);
+  }>('limitList', [MOST_WAITING]);
   return rows.map(({ name, body, revision, changed_at: changedAt, changed_by: changedBy, active, waiting }) => {
     return { name, limit: limitOf(body), revision, changedAt, changedBy, active, waiting };
   });

@@ -1,5 +1,5 @@
 import type { DutyTerm, PruneAnswer, PruneQuery } from '../../store.ts';
-import { numbers } from '../arrays.ts';
+import { numbers, texts } from '../arrays.ts';
 import type { Session } from '../database.ts';
 import { detachDay, dropDay, expiredDay, makeDays, setAside } from '../days.ts';
 import type { PostgresParts } from '../parts.ts';
@@ -44,6 +44,7 @@ export async function prune({ database, schema }: PostgresParts, query: PruneQue
     const signals = (await session.rows('pruneSignals', [before, limit])).length;
     const tokens = (await session.rows('pruneTokens', [before, limit])).length;
     await session.rows('pruneFlights', [FLIGHT_MS, 10 * limit]);
+    await session.rows('nodePrune', []);
     const workers = await pruneWorkers(session, retentionMs, limit);
     return {
       tasks: walk.tasks + (day ?? 0),
@@ -127,6 +128,10 @@ async function forget(session: Session, tasks: readonly number[]): Promise<void>
   ] as const) {
     await session.rows(name, [numbers(tasks)]);
   }
+  const roots = await session.all<{ root: string }>('pruneDocuments', [numbers(tasks)]);
+  if (roots.length > 0) {
+    await session.rows('pruneDocumentRoots', [texts([...new Set(roots.map(({ root }) => root))])]);
+  }
 }
 
 async function pruneEvents(
@@ -149,5 +154,7 @@ async function pruneEvents(
 }
 
 async function pruneWorkers(session: Session, retentionMs: number, limit: number): Promise<number> {
-  return (await session.rows('pruneWorkers', [retentionMs, limit])).length;
+  const { length } = await session.rows('pruneWorkers', [retentionMs, limit]);
+  if (length > 0) await session.rows('pruneTotals', []);
+  return length;
 }

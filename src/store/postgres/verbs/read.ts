@@ -2,7 +2,7 @@ import { EMPTY_STATS, type QueueStats } from '../../../core/event.ts';
 import { REASONS, type Reason, STATES, type TaskState } from '../../../core/task.ts';
 import { stateCode, stateOf } from '../../codes.ts';
 import { type AttemptRow, attemptOf } from '../../records.ts';
-import type { AttemptRecord, QueueRecord, TaskQuery, TaskRecord } from '../../store.ts';
+import type { AttemptRecord, QueueRecord, ReadyTask, TaskQuery, TaskRecord } from '../../store.ts';
 import { numbers } from '../arrays.ts';
 import type { Session } from '../database.ts';
 import { priorityOf } from '../prio.ts';
@@ -43,6 +43,17 @@ export async function getTasks(
   const rows = await session.all<TaskRow>('taskGet', [numbers(tasks)]);
   const byId = new Map(rows.map((row) => [row.id, taskOf(row)]));
   return tasks.map((task) => byId.get(task));
+}
+
+/** In the order of a claim. */
+export async function readyTasks(
+  session: Session,
+  lanes: readonly number[],
+  limit: number,
+): Promise<readonly ReadyTask[]> {
+  const rows = await session.all<{ id: number; lane: number; prio: number }>('taskReady', [numbers(lanes), limit]);
+  const first = rows.toSorted((a, b) => a.prio - b.prio || a.id - b.id).slice(0, limit);
+  return first.map(({ id, lane, prio }) => ({ task: id, lane, priority: priorityOf(prio) }));
 }
 
 /** Newest first. A page of each table, merged: both are in the order of ids. */

@@ -1,5 +1,6 @@
 import { WORKER_STATES } from '../../../core/worker.ts';
-import { type WorkerRow, workerOf } from '../../records.ts';
+import { mergeBeats } from '../../beats.ts';
+import { type WorkerRow, workerKind, workerOf } from '../../records.ts';
 import type {
   DutyTerm,
   FleetSight,
@@ -39,9 +40,13 @@ export async function registerWorker(session: Session, worker: NewWorker): Promi
     setting.enabled,
     setting.priority ?? worker.priority ?? 0,
     worker.priority ?? 0,
+    worker.address ?? null,
   ];
-  const [row] = await session.all<{ id: number }>('workerAdd', values);
+  const [row] = await session.all<{ id: number; started_at: number; fresh: boolean }>('workerAdd', values);
   if (row === undefined) throw takenIncarnation(name);
+  if (worker.told === true && row.fresh) {
+    await session.rows('workerTell', [workerKind('registered'), numbers([row.id]), numbers([row.started_at])]);
+  }
   return row.id;
 }
 
@@ -95,11 +100,8 @@ export async function listFleet(session: Session): Promise<FleetSight> {
   return { now, members: rows.map((row) => ({ ...workerOf(row), running: row.running })) };
 }
 
-/** One row a worker: of several beats of one worker the last word counts. */
 export async function beatAll(session: Session, beats: readonly WorkerBeat[]): Promise<readonly boolean[]> {
-  const merged = new Map<number, WorkerBeat>();
-  for (const beat of beats) merged.set(beat.worker, { ...merged.get(beat.worker), ...said(beat), worker: beat.worker });
-  const all = [...merged.values()].toSorted((a, b) => a.worker - b.worker);
+  const all = mergeBeats(beats);
   const rows = await session.rows('workerBeat', [
     numbers(all.map(({ worker }) => worker)),
     numbers(all.map(({ state }) => (state === undefined ? null : WORKER_STATES.indexOf(state)))),
@@ -107,13 +109,11 @@ export async function beatAll(session: Session, beats: readonly WorkerBeat[]): P
     texts(all.map(({ status }) => status)),
     booleans(all.map(({ metadata }) => metadata !== undefined)),
     texts(all.map(({ metadata }) => metadata)),
+    numbers(all.map(({ ended }) => ended ?? 0)),
+    booleans(all.map(({ told }) => told === true)),
   ]);
   const known = new Set(rows.map(([id]) => id));
   return beats.map(({ worker }) => known.has(worker));
-}
-
-function said(beat: WorkerBeat): Partial<WorkerBeat> {
-  return Object.fromEntries(Object.entries(beat).filter(([, value]) => value !== undefined)) as Partial<WorkerBeat>;
 }
 
 export async function reapWorkers(session: Session, duty: DutyTerm, staleMs: number): Promise<readonly number[]> {

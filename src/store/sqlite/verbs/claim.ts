@@ -4,6 +4,7 @@ import type { ClaimAnswer, ClaimRequest, Grant, LaneAsk, LaneBlock } from '../..
 import { payloadOf } from '../body.ts';
 import type { LaneInfo, Transaction } from '../transaction.ts';
 import { OP_MS } from './push.ts';
+import { isTokenAlive } from './token.ts';
 
 /** The columns of `GRANT` in statements.ts. Rows come as arrays here: an object per row costs 0.7 µs a task. */
 type GrantRow = readonly [
@@ -36,7 +37,7 @@ export function claimTasks(tx: Transaction, request: ClaimRequest): ClaimAnswer 
   if (!mayClaim(tx, request)) return undefined;
   const grants: Grant[] = [];
   const blocked: LaneBlock[] = [];
-  for (const ask of request.task === undefined ? request.lanes : laneOfTask(tx, request.task)) {
+  for (const ask of request.task === undefined ? request.lanes : laneOfTask(tx, request.task, request.maxHeld)) {
     const wish = Math.min(ask.max, request.max - grants.length);
     if (wish <= 0) break;
     const left = Math.min(wish, mayHold(tx, request.holder, ask));
@@ -63,12 +64,13 @@ export function claimTasks(tx: Transaction, request: ClaimRequest): ClaimAnswer 
   return { grants, blocked };
 }
 
-/** It is known, switched on, not on its way out, and what it was judged by still holds. */
-function mayClaim(tx: Transaction, { holder, revision }: ClaimRequest): boolean {
+/** It is known, switched on, not on its way out, and what it was let in and judged by still holds. */
+function mayClaim(tx: Transaction, { holder, revision, token }: ClaimRequest): boolean {
   const worker = tx.sql.get('workerEnabled').get(holder) as
     | { enabled: number; state: number; revision: number }
     | undefined;
   if (worker?.enabled !== 1 || worker.state === DRAINING) return false;
+  if (token !== undefined && !isTokenAlive(tx.sql, token, tx.now)) return false;
   return revision === undefined || worker.revision === revision;
 }
 
@@ -110,9 +112,9 @@ function claimLimited(
 }
 
 /** The lane of a task that can be claimed by its number. */
-function laneOfTask(tx: Transaction, task: number): ClaimRequest['lanes'] {
+function laneOfTask(tx: Transaction, task: number, maxHeld: number | undefined): ClaimRequest['lanes'] {
   const row = tx.sql.get('claimTask').get(task) as { lane: number } | undefined;
-  return row === undefined ? [] : [{ lane: row.lane, max: 1 }];
+  return row === undefined ? [] : [{ lane: row.lane, max: 1, maxHeld }];
 }
 
 function claimLane(

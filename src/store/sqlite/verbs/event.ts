@@ -1,4 +1,4 @@
-import { type EventRow, pageOf } from '../../records.ts';
+import { type EventRow, pageOf, workersIn } from '../../records.ts';
 import type { EventPage } from '../../store.ts';
 import type { Prepared } from '../connection.ts';
 
@@ -6,9 +6,21 @@ type Packed = Omit<EventRow, 'ids' | 'attempts' | 'born'> & Readonly<Record<'ids
 
 /** One statement reads everything that decides, so that a pruner in another process cannot come in between. */
 export function readEvents(sql: Prepared, after: number, limit: number): EventPage {
-  const rows = sql.get('eventRead').all(after + 1, limit + 1) as unknown as Packed[];
-  const queues = sql.get('queueNames').all() as unknown as { id: number; name: string }[];
-  return pageOf(rows.map(unpack), new Map(queues.map(({ id, name }) => [id, name])), after, limit);
+  const packed = sql.get('eventRead').all(after + 1, limit + 1) as unknown as Packed[];
+  const rows = packed.map(unpack);
+  const queues = sql.get('queueNames').all() as unknown as Named[];
+  const told = workersIn(rows);
+  const workers = told.length === 0 ? [] : (sql.get('workerNames').all(JSON.stringify(told)) as unknown as Named[]);
+  return pageOf(rows, { queues: namesOf(queues), workers: namesOf(workers) }, after, limit);
+}
+
+interface Named {
+  readonly id: number;
+  readonly name: string;
+}
+
+function namesOf(rows: readonly Named[]): ReadonlyMap<number, string> {
+  return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
 function unpack(row: Packed): EventRow {

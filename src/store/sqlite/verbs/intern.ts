@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { columnsOf, type RuleColumns, rulesOf, textOf } from '../../lane-rows.ts';
-import type { Lane, LaneWish, ReadyLane } from '../../store.ts';
+import type { Lane, LaneDepth, LaneWish, ReadyLane } from '../../store.ts';
 import type { Prepared } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
 import { usesOf } from './limit.ts';
@@ -49,6 +49,12 @@ export function getLane(sql: Prepared, id: number): Lane | undefined {
 export function scanLanes(sql: Prepared, after: number, limit: number): readonly ReadyLane[] {
   const rows = sql.get('laneScan').all(after, limit) as unknown as ReadyLane[];
   return rows.map(({ id, priority }) => ({ id, priority }));
+}
+
+export function laneDepth(sql: Prepared, lane: number, most: number): LaneDepth {
+  const { n } = sql.get('laneDepth').get(lane, most) as { n: number };
+  const { since } = sql.get('laneOldest').get(lane) as { since: number | null };
+  return { ready: n, readySince: since ?? Number.POSITIVE_INFINITY };
 }
 
 export function internSpec(tx: Pick<Transaction, 'sql' | 'now'>, body: string): number {

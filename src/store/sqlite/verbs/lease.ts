@@ -1,7 +1,7 @@
 import type { Lease } from '../../../core/lease.ts';
 import { isFinal } from '../../../core/task.ts';
 import { reasonCode, stateCode, WATCHED } from '../../codes.ts';
-import type { Overdue, ReapAnswer, ReapItem, RenewAnswer, RenewItem } from '../../store.ts';
+import type { HeldTask, Overdue, ReapAnswer, ReapItem, RenewAnswer, RenewItem } from '../../store.ts';
 import { noteLeaseTime } from '../clock.ts';
 import type { Prepared } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
@@ -18,6 +18,25 @@ export function renewLease(tx: Transaction, item: RenewItem): RenewAnswer {
 export function cancelledLeases(sql: Prepared, holder: number): readonly Lease[] {
   const rows = sql.get('cancels').all(holder) as unknown as { id: number; attempt: number }[];
   return rows.map(({ id, attempt }) => ({ task: id, attempt }));
+}
+
+export function listLeases(sql: Prepared, holders: readonly number[] | undefined): readonly HeldTask[] {
+  const rows = (holders === undefined
+    ? sql.get('held').all()
+    : holders.flatMap((holder) => sql.get('heldBy').all(holder))) as unknown as {
+    id: number;
+    attempt: number;
+    holder: number;
+    created_at: number;
+  }[];
+  // Their index is in the order of the holders.
+  return rows
+    .map(({ id, attempt, holder, created_at }) => ({ task: id, attempt, holder, createdAt: created_at }))
+    .sort((a, b) => a.task - b.task);
+}
+
+export function attemptWorker(sql: Prepared, { task, attempt }: Lease): string | undefined {
+  return (sql.get('attemptWorker').get(task, attempt) as { name: string } | undefined)?.name;
 }
 
 export function overdueLeases(sql: Prepared, leaseNow: number, limit: number): Overdue {

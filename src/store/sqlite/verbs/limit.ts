@@ -1,6 +1,6 @@
 import { fault } from '../../../core/errors.ts';
 import type { Limit, LimitUse } from '../../../core/limit.ts';
-import { capsOf, limitOf, type SlotRow, slotOf } from '../../slot-rows.ts';
+import { capsOf, limitOf, MOST_WAITING, type SlotRow, slotOf } from '../../slot-rows.ts';
 import type { LimitChange, LimitRecord, NamedUse, SlotDrift, SlotHolder, SlotRecord } from '../../store.ts';
 import type { Prepared } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
@@ -51,7 +51,7 @@ export function removeLimit(tx: Transaction, name: string, by: string): boolean 
 }
 
 export function listLimits(sql: Prepared): readonly LimitRecord[] {
-  const rows = sql.get('limitList').all() as unknown as {
+  const rows = sql.get('limitList').all(MOST_WAITING) as unknown as {
     name: string;
     body: string;
     revision: number;

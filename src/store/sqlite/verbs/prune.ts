@@ -1,5 +1,6 @@
 import type { PruneAnswer, PruneQuery } from '../../store.ts';
 import type { Transaction } from '../transaction.ts';
+import { pruneNodes } from './node.ts';
 
 interface Walked {
   readonly id: number;
@@ -26,6 +27,9 @@ export function prune(tx: Transaction, query: PruneQuery, cursor: number): Prune
     tx.sql.get('pruneCheckpointBodies').run(row.id);
     // The key goes with its task, not with its window: a revived task is unfinished and holds its key again.
     tx.sql.get('pruneUniq').run(row.id);
+    for (const gone of tx.sql.get('pruneDocument').all(row.id)) {
+      tx.sql.get('pruneDocumentRoot').run((gone as { root: string }).root);
+    }
     tasks++;
   }
   const round = rows.length < query.limit;
@@ -35,8 +39,10 @@ export function prune(tx: Transaction, query: PruneQuery, cursor: number): Prune
   const results = Number(tx.sql.get('pruneResults').run(tx.now, query.limit).changes);
   const signals = Number(tx.sql.get('pruneSignals').run(query.limit, before).changes);
   const tokens = Number(tx.sql.get('pruneTokens').run(before, query.limit).changes);
+  pruneNodes(tx);
   // Beats are told in lease time.
   const workers = Number(tx.sql.get('pruneWorkers').run(tx.leaseNow - query.retentionMs, query.limit).changes);
+  if (workers > 0) tx.sql.get('pruneTotals').run();
   return {
     tasks,
     events: events.removed,

@@ -2,7 +2,7 @@ import { EMPTY_STATS, type QueueStats } from '../../../core/event.ts';
 import { REASONS, type Reason, STATES, type TaskState } from '../../../core/task.ts';
 import { stateCode } from '../../codes.ts';
 import { type AttemptRow, attemptOf } from '../../records.ts';
-import type { AttemptRecord, QueueRecord, TaskQuery, TaskRecord } from '../../store.ts';
+import type { AttemptRecord, QueueRecord, ReadyTask, TaskQuery, TaskRecord } from '../../store.ts';
 import { payloadOf, resultOf } from '../body.ts';
 import type { Connection, Prepared } from '../connection.ts';
 
@@ -35,6 +35,15 @@ interface TaskRow {
 export function getTask(sql: Prepared, task: number): TaskRecord | undefined {
   const row = sql.get('taskGet').get(task) as TaskRow | undefined;
   return row && taskOf(sql, row);
+}
+
+/** In the order of a claim. */
+export function readyTasks(sql: Prepared, lanes: readonly number[], limit: number): readonly ReadyTask[] {
+  const found = lanes.flatMap((lane) => {
+    const rows = sql.get('taskReady').all(lane, limit) as unknown as { id: number; prio: number }[];
+    return rows.map(({ id, prio }) => ({ task: id, lane, priority: 0 - prio }));
+  });
+  return found.sort((a, b) => b.priority - a.priority || a.task - b.task).slice(0, limit);
 }
 
 /** Newest first. Filters are few and indexed by the primary key's order; a page is small. */

@@ -29,8 +29,14 @@ export function exchangeToken(tx: Transaction, { hash, token, replaces }: TokenE
   return addToken(tx, token, replaces);
 }
 
+export function areTokensAlive(sql: Prepared, ids: readonly number[], now: number): readonly boolean[] {
+  const rows = sql.get('tokenAlive').all(now, JSON.stringify(ids)) as unknown as { readonly id: number }[];
+  const live = new Set(rows.map(({ id }) => id));
+  return ids.map((id) => live.has(id));
+}
+
 export function isTokenAlive(sql: Prepared, id: number, now: number): boolean {
-  return sql.get('tokenAlive').get(now, id) !== undefined;
+  return areTokensAlive(sql, [id], now)[0] === true;
 }
 
 export function listTokens(sql: Prepared): readonly TokenRecord[] {

@@ -1,4 +1,5 @@
 import { WORKER_STATES } from '../../../core/worker.ts';
+import { mergeBeats } from '../../beats.ts';
 import { type WorkerRow, workerOf } from '../../records.ts';
 import type {
   FleetMember,
@@ -17,6 +18,7 @@ import { revokeTokensNamed } from './token.ts';
 export function registerWorker(tx: Transaction, worker: NewWorker): number {
   const { name, incarnation, slots, tags, host = null, pid = null, handlers = [], queues, version = null } = worker;
   const setting = settingOf(tx.sql, name);
+  const known = tx.sql.get('workerKnown').get(incarnation) !== undefined;
   const row = tx.sql
     .get('workerAdd')
     .get(
@@ -35,9 +37,12 @@ export function registerWorker(tx: Transaction, worker: NewWorker): number {
       setting.enabled ? 1 : 0,
       setting.priority ?? worker.priority ?? 0,
       worker.priority ?? 0,
+      worker.address ?? null,
     );
   if (row === undefined) throw takenIncarnation(name);
-  return (row as { id: number }).id;
+  const { id } = row as { id: number };
+  if (worker.told === true && !known) tx.ledger.tell('registered', id, tx.now);
+  return id;
 }
 
 interface SettingRow {
@@ -77,13 +82,46 @@ export function listSettings(sql: Prepared): readonly WorkerSettingRecord[] {
   return rows.map((row) => ({ name: row.name, ...readSetting(row) }));
 }
 
-export function beat(tx: Transaction, { worker, state, status, metadata }: WorkerBeat): boolean {
+/** Those who only live are many, and one statement sees to all of them. */
+export function beatAll(tx: Transaction, beats: readonly WorkerBeat[]): readonly boolean[] {
+  const merged = mergeBeats(beats);
+  const known = new Set<number>();
+  for (const [state, some] of Map.groupBy(merged.filter(isPlain), (one) => one.state)) {
+    const ids = JSON.stringify(some.map(({ worker }) => worker));
+    const rows = tx.sql.get('workerBeats').all(tx.leaseNow, codeOf(state), ids) as unknown as { id: number }[];
+    for (const { id } of rows) known.add(id);
+  }
+  for (const one of merged) if (!isPlain(one) && beat(tx, one)) known.add(one.worker);
+  for (const { worker, ended = 0, told = false } of merged) {
+    if (!known.has(worker)) continue;
+    if (ended > 0) tx.sql.get('totalAdd').run(ended, worker);
+    if (told) tx.ledger.tell('beat', worker, bornOf(tx.sql, worker));
+  }
+  return beats.map(({ worker }) => known.has(worker));
+}
+
+/** It says nothing of its own. */
+function isPlain({ status, metadata }: WorkerBeat): boolean {
+  return status === undefined && metadata === undefined;
+}
+
+function codeOf(state: WorkerBeat['state']): number | null {
+  return state === undefined ? null : WORKER_STATES.indexOf(state);
+}
+
+function bornOf(sql: Prepared, worker: number): number {
+  const row = sql.get('workerBorn').get(worker) as { started_at: number | null } | undefined;
+  return row?.started_at ?? 0;
+}
+
+function beat(tx: Transaction, { worker, state, status, metadata }: WorkerBeat): boolean {
   const given = (value: string | null | undefined): [number, string | null] => [
     value === undefined ? 0 : 1,
     value ?? null,
   ];
-  const code = state === undefined ? null : WORKER_STATES.indexOf(state);
-  const { changes } = tx.sql.get('workerBeat').run(tx.leaseNow, code, ...given(status), ...given(metadata), worker);
+  const { changes } = tx.sql
+    .get('workerBeat')
+    .run(tx.leaseNow, codeOf(state), ...given(status), ...given(metadata), worker);
   return changes > 0;
 }
 

@@ -1,4 +1,3 @@
-import { core } from '../core/good.ts'; // expect: no-restricted-imports
 import { flow } from '../flow/good.ts'; // expect: no-restricted-imports
 import { store } from '../store/good.ts'; // expect: no-restricted-imports
 import { engine } from '../engine/good.ts'; // expect: no-restricted-imports
@@ -16,4 +15,4 @@ import { self } from 'leasehold'; // expect: no-restricted-imports
 import { testing } from 'leasehold/testing'; // expect: no-restricted-imports
 import { env } from 'node:process'; // expect: no-restricted-imports
 
-export const clientBreach: unknown = [core, flow, store, engine, workspace, artifacts, worker, fleet, server, config, app, compat, cli, entry, self, testing, env];
+export const clientBreach: unknown = [flow, store, engine, workspace, artifacts, worker, fleet, server, config, app, compat, cli, entry, self, testing, env];

@@ -1,0 +1,167 @@
+/** One run of a suite: all contenders, all measures, interleaved; one table. */
+import type { Contender } from './contenders/contender.ts';
+import { Figures, percentile } from './figures.ts';
+import { describe } from './machine.ts';
+import type { Measure, Row, World } from './measures/measure.ts';
+import { killChildren, useStore } from './processes.ts';
+import { appendResults } from './results.ts';
+import type { Suite } from './suites/suite.ts';
+import { figureTable, number, targetTable } from './table.ts';
+
+export interface RunOptions {
+  /** Names of measures and contenders, apart by commas; default all. */
+  readonly only: string | undefined;
+  readonly contenders: string | undefined;
+  readonly rounds: number;
+  readonly quick: boolean;
+  readonly record: boolean;
+}
+
+export function roundsOf(flag: string | undefined, quick: boolean, many: number): number {
+  const rounds = Number(flag ?? (quick ? 1 : many));
+  if (!Number.isInteger(rounds) || rounds < 1) throw new Error('--rounds takes a whole number from 1');
+  return rounds;
+}
+
+/** Runs it, prints, records, and ends the process: 1 when something failed. */
+export async function runSuite(suite: Suite, options: RunOptions): Promise<never> {
+  const run = new Run(suite, options);
+  return await run.all();
+}
+
+class Run {
+  readonly #suite: Suite;
+  readonly #options: RunOptions;
+  readonly #measures: readonly Measure[];
+  readonly #contenders: readonly Contender[];
+  readonly #started = performance.now();
+  readonly #figures = new Figures();
+  readonly #failures: string[] = [];
+  readonly #notes: string[] = [];
+  readonly #lasting = new Map<string, Promise<string>>();
+  #places = 0;
+
+  constructor(suite: Suite, options: RunOptions) {
+    this.#suite = suite;
+    this.#options = options;
+    this.#measures = choose(suite.measures, options.only, '--only');
+    this.#contenders = choose(suite.contenders, options.contenders, '--contenders');
+  }
+
+  async all(): Promise<never> {
+    const { rounds } = this.#options;
+    useStore(this.#suite.store);
+    const ground = await this.#suite.open();
+    for (const [signal, status] of [
+      ['SIGINT', 130],
+      ['SIGTERM', 143],
+    ] as const)
+      process.on(signal, () => process.exit(status));
+    process.on('exit', () => {
+      killChildren();
+      ground.close();
+    });
+    const machine = describe(ground.folder, ground.version);
+    this.#progress(machine);
+    for (let round = 1; round <= rounds; round++) {
+      for (const measure of this.#measures) {
+        for (const contender of rotated(this.#contenders, round)) await this.#once(ground, measure, contender, round);
+      }
+    }
+    this.#tell(machine);
+    process.exit(this.#failures.length > 0 ? 1 : 0);
+  }
+
+  #tell(machine: string): void {
+    const { suite, figures, rounds } = { suite: this.#suite, figures: this.#figures, rounds: this.#options.rounds };
+    const rows = this.#measures.flatMap((measure) => measure.rows);
+    const names = this.#contenders.map(({ name }) => name);
+    const columns = { rows, contenders: names, reference: suite.reference };
+    const targets = targetTable(figures, suite.targets);
+    const rest = [targets, ...this.#notes, ...this.#failures.map((failure) => `**FAILED** ${failure}`)];
+    console.log([figureTable(figures, { ...columns, spread: false }), ...rest].join('\n\n'));
+    if (!this.#options.record || this.#options.quick) return;
+    const at = new Date().toISOString().slice(0, 16).replace('T', ' ');
+    appendResults(
+      `${suite.title} · ${at} UTC · rounds ${rounds} · ${this.#minutes()}`,
+      machine,
+      figureTable(figures, { ...columns, spread: true }),
+      ...rest,
+    );
+  }
+
+  /** One round of one measure of one contender. After a failure that pair is not tried again. */
+  async #once(ground: World['ground'], measure: Measure, contender: Contender, round: number): Promise<void> {
+    const pair = `${measure.name}, ${contender.name}`;
+    if (measure.only?.includes(contender.name) === false || contender.without?.includes(measure.name)) return;
+    if (this.#failures.some((failure) => failure.startsWith(`${pair}:`))) return;
+    const used: string[] = [];
+    try {
+      await measure.round(this.#world(ground, contender, round, used), contender);
+    } catch (error) {
+      killChildren();
+      this.#failures.push(`${pair}: ${error instanceof Error ? error.message : String(error)}`);
+      this.#progress(`FAILED ${this.#failures.at(-1)}`);
+    }
+    for (const place of used) await ground.remove(place);
+  }
+
+  /** `used`: the places that go after the round. */
+  #world(ground: World['ground'], contender: Contender, round: number, used: string[]): World {
+    const { rounds, quick } = this.#options;
+    const say = (what: string): void =>
+      this.#progress(`round ${round}/${rounds}  ${contender.name.padEnd(20)} ${what}`);
+    return {
+      quick,
+      ground,
+      fresh: async () => {
+        const place = await ground.create(`fresh_${this.#places++}`);
+        used.push(place);
+        return place;
+      },
+      lasting: (name, like) => {
+        const known = this.#lasting.get(name) ?? ground.create(`lasting_${this.#lasting.size}`, like);
+        this.#lasting.set(name, known);
+        return known;
+      },
+      say,
+      note: (text) => void this.#notes.push(text),
+      record: (of: Contender, row: Row, figure: number) => {
+        this.#figures.add(row.key, of.name, figure);
+        say(`${row.label}: ${number(figure)} ${row.unit}`);
+      },
+      samples: (of, key, values) => {
+        this.#figures.add(key, of.name, ...values);
+        say(`${key}: p50 ${number(percentile(values, 50) ?? Number.NaN)} ms of ${values.length}`);
+      },
+    };
+  }
+
+  #minutes(): string {
+    const seconds = Math.round((performance.now() - this.#started) / 1000);
+    return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  }
+
+  #progress(text: string): void {
+    console.error(`[${this.#minutes()}] ${text}`);
+  }
+}
+
+function choose<T extends { readonly name: string }>(
+  all: readonly T[],
+  flag: string | undefined,
+  option: string,
+): readonly T[] {
+  if (flag === undefined) return all;
+  const wanted = flag.split(',').map((name) => name.trim());
+  const unknown = wanted.find((name) => !all.some((item) => item.name === name));
+  if (unknown !== undefined)
+    throw new Error(`${option}: no "${unknown}"; there are: ${all.map(({ name }) => name).join(', ')}`);
+  return all.filter(({ name }) => wanted.includes(name));
+}
+
+/** Each round begins with another contender. */
+function rotated<T>(items: readonly T[], by: number): readonly T[] {
+  const at = by % items.length;
+  return [...items.slice(at), ...items.slice(0, at)];
+}

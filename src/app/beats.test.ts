@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { isTaskEvent } from '../core/event.ts';
+import { Engine } from '../engine/engine.ts';
+import type { Session, WorkerState } from '../protocol/link.ts';
+import { openSqlite } from '../store/sqlite/open.ts';
+import { VirtualWorld } from '../testing.ts';
+import { DirectLink } from './direct-link.ts';
+
+async function rig(t: TestContext) {
+  const world = new VirtualWorld();
+  const store = await openSqlite({ file: 'memory:', world, housekeeping: false });
+  t.after(() => store.close());
+  const engine = new Engine({ store, world });
+  const writes = t.mock.method(store, 'workerBeat');
+  let opened = 0;
+  /** Each by a link of its own, as workers of one process have. */
+  const open = (name = `w-${++opened}`): Promise<Session> =>
+    new DirectLink(engine, undefined).open({
+      name,
+      incarnation: `${name}-${++opened}`,
+      slots: 4,
+      tags: [],
+      handlers: ['h'],
+      queues: undefined,
+    });
+  const totalOf = async (name: string): Promise<number | undefined> =>
+    (await store.workerList()).find((worker) => worker.name === name)?.totalTasks;
+  const run = async (session: Session): Promise<Awaited<ReturnType<Session['claim']>>[number]> => {
+    await engine.push({ queue: 'q', handler: 'h', maxAttempts: 1 });
+    const [one] = await session.claim({ max: 1, waitMs: 0, signal: new AbortController().signal });
+    assert.ok(one);
+    return one;
+  };
+  return { world, store, engine, writes, open, totalOf, run };
+}
+
+const beatAll = (sessions: readonly Session[], state: WorkerState): Promise<unknown> =>
+  Promise.all(sessions.map((session) => session.beat(state)));
+
+test('beats of two hundred workers that come within a second are one write, and nobody waits for it', async (t) => {
+  const { world, store, writes, open } = await rig(t);
+  const sessions = await Promise.all(Array.from({ length: 200 }, () => open()));
+  await beatAll(sessions, 'online');
+  const first = writes.mock.callCount();
+  assert.ok(first <= 2, `${first} writes for those that came together`);
+  const seen = world.clock.monotonic();
+  for (const some of [sessions.slice(0, 60), sessions.slice(60, 150), sessions.slice(150)]) {
+    await beatAll(some, 'online');
+    await world.advance(300);
+  }
+  assert.equal(writes.mock.callCount(), first, 'nothing was written yet');
+  await world.advance(100);
+  assert.equal(writes.mock.callCount(), first + 1);
+  assert.equal(writes.mock.calls.at(-1)?.arguments[0].beats.length, 200);
+  const { now, members } = await store.workerFleet();
+  assert.deepEqual(new Set(members.map(({ seenAt }) => now - seenAt)), new Set([0]));
+  assert.ok(world.clock.monotonic() - seen >= 1000);
+});
+
+test('a word that is new is written at once, with what waits', async (t) => {
+  const { store, writes, open } = await rig(t);
+  const [one, two] = [await open('one'), await open('two')];
+  await beatAll([one, two], 'online');
+  const before = writes.mock.callCount();
+  await two.beat('online');
+  assert.equal(writes.mock.callCount(), before);
+  await one.beat('draining');
+  assert.equal(writes.mock.callCount(), before + 1);
+  assert.deepEqual(
+    (await store.workerList()).map(({ name, state }) => [name, state]),
+    [
+      ['one', 'draining'],
+      ['two', 'online'],
+    ],
+  );
+  await one.beat('offline');
+  await one.beat('online');
+  assert.equal((await store.workerList())[0]?.state, 'online', 'and comes back');
+});
+
+test('who says something new hears when it could not be written, and what was ended is told with the next beat', async (t) => {
+  const { writes, open, run, totalOf } = await rig(t);
+  const session = await open('w');
+  await session.beat('online');
+  await session.complete(await run(session), 1);
+  writes.mock.mockImplementationOnce(() => Promise.reject(new Error('the disk is gone')));
+  await assert.rejects(session.beat('draining'), /the disk is gone/);
+  assert.equal(await totalOf('w'), 0);
+  await session.beat('draining');
+  assert.equal(await totalOf('w'), 1, 'it is new still');
+});
+
+test('what a worker ends counts for its name, whatever the end, and what it gives back does not', async (t) => {
+  const { store, engine, open, run, totalOf } = await rig(t);
+  const session = await open('w');
+  await session.complete(await run(session), 1);
+  assert.equal(await session.fail(await run(session), 'no'), 'failed');
+  const cancelled = await run(session);
+  await engine.cancel(cancelled.task);
+  await session.cancelled(cancelled);
+  const back = await run(session);
+  assert.equal(await session.release(back), 'ready');
+  await engine.cancel(back.task);
+  const stopped = await run(session);
+  await engine.cancel(stopped.task);
+  assert.equal((await session.park(stopped, { key: 'k', timeoutMs: 5 })).kind, 'cancelled');
+  const lost = await run(session);
+  await session.complete(lost, 1);
+  await assert.rejects(session.fail(lost, 'late'), { code: 'LEASE_LOST' });
+  await session.beat('offline');
+  assert.equal(await totalOf('w'), 5);
+  const next = await open('w');
+  await next.complete(await run(next), 1);
+  await next.beat('online');
+  assert.deepEqual(
+    (await store.workerList()).map(({ totalTasks }) => totalTasks),
+    [6, 6],
+  );
+});
+
+test('the feed tells of a registration, and of the life of a worker once a minute', async (t) => {
+  const { world, store, open } = await rig(t);
+  const session = await open('w');
+  for (let second = 0; second <= 150; second += 10) {
+    await session.beat('online');
+    await world.advance(10_000);
+  }
+  await session.beat('draining');
+  await session.beat('offline');
+  const { events } = await store.eventRead({ after: 0, limit: 100 });
+  assert.ok(!events.some(isTaskEvent));
+  const [{ at: begun } = { at: 0 }, ...beats] = events;
+  assert.deepEqual(
+    events.map(({ change }) => change),
+    ['registered', 'beat', 'beat', 'beat'],
+  );
+  assert.deepEqual(
+    beats.map(({ at }) => at - begun),
+    [0, 61_000, 121_000],
+  );
+});

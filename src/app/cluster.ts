@@ -1,0 +1,70 @@
+import { hostname } from 'node:os';
+import type { NodeRole, Silence } from '../core/node.ts';
+import type { Roster } from '../engine/duties/roster.ts';
+import { Vigil } from '../engine/duties/vigil.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Log } from '../engine/log.ts';
+import { Membership, type NodeSelf } from '../engine/membership.ts';
+import type { NodeRecord } from '../store/store.ts';
+
+/** How a process is a node among others on its store. Who says nothing of it is none. */
+export interface ClusterOptions {
+  readonly id: string;
+  readonly role: NodeRole;
+  /** Where it answers. */
+  readonly address: string;
+  readonly version: string;
+  readonly leaderLeaseMs: number;
+  readonly leaderRenewMs: number;
+  readonly silence: Silence;
+}
+
+/** The place of this process in its cluster. */
+export interface Cluster {
+  readonly membership: Membership;
+  readonly vigil: Vigil;
+  readonly silence: Silence;
+}
+
+/** Often enough to miss two beats before anybody calls it stale. */
+const MOST_BEAT_MS = 10_000;
+
+export function makeCluster(
+  options: ClusterOptions,
+  deps: { readonly engine: Engine; readonly roster: Roster; readonly incarnation: string; readonly log: Log },
+): Cluster {
+  const { id, role, address, version, leaderLeaseMs, leaderRenewMs, silence } = options;
+  const { engine, roster, incarnation, log } = deps;
+  const { store, world } = engine;
+  const self: NodeSelf = { id, incarnation, address, version, host: hostname(), pid: process.pid };
+  return {
+    membership: new Membership({
+      store,
+      world,
+      log,
+      self,
+      role,
+      leaseMs: leaderLeaseMs,
+      renewMs: leaderRenewMs,
+      roster,
+      beatMs: Math.min(MOST_BEAT_MS, silence.staleMs / 3),
+      isGone,
+    }),
+    vigil: new Vigil({ store, world, log, names: roster.names(), termMs: leaderLeaseMs }),
+    silence,
+  };
+}
+
+/** By its number it ran on this machine, and runs no more. Another machine of the same name costs a leader its term, at most. */
+function isGone({ host, pid }: NodeRecord): boolean {
+  return host === hostname() && pid !== undefined && pid !== process.pid && !isAlive(pid);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
+}

@@ -1,0 +1,64 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client } from '../client/client.ts';
+
+/** Where a node answers, for commands of the same directory. */
+export interface NodeAddress {
+  readonly url: string;
+  readonly pid: number;
+}
+
+const FILE = 'node.json';
+/** A node answers this at once; one that does not cannot be counted on. */
+const PATIENCE_MS = 3000;
+
+/** Tells commands where the node of this directory answers. The answer takes it back, unless another node has come meanwhile. */
+export function announceNode(dataDir: string, node: NodeAddress): () => void {
+  mkdirSync(dataDir, { recursive: true });
+  const file = join(dataDir, FILE);
+  const own = `${file}.${node.pid}`;
+  // Under its name only with its text in it, for whoever looks at this very moment.
+  writeFileSync(own, `${JSON.stringify({ url: reachable(node.url), pid: node.pid })}\n`, { mode: 0o600 });
+  renameSync(own, file);
+  return () => {
+    if (readNode(dataDir)?.pid === node.pid) rmSync(file, { force: true });
+  };
+}
+
+/** The node of this directory, if it lives: its process is there, and it answers. */
+export async function liveNode(dataDir: string): Promise<string | undefined> {
+  const node = readNode(dataDir);
+  if (node === undefined || !isThere(node.pid)) return undefined;
+  try {
+    // Without a token: another process may listen at that address by now.
+    const client = new Client({ url: node.url });
+    const { status } = await client.call('health', { timeoutMs: PATIENCE_MS, patienceMs: 0 });
+    return status === 'ok' ? client.origin : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function readNode(dataDir: string): NodeAddress | undefined {
+  try {
+    const { url, pid } = JSON.parse(readFileSync(join(dataDir, FILE), 'utf8')) as Partial<NodeAddress>;
+    return typeof url === 'string' && typeof pid === 'number' && pid > 0 ? { url, pid } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isThere(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // It is there, and belongs to somebody else.
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** Who listens on all addresses is asked on this machine's own. */
+function reachable(url: string): string {
+  return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+}

@@ -1,0 +1,118 @@
+import { fault } from '../core/errors.ts';
+import type { QueueStats } from '../core/event.ts';
+import type { FinalState, TaskState } from '../core/task.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { TaskRecord } from '../store/store.ts';
+import type { QueueView } from './views.ts';
+
+/** How many tasks of a queue to go through, and how sure the caller is of their number. */
+export interface Sweep {
+  readonly dryRun: boolean;
+  /** So many there are at most; more are refused. */
+  readonly expected?: number | undefined;
+  readonly limit: number;
+  /** Goes on below this one, where the call before has ended. */
+  readonly before?: number | undefined;
+}
+
+interface Swept {
+  readonly queue: string;
+  readonly found: number;
+  readonly dryRun: boolean;
+  /** The public id of the last one that was looked at, while there may be more. */
+  readonly cursor?: string;
+}
+
+export interface Purged extends Swept {
+  readonly cancelled: number;
+  /** Claimed at that very moment: the port has no cancel that spares what runs. */
+  readonly asked: number;
+}
+
+export interface Retried extends Swept {
+  readonly retried: number;
+}
+
+/** Changes of one write: more would hold up whoever else works on the store. */
+const BATCH = 250;
+
+/** What is done to many tasks of a queue, some at a time and from the newest down: what comes meanwhile is newer, and stays. */
+export class QueueDesk {
+  readonly #engine: Engine;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  /** Cancels what waits. */
+  async purge(queue: QueueView, sweep: Sweep): Promise<Purged> {
+    const begun = this.#begin(queue, ['ready', 'scheduled'], sweep);
+    let [cancelled, asked] = [0, 0];
+    if (sweep.dryRun) return { ...begun, cancelled, asked };
+    const cursor = await this.#each(queue.name, ['ready', 'scheduled'], sweep, async (tasks) => {
+      const answers = await this.#engine.store.taskCancel({ tasks });
+      cancelled += answers.filter((answer) => answer === 'cancelled').length;
+      asked += answers.filter((answer) => answer === 'requested').length;
+      this.#engine.hint([]);
+    });
+    return { ...begun, cancelled, asked, ...cursor };
+  }
+
+  /** Runs again what has ended in one of these states. */
+  async retry(queue: QueueView, states: readonly FinalState[], sweep: Sweep): Promise<Retried> {
+    const begun = this.#begin(queue, states, sweep);
+    let retried = 0;
+    if (sweep.dryRun) return { ...begun, retried };
+    const cursor = await this.#each(queue.name, states, sweep, async (tasks) => {
+      const answers = await this.#engine.store.taskRevive({ tasks });
+      const lanes = answers.flatMap((answer) => (answer.ok ? [answer.lane] : []));
+      retried += lanes.length;
+      this.#engine.hint([...new Set(lanes)]);
+    });
+    return { ...begun, retried, ...cursor };
+  }
+
+  #begin(queue: QueueView, states: readonly (keyof QueueStats)[], { dryRun, expected, before }: Sweep): Swept {
+    const found = [...new Set(states)].reduce((sum, state) => sum + queue[state], 0);
+    if (!dryRun && before === undefined) requireExpected(found, expected);
+    return { queue: queue.name, found, dryRun };
+  }
+
+  async #each(
+    queue: string,
+    states: readonly TaskState[],
+    { limit, before: from }: Sweep,
+    act: (tasks: readonly number[]) => Promise<void>,
+  ): Promise<{ readonly cursor?: string }> {
+    let before = from;
+    for (let left = limit; ; ) {
+      const count = Math.min(BATCH, left);
+      const page = await this.#engine.list({
+        queue,
+        states,
+        limit: count,
+        ...(before === undefined ? {} : { before }),
+      });
+      if (page.length > 0) await act(page.map(({ task }) => task));
+      if (page.length < count) return {};
+      const last = page.at(-1) as TaskRecord;
+      before = last.task;
+      left -= count;
+      if (left === 0) return { cursor: this.#engine.idOf(last) };
+    }
+  }
+}
+
+function requireExpected(found: number, expected: number | undefined): void {
+  if (expected === undefined) {
+    const hint = 'Ask with dryRun how many there are, and say that number as expected.';
+    throw fault('INVALID_INPUT', { field: 'body.expected', problem: 'it must say how many there are' }, { hint });
+  }
+  if (found > expected) {
+    throw fault('CONFLICT', {
+      problem: `there are ${found} tasks now, and ${expected} were expected`,
+      found,
+      expected,
+    });
+  }
+}

@@ -1,0 +1,109 @@
+import type { Client } from '../client/client.ts';
+import type { Ends } from '../client/ends.ts';
+import { fault, isEngineError } from '../core/errors.ts';
+import type { LogEntry } from '../core/log.ts';
+import { isFinal, type TaskState } from '../core/task.ts';
+import type { CancelAct, RetryAct, TreeOptions } from '../engine/subtrees.ts';
+import type { CancelAnswer, LogLine } from '../store/store.ts';
+import { type Ending, failureOf } from './handle.ts';
+import type { AppEvent, AppTree, FollowOptions, Handle } from './leasehold.ts';
+import { itemOf, itemOfShape } from './remote-app-events.ts';
+import { readLog } from './remote-app-log.ts';
+import { cancelOne, cancelTree, retryTree } from './remote-app-trees.ts';
+
+const PAGE = 500;
+
+/** A task of a node: what became of it, and how to stop it. */
+export class RemoteHandle<Result = unknown> implements Handle<Result> {
+  readonly id: string;
+  readonly fresh: boolean;
+  readonly #client: Client;
+  readonly #ends: Ends;
+
+  constructor(client: Client, ends: Ends, pushed: { readonly id: string; readonly fresh: boolean }) {
+    this.#client = client;
+    this.#ends = ends;
+    this.id = pushed.id;
+    this.fresh = pushed.fresh;
+  }
+
+  async result({ signal }: FollowOptions = {}): Promise<Result> {
+    const task = await this.#ends.wait(this.id, signal);
+    if (task === undefined) throw fault('NOT_FOUND', { kind: 'task', id: this.id });
+    if (task.state === 'completed') return task.result as Result;
+    throw failureOf(this.id, task as Ending);
+  }
+
+  async state(): Promise<TaskState> {
+    return (await this.#client.call('getTask', { params: { id: this.id } })).state;
+  }
+
+  async progress(): Promise<unknown> {
+    let latest: string | undefined;
+    for await (const entry of readLog(this.#client, this.id)) if (entry.stream === 'progress') latest = entry.text;
+    return latest === undefined ? undefined : JSON.parse(latest);
+  }
+
+  async *logs({ signal }: FollowOptions = {}): AsyncIterable<LogEntry & { readonly attempt: number }> {
+    const ask = { params: { id: this.id }, signal };
+    for await (const { data } of this.#client.stream('readLog', ask)) yield JSON.parse(data) as LogLine;
+  }
+
+  async *events(options: FollowOptions & { readonly after?: number } = {}): AsyncIterable<AppEvent> {
+    const { signal } = options;
+    // Before the look at the task: what ends it after the look comes after this position.
+    const after = options.after ?? (await this.#client.call('readEvents', { signal })).last;
+    if (await this.#isOver()) {
+      yield* this.#pastEvents(after);
+      return;
+    }
+    const ask = { query: { task: [this.id] }, last: String(after), signal };
+    for await (const message of this.#client.stream('streamEvents', ask)) {
+      const item = itemOf(message);
+      if (item.kind === 'reset') {
+        if (!(await this.#isOver())) continue;
+        // Its end may be among what was lost, and would never come.
+        yield* this.#pastEvents(item.last);
+        return;
+      }
+      if (item.kind === 'worker') continue;
+      yield item.event;
+      if (isFinal(item.event.state)) return;
+    }
+  }
+
+  cancel(): Promise<CancelAnswer> {
+    return cancelOne(this.#client, this.id);
+  }
+
+  cancelTree(options: TreeOptions = {}): Promise<AppTree<CancelAct>> {
+    return cancelTree(this.#client, this.id, options);
+  }
+
+  retryTree(options: TreeOptions = {}): Promise<AppTree<RetryAct>> {
+    return retryTree(this.#client, this.id, options);
+  }
+
+  async #isOver(): Promise<boolean> {
+    try {
+      return isFinal(await this.state());
+    } catch (error) {
+      if (isEngineError(error, 'NOT_FOUND')) return true;
+      throw error;
+    }
+  }
+
+  /** What the feed still has of it, without waiting for more. */
+  async *#pastEvents(from: number): AsyncIterable<AppEvent> {
+    for (let after = from; ; ) {
+      const page = await this.#client.call('readEvents', { query: { after, limit: PAGE } });
+      for (const item of page.events.map(itemOfShape)) {
+        if (item.kind !== 'event' || item.event.id !== this.id) continue;
+        yield item.event;
+        if (isFinal(item.event.state)) return;
+      }
+      if (page.events.length === 0) return;
+      after = page.last;
+    }
+  }
+}

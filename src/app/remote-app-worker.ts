@@ -1,0 +1,112 @@
+import { randomUUID } from 'node:crypto';
+import type { Client } from '../client/client.ts';
+import { defaultWorkerName } from '../config/worker-name.ts';
+import { fault, isEngineError } from '../core/errors.ts';
+import { checkName } from '../core/names.ts';
+import type { Log } from '../engine/log.ts';
+import type { Hello, Link, Session } from '../protocol/link.ts';
+import type { Worker } from '../worker/worker.ts';
+import { type AppWorkerOptions, makeWorker } from './worker.ts';
+import { realWorld } from './world.ts';
+
+export interface RemoteWorkerOptions extends AppWorkerOptions {
+  /** With `name`: what `leasehold workers create` or `rotate` has shown. */
+  readonly secret?: string;
+  /** Instead of both: a code that is good once. What it gives is kept in memory alone. */
+  readonly code?: string;
+}
+
+interface Rights {
+  readonly log: Log;
+  /** There is a token: it may make room for itself. */
+  readonly mayRule: boolean;
+}
+
+/** What an earlier process of that name was given is good for so long, so that nobody who still works is cut off. */
+const GRACE = '1h';
+
+/** A worker of this process for a node elsewhere. Who it is is settled when it starts. */
+export function remoteAppWorker(client: Client, options: RemoteWorkerOptions, { log, mayRule }: Rights): Worker {
+  const { secret, code, ...rest } = options;
+  if (secret !== undefined && code !== undefined) {
+    throw fault('INVALID_INPUT', { field: 'code', problem: 'a secret is given as well; give one of them' });
+  }
+  if (secret !== undefined && rest.name === undefined) {
+    throw fault('INVALID_INPUT', { field: 'name', problem: 'a secret belongs to a name, and none is given' });
+  }
+  if (secret === undefined && code === undefined && !mayRule) {
+    throw fault(
+      'UNAUTHENTICATED',
+      {},
+      {
+        hint: 'Give { name, secret } or { code } as "leasehold workers create" has shown them, or open the node with a token.',
+      },
+    );
+  }
+  // Others may have the same host and process id, in containers for instance.
+  const name = rest.name ?? `${defaultWorkerName().slice(0, 54)}-${randomUUID().slice(0, 8)}`;
+  const world = realWorld();
+  const link = new EnrollingLink(async (hello) => {
+    const proof = await credentials(client, { name: checkName('worker name', name), secret, code }, hello);
+    // Loaded here: who only pushes needs no WebSocket.
+    const { WsLink } = await import('../worker/ws-link.ts');
+    const session = await new WsLink({ url: client.origin, secret: proof.secret, world, log }).open({
+      ...hello,
+      name: proof.name,
+    });
+    return rest.name === undefined && proof.made ? leaving(session, client, proof.name) : session;
+  });
+  return makeWorker(rest, { link, world, log, name });
+}
+
+interface Proof {
+  readonly name: string;
+  readonly secret: string;
+  /** It was made for this worker. */
+  readonly made: boolean;
+}
+
+async function credentials(
+  client: Client,
+  {
+    name,
+    secret,
+    code,
+  }: { readonly name: string; readonly secret: string | undefined; readonly code: string | undefined },
+  { tags }: Hello,
+): Promise<Proof> {
+  if (secret !== undefined) return { name, secret, made: false };
+  if (code !== undefined) return { ...(await client.call('enrolWorker', { body: { code } })), made: false };
+  try {
+    const made = await client.call('createWorker', { body: { name, tags: [...tags] } });
+    return { name, secret: made.secret as string, made: true };
+  } catch (error) {
+    if (!isEngineError(error, 'CONFLICT')) throw error;
+  }
+  // One of that name was here before: it gets another secret, and the tags that it says it has.
+  if (tags.length > 0) await client.call('editWorker', { params: { name }, body: { addTags: [...tags] } });
+  return { ...(await client.call('rotateWorker', { params: { name }, body: { grace: GRACE } })), made: false };
+}
+
+/** Opens the way once it is known who comes. */
+class EnrollingLink implements Link {
+  readonly #open: (hello: Hello) => Promise<Session>;
+
+  constructor(open: (hello: Hello) => Promise<Session>) {
+    this.#open = open;
+  }
+
+  open(hello: Hello): Promise<Session> {
+    return this.#open(hello);
+  }
+}
+
+/** A name that nobody chose is forgotten when its worker goes, so that they do not pile up. */
+function leaving(session: Session, client: Client, name: string): Session {
+  const close = session.close.bind(session);
+  session.close = async () => {
+    await close();
+    await client.call('removeWorker', { params: { name }, patienceMs: 0, timeoutMs: 2000 }).catch(() => {});
+  };
+  return session;
+}

@@ -1,0 +1,258 @@
+import { Client } from '../client/client.ts';
+import { Ends } from '../client/ends.ts';
+import { type Duration, parseDuration } from '../core/duration.ts';
+import { fault, isEngineError } from '../core/errors.ts';
+import { EMPTY_STATS, type QueueStats } from '../core/event.ts';
+import { type LimitInput, normalizeLimit, type Rate } from '../core/limit.ts';
+import { checkName } from '../core/names.ts';
+import { checkOptions } from '../engine/check.ts';
+import type { Explanation } from '../engine/explain.ts';
+import { type Log, SILENT } from '../engine/log.ts';
+import type { CancelAct, RetryAct, TreeOptions } from '../engine/subtrees.ts';
+import type { SignalOptions } from '../engine/waits.ts';
+import type { AnswerOf } from '../protocol/routes.ts';
+import type { CancelAnswer, QueueRecord } from '../store/store.ts';
+import type { AnyTask, InputOf, ResultOf } from '../worker/definition.ts';
+import type { Decision } from '../worker/memory/remembering.ts';
+import type { Worker } from '../worker/worker.ts';
+import type { Approval } from './approvals.ts';
+import type { AppFeedItem, AppTree, Leasehold } from './leasehold.ts';
+import type { SignalView } from './operate-waits.ts';
+import { type GraphTaskInput, graphOf, type PushArguments, type PushOptions, pushesOf, pushOf } from './pushing.ts';
+import { itemOf } from './remote-app-events.ts';
+import { RemoteHandle } from './remote-app-handle.ts';
+import { pushGraph, pushOne, pushSeveral } from './remote-app-pushes.ts';
+import { cancelOne, cancelTree, retryOne, retryTree } from './remote-app-trees.ts';
+import { type RemoteWorkerOptions, remoteAppWorker } from './remote-app-worker.ts';
+import type { TaskView } from './views.ts';
+
+export type { RemoteWorkerOptions } from './remote-app-worker.ts';
+
+export interface RemoteOptions {
+  /** Of an operator or an admin; who only reads, or only runs workers, needs less. */
+  readonly token?: string;
+  /** How long calls that may be repeated are repeated while the node is away; default 15 s. */
+  readonly patience?: Duration;
+  /** Told of what workers meet. */
+  readonly log?: Log;
+}
+
+const KNOWN: ReadonlySet<string> = new Set(['token', 'patience', 'log'] satisfies (keyof RemoteOptions)[]);
+/** What belongs to whoever has the store open. */
+const OF_THE_NODE: readonly string[] = [
+  'clock',
+  'world',
+  'durability',
+  'housekeeping',
+  'leaseMs',
+  'retentionMs',
+  'workerStaleMs',
+  'duties',
+  'dutyMs',
+];
+const HOLD_MS = 60_000;
+
+/** The library over HTTP. Nothing is asked of the node before the first call. */
+export function openRemote(url: string, options: RemoteOptions): RemoteApp {
+  const foreign = Object.keys(options).find((key) => OF_THE_NODE.includes(key));
+  if (foreign !== undefined) {
+    throw fault(
+      'INVALID_INPUT',
+      { field: foreign, problem: 'it belongs to the node, which has the store open' },
+      { hint: 'Say it where the node is started.' },
+    );
+  }
+  checkOptions('options of a node', options, KNOWN);
+  const { token, patience, log = SILENT } = options;
+  if (token !== undefined && typeof token !== 'string') {
+    throw fault('INVALID_INPUT', { field: 'token', problem: 'it is a text' });
+  }
+  const client = new Client({
+    url,
+    token,
+    ...(patience === undefined ? {} : { patienceMs: parseDuration(patience, 'patience') }),
+  });
+  return new RemoteApp(client, { token, log });
+}
+
+/** What an `App` is for a store here, for a store that a node has open: the same calls, over HTTP. */
+export class RemoteApp implements Leasehold {
+  readonly #client: Client;
+  readonly #ends: Ends;
+  readonly #log: Log;
+  readonly #mayRule: boolean;
+  readonly #workers = new Set<Worker>();
+
+  constructor(client: Client, { token, log }: { readonly token: string | undefined; readonly log: Log }) {
+    this.#client = client;
+    this.#ends = new Ends(client);
+    this.#mayRule = token !== undefined;
+    this.#log = log;
+  }
+
+  /** Where the node answers. */
+  get url(): string {
+    return this.#client.origin;
+  }
+
+  async push<T extends AnyTask>(task: T, ...args: PushArguments<T>): Promise<RemoteHandle<ResultOf<T>>> {
+    const [input, options = {}] = args;
+    const request = await pushOf(task, input, options);
+    refuseTx(options);
+    return this.#handle<ResultOf<T>>(await pushOne(this.#client, request));
+  }
+
+  async pushMany<T extends AnyTask>(
+    task: T,
+    inputs: readonly InputOf<T>[],
+    options: Omit<PushOptions, 'unique' | 'op'> = {},
+  ): Promise<readonly RemoteHandle<ResultOf<T>>[]> {
+    const requests = await pushesOf(task, inputs, options);
+    refuseTx(options);
+    return (await pushSeveral(this.#client, requests)).map((one) => this.#handle<ResultOf<T>>(one));
+  }
+
+  async pushGraph(graph: readonly GraphTaskInput[]): Promise<Readonly<Record<string, RemoteHandle>>> {
+    const pushed = await pushGraph(this.#client, await graphOf(graph));
+    return Object.fromEntries(pushed.map(({ name, ...one }) => [name, this.#handle(one)]));
+  }
+
+  handle(id: string): RemoteHandle {
+    return this.#handle({ id, fresh: false });
+  }
+
+  async get(id: string): Promise<TaskView | undefined> {
+    const { tasks } = await this.#client.call('listTasks', { query: { id: [id] } });
+    return tasks[0] as TaskView | undefined;
+  }
+
+  async explain(id: string): Promise<Explanation> {
+    return (await this.#client.call('explainTask', { params: { id } })) as Explanation;
+  }
+
+  cancel(id: string): Promise<CancelAnswer> {
+    return cancelOne(this.#client, id);
+  }
+
+  retry(id: string): Promise<void> {
+    return retryOne(this.#client, id);
+  }
+
+  cancelTree(id: string, options: TreeOptions = {}): Promise<AppTree<CancelAct>> {
+    return cancelTree(this.#client, id, options);
+  }
+
+  retryTree(id: string, options: TreeOptions = {}): Promise<AppTree<RetryAct>> {
+    return retryTree(this.#client, id, options);
+  }
+
+  async signal(channel: string, body?: unknown, options: SignalOptions = {}): Promise<SignalView> {
+    const { broadcast = false, op } = options;
+    if (op !== undefined) {
+      throw fault('INVALID_INPUT', { field: 'op', problem: 'a signal over HTTP has no operation id' });
+    }
+    return this.#client.call('sendSignal', { body: { channel, body, broadcast } });
+  }
+
+  async approvals({ limit = 100 }: { readonly limit?: number } = {}): Promise<readonly Approval[]> {
+    const { approvals } = await this.#client.call('listApprovals', { query: { limit } });
+    return approvals as readonly Approval[];
+  }
+
+  async decide(id: string, { by, ...decision }: Decision): Promise<void> {
+    await this.#client.call('decideApproval', { params: { id }, body: decision, by });
+  }
+
+  async stats(queue: string): Promise<QueueStats> {
+    try {
+      return recordOf(await this.#client.call('getQueue', { params: { queue: checkName('queue', queue) } })).stats;
+    } catch (error) {
+      if (isEngineError(error, 'NOT_FOUND')) return EMPTY_STATS;
+      throw error;
+    }
+  }
+
+  async queues(): Promise<readonly QueueRecord[]> {
+    return (await this.#client.call('listQueues')).queues.map(recordOf);
+  }
+
+  async *events(options: { readonly after?: number; readonly signal?: AbortSignal } = {}): AsyncIterable<AppFeedItem> {
+    const { after = 0, signal } = options;
+    for await (const message of this.#client.stream('streamEvents', { last: String(after), signal })) {
+      yield itemOf(message);
+    }
+  }
+
+  async setLimit(name: string, limit: LimitInput, by?: string): Promise<number> {
+    const { rate, cost, concurrent = null, perKey = null, strategy, backlog = null } = normalizeLimit(limit);
+    // Null where there is no bound: what is not said would stay as it was.
+    const edit = { concurrent, perKey, rate: wireRate(rate), cost: wireRate(cost), strategy, backlog };
+    checkName('limit', name);
+    try {
+      return (await this.#client.call('editLimit', { params: { name }, body: edit, by })).revision;
+    } catch (error) {
+      if (!isEngineError(error, 'NOT_FOUND')) throw error;
+      return (await this.#client.call('createLimit', { body: { name, ...edit }, by })).revision;
+    }
+  }
+
+  async removeLimit(name: string, by?: string): Promise<void> {
+    await this.#client.call('removeLimit', { params: { name: checkName('limit', name) }, by });
+  }
+
+  /**
+   * A worker in this process that works for the node, over a WebSocket. It proves who it is by a name and its secret, or by a code;
+   * with a token of an operator it makes room for itself. Leases are renewed from the loop: what blocks it belongs into a process.
+   */
+  worker(options: RemoteWorkerOptions): Worker {
+    const worker = remoteAppWorker(this.#client, options, { log: this.#log, mayRule: this.#mayRule });
+    this.#workers.add(worker);
+    void worker.ended.then(() => this.#workers.delete(worker));
+    return worker;
+  }
+
+  async stopWorkers(options: Parameters<Worker['stop']>[0] = {}): Promise<void> {
+    await Promise.all([...this.#workers].map((worker) => worker.stop(options)));
+  }
+
+  /** Drains its workers and ends whatever still waits for the node. */
+  async close(options: { readonly drainMs?: Duration } = {}): Promise<void> {
+    const { drainMs } = options;
+    const stop = drainMs === undefined ? {} : { drainMs: parseDuration(drainMs, 'drainMs') };
+    // Timers of workers do not hold the process; whoever waits for their end does.
+    const hold = setInterval(() => {}, HOLD_MS);
+    try {
+      await this.stopWorkers(stop);
+    } finally {
+      clearInterval(hold);
+      this.#client.close();
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #handle<Result = unknown>(pushed: { readonly id: string; readonly fresh: boolean }): RemoteHandle<Result> {
+    return new RemoteHandle<Result>(this.#client, this.#ends, pushed);
+  }
+}
+
+function refuseTx({ tx }: PushOptions): void {
+  if (tx === undefined) return;
+  throw fault(
+    'INVALID_INPUT',
+    { field: 'tx', problem: 'a transaction of this process cannot reach the store of a node' },
+    { hint: 'Open the store itself, where it is the database of that transaction: open("postgres://…").' },
+  );
+}
+
+function recordOf({ name, paused, ...stats }: AnswerOf<'getQueue'>): QueueRecord {
+  return { name, paused, stats };
+}
+
+function wireRate(rate: Rate | undefined): { max: number; window: number; burst: number; perKey: boolean } | null {
+  if (rate === undefined) return null;
+  const { max, windowMs, burst, perKey } = rate;
+  return { max, window: windowMs, burst, perKey };
+}

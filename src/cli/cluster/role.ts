@@ -1,0 +1,35 @@
+import { loadCall } from '../../config/load.ts';
+import { nodeOverride } from '../../config/parse.ts';
+import type { Command } from '../command.ts';
+import { outFor } from '../display/out.ts';
+import { EXIT } from '../exit.ts';
+import { REACH_OPTIONS, reach } from '../reach.ts';
+
+/** `leasehold cluster role NODE ROLE`. */
+export const role: Command = {
+  name: 'cluster role',
+  doc: 'Ask another role of a node while it runs, or take that back',
+  args: [
+    { name: 'NODE', doc: 'The id of the node, as "cluster status" shows it' },
+    { name: 'observer|worker|auto', doc: 'What it is to be; auto: what it was started as' },
+  ],
+  options: REACH_OPTIONS,
+  examples: [
+    { line: 'cluster role node-1 observer', does: 'it takes no writes and no workers; another one leads' },
+    { line: 'cluster role node-1 worker', does: 'it serves, and leads no more' },
+    { line: 'cluster role node-1 auto', does: 'it is again what it was started as' },
+  ],
+
+  async run(args) {
+    const { config, args: words } = loadCall(role, args);
+    const [id, text] = words as [string, string];
+    const asked = nodeOverride(text, 'role');
+    const out = outFor(config);
+    const node = await reach(config, (operator) => operator.cluster.setRole(id, asked));
+    if (out.mode === 'json') out.json(node);
+    else if (asked === 'auto') out.line(`${id} goes by what it was started as: ${node.wish}.`);
+    else out.line(`${id} is asked to be ${asked === 'observer' ? 'an observer' : 'a worker'}.`);
+    if (node.state !== 'healthy') out.note(`It is ${node.state} now; it hears of it when it is back.`);
+    return EXIT.fine;
+  },
+};

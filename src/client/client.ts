@@ -1,0 +1,189 @@
+import { fault } from '../core/errors.ts';
+import { type AskedOf, isRepeatable, type RepeatableName, type StreamName } from '../protocol/paths.ts';
+import type { AnswerOf, ParamsOf, QueryOf, RouteName } from '../protocol/routes.ts';
+import { Gate } from './gate.ts';
+import type { Message } from './messages.ts';
+import { type Pace, Patience, REAL_PACE } from './patience.ts';
+import { mayPass, wasNeverSent } from './problem.ts';
+import { type Params, type Query, type Request, readAnswer, requestOf, send } from './request.ts';
+import { resuming } from './resuming.ts';
+
+export interface ClientOptions {
+  /** Of the node: `http://127.0.0.1:7420`. */
+  readonly url: string;
+  /** Without one only what is open to everybody can be called. */
+  readonly token?: string | undefined;
+  /** Who acts, for histories, where a token stands for several. */
+  readonly by?: string | undefined;
+  /** How long one request may take; default 30 s. */
+  readonly timeoutMs?: number | undefined;
+  /** How long what may be repeated is repeated while the node is away; default 15 s. */
+  readonly patienceMs?: number | undefined;
+  /** The same for a stream, from the moment on that it broke; default 10 min. */
+  readonly streamPatienceMs?: number | undefined;
+  /** Told when a stream has lost its node, and with nothing when it has it again. */
+  readonly onAway?: ((error: Error | undefined) => void) | undefined;
+  readonly pace?: Pace | undefined;
+  readonly fetch?: typeof fetch | undefined;
+}
+
+interface AskOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Instead of that of the client. */
+  readonly timeoutMs?: number | undefined;
+  /** Instead of that of the client; 0 asks once. */
+  readonly patienceMs?: number | undefined;
+  /** Instead of that of the client. */
+  readonly by?: string | undefined;
+}
+
+type Part<Name extends string, Value> = [keyof Value] extends [never] ? unknown : { readonly [K in Name]: Value };
+type BodyPart<N extends RouteName> = AskedOf<N> extends undefined ? unknown : { readonly body: AskedOf<N> };
+type QueryPart<N extends RouteName> = [keyof QueryOf<N>] extends [never]
+  ? unknown
+  : { readonly query?: Partial<QueryOf<N>> };
+/** The key under which a repeat is done once; made where none is given. */
+type KeyPart<N extends RouteName> = N extends RepeatableName ? { readonly key?: string | undefined } : unknown;
+
+/** What a call takes besides its name. */
+export type Ask<N extends RouteName> = AskOptions &
+  Part<'params', ParamsOf<N>> &
+  QueryPart<N> &
+  BodyPart<N> &
+  KeyPart<N>;
+
+type Needs<T> = Record<never, never> extends T ? [ask?: T] : [ask: T];
+
+interface Loose extends AskOptions {
+  readonly params?: Params;
+  readonly query?: Query;
+  readonly body?: unknown;
+  readonly key?: string;
+}
+
+const TIMEOUT_MS = 30_000;
+const PATIENCE_MS = 15_000;
+const STREAM_PATIENCE_MS = 600_000;
+/** Three of the words that a node says to show that it is there. */
+const SILENT_MS = 45_000;
+/** Each has a connection of its own; who wants a thousand answers gets them as fast through these. */
+const AT_ONCE = 16;
+
+/** A node as its caller sees it. */
+export class Client {
+  readonly origin: string;
+  readonly #options: ClientOptions;
+  readonly #pace: Pace;
+  readonly #gate = new Gate(AT_ONCE);
+  readonly #closing = new AbortController();
+
+  constructor(options: ClientOptions) {
+    this.origin = originOf(options.url);
+    this.#options = options;
+    this.#pace = options.pace ?? REAL_PACE;
+  }
+
+  /** Whoever waits for an answer hears that it was closed. */
+  close(): void {
+    this.#closing.abort(fault('STORE_CLOSED'));
+  }
+
+  async call<N extends RouteName>(name: N, ...[ask]: Needs<Ask<N>>): Promise<AnswerOf<N>> {
+    return (await this.#asked(name, (ask ?? {}) as Loose)) as AnswerOf<N>;
+  }
+
+  /** The messages of a stream behind the one of the id `last`, over as many connections as it takes. */
+  async *stream<N extends StreamName>(
+    name: N,
+    ask: Ask<N> & { readonly last?: string | undefined },
+  ): AsyncGenerator<Message & { readonly data: string }> {
+    const { params, query, last, signal } = ask as Loose & { readonly last?: string };
+    const { onAway, streamPatienceMs = STREAM_PATIENCE_MS } = this.#options;
+    const closing = this.#closing.signal;
+    yield* resuming({
+      connect: (behind, over) => {
+        const request = this.#request(name, {
+          ...(params === undefined ? {} : { params }),
+          query: { ...query, ...(name === 'readLog' ? { follow: true } : {}) },
+        });
+        const headers = { ...request.headers, accept: 'text/event-stream' };
+        return this.#send(
+          { ...request, headers: behind === undefined ? headers : { ...headers, 'last-event-id': behind } },
+          over,
+        );
+      },
+      last,
+      ends: name !== 'streamEvents',
+      patience: new Patience(this.#pace, streamPatienceMs),
+      signal: signal === undefined ? closing : AbortSignal.any([signal, closing]),
+      onAway,
+      silentMs: SILENT_MS,
+    });
+    if (!signal?.aborted) closing.throwIfAborted();
+  }
+
+  async #asked(name: RouteName, ask: Loose): Promise<unknown> {
+    const { key = isRepeatable(name) ? crypto.randomUUID() : undefined } = ask;
+    const closing = this.#closing.signal;
+    const signal = ask.signal === undefined ? closing : AbortSignal.any([ask.signal, closing]);
+    signal.throwIfAborted();
+    const request = this.#request(name, ask, key);
+    const patience = new Patience(this.#pace, ask.patienceMs ?? this.#options.patienceMs ?? PATIENCE_MS);
+    const harmless = request.method === 'GET' || key !== undefined;
+    for (;;) {
+      try {
+        return await this.#gate.pass(() => this.#once(request, signal, ask.timeoutMs));
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!mayPass(error) || !(harmless || wasNeverSent(error))) throw error;
+        if (!(await patience.wait(signal))) throw error;
+      }
+    }
+  }
+
+  async #once(
+    request: Request,
+    signal: AbortSignal,
+    timeoutMs = this.#options.timeoutMs ?? TIMEOUT_MS,
+  ): Promise<unknown> {
+    const late = AbortSignal.timeout(timeoutMs);
+    const over = AbortSignal.any([signal, late]);
+    try {
+      return await readAnswer(await this.#send(request, over), request);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw late.aborted ? fault('TIMEOUT', { action: 'call', url: this.origin }, { cause: error }) : error;
+    }
+  }
+
+  #send(request: Request, signal: AbortSignal): Promise<Response> {
+    return send(request, { fetch: this.#options.fetch ?? globalThis.fetch, signal });
+  }
+
+  #request(name: RouteName, { params, query, body, by = this.#options.by }: Loose, key?: string): Request {
+    const { token } = this.#options;
+    const headers = {
+      accept: 'application/json',
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(by === undefined || by === '' ? {} : { 'x-leasehold-by': encodeURIComponent(by) }),
+      ...(key === undefined ? {} : { 'idempotency-key': key }),
+    };
+    return requestOf(name, { origin: this.origin, headers, params, query, body });
+  }
+}
+
+/** The address of a node: scheme, host and port. What stands behind them is no part of it. */
+export function originOf(url: string): string {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed !== undefined && /^https?:$/.test(parsed.protocol) && parsed.username === '' && parsed.password === '') {
+    return parsed.origin;
+  }
+  // Not the whole of it: who puts a token into an address should not find it in a log.
+  const shown =
+    parsed === undefined ? url.replace(/\/\/[^/]*@/, '//').slice(0, 80) : `${parsed.protocol}//${parsed.host}`;
+  throw fault(
+    'INVALID_INPUT',
+    { field: 'address of the node', problem: `${JSON.stringify(shown)} is not one` },
+    { hint: 'It looks like http://127.0.0.1:7420 or https://tasks.example.org.' },
+  );
+}

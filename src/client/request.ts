@@ -1,0 +1,99 @@
+import { fault, isEngineError } from '../core/errors.ts';
+import { PATHS } from '../protocol/paths.ts';
+import type { RouteName } from '../protocol/routes.ts';
+import { errorOfAnswer, errorOfFetch, tooOld } from './problem.ts';
+
+export type Params = Readonly<Record<string, string | number>>;
+export type Query = Readonly<Record<string, unknown>>;
+
+/** One request, ready to be sent as often as it takes. */
+export interface Request {
+  readonly name: RouteName;
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+}
+
+export interface RequestParts {
+  /** Of the node, without a path. */
+  readonly origin: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly params?: Params | undefined;
+  readonly query?: Query | undefined;
+  readonly body?: unknown;
+}
+
+export function requestOf(name: RouteName, { origin, headers, params = {}, query = {}, body }: RequestParts): Request {
+  const [method, path] = PATHS[name].split(' ') as [string, string];
+  const filled = path.replace(/\{(\w+)\}/g, (_, part: string) => segment(part, params[part]));
+  const search = searchOf(query);
+  return {
+    name,
+    method,
+    url: `${origin}${filled}${search === '' ? '' : `?${search}`}`,
+    headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  };
+}
+
+/** A part of a path that is `.` or `..` would be taken for another path, however it is written. */
+function segment(part: string, value: string | number | undefined): string {
+  const text = String(value ?? '');
+  if (text === '' || text === '.' || text === '..') {
+    throw fault('INVALID_INPUT', { field: part, problem: `${JSON.stringify(text)} names nothing` });
+  }
+  return encodeURIComponent(text);
+}
+
+function searchOf(query: Query): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    for (const one of Array.isArray(value) ? (value as readonly unknown[]) : [value]) {
+      if (typeof one === 'string' || typeof one === 'number') search.append(name, String(one));
+      else if (one === true) search.append(name, '1');
+    }
+  }
+  return search.toString();
+}
+
+export interface Sending {
+  readonly fetch: typeof fetch;
+  readonly signal: AbortSignal;
+}
+
+/** Sends it once; what is refused is thrown. */
+export async function send(request: Request, { fetch, signal }: Sending): Promise<Response> {
+  const { name, method, url, headers, body } = request;
+  // A redirect would take the token to an address that nobody has named.
+  const init = { method, headers, signal, redirect: 'error' as const };
+  const response = await fetch(url, body === undefined ? init : { ...init, body }).catch((thrown: unknown) => {
+    signal.throwIfAborted();
+    throw errorOfFetch(thrown, originOf(url));
+  });
+  if (response.ok) return response;
+  const answer: unknown = await response.json().catch(() => undefined);
+  const error = errorOfAnswer(answer, response.status, originOf(url));
+  throw isEngineError(error, 'NOT_FOUND') && error.message.startsWith('There is no page ')
+    ? tooOld(PATHS[name], originOf(url))
+    : error;
+}
+
+/** What came back, read to its end. */
+export async function readAnswer(response: Response, { name, url }: Request): Promise<unknown> {
+  if (response.status === 204) return undefined;
+  const text = await response.text().catch((thrown: unknown) => {
+    throw errorOfFetch(thrown, originOf(url));
+  });
+  if (name === 'metrics') return text;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    const problem = 'what answers there is no node';
+    throw fault('NODE_UNREACHABLE', { url: originOf(url), problem, hopeless: true }, { cause });
+  }
+}
+
+function originOf(url: string): string {
+  return new URL(url).origin;
+}

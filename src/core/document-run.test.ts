@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { findFlaw } from './document.ts';
+import { planRun, type RunPlan, type Stand, type StandingDocument } from './document-run.ts';
+import { findCircle } from './graph.ts';
+
+/** `a<b:failed/1 c d?`: under `b`, failed, priority 1, after `c` and, whatever its end, `d`. New and of priority 2 by default. */
+function tree(...texts: readonly string[]): readonly StandingDocument[] {
+  return texts.map((text) => {
+    const [head = '', ...needs] = text.split(' ');
+    const [, id = '', , parent, , stand = 'new', , priority = '2'] =
+      /^([^<:/]+)(<([^:/]+))?(:([^/]+))?(\/(\d))?$/.exec(head) ?? [];
+    const dependencies = needs.map((need) => ({ id: need.replace('?', ''), required: !need.endsWith('?') }));
+    return { id, parent, stand: stand as Stand, priority: Number(priority), dependencies };
+  });
+}
+
+/** `a: b c?` for what runs, in the order of the tree. */
+function said(plan: RunPlan): readonly string[] {
+  if (!plan.ok) return [`${plan.why} ${plan.id}${plan.why === 'unmet' ? ` ${plan.on}` : ''}`];
+  return plan.runs.map(({ id, after }) =>
+    `${id}: ${after.map((need) => `${need.id}${need.optional ? '?' : ''}`).join(' ')}`.trim(),
+  );
+}
+
+const plan = (from: string, ...texts: readonly string[]): readonly string[] => said(planRun(tree(...texts), from));
+
+test('a parent runs after its children, whatever their end, and dependencies before those that need them', () => {
+  assert.deepEqual(plan('r', 'r', 'a<r', 'b<r a', 'c<r b?'), ['r: a? b? c?', 'a:', 'b: a', 'c: b?']);
+  assert.deepEqual(plan('r', 'r a', 'a<r'), ['r: a', 'a:'], 'what it needs besides must have completed');
+  assert.deepEqual(plan('r', 'r a?', 'a<r'), ['r: a?', 'a:']);
+  assert.deepEqual(plan('r', 'r a a?', 'a<r'), ['r: a', 'a:'], 'what is needed once is needed');
+});
+
+test('children run by priority, one group after the other', () => {
+  assert.deepEqual(plan('r', 'r', 'c<r/3', 'a<r/0', 'b<r/1', 'd<r/1'), [
+    'r: c? a? b? d?',
+    'c: b? d?',
+    'a:',
+    'b: a?',
+    'd: a?',
+  ]);
+});
+
+test('a group does not wait for one that waits for others, nor for one with such below it', () => {
+  assert.deepEqual(plan('r', 'r', 'a<r/0 b', 'b<r/1'), ['r: a? b?', 'a: b', 'b:']);
+  assert.deepEqual(plan('r', 'r', 'a<r/0', 'x<a b', 'b<r/1'), ['r: a? b?', 'a: x?', 'x: b', 'b:']);
+  assert.deepEqual(plan('r', 'r', 'a<r/0', 'x<a', 'y<a x', 'b<r/1').at(-1), 'b: a?', 'within itself it may wait');
+  assert.deepEqual(
+    plan('r', 'r', 'a<r/0', 'b<r/1 a', 'c<r/2').at(-1),
+    'c: a?',
+    'the group before that one is waited for',
+  );
+});
+
+test('one below runs with what is below it and what these depend on, and nothing else', () => {
+  assert.deepEqual(plan('b', 'r', 'a<r', 'b<r a', 'c<b d', 'd<r', 'e<r b'), ['a:', 'b: c? a', 'c: d', 'd:']);
+});
+
+test('what has failed runs again, what has completed only when it depends on that', () => {
+  assert.deepEqual(
+    plan('r', 'r:completed', 'a<r:completed', 'b<r:failed a', 'c<r:completed b', 'd<r:completed c?', 'e<r:completed'),
+    ['b: a', 'c: b', 'd: c?'],
+  );
+  assert.deepEqual(plan('r', 'r:completed a', 'a<r:failed'), ['a:', 'r: a']);
+});
+
+test('what was cancelled stays so: what needs it is left to fail, or refused if there is nothing that ended', () => {
+  assert.deepEqual(plan('r', 'r', 'a<r:cancelled', 'b<r a'), ['r: b?', 'b: a']);
+  assert.deepEqual(plan('r', 'r', 'a<r:dropped', 'b<r a'), ['unmet b a']);
+  assert.deepEqual(plan('r', 'r', 'a<r:dropped', 'b<r a?'), ['r: b?', 'b:']);
+});
+
+test('nothing is begun while some of the tree runs, or when there is nothing to run', () => {
+  for (const stand of ['ready', 'running', 'scheduled', 'waiting']) {
+    assert.deepEqual(plan('r', 'r', 'a<r', `b<r:${stand}`), ['running b']);
+    assert.deepEqual(plan('a', 'r', 'a<r', `b<r:${stand}`), ['running b']);
+  }
+  assert.deepEqual(plan('r', 'r:completed', 'a<r:completed'), ['done r']);
+  assert.deepEqual(plan('r', 'r:cancelled', 'a<r'), ['cancelled r']);
+  assert.deepEqual(plan('r', 'r:dropped'), ['cancelled r']);
+  assert.deepEqual(plan('r', 'r:fixed'), ['fixed r']);
+  assert.deepEqual(plan('x', 'r'), ['done x']);
+});
+
+test('whatever tree it is, a plan has no circle', () => {
+  let seed = 7;
+  const next = (below: number): number => {
+    seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0;
+    return Math.floor((seed / 2 ** 32) * below);
+  };
+  let planned = 0;
+  for (let round = 0; round < 4000; round++) {
+    const size = 2 + next(9);
+    const nodes = Array.from({ length: size }, (_, i): StandingDocument => {
+      const needs = next(4) === 0 ? 2 : next(2);
+      const dependencies = Array.from({ length: needs }, () => ({ id: `${next(size)}`, required: next(2) === 0 }));
+      const stand = (['new', 'new', 'new', 'failed', 'completed', 'cancelled', 'dropped'] as const)[next(7)] as Stand;
+      return { id: `${i}`, parent: i === 0 ? undefined : `${next(i)}`, dependencies, priority: next(4), stand };
+    });
+    if (findFlaw(nodes) !== undefined) continue;
+    const made = planRun(nodes, `${next(size)}`);
+    if (!made.ok) continue;
+    planned++;
+    const places = new Map(made.runs.map(({ id }, i) => [id, i]));
+    const edges = made.runs.map(({ after }) => ({ after: after.flatMap(({ id }) => places.get(id) ?? []) }));
+    assert.equal(findCircle(edges), undefined, JSON.stringify(nodes));
+  }
+  assert.ok(planned > 200, `${planned} plans`);
+});

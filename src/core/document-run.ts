@@ -1,0 +1,149 @@
+import type { DocumentNode } from './document.ts';
+import { isFinal, type TaskState } from './task.ts';
+
+/**
+ * How a document stands: `new` was never executed, `dropped` was cancelled before that, `fixed` shows what another one came to and
+ * never runs. All others stand as the task of their last execution does.
+ */
+export type Stand = 'new' | 'dropped' | 'fixed' | TaskState;
+
+export interface StandingDocument extends DocumentNode {
+  readonly stand: Stand;
+  /** Lower first. */
+  readonly priority: number;
+}
+
+/** What one execution runs, each with what must have ended before. */
+export interface PlannedRun {
+  readonly id: string;
+  /** Of this execution, or of an earlier one. */
+  readonly after: readonly PlannedNeed[];
+}
+
+export interface PlannedNeed {
+  readonly id: string;
+  readonly optional: boolean;
+}
+
+export type RunPlan =
+  | { readonly ok: true; readonly runs: readonly PlannedRun[] }
+  /** `running`: some of the tree has not ended. `cancelled`, `fixed`: it never runs again. `done`: nothing is left to run. */
+  | { readonly ok: false; readonly why: 'running' | 'cancelled' | 'fixed' | 'done'; readonly id: string }
+  /** What it needs was cancelled before it ever ran. */
+  | { readonly ok: false; readonly why: 'unmet'; readonly id: string; readonly on: string };
+
+/**
+ * What an execution of this document runs: itself, all below it, and what any of these depends on, as far as it is new or has
+ * failed; and those that have completed, but depend on one that is run again. Of what else has completed the results are taken.
+ */
+export function planRun(tree: readonly StandingDocument[], from: string): RunPlan {
+  const running = tree.find(({ stand }) => isUnfinished(stand));
+  if (running !== undefined) return { ok: false, why: 'running', id: running.id };
+  const own = tree.find(({ id }) => id === from)?.stand;
+  if (own === 'fixed') return { ok: false, why: 'fixed', id: from };
+  if (own === 'dropped' || own === 'cancelled') return { ok: false, why: 'cancelled', id: from };
+  const chosen = choose(reach(tree, from));
+  if (chosen.size === 0) return { ok: false, why: 'done', id: from };
+  const stands = new Map(tree.map(({ id, stand }) => [id, stand]));
+  for (const { id, dependencies } of chosen.values()) {
+    const unmet = dependencies.find((need) => need.required && stands.get(need.id) === 'dropped');
+    if (unmet !== undefined) return { ok: false, why: 'unmet', id, on: unmet.id };
+  }
+  return { ok: true, runs: order(tree, chosen) };
+}
+
+function isUnfinished(stand: Stand): boolean {
+  return stand !== 'new' && stand !== 'dropped' && stand !== 'fixed' && !isFinal(stand);
+}
+
+/** This one, what is below it, what it depends on, and so on for each of these. */
+function reach(tree: readonly StandingDocument[], from: string): readonly StandingDocument[] {
+  const byId = new Map(tree.map((node) => [node.id, node]));
+  const children = Map.groupBy(tree, ({ parent }) => parent);
+  const found = new Set([from]);
+  // It grows while it is gone through.
+  for (const id of found) {
+    for (const child of children.get(id) ?? []) found.add(child.id);
+    for (const need of byId.get(id)?.dependencies ?? []) found.add(need.id);
+  }
+  return tree.filter(({ id }) => found.has(id));
+}
+
+function choose(reached: readonly StandingDocument[]): ReadonlyMap<string, StandingDocument> {
+  const chosen = new Map<string, StandingDocument>();
+  for (const node of reached) if (node.stand === 'new' || node.stand === 'failed') chosen.set(node.id, node);
+  for (let before = -1; before < chosen.size; ) {
+    before = chosen.size;
+    for (const node of reached) {
+      const again = node.stand === 'completed' && node.dependencies.some(({ id }) => chosen.has(id));
+      if (again) chosen.set(node.id, node);
+    }
+  }
+  return chosen;
+}
+
+function order(
+  tree: readonly StandingDocument[],
+  chosen: ReadonlyMap<string, StandingDocument>,
+): readonly PlannedRun[] {
+  const runs = [...chosen.values()];
+  const stands = new Map(tree.map(({ id, stand }) => [id, stand]));
+  const family = Map.groupBy(runs, ({ parent }) => parent);
+  const walls = wallsOf(tree, chosen, family);
+  return runs.map(({ id, dependencies }) => {
+    const after = new Map<string, boolean>();
+    for (const child of family.get(id) ?? []) after.set(child.id, true);
+    for (const before of walls.get(id) as readonly string[]) after.set(before, true);
+    for (const need of dependencies) {
+      // One that was cancelled before it ever ran has no end that could be waited for.
+      if (stands.get(need.id) !== 'dropped') after.set(need.id, !need.required && (after.get(need.id) ?? true));
+    }
+    return { id, after: [...after].map(([up, optional]) => ({ id: up, optional })) };
+  });
+}
+
+/**
+ * Children of one parent run by priority, one group after the other. A group waits only for those of the groups before it which
+ * wait for nobody outside of what is below themselves: these always come to their end first, so that no circle can arise.
+ */
+function wallsOf(
+  tree: readonly StandingDocument[],
+  chosen: ReadonlyMap<string, StandingDocument>,
+  family: ReadonlyMap<string | undefined, readonly StandingDocument[]>,
+): ReadonlyMap<string, readonly string[]> {
+  const reaching = reachingOut(tree, chosen);
+  const walls = new Map<string, readonly string[]>();
+  for (const siblings of family.values()) {
+    const groups = Map.groupBy(siblings, ({ priority }) => priority);
+    let wall: readonly string[] = [];
+    for (const priority of [...groups.keys()].sort((a, b) => a - b)) {
+      const ids = (groups.get(priority) as readonly StandingDocument[]).map(({ id }) => id);
+      for (const id of ids) walls.set(id, wall);
+      const contained = ids.filter((id) => !reaching.has(id));
+      if (contained.length > 0) wall = contained;
+    }
+  }
+  return walls;
+}
+
+/** Those that wait, or have something below them that waits, for what is not below them and runs too. */
+function reachingOut(
+  tree: readonly StandingDocument[],
+  chosen: ReadonlyMap<string, StandingDocument>,
+): ReadonlySet<string> {
+  const parents = new Map(tree.map(({ id, parent }) => [id, parent]));
+  const lineOf = (id: string): readonly string[] => {
+    const line: string[] = [];
+    for (let at: string | undefined = id; at !== undefined; at = parents.get(at)) line.push(at);
+    return line;
+  };
+  const reaching = new Set<string>();
+  for (const { id, dependencies } of chosen.values()) {
+    for (const need of dependencies) {
+      if (!chosen.has(need.id)) continue;
+      const above = new Set(lineOf(need.id));
+      for (const at of lineOf(id)) if (!above.has(at)) reaching.add(at);
+    }
+  }
+  return reaching;
+}

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  DEFAULT_SILENCE,
+  holderName,
+  mayLead,
+  NODE_ROLES,
+  type NodeEvent,
+  type NodeRole,
+  type NodeStand,
+  nextStand,
+  nodeHealth,
+} from './node.ts';
+
+const STANDS: readonly NodeStand[] = ['boot', 'electing', 'leader', 'worker', 'observer'];
+const EVENTS: readonly NodeEvent[] = ['asked', 'won', 'refused', 'lost', 'retry'];
+
+/** The changes of document 003, section 11; whatever is not named here leaves a node as it stands. */
+const CHANGES: Readonly<Record<string, NodeStand>> = {
+  // The same for `auto` and `leader`.
+  'boot asked lead': 'electing',
+  'electing asked lead': 'electing',
+  'worker asked lead': 'electing',
+  'observer asked lead': 'electing',
+  'electing won lead': 'leader',
+  'electing refused lead': 'worker',
+  'leader lost lead': 'worker',
+  'worker retry lead': 'electing',
+  // What was under way when it was told to be something else.
+  'electing won worker': 'leader',
+  'electing refused worker': 'worker',
+  'leader lost worker': 'worker',
+  'electing won observer': 'leader',
+  'electing refused observer': 'worker',
+  'leader lost observer': 'worker',
+};
+
+test('a node goes from stand to stand as the table says, and by nothing else', () => {
+  let seen = 0;
+  for (const stand of STANDS) {
+    for (const event of EVENTS) {
+      for (const role of NODE_ROLES) {
+        const wish = mayLead(role) ? 'lead' : role;
+        const told = event === 'asked' && !mayLead(role) ? role : CHANGES[`${stand} ${event} ${wish}`];
+        assert.equal(nextStand(stand, event, role), told ?? stand, `${stand}, ${event}, ${role}`);
+        seen++;
+      }
+    }
+  }
+  assert.equal(seen, STANDS.length * EVENTS.length * NODE_ROLES.length);
+});
+
+test('who is asked to be an observer or a worker is one, from wherever it stands', () => {
+  for (const stand of STANDS) {
+    for (const role of ['observer', 'worker'] as const) assert.equal(nextStand(stand, 'asked', role), role);
+  }
+});
+
+test('an election never begins for who may not lead', () => {
+  for (const role of ['worker', 'observer'] satisfies NodeRole[]) {
+    for (const stand of STANDS.filter((one) => one !== 'electing')) {
+      for (const event of EVENTS) assert.notEqual(nextStand(stand, event, role), 'electing');
+    }
+  }
+});
+
+test('a node is stale after 30 s without a beat and dead after 120 s, and not a moment before', () => {
+  const told = [0, 30_000, 30_001, 120_000, 120_001].map((ms) => nodeHealth(ms, DEFAULT_SILENCE));
+  assert.deepEqual(told, ['healthy', 'healthy', 'stale', 'stale', 'dead']);
+});
+
+test('a holder is shown without its incarnation', () => {
+  assert.equal(holderName('node-1/3f0c'), 'node-1');
+  assert.equal(holderName('host/123/3f0c'), 'host/123');
+  assert.equal(holderName('somebody'), 'somebody');
+});

@@ -1,0 +1,240 @@
+import { fault } from '../../core/errors.ts';
+import type { NodeEvent } from '../../core/node.ts';
+import type { World } from '../../core/world.ts';
+import type { Store, Tenure } from '../../store/store.ts';
+import type { Log } from '../log.ts';
+import { unfailing } from '../unfailing-log.ts';
+import { LEADER, leaderOf } from './leader.ts';
+
+export interface ElectionOptions {
+  readonly store: Pick<Store, 'dutyTake' | 'dutyRenew' | 'dutyRelease' | 'dutyList'>;
+  readonly world: World;
+  readonly log: Log;
+  /** Names this process, and no other start of it. */
+  readonly holder: string;
+  /** The term; three renewals fit into it. */
+  readonly leaseMs: number;
+  readonly renewMs: number;
+  /** What the leader does: it runs while this process leads. */
+  readonly roster: { start(): void; stop(): Promise<void> };
+  /** Told of all that happens here, in order. */
+  readonly onEvent?: (event: Exclude<NodeEvent, 'asked'>) => void;
+}
+
+/** Who does not lead looks this often whether somebody does: a leader that has resigned is followed within it. */
+const LOOK_MS = 1000;
+/** Those who saw the same term end do not all come in the same millisecond. */
+const SPREAD_MS = 100;
+/** A roster that takes longer to end does not keep the next leader waiting. */
+const ROSTER_MS = 1000;
+/** How much of its term a leader does not count on: clocks do not go at the same pace. */
+const MARGIN = 0.1;
+const MOST_MARGIN_MS = 1000;
+
+/**
+ * Leadership: one more duty, whose holder runs all others.
+ *
+ *   following ──the term is free: dutyTake──> leading ──renewed after `renewMs`──> leading
+ *       ^                                       │
+ *       └──refused, or not renewed in time──────┘
+ *
+ * `leads` is a matter of this process's own monotonic clock: it ends a margin before the store would let another one in, counted from
+ * before the renewal was sent, whatever has become of its answer. Nothing is safe because of that; every duty has an epoch of its own
+ * in each of its writes. It only keeps two rosters from running at once for longer than they must.
+ *
+ * A crash leaves the term to run out; who resigns gives back the duties first, so that the next leader finds them free.
+ */
+export class Election {
+  readonly #options: ElectionOptions;
+  readonly #log: Log;
+  #term: Tenure | undefined;
+  #trustUntil = 0;
+  #renewAt = 0;
+  /** It is a candidate, and comes back after a defeat. */
+  #stands = false;
+  #cancelTimer = (): void => {};
+  #cancelTrust = (): void => {};
+  /** Settles, and never rejects, when the turn that was asked for last is over. */
+  #lastTurn: Promise<unknown> = Promise.resolve();
+  /** The same for starts and stops of the roster. */
+  #rosterTurn: Promise<unknown> = Promise.resolve();
+  #complained = false;
+
+  constructor(options: ElectionOptions) {
+    checkTerms(options.leaseMs, options.renewMs);
+    this.#options = options;
+    this.#log = unfailing(options.log);
+  }
+
+  /** Whether this process leads, by its own clock alone. */
+  get leads(): boolean {
+    return this.#term !== undefined && this.#now() < this.#trustUntil;
+  }
+
+  /** Of the term in which it leads. */
+  get epoch(): number | undefined {
+    return this.leads ? this.#term?.epoch : undefined;
+  }
+
+  /** Becomes a candidate; answers how the first election went. An error of the store is one that it lost, and is tried again. */
+  async stand(): Promise<boolean> {
+    this.#stands = true;
+    await this.#run();
+    return this.leads;
+  }
+
+  /** Is a candidate no more: gives the duties back, then leadership. */
+  async resign(): Promise<void> {
+    this.#stands = false;
+    this.#cancelTimer();
+    await this.#inTurn(() => this.#giveBack());
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#lastTurn.then(work);
+    this.#lastTurn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #run(): Promise<void> {
+    let wait = LOOK_MS;
+    try {
+      wait = await this.#inTurn(() => this.#turn());
+      this.#complained = false;
+    } catch (error) {
+      wait = this.#retryMs();
+      if (!this.#complained) this.#log.warn('the leader could not be looked for', { error: String(error) });
+      this.#complained = true;
+    }
+    this.#cancelTimer();
+    if (this.#stands) this.#cancelTimer = this.#after(wait, () => void this.#run());
+  }
+
+  /** Answers when to come again. */
+  async #turn(): Promise<number> {
+    if (!this.#stands) return LOOK_MS;
+    if (this.#term !== undefined) await this.#renew(this.#term);
+    if (this.#term !== undefined) return this.#renewAt - this.#now();
+    const { now, duties } = await this.#options.store.dutyList();
+    const leader = leaderOf(duties, now);
+    this.#tell('retry');
+    if (leader === undefined && (await this.#take())) return this.#renewAt - this.#now();
+    this.#tell('refused');
+    const left = leader === undefined ? LOOK_MS : leader.until - now + 1;
+    return Math.min(LOOK_MS, left) + this.#options.world.random() * SPREAD_MS;
+  }
+
+  async #take(): Promise<boolean> {
+    const { store, holder, leaseMs } = this.#options;
+    const asked = this.#now();
+    const term = await store.dutyTake({ name: LEADER, holder, ttlMs: leaseMs });
+    if (term === undefined) return false;
+    this.#term = term;
+    this.#believe(asked);
+    // The answer may have come too late to go by, or when nobody wants it any more.
+    if (!this.leads || !this.#stands) {
+      await this.#release(term);
+      return false;
+    }
+    this.#log.info('this node leads', { epoch: term.epoch });
+    this.#tell('won');
+    this.#rosterTurn = this.#rosterTurn.then(() => {
+      if (this.#term === term) this.#options.roster.start();
+    });
+    return true;
+  }
+
+  async #renew(term: Tenure): Promise<void> {
+    if (this.#now() < this.#renewAt) return;
+    const { store, leaseMs } = this.#options;
+    const asked = this.#now();
+    const held = await store.dutyRenew({ duty: term, ttlMs: leaseMs });
+    // Meanwhile it may have been too late by our own clock.
+    if (this.#term !== term) return;
+    if (held) this.#believe(asked);
+    else this.#lose(term, 'another one has taken its place, or its term was over');
+  }
+
+  /** `asked`: before the store was. */
+  #believe(asked: number): void {
+    const { leaseMs, renewMs } = this.#options;
+    const term = this.#term as Tenure;
+    this.#trustUntil = asked + leaseMs - Math.min(MOST_MARGIN_MS, leaseMs * MARGIN);
+    this.#renewAt = asked + renewMs;
+    this.#cancelTrust();
+    const late = (): void => this.#lose(term, 'its term could not be renewed in time');
+    this.#cancelTrust = this.#after(this.#trustUntil - this.#now(), late);
+  }
+
+  #lose(term: Tenure, why: string): void {
+    if (this.#term !== term) return;
+    this.#term = undefined;
+    this.#cancelTrust();
+    this.#log.warn('this node leads no longer', { epoch: term.epoch, why });
+    this.#tell('lost');
+    void this.#stopRoster();
+  }
+
+  async #giveBack(): Promise<void> {
+    const term = this.#term;
+    this.#cancelTrust();
+    if (term === undefined) return;
+    this.#term = undefined;
+    await this.#rosterEnds();
+    await this.#release(term);
+    this.#log.info('this node has given leadership back', { epoch: term.epoch });
+    this.#tell('lost');
+  }
+
+  async #rosterEnds(): Promise<void> {
+    let cancel = (): void => {};
+    const late = new Promise<void>((resolve) => {
+      cancel = this.#after(ROSTER_MS, resolve);
+    });
+    await Promise.race([this.#stopRoster(), late]);
+    cancel();
+  }
+
+  async #release(term: Tenure): Promise<void> {
+    this.#term = undefined;
+    this.#cancelTrust();
+    await this.#options.store.dutyRelease({ duty: term }).catch((error: unknown) => {
+      this.#log.warn('leadership could not be given back; it will expire', { error: String(error) });
+    });
+  }
+
+  #stopRoster(): Promise<unknown> {
+    this.#rosterTurn = this.#rosterTurn.then(() => this.#options.roster.stop()).catch(() => undefined);
+    return this.#rosterTurn;
+  }
+
+  #tell(event: Exclude<NodeEvent, 'asked'>): void {
+    this.#options.onEvent?.(event);
+  }
+
+  #after(ms: number, fn: () => void): () => void {
+    return this.#options.world.timers.after(Math.max(0, ms), fn, { unref: true });
+  }
+
+  /** Several times within what is left of a term after a renewal was due. */
+  #retryMs(): number {
+    return Math.min(LOOK_MS, this.#options.renewMs / 3);
+  }
+
+  #now(): number {
+    return this.#options.world.clock.monotonic();
+  }
+}
+
+/** A leader whose term ends with the first renewal that is late drops out though it is well. */
+export function checkTerms(leaseMs: number, renewMs: number): void {
+  if (renewMs > 0 && leaseMs >= 3 * renewMs) return;
+  throw fault(
+    'INVALID_INPUT',
+    {
+      field: 'leader lease',
+      problem: `it is ${leaseMs} ms, and must be at least three times the ${renewMs} ms after which it is renewed`,
+    },
+    { hint: 'Set --leader-lease to three times --leader-renew or more.' },
+  );
+}

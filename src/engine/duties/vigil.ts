@@ -1,0 +1,95 @@
+import type { World } from '../../core/world.ts';
+import type { DutyRecord, Store } from '../../store/store.ts';
+import type { Log } from '../log.ts';
+import { unfailing } from '../unfailing-log.ts';
+
+export interface VigilOptions {
+  readonly store: Pick<Store, 'dutyList'>;
+  readonly world: World;
+  readonly log: Log;
+  /** Duties that somebody should hold. */
+  readonly names: readonly string[];
+  /** How long at most a duty is without a holder when all goes well: the term of a leader. */
+  readonly termMs: number;
+}
+
+const LOOK_MS = 1000;
+/** Beyond the term. */
+const PATIENCE_MS = 2000;
+
+/** Watches, and does nothing else: says when a duty is held by nobody for longer than a takeover takes. */
+export class Vigil {
+  readonly #options: VigilOptions;
+  readonly #log: Log;
+  /** When this process first saw that nobody holds it, on its own clock. */
+  readonly #seenFree = new Map<string, number>();
+  #unheld = new Map<string, number>();
+  readonly #alarmed = new Set<string>();
+  #cancel = (): void => {};
+  #stopped = true;
+
+  constructor(options: VigilOptions) {
+    this.#options = options;
+    this.#log = unfailing(options.log);
+  }
+
+  /** For how many milliseconds each duty has been held by nobody, as far as this process knows; 0: it is held. */
+  get unheld(): ReadonlyMap<string, number> {
+    return this.#unheld;
+  }
+
+  start(): void {
+    this.#stopped = false;
+    this.#plan();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#cancel();
+  }
+
+  async look(): Promise<void> {
+    const { now, duties } = await this.#options.store.dutyList();
+    const rows = new Map(duties.map((duty) => [duty.name, duty]));
+    const { names } = this.#options;
+    this.#unheld = new Map(names.map((name) => [name, this.#freeFor(name, rows.get(name), now)]));
+    for (const [name, ms] of this.#unheld) this.#judge(name, ms, rows.get(name));
+  }
+
+  #freeFor(name: string, row: DutyRecord | undefined, now: number): number {
+    if (row !== undefined && row.until >= now) {
+      this.#seenFree.delete(name);
+      return 0;
+    }
+    const here = this.#options.world.clock.monotonic();
+    const since = this.#seenFree.get(name) ?? here;
+    this.#seenFree.set(name, since);
+    // Of one that was given back, or never held, nobody wrote down since when.
+    return row === undefined || row.until === 0 ? here - since : now - row.until;
+  }
+
+  #judge(name: string, ms: number, row: DutyRecord | undefined): void {
+    if (ms > this.#options.termMs + PATIENCE_MS && !this.#alarmed.has(name)) {
+      this.#alarmed.add(name);
+      this.#log.warn('a duty is held by nobody', {
+        duty: name,
+        seconds: Math.round(ms / 1000),
+        last: row?.holder ?? 'nobody ever',
+      });
+    }
+    if (ms === 0 && this.#alarmed.delete(name)) this.#log.info('a duty is held again', { duty: name, by: row?.holder });
+  }
+
+  #plan(): void {
+    this.#cancel = this.#options.world.timers.after(
+      LOOK_MS,
+      () => {
+        // What cannot be read now is said by others: here only the next look matters.
+        void this.look()
+          .catch(() => undefined)
+          .then(() => this.#stopped || this.#plan());
+      },
+      { unref: true },
+    );
+  }
+}

@@ -1,0 +1,165 @@
+import type { World } from '../core/world.ts';
+
+/** One claim that waits for work. */
+export interface WaiterOptions {
+  /** Whether there is something for it, by what is known now. */
+  readonly wants: () => boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How many look at once at first, and at most: as many as one call of the store takes. */
+const FEW = 8;
+const MANY = 250;
+const NOBODY = -1;
+
+/**
+ * Signs that there may be work, for claims that wait for it.
+ *
+ *   looking ──in vain──> waiting ──chosen, its time is over, or an abort──> looking
+ *
+ * A sign lets a few look of those who want what there is, longest waiting first; while there is still something, two more
+ * for each that is back. So a push costs the same whether ten workers wait or ten thousand. Who was not chosen has looked at nothing
+ * since: it is chosen later, or the sign was for others. A sign that comes during a look counts for the next one.
+ *
+ * Signs are hints. Behind them stands a poll with jitter, at most `pollMs` later: one looks for all, and everybody is asked anew.
+ */
+export class Signs {
+  readonly #world: World;
+  readonly #pollMs: number;
+  /** Waiting or looking. */
+  #entered = 0;
+  readonly #waiting = new Set<Waiter>();
+  #signs = 0;
+  /** The signs of which everybody who waits was asked. */
+  #asked = 0;
+  /** Somebody has to look, whether it is known to find something or not. */
+  #blind = false;
+  /** Chosen, and not back. */
+  #chosen = 0;
+  /** Who may be; grows while there is more than they take. */
+  #most = FEW;
+  #cancelPoll: (() => void) | undefined;
+
+  constructor(world: World, pollMs: number) {
+    this.#world = world;
+    this.#pollMs = pollMs;
+  }
+
+  get awaited(): boolean {
+    return this.#entered > 0;
+  }
+
+  /** There is something that may be for one of them. */
+  wake(): void {
+    this.#signs++;
+    this.#choose();
+  }
+
+  /** There may be something, and nobody knows what: one looks. */
+  call(): void {
+    this.#blind = true;
+    this.wake();
+  }
+
+  /** Before its first look. Who has entered has to leave. */
+  enter({ wants, signal }: WaiterOptions): Waiting {
+    this.#entered++;
+    const waiter: Waiter = { wants, seen: this.#signs, chosen: false, resolve: () => {} };
+    return {
+      looking: () => {
+        waiter.seen = this.#signs;
+      },
+      sign: (maxMs) => this.#wait(waiter, signal, maxMs),
+      leave: () => {
+        this.#entered--;
+        this.#back(waiter);
+        this.#choose();
+      },
+    };
+  }
+
+  #wait(waiter: Waiter, signal: AbortSignal | undefined, maxMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal?.aborted) {
+        resolve();
+        return;
+      }
+      const over = (): void => waiter.resolve();
+      const cancel = this.#world.timers.after(Math.max(1, maxMs), over);
+      signal?.addEventListener('abort', over, { once: true });
+      waiter.resolve = () => {
+        cancel();
+        signal?.removeEventListener('abort', over);
+        this.#waiting.delete(waiter);
+        if (this.#waiting.size === 0) this.#stopPoll();
+        resolve();
+      };
+      this.#waiting.add(waiter);
+      if (waiter.seen !== this.#signs) this.#asked = NOBODY;
+      this.#cancelPoll ??= this.#poll();
+      this.#back(waiter);
+      this.#choose();
+    });
+  }
+
+  #back(waiter: Waiter): void {
+    if (!waiter.chosen) return;
+    waiter.chosen = false;
+    this.#chosen--;
+    this.#most = Math.min(MANY, this.#most + 1);
+  }
+
+  #choose(): void {
+    if (this.#asked !== this.#signs && !this.#askAll()) return;
+    this.#most = FEW;
+  }
+
+  /** False: as many look as may, and not everybody was asked. */
+  #askAll(): boolean {
+    for (const waiter of this.#waiting) {
+      if (this.#chosen >= this.#most) return false;
+      if (waiter.seen === this.#signs) continue;
+      if (this.#blind || waiter.wants()) this.#let(waiter);
+      else waiter.seen = this.#signs;
+    }
+    this.#asked = this.#signs;
+    return true;
+  }
+
+  #let(waiter: Waiter): void {
+    this.#blind = false;
+    waiter.chosen = true;
+    this.#chosen++;
+    waiter.resolve();
+  }
+
+  #poll(): () => void {
+    const after = this.#pollMs * (0.5 + this.#world.random() / 2);
+    return this.#world.timers.after(Math.max(1, after), () => {
+      this.#cancelPoll = this.#poll();
+      this.call();
+    });
+  }
+
+  #stopPoll(): void {
+    this.#cancelPoll?.();
+    this.#cancelPoll = undefined;
+  }
+}
+
+/** What a claim does in turn: it looks, and waits for a sign. */
+export interface Waiting {
+  /** A look begins. */
+  looking(): void;
+  /** It was in vain; comes when another one is due, after `maxMs` at the latest. */
+  sign(maxMs: number): Promise<void>;
+  leave(): void;
+}
+
+interface Waiter {
+  readonly wants: () => boolean;
+  /** Signs that had come when it looked last, or was asked. */
+  seen: number;
+  chosen: boolean;
+  resolve: () => void;
+}

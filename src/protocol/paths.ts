@@ -1,0 +1,92 @@
+import type { z } from 'zod';
+import type { ROUTES, RouteName } from './routes.ts';
+
+type Routes = typeof ROUTES;
+
+/** Those that a repeat under the same `Idempotency-Key` does once. */
+export type RepeatableName = {
+  [N in RouteName]: Routes[N] extends { readonly repeatable: true } ? N : never;
+}[RouteName];
+
+/** Those that answer with a stream, or can. */
+export type StreamName = {
+  [N in RouteName]: Routes[N] extends { readonly stream: string } ? N : never;
+}[RouteName];
+
+/** The body of a call as its caller writes it: what has a default may be left out. */
+export type AskedOf<N extends RouteName> = Routes[N] extends { readonly body: infer B extends z.ZodType }
+  ? z.input<B>
+  : undefined;
+
+/**
+ * Method and path of every route, for who asks: the table itself brings zod along, which takes a command longer to load than all
+ * the rest of it. The compiler holds both together: it refuses a path that is missing here, or is another one.
+ */
+export const PATHS: { readonly [N in RouteName]: `${Routes[N]['method']} ${Routes[N]['path']}` } = {
+  health: 'GET /healthz',
+  ready: 'GET /readyz',
+  metrics: 'GET /metrics',
+  openapi: 'GET /openapi.json',
+  agentCard: 'GET /.well-known/agent-card.json',
+  rpcRoot: 'POST /',
+  rpc: 'POST /rpc',
+  rpcTasks: 'POST /tasks',
+  rpcSystem: 'POST /system',
+  a2a: 'POST /a2a',
+  mcp: 'POST /mcp',
+  pushTasks: 'POST /api/v1/tasks',
+  pushGraph: 'POST /api/v1/graphs',
+  listTasks: 'GET /api/v1/tasks',
+  getTask: 'GET /api/v1/tasks/{id}',
+  explainTask: 'GET /api/v1/tasks/{id}/explain',
+  readLog: 'GET /api/v1/tasks/{id}/logs',
+  listAttempts: 'GET /api/v1/tasks/{id}/attempts',
+  showTree: 'GET /api/v1/tasks/{id}/tree',
+  cancelTask: 'POST /api/v1/tasks/{id}/cancel',
+  retryTask: 'POST /api/v1/tasks/{id}/retry',
+  listQueues: 'GET /api/v1/queues',
+  getQueue: 'GET /api/v1/queues/{queue}',
+  scaleQueue: 'GET /api/v1/queues/{queue}/scale',
+  pauseQueue: 'POST /api/v1/queues/{queue}/pause',
+  resumeQueue: 'POST /api/v1/queues/{queue}/resume',
+  purgeQueue: 'POST /api/v1/queues/{queue}/purge',
+  retryQueue: 'POST /api/v1/queues/{queue}/retry',
+  listWorkers: 'GET /api/v1/workers',
+  getWorker: 'GET /api/v1/workers/{name}',
+  editWorker: 'PATCH /api/v1/workers/{name}',
+  createWorker: 'POST /api/v1/workers',
+  enrolWorker: 'POST /api/v1/workers/enrol',
+  rotateWorker: 'POST /api/v1/workers/{name}/rotate',
+  removeWorker: 'DELETE /api/v1/workers/{name}',
+  listTags: 'GET /api/v1/tags',
+  listLimits: 'GET /api/v1/limits',
+  createLimit: 'POST /api/v1/limits',
+  getLimit: 'GET /api/v1/limits/{name}',
+  editLimit: 'PATCH /api/v1/limits/{name}',
+  removeLimit: 'DELETE /api/v1/limits/{name}',
+  pauseLimit: 'POST /api/v1/limits/{name}/pause',
+  resumeLimit: 'POST /api/v1/limits/{name}/resume',
+  sendSignal: 'POST /api/v1/signals',
+  listApprovals: 'GET /api/v1/approvals',
+  decideApproval: 'POST /api/v1/approvals/{id}',
+  readEvents: 'GET /api/v1/events/page',
+  streamEvents: 'GET /api/v1/events',
+  registerWorker: 'POST /workers/register',
+  beatWorker: 'POST /workers/{id}/heartbeat',
+  claimSteps: 'POST /workers/{id}/claim',
+  askNode: 'POST /workers/{id}/ask',
+  appendEvents: 'POST /steps/{id}/events',
+  completeStep: 'POST /steps/{id}/complete',
+  getCluster: 'GET /api/v1/cluster',
+  editNode: 'PATCH /api/v1/cluster/nodes/{id}',
+  listTokens: 'GET /api/v1/tokens',
+  createToken: 'POST /api/v1/tokens',
+  rotateToken: 'POST /api/v1/tokens/{id}/rotate',
+  revokeToken: 'DELETE /api/v1/tokens/{id}',
+};
+
+const REPEATABLE: { readonly [N in RepeatableName]: true } = { pushTasks: true, pushGraph: true };
+
+export function isRepeatable(name: RouteName): name is RepeatableName {
+  return Object.hasOwn(REPEATABLE, name);
+}

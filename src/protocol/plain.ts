@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import type { ConfigUpdate } from './frames.ts';
+
+/**
+ * What agents of document 004 and the hub say to each other: one JSON object a message, in the words of the document. They know no
+ * numbers, proofs and batches; what they say beyond what is asked for is not looked at.
+ */
+
+const text = z.string().max(200);
+const taskId = z.string().min(1).max(200);
+const credentials = z.array(text).max(1000).nullish();
+
+/** The first message, unless the address has said it. */
+export const PlainConnect = z.object({
+  type: z.literal('connect'),
+  name: text,
+  secret: z.string().max(512),
+  version: text.nullish(),
+  credentials,
+});
+
+/** A text, or one with the time at which it was said. */
+const Line = z.union([
+  z.string(),
+  z.object({
+    line: z.string(),
+    /** Calendar time: milliseconds, seconds, or ISO 8601. */
+    timestamp: z.union([z.number(), z.string()]).nullish(),
+  }),
+]);
+
+/** Everything else that an agent may say. */
+export const PlainSaid = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('heartbeat') }),
+  z.object({ type: z.literal('task_claim'), task_id: taskId }),
+  z.object({ type: z.literal('task_progress'), task_id: taskId, logs: z.array(Line).max(20_000).nullish() }),
+  z.object({ type: z.literal('task_complete'), task_id: taskId, result: z.unknown().optional() }),
+  z.object({
+    type: z.literal('task_failed'),
+    task_id: taskId,
+    error: z.unknown().optional(),
+    error_details: z.unknown().optional(),
+  }),
+  z.object({ type: z.literal('credential_ack'), name: text }),
+  // Said apart by those who come with their secret in the address.
+  z.object({ type: z.literal('version'), version: text.nullish() }),
+  z.object({ type: z.literal('credentials_report'), credentials }),
+]);
+
+export type PlainConnect = z.infer<typeof PlainConnect>;
+export type PlainSaid = z.infer<typeof PlainSaid>;
+export type PlainLine = z.infer<typeof Line>;
+
+export const PLAIN_TYPES: ReadonlySet<unknown> = new Set(PlainSaid.options.map(({ shape }) => shape.type.value));
+
+/** A task as it is offered. */
+export interface PlainTask {
+  readonly id: string;
+  readonly queue: string;
+  readonly handler: string;
+  readonly input: unknown;
+  readonly workflow_name: string;
+  readonly node_id: string;
+  readonly execution_snapshot: unknown;
+  readonly queued_at: string;
+  readonly attempt: number;
+  readonly tries: number;
+  readonly max_attempts: number;
+  readonly timeout_ms: number | null;
+}
+
+/** What the hub says. */
+export type PlainTold =
+  | { readonly type: 'connect_ok' | 'heartbeat_ack' }
+  | { readonly type: 'connect_rejected'; readonly reason: string }
+  | { readonly type: 'task_available'; readonly task: PlainTask }
+  /** To who has come with its secret in the address. */
+  | ({ readonly type: 'task_available'; readonly task_id: string } & Pick<
+      PlainTask,
+      'workflow_name' | 'node_id' | 'execution_snapshot'
+    >)
+  | { readonly type: 'task_claimed_ok'; readonly task_id: string; readonly task: PlainTask }
+  | { readonly type: 'task_claimed_fail'; readonly task_id: string; readonly reason: string }
+  | { readonly type: 'kill_task'; readonly task_id: string }
+  | ConfigUpdate;

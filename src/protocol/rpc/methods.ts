@@ -1,0 +1,190 @@
+import { z } from 'zod';
+import { mayCall, type Role } from '../route.ts';
+
+/** What may be called by JSON-RPC, once. The reference page is held to this by a test. */
+
+/** A task by its id; both names are known. */
+const one = { task_id: z.string().min(1).max(200).optional(), id: z.string().min(1).max(200).optional() };
+const task = z.strictObject(one);
+const node = z.string().min(1).max(63);
+const token = z.string().min(1).max(300);
+const lease = z.union([
+  token.transform((lease_token) => ({ lease_token })),
+  z.strictObject({ task_id: z.string().max(200).optional(), lease_token: token }),
+]);
+const page = {
+  limit: z.number().int().min(1).max(500).default(100),
+  offset: z.number().int().min(0).max(10_000).default(0),
+};
+
+/** The words for how a task stands. */
+export const STATUSES = ['pending', 'in_progress', 'completed', 'failed', 'cancelled'] as const;
+export type Status = (typeof STATUSES)[number];
+
+export interface RpcMethod {
+  /** The least role. `worker`: workers, and whoever operates. */
+  readonly access: Exclude<Role, 'admin'>;
+  readonly does: string;
+  readonly params: z.ZodType;
+}
+
+const method = <const M extends RpcMethod>(given: M): M => given;
+
+export const METHODS = {
+  register_node: method({
+    access: 'worker',
+    does: 'Makes a node known, with what it runs and what it has; a repeat changes nothing',
+    params: z.strictObject({
+      node_id: node,
+      executor_types: z.array(z.string()).min(1).max(500),
+      capabilities: z.union([z.array(z.string()).max(200), z.record(z.string(), z.unknown())]).nullish(),
+      max_parallel_tasks: z.number().int().min(1).max(10_000).default(4),
+      version: z.string().max(100).nullish(),
+    }),
+  }),
+  heartbeat: method({
+    access: 'worker',
+    does: 'Says that a node lives, and renews the leases that it names; tells those that are lost or to be cancelled',
+    params: z.strictObject({ node_id: node, leases: z.array(lease).max(1000).default([]) }),
+  }),
+  deregister_node: method({
+    access: 'worker',
+    does: 'Says that a node is gone; what it has leased comes back when the leases run out',
+    params: z.strictObject({ node_id: node }),
+  }),
+  find_executable_tasks: method({
+    access: 'worker',
+    does: 'Ready tasks that this node may run now, in the order of a claim. Reads only',
+    params: z.strictObject({ node_id: node, limit: z.number().int().min(1).max(100).default(10) }),
+  }),
+  acquire_lease: method({
+    access: 'worker',
+    does: 'Leases one task to a node; of many who ask one gets it',
+    params: z.strictObject({ task_id: z.string().min(1).max(200), node_id: node }),
+  }),
+  renew_lease: method({
+    access: 'worker',
+    does: 'Keeps a lease. One that has run out can be renewed until its task was taken back',
+    params: z.strictObject({ lease_token: token }),
+  }),
+  release_lease: method({
+    access: 'worker',
+    does: 'Gives a task back, and its try with it; a wrong token has no effect',
+    params: z.strictObject({ task_id: z.string().min(1).max(200), lease_token: token }),
+  }),
+  report_completion: method({
+    access: 'worker',
+    does: 'Says how a task has ended. A repeat gets the first answer; who no longer holds the lease is refused',
+    params: z
+      .strictObject({
+        task_id: z.string().min(1).max(200),
+        node_id: node,
+        lease_token: token,
+        result: z.unknown().optional(),
+        error: z.union([z.string(), z.record(z.string(), z.unknown())]).nullish(),
+        /** Goes by the retry policy of the task; otherwise an error ends it. */
+        retryable: z.boolean().default(false),
+        idempotency_key: z.string().min(1).max(255).nullish(),
+      })
+      .refine(({ result, error }) => (error ?? undefined) === undefined || (result ?? undefined) === undefined, {
+        message: 'it has a result, or an error',
+      }),
+  }),
+  recover_stale_leases: method({
+    access: 'operator',
+    does: 'Has tasks taken back whose leases have run out, and says which',
+    params: z.strictObject({}),
+  }),
+
+  'tasks.create': method({
+    access: 'operator',
+    does: 'Writes a task down, or several that form a tree. They are pending until they are executed',
+    params: z.union([
+      z.array(z.unknown()).min(1).max(1000),
+      z.strictObject({ tasks: z.array(z.unknown()).min(1).max(1000) }),
+      z.looseObject({}),
+    ]),
+  }),
+  'tasks.get': method({ access: 'read', does: 'A task', params: task }),
+  'tasks.detail': method({
+    access: 'read',
+    does: 'A task with its attempts, and why it does not run',
+    params: task,
+  }),
+  'tasks.tree': method({ access: 'read', does: 'The tree that a task is in', params: task }),
+  'tasks.list': method({
+    access: 'read',
+    does: 'Tasks, the newest first; without parents, unless root_only is false',
+    params: z.strictObject({
+      user_id: z.string().max(255).nullish(),
+      status: z.enum(STATUSES).nullish(),
+      root_only: z.boolean().default(true),
+      ...page,
+    }),
+  }),
+  'tasks.children': method({
+    access: 'read',
+    does: 'The tasks right below one',
+    params: z.strictObject({ ...one, parent_id: z.string().min(1).max(200).optional() }),
+  }),
+  'tasks.count': method({
+    access: 'read',
+    does: 'How many tasks there are, by status',
+    params: z.strictObject({ user_id: z.string().max(255).nullish(), root_only: z.boolean().default(false) }),
+  }),
+  'tasks.update': method({
+    access: 'operator',
+    does: 'Changes a pending task; with a version, only if it has that one',
+    params: z.looseObject({ ...one, version: z.number().int().min(1).optional() }),
+  }),
+  'tasks.delete': method({
+    access: 'operator',
+    does: 'Deletes a task and all below it, if all of them are pending and nothing else depends on them',
+    params: task,
+  }),
+  'tasks.clone': method({
+    access: 'operator',
+    does: 'Makes a copy that can be executed, a link to what a completed task came to, or an archive of it',
+    params: z.strictObject({ ...one, origin_type: z.enum(['copy', 'link', 'archive']).default('copy') }),
+  }),
+  'tasks.execute': method({
+    access: 'operator',
+    does: 'Starts a tree, or one task of it with what that depends on',
+    params: z.strictObject({
+      ...one,
+      tasks: z.array(z.unknown()).min(1).max(1000).optional(),
+      use_streaming: z.boolean().default(false),
+      use_demo: z.boolean().default(false),
+      webhook_config: z.unknown().optional(),
+    }),
+  }),
+  'tasks.cancel': method({
+    access: 'operator',
+    does: 'Cancels a task and all below it; those that run are asked',
+    params: z.strictObject({ ...one, task_ids: z.array(z.string().min(1).max(200)).min(1).max(100).optional() }),
+  }),
+
+  'system.health': method({ access: 'read', does: 'Whether work can be handed out', params: z.strictObject({}) }),
+  'system.executors': method({
+    access: 'read',
+    does: 'What the workers that are there run, with the schema of its input where it is known',
+    params: z.strictObject({}),
+  }),
+} as const satisfies Record<string, RpcMethod>;
+
+export type MethodName = keyof typeof METHODS;
+export type ParamsOf<N extends MethodName> = z.output<(typeof METHODS)[N]['params']>;
+
+/** Those of the leader, which are also known with this before them. */
+const LEADER = 'distributed.';
+
+/** The method of that name; undefined: there is none. */
+export function methodNamed(name: string): MethodName | undefined {
+  const own = name.startsWith(LEADER) ? name.slice(LEADER.length) : name;
+  if (!Object.hasOwn(METHODS, own) || (own !== name && own.includes('.'))) return undefined;
+  return own as MethodName;
+}
+
+export function mayCallMethod(role: Role, { access }: RpcMethod): boolean {
+  return access === 'worker' ? role === 'worker' || mayCall(role, 'operator') : mayCall(role, access);
+}

@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { NODE_HEALTH, NODE_OVERRIDES, NODE_ROLES } from '../../core/node.ts';
+
+export const ClusterNode = z
+  .object({
+    id: z.string(),
+    state: z.enum(NODE_HEALTH).describe('By how long it was not heard of; left: it said goodbye'),
+    role: z.enum(['leader', 'worker', 'observer']).describe('What it does'),
+    roleSince: z.number(),
+    wish: z.enum(NODE_ROLES).describe('What it was started as'),
+    override: z.enum(NODE_OVERRIDES).describe('What is asked of it instead; auto: nothing'),
+    address: z.string().optional(),
+    version: z.string().optional(),
+    host: z.string().optional(),
+    pid: z.number().optional(),
+    startedAt: z.number(),
+    silentMs: z.number(),
+  })
+  .meta({ id: 'ClusterNode' });
+
+export const Cluster = z
+  .object({
+    leader: z
+      .object({
+        node: z.string(),
+        epoch: z.number(),
+        since: z.number().optional().describe('Not known in the moment of a takeover'),
+        expiresInMs: z.number(),
+      })
+      .optional(),
+    nodes: z.array(ClusterNode).readonly(),
+    duties: z
+      .array(
+        z.object({
+          name: z.string(),
+          holder: z.string().optional().describe('A node, or a program; not there: nobody'),
+          epoch: z.number(),
+          expiresInMs: z.number(),
+        }),
+      )
+      .readonly(),
+    store: z.string().describe('The kind of it'),
+  })
+  .meta({ id: 'Cluster' });
+
+export const NodeEdit = z.strictObject({
+  role: z.enum(NODE_OVERRIDES).describe('auto: what it was started as'),
+});

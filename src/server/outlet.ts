@@ -1,0 +1,99 @@
+import type { WebSocket } from 'ws';
+
+/** In UTF-16 units. */
+const MAX_UNREAD_UNITS = 1024 * 1024;
+
+/** What is asked of a connection before something is looked into for it. */
+export type Room = Pick<Outlet, 'isFull' | 'filling' | 'expect' | 'room'>;
+
+/** Of an answer that somebody waits for by itself: over HTTP one request has one answer. */
+export const OPEN_ROOM: Room = {
+  isFull: false,
+  filling: new AbortController().signal,
+  expect: () => {},
+  room: () => Promise.resolve(),
+};
+
+/**
+ * What is said over a connection and not taken yet. While there is too much of it, the connection is full: nothing more should be
+ * looked into for who is at its other end, and nothing be claimed for it.
+ */
+export class Outlet {
+  readonly #socket: WebSocket;
+  readonly #framesOf: (texts: readonly string[]) => Iterable<string>;
+  readonly #onRoom: () => void;
+  #unsaid: string[] = [];
+  #unsaidUnits = 0;
+  #expectedUnits = 0;
+  /** Aborted while it is full. */
+  #filling = new AbortController();
+  readonly #waiting = new Set<() => void>();
+
+  constructor(
+    socket: WebSocket,
+    { framesOf, onRoom }: { framesOf: (texts: readonly string[]) => Iterable<string>; onRoom: () => void },
+  ) {
+    this.#socket = socket;
+    this.#framesOf = framesOf;
+    this.#onRoom = onRoom;
+  }
+
+  get isFull(): boolean {
+    return this.#unsaidUnits + this.#expectedUnits + this.#socket.bufferedAmount > MAX_UNREAD_UNITS;
+  }
+
+  /** Comes when it is full next; has come if it is now. */
+  get filling(): AbortSignal {
+    this.#look();
+    return this.#filling.signal;
+  }
+
+  /** What is said in one turn leaves together. */
+  say(text: string): void {
+    this.#unsaidUnits += text.length;
+    if (this.#unsaid.push(text) === 1) setImmediate(() => this.#flush());
+    this.#look();
+  }
+
+  /** So much will be said before this turn is over: others who want to say something must know. */
+  expect(units: number): void {
+    this.#expectedUnits += units;
+    setImmediate(() => {
+      this.#expectedUnits -= units;
+    });
+    this.#look();
+  }
+
+  /** Resolves when there is room, or when nobody waits for it any more. */
+  async room(signal: AbortSignal): Promise<void> {
+    if (!this.isFull || signal.aborted) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.add(resolve);
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    await promise;
+    this.#waiting.delete(resolve);
+  }
+
+  #flush(): void {
+    const texts = this.#unsaid;
+    this.#unsaid = [];
+    this.#unsaidUnits = 0;
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    for (const frame of this.#framesOf(texts)) this.#socket.send(frame, () => this.#taken());
+    this.#taken();
+  }
+
+  #taken(): void {
+    this.#look();
+    this.#onRoom();
+  }
+
+  #look(): void {
+    if (this.isFull) {
+      this.#filling.abort();
+      return;
+    }
+    if (this.#filling.signal.aborted) this.#filling = new AbortController();
+    for (const resolve of this.#waiting) resolve();
+  }
+}

@@ -1,0 +1,119 @@
+import { subtreeOf } from '../../core/document.ts';
+import { isEngineError } from '../../core/errors.ts';
+import { handlerOf } from '../../engine/document-body.ts';
+import type { Document, Execution } from '../../engine/documents.ts';
+import { Stream } from '../route-handler.ts';
+import type { RpcCall, RpcHandlers } from './context.ts';
+import { problemOf, RpcProblem } from './problems.ts';
+import { followExecution } from './stream.ts';
+import { idOf } from './task-names.ts';
+import { statusOf } from './view.ts';
+import { create } from './write.ts';
+
+export const executeMethods: RpcHandlers<'tasks.execute' | 'tasks.cancel'> = {
+  async 'tasks.execute'(call) {
+    const { engine, params, hub } = call;
+    refuseUnbuilt(call);
+    const id = await rootOf(call);
+    // Before anything is started, so that nothing of it is missed.
+    const after = params.use_streaming ? await hub.now() : 0;
+    const execution = await engine.documents.execute(id, call.admit);
+    const answer = await started(call, id, execution);
+    if (!params.use_streaming) return answer;
+    return new Stream((signal) => followExecution({ engine, hub, execution, after, id, answer }, signal));
+  },
+
+  async 'tasks.cancel'(call) {
+    const { task_ids: ids, ...named } = call.params;
+    if (ids === undefined) return cancel(call, idOf(named));
+    const answers: unknown[] = [];
+    for (const id of ids) {
+      // One that cannot be cancelled says so, and keeps nobody else from it.
+      answers.push(
+        await cancel(call, id).catch((error: unknown) => {
+          if (!isEngineError(error) && !(error instanceof RpcProblem)) throw error;
+          return { task_id: id, status: 'failed', error: problemOf(error) };
+        }),
+      );
+    }
+    return answers;
+  },
+};
+
+function refuseUnbuilt({ params, alone }: RpcCall<'tasks.execute'>): void {
+  if (params.webhook_config !== undefined && params.webhook_config !== null) {
+    throw new RpcProblem('params', 'webhook_config is not supported: use use_streaming, or follow GET /api/v1/events');
+  }
+  if (params.use_demo) throw new RpcProblem('params', 'use_demo is not supported: handlers are always run');
+  if (params.use_streaming && !alone) {
+    throw new RpcProblem('params', 'use_streaming is for a call that is alone in its request, and has an id');
+  }
+}
+
+/** Of what is written down with the call, or was before. */
+async function rootOf(call: RpcCall<'tasks.execute'>): Promise<string> {
+  const { tasks, ...named } = call.params;
+  if (tasks === undefined) return idOf(named);
+  if (named.task_id !== undefined || named.id !== undefined) {
+    throw new RpcProblem('params', 'it names a task that is there, or brings tasks');
+  }
+  const created = await create(call, tasks);
+  const own = new Set(created.map(({ id }) => id));
+  return created.find(({ parent }) => parent === undefined || !own.has(parent))?.id as string;
+}
+
+async function started(
+  { engine, params }: RpcCall<'tasks.execute'>,
+  id: string,
+  execution: Execution,
+): Promise<object> {
+  const { root } = await engine.documents.get(id);
+  const warnings = await warningsOf({ engine }, execution);
+  return {
+    success: true,
+    protocol: 'jsonrpc',
+    root_task_id: root,
+    task_id: id,
+    status: 'started',
+    ...(params.use_streaming ? { streaming: true } : {}),
+    tasks: execution.map(({ document, pushed }) => ({ id: document.id, engine_task_id: pushed.id })),
+    ...(warnings.length === 0 ? {} : { warnings }),
+  };
+}
+
+/** Handlers that nobody who is there runs: somebody may come. */
+async function warningsOf({ engine }: Pick<RpcCall, 'engine'>, execution: Execution): Promise<readonly string[]> {
+  const { members } = await engine.store.workerFleet();
+  const offered = new Set(members.flatMap(({ handlers }) => handlers));
+  const wanted = new Set(execution.map(({ document }) => handlerOf(document.body)));
+  const any = members.some(({ handlers }) => handlers.length === 0);
+  const missing = any ? [] : [...wanted].filter((handler) => !offered.has(handler));
+  return missing.map((handler) => `no worker that is there runs ${handler}`);
+}
+
+/** It and all below it, from above: a child that ends first would let its parent begin. */
+async function cancel({ engine }: Pick<RpcCall, 'engine'>, id: string): Promise<object> {
+  const tree = await engine.documents.tree(id);
+  const nodes = tree.map((one) => ({ ...one, dependencies: one.body.dependencies }));
+  const own: readonly Document[] = subtreeOf(nodes, id);
+  const status = (one: Document): string => (one.stand === 'fixed' ? 'fixed' : statusOf(one));
+  const fresh = await engine.documents.drop(own.filter((one) => one.stand === 'new').map((one) => one.id));
+  const cancelled = [...fresh];
+  const requested: string[] = [];
+  for (const one of own) {
+    if (status(one) !== 'in_progress') continue;
+    const answer = await engine.cancel(one.task as number);
+    if (answer === 'cancelled') cancelled.push(one.id);
+    if (answer === 'requested') requested.push(one.id);
+  }
+  if (cancelled.length + requested.length === 0) {
+    const [first] = own;
+    throw new RpcProblem('transition', `the task ${id} is ${first === undefined ? 'gone' : status(first)}`);
+  }
+  return {
+    task_id: id,
+    status: requested.length === 0 ? 'cancelled' : 'cancelling',
+    cancelled,
+    requested,
+  };
+}

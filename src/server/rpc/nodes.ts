@@ -1,0 +1,156 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { fault } from '../../core/errors.ts';
+import { checkKey } from '../../core/names.ts';
+import { type Capabilities, tagsFromCapabilities } from '../../core/placement-constraints.ts';
+import { keyOfWork } from '../../engine/document-body.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { Principal } from '../access.ts';
+import { requireGiven } from '../given-tags.ts';
+import type { RpcCall, RpcHandlers } from './context.ts';
+import { readLease } from './lease-text.ts';
+
+/** Nodes of document 003: workers of ours that find, lease and report by calls of their own. */
+export const nodeMethods: RpcHandlers<'register_node' | 'heartbeat' | 'deregister_node' | 'find_executable_tasks'> = {
+  async register_node(call) {
+    const { engine, params, principal } = call;
+    const { node_id: name, executor_types: handlers, max_parallel_tasks: slots, version } = params;
+    requireOwn(principal, name);
+    const tags = tagsOf(params.capabilities ?? []);
+    if (principal.role === 'worker') requireGiven(name, tags, (await call.settingOf(name)).tags);
+    const said = hashOf({ handlers, tags, slots, version: version ?? null });
+    const before = await findNode(engine, name);
+    const same = before?.incarnation.startsWith(`${NODE}${said}:`) === true;
+    const worker = same
+      ? before.worker
+      : await engine.registerWorker({
+          name,
+          incarnation: `${NODE}${said}:${randomUUID()}`,
+          slots,
+          tags,
+          handlers,
+          ...(version === undefined || version === null ? {} : { version: checkKey('version', version) }),
+        });
+    await engine.beat({ worker, state: 'online' });
+    // What it said before holds no longer; leases that it has live on by their tokens.
+    if (before !== undefined && !same) await engine.beat({ worker: before.worker, state: 'offline' });
+    engine.fleet.forget();
+    const { leaseMs } = engine;
+    return {
+      node_id: name,
+      status: 'healthy',
+      registered: !same,
+      heartbeat_interval_seconds: Math.min(HEARTBEAT_MS, leaseMs / 3) / 1000,
+      lease_duration_seconds: leaseMs / 1000,
+    };
+  },
+
+  async heartbeat(call) {
+    const { engine, params, leases: tokens, principal } = call;
+    const { worker } = await requireNode(call, params.node_id);
+    await engine.beat({ worker, state: 'online' });
+    const held = params.leases.map(({ lease_token: text }) => {
+      const lease = readLease(tokens, text);
+      return { text, lease: lease?.node === params.node_id ? lease : undefined };
+    });
+    const became = await Promise.all(
+      held.map(async ({ text, lease }) => {
+        const answer = lease === undefined ? undefined : await engine.renew(lease);
+        const what = answer?.held === true ? (answer.cancelRequested ? 'cancel' : 'renewed') : 'lost';
+        return { lease_token: text, what };
+      }),
+    );
+    const those = (...some: readonly string[]): readonly string[] =>
+      became.filter(({ what }) => some.includes(what)).map(({ lease_token }) => lease_token);
+    return {
+      node_id: params.node_id,
+      status: 'healthy',
+      renewed: those('renewed', 'cancel'),
+      lost: those('lost'),
+      cancel: those('cancel'),
+      drain: principal.role === 'worker' && !(await call.settingOf(params.node_id)).enabled,
+    };
+  },
+
+  async deregister_node({ engine, params, principal }) {
+    requireOwn(principal, params.node_id);
+    const node = await findNode(engine, params.node_id);
+    if (node !== undefined) await engine.beat({ worker: node.worker, state: 'offline' });
+    return { node_id: params.node_id, deregistered: node !== undefined };
+  },
+
+  async find_executable_tasks(call) {
+    const { engine, params } = call;
+    const { worker } = await requireNode(call, params.node_id);
+    const records = await engine.executable(worker, params.limit);
+    const documents = await engine.documents.of(records.map(({ task }) => task));
+    return records.map((record, i) => {
+      const document = documents[i];
+      const own = engine.idOf(record);
+      const { id = own, run = 1, body } = document ?? {};
+      return {
+        id,
+        task_id: id,
+        engine_task_id: own,
+        name: body?.name ?? record.handler,
+        method: record.handler,
+        queue: record.queue,
+        priority: body?.priority ?? null,
+        attempt: record.attempt,
+        inputs: JSON.parse(record.payload) as unknown,
+        idempotency_key: keyOfWork({ body, id, run }, record.payload),
+      };
+    });
+  },
+};
+
+const NODE = 'node:';
+const HEARTBEAT_MS = 10_000;
+
+export interface KnownNode {
+  readonly worker: number;
+  readonly incarnation: string;
+}
+
+/** The newest, if it is there: registered here or at another node, and neither gone nor silent. */
+export async function findNode(engine: Engine, name: string): Promise<KnownNode | undefined> {
+  return newest((await engine.store.workerFleet()).members, name);
+}
+
+/** One that fell silent and speaks again is there again. */
+export async function requireNode(
+  { engine, principal }: Pick<RpcCall, 'engine' | 'principal'>,
+  name: string,
+): Promise<KnownNode> {
+  requireOwn(principal, name);
+  const node = await findNode(engine, name);
+  if (node !== undefined) return node;
+  const silent = newest(
+    (await engine.workers()).filter(({ state }) => state === 'lost'),
+    name,
+  );
+  if (silent !== undefined && (await engine.beat({ worker: silent.worker, state: 'online' }))) return silent;
+  throw fault('NOT_FOUND', { kind: 'node', id: name }, { hint: 'Call register_node first.' });
+}
+
+function newest(workers: readonly (KnownNode & { readonly name: string })[], name: string): KnownNode | undefined {
+  return workers
+    .filter((worker) => worker.name === name && worker.incarnation.startsWith(NODE))
+    .sort((a, b) => b.worker - a.worker)[0];
+}
+
+/** The secret of a worker is good for its own name alone. */
+export function requireOwn({ role, name }: Principal, node: string): void {
+  if (role !== 'worker' || name === node) return;
+  throw fault('FORBIDDEN', { problem: `this secret is that of the worker ${name}, not of ${node}` });
+}
+
+function tagsOf(capabilities: readonly string[] | Readonly<Record<string, unknown>>): readonly string[] {
+  return Array.isArray(capabilities)
+    ? capabilities.map((tag) => checkKey('capabilities', tag))
+    : tagsFromCapabilities(capabilities as Capabilities);
+}
+
+/** What it says of itself, so that saying it again is known for the same. */
+function hashOf(said: object): string {
+  return createHash('sha256').update(JSON.stringify(said)).digest('hex').slice(0, 32);
+}

@@ -1,0 +1,95 @@
+import { fault } from '../../core/errors.ts';
+import type { Document } from '../../engine/documents.ts';
+import type { RpcCall, RpcHandlers } from './context.ts';
+import { idOf } from './task-names.ts';
+import { nest, statusOf, viewAll, viewOne } from './view.ts';
+
+type Read = 'tasks.get' | 'tasks.detail' | 'tasks.tree' | 'tasks.list' | 'tasks.children' | 'tasks.count';
+
+/** Rows of one look, and of all looks of a list that is filtered by status. */
+const PAGE = 200;
+const MOST_ROWS = 20_000;
+
+export const readMethods: RpcHandlers<Read> = {
+  async 'tasks.get'({ engine, params }) {
+    return viewOne(engine, await engine.documents.get(idOf(params)));
+  },
+
+  async 'tasks.detail'({ engine, params }) {
+    const id = idOf(params);
+    const document = await engine.documents.get(id);
+    const has_children = (await engine.documents.tree(id)).some(({ parent }) => parent === id);
+    const view = { ...(await viewOne(engine, document)), has_children };
+    if (document.task === undefined) return { ...view, attempts: [], explanation: null };
+    const [attempts, record] = await Promise.all([engine.attempts(document.task), engine.get(document.task)]);
+    const ended = view.status !== 'in_progress';
+    const explanation = ended || record === undefined ? null : await engine.explain(document.task);
+    return {
+      ...view,
+      attempts: attempts.map(({ attempt, startedAt, endedAt, outcome, error }) => ({
+        attempt,
+        started_at: startedAt === undefined ? null : new Date(startedAt).toISOString(),
+        ended_at: new Date(endedAt).toISOString(),
+        outcome,
+        error: error === undefined ? null : (JSON.parse(error) as unknown),
+      })),
+      explanation,
+    };
+  },
+
+  async 'tasks.tree'({ engine, params }) {
+    const tree = await engine.documents.tree(idOf(params));
+    const [first] = tree;
+    const nested = first && nest(await viewAll(engine, tree), first.root);
+    if (nested === undefined) throw fault('NOT_FOUND', { kind: 'task', id: first?.root });
+    return nested;
+  },
+
+  async 'tasks.list'(call) {
+    return viewAll(call.engine, await listed(call));
+  },
+
+  async 'tasks.children'({ engine, params }) {
+    const { parent_id, ...named } = params;
+    const id = parent_id ?? idOf(named);
+    const tree = await engine.documents.tree(id);
+    return viewAll(
+      engine,
+      tree.filter(({ parent }) => parent === id),
+    );
+  },
+
+  async 'tasks.count'({ engine, params }) {
+    const { user_id: user, root_only: roots } = params;
+    const { fresh, dropped, states } = await engine.documents.count({ roots, ...(user ? { user } : {}) });
+    const { completed, failed, cancelled, ready, running, scheduled, waiting } = states;
+    const counts = {
+      pending: fresh,
+      in_progress: ready + running + scheduled + waiting,
+      completed,
+      failed,
+      cancelled: cancelled + dropped,
+    };
+    return { total: Object.values(counts).reduce((sum, count) => sum + count, 0), ...counts };
+  },
+};
+
+/** Newest first; those that stand otherwise than is asked for are passed over. */
+async function listed({ engine, params }: RpcCall<'tasks.list'>): Promise<readonly Document[]> {
+  const { user_id: user, status, root_only: roots, limit, offset } = params;
+  const found: Document[] = [];
+  // No more at once than are wanted: each may be a megabyte.
+  const size = status ? PAGE : Math.min(PAGE, offset + limit);
+  for (let before: number | undefined, rows = 0; rows < MOST_ROWS; rows += size) {
+    const { documents, next } = await engine.documents.page({
+      roots,
+      limit: size,
+      ...(user ? { user } : {}),
+      ...(before === undefined ? {} : { before }),
+    });
+    found.push(...documents.filter((one) => (status ?? undefined) === undefined || statusOf(one) === status));
+    if (next === undefined || found.length >= offset + limit) break;
+    before = next;
+  }
+  return found.slice(offset, offset + limit);
+}

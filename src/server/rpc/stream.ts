@@ -1,0 +1,71 @@
+import { isTaskEvent } from '../../core/event.ts';
+import { isFinal } from '../../core/task.ts';
+import type { Document, Execution } from '../../engine/documents.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { EventHub } from '../event-hub.ts';
+import type { Message } from '../sse.ts';
+import { type TaskView, viewOne } from './view.ts';
+
+interface Followed {
+  readonly engine: Engine;
+  readonly hub: EventHub;
+  readonly execution: Execution;
+  /** The number of the last event before it. */
+  readonly after: number;
+  /** Of the task that was asked for. */
+  readonly id: string;
+  /** What a call without a stream is answered with. */
+  readonly answer: object;
+}
+
+/** An execution as it goes, until all of it has ended; each message is one of the words of document 003. */
+export async function* followExecution(followed: Followed, signal: AbortSignal): AsyncGenerator<Message> {
+  const { engine, hub, execution, answer } = followed;
+  const documents = new Map(execution.map(({ document, pushed }) => [pushed.task, document]));
+  const open = new Set(documents.keys());
+  yield say('progress', { ...answer, progress: 0, total: documents.size });
+  const ended = async function* (task: number): AsyncGenerator<Message> {
+    open.delete(task);
+    const view = await look(engine, documents.get(task) as Document);
+    const type = view?.status === 'completed' ? 'task_completed' : 'task_failed';
+    const told = type === 'task_completed' ? { result: view?.['result'] } : { error: view?.['error'] ?? null };
+    yield say(type, { task_id: documents.get(task)?.id, status: view?.status ?? 'failed', ...told });
+    const done = documents.size - open.size;
+    yield say('progress', { progress: done / documents.size, completed: done, total: documents.size });
+  };
+  // What ended before the feed was read, or while the feed forgot: its events are not told again.
+  const sweep = async function* (): AsyncGenerator<Message> {
+    const tasks = [...open];
+    const records = await engine.store.taskGet({ tasks });
+    for (const [i, task] of tasks.entries()) if (isFinal(records[i]?.state ?? 'failed')) yield* ended(task);
+  };
+  for await (const item of hub.follow(followed.after, signal)) {
+    if (item.kind === 'reset') yield* sweep();
+    else if (isTaskEvent(item.event) && open.has(item.event.task)) {
+      const { task, change, state, attempt } = item.event;
+      const id = documents.get(task)?.id;
+      if (change === 'claimed') yield say('task_start', { task_id: id, status: 'in_progress', attempt });
+      if (isFinal(state)) yield* ended(task);
+    }
+    if (open.size === 0) break;
+  }
+  if (signal.aborted) return;
+  const last = await engine.documents.find(followed.id);
+  const view = last && (await look(engine, last));
+  yield say('final', {
+    task_id: followed.id,
+    status: view?.status ?? 'failed',
+    result: view?.['result'] ?? null,
+    error: view?.['error'] ?? null,
+    final: true,
+  });
+  yield say('stream_end', {});
+}
+
+const say = (type: string, data: object): Message => ({ data: { type, ...data } });
+
+/** As it is now; its task is the one of this execution. */
+async function look(engine: Engine, { id }: Pick<Document, 'id'>): Promise<TaskView | undefined> {
+  const document = await engine.documents.find(id);
+  return document === undefined ? undefined : viewOne(engine, document);
+}

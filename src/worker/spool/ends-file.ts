@@ -1,0 +1,148 @@
+import { closeSync, fsyncSync, ftruncateSync, openSync, readSync, renameSync, writeSync } from 'node:fs';
+
+/** Where a line stands in the file. */
+interface Place {
+  readonly at: number;
+  readonly length: number;
+}
+
+export interface EndsFileOptions {
+  readonly path: string;
+  /** The first line: whose file it is. */
+  readonly head: string;
+  /** What it may hold at most; default 64 MiB. */
+  readonly maxBytes?: number | undefined;
+  /** Above this size what is gone is cleared away; default 1 MiB. */
+  readonly tidyBytes?: number | undefined;
+}
+
+const MIB = 1024 * 1024;
+
+/**
+ * Lines under keys, in a file that is only appended to: a line that is put is in the hands of the system when the call returns, and
+ * outlives `kill -9`; with `durable` it is on the disk. A line that is dropped is followed by one that says so, and with the last one
+ * nothing but the head is left. When most of the file is gone it is written anew.
+ */
+export class EndsFile {
+  readonly #options: EndsFileOptions;
+  readonly #live = new Map<string, Place>();
+  #liveBytes = 0;
+  #size = 0;
+  #headBytes = 0;
+  #file: number | undefined;
+
+  constructor(options: EndsFileOptions) {
+    this.#options = options;
+  }
+
+  /** Lines that are not dropped. */
+  get count(): number {
+    return this.#live.size;
+  }
+
+  /** In place of what was there under the key. False: there is no room. Throws what the disk says. */
+  put(key: string, text: string, durable: boolean): boolean {
+    const line = Buffer.from(`${text}\n`);
+    if (this.#liveBytes + line.length > (this.#options.maxBytes ?? 64 * MIB)) return false;
+    if (!this.#has(key, line)) {
+      this.#forget(key);
+      this.#live.set(key, this.#append(line));
+      this.#liveBytes += line.length;
+    }
+    if (durable) fsyncSync(this.#open());
+    return true;
+  }
+
+  /** The file is there, with its first line. */
+  touch(): void {
+    this.#open();
+  }
+
+  drop(key: string): void {
+    if (!this.#forget(key)) return;
+    if (this.#live.size === 0) {
+      ftruncateSync(this.#open(), this.#headBytes);
+      this.#size = this.#headBytes;
+      return;
+    }
+    this.#append(Buffer.from(`${JSON.stringify({ gone: key })}\n`));
+    if (this.#size > (this.#options.tidyBytes ?? MIB) && this.#liveBytes < this.#size / 2) this.#tidy();
+  }
+
+  close(): void {
+    if (this.#file !== undefined) closeSync(this.#file);
+    this.#file = undefined;
+  }
+
+  #forget(key: string): boolean {
+    const place = this.#live.get(key);
+    if (place === undefined) return false;
+    this.#live.delete(key);
+    this.#liveBytes -= place.length;
+    return true;
+  }
+
+  /** Whoever is not heard says the same again and again. */
+  #has(key: string, line: Buffer): boolean {
+    const place = this.#live.get(key);
+    return place !== undefined && place.length === line.length && this.#read(place).equals(line);
+  }
+
+  #read({ at, length }: Place): Buffer {
+    const buffer = Buffer.alloc(length);
+    for (let done = 0; done < length; ) {
+      const read = readSync(this.#open(), buffer, done, length - done, at + done);
+      if (read === 0) throw new Error('the file is shorter than what was written to it');
+      done += read;
+    }
+    return buffer;
+  }
+
+  #append(line: Buffer): Place {
+    const file = this.#open();
+    const place = { at: this.#size, length: line.length };
+    try {
+      write(file, line, place.at);
+    } catch (error) {
+      // Half of a line would spoil the one after it.
+      ftruncateSync(file, place.at);
+      throw error;
+    }
+    this.#size += line.length;
+    return place;
+  }
+
+  #open(): number {
+    if (this.#file !== undefined) return this.#file;
+    const { path, head } = this.#options;
+    const file = openSync(path, 'wx+', 0o600);
+    const line = Buffer.from(`${head}\n`);
+    write(file, line, 0);
+    this.#file = file;
+    this.#size = this.#headBytes = line.length;
+    return file;
+  }
+
+  /** Written beside and put in its place: who is killed in between leaves the one or the other. */
+  #tidy(): void {
+    const { path, head } = this.#options;
+    const lines = [...this.#live].map(([key, place]) => ({ key, line: this.#read(place) }));
+    const beside = `${path}.new`;
+    const file = openSync(beside, 'w+', 0o600);
+    let size = write(file, Buffer.from(`${head}\n`), 0);
+    for (const { key, line } of lines) {
+      this.#live.set(key, { at: size, length: line.length });
+      size += write(file, line, size);
+    }
+    fsyncSync(file);
+    renameSync(beside, path);
+    this.close();
+    this.#file = file;
+    this.#size = size;
+  }
+}
+
+function write(file: number, bytes: Buffer, at: number): number {
+  for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done, bytes.length - done, at + done);
+  return bytes.length;
+}

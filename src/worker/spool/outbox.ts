@@ -1,0 +1,180 @@
+import { CATALOGUE, fault, isEngineError } from '../../core/errors.ts';
+import type { Lease } from '../../core/lease.ts';
+import type { World } from '../../core/world.ts';
+import type { Ask, LeaseProof } from '../../protocol/frames.ts';
+import { keyOf } from '../../protocol/held-leases.ts';
+import type { EndingAsk, Spool } from './spool.ts';
+
+export type LogAsk = Extract<Ask, { type: 'task_progress' }>;
+
+export interface OutboxOptions {
+  readonly spool: Spool;
+  readonly ask: (ask: Ask) => Promise<unknown>;
+  /** As far as is known. */
+  readonly connected: () => boolean;
+  readonly world: World;
+}
+
+/** A shipment of a log that is not answered for so long goes to disk, so that the next lines have room in memory. */
+const ANSWER_MS = 1000;
+/** The same as soon as the connection is known to be broken. */
+const LOOK_MS = 50;
+const PAUSE_MS = 500;
+const MAX_LOST = 1000;
+
+/**
+ * What a worker says of its attempts, kept until the node has heard it.
+ *
+ *   end ──> on disk ──the log before it is stored──> asked ──answered──> off the disk
+ *   log ──> asked ──no answer──> on disk ──> asked in order ──> off the disk
+ *
+ * An end is on disk before it is said, however well the node is: a killed process leaves it for the next one. A log goes there only
+ * while the node is not heard of; from then on all of it goes that way, until the disk is empty again.
+ */
+export class Outbox {
+  readonly #options: OutboxOptions;
+  /** Attempts whose logs are on disk, in turn. */
+  readonly #spilled = new Map<string, { readonly lease: LeaseProof; readonly waiting: Waiting[] }>();
+  /** The node has said so of their logs. */
+  readonly #lost = new Set<string>();
+  #draining = false;
+  #closed = false;
+
+  constructor(options: OutboxOptions) {
+    this.#options = options;
+  }
+
+  async log(ask: LogAsk): Promise<void> {
+    const { lease, logs } = ask;
+    const key = keyOf(lease);
+    if (this.#lost.has(key)) throw lostLease(lease);
+    if (!this.#spilled.has(key) && this.#options.connected() && (await this.#isHeard(this.#options.ask(ask)))) return;
+    if (!this.#options.spool.spill(lease, logs)) {
+      throw fault('STORE_UNAVAILABLE', { problem: 'the node is not heard of, and no more logs fit on disk' });
+    }
+    if (!this.#spilled.has(key)) this.#spilled.set(key, { lease, waiting: [] });
+    void this.#drain();
+  }
+
+  /** Rejects as the question itself would. What is not an answer to it leaves it on disk. */
+  async end(end: EndingAsk, id: string): Promise<unknown> {
+    const { spool, ask, connected } = this.#options;
+    spool.put(end, id, !connected());
+    try {
+      await this.drained(end.lease);
+      const value = await ask(end);
+      spool.drop(end);
+      return value;
+    } catch (error) {
+      if (isVerdict(error)) spool.drop(end);
+      throw error;
+    } finally {
+      this.#lost.delete(keyOf(end.lease));
+    }
+  }
+
+  /** Resolves when nothing of this log is on disk; rejects when the node is found to be away, which is waited out no longer here. */
+  drained(lease: Lease): Promise<void> {
+    const box = this.#spilled.get(keyOf(lease));
+    if (box === undefined) return Promise.resolve();
+    return new Promise((resolve, reject) => void box.waiting.push({ resolve, reject }));
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#options.spool.close();
+  }
+
+  /** A connection that breaks answers when it is back: nobody waits for that with lines in memory. */
+  async #isHeard(answer: Promise<unknown>): Promise<boolean> {
+    const { world, connected } = this.#options;
+    const late = Promise.withResolvers<boolean>();
+    let cancel = (): void => {};
+    const look = (leftMs: number): void => {
+      if (leftMs <= 0 || !connected()) late.resolve(false);
+      else cancel = world.timers.after(LOOK_MS, () => look(leftMs - LOOK_MS), { unref: true });
+    };
+    look(ANSWER_MS);
+    const heard = answer.then(() => true);
+    heard.catch(() => {});
+    try {
+      return await Promise.race([heard, late.promise]);
+    } catch (error) {
+      if (!isEngineError(error, 'STORE_UNAVAILABLE')) throw error;
+      return false;
+    } finally {
+      cancel();
+    }
+  }
+
+  /** One shipment at a time and of each log in turn: what is in memory of them is one shipment, however many there are. */
+  async #drain(): Promise<void> {
+    if (this.#draining) return;
+    this.#draining = true;
+    for (let box = this.#next(); box !== undefined && !this.#closed; box = this.#next()) {
+      const batch = this.#options.spool.nextLog(box.lease);
+      if (batch === undefined) this.#emptied(box.lease);
+      else if (
+        await this.#isShipped(box.lease, { type: 'task_progress', lease: box.lease, logs: [...batch.entries] })
+      ) {
+        this.#options.spool.shiftLog(box.lease, batch);
+      }
+    }
+    this.#draining = false;
+  }
+
+  #next(): { readonly lease: LeaseProof } | undefined {
+    const [first] = this.#spilled;
+    if (first === undefined) return undefined;
+    const [key, box] = first;
+    this.#spilled.delete(key);
+    this.#spilled.set(key, box);
+    return box;
+  }
+
+  async #isShipped(lease: LeaseProof, ask: LogAsk): Promise<boolean> {
+    try {
+      await this.#options.ask(ask);
+      return true;
+    } catch (error) {
+      if (isVerdict(error)) {
+        if (isEngineError(error, 'LEASE_LOST')) this.#noteLost(lease);
+        this.#emptied(lease);
+        return false;
+      }
+      for (const { waiting } of this.#spilled.values())
+        for (const { reject } of waiting.splice(0)) reject(error as Error);
+      await new Promise<void>((resolve) => void this.#options.world.timers.after(PAUSE_MS, resolve, { unref: true }));
+      return false;
+    }
+  }
+
+  /** So that the log stops. Those that never say anything again are not remembered for ever. */
+  #noteLost(lease: Lease): void {
+    if (this.#lost.size >= MAX_LOST) this.#lost.clear();
+    this.#lost.add(keyOf(lease));
+  }
+
+  #emptied(lease: Lease): void {
+    const box = this.#spilled.get(keyOf(lease));
+    this.#spilled.delete(keyOf(lease));
+    this.#options.spool.dropLog(lease);
+    for (const { resolve } of box?.waiting ?? []) resolve();
+  }
+}
+
+interface Waiting {
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** The node has looked at it and said no, and would say it again; not being let in says nothing about it. */
+export function isVerdict(error: unknown): boolean {
+  if (!isEngineError(error) || error.retryable) return false;
+  if (error.code === 'UNAUTHENTICATED' || error.code === 'FORBIDDEN') return false;
+  return CATALOGUE[error.code].family !== 'environment';
+}
+
+function lostLease({ task, attempt }: Lease): Error {
+  return fault('LEASE_LOST', { task, attempt });
+}

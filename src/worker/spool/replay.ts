@@ -1,0 +1,61 @@
+import type { Ask, LeaseProof } from '../../protocol/frames.ts';
+import type { WorkerLog } from '../worker-log.ts';
+import { type Estate, findEstates, type Leftover, remove } from './leftovers.ts';
+import { isVerdict } from './outbox.ts';
+import type { Owner } from './owner.ts';
+
+export interface ReplayOptions {
+  /** Where processes of this data directory have their folders. */
+  readonly folder: string;
+  readonly heir: Owner;
+  readonly ask: (ask: Ask) => Promise<unknown>;
+  readonly now: () => number;
+  readonly log?: WorkerLog | undefined;
+}
+
+/** Attempts whose leftovers are under way at once. */
+const AT_ONCE = 32;
+
+/**
+ * Says for processes that are gone what they had to say and nobody heard. The node takes it while their attempt is the newest, as it
+ * would have from them; else it is told of and dropped. Rejects when the node is away: then the rest stays for the next try.
+ */
+export async function replay(options: ReplayOptions): Promise<void> {
+  for (const estate of findEstates(options.folder, options.heir, options.now())) {
+    const counts = { delivered: 0, late: 0 };
+    for (let at = 0; at < estate.leftovers.length; at += AT_ONCE) {
+      const some = estate.leftovers.slice(at, at + AT_ONCE);
+      await Promise.all(some.map((one) => settle(options, estate, one, counts)));
+    }
+    remove(estate);
+    if (counts.delivered > 0) {
+      options.log?.warn('an earlier process of this worker left ends that the node has now heard', counts);
+    }
+  }
+}
+
+/** Its log comes first: nothing can be added to an attempt that has ended. */
+async function settle(options: ReplayOptions, estate: Estate, leftover: Leftover, counts: Counts): Promise<void> {
+  const lease: LeaseProof = { ...leftover.lease, incarnation: estate.owner.incarnation };
+  try {
+    for (const logs of leftover.logs()) await options.ask({ type: 'task_progress', lease, logs: [...logs] });
+  } catch (error) {
+    if (!isVerdict(error)) throw error;
+  }
+  for (const { end, id } of leftover.ends) {
+    try {
+      await options.ask({ ...end, lease });
+      counts.delivered++;
+    } catch (error) {
+      if (!isVerdict(error)) throw error;
+      counts.late++;
+      const { message } = error as Error;
+      options.log?.warn(`the end of ${id}, which an earlier process left, is not taken any more`, { error: message });
+    }
+  }
+}
+
+interface Counts {
+  delivered: number;
+  late: number;
+}
