@@ -42,6 +42,8 @@ interface Leader {
 /** A span without a leader that worked, by the server's clock. */
 export interface Gap {
   readonly how: 'killed' | 'frozen';
+  /** Of the leader that was struck. */
+  readonly epoch: number;
   readonly from: number;
   readonly until: number;
   /** When each duty of the one that was struck had somebody else, after the blow. */
@@ -219,7 +221,7 @@ export class ClusterFarm {
       return leadsAt !== undefined && Object.keys(duties).length === held.length;
     }, PATIENCE_MS + leaderLeaseMs);
     assert.ok(followed !== undefined && leadsAt !== undefined, `nobody followed ${epoch}: ${JSON.stringify(duties)}`);
-    const gap = { how, from, until: leadsAt, duties };
+    const gap = { how, epoch, from, until: leadsAt, duties };
     this.gaps.push(gap);
     return gap;
   }
