@@ -248,3 +248,30 @@ test('who answers no ping is cut off at the third, and its place is free', async
   await (await scene.dial()).enter({ name: 'a', secret });
   await alive.quiet();
 });
+
+test('a worker that has fallen silent is cut off before its leases run out, however short they are, and is given nothing more', async (t) => {
+  for (const [leaseMs, pingMs] of [
+    [900, 100],
+    [9000, 1000],
+    [3_600_000, 10_000],
+  ] as const) {
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    const scene = await hubScene(t, { leaseMs });
+    const deaf = await scene.worker({ name: 'a' });
+    // It waits for work, and hears of none.
+    deaf.say({ type: 'task_claim', n: 500, max: 1, waitMs: 60_000 });
+    await deaf.quiet();
+    deaf.socket.pause();
+    assert.ok(3 * pingMs <= leaseMs / 3);
+    for (let ping = 0; ping < 3; ping++) {
+      t.mock.timers.tick(pingMs);
+      for (let i = 0; i < 10; i++) await turn();
+    }
+    while (scene.hub.connected > 0) await turn();
+    const { task } = await scene.push();
+    for (let i = 0; i < 10; i++) await turn();
+    const record = await scene.engine.get(task);
+    assert.deepEqual([record?.state, record?.attempt], ['ready', 0], `leases of ${leaseMs} ms`);
+    t.mock.timers.reset();
+  }
+});
