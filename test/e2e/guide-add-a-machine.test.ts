@@ -121,7 +121,7 @@ class Walk {
   }
 
   #start(cwd: string, text: string, wrapper: readonly string[] = []): Running {
-    const [command = 'sh', ...before] = [...wrapper, 'sh'];
+    const [command, ...before] = [...wrapper, 'sh'] as [string, ...string[]];
     return run(this.#t, [...before, '-c', scriptOf(text)], { cwd, command, group: true });
   }
 
