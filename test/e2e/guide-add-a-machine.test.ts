@@ -121,7 +121,7 @@ class Walk {
   }
 
   #start(cwd: string, text: string, wrapper: readonly string[] = []): Running {
-    const [command, ...before] = [...wrapper, 'sh'] as [string, ...string[]];
+    const [command, before] = wrapper.length === 0 ? ['sh', []] : [wrapper[0] as string, [...wrapper.slice(1), 'sh']];
     return run(this.#t, [...before, '-c', scriptOf(text)], { cwd, command, group: true });
   }
 
