@@ -64,6 +64,6 @@ function rolesOf(status: string): Readonly<Record<string, string>> {
 /** Another one leads, and all forty have ended. */
 function isOver(shown: string): boolean {
   const { 'node-1': _dead, ...others } = rolesOf(shown);
-  const ended = shown.split('\n').some((line) => /^echo\t/.test(line) && line.split('\t').includes('40'));
+  const ended = shown.split('\n').some((line) => line.startsWith('echo\t') && line.split('\t').includes('40'));
   return Object.values(others).includes('leader') && ended;
 }
