@@ -19,6 +19,10 @@ export class HeldLeases<T extends Lease> {
     this.#now = now;
   }
 
+  get size(): number {
+    return this.#held.size;
+  }
+
   get(lease: Lease): T | undefined {
     return this.#held.get(keyOf(lease))?.lease;
   }

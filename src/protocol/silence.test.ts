@@ -1,22 +1,23 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { pingMsOf, Silence } from './silence.ts';
+import { Silence, TICKS, tickMsOf } from './silence.ts';
 
-test('two pings without an answer are a long silence, and any answer ends it', () => {
+test('who was heard is not asked, and two questions without an answer are a long silence', () => {
   const silence = new Silence();
-  silence.asked();
-  assert.equal(silence.isLong, false);
-  silence.asked();
-  assert.equal(silence.isLong, true);
+  assert.deepEqual([silence.tick(), silence.isLong], [false, false]);
+  assert.deepEqual([silence.tick(), silence.isLong], [true, false]);
   silence.heard();
-  assert.equal(silence.isLong, false);
-  silence.asked();
+  assert.deepEqual([silence.tick(), silence.isLong], [false, false]);
+  assert.deepEqual([silence.tick(), silence.isLong], [true, false]);
+  assert.deepEqual([silence.tick(), silence.isLong], [true, false]);
+  assert.deepEqual([silence.tick(), silence.isLong], [true, true]);
+  silence.heard();
   assert.equal(silence.isLong, false);
 });
 
 test('a silence shows within a third of a lease, and pings come neither too often nor too seldom', () => {
-  for (const leaseMs of [900, 2500, 30_000, 90_000])
-    assert.ok(3 * pingMsOf(leaseMs) <= leaseMs / 3 + 0.001, `${leaseMs}`);
-  assert.equal(pingMsOf(10), 100);
-  assert.equal(pingMsOf(86_400_000), 10_000);
+  for (const leaseMs of [1200, 2500, 30_000, 90_000])
+    assert.ok(TICKS * tickMsOf(leaseMs) <= leaseMs / 3 + 0.001, `${leaseMs}`);
+  assert.equal(tickMsOf(10), 100);
+  assert.equal(tickMsOf(86_400_000), 10_000);
 });

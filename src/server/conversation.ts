@@ -1,7 +1,7 @@
 import type { WebSocket } from 'ws';
 import { type EngineError, fault } from '../core/errors.ts';
 import { Asked, exceeds, framesOf, MAX_ANSWER_BYTES, MAX_FRAME_DEPTH, type Said } from '../protocol/frames.ts';
-import { pingMsOf, Silence } from '../protocol/silence.ts';
+import { Silence, tickMsOf } from '../protocol/silence.ts';
 import { checked } from './asking.ts';
 import { parseBody } from './json-body.ts';
 import { Outlet } from './outlet.ts';
@@ -51,9 +51,11 @@ export class Conversation {
     this.#options = options;
     const { socket, leaseMs } = options;
     this.#outlet = new Outlet(socket, { framesOf, onRoom: () => this.#go() });
-    const beat = setInterval(() => this.#beat(), pingMsOf(leaseMs));
+    const beat = setInterval(() => this.#beat(), tickMsOf(leaseMs));
     beat.unref();
-    socket.on('pong', () => this.#silence.heard());
+    const hear = (): void => this.#silence.heard();
+    socket.on('pong', hear);
+    socket.on('ping', hear);
     socket.on('message', (...frame: Frame) => this.hear(frame));
     socket.once('close', () => {
       clearInterval(beat);
@@ -145,8 +147,8 @@ export class Conversation {
 
   #beat(): void {
     const { socket } = this.#options;
-    if (this.#silence.isLong) return socket.terminate();
-    this.#silence.asked();
-    socket.ping();
+    const ask = this.#silence.tick();
+    if (this.#silence.isLong) socket.terminate();
+    else if (ask) socket.ping();
   }
 }

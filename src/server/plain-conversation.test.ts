@@ -286,7 +286,7 @@ test('a second agent of a name is refused while the first answers, and takes its
   await first.quiet();
   first.socket.pause();
   // Two pings that nobody answers.
-  await scene.world.advance(7000);
+  await scene.world.advance(10_000);
   const third = await PlainAgent.enter(scene.address, { name: 'a', secret });
   first.socket.resume();
   assert.equal((await first.closed).code, 1006);
@@ -569,7 +569,7 @@ test('an agent that does not read is heard no more, and nothing is claimed for i
   const scene = await hubScene(t);
   const agent = await scene.agent('a');
   const end = ownEnd(t);
-  await scene.world.advance(4000);
+  await scene.world.advance(6000);
   const own = await end;
   agent.socket.pause();
   // Their answers are more than the system takes on the way.

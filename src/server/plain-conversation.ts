@@ -4,7 +4,7 @@ import type { World } from '../core/world.ts';
 import type { Log } from '../engine/log.ts';
 import type { Session } from '../protocol/link.ts';
 import { PLAIN_TYPES, PlainSaid, type PlainTold } from '../protocol/plain.ts';
-import { pingMsOf, Silence } from '../protocol/silence.ts';
+import { Silence, tickMsOf } from '../protocol/silence.ts';
 import { checked } from './asking.ts';
 import type { Frame } from './conversation.ts';
 import { parseBody } from './json-body.ts';
@@ -176,10 +176,9 @@ export class PlainConversation {
   #ping(): void {
     const { socket, session, world } = this.#options;
     this.#cancelPing = world.timers.after(
-      pingMsOf(session.leaseMs),
+      tickMsOf(session.leaseMs),
       () => {
-        this.#silence.asked();
-        if (this.#isOpen) socket.ping();
+        if (this.#silence.tick() && this.#isOpen) socket.ping();
         this.#ping();
       },
       { unref: true },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answerMs, pauseMs, pingMs, renewMs, tryMs } from './reach.ts';
+import { TICKS } from '../protocol/silence.ts';
+import { answerMs, pauseMs, renewMs, tickMs, tryMs } from './reach.ts';
 import { roundMs } from './renewal-rounds.ts';
 
 const here = (leaseMs: number) => ({ leaseMs, away: false });
@@ -9,7 +10,7 @@ const longest = (): number => 1 - Number.EPSILON;
 
 /** From the last renewal to the next one, if the network is gone for so long in the worst of moments. */
 function worstMs(leaseMs: number, goneMs: number): number {
-  const noticed = Math.max(goneMs, 3 * pingMs(leaseMs));
+  const noticed = Math.max(goneMs, TICKS * tickMs(leaseMs));
   const back = tryMs(here(leaseMs), 0) + pauseMs(here(leaseMs), 9, longest);
   return renewMs(leaseMs) + roundMs(leaseMs) + noticed + back;
 }

@@ -12,10 +12,10 @@ const MIN_TRY_MS = 500;
 const MAX_TRY_MS = 30_000;
 /** A network that is slow when it is well needs longer than one that is quick. */
 const SLOWER = 3;
-/** A connection on which two pings were not answered when the third is due is broken: that is a sixth of a lease. */
-const PINGS_PER_LEASE = 18;
-const MIN_PING_MS = 100;
-const MAX_PING_MS = 10_000;
+/** A connection that is silent for four of them is broken: that is a sixth of a lease. */
+const TICKS_PER_LEASE = 24;
+const MIN_TICK_MS = 75;
+const MAX_TICK_MS = 10_000;
 /** A question over HTTP that is not answered for so long is asked again, on another connection. */
 const ANSWERS_PER_LEASE = 6;
 const MIN_ANSWER_MS = 1000;
@@ -42,8 +42,9 @@ export function tryMs({ leaseMs, away }: Absence, tookMs: number): number {
   return Math.max(partOf(leaseMs, TRIES_PER_LEASE, MIN_TRY_MS, MAX_TRY_MS), Math.min(MAX_TRY_MS, SLOWER * tookMs));
 }
 
-export function pingMs(leaseMs: number): number {
-  return partOf(leaseMs, PINGS_PER_LEASE, MIN_PING_MS, MAX_PING_MS);
+/** Of the silence of a connection; 0: there is nothing to save, or it is not known how long that holds. */
+export function tickMs(leaseMs: number): number {
+  return partOf(leaseMs, TICKS_PER_LEASE, MIN_TICK_MS, MAX_TICK_MS);
 }
 
 export function answerMs(leaseMs: number): number {

@@ -12,8 +12,8 @@ import {
   type Said,
   WORKER_PATH,
 } from '../protocol/frames.ts';
-import { Silence } from '../protocol/silence.ts';
-import { pauseMs, pingMs, tryMs } from './reach.ts';
+import { keepAlive } from './keep-alive.ts';
+import { pauseMs, tryMs } from './reach.ts';
 import { toldError } from './told-error.ts';
 import type { WorkerLog } from './worker-log.ts';
 
@@ -25,6 +25,8 @@ export interface WireOptions {
   /** What to say first, on every connection anew. */
   readonly connect: () => Omit<Connect, 'type'>;
   readonly onKill: (task: number) => void;
+  /** Whether leases are held: a connection that breaks is then noticed sooner. */
+  readonly holds: () => boolean;
 }
 
 /** Who asks while nobody has been there for a lease hears so within this time. */
@@ -157,7 +159,7 @@ export class Wire {
     });
     socket.once('open', () => {
       socket.send(JSON.stringify({ type: 'connect', ...this.#options.connect() }));
-      this.#stopPings = keepAlive(socket, pingMs(this.#leaseMs));
+      this.#keepAlive(this.#leaseMs);
     });
     socket.on('message', (data: Buffer) => {
       try {
@@ -174,6 +176,11 @@ export class Wire {
       if (this.#open) this.#broke();
       if (this.#closed === undefined) this.#comeBack(code, trouble);
     });
+  }
+
+  #keepAlive(leaseMs: number): void {
+    this.#stopPings();
+    this.#stopPings = keepAlive(this.#socket as WebSocket, { leaseMs, holds: this.#options.holds });
   }
 
   #broke(): void {
@@ -230,8 +237,7 @@ export class Wire {
     this.#open = true;
     this.#leaseMs = leaseMs;
     this.#tookMs = this.#options.world.clock.monotonic() - this.#dialledAt;
-    this.#stopPings();
-    this.#stopPings = keepAlive(this.#socket as WebSocket, pingMs(leaseMs));
+    this.#keepAlive(leaseMs);
     this.#unsent = [...this.#asking.values()].map(({ text }) => text);
     this.#first.resolve(leaseMs);
     this.#flush();
@@ -264,20 +270,6 @@ export class Wire {
     this.#unsent = [];
     for (const frame of framesOf(texts)) socket.send(frame);
   }
-}
-
-function keepAlive(socket: WebSocket, pingMs: number): () => void {
-  const silence = new Silence();
-  const hear = (): void => silence.heard();
-  socket.on('pong', hear);
-  socket.on('ping', hear);
-  socket.on('message', hear);
-  const timer = setInterval(() => {
-    if (silence.isLong) return socket.terminate();
-    silence.asked();
-    socket.ping();
-  }, pingMs);
-  return () => clearInterval(timer);
 }
 
 function addressOf(url: string): string {

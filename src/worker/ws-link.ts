@@ -49,6 +49,7 @@ class WsSession extends AskingSession {
         holding: [...this.holding.all()],
       }),
       onKill: (task) => this.tellOfCancel(task),
+      holds: () => this.holding.size > 0,
     });
   }
 

@@ -255,7 +255,7 @@ test('D.3 5: cleanup puts expired tasks back, tells of it, and leaves completed 
   await roster.tick('feed');
   const told: [number, string][] = [];
   const { events } = await engine.store.eventRead({ after: 0, limit: 100 });
-  for (const { task, change } of events) if (change === 'expired') told.push([task, change]);
+  for (const event of events) if (event.change === 'expired') told.push([event.task, event.change]);
   assert.deepEqual(told, [[lost, 'expired']], 'and which');
   assert.equal(await roster.tick('reaper'), 0);
 });
