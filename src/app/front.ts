@@ -48,6 +48,7 @@ export function frontOf(app: App, options: FrontOptions): Opened {
     leads: () => cluster?.membership.leads ?? false,
     unheld: () => cluster?.vigil.unheld ?? new Map<string, number>(),
     silence: cluster?.silence,
+    connected: () => workers.connected,
   });
   const hub = new EventHub(engine, (event) => metrics.count(event));
   const tokens = new TokenDesk(engine.store);

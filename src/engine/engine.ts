@@ -73,7 +73,7 @@ import type { PushRequest } from './push.ts';
 import { type Pushed, Pushes } from './pushes.ts';
 import { Results } from './results.ts';
 import { Ring, SCAN_MS } from './ring.ts';
-import { type QueueScale, queueScale } from './scale.ts';
+import { oldestByQueue, type QueueScale, queueScale } from './scale.ts';
 import { type FailOptions, type HeldLease, type ReleaseOptions, Settles } from './settles.ts';
 import { type Parent, Spawns } from './spawns.ts';
 import {
@@ -186,6 +186,8 @@ export class Engine {
   /** Tells the duties of this process what will be due when; a hint, like every wake-up. */
   onDue: (inMs: number) => void = () => {};
   onLease: (inMs: number) => void = () => {};
+  /** How long the store took to answer; for figures. */
+  onTimed: (verb: 'claim' | 'renew', ms: number) => void = () => {};
   /** Something was committed by this process: there are events to number, where that is a duty. */
   onCommit: () => void = () => {};
 
@@ -212,6 +214,7 @@ export class Engine {
     // What frees leaves before what takes, so that a settle and the next claim can share a commit.
     this.#settles = new Settles({
       store,
+      renew: (items) => this.#timed('renew', () => store.leaseRenew({ items })),
       coalescer,
       interner,
       random: world.random,
@@ -269,7 +272,13 @@ export class Engine {
     this.#kept = new KeptResults({ store, coalescer, interner });
     this.#spawns = new Spawns({ store, interner, pushes: this.#pushes });
     this.fleet = new Fleet(store, world, this.workerStaleMs);
-    this.#claims = new Claims({ store, ring: this.ring, fleet: this.fleet, world, coalescer });
+    this.#claims = new Claims({
+      store: { taskClaim: (params) => this.#timed('claim', () => store.taskClaim(params)) },
+      ring: this.ring,
+      fleet: this.fleet,
+      world,
+      coalescer,
+    });
     this.#beats = coalescer.kind({
       name: 'beat',
       maxItems: 500,
@@ -603,6 +612,12 @@ export class Engine {
     return found;
   }
 
+  /** How long each queue has had something ready. */
+  async oldestAges(): Promise<ReadonlyMap<string, number>> {
+    const [oldest, { calendar }] = await Promise.all([oldestByQueue(this.store), this.store.clock()]);
+    return new Map([...oldest].map(([queue, since]) => [queue, Math.max(0, calendar - since)]));
+  }
+
   /** Waits for the end of a task and answers with its record. */
   async finished(task: number, signal?: AbortSignal): Promise<TaskRecord> {
     checkTask(task);
@@ -705,6 +720,13 @@ export class Engine {
   changed(): void {
     this.#feed.nudge();
     this.#logs.hint();
+  }
+
+  async #timed<T>(verb: 'claim' | 'renew', ask: () => Promise<T>): Promise<T> {
+    const since = this.world.clock.monotonic();
+    const answer = await ask();
+    this.onTimed(verb, this.world.clock.monotonic() - since);
+    return answer;
   }
 
   #committed(): void {

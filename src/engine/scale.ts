@@ -57,6 +57,24 @@ async function readyLanes(store: ScaleStore, queue: string): Promise<readonly La
   }
 }
 
+/** Lanes that are looked at for the oldest task of each queue. */
+const MOST_LANES = 2000;
+
+/** Since when each queue has had something ready, in calendar time; of very many lanes the first are looked at. */
+export async function oldestByQueue(
+  store: Pick<Store, 'laneScan' | 'laneGet' | 'laneDepth'>,
+): Promise<ReadonlyMap<string, number>> {
+  const lanes = (await store.laneScan({ after: 0, limit: MOST_LANES })).map(({ id }) => id);
+  const [known, depths] = await Promise.all([store.laneGet({ lanes }), store.laneDepth({ lanes, most: 0 })]);
+  const oldest = new Map<string, number>();
+  for (const [i, { readySince }] of depths.entries()) {
+    const queue = known[i]?.queue;
+    if (queue !== undefined && readySince < (oldest.get(queue) ?? Number.POSITIVE_INFINITY))
+      oldest.set(queue, readySince);
+  }
+  return oldest;
+}
+
 function isLimited({ rules }: Lane): boolean {
   return (rules?.uses.length ?? 0) > 0;
 }

@@ -37,7 +37,8 @@ const RELEASE: ReadonlySet<string> = new Set(['bounced', 'delayMs'] satisfies (k
 const RESULT = { field: 'result' } as const;
 
 export interface SettlesDeps {
-  readonly store: Pick<Store, 'capabilities' | 'taskSettle' | 'taskReturn' | 'leaseRenew' | 'taskGet' | 'attemptList'>;
+  readonly store: Pick<Store, 'capabilities' | 'taskSettle' | 'taskReturn' | 'taskGet' | 'attemptList'>;
+  readonly renew: (items: readonly RenewItem[]) => Promise<readonly RenewAnswer[]>;
   readonly coalescer: Coalescer;
   readonly interner: Interner;
   readonly random: () => number;
@@ -77,7 +78,7 @@ export class Settles {
       name: 'renew',
       maxItems: 500,
       maxInFlight: 1,
-      send: (items) => store.leaseRenew({ items }),
+      send: (items) => deps.renew(items),
     });
   }
 

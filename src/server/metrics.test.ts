@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { messagesOf, nodeScene } from '../../test/support/node-scene.ts';
 import { Roster } from '../engine/duties/roster.ts';
@@ -38,7 +39,13 @@ async function scene(t: TestContext) {
   const engine = new Engine({ store, world });
   const roster = new Roster({ engine, holder: 'test' });
   const unheld = new Map([['cron', 0]]);
-  const place = { heldDuties: () => ['reaper'], leads: () => true, unheld: () => unheld, silence: undefined };
+  const place = {
+    heldDuties: () => ['reaper'],
+    leads: () => true,
+    unheld: () => unheld,
+    silence: undefined,
+    connected: () => 7,
+  };
   const metrics = new Metrics(engine, place);
   const hub = new EventHub(engine, (event) => metrics.count(event));
   hub.start();
@@ -70,6 +77,14 @@ test('the figures have the documented names, each with a help and a type, in the
   const found = await figures();
   for (const name of [
     'workers_online',
+    'workers_connected',
+    'worker_slots',
+    'claim_duration_seconds',
+    'renewal_duration_seconds',
+    'task_start_delay_seconds',
+    'queue_oldest_ready_age_seconds',
+    'limit_capacity',
+    'leader',
     'lease_expired_count_total',
     'step_retry_count_total',
     'leases_granted_total',
@@ -90,6 +105,20 @@ test('the figures have the documented names, each with a help and a type, in the
   for (const line of found.text.split('\n')) {
     if (line !== '') assert.match(line, /^(# (HELP|TYPE) \w+ .+|\w+(\{(\w+="[^"\\\n]*",?)+\})? [-+\d.eInf]+)$/);
   }
+});
+
+test('the reference page lists exactly the figures that there are, with their kinds and meanings', async (t) => {
+  const { text, types } = await (await scene(t)).figures();
+  const helps = new Map([...text.matchAll(/^# HELP (\S+) (.+)$/gm)].map(([, name = '', help = '']) => [name, help]));
+  const page = readFileSync(new URL('../../docs/reference/metrics.md', import.meta.url), 'utf8');
+  const rows = [...page.matchAll(/^\| `(leasehold_\w+)` \| (\w+) \| (.+) \|$/gm)].map((row) => row.slice(1));
+  const told = [...types].map(([name, type]) => [
+    name,
+    type,
+    helps.get(name)?.replace(', since this node started', ''),
+  ]);
+  const byName = (a: readonly unknown[], b: readonly unknown[]): number => String(a[0]).localeCompare(String(b[0]));
+  assert.deepEqual(rows.toSorted(byName), told.toSorted(byName));
 });
 
 test('promtool finds nothing wrong with them', async (t) => {
@@ -145,6 +174,12 @@ test('queues, limits, workers and duties are told as they are now', async (t) =>
   const queued = (state: string): number | undefined => found.get(`leasehold_queue_tasks{queue="q",state="${state}"}`);
   assert.deepEqual(['ready', 'running', 'scheduled', 'waiting'].map(queued), [2, 1, 1, 0]);
   assert.equal(found.get('leasehold_limit_active{limit="api"}'), 2);
+  assert.equal(found.get('leasehold_limit_capacity{limit="api"}'), 5);
+  assert.deepEqual(
+    ['busy', 'free'].map((state) => found.get(`leasehold_worker_slots{state="${state}"}`)),
+    [1, 98],
+  );
+  assert.deepEqual([found.get('leasehold_leader'), found.get('leasehold_workers_connected')], [1, 7]);
   assert.equal(found.get('leasehold_limit_waiting_tasks{limit="api"}'), 2);
   assert.equal(found.get('leasehold_workers_online'), 1);
   assert.equal(found.get('leasehold_duty_held{duty="reaper"}'), 1);
@@ -153,6 +188,48 @@ test('queues, limits, workers and duties are told as they are now', async (t) =>
   const later = await figures();
   assert.equal(later.get('leasehold_limit_active{limit="api"}'), undefined, 'what is gone is told no more');
   assert.equal(later.get('leasehold_workers_online'), 0);
+});
+
+test('the age of a queue is that of its oldest ready task, and what it has not is not told', async (t) => {
+  const { world, engine, claim, figures } = await scene(t);
+  const { task } = await engine.push({ queue: 'a', handler: 'h' });
+  await engine.push({ queue: 'late', handler: 'h', delay: '1h' });
+  world.elapse(1500);
+  await engine.push({ queue: 'a', handler: 'urgent', priority: 9 });
+  await engine.push({ queue: 'b', handler: 'h' });
+  world.elapse(500);
+  const age = async (queue: string): Promise<number | undefined> =>
+    (await figures()).get(`leasehold_queue_oldest_ready_age_seconds{queue="${queue}"}`);
+  assert.deepEqual([await age('a'), await age('b'), await age('late')], [2, 0.5, undefined]);
+  await claim(task);
+  assert.equal(await age('a'), 0.5);
+});
+
+test('how long claims, renewals and first starts took is told as distributions', async (t) => {
+  const { world, engine, claim, figures } = await scene(t);
+  const real = engine.store.taskClaim.bind(engine.store);
+  t.mock.method(engine.store, 'taskClaim', (params: Parameters<typeof real>[0]) => {
+    world.elapse(30);
+    return real(params);
+  });
+  const { task } = await engine.push({ queue: 'q', handler: 'h' });
+  world.elapse(3970);
+  const grant = await claim(task);
+  await engine.renew(grant);
+  await engine.fail(grant, 'no', { retryAfterMs: 0 });
+  await claim(task);
+  const found = await figures();
+  const told = (name: string, more: string): number | undefined => found.get(`leasehold_${name}_seconds_${more}`);
+  assert.deepEqual([told('task_start_delay', 'count'), told('task_start_delay', 'sum')], [1, 4]);
+  assert.equal(told('renewal_duration', 'count'), 1);
+  assert.deepEqual([told('claim_duration', 'count'), told('claim_duration', 'sum')], [2, 0.06]);
+  const worker = await engine.registerWorker({ name: 'v', incarnation: 'v', slots: 1 });
+  await engine.push({ queue: 'q', handler: 'h' });
+  assert.equal((await engine.claim({ worker, max: 1 })).length, 1);
+  // The first finds the lane empty, the second knows that it is.
+  for (let twice = 0; twice < 2; twice++) assert.deepEqual(await engine.claim({ worker, max: 1 }), []);
+  const later = await figures();
+  assert.equal(later.get('leasehold_claim_duration_seconds_count'), 4, 'who finds no lane asks no store');
 });
 
 test('of more than two hundred queues and limits the rest is added up', async (t) => {
@@ -167,6 +244,9 @@ test('of more than two hundred queues and limits the rest is added up', async (t
     new Set(found.text.match(new RegExp(`^leasehold_${figure}\\{\\w+="[^"]*"`, 'gm'))).size;
   assert.deepEqual([labels('queue_tasks'), labels('limit_waiting_tasks')], [201, 201]);
   assert.equal(found.get('leasehold_queue_tasks{queue="(others)",state="ready"}'), 1050);
+  await engine.pushMany(Array.from({ length: 9 }, () => ({ queue: name('q', 1249), handler: 'h' })));
+  const busiest = (await figures()).get(`leasehold_queue_tasks{queue="${name('q', 1249)}",state="ready"}`);
+  assert.equal(busiest, 10, 'the busiest have a label of their own');
   assert.equal(found.get('leasehold_limit_waiting_tasks{limit="(others)"}'), 250);
   const sum = [...found.text.matchAll(/^leasehold_queue_tasks\{.*\} (\d+)$/gm)].reduce(
     (all, [, n]) => all + Number(n),
