@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { type Candidate, normalizePlacement, type Placed, type PlacementInput } from './placement.ts';
-import { type Fleet, GRACE_MS, type Member, rank, waitOf } from './rank.ts';
+import { byTurn, type Fleet, GRACE_MS, type Member, rank, waitOf } from './rank.ts';
 
 const NOW = 1_000_000;
 const STALE = 30_000;
@@ -141,5 +141,25 @@ test('whatever the fleet, who waits is behind somebody that is there and has roo
         assert.equal(waits[`w${n}`], there.some((other) => score(other) > score(n)) ? GRACE_MS : 0);
       }
     }),
+  );
+});
+
+test('of those that wait the better one is served first, then the less busy one, then who has waited longer', () => {
+  const waiter = (name: string, priority: number, freeShare: number, since: number) => ({
+    name,
+    priority,
+    freeShare,
+    since,
+  });
+  const line = [
+    waiter('late', 0, 0.5, 9),
+    waiter('early', 0, 0.5, 1),
+    waiter('idle', 0, 1, 5),
+    waiter('busy and better', 7, 0.1, 8),
+    waiter('worse', -1, 1, 0),
+  ];
+  assert.deepEqual(
+    line.toSorted(byTurn).map(({ name }) => name),
+    ['busy and better', 'idle', 'early', 'late', 'worse'],
   );
 });

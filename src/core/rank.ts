@@ -55,3 +55,17 @@ export function rank(placed: Placed, fleet: Fleet, now: number): readonly Ranked
 export function waitOf(worker: number, placed: Placed, fleet: Fleet, now: number): number {
   return rank(placed, fleet, now).find((ranked) => ranked.worker.worker === worker)?.waitMs ?? 0;
 }
+
+/** Who waits for work. */
+export interface Waiter {
+  readonly priority: number;
+  /** The part of its slots that is free. */
+  readonly freeShare: number;
+  /** Since when it waits. */
+  readonly since: number;
+}
+
+/** Which of two that wait is served first: the better one, then the less busy one, then the one that has waited longer. */
+export function byTurn(a: Waiter, b: Waiter): number {
+  return b.priority - a.priority || b.freeShare - a.freeShare || a.since - b.since;
+}

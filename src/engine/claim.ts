@@ -86,7 +86,10 @@ export class Claims {
     if (waitMs <= 0) return signal?.aborted ? [] : this.#kind.submit(want);
     const { monotonic } = this.#world.clock;
     const deadline = monotonic() + waitMs;
+    const { candidate, slots = want.max } = this.#fleet.profile(want.worker) ?? {};
     const waiting = this.#ring.signs.enter({
+      priority: candidate?.priority ?? 0,
+      freeShare: Math.min(1, want.max / slots),
       wants: () => this.#ring.knows((lane) => this.#serves(want, lane)),
       signal,
     });

@@ -7,6 +7,7 @@ import type { FleetMember, Lane, Store } from '../store/store.ts';
 export interface Profile {
   readonly candidate: Candidate;
   readonly revision: number;
+  readonly slots: number;
 }
 
 const LOOK_MS = 1000;
@@ -119,7 +120,8 @@ export class Fleet {
         this.#verdicts.delete(member.worker);
         changed = true;
       }
-      this.#profiles.set(member.worker, same ? known : { candidate: candidateOf(member), revision: member.revision });
+      const { revision, slots } = member;
+      this.#profiles.set(member.worker, same ? known : { candidate: candidateOf(member), revision, slots });
     }
     if (changed) this.#changes++;
   }

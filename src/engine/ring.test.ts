@@ -44,7 +44,7 @@ function rig(ready: number[] = []): Rig {
 
 /** Comes when somebody who looked in vain, and takes whatever there is, should look again. */
 function waiting(ring: Ring): Promise<void> {
-  const waiter = ring.signs.enter({ wants: () => ring.knows(() => true) });
+  const waiter = ring.signs.enter({ priority: 0, freeShare: 1, wants: () => ring.knows(() => true) });
   waiter.looking();
   return waiter.sign(60_000);
 }

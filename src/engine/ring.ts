@@ -44,7 +44,7 @@ export class Ring {
     this.#world = world;
     this.#now = world.clock.monotonic;
     this.#scanMs = scanMs;
-    this.signs = new Signs(world, scanMs);
+    this.signs = new Signs(world, scanMs, () => !this.knows(() => true));
     this.#held = new HeldLanes((lane, slot) => this.#need(lane, slot));
   }
 

@@ -5,12 +5,13 @@ import { Signs, type Waiting } from './signs.ts';
 
 const POLL_MS = 1000;
 const LONG_MS = 60_000;
+const EQUAL = { priority: 0, freeShare: 1 };
 
 interface Rig {
   readonly world: VirtualWorld;
   readonly signs: Signs;
   /** Somebody who has looked in vain, and what became of it. */
-  readonly wait: (wants?: () => boolean, maxMs?: number, signal?: AbortSignal) => Seeker;
+  readonly wait: (wants?: () => boolean, maxMs?: number, signal?: AbortSignal, rank?: typeof EQUAL) => Seeker;
 }
 
 interface Seeker {
@@ -24,8 +25,8 @@ function rig(seed = 1): Rig {
   return {
     world,
     signs,
-    wait: (wants = () => true, maxMs = LONG_MS, signal) => {
-      const waiting = signs.enter({ wants, signal });
+    wait: (wants = () => true, maxMs = LONG_MS, signal, rank = EQUAL) => {
+      const waiting = signs.enter({ ...rank, wants, signal });
       waiting.looking();
       return { waiting, came: follow(waiting.sign(maxMs)) };
     },
@@ -80,7 +81,8 @@ test('once there is nothing more nobody else looks, and the next sign begins wit
   assert.equal(countOf(seekers), 8);
   some = true;
   signs.wake();
-  await world.settle();
+  // Ninety-two were asked in vain: a millisecond of rest.
+  await world.advance(1);
   assert.equal(countOf(seekers), 16);
 });
 
@@ -113,7 +115,7 @@ test('who looked in vain does not look again at the same sign, and others do', a
 
 test('a sign that comes during a look counts for the next one', async () => {
   const { world, signs } = rig();
-  const waiting = signs.enter({ wants: () => true });
+  const waiting = signs.enter({ ...EQUAL, wants: () => true });
   waiting.looking();
   signs.wake();
   const came = follow(waiting.sign(LONG_MS));
@@ -123,7 +125,7 @@ test('a sign that comes during a look counts for the next one', async () => {
 
 test('a sign that comes before a look begins is seen by that look', async () => {
   const { world, signs } = rig();
-  const waiting = signs.enter({ wants: () => true });
+  const waiting = signs.enter({ ...EQUAL, wants: () => true });
   signs.wake();
   waiting.looking();
   const came = follow(waiting.sign(LONG_MS));
@@ -141,7 +143,7 @@ test('when nobody knows what there is, one looks for all', async () => {
 
 test('a call that comes while all are looking is heard by the first that is back', async () => {
   const { world, signs } = rig();
-  const waiting = signs.enter({ wants: () => false });
+  const waiting = signs.enter({ ...EQUAL, wants: () => false });
   waiting.looking();
   signs.call();
   const came = follow(waiting.sign(LONG_MS));
@@ -201,4 +203,77 @@ test('who leaves in the middle of a look makes room for the next', async () => {
   for (const { waiting } of seekers.slice(0, 1)) waiting.leave();
   await world.settle();
   assert.equal(seekers[8]?.came(), true);
+});
+
+test('the best look first, then the least busy, then those that have waited longest', async () => {
+  const { world, signs, wait } = rig();
+  const order: string[] = [];
+  const seekers = new Map<string, Seeker>();
+  const put = (name: string, priority: number, freeShare: number): void => {
+    seekers.set(
+      name,
+      wait(() => true, LONG_MS, undefined, { priority, freeShare }),
+    );
+  };
+  for (let i = 0; i < 10; i++) put(`plain ${i}`, 0, 0.5);
+  for (let i = 0; i < 5; i++) put(`idle ${i}`, 0, 1);
+  for (let i = 0; i < 5; i++) put(`better ${i}`, 7, 0.1);
+  put('worse', -1, 1);
+  signs.wake();
+  while (order.length < seekers.size) {
+    await world.settle();
+    const came = [...seekers].filter(([name, { came }]) => came() && !order.includes(name));
+    order.push(...came.map(([name]) => name));
+    for (const [, { waiting }] of came) waiting.leave();
+  }
+  const names = (word: string, count: number): string[] => Array.from({ length: count }, (_, i) => `${word} ${i}`);
+  assert.deepEqual(order.slice(0, 8).toSorted(), [...names('better', 5), ...names('idle', 3)].toSorted());
+  assert.equal(order.at(-1), 'worse');
+});
+
+test('what none of two thousand can serve costs no look at each of them for every sign', async () => {
+  const { world, signs, wait } = rig();
+  let asked = 0;
+  let some = false;
+  const seekers = Array.from({ length: 2000 }, () =>
+    wait(() => {
+      asked++;
+      return some;
+    }),
+  );
+  for (let i = 0; i < 1000; i++) signs.wake();
+  await world.settle();
+  assert.equal(countOf(seekers), 0);
+  assert.ok(asked <= 2000, `asked ${asked} times for a thousand signs`);
+  // They rest; what came meanwhile is not forgotten.
+  some = true;
+  signs.wake();
+  await world.settle();
+  assert.equal(countOf(seekers), 0);
+  await world.advance(20);
+  assert.equal(countOf(seekers), 8);
+});
+
+test('while nothing is known nobody is asked, and a sign that comes then is not kept waiting by it', async () => {
+  const world = new VirtualWorld();
+  let known = false;
+  const signs = new Signs(world, POLL_MS, () => !known);
+  let asked = 0;
+  const came = Array.from({ length: 200 }, () => {
+    const waiting = signs.enter({
+      ...EQUAL,
+      wants: () => {
+        asked++;
+        return true;
+      },
+    });
+    waiting.looking();
+    return follow(waiting.sign(LONG_MS));
+  });
+  signs.wake();
+  assert.equal(asked, 0);
+  known = true;
+  signs.wake();
+  await world.settle();
+  assert.equal(came.filter((one) => one()).length, 8);
 });

@@ -1,7 +1,9 @@
+import type { Waiter as Ranked } from '../core/rank.ts';
 import type { World } from '../core/world.ts';
+import { Line } from './line.ts';
 
 /** One claim that waits for work. */
-export interface WaiterOptions {
+export interface WaiterOptions extends Omit<Ranked, 'since'> {
   /** Whether there is something for it, by what is known now. */
   readonly wants: () => boolean;
   readonly signal?: AbortSignal | undefined;
@@ -11,13 +13,17 @@ export interface WaiterOptions {
 const FEW = 8;
 const MANY = 250;
 const NOBODY = -1;
+/** After all of a long line were asked in vain the next sign waits so long for each of them: a hundred times what it cost. */
+const REST_MS = 0.01;
+const LONG_LINE = 64;
 
 /**
  * Signs that there may be work, for claims that wait for it.
  *
  *   looking ──in vain──> waiting ──chosen, its time is over, or an abort──> looking
  *
- * A sign lets a few look of those who want what there is, longest waiting first; while there is still something, two more
+ * A sign lets a few look of those who want what there is: the best worker first, then the least busy one, then the one that has
+ * waited longest. A task goes to the best that is free, not to whoever happens to ask first. While there is still something, two more look
  * for each that is back. So a push costs the same whether ten workers wait or ten thousand. Who was not chosen has looked at nothing
  * since: it is chosen later, or the sign was for others. A sign that comes during a look counts for the next one.
  *
@@ -26,9 +32,12 @@ const NOBODY = -1;
 export class Signs {
   readonly #world: World;
   readonly #pollMs: number;
+  /** Nothing is known that anybody could want. */
+  readonly #idle: () => boolean;
   /** Waiting or looking. */
   #entered = 0;
-  readonly #waiting = new Set<Waiter>();
+  readonly #waiting = new Line<Waiter>();
+  #turns = 0;
   #signs = 0;
   /** The signs of which everybody who waits was asked. */
   #asked = 0;
@@ -39,10 +48,12 @@ export class Signs {
   /** Who may be; grows while there is more than they take. */
   #most = FEW;
   #cancelPoll: (() => void) | undefined;
+  #cancelRest: (() => void) | undefined;
 
-  constructor(world: World, pollMs: number) {
+  constructor(world: World, pollMs: number, idle = () => false) {
     this.#world = world;
     this.#pollMs = pollMs;
+    this.#idle = idle;
   }
 
   get awaited(): boolean {
@@ -62,9 +73,10 @@ export class Signs {
   }
 
   /** Before its first look. Who has entered has to leave. */
-  enter({ wants, signal }: WaiterOptions): Waiting {
+  enter({ wants, signal, priority, freeShare }: WaiterOptions): Waiting {
     this.#entered++;
-    const waiter: Waiter = { wants, seen: this.#signs, chosen: false, resolve: () => {} };
+    const seen = this.#signs;
+    const waiter: Waiter = { priority, freeShare, since: 0, wants, seen, chosen: false, resolve: () => {} };
     return {
       looking: () => {
         waiter.seen = this.#signs;
@@ -91,9 +103,10 @@ export class Signs {
         cancel();
         signal?.removeEventListener('abort', over);
         this.#waiting.delete(waiter);
-        if (this.#waiting.size === 0) this.#stopPoll();
+        if (this.#waiting.size === 0) this.#stop();
         resolve();
       };
+      waiter.since = ++this.#turns;
       this.#waiting.add(waiter);
       if (waiter.seen !== this.#signs) this.#asked = NOBODY;
       this.#cancelPoll ??= this.#poll();
@@ -110,27 +123,42 @@ export class Signs {
   }
 
   #choose(): void {
+    if (this.#cancelRest !== undefined) return;
     if (this.#asked !== this.#signs && !this.#askAll()) return;
     this.#most = FEW;
   }
 
   /** False: as many look as may, and not everybody was asked. */
   #askAll(): boolean {
+    if (!this.#blind && this.#idle()) return true;
+    const chosen: Waiter[] = [];
+    let asked = 0;
+    let all = true;
     for (const waiter of this.#waiting) {
-      if (this.#chosen >= this.#most) return false;
+      all = this.#chosen < this.#most;
+      if (!all) break;
       if (waiter.seen === this.#signs) continue;
-      if (this.#blind || waiter.wants()) this.#let(waiter);
-      else waiter.seen = this.#signs;
+      asked++;
+      if (this.#blind || waiter.wants()) {
+        this.#blind = false;
+        waiter.chosen = true;
+        this.#chosen++;
+        chosen.push(waiter);
+      } else waiter.seen = this.#signs;
     }
-    this.#asked = this.#signs;
-    return true;
+    if (all) this.#asked = this.#signs;
+    if (chosen.length === 0 && asked > LONG_LINE) this.#rest();
+    for (const waiter of chosen) waiter.resolve();
+    return all;
   }
 
-  #let(waiter: Waiter): void {
-    this.#blind = false;
-    waiter.chosen = true;
-    this.#chosen++;
-    waiter.resolve();
+  /** What there is nobody here can serve: they are not all asked again at every sign. */
+  #rest(): void {
+    this.#cancelRest = this.#world.timers.after(Math.max(1, this.#waiting.size * REST_MS), () => {
+      this.#cancelRest = undefined;
+      this.#most = FEW;
+      this.#choose();
+    });
   }
 
   #poll(): () => void {
@@ -141,9 +169,11 @@ export class Signs {
     });
   }
 
-  #stopPoll(): void {
+  #stop(): void {
     this.#cancelPoll?.();
     this.#cancelPoll = undefined;
+    this.#cancelRest?.();
+    this.#cancelRest = undefined;
   }
 }
 
@@ -156,7 +186,9 @@ export interface Waiting {
   leave(): void;
 }
 
-interface Waiter {
+interface Waiter extends Ranked {
+  /** The turn in which it began to wait. */
+  since: number;
   readonly wants: () => boolean;
   /** Signs that had come when it looked last, or was asked. */
   seen: number;
