@@ -7,7 +7,7 @@ import { storeName } from '../app/store-name.ts';
 import type { Config } from '../config/options.ts';
 import { hostWorkerName } from '../config/worker-name.ts';
 import { fault } from '../core/errors.ts';
-import { type Display, withFields } from './display/display.ts';
+import type { Display } from './display/display.ts';
 import { JsonDisplay } from './display/json.ts';
 import { PlainDisplay } from './display/plain.ts';
 import { ScreenDisplay } from './display/screen.ts';
@@ -87,7 +87,7 @@ function open(config: Config, display: Display, voice: Voice, { tracing }: Trace
   const { store, host, port, durability, leaseDuration, retention, pollInterval, cleanupInterval } = config;
   const say = sparing((message, fields) => display.warning(message, fields));
   // What a node does at its start and its end is shown by those.
-  const info: Say = (message, fields) => void (voice.on && display.note(withFields(message, fields)));
+  const info: Say = (message, fields) => void (voice.on && display.told(message, fields));
   return serve({
     store,
     host,

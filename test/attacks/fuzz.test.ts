@@ -140,10 +140,13 @@ function asker(t: TestContext, node: NodeScene): (asked: Asked) => Promise<{ sta
     });
 }
 
-/** Refused in the one form, or done. */
+/** Refused in the one form, or in that of JSON-RPC, or done. */
 function judge({ status, text }: { status: number; text: string }): void {
   assert.ok(status >= 200 && status < 500, `${status} ${text.slice(0, 300)}`);
-  if (status >= 400) assert.equal(Problem.safeParse(JSON.parse(text)).error, undefined, text.slice(0, 300));
+  if (status < 400) return;
+  const refusal = JSON.parse(text);
+  if (refusal.jsonrpc === '2.0') assert.ok(refusal.error.code <= -32_000, text.slice(0, 300));
+  else assert.equal(Problem.safeParse(refusal).error, undefined, text.slice(0, 300));
 }
 
 const encoded = (text: string): string => encodeURIComponent(text.toWellFormed()) || '%20';

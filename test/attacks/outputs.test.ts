@@ -64,7 +64,7 @@ test('A19: what a hostile worker logs reaches a terminal as text, with colours a
     ['tasks', 'list'],
     ['workers', 'list'],
   ]) {
-    const piped = await here.call(args);
+    const piped = await here.call(args, '', { LEASEHOLD_TOKEN: TOKEN });
     assert.equal(piped.code, 0, piped.stderr);
     assert.doesNotMatch(
       piped.stdout + piped.stderr,
@@ -187,7 +187,9 @@ test('A21: a name that looks like another one is no name, and text that runs the
   worker.say({ ...greeting({ name: 'box', secret }), host: evil, version: evil });
   const said = await worker.hear(({ type }) => type.startsWith('connect_'));
   assert.equal(said.type, 'connect_ok');
-  await until(async () => (await here.call(['workers', 'list'])).stdout.includes('box'));
-  const { stdout } = await here.call(['workers', 'list']);
+  await until(async () =>
+    (await here.call(['workers', 'list'], '', { LEASEHOLD_TOKEN: TOKEN })).stdout.includes('box'),
+  );
+  const { stdout } = await here.call(['workers', 'list'], '', { LEASEHOLD_TOKEN: TOKEN });
   assert.doesNotMatch(stdout, /[\u202a-\u202e\u2066-\u2069\u200b]/);
 });
