@@ -4,12 +4,12 @@ import type { WebSocket } from 'ws';
 const MAX_UNREAD_UNITS = 1024 * 1024;
 
 /** What is asked of a connection before something is looked into for it. */
-export type Room = Pick<Outlet, 'isFull' | 'filling' | 'expect' | 'room'>;
+export type Room = Pick<Outlet, 'isFull' | 'onFull' | 'expect' | 'room'>;
 
 /** Of an answer that somebody waits for by itself: over HTTP one request has one answer. */
 export const OPEN_ROOM: Room = {
   isFull: false,
-  filling: new AbortController().signal,
+  onFull: () => () => {},
   expect: () => {},
   room: () => Promise.resolve(),
 };
@@ -25,9 +25,9 @@ export class Outlet {
   #unsaid: string[] = [];
   #unsaidUnits = 0;
   #expectedUnits = 0;
-  /** Aborted while it is full. */
-  #filling = new AbortController();
-  readonly #waiting = new Set<() => void>();
+  /** Made when somebody listens: of thousands of connections hardly one is ever full. */
+  #listeners: Set<() => void> | undefined;
+  #waiting: Set<() => void> | undefined;
 
   constructor(
     socket: WebSocket,
@@ -42,10 +42,12 @@ export class Outlet {
     return this.#unsaidUnits + this.#expectedUnits + this.#socket.bufferedAmount > MAX_UNREAD_UNITS;
   }
 
-  /** Comes when it is full next; has come if it is now. */
-  get filling(): AbortSignal {
-    this.#look();
-    return this.#filling.signal;
+  /** Calls back when it is full next, at once if it is now; answers how to stop that. */
+  onFull(listener: () => void): () => void {
+    if (this.isFull) listener();
+    this.#listeners ??= new Set();
+    this.#listeners.add(listener);
+    return () => void this.#listeners?.delete(listener);
   }
 
   /** What is said in one turn leaves together. */
@@ -68,6 +70,7 @@ export class Outlet {
   async room(signal: AbortSignal): Promise<void> {
     if (!this.isFull || signal.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting ??= new Set();
     this.#waiting.add(resolve);
     signal.addEventListener('abort', () => resolve(), { once: true });
     await promise;
@@ -89,11 +92,7 @@ export class Outlet {
   }
 
   #look(): void {
-    if (this.isFull) {
-      this.#filling.abort();
-      return;
-    }
-    if (this.#filling.signal.aborted) this.#filling = new AbortController();
-    for (const resolve of this.#waiting) resolve();
+    const heard = this.isFull ? this.#listeners : this.#waiting;
+    for (const listener of heard ?? []) listener();
   }
 }

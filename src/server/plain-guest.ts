@@ -90,8 +90,10 @@ export class PlainGuest {
     const { signal } = this.#gone;
     try {
       await outlet.room(signal);
-      const want = { max: 1, waitMs: CLAIM_WAIT_MS, signal: AbortSignal.any([signal, outlet.filling]) };
-      return (await session.claim(want))[0];
+      const filled = new AbortController();
+      const want = { max: 1, waitMs: CLAIM_WAIT_MS, signal: AbortSignal.any([signal, filled.signal]) };
+      const deafen = outlet.onFull(() => filled.abort());
+      return (await session.claim(want).finally(deafen))[0];
     } catch {
       await this.#rest(FAULT_PAUSE_MS);
       return undefined;

@@ -23,7 +23,7 @@ export class WorkerDesk {
   readonly #now: () => number;
   /** Granted and not settled, as far as this node knows. */
   readonly #granted: HeldLeases<Assignment>;
-  readonly #claims = new Set<{ readonly n: number; readonly stop: AbortController }>();
+  readonly #claims = new Set<Claim>();
 
   constructor(session: Session, holder: string, tokens: LeaseTokens, now: () => number) {
     this.session = session;
@@ -55,7 +55,7 @@ export class WorkerDesk {
       case 'task_claim':
         return this.#claim(asked, gone, outlet);
       case 'claim_stop':
-        for (const { n, stop } of this.#claims) if (n === asked.claim) stop.abort();
+        for (const claim of this.#claims) if (claim.n === asked.claim) claim.stop();
         return undefined;
       case 'lease_renew':
         return this.#renew(asked.leases);
@@ -68,13 +68,13 @@ export class WorkerDesk {
 
   async #claim(asked: Claiming, gone: AbortSignal, outlet: Room): Promise<unknown> {
     if (gone.aborted) return [];
-    const claim = { n: asked.n, stop: new AbortController() };
-    const end = (): void => claim.stop.abort();
+    const claim = new Claim(asked.n);
+    const end = (): void => claim.stop();
     gone.addEventListener('abort', end, { once: true });
     this.#claims.add(claim);
     this.#granted.dropOlderThan(FORGOTTEN_LEASES * this.session.leaseMs);
     try {
-      return (await this.#claimFor(asked, claim.stop.signal, outlet)).map((one) => this.#shown(one));
+      return (await this.#claimFor(asked, claim, outlet)).map((one) => this.#shown(one));
     } finally {
       this.#claims.delete(claim);
       gone.removeEventListener('abort', end);
@@ -82,19 +82,21 @@ export class WorkerDesk {
   }
 
   /** Nothing is claimed for a worker that does not take what it was told: its inputs would pile up here. */
-  async #claimFor({ max, waitMs }: Claiming, stop: AbortSignal, outlet: Room): Promise<readonly Assignment[]> {
+  async #claimFor({ max, waitMs }: Claiming, claim: Claim, outlet: Room): Promise<readonly Assignment[]> {
     const deadline = this.#now() + waitMs;
     for (let leftMs = waitMs; ; leftMs = Math.max(0, deadline - this.#now())) {
-      await outlet.room(stop);
-      if (stop.aborted) return [];
-      const { filling } = outlet;
-      const granted = await this.session.claim({ max, waitMs: leftMs, signal: AbortSignal.any([stop, filling]) });
-      const told = stop.aborted || outlet.isFull ? [] : granted.slice(0, howManyFit(granted));
+      await outlet.room(claim.begin());
+      if (claim.isStopped) return [];
+      const signal = claim.begin();
+      const deafen = outlet.onFull(() => claim.end());
+      const granted = await this.session.claim({ max, waitMs: leftMs, signal }).finally(deafen);
+      const cutShort = signal.aborted || outlet.isFull;
+      const told = claim.isStopped || outlet.isFull ? [] : granted.slice(0, howManyFit(granted));
       outlet.expect(unitsOf(told));
       for (const one of told) this.#granted.put(one);
       // What nobody hears of, or does not fit into one answer.
       await this.#giveBack(granted.slice(told.length));
-      if (told.length > 0 || !filling.aborted) return told;
+      if (told.length > 0 || !cutShort || claim.isStopped) return told;
     }
   }
 
@@ -214,6 +216,38 @@ export class WorkerDesk {
 
   async #giveBack(assignments: readonly Assignment[]): Promise<void> {
     await Promise.allSettled(assignments.map((one) => this.session.release(one)));
+  }
+}
+
+/** A question for work that waits for its answer. One signal serves for all that ends the wait: thousands of them wait at a time. */
+class Claim {
+  readonly n: number;
+  #control = new AbortController();
+  #stopped = false;
+
+  constructor(n: number) {
+    this.n = n;
+  }
+
+  /** Nobody wants its answer any more. */
+  get isStopped(): boolean {
+    return this.#stopped;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.end();
+  }
+
+  /** A wait begins, which comes to its end with this. */
+  begin(): AbortSignal {
+    if (this.#control.signal.aborted && !this.#stopped) this.#control = new AbortController();
+    return this.#control.signal;
+  }
+
+  /** This wait ends; another one may begin. */
+  end(): void {
+    this.#control.abort();
   }
 }
 

@@ -3,10 +3,10 @@ import { acquireRunLease, connectRuntimeDb, createWorkBackend, heartbeatRunLease
 import { configOf } from './compat-stores.ts';
 import { leave, say } from './parent.ts';
 
-const [kind, url, number] = process.argv.slice(2) as ['item' | 'run', string, string];
+const [kind, url, number, leaseMs = '1000'] = process.argv.slice(2) as ['item' | 'run', string, string, string?];
 
 if (kind === 'item') {
-  const backend = await createWorkBackend(configOf(url), { leaseMs: 1000, dutyMs: 1000 });
+  const backend = await createWorkBackend(configOf(url), { leaseMs: Number(leaseMs), dutyMs: 1000 });
   const item = await backend.pool('papers').claim('victim');
   say({ word: 'claimed', id: item?.id });
   await new Promise((resolve) => void setTimeout(resolve, 50));
