@@ -79,6 +79,7 @@ export class DirectLink implements Link {
 
 /** What a grant told is kept with the assignment: it saves a read when the task is settled. */
 interface DirectAssignment extends Assignment {
+  /** Without its input where nobody will ask for that: it would be kept as long as the lease is. */
   readonly grant: Grant;
 }
 
@@ -170,7 +171,7 @@ class DirectSession implements Session {
       suspect,
       timeoutMs,
       reuses,
-      grant,
+      grant: reuses ? grant : { ...grant, payload: '' },
     };
   }
 
@@ -291,8 +292,8 @@ class DirectSession implements Session {
   }
 
   async #whole(lease: Assignment): Promise<Lease & Pick<Grant, 'handler' | 'payload' | 'spec'>> {
-    const { grant } = lease as Partial<DirectAssignment>;
-    if (grant !== undefined) return grant;
+    const { grant, reuses } = lease as Partial<DirectAssignment>;
+    if (grant !== undefined && reuses === true) return grant;
     const { task, attempt } = lease;
     const record = await this.#engine.get(task);
     if (record === undefined) throw fault('LEASE_LOST', { task, attempt });

@@ -93,7 +93,8 @@ export class WorkerDesk {
       const cutShort = signal.aborted || outlet.isFull;
       const told = claim.isStopped || outlet.isFull ? [] : granted.slice(0, howManyFit(granted));
       outlet.expect(unitsOf(told));
-      for (const one of told) this.#granted.put(one);
+      // Their inputs are on their way: what is kept of them here is small.
+      for (const one of told) this.#granted.put({ ...one, payload: '' });
       // What nobody hears of, or does not fit into one answer.
       await this.#giveBack(granted.slice(told.length));
       if (told.length > 0 || !cutShort || claim.isStopped) return told;
