@@ -1,5 +1,14 @@
 import pg from 'pg';
-import { feedMisfits, type SeenEvents, type SeenTask, type Sight, STATES, WORDS, type Word } from './look.ts';
+import {
+  feedMisfits,
+  OF_WORKERS,
+  type SeenEvents,
+  type SeenTask,
+  type Sight,
+  STATES,
+  WORDS,
+  type Word,
+} from './look.ts';
 import {
   EDGES,
   type SeenEdge,
@@ -165,7 +174,7 @@ function twice(tasks: readonly SeenTask[]): readonly string[] {
 async function eventsOf(ask: Ask): Promise<readonly SeenEvents[]> {
   const columns = 'at, kind, state, ids, attempts::int[] AS attempts';
   const rows = await ask(`SELECT ${columns} FROM (SELECT 0 AS late, seq AS place, ${columns} FROM event WHERE seq > 0
-    UNION ALL SELECT 1, id, ${columns} FROM outbox) x ORDER BY late, place`);
+    UNION ALL SELECT 1, id, ${columns} FROM outbox) x WHERE kind < ${OF_WORKERS} ORDER BY late, place`);
   return rows.map(({ at, kind, state, ids, attempts }) => {
     return {
       at: Number(at),

@@ -137,8 +137,12 @@ function statDrift(db: DatabaseSync): readonly string[] {
 const CLAIMED = 1;
 const COMPLETED = 2;
 
+/** Kinds from here on tell of workers, which have numbers of their own. */
+export const OF_WORKERS = 100;
+
 function eventsOf(db: DatabaseSync): readonly SeenEvents[] {
-  const rows = db.prepare('SELECT at, kind, state, ids, attempts FROM event WHERE seq > 0 ORDER BY seq').all();
+  const sql = 'SELECT at, kind, state, ids, attempts FROM event WHERE seq > 0 AND kind < ? ORDER BY seq';
+  const rows = db.prepare(sql).all(OF_WORKERS);
   return rows.map((row) => ({
     at: row.at as number,
     kind: row.kind as number,
