@@ -126,3 +126,23 @@ test('of many who ask for one task one gets it', async (t) => {
   assert.equal(answers.filter((answer) => answer === 'attempt 1').length, 1);
   assert.equal(answers.filter((answer) => answer.startsWith('taken')).length, 9);
 });
+
+test('a secret that has ended gets nothing any more, though its worker is there', async (t) => {
+  const { push, engine, worker } = await rig(t);
+  const { store } = engine;
+  const make = (digit: string, name: string): Promise<{ readonly id: number }> =>
+    store.tokenAdd({
+      token: { kind: 'secret', role: 'worker', name, prefix: digit, by: 'ada', hash: digit.repeat(64) },
+      replaces: undefined,
+    });
+  const [good, ended] = [await make('a', 'w'), await make('b', 'v')];
+  await store.tokenRevoke({ id: ended.id });
+  const task = await push();
+  assert.deepEqual(await engine.acquire(task, worker, { token: ended.id }), {
+    ok: false,
+    why: 'taken',
+    reasons: ['another one was faster, or the worker is no longer as it was'],
+  });
+  assert.equal((await engine.get(task))?.attempt, 0);
+  assert.equal((await engine.acquire(task, worker, { token: good.id })).ok, true);
+});

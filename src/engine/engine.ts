@@ -363,8 +363,15 @@ export class Engine {
     return this.#granted(grants, leaseMs);
   }
 
-  /** This very task, if it is ready and placement, limits and its own bounds let this worker have it; says why not. */
-  async acquire(task: number, worker: number): Promise<Acquired> {
+  /**
+   * This very task, if it is ready and placement, limits and its own bounds let this worker have it; says why not. `token`: the number
+   * of the secret that asks; one that has ended gets nothing.
+   */
+  async acquire(
+    task: number,
+    worker: number,
+    { token }: { readonly token?: number | undefined } = {},
+  ): Promise<Acquired> {
     checkWorker(worker);
     const record = await this.get(task);
     if (record === undefined) return { ok: false, why: 'gone', reasons: ['it is not there'] };
@@ -374,7 +381,7 @@ export class Engine {
     const refused = refusalOf(facts, member);
     if (refused !== undefined) return refused;
     const maxHeld = facts.lane.rules?.placement.maxPerWorker;
-    const want = { worker, task, leaseMs: this.leaseMs, op: undefined, revision: member.revision, maxHeld };
+    const want = { worker, task, leaseMs: this.leaseMs, op: undefined, token, revision: member.revision, maxHeld };
     const [grant] = await this.#granted(await this.#claims.claimTask(want), this.leaseMs);
     return grant === undefined
       ? { ok: false, why: 'taken', reasons: ['another one was faster, or the worker is no longer as it was'] }

@@ -13,10 +13,10 @@ type Leased = 'acquire_lease' | 'renew_lease' | 'release_lease' | 'report_comple
 /** Leases of document 003: each is named by a token, and every write is fenced by the attempt in it. */
 export const leaseMethods: RpcHandlers<Leased> = {
   async acquire_lease(call) {
-    const { engine, params, leases } = call;
+    const { engine, params, leases, principal } = call;
     const { worker } = await requireNode(call, params.node_id);
     const { task, document } = await taskNamed(engine, params.task_id);
-    const acquired = await engine.acquire(task, worker);
+    const acquired = await engine.acquire(task, worker, { token: principal.token });
     if (!acquired.ok) throw refused(params.task_id, acquired.why, acquired.reasons);
     const { grant } = acquired;
     const own = engine.idOf(grant);
