@@ -33,7 +33,7 @@ export interface Joining {
   readonly credentials: Credentials;
   /** What the node has not heard is kept in it for the next start. */
   readonly dataDir: string;
-  /** By plain requests, to the first of them. */
+  /** By plain requests. */
   readonly http: boolean;
   readonly log: Log;
   readonly world?: World | undefined;
@@ -44,8 +44,8 @@ export function remoteWorker(joining: Joining, options: BuiltinOptions): Worker 
   const { urls, credentials, dataDir, http, log, world = realWorld() } = joining;
   const { name, secret } = credentials;
   const [url, ...others] = urls;
-  const way = { url, secret, world, log, spool: join(dataDir, SPOOL) };
-  const link = http ? new HttpLink(way) : new WsLink({ ...way, others });
+  const way = { url, others, secret, world, log, spool: join(dataDir, SPOOL) };
+  const link = http ? new HttpLink(way) : new WsLink(way);
   return makeWorker(builtinWorkerOptions({ ...options, name }), { link, world, log, name });
 }
 

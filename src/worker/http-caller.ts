@@ -10,14 +10,20 @@ export interface HttpAnswer {
 /** Several answers come in one response, a few of them large. */
 const MOST_BYTES = 9 * MAX_ANSWER_BYTES;
 
-/** Posts to one node over connections that stay open, and that can be given up all together. */
+/** Posts to one node at a time, over connections that stay open and that can be given up all together. */
 export class HttpCaller {
-  readonly #url: string;
+  readonly #urls: readonly [string, ...string[]];
+  #at = 0;
   #agent: Agent;
 
-  constructor(url: string) {
-    this.#url = url;
+  constructor(urls: readonly [string, ...string[]]) {
+    this.#urls = urls;
     this.#agent = this.#fresh();
+  }
+
+  /** The connections of now. */
+  get way(): object {
+    return this.#agent;
   }
 
   post(
@@ -42,14 +48,23 @@ export class HttpCaller {
     return promise;
   }
 
-  /** One connection was deaf, so that the others may be too: none of them is used again, and what waits on them ends. */
-  renew(): void {
+  /**
+   * One connection of that way was deaf, so that the others may be too: none of them is used again, what waits on them ends, and
+   * the next node has its turn. Who says it late says nothing new.
+   */
+  leave(way: object): void {
+    if (way !== this.#agent) return;
     this.#agent.destroy();
+    this.#at++;
     this.#agent = this.#fresh();
   }
 
   close(): void {
     this.#agent.destroy();
+  }
+
+  get #url(): string {
+    return this.#urls[this.#at % this.#urls.length] as string;
   }
 
   #fresh(): Agent {

@@ -9,6 +9,8 @@ import { answerMs, pauseMs, tryMs } from './reach.ts';
 import { toldError } from './told-error.ts';
 
 export interface HttpLinkOptions extends AskingOptions {
+  /** Of other nodes of the same cluster: when one is away it goes to the next. */
+  readonly others?: readonly string[] | undefined;
   readonly secret: string;
 }
 
@@ -68,7 +70,7 @@ class HttpSession extends AskingSession {
     super(options, hello);
     this.#options = options;
     this.#hello = hello;
-    this.#caller = new HttpCaller(options.url);
+    this.#caller = new HttpCaller([options.url, ...(options.others ?? [])]);
   }
 
   get over(): Promise<Error> {
@@ -252,8 +254,6 @@ class HttpSession extends AskingSession {
   async #missed(error: unknown): Promise<void> {
     if (this.#closed !== undefined) return;
     this.#brokenSince ??= this.#options.world.clock.monotonic();
-    // The answer to a claim would come by a connection like it, and it may wait for long.
-    this.#caller.renew();
     this.#warnOnce(error);
     if (this.#absence.away) this.#refuseAll(this.#nobody(error));
     await this.#pause(this.#tries++);
@@ -277,7 +277,11 @@ class HttpSession extends AskingSession {
   }
 
   #nobody(cause: unknown): EngineError {
-    return fault('STORE_UNAVAILABLE', { problem: `nobody answers at ${this.#options.url}` }, { cause });
+    return fault(
+      'STORE_UNAVAILABLE',
+      { problem: `nobody answers at ${[this.#options.url, ...(this.#options.others ?? [])].join(', ')}` },
+      { cause },
+    );
   }
 
   #warnOnce(error: unknown): void {
@@ -297,12 +301,18 @@ class HttpSession extends AskingSession {
     const who: Readonly<Record<string, string>> =
       this.#token === '' ? { authorization: `Bearer ${secret}` } : { 'x-session-token': this.#token };
     const signals = [late.signal, this.#closing.signal, ...(signal === undefined ? [] : [signal])];
+    const { way } = this.#caller;
     try {
       const { status, text } = await this.#caller.post(path, body, who, AbortSignal.any(signals));
       if (status === 204) return undefined;
       const answer: unknown = JSON.parse(text);
       if (status >= 200 && status < 300) return answer;
       throw refusalOf(answer, status);
+    } catch (error) {
+      // The answer to a claim would come by a connection like it, and it may wait for long.
+      const given = this.#closing.signal.aborted || signal?.aborted === true;
+      if (!given && (!isEngineError(error) || error.retryable)) this.#caller.leave(way);
+      throw error;
     } finally {
       cancel();
     }

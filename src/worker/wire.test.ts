@@ -16,6 +16,7 @@ import type { Assignment, Hello, Session } from '../protocol/link.ts';
 import { newSecret } from '../server/secrets.ts';
 import { tempFolder } from '../store/conformance/temp-folder.ts';
 import { VirtualWorld } from '../testing.ts';
+import { HttpLink } from './http-link.ts';
 import { task } from './task.ts';
 import { WsLink } from './ws-link.ts';
 
@@ -101,58 +102,71 @@ test('after a restart of its node a worker is back with its leases, and what it 
   assert.equal(completed.length, 2);
 });
 
-test('a worker that comes back through another node of the cluster keeps its leases, and what it asked meanwhile is done once', async (t) => {
-  const store = aStore();
-  const [first, second] = [await nodeScene(t, { store }), await nodeScene(t, { store })];
-  const secret = await secretOf(first);
-  const urls = [first.service.address, second.service.address] as const;
-  const session = await new WsLink({ url: urls[0], others: [urls[1]], secret, world: realWorld(), log: SILENT }).open(
-    HELLO,
-  );
-  t.after(() => session.close());
-  for (let i = 0; i < 3; i++) await push(first, i);
-  const [a, b, c] = (await claim(session, 3)) as [Assignment, Assignment, Assignment];
-  const closing = first.service.close();
-  const asked = Promise.all([session.complete(a, { of: 'a' }), session.renew([b, c])]);
-  await closing;
-  const [, renewed] = await asked;
-  assert.deepEqual(renewed, ['held', 'held'], 'the second node takes the proofs of the first');
-  await session.complete(b, { of: 'b' });
-  await session.release(c);
-  const records = await Promise.all([a, b, c].map(({ task: number }) => second.engine.get(number)));
-  assert.deepEqual(
-    records.map((one) => [one?.state, one?.attempt, one?.tries]),
-    [
-      ['completed', 1, 1],
-      ['completed', 1, 1],
-      ['ready', 1, 0],
-    ],
-  );
-  const completed = (await changesOf(second, 'work')).filter((change) => change === 'completed');
-  assert.equal(completed.length, 2);
-  assert.equal((await second.engine.workers()).length, 1, 'it is the same worker there');
-});
+for (const [way, SomeLink] of [
+  ['a WebSocket', WsLink],
+  ['HTTP', HttpLink],
+] as const) {
+  test(`over ${way}: a worker that comes back through another node of the cluster keeps its leases, and what it asked meanwhile is done once`, async (t) => {
+    const store = aStore();
+    const [first, second] = [await nodeScene(t, { store }), await nodeScene(t, { store })];
+    const secret = await secretOf(first);
+    const urls = [first.service.address, second.service.address] as const;
+    const session = await new SomeLink({
+      url: urls[0],
+      others: [urls[1]],
+      secret,
+      world: realWorld(),
+      log: SILENT,
+    }).open(HELLO);
+    t.after(() => session.close());
+    for (let i = 0; i < 3; i++) await push(first, i);
+    const [a, b, c] = (await claim(session, 3)) as [Assignment, Assignment, Assignment];
+    const closing = first.service.close();
+    const asked = Promise.all([session.complete(a, { of: 'a' }), session.renew([b, c])]);
+    await closing;
+    const [, renewed] = await asked;
+    assert.deepEqual(renewed, ['held', 'held'], 'the second node takes the proofs of the first');
+    await session.complete(b, { of: 'b' });
+    await session.release(c);
+    const records = await Promise.all([a, b, c].map(({ task: number }) => second.engine.get(number)));
+    assert.deepEqual(
+      records.map((one) => [one?.state, one?.attempt, one?.tries]),
+      [
+        ['completed', 1, 1],
+        ['completed', 1, 1],
+        ['ready', 1, 0],
+      ],
+    );
+    const completed = (await changesOf(second, 'work')).filter((change) => change === 'completed');
+    assert.equal(completed.length, 2);
+    assert.equal((await second.engine.workers()).length, 1, 'it is the same worker there');
+  });
 
-test('a worker whose first address is away begins at the next one, and goes round when all have been tried', async (t) => {
-  const store = aStore();
-  const gone = await nodeScene(t, { store });
-  const { address, port } = { address: gone.service.address, port: Number(new URL(gone.service.address).port) };
-  const there = await nodeScene(t, { store });
-  const secret = await secretOf(there);
-  await gone.service.close();
-  const urls = [address, there.service.address] as const;
-  const session = await new WsLink({ url: urls[0], others: [urls[1]], secret, world: realWorld(), log: SILENT }).open(
-    HELLO,
-  );
-  t.after(() => session.close());
-  await push(there);
-  const [one] = (await claim(session)) as [Assignment];
-  await there.service.close();
-  const done = session.complete(one, null);
-  const back = await nodeScene(t, { store, port });
-  await done;
-  assert.equal((await back.engine.get(one.task))?.state, 'completed');
-});
+  test(`over ${way}: a worker whose first address is away begins at the next one, and goes round when all have been tried`, async (t) => {
+    const store = aStore();
+    const gone = await nodeScene(t, { store });
+    const { address, port } = { address: gone.service.address, port: Number(new URL(gone.service.address).port) };
+    const there = await nodeScene(t, { store });
+    const secret = await secretOf(there);
+    await gone.service.close();
+    const urls = [address, there.service.address] as const;
+    const session = await new SomeLink({
+      url: urls[0],
+      others: [urls[1]],
+      secret,
+      world: realWorld(),
+      log: SILENT,
+    }).open(HELLO);
+    t.after(() => session.close());
+    await push(there);
+    const [one] = (await claim(session)) as [Assignment];
+    await there.service.close();
+    const done = session.complete(one, null);
+    const back = await nodeScene(t, { store, port });
+    await done;
+    assert.equal((await back.engine.get(one.task))?.state, 'completed');
+  });
+}
 
 /** What the feed says of the tasks of a queue. */
 async function changesOf({ engine }: NodeScene, queue: string): Promise<readonly string[]> {
