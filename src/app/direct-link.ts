@@ -56,7 +56,9 @@ export class DirectLink implements Link {
 
   async open(hello: Hello): Promise<Session> {
     const { name, incarnation, slots, tags, handlers, queues, priority, version, address } = hello;
-    const { host = hostname(), pid = process.pid } = hello;
+    // Who has an address comes over a wire: this host and this process are not those of it.
+    const own = address === undefined ? { host: hostname(), pid: process.pid } : NOT_HERE;
+    const { host = own.host, pid = own.pid } = hello;
     checkNames('queues', 'queue', hello.queues);
     const worker = await this.#engine.registerWorker({
       name,
@@ -76,6 +78,8 @@ export class DirectLink implements Link {
     return new DirectSession(this.#engine, this.#renewal, worker, hello, { ...this.#terms, admit });
   }
 }
+
+const NOT_HERE = { host: undefined, pid: undefined };
 
 /** What a grant told is kept with the assignment: it saves a read when the task is settled. */
 interface DirectAssignment extends Assignment {

@@ -1,6 +1,7 @@
 import type { Log } from '../engine/log.ts';
 import type { RouteName } from '../protocol/routes.ts';
 import type { Principal } from './access.ts';
+import { errorOf } from './refusals.ts';
 
 /** Says in the log who did what to what, of that which opens doors, closes them, or takes away what others have made. */
 export class Audit {
@@ -12,11 +13,42 @@ export class Audit {
 
   /** What was done. `outcome`: the status of the answer; what was refused is told as well. */
   tell(action: string, principal: Principal | undefined, deed: Deed): void {
-    if (!AUDITED.has(action)) return;
+    if (AUDITED.has(action)) this.#say(action, principal, { ...deed, target: targetOf(deed) });
+  }
+
+  /** For what is done within a request of another kind: by a model, by an agent, by a call of a batch. */
+  teller(principal: Principal | undefined, request: string): Teller {
+    return async (action, target, work) => {
+      const told = { target: target.slice(0, MOST_TARGET), request };
+      try {
+        const done = await work();
+        this.#say(action, principal, { ...told, outcome: 200 });
+        return done;
+      } catch (error) {
+        this.#say(action, principal, { ...told, outcome: errorOf(error).status });
+        throw error;
+      }
+    };
+  }
+
+  #say(
+    action: string,
+    principal: Principal | undefined,
+    told: Omit<Deed, 'params' | 'body'> & { target: string },
+  ): void {
     const { name: by = 'nobody', role = 'none' } = principal ?? {};
-    this.#log.info('audit', { action, by, role, target: targetOf(deed), outcome: deed.outcome, request: deed.request });
+    const { target, outcome, request } = told;
+    this.#log.info('audit', { action, by, role, target, outcome, request });
   }
 }
+
+/** What has a call of its own is called after that. */
+export type Action = RouteName | 'editTask' | 'deleteTask';
+
+/** Does it, and tells how it went. */
+export type Teller = <T>(action: Action, target: string, work: () => Promise<T>) => Promise<T>;
+
+const MOST_TARGET = 200;
 
 export interface Deed {
   readonly params: unknown;
@@ -40,9 +72,12 @@ const AUDITED: ReadonlySet<string> = new Set<RouteName>([
   'editLimit',
   'removeLimit',
   'pauseLimit',
+  'resumeLimit',
   'pauseQueue',
   'resumeQueue',
   'purgeQueue',
+  'retryQueue',
+  'editNode',
   'cancelTask',
   'retryTask',
   'decideApproval',
@@ -54,5 +89,5 @@ function targetOf({ params, body, answer }: Deed): string {
     const { id, name, queue } = (some ?? {}) as Readonly<Record<string, unknown>>;
     return [name, queue, id].filter((one) => typeof one === 'string' || typeof one === 'number');
   });
-  return String(named[0] ?? '').slice(0, 200);
+  return String(named[0] ?? '').slice(0, MOST_TARGET);
 }

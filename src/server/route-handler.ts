@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Engine } from '../engine/engine.ts';
 import type { AnswerOf, BodyOf, ParamsOf, QueryOf, RouteName } from '../protocol/routes.ts';
 import type { Principal } from './access.ts';
+import type { Teller } from './audit.ts';
 import type { Desk } from './desk.ts';
 import type { Enrolment } from './enrolment.ts';
 import type { EventHub } from './event-hub.ts';
@@ -37,6 +38,8 @@ export interface Call<N extends RouteName> extends Served {
   readonly principal: Principal;
   /** Who does it, for histories. */
   readonly by: string;
+  /** Of a route that does many things: tells what of it was done. */
+  readonly audited: Teller;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   /** Of a worker over HTTP that has registered. */

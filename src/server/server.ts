@@ -204,6 +204,7 @@ export class Server {
           body: checked('body', route.body, request.body ?? {}),
           principal,
           by: actorOf(principal, request.headers['x-leasehold-by']),
+          audited: this.#audit.teller(principal, request.id),
           session: opened === undefined ? undefined : sessionOf(opened, request),
           request,
           reply,

@@ -23,6 +23,7 @@ import type { A2ARequestHandler } from '@a2a-js/sdk/server';
 import { fault, isEngineError } from '../../core/errors.ts';
 import { isFinal } from '../../core/task.ts';
 import type { Engine } from '../../engine/engine.ts';
+import type { Teller } from '../audit.ts';
 import type { Desk, TaskShape } from '../desk.ts';
 import type { EventHub } from '../event-hub.ts';
 import { watchTask } from '../task-watch.ts';
@@ -37,6 +38,7 @@ export interface AgentOptions {
   readonly by: string;
   /** Asked before something is pushed. */
   readonly admit: (queue: string) => Promise<void>;
+  readonly audited: Teller;
   /** Nobody hears the answer any more. */
   readonly gone: AbortSignal;
 }
@@ -131,7 +133,7 @@ export class Agent implements A2ARequestHandler {
       const { state } = await this.#find(id);
       if (isFinal(state)) throw new TaskNotCancelableError(`Task ${id} has ended: ${state}.`);
       const task = this.#number(id);
-      await this.#options.engine.cancel(task);
+      await this.#options.audited('cancelTask', id, () => this.#options.engine.cancel(task));
       return this.#shown(task);
     });
   }
@@ -178,7 +180,9 @@ export class Agent implements A2ARequestHandler {
     const { action, value, text } = inputOf(message.parts) as Said;
     const word = action ?? text;
     if (typeof word !== 'string') throw new RequestMalformedError('The message names no action.');
-    await this.#options.desk().waits.decide(task, { action: word, value, by: this.#options.by });
+    const decide = (): Promise<unknown> =>
+      this.#options.desk().waits.decide(task, { action: word, value, by: this.#options.by });
+    await this.#options.audited('decideApproval', message.taskId, decide);
     return task;
   }
 

@@ -1,11 +1,13 @@
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { isEngineError } from '../../core/errors.ts';
 import { mayCall, type Role } from '../../protocol/route.ts';
+import type { Teller } from '../audit.ts';
 import { TOOLS, type Tool, type ToolContext } from './tools.ts';
 
 export interface DoorOptions extends ToolContext {
   readonly version: string;
   readonly role: Role;
+  readonly audited: Teller;
   readonly onError: (error: Error) => void;
 }
 
@@ -46,7 +48,7 @@ interface ToolAnswer {
 /** What is refused is told to the model, which may do better. */
 async function answerOf(tool: Tool, options: DoorOptions, input: unknown): Promise<ToolAnswer> {
   try {
-    const answer = (await tool.run(options, input as never)) as Record<string, unknown>;
+    const answer = (await done(tool, options, input as Given)) as Record<string, unknown>;
     const plain = JSON.parse(JSON.stringify(answer)) as Record<string, unknown>;
     return { content: [{ type: 'text', text: JSON.stringify(plain) }], structuredContent: plain };
   } catch (error) {
@@ -57,4 +59,17 @@ async function answerOf(tool: Tool, options: DoorOptions, input: unknown): Promi
       isError: true,
     };
   }
+}
+
+interface Given {
+  readonly id?: string;
+  readonly queue?: string;
+  readonly dry_run?: boolean;
+}
+
+/** A dry run changes nothing, and is not worth a line. */
+function done(tool: Tool, options: DoorOptions, input: Given): Promise<object> {
+  const work = (): Promise<object> => tool.run(options, input as never);
+  if (tool.deed === undefined || input.dry_run === true) return work();
+  return options.audited(tool.deed, input.id ?? input.queue ?? '', work);
 }

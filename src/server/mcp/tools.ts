@@ -4,6 +4,7 @@ import { isFinal } from '../../core/task.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { DEFAULT_UNIQUE_MS, draft } from '../../engine/push.ts';
 import { Duration, TaskState } from '../../protocol/shapes/common.ts';
+import type { Action } from '../audit.ts';
 import type { Desk } from '../desk.ts';
 
 export interface ToolContext {
@@ -20,6 +21,8 @@ export interface Tool {
   readonly input: z.ZodObject;
   /** Changes something: takes `dry_run`, and is there for operators only. */
   readonly writes: boolean;
+  /** What is told of it to who operates the node; of pushes nothing is. */
+  readonly deed?: Action;
   readonly run: (context: ToolContext, input: never) => Promise<object>;
 }
 
@@ -28,6 +31,7 @@ function tool<I extends z.ZodObject>(one: {
   readonly does: string;
   readonly input: I;
   readonly writes: boolean;
+  readonly deed?: Action;
   readonly run: (context: ToolContext, input: z.output<I>) => Promise<object>;
 }): Tool {
   return one as Tool;
@@ -135,6 +139,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     does: 'Ends a task that waits, asks the worker of one that runs; with tree also what depends on it',
     input: z.object({ id, tree: z.boolean().default(false), dry_run: dryRun }),
     writes: true,
+    deed: 'cancelTask',
     async run({ desk, engine }, { id: named, tree, dry_run }) {
       const task = desk().numberOf(named);
       if (tree) return desk().cancelTree(task, { dryRun: dry_run });
@@ -149,6 +154,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     does: 'Makes a finished task ready again, with all its tries; with tree also what depended on it',
     input: z.object({ id, tree: z.boolean().default(false), dry_run: dryRun }),
     writes: true,
+    deed: 'retryTask',
     async run({ desk, engine }, { id: named, tree, dry_run }) {
       const task = desk().numberOf(named);
       if (tree) return desk().retryTree(task, { dryRun: dry_run });
@@ -163,6 +169,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     does: 'Nothing more of this queue is started until it is resumed',
     input: z.object({ queue, dry_run: dryRun }),
     writes: true,
+    deed: 'pauseQueue',
     run: (context, input) => switchQueue(context, input, 'pause'),
   }),
   resume_queue: tool({
@@ -170,6 +177,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     does: 'Tasks of this queue are started again',
     input: z.object({ queue, dry_run: dryRun }),
     writes: true,
+    deed: 'resumeQueue',
     run: (context, input) => switchQueue(context, input, 'resume'),
   }),
 };

@@ -17,7 +17,7 @@ export function a2aRoutes({ version }: { readonly version: string }): Handlers<'
     },
 
     async a2a(call) {
-      const { principal, body, engine, hub, desk, request, guard } = call;
+      const { principal, body, engine, hub, desk, request, guard, audited } = call;
       if (WRITES.has(body.method) && !mayCall(principal.role, 'operator')) {
         throw fault('FORBIDDEN', {
           problem: `this needs the role operator, and the token has the role ${principal.role}`,
@@ -30,7 +30,7 @@ export function a2aRoutes({ version }: { readonly version: string }): Handlers<'
       const card = () => cardFor(call, version);
       const gone = goneOf(request);
       const may = (queue: string): Promise<void> => admit({ guard, principal }, [{ queue }]);
-      const agent = new Agent({ engine, hub, desk, card, by: principal.name, admit: may, gone });
+      const agent = new Agent({ engine, hub, desk, card, by: principal.name, admit: may, audited, gone });
       const asked = request.headers['a2a-version'];
       const problem = (error: unknown): Record<string, unknown> => ({
         jsonrpc: '2.0',

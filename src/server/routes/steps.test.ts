@@ -58,6 +58,13 @@ test('a worker registers, claims, tells, beats and completes', async (t) => {
   assert.deepEqual([workers[0].name, workers[0].host, workers[0].version], ['box', 'elsewhere', '1.2.3']);
 });
 
+test('the process of a worker elsewhere is not taken for that of the node', async (t) => {
+  const scene = await nodeScene(t);
+  await guest(scene);
+  const { workers } = await scene.call('listWorkers', '/api/v1/workers');
+  assert.deepEqual([workers[0].host, workers[0].address, workers[0].pid], ['elsewhere', '127.0.0.1', undefined]);
+});
+
 test('a claim with nothing to do answers 204, and one that waits answers as soon as there is something', async (t) => {
   const { scene, id, post } = await guest(await nodeScene(t));
   const none = await post(`/workers/${id}/claim`, { wait_ms: 0 });

@@ -4,6 +4,7 @@ import { MAX_BATCH, type RpcId, type RpcRequest, readRequest } from '../../proto
 import { METHODS, type MethodName, mayCallMethod, methodNamed } from '../../protocol/rpc/methods.ts';
 import { callerOf, type Principal } from '../access.ts';
 import { checked } from '../asking.ts';
+import type { Action, Teller } from '../audit.ts';
 import type { PushGuard } from '../push-guard.ts';
 import { stackOf } from '../refusals.ts';
 import { JsonText, NOTHING, Stream } from '../route-handler.ts';
@@ -25,6 +26,20 @@ export interface RpcOptions extends RpcServed {
   /** Asked before something is pushed; undefined: nobody is. */
   readonly guard?: PushGuard | undefined;
 }
+
+/** Who calls, and in which request. */
+interface Caller {
+  readonly principal: Principal;
+  readonly request: string;
+  readonly audited: Teller;
+}
+
+/** Methods that change what others have made: these are told to who operates the node. */
+const DEEDS: Partial<Record<MethodName, Action>> = {
+  'tasks.update': 'editTask',
+  'tasks.delete': 'deleteTask',
+  'tasks.cancel': 'cancelTask',
+};
 
 const HANDLERS: RpcHandlers<MethodName> = {
   ...nodeMethods,
@@ -49,26 +64,26 @@ export class RpcDesk {
     this.#budget = new Budget(options.engine.world.clock, options.allowance);
   }
 
-  async answer(body: unknown, principal: Principal, request: string): Promise<JsonText | Stream | typeof NOTHING> {
-    if (!Array.isArray(body)) return this.#alone(body, principal, request);
+  async answer(body: unknown, caller: Caller): Promise<JsonText | Stream | typeof NOTHING> {
+    if (!Array.isArray(body)) return this.#alone(body, caller);
     if (body.length === 0 || body.length > MAX_BATCH) {
       const problem = `a batch has between 1 and ${MAX_BATCH} calls`;
       return new JsonText(textOf({ jsonrpc: '2.0', id: null, error: refusal('request', problem) }));
     }
-    return this.#batch(body, principal, request);
+    return this.#batch(body, caller);
   }
 
-  async #alone(body: unknown, principal: Principal, request: string): Promise<JsonText | Stream | typeof NOTHING> {
+  async #alone(body: unknown, caller: Caller): Promise<JsonText | Stream | typeof NOTHING> {
     const asked = readRequest(body);
     if ('problem' in asked) return new JsonText(textOf(malformed(asked)));
-    const outcome = await this.#call(asked, principal, request, asked.id !== undefined);
+    const outcome = await this.#call(asked, caller, asked.id !== undefined);
     if (outcome instanceof Stream) return outcome;
     if (asked.id === undefined) return NOTHING;
     const forbidden = 'error' in outcome && outcome.error.data['code'] === 'FORBIDDEN';
     return new JsonText(bounded({ jsonrpc: '2.0', id: asked.id, ...outcome }, MAX_ANSWER), forbidden ? 403 : 200);
   }
 
-  async #batch(calls: readonly unknown[], principal: Principal, request: string): Promise<JsonText | typeof NOTHING> {
+  async #batch(calls: readonly unknown[], caller: Caller): Promise<JsonText | typeof NOTHING> {
     const { clock } = this.#options.engine.world;
     const until = clock.monotonic() + BATCH_MS;
     const answers: string[] = [];
@@ -78,9 +93,7 @@ export class RpcDesk {
       if ('problem' in asked) answers.push(textOf(malformed(asked)));
       else {
         const late = clock.monotonic() >= until;
-        const outcome = late
-          ? { error: problemOf(fault('TIMEOUT')) }
-          : await this.#call(asked, principal, request, false);
+        const outcome = late ? { error: problemOf(fault('TIMEOUT')) } : await this.#call(asked, caller, false);
         if (asked.id === undefined) continue;
         answers.push(bounded({ jsonrpc: '2.0', id: asked.id, ...(outcome as Outcome) }, room));
       }
@@ -91,8 +104,7 @@ export class RpcDesk {
 
   async #call(
     { method, params }: RpcRequest,
-    principal: Principal,
-    request: string,
+    { principal, request, audited }: Caller,
     alone: boolean,
   ): Promise<Outcome | Stream> {
     try {
@@ -118,13 +130,20 @@ export class RpcDesk {
           await this.#options.guard?.admit(callerOf(principal), tasks);
         },
       };
-      const result = await (HANDLERS[name] as RpcHandler<MethodName>)(call);
+      const work = (): Promise<unknown> => (HANDLERS[name] as RpcHandler<MethodName>)(call);
+      const deed = DEEDS[name];
+      const result = await (deed === undefined ? work() : audited(deed, targetOf(call.params), work));
       return result instanceof Stream ? result : { result };
     } catch (error) {
       if (isDefect(error)) this.#options.log.error('a call failed', { request, method, error: stackOf(error) });
       return { error: problemOf(error) };
     }
   }
+}
+
+function targetOf(params: object): string {
+  const { task_id, id, task_ids = [] } = params as { task_id?: string; id?: string; task_ids?: readonly string[] };
+  return task_id ?? id ?? task_ids.join(' ');
 }
 
 type Outcome = { readonly result: unknown } | { readonly error: RpcError };

@@ -7,6 +7,8 @@ import { errorOf } from '../refusals.ts';
 export class RpcProblem extends Error {
   readonly kind: RpcErrorKind;
   readonly data: Readonly<Record<string, unknown>>;
+  /** It is the call that is wrong, and not the node. */
+  readonly statusCode = 400;
 
   constructor(kind: RpcErrorKind, problem: string, data: Readonly<Record<string, unknown>> = {}) {
     super(problem);
