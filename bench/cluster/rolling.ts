@@ -1,5 +1,6 @@
 /** What users notice while three nodes are restarted one after the other. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { OUTCOMES } from '../../src/store/codes.ts';
 import type { Contender } from '../contenders/contender.ts';
 import { percentile } from '../figures.ts';
 import { query } from '../ground/databases.ts';
@@ -36,12 +37,15 @@ const rows = {
   gap: { label: '… the same meanwhile', key: 'rolling gap', unit: 'ms', ...WORST },
   lost: { label: '… tasks lost', key: 'rolling lost', unit: '', ...WORST },
   repeated: { label: '… attempts that were begun and repeated', key: 'rolling repeated', unit: '', ...WORST },
+  expired: { label: '… leases that ran out', key: 'rolling expired', unit: '', ...WORST },
   returned: { label: '… leases given back unstarted', key: 'rolling returned', unit: '' },
   terms: { label: '… terms of leaders', key: 'rolling terms', unit: '' },
   leaderless: { label: '… longest without a leader', key: 'rolling leaderless', unit: 'ms', ...WORST },
   unheld: { label: '… longest that a duty was nobody’s', key: 'rolling unheld', unit: 'ms', ...WORST },
 } as const satisfies Record<string, Row>;
 
+const EXPIRED = OUTCOMES.indexOf('expired');
+const RELEASED = OUTCOMES.indexOf('released');
 const SLOTS = 8;
 const PER_SECOND = 60;
 /** Every tenth task lasts longer than a node takes to come back: its lease is to outlive the connection. */
@@ -76,8 +80,16 @@ export const rolling: Measure = {
     const seen: Seen = { load, starts: await scene.starts(), begun, from, until: until + AFTER_MS * 1000 };
     const duties = await watch.stop();
     world.record(contender, rows.whole, (until - from) / 1e6);
-    world.samples(contender, STOPS, restarts.map(({ stopMs }) => stopMs));
-    world.samples(contender, STARTS, restarts.map(({ startMs }) => startMs));
+    world.samples(
+      contender,
+      STOPS,
+      restarts.map(({ stopMs }) => stopMs),
+    );
+    world.samples(
+      contender,
+      STARTS,
+      restarts.map(({ startMs }) => startMs),
+    );
     tellPushes(world, contender, seen);
     tellStarts(world, contender, seen);
     await tellTasks(world, contender, scene, seen);
@@ -141,14 +153,20 @@ async function tellTasks(world: World, contender: Contender, scene: Scene, { loa
   const lost = load.pushed.filter(({ n }) => !begun.has(n)).length;
   const [row] = await query(
     scene.place,
-    'SELECT count(*)::int AS done, (sum(attempt) - count(*))::int AS more FROM leasehold.done WHERE state = 4',
+    `SELECT count(*)::int AS done, (SELECT count(*) FROM leasehold.attempt WHERE outcome = ${EXPIRED})::int AS expired,
+      (SELECT count(*) FROM leasehold.attempt WHERE outcome = ${RELEASED})::int AS released FROM leasehold.done WHERE state = 4`,
   );
-  const { done, more } = row as { readonly done: number; readonly more: number };
+  const { done, expired, released } = row as {
+    readonly done: number;
+    readonly expired: number;
+    readonly released: number;
+  };
   const repeated = starts.length - begun.size;
   const unfinished = Math.max(0, load.pushed.length - done);
   world.record(contender, rows.lost, Math.max(lost, unfinished));
   world.record(contender, rows.repeated, repeated);
-  world.record(contender, rows.returned, more - repeated);
+  world.record(contender, rows.expired, expired);
+  world.record(contender, rows.returned, released);
   if (lost > 0 || unfinished > 0) throw new Error(`of ${load.pushed.length} tasks ${lost} never began, ${done} ended`);
   if (done > load.pushed.length + load.failed.length) throw new Error(`${done} tasks of ${load.pushed.length} pushes`);
 }

@@ -1,4 +1,5 @@
 import type { Lease } from '../core/lease.ts';
+import type { World } from '../core/world.ts';
 import type { Asked, LeaseProof } from '../protocol/frames.ts';
 import { HeldLeases, keyOf } from '../protocol/held-leases.ts';
 import type { Assignment, ChildRequest, RenewalAnswer, Session, Waiting } from '../protocol/link.ts';
@@ -13,6 +14,8 @@ type Claiming = Extract<Asked, { type: 'task_claim' }>;
 const MOST_INPUT = 4 * 1024 * 1024;
 /** A worker renews at a third of a lease: what it has not spoken of for so many leases it does not have. */
 const FORGOTTEN_LEASES = 3;
+/** How long the end of a node waits for claims; a store that does not answer by then will not. */
+const CLAIMS_END_MS = 5000;
 
 /** What one worker incarnation was granted and asks for, whichever connection it comes by. */
 export class WorkerDesk {
@@ -24,6 +27,8 @@ export class WorkerDesk {
   /** Granted and not settled, as far as this node knows. */
   readonly #granted: HeldLeases<Assignment>;
   readonly #claims = new Set<{ readonly n: number; readonly stop: AbortController }>();
+  /** Each settles when what its claim was granted has been told or given back. */
+  readonly #claiming = new Set<Promise<unknown>>();
 
   constructor(session: Session, holder: string, tokens: LeaseTokens, now: () => number) {
     this.session = session;
@@ -46,6 +51,11 @@ export class WorkerDesk {
     for (const { task, attempt } of held) this.#granted.put(this.#assignment({ task, attempt }));
     for (const one of lost) this.#granted.drop(one);
     await this.#giveBack(lost);
+  }
+
+  /** When the claims under way are over. Those who asked must be gone, or they may wait for long. */
+  async claimsEnd(): Promise<void> {
+    await Promise.allSettled(this.#claiming);
   }
 
   /** The answer to one question, for this outlet; rejects with what is refused. `gone`: nobody hears the answer any more. */
@@ -73,9 +83,12 @@ export class WorkerDesk {
     gone.addEventListener('abort', end, { once: true });
     this.#claims.add(claim);
     this.#granted.dropOlderThan(FORGOTTEN_LEASES * this.session.leaseMs);
+    const claiming = this.#claimFor(asked, claim.stop.signal, outlet);
+    this.#claiming.add(claiming);
     try {
-      return (await this.#claimFor(asked, claim.stop.signal, outlet)).map((one) => this.#shown(one));
+      return (await claiming).map((one) => this.#shown(one));
     } finally {
+      this.#claiming.delete(claiming);
       this.#claims.delete(claim);
       gone.removeEventListener('abort', end);
     }
@@ -215,6 +228,17 @@ export class WorkerDesk {
   async #giveBack(assignments: readonly Assignment[]): Promise<void> {
     await Promise.allSettled(assignments.map((one) => this.session.release(one)));
   }
+}
+
+/**
+ * Before a node closes its store: a claim whose answer is on its way from there is granted to somebody who has gone elsewhere, and
+ * what cannot be given back any more nobody has until its lease runs out.
+ */
+export async function claimsEnd(desks: Iterable<WorkerDesk>, { timers }: Pick<World, 'timers'>): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const cancel = timers.after(CLAIMS_END_MS, late.resolve, { unref: true });
+  await Promise.race([Promise.all([...desks].map((desk) => desk.claimsEnd())), late.promise]);
+  cancel();
 }
 
 const ENDS: ReadonlySet<Asked['type']> = new Set([
