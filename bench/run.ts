@@ -15,6 +15,8 @@ export interface RunOptions {
   readonly rounds: number;
   readonly quick: boolean;
   readonly record: boolean;
+  /** Prints all figures as JSON instead of the tables. */
+  readonly json?: boolean;
 }
 
 export function roundsOf(flag: string | undefined, quick: boolean, many: number): number {
@@ -79,7 +81,8 @@ class Run {
     const columns = { rows, contenders: names, reference: suite.reference };
     const targets = targetTable(figures, suite.targets);
     const rest = [targets, ...this.#notes, ...this.#failures.map((failure) => `**FAILED** ${failure}`)];
-    console.log([figureTable(figures, { ...columns, spread: false }), ...rest].join('\n\n'));
+    if (this.#options.json) console.log(JSON.stringify(this.#asJson(machine, rows), null, 2));
+    else console.log([figureTable(figures, { ...columns, spread: false }), ...rest].join('\n\n'));
     if (!this.#options.record || this.#options.quick) return;
     const at = new Date().toISOString().slice(0, 16).replace('T', ' ');
     appendResults(
@@ -88,6 +91,36 @@ class Run {
       figureTable(figures, { ...columns, spread: true }),
       ...rest,
     );
+  }
+
+  /** Every figure of every round; of samples what the table says. */
+  #asJson(machine: string, rows: readonly Row[]): object {
+    const names = this.#contenders.map(({ name }) => name);
+    const under = this.#suite.reference;
+    return {
+      title: this.#suite.title,
+      machine,
+      rounds: this.#options.rounds,
+      rows: rows.map(({ label, key, unit, percentile: percent, ratio }) => ({
+        label,
+        unit,
+        figures: names.flatMap((contender) => {
+          const values = this.#figures.get(key, contender);
+          if (values.length === 0) return [];
+          const figure = percentile(values, percent ?? 50);
+          const against =
+            ratio === 'reference' ? this.#figures.ratio({ key, contender }, { key, contender: under }) : undefined;
+          return [{ contender, figure, ratio: against, ...(percent === undefined ? { rounds: values } : {}) }];
+        }),
+      })),
+      targets: this.#suite.targets.map((target) => ({
+        label: target.label,
+        figure: target.figure(this.#figures),
+        wanted: `${target.bound} ${target.wanted} ${target.unit}`.trimEnd(),
+      })),
+      notes: this.#notes,
+      failures: this.#failures,
+    };
   }
 
   /** One round of one measure of one contender. After a failure that pair is not tried again. */

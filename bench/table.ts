@@ -17,7 +17,7 @@ export interface TableOptions {
 export function figureTable(figures: Figures, options: TableOptions): string {
   const { rows, contenders, reference } = options;
   const body = rows.map((row) => [
-    `${row.label} (${row.unit})`,
+    row.unit === '' ? row.label : `${row.label} (${row.unit})`,
     ...contenders.map((name) => cell(figures, row, name, options)),
   ]);
   return markdown([[`medians; × = ratio to ${reference}`, ...contenders], ...body]);
@@ -27,7 +27,7 @@ export function targetTable(figures: Figures, targets: readonly Target[]): strin
   const body = targets.map((target) => {
     const figure = target.figure(figures);
     const show = (value: number): string =>
-      target.unit === '×' ? `×${value.toFixed(2)}` : `${number(value)} ${target.unit}`;
+      target.unit === '×' ? `×${value.toFixed(2)}` : `${number(value)} ${target.unit}`.trimEnd();
     const verdict = figure === undefined ? NONE : met(target, figure) ? 'met' : 'NOT MET';
     const wanted = `${target.bound} ${show(target.wanted)}`;
     return [target.label, figure === undefined ? NONE : show(figure), wanted, verdict];
@@ -51,7 +51,7 @@ function cell(figures: Figures, row: Row, contender: string, { reference, spread
 }
 
 export function number(value: number): string {
-  const digits = value >= 100 ? 0 : value >= 10 ? 1 : 2;
+  const digits = value >= 100 || Number.isInteger(value) ? 0 : value >= 10 ? 1 : 2;
   return value.toLocaleString('en-US', { maximumFractionDigits: digits, minimumFractionDigits: digits });
 }
 

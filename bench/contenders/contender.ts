@@ -11,7 +11,9 @@ export type MeasureName =
   | 'idle'
   | 'stalled'
   | 'storm'
-  | 'throughput';
+  | 'throughput'
+  | 'scale'
+  | 'rolling';
 
 export interface Contender {
   readonly name: string;

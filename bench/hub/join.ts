@@ -9,8 +9,14 @@ const say = (message: string, fields?: object): void => console.error(message, f
 /** A broken connection is part of some scenes; what goes wrong beside it is told. */
 const LOG = { info: () => {}, warn: () => {}, error: say };
 
-export function joinNode(address: string, { name, secret }: Enrolled, options: AppWorkerOptions): Worker {
+/** `others`: where it goes when the node at the address is away. */
+export function joinNode(
+  address: string,
+  { name, secret }: Enrolled,
+  options: AppWorkerOptions,
+  others: readonly string[] = [],
+): Worker {
   const world = realWorld();
-  const link = new WsLink({ url: address, secret, world, log: LOG });
+  const link = new WsLink({ url: address, others, secret, world, log: LOG });
   return makeWorker(options, { link, world, log: LOG, name });
 }

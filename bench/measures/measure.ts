@@ -5,7 +5,8 @@ import type { Ground } from '../ground/ground.ts';
 export interface Row {
   readonly label: string;
   readonly key: string;
-  readonly unit: '/s' | 'ms' | 'µs' | 'MB' | 'ms/s' | 's' | 'kB' | '%' | 'MB/s';
+  /** Empty: a count. */
+  readonly unit: '' | '/s' | 'ms' | 'µs' | 'MB' | 'ms/s' | 's' | 'kB' | '%' | 'MB/s';
   /** Of many samples, pooled over the rounds (100: the greatest); without it a figure is the median of the rounds. */
   readonly percentile?: number;
   /** What the × refers to, round by round: the reference contender, or the contender's own figure under another key. */

@@ -6,7 +6,7 @@ export interface Target {
   /** At least, or at most. */
   readonly bound: '≥' | '≤';
   readonly wanted: number;
-  readonly unit: '×' | '/s' | 'ms' | 'µs' | 'MB' | 's' | 'kB' | '%';
+  readonly unit: '' | '×' | '/s' | 'ms' | 'µs' | 'MB' | 's' | 'kB' | '%';
   figure(figures: Figures): number | undefined;
 }
 

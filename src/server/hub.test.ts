@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { type HubScene, hubScene } from '../../test/support/hub-scene.ts';
+import { type HubScene, type HubSceneOptions, hubScene } from '../../test/support/hub-scene.ts';
 import { nodeScene } from '../../test/support/node-scene.ts';
 import { greeting, proofOf, RawWorker } from '../../test/support/raw-worker.ts';
 import type { ErrorBody } from '../core/errors.ts';
@@ -498,6 +498,60 @@ test('a node that stops says 1012, and who waited for work then takes none with 
   if ((granted?.length ?? 0) === 0) assert.deepEqual([record?.state, record?.tries], ['ready', 0]);
   else assert.equal(record?.state, 'running');
   assert.equal(scene.hub.connected, 0);
+});
+
+/** Claims that are granted and whose answers lie at a gate, as on a store that is slow. */
+function slowClaims(gate: Promise<void>, asked: () => void): NonNullable<HubSceneOptions['link']> {
+  return (direct) => ({
+    open: async (hello) => {
+      const session = await direct.open(hello);
+      const claim = session.claim.bind(session);
+      session.claim = async (want) => {
+        const granted = await claim(want);
+        asked();
+        await gate;
+        return granted;
+      };
+      return session;
+    },
+  });
+}
+
+test('a node that stops waits for claims under way, and gives back what they were granted', async (t) => {
+  const [gate, asked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const scene = await hubScene(t, { link: slowClaims(gate.promise, asked.resolve) });
+  const { task } = await scene.push();
+  const worker = await scene.worker({ name: 'a' });
+  worker.say({ type: 'task_claim', n: 1, max: 1, waitMs: 30_000 });
+  await asked.promise;
+  let closed = false;
+  const closing = scene.hub.close().then(() => {
+    closed = true;
+  });
+  await worker.closed;
+  while (scene.hub.connected > 0) await new Promise((resolve) => void setImmediate(resolve));
+  await scene.world.settle();
+  assert.equal(closed, false);
+  gate.resolve();
+  await closing;
+  const record = await scene.engine.get(task);
+  assert.deepEqual([record?.state, record?.tries], ['ready', 0]);
+});
+
+test('it waits no longer than five seconds for a claim that does not end', async (t) => {
+  const asked = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
+  t.after(() => gate.resolve());
+  const scene = await hubScene(t, { link: slowClaims(gate.promise, asked.resolve) });
+  await scene.push();
+  const worker = await scene.worker({ name: 'a' });
+  worker.say({ type: 'task_claim', n: 1, max: 1, waitMs: 30_000 });
+  await asked.promise;
+  const closing = scene.hub.close();
+  await worker.closed;
+  while (scene.hub.connected > 0) await new Promise((resolve) => void setImmediate(resolve));
+  await scene.world.advance(5000);
+  await closing;
 });
 
 test('a node that stops waits no longer than a moment for workers that do not answer', async (t) => {

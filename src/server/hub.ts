@@ -15,7 +15,7 @@ import { type Hosts, hostOf } from './hosts.ts';
 import type { LeaseTokens } from './lease-tokens.ts';
 import { PlainConversation } from './plain-conversation.ts';
 import { errorOf, stackOf } from './refusals.ts';
-import { WorkerDesk } from './worker-desk.ts';
+import { claimsEnd, WorkerDesk } from './worker-desk.ts';
 import type { WorkerSetting, WorkerSettings } from './worker-settings.ts';
 
 export interface HubOptions {
@@ -112,6 +112,10 @@ export class Hub {
     for (const socket of this.#sockets.clients) part(socket, 1012, 'the node stops; come back');
     await new Promise((resolve) => this.#sockets.close(resolve));
     await Promise.all(this.#leaving);
+    await claimsEnd(
+      [...this.#memories.values()].map(({ desk }) => desk),
+      this.#options.world,
+    );
   }
 
   /** The first message says who it is, unless the address has. */

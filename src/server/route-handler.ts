@@ -44,6 +44,8 @@ export interface Call<N extends RouteName> extends Served {
   readonly reply: FastifyReply;
   /** Of a worker over HTTP that has registered. */
   readonly session: WorkerSession | undefined;
+  /** Comes when the server begins to end: who waits for something is answered then. */
+  readonly closing: AbortSignal;
 }
 
 /** Messages until it ends, or until the signal comes. */

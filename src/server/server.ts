@@ -6,6 +6,7 @@ import { unfailing } from '../engine/unfailing-log.ts';
 import { isWrite, mayCall, type Route } from '../protocol/route.ts';
 import { type AnswerOf, ROUTES, type RouteName } from '../protocol/routes.ts';
 import type { Access, Principal } from './access.ts';
+import { Answering } from './answering.ts';
 import { actorOf, bearerOf, checked } from './asking.ts';
 import { Audit } from './audit.ts';
 import { watchClock } from './clock-watch.ts';
@@ -55,6 +56,8 @@ export interface ServerOptions {
 }
 
 const MOST_STREAMS = 1000;
+/** What takes longer to answer is cut off when the server ends. */
+const ANSWERS_MS = 2000;
 
 /** What comes when the store is open. */
 export interface Opened extends Omit<Served, 'address'> {
@@ -73,6 +76,9 @@ export class Server {
   readonly #options: ServerOptions;
   readonly #log: Log;
   readonly #closing = new AbortController();
+  readonly #answering = new Answering();
+  /** Nobody else is let in. */
+  #ending = false;
   readonly #principals = new WeakMap<FastifyRequest, Principal>();
   readonly #streams = new WeakSet<FastifyRequest>();
   readonly #answers = new WeakMap<FastifyRequest, unknown>();
@@ -94,7 +100,9 @@ export class Server {
     });
     this.#fastify.addHook('onRequest', (request, reply, done) => {
       dress(request, reply);
-      done(this.#stranger(request));
+      this.#answering.begin(reply.raw);
+      if (this.#ending) reply.header('connection', 'close');
+      done(this.#stranger(request) ?? (this.#ending ? notOpen() : undefined));
     });
     this.#fastify.setErrorHandler((error, request, reply) => this.#refuse(error, request, reply));
     this.#fastify.setNotFoundHandler((request, reply) => this.#refuse(noPage(request), request, reply));
@@ -163,6 +171,8 @@ export class Server {
     this.#opened?.access.close();
     await this.#opened?.workers.close();
     await this.#opened?.hub.close();
+    this.#ending = true;
+    await this.#answering.over(ANSWERS_MS);
     await this.#fastify.close();
   }
 
@@ -208,6 +218,7 @@ export class Server {
           session: opened === undefined ? undefined : sessionOf(opened, request),
           request,
           reply,
+          closing: this.#closing.signal,
         } as unknown as Call<N>;
         const answer = await handler(call);
         this.#answers.set(request, answer);
@@ -262,6 +273,7 @@ export class Server {
     const close = this.#takeStream(principal);
     for (const [name, value] of Object.entries(reply.getHeaders())) reply.raw.setHeader(name, value as string);
     reply.hijack();
+    this.#answering.leave(reply.raw);
     this.#streams.add(reply.request);
     const ended = new AbortController();
     const stop = this.#opened?.access.live(principal, () => ended.abort());

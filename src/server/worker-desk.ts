@@ -1,10 +1,12 @@
 import type { Lease } from '../core/lease.ts';
+import type { World } from '../core/world.ts';
 import type { Asked, LeaseProof } from '../protocol/frames.ts';
 import { HeldLeases, keyOf } from '../protocol/held-leases.ts';
 import type { Assignment, ChildRequest, RenewalAnswer, Session, Waiting } from '../protocol/link.ts';
 import { parseBody } from './json-body.ts';
 import { holderOf, type LeaseTokens } from './lease-tokens.ts';
 import type { Room } from './outlet.ts';
+import { WaitingClaim } from './waiting-claim.ts';
 
 type Fenced = Extract<Asked, { lease: unknown }>;
 type Claiming = Extract<Asked, { type: 'task_claim' }>;
@@ -13,6 +15,8 @@ type Claiming = Extract<Asked, { type: 'task_claim' }>;
 const MOST_INPUT = 4 * 1024 * 1024;
 /** A worker renews at a third of a lease: what it has not spoken of for so many leases it does not have. */
 const FORGOTTEN_LEASES = 3;
+/** How long the end of a node waits for claims; a store that does not answer by then will not. */
+const CLAIMS_END_MS = 5000;
 
 /** What one worker incarnation was granted and asks for, whichever connection it comes by. */
 export class WorkerDesk {
@@ -23,7 +27,7 @@ export class WorkerDesk {
   readonly #now: () => number;
   /** Granted and not settled, as far as this node knows. */
   readonly #granted: HeldLeases<Assignment>;
-  readonly #claims = new Set<Claim>();
+  readonly #claims = new Set<WaitingClaim>();
 
   constructor(session: Session, holder: string, tokens: LeaseTokens, now: () => number) {
     this.session = session;
@@ -48,6 +52,11 @@ export class WorkerDesk {
     await this.#giveBack(lost);
   }
 
+  /** When the claims under way are over. Those who asked must be gone, or they may wait for long. */
+  async claimsEnd(): Promise<void> {
+    await Promise.allSettled([...this.#claims].flatMap(({ over }) => over ?? []));
+  }
+
   /** The answer to one question, for this outlet; rejects with what is refused. `gone`: nobody hears the answer any more. */
   async answer(asked: Asked, gone: AbortSignal, outlet: Room): Promise<unknown> {
     if ('lease' in asked) return this.#fenced(asked);
@@ -68,13 +77,15 @@ export class WorkerDesk {
 
   async #claim(asked: Claiming, gone: AbortSignal, outlet: Room): Promise<unknown> {
     if (gone.aborted) return [];
-    const claim = new Claim(asked.n);
+    const claim = new WaitingClaim(asked.n);
     const end = (): void => claim.stop();
     gone.addEventListener('abort', end, { once: true });
     this.#claims.add(claim);
     this.#granted.dropOlderThan(FORGOTTEN_LEASES * this.session.leaseMs);
+    const claiming = this.#claimFor(asked, claim, outlet);
+    claim.over = claiming;
     try {
-      return (await this.#claimFor(asked, claim, outlet)).map((one) => this.#shown(one));
+      return (await claiming).map((one) => this.#shown(one));
     } finally {
       this.#claims.delete(claim);
       gone.removeEventListener('abort', end);
@@ -82,7 +93,7 @@ export class WorkerDesk {
   }
 
   /** Nothing is claimed for a worker that does not take what it was told: its inputs would pile up here. */
-  async #claimFor({ max, waitMs }: Claiming, claim: Claim, outlet: Room): Promise<readonly Assignment[]> {
+  async #claimFor({ max, waitMs }: Claiming, claim: WaitingClaim, outlet: Room): Promise<readonly Assignment[]> {
     const deadline = this.#now() + waitMs;
     for (let leftMs = waitMs; ; leftMs = Math.max(0, deadline - this.#now())) {
       await outlet.room(claim.begin());
@@ -220,36 +231,15 @@ export class WorkerDesk {
   }
 }
 
-/** A question for work that waits for its answer. One signal serves for all that ends the wait: thousands of them wait at a time. */
-class Claim {
-  readonly n: number;
-  #control = new AbortController();
-  #stopped = false;
-
-  constructor(n: number) {
-    this.n = n;
-  }
-
-  /** Nobody wants its answer any more. */
-  get isStopped(): boolean {
-    return this.#stopped;
-  }
-
-  stop(): void {
-    this.#stopped = true;
-    this.end();
-  }
-
-  /** A wait begins, which comes to its end with this. */
-  begin(): AbortSignal {
-    if (this.#control.signal.aborted && !this.#stopped) this.#control = new AbortController();
-    return this.#control.signal;
-  }
-
-  /** This wait ends; another one may begin. */
-  end(): void {
-    this.#control.abort();
-  }
+/**
+ * Before a node closes its store: a claim whose answer is on its way from there is granted to somebody who has gone elsewhere, and
+ * what cannot be given back any more nobody has until its lease runs out.
+ */
+export async function claimsEnd(desks: Iterable<WorkerDesk>, { timers }: Pick<World, 'timers'>): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const cancel = timers.after(CLAIMS_END_MS, late.resolve, { unref: true });
+  await Promise.race([Promise.all([...desks].map((desk) => desk.claimsEnd())), late.promise]);
+  cancel();
 }
 
 const ENDS: ReadonlySet<Asked['type']> = new Set([

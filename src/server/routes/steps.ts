@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { fault } from '../../core/errors.ts';
+import { notOpen } from '../refusals.ts';
 import { type Call, type Handlers, NOTHING } from '../route-handler.ts';
 import type { WorkerSession } from '../session-tokens.ts';
 
@@ -11,13 +12,14 @@ export const stepRoutes: Handlers<'registerWorker' | StepRoute> = {
   beatWorker: (call) => call.steps.heartbeat(ownSession(call, call.params.id), call.body),
 
   async claimSteps(call) {
-    const { steps, body, request, reply } = call;
+    const { steps, body, request, reply, closing } = call;
+    if (closing.aborted) throw notOpen();
     const said = ownSession(call, call.params.id);
     const gone = new AbortController();
     const leave = (): void => gone.abort();
     request.raw.socket.once('close', leave);
     try {
-      const claimed = await steps.claim(said, body, gone.signal);
+      const claimed = await steps.claim(said, body, AbortSignal.any([gone.signal, closing]));
       if (claimed.length === 0) return NOTHING;
       // An answer that cannot be written was heard by nobody.
       void Promise.race([
