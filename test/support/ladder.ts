@@ -16,6 +16,8 @@ const BUDGET_S = 600;
 const MOST_AGAIN = 3;
 
 type Length = 'short' | 'full';
+/** See scale.ts. */
+type Scale = Length | 'middle';
 
 interface Rung {
   readonly name: string;
@@ -121,7 +123,7 @@ function asksForScale(file: string): boolean {
 
 const NO_COUNTS: Counts = { pass: 0, fail: 0, skipped: 0 };
 
-async function climb(rung: Rung, length: Length): Promise<Result> {
+async function climb(rung: Rung, scale: Scale): Promise<Result> {
   console.log(heading(`${rung.name}: ${rung.what}`));
   if (rung.missing !== undefined) {
     console.log(`not there yet: ${rung.missing}`);
@@ -131,14 +133,14 @@ async function climb(rung: Rung, length: Length): Promise<Result> {
   let counts = NO_COUNTS;
   let verdict: Result['verdict'] = 'passed';
   for (const command of rung.commands) {
-    const { status, output } = await run(command, length);
+    const { status, output } = await run(command, scale);
     counts = add(counts, readCounts(output));
     if (status === 0) continue;
     console.log(`${command.slice(0, 2).join(' ')} ended with ${status}`);
     verdict = 'FAILED';
     break;
   }
-  const tested = verdict === 'passed' && rung.tests !== undefined ? await test(rung.tests, length) : undefined;
+  const tested = verdict === 'passed' && rung.tests !== undefined ? await test(rung.tests, scale) : undefined;
   const seconds = (performance.now() - startedAt) / 1000;
   return { name: rung.name, verdict, seconds, ...counts, ...tested };
 }
@@ -146,16 +148,16 @@ async function climb(rung: Rung, length: Length): Promise<Result> {
 /** Runs files of tests, and those that fail once more, alone. */
 async function test(
   { options, files }: NonNullable<Rung['tests']>,
-  length: Length,
+  scale: Scale,
 ): Promise<Counts & Pick<Result, 'verdict' | 'again'>> {
-  const first = await run([...options, ...files], length);
+  const first = await run([...options, ...files], scale);
   const counts = readCounts(first.output);
   if (first.status === 0) return { ...counts, verdict: 'passed' };
   const failed = failedFiles(first.output);
   if (failed.length === 0 || failed.length > MOST_AGAIN) return { ...counts, verdict: 'FAILED' };
   console.log(heading(`failed, and tried once more: ${failed.join(', ')}`));
   const alone = options.map((option) => (option.startsWith('--test-concurrency') ? '--test-concurrency=1' : option));
-  const second = await run([...alone, ...failed], length);
+  const second = await run([...alone, ...failed], scale);
   if (second.status !== 0) return { ...counts, verdict: 'FAILED' };
   return { ...counts, pass: counts.pass + counts.fail, fail: 0, verdict: 'passed', again: failed };
 }
@@ -168,7 +170,7 @@ function failedFiles(output: string): readonly string[] {
 }
 
 /** Runs a command with its output both shown as it comes and kept. */
-async function run(command: readonly string[], length: Length): Promise<{ status: string | number; output: string }> {
+async function run(command: readonly string[], scale: Scale): Promise<{ status: string | number; output: string }> {
   const [tool = '', ...args] = command;
   const bin = join(ROOT, 'node_modules/.bin');
   const child = spawn(tool === 'node' ? process.execPath : join(bin, tool), args, {
@@ -178,7 +180,7 @@ async function run(command: readonly string[], length: Length): Promise<{ status
       ...process.env,
       // The tools are scripts that ask PATH for their Node.
       PATH: `${bin}${delimiter}${process.env.PATH ?? ''}`,
-      LEASEHOLD_TEST_SCALE: length,
+      LEASEHOLD_TEST_SCALE: scale,
       ...(process.stdout.isTTY && process.env.NO_COLOR === undefined ? { FORCE_COLOR: '1' } : {}),
     },
   });
@@ -250,7 +252,11 @@ async function main(): Promise<void> {
   for (const rung of chosen) {
     const skip = results.some(({ verdict }) => verdict === 'FAILED') ? 'not tried' : undefined;
     const verdict = skip ?? (afterShort && rung.same ? 'left out' : undefined);
-    results.push(verdict ? { name: rung.name, verdict, seconds: 0, ...NO_COUNTS } : await climb(rung, length));
+    results.push(
+      verdict
+        ? { name: rung.name, verdict, seconds: 0, ...NO_COUNTS }
+        : await climb(rung, afterShort ? 'middle' : length),
+    );
   }
   console.log(closingTable(length, results));
   const failed = results.find(({ verdict }) => verdict === 'FAILED');
