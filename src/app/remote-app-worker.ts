@@ -50,7 +50,8 @@ export function remoteAppWorker(client: Client, options: RemoteWorkerOptions, { 
     const proof = await credentials(client, { name: checkName('worker name', name), secret, code }, hello);
     // Loaded here: who only pushes needs no WebSocket.
     const { WsLink } = await import('../worker/ws-link.ts');
-    const session = await new WsLink({ url: client.origin, secret: proof.secret, world, log }).open({
+    const [url, ...others] = client.origins;
+    const session = await new WsLink({ url, others, secret: proof.secret, world, log }).open({
       ...hello,
       name: proof.name,
     });

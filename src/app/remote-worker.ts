@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client, originOf } from '../client/client.ts';
+import { Client } from '../client/client.ts';
+import { originOf } from '../client/origins.ts';
 import { fault, isEngineError } from '../core/errors.ts';
 import type { World } from '../core/world.ts';
 import type { Log } from '../engine/log.ts';

@@ -48,7 +48,7 @@ interface Node {
 
 async function through({ url, seen }: Node, config: Config): Promise<Operating> {
   const { operateRemotely } = await import('../app/remote-operator.ts');
-  const token = config.token ?? (isLocal(url) ? await tokenOf(config.dataDir) : undefined);
+  const token = config.token ?? (url.split(',').every(isLocal) ? await tokenOf(config.dataDir) : undefined);
   return operateRemotely({
     url,
     token,
@@ -100,6 +100,6 @@ async function tokenOf(dataDir: string): Promise<string | undefined> {
 }
 
 function isLocal(url: string): boolean {
-  const host = URL.canParse(url) ? new URL(url).hostname : '';
+  const host = URL.canParse(url.trim()) ? new URL(url.trim()).hostname : '';
   return host === 'localhost' || host === '[::1]' || host.startsWith('127.');
 }

@@ -2,11 +2,14 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { CuttingProxy } from '../../test/support/cutting-proxy.ts';
+import { temporaryFolder } from '../../test/support/leasehold.ts';
 import { nodeScene } from '../../test/support/node-scene.ts';
 import { type EngineError, fault, isEngineError } from '../core/errors.ts';
-import { Client, type ClientOptions, originOf } from './client.ts';
+import { Client, type ClientOptions } from './client.ts';
+import { originOf } from './origins.ts';
 import { REAL_PACE } from './patience.ts';
 
 const TASK = { queue: 'q', handler: 'h', input: { a: 1 } };
@@ -132,7 +135,7 @@ test('who has waited long enough hears that nobody is there', async () => {
 test('a request that takes too long ends with TIMEOUT, and only what may be repeated is asked for again', async (t) => {
   const asked: string[] = [];
   const url = await stranger(t, ({ method }) => void asked.push(String(method)));
-  const client = new Client({ url, timeoutMs: 50, patienceMs: 1, pace: { ...REAL_PACE, random: () => 0 } });
+  const client = new Client({ url, timeoutMs: 400, patienceMs: 1, pace: { ...REAL_PACE, random: () => 0 } });
   assert.equal((await errorOf(client.call('pauseQueue', { params: { queue: 'q' } }))).code, 'TIMEOUT');
   assert.deepEqual(asked, ['POST']);
   assert.equal((await errorOf(client.call('listQueues'))).code, 'TIMEOUT');
@@ -251,4 +254,60 @@ test('a stream that is refused is not asked for again, and one that nobody bring
   const gone = new Client({ url: proxy.url, pace, fetch: () => Promise.reject(new TypeError('no')) });
   await assert.rejects(Array.fromAsync(gone.stream('streamEvents', {})), { code: 'NODE_UNREACHABLE' });
   assert.equal(now, 600_000);
+});
+
+test('of several nodes the next one is asked when one is away, at once and by everybody, and what was asked is done once', async (t) => {
+  const store = `sqlite:${join(temporaryFolder(t), 'two.db')}`;
+  const nodes = [await nodeScene(t, { store }), await nodeScene(t, { store })] as const;
+  const proxy = await CuttingProxy.start(t, nodes[0].service.address);
+  const second = nodes[1].service.address;
+  const { token } = await nodes[0].token('operator');
+  const slept: number[] = [];
+  const sleep = (ms: number): Promise<void> => Promise.resolve(void slept.push(ms));
+  const client = new Client({ url: `${proxy.url}, ${second}`, token, pace: { ...REAL_PACE, sleep } });
+  t.after(() => client.close());
+  await client.call('pushTasks', { body: TASK });
+  assert.equal(client.origin, proxy.url);
+  // The first has done it, and its answer is lost.
+  proxy.fate = () => 'lost';
+  const pushed = await Promise.all([1, 2, 3].map(() => client.call('pushTasks', { body: TASK })));
+  assert.equal(new Set(pushed.map((one) => 'id' in one && one.id)).size, 3);
+  assert.equal((await client.call('listTasks')).tasks.length, 4);
+  assert.deepEqual([client.origin, slept], [second, []]);
+  // It stays there, though the first is well again, and comes back when the second is away.
+  proxy.fate = () => 'through';
+  const before = proxy.seen.length;
+  await client.call('listTasks');
+  assert.equal(proxy.seen.length, before);
+  await nodes[1].service.close();
+  assert.equal((await client.call('listTasks')).tasks.length, 4);
+  assert.deepEqual([client.origin, slept], [proxy.url, []]);
+  proxy.fate = () => 'lost';
+  assert.equal((await errorOf(client.call('listTasks', { patienceMs: 1 }))).code, 'NODE_UNREACHABLE');
+  assert.equal(slept.length, 1, 'when none of them answers it waits, as for one');
+});
+
+test('a stream goes on through the next node, without a gap or a repeat', async (t) => {
+  const store = `sqlite:${join(temporaryFolder(t), 'two.db')}`;
+  const nodes = [await nodeScene(t, { store }), await nodeScene(t, { store })] as const;
+  const { token } = await nodes[0].token('operator');
+  const client = new Client({ url: nodes.map(({ service }) => service.address).join(), token });
+  t.after(() => client.close());
+  const push = async (): Promise<string> => {
+    const one = await client.call('pushTasks', { body: TASK });
+    assert.ok('id' in one);
+    return one.id;
+  };
+  const pushed = [await push()];
+  const told: string[] = [];
+  for await (const { data } of client.stream('streamEvents', { query: { after: 0 } })) {
+    const { kind, task } = JSON.parse(data) as { kind: string; task?: string };
+    if (kind !== 'created' || task === undefined) continue;
+    told.push(task);
+    if (told.length === 3) break;
+    if (told.length === 1) await nodes[0].service.close();
+    pushed.push(await push());
+  }
+  assert.deepEqual(told, pushed);
+  assert.equal(client.origin, nodes[1].service.address);
 });

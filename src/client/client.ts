@@ -3,13 +3,14 @@ import { type AskedOf, isRepeatable, type RepeatableName, type StreamName } from
 import type { AnswerOf, ParamsOf, QueryOf, RouteName } from '../protocol/routes.ts';
 import { Gate } from './gate.ts';
 import type { Message } from './messages.ts';
+import { Origins } from './origins.ts';
 import { type Pace, Patience, REAL_PACE } from './patience.ts';
 import { mayPass, wasNeverSent } from './problem.ts';
 import { type Params, type Query, type Request, readAnswer, requestOf, send } from './request.ts';
 import { resuming } from './resuming.ts';
 
 export interface ClientOptions {
-  /** Of the node: `http://127.0.0.1:7420`. */
+  /** Of the node: `http://127.0.0.1:7420`; of several of one cluster with commas between them: when one is away it goes to the next. */
   readonly url: string;
   /** Without one only what is open to everybody can be called. */
   readonly token?: string | undefined;
@@ -69,18 +70,28 @@ const SILENT_MS = 45_000;
 /** Each has a connection of its own; who wants a thousand answers gets them as fast through these. */
 const AT_ONCE = 16;
 
-/** A node as its caller sees it. */
+/** A node as its caller sees it, or the nodes of a cluster as one. */
 export class Client {
-  readonly origin: string;
+  readonly #origins: Origins;
   readonly #options: ClientOptions;
   readonly #pace: Pace;
   readonly #gate = new Gate(AT_ONCE);
   readonly #closing = new AbortController();
 
   constructor(options: ClientOptions) {
-    this.origin = originOf(options.url);
+    this.#origins = new Origins(options.url);
     this.#options = options;
     this.#pace = options.pace ?? REAL_PACE;
+  }
+
+  /** Of the node that is asked at present. */
+  get origin(): string {
+    return this.#origins.now;
+  }
+
+  /** Of all that may be asked. */
+  get origins(): readonly [string, ...string[]] {
+    return this.#origins.all;
   }
 
   /** Whoever waits for an answer hears that it was closed. */
@@ -100,8 +111,10 @@ export class Client {
     const { params, query, last, signal } = ask as Loose & { readonly last?: string };
     const { onAway, streamPatienceMs = STREAM_PATIENCE_MS } = this.#options;
     const closing = this.#closing.signal;
+    let asked = this.origin;
     yield* resuming({
       connect: (behind, over) => {
+        asked = this.origin;
         const request = this.#request(name, {
           ...(params === undefined ? {} : { params }),
           query: { ...query, ...(name === 'readLog' ? { follow: true } : {}) },
@@ -117,6 +130,7 @@ export class Client {
       patience: new Patience(this.#pace, streamPatienceMs),
       signal: signal === undefined ? closing : AbortSignal.any([signal, closing]),
       onAway,
+      onBroken: () => this.#origins.leave(asked),
       silentMs: SILENT_MS,
     });
     if (!signal?.aborted) closing.throwIfAborted();
@@ -127,16 +141,20 @@ export class Client {
     const closing = this.#closing.signal;
     const signal = ask.signal === undefined ? closing : AbortSignal.any([ask.signal, closing]);
     signal.throwIfAborted();
-    const request = this.#request(name, ask, key);
     const patience = new Patience(this.#pace, ask.patienceMs ?? this.#options.patienceMs ?? PATIENCE_MS);
-    const harmless = request.method === 'GET' || key !== undefined;
-    for (;;) {
+    for (let tries = 1; ; tries++) {
+      const { origin } = this;
+      const request = this.#request(name, ask, key);
+      const harmless = request.method === 'GET' || key !== undefined;
       try {
         return await this.#gate.pass(() => this.#once(request, signal, ask.timeoutMs));
       } catch (error) {
         signal.throwIfAborted();
-        if (!mayPass(error) || !(harmless || wasNeverSent(error))) throw error;
-        if (!(await patience.wait(signal))) throw error;
+        if (!mayPass(error)) throw error;
+        this.#origins.leave(origin);
+        if (!(harmless || wasNeverSent(error))) throw error;
+        // Nobody has to be waited for while there is another one to ask.
+        if (tries % this.origins.length === 0 && !(await patience.wait(signal))) throw error;
       }
     }
   }
@@ -170,20 +188,4 @@ export class Client {
     };
     return requestOf(name, { origin: this.origin, headers, params, query, body });
   }
-}
-
-/** The address of a node: scheme, host and port. What stands behind them is no part of it. */
-export function originOf(url: string): string {
-  const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed !== undefined && /^https?:$/.test(parsed.protocol) && parsed.username === '' && parsed.password === '') {
-    return parsed.origin;
-  }
-  // Not the whole of it: who puts a token into an address should not find it in a log.
-  const shown =
-    parsed === undefined ? url.replace(/\/\/[^/]*@/, '//').slice(0, 80) : `${parsed.protocol}//${parsed.host}`;
-  throw fault(
-    'INVALID_INPUT',
-    { field: 'address of the node', problem: `${JSON.stringify(shown)} is not one` },
-    { hint: 'It looks like http://127.0.0.1:7420 or https://tasks.example.org.' },
-  );
 }

@@ -14,6 +14,8 @@ export interface Resuming {
   readonly signal: AbortSignal | undefined;
   /** Told when a connection is lost, and when there is one again. */
   readonly onAway?: ((error: Error | undefined) => void) | undefined;
+  /** Told of each connection that is lost, or did not come about. */
+  readonly onBroken?: (() => void) | undefined;
   /** A connection on which nothing came for so long is broken. A node says something each 15 s. */
   readonly silentMs: number;
 }
@@ -41,6 +43,7 @@ export async function* resuming(options: Resuming): AsyncGenerator<Message & { r
     } catch (error) {
       if (signal?.aborted) return;
       if (!mayPass(error)) throw error;
+      options.onBroken?.();
       if (!away) onAway?.(error);
       away = true;
       if (!(await patience.wait(signal).catch(() => true))) throw error;

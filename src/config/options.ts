@@ -103,7 +103,7 @@ export const OPTIONS = Object.freeze({
     fallback: () => 7420,
   },
   server: {
-    doc: 'Ask the node at this address, instead of working on a store',
+    doc: 'Ask the node at this address, or at the next of several with commas between them, instead of working on a store',
     value: 'URL',
     parse: filled,
     env: ['LEASEHOLD_SERVER'],
