@@ -110,7 +110,10 @@ async function retryAll(operator: Operating, config: Config, out: Out): Promise<
     progress.end();
   }
   if (out.mode === 'json') out.json({ queue, states, retried: progress.done, found, dryRun: false });
-  else out.line(`${formatCount(progress.done)} tasks of ${queue} are ready again.`);
+  else
+    out.line(
+      `${formatCount(progress.done)} ${progress.done === 1 ? 'task' : 'tasks'} of ${queue} ${progress.done === 1 ? 'is' : 'are'} ready again.`,
+    );
   return EXIT.fine;
 }
 
