@@ -8,9 +8,26 @@ const STEPS = 300;
 /** A defect that hides longer than this from the simulator counts as missed. */
 const PATIENCE = 400;
 
+/** Seeds that have shown a defect which hides from the first ones, tried before all others. Any change of the engine may end that. */
+const SHOWN: Readonly<Record<string, number>> = {
+  'cancel-lost-to-reap': 34,
+  'reap-renewed': 47,
+  'reap-unfenced': 47,
+  'renew-unfenced': 34,
+  'revival-drops-signal': 127,
+  'trigger-moved-back': 22,
+};
+
+function* seeds(name: string): Generator<number> {
+  const shown = SHOWN[name];
+  if (shown !== undefined) yield shown;
+  for (let seed = 1; seed <= PATIENCE; seed++) yield seed;
+}
+
 for (const [name, { what, statements }] of Object.entries(DEFECTS)) {
-  test(`the simulator notices when ${what}`, async (t) => {
-    for (let seed = 1; seed <= PATIENCE; seed++) {
+  // Longer than other tests may take: a machine that is busy tries no more than a seed a second.
+  test(`the simulator notices when ${what}`, { timeout: PATIENCE * 2000 }, async (t) => {
+    for (const seed of seeds(name)) {
       const { failure } = await Run.seed(seed, { minSteps: STEPS, statements });
       if (failure === undefined) continue;
       t.diagnostic(`${name}: seed ${seed}, ${failure.error.message.slice(0, 120)}`);
