@@ -111,22 +111,24 @@ function judge(found: {
   const { rate, strangers, diskMs, shares, writes, watches } = found;
   const [least, most] = [Math.min(...shares), Math.max(...shares)];
   const crowded = strangers > CROWDED;
-  const weight = ({ ms, queuedMs }: Stretch): number => (crowded ? ms - queuedMs : ms);
+  // What a disk stands still for by itself says nothing about who waits for it.
+  const stillMs = diskMs > LONGEST_MS / 2 ? diskMs : 0;
+  const weight = ({ ms, queuedMs }: Stretch): number => ms - (crowded ? queuedMs : 0) - stillMs;
   const worst = (stretches: readonly Stretch[]): Stretch => stretches.reduce((a, b) => (weight(b) > weight(a) ? b : a));
   const transaction = worst(watches.flatMap(({ transaction: own }) => [own.clock, own.queueless]));
   const call = worst(watches.flatMap(({ call: own }) => [own.clock, own.queueless]));
-  // A disk that stands still by itself says nothing about who waits for it.
-  const still = diskMs > LONGEST_MS / 2;
   const quick =
-    weight(transaction) <= LONGEST_MS && weight(call) <= LONGEST_MS && (crowded || Math.max(...writes) <= LONGEST_MS);
-  const inTime = most / least <= WIDEST && (still || quick);
+    weight(transaction) <= LONGEST_MS &&
+    weight(call) <= LONGEST_MS &&
+    (crowded || Math.max(...writes) - stillMs <= LONGEST_MS);
+  const inTime = most / least <= WIDEST && quick;
   const figures = [
     `${Math.round(rate)} tasks/s`,
     `shares ${least}…${most} (× ${(most / least).toFixed(2)})`,
     `longest transaction ${tell(transaction)}`,
     `longest call ${tell(call)}: ${call.what}`,
     `strangers used ${Math.round(100 * strangers)} % of the CPUs${crowded ? ', so the queue for a CPU is not counted' : ''}`,
-    `the disk took ${diskMs.toFixed(1)} ms at most${still ? ', so time is not judged' : ''}`,
+    `the disk took ${diskMs.toFixed(1)} ms at most${stillMs > 0 ? ', which is not counted' : ''}`,
   ].join('; ');
   return { figures, inTime };
 }
