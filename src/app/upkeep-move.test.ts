@@ -336,7 +336,7 @@ test('a restored store, whose attempts are beyond 32 bits, moves with them', asy
 
 test('many tasks move in little time', async (t) => {
   const { from, to } = places();
-  const count = scaled(20_000, 100_000);
+  const count = 2000 * scaled(10, 50);
   const node = await openNode(from, { ...quiet, durability: 'normal' });
   const { engine } = node;
   const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 1000 });
