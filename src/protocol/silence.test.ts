@@ -15,6 +15,14 @@ test('who was heard is not asked, and two questions without an answer are a long
   assert.equal(silence.isLong, false);
 });
 
+test('with nothing at stake ten seconds are one part of the silence, and from the first lease on each tick is', () => {
+  const silence = new Silence(2500);
+  const idle = (): readonly boolean[] => Array.from({ length: 4 }, () => silence.tick(false));
+  assert.deepEqual(idle(), [false, false, false, false], 'ten seconds of which it was heard before them');
+  assert.deepEqual(idle(), [false, false, false, true]);
+  assert.deepEqual([silence.tick(true), silence.tick(true), silence.isLong], [true, true, true]);
+});
+
 test('a silence shows within a third of a lease, and pings come neither too often nor too seldom', () => {
   for (const leaseMs of [1200, 2500, 30_000, 90_000])
     assert.ok(TICKS * tickMsOf(leaseMs) <= leaseMs / 3 + 0.001, `${leaseMs}`);

@@ -4,16 +4,26 @@
  * answers when it goes on.
  */
 export class Silence {
+  readonly #idleTicks: number;
   /** Ticks since something came. */
   #ticks = 0;
+  /** Ticks of idleness that are not counted yet. */
+  #skipped = 0;
+
+  /** `tickMs`: how often it ticks. With nothing at stake `idleMs` are as one tick. */
+  constructor(tickMs = IDLE_TICK_MS, idleMs = IDLE_TICK_MS) {
+    this.#idleTicks = Math.ceil(idleMs / tickMs);
+  }
 
   /** Whatever it is that came, the other side is there. */
   heard(): void {
     this.#ticks = 0;
   }
 
-  /** One part of the silence that is borne; whether to ping now. */
-  tick(): boolean {
+  /** One part of the silence that is borne; whether to ping now. `atStake`: there is a lease that a broken connection would cost. */
+  tick(atStake = true): boolean {
+    if (!atStake && ++this.#skipped < this.#idleTicks) return false;
+    this.#skipped = 0;
     return ++this.#ticks > 1;
   }
 
@@ -25,14 +35,21 @@ export class Silence {
 
 /** Heard, nothing, a ping, another one, and neither was answered. */
 export const TICKS = 4;
-const TICK_MS = 10_000;
+/** Who holds nothing has time: a beat comes as often, so that two who are well hardly ever ping. */
+export const IDLE_TICK_MS = 10_000;
 const MIN_TICK_MS = 100;
 const TICKS_PER_LEASE = 12;
+const IDLE_TICKS_PER_LEASE = 3;
 
 /**
  * How often a node looks where leases hold so long: it has noticed after a third of one. Though a renewal was due when the network
  * went deaf, there is time to come back for another before the lease is late.
  */
 export function tickMsOf(leaseMs: number): number {
-  return Math.min(TICK_MS, Math.max(MIN_TICK_MS, leaseMs / TICKS_PER_LEASE));
+  return Math.min(IDLE_TICK_MS, Math.max(MIN_TICK_MS, leaseMs / TICKS_PER_LEASE));
+}
+
+/** The same for a worker that holds nothing. Should it be given something though nobody is there, that shows as soon as with any other. */
+export function idleTickMsOf(leaseMs: number): number {
+  return Math.min(IDLE_TICK_MS, Math.max(MIN_TICK_MS, leaseMs / IDLE_TICKS_PER_LEASE));
 }

@@ -4,7 +4,7 @@ import { type HubScene, hubScene } from '../../test/support/hub-scene.ts';
 import { proofOf, type RawWorker } from '../../test/support/raw-worker.ts';
 import type { LeaseProof } from '../protocol/frames.ts';
 import type { Link, Session } from '../protocol/link.ts';
-import { TICKS, tickMsOf } from '../protocol/silence.ts';
+import { idleTickMsOf, TICKS, tickMsOf } from '../protocol/silence.ts';
 
 const MIB = 1024 * 1024;
 
@@ -238,21 +238,25 @@ test('who answers no ping is cut off after the second, and its place is free', a
   const alive = await scene.worker({ name: 'b' });
   deaf.socket.pause();
   for (const connected of [2, 2, 2, 1]) {
-    t.mock.timers.tick(tickMsOf(30_000));
-    await alive.quiet();
-    for (let i = 0; i < 10; i++) await turn();
+    for (let at = 0; at < idleTickMsOf(30_000); at += tickMsOf(30_000)) {
+      t.mock.timers.tick(tickMsOf(30_000));
+      await alive.quiet();
+      for (let i = 0; i < 10; i++) await turn();
+    }
     assert.equal(scene.hub.connected, connected);
   }
   await (await scene.dial()).enter({ name: 'a', secret });
   await alive.quiet();
 });
 
-test('a worker that has fallen silent is cut off before its leases run out, however short they are, and is given nothing more', async (t) => {
+test('a worker that has fallen silent with a lease is cut off before that runs out, however short it is, and is given nothing more', async (t) => {
   for (const leaseMs of [1200, 12_000, 3_600_000]) {
     t.mock.timers.enable({ apis: ['setInterval'] });
     const scene = await hubScene(t, { leaseMs });
     const deaf = await scene.worker({ name: 'a' });
-    // It waits for work, and hears of none.
+    await scene.push();
+    assert.equal((await deaf.told('task_claim', { max: 1, waitMs: 0 })).length, 1);
+    // It waits for more, and hears of none.
     deaf.say({ type: 'task_claim', n: 500, max: 1, waitMs: 60_000 });
     await deaf.quiet();
     deaf.socket.pause();

@@ -1,7 +1,7 @@
 import type { WebSocket } from 'ws';
 import { type EngineError, fault } from '../core/errors.ts';
 import { Asked, exceeds, framesOf, MAX_ANSWER_BYTES, MAX_FRAME_DEPTH, type Said } from '../protocol/frames.ts';
-import { Silence, tickMsOf } from '../protocol/silence.ts';
+import { idleTickMsOf, Silence, tickMsOf } from '../protocol/silence.ts';
 import { checked } from './asking.ts';
 import { parseBody } from './json-body.ts';
 import { Outlet } from './outlet.ts';
@@ -9,6 +9,8 @@ import { Outlet } from './outlet.ts';
 export interface ConversationOptions {
   readonly socket: WebSocket;
   readonly leaseMs: number;
+  /** Whether the worker has something that would be lost with it. */
+  readonly holds: () => boolean;
   /** Answers one question; rejects with what is refused. */
   readonly answer: (asked: Asked, outlet: Outlet) => Promise<unknown>;
   /** What is told of an error. */
@@ -45,13 +47,15 @@ export class Conversation {
   #open = 0;
   #openReads = 0;
   readonly #outlet: Outlet;
-  readonly #silence = new Silence();
+  readonly #silence: Silence;
 
   constructor(options: ConversationOptions) {
     this.#options = options;
     const { socket, leaseMs } = options;
     this.#outlet = new Outlet(socket, { framesOf, onRoom: () => this.#go() });
-    const beat = setInterval(() => this.#beat(), tickMsOf(leaseMs));
+    const tickMs = tickMsOf(leaseMs);
+    this.#silence = new Silence(tickMs, idleTickMsOf(leaseMs));
+    const beat = setInterval(() => this.#beat(), tickMs);
     beat.unref();
     const hear = (): void => this.#silence.heard();
     socket.on('pong', hear);
@@ -146,8 +150,8 @@ export class Conversation {
   }
 
   #beat(): void {
-    const { socket } = this.#options;
-    const ask = this.#silence.tick();
+    const { socket, holds } = this.#options;
+    const ask = this.#silence.tick(holds());
     if (this.#silence.isLong) socket.terminate();
     else if (ask) socket.ping();
   }

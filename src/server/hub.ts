@@ -281,6 +281,7 @@ export class Hub {
     const conversation = new Conversation({
       socket,
       leaseMs: desk.session.leaseMs,
+      holds: () => desk.holds,
       answer: (asked, outlet) => desk.answer(asked, gone.signal, outlet),
       told: (error) => this.#told(error),
       onNonsense: (error) => this.#nonsense(socket, error),

@@ -41,6 +41,10 @@ export class WorkerDesk {
     return this.#granted.has(task);
   }
 
+  get holds(): boolean {
+    return this.#granted.size > 0;
+  }
+
   /** Gives back with their tries what was granted and never reached the worker. What it proves to have is known from now on. */
   async settleUp(holding: readonly LeaseProof[]): Promise<void> {
     // A proof that is wrong is no lease: who renews by it hears that it is lost.

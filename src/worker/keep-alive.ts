@@ -9,19 +9,12 @@ export interface KeptAlive {
   readonly holds: () => boolean;
 }
 
-/**
- * Ends a connection on which nobody is heard; answers how to stop that. Who holds nothing has time, and asks hardly ever: its node
- * asks often enough to know whom it may give something.
- */
+/** Ends a connection on which nobody is heard; answers how to stop that. */
 export function keepAlive(socket: WebSocket, { leaseMs, holds }: KeptAlive): () => void {
-  const silence = new Silence();
   const everyMs = tickMs(leaseMs);
-  const idleTicks = Math.ceil(tickMs(0) / everyMs);
-  let skipped = 0;
+  const silence = new Silence(everyMs);
   const look = (): void => {
-    if (!holds() && ++skipped < idleTicks) return;
-    skipped = 0;
-    const ask = silence.tick();
+    const ask = silence.tick(holds());
     if (silence.isLong) socket.terminate();
     else if (ask) socket.ping();
   };

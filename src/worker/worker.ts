@@ -56,7 +56,7 @@ export const DEFAULT_LADDER: Ladder = { abortMs: 2000, termMs: 2000 };
 const DEFAULT_LOOKAHEAD = 250;
 const DEFAULT_BLOCK_MS = 600_000;
 /** One wait of the link; the claim comes back earlier with work. */
-const CLAIM_WAIT_MS = 30_000;
+const CLAIM_WAIT_MS = 300_000;
 const BEAT_MS = 10_000;
 const CANCEL_LOOK_MS = 1000;
 /** What was claimed ahead and lies this long goes back, for others to take. */

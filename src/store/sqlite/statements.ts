@@ -275,7 +275,7 @@ export const STATEMENTS = {
       status = CASE WHEN ? THEN ? ELSE status END, metadata = CASE WHEN ? THEN ? ELSE metadata END WHERE id = ?`,
   /** Of many who say nothing but that they live. */
   workerBeats: `UPDATE worker SET beat_at = ?, state = coalesce(?, CASE WHEN state IN (0, 4) THEN 1 ELSE state END)
-    WHERE id IN (SELECT value FROM json_each(?)) RETURNING id`,
+    WHERE id IN (SELECT value FROM json_each(?)) RETURNING id, started_at`,
   workerBorn: 'SELECT started_at FROM worker WHERE id = ?',
   totalAdd: `INSERT INTO worker_total (name, ended) SELECT name, ? FROM worker WHERE id = ?
     ON CONFLICT (name) DO UPDATE SET ended = ended + excluded.ended`,

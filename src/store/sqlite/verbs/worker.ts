@@ -85,19 +85,26 @@ export function listSettings(sql: Prepared): readonly WorkerSettingRecord[] {
 /** Those who only live are many, and one statement sees to all of them. */
 export function beatAll(tx: Transaction, beats: readonly WorkerBeat[]): readonly boolean[] {
   const merged = mergeBeats(beats);
-  const known = new Set<number>();
+  /** Worker → when it was born. */
+  const known = new Map<number, number>();
   for (const [state, some] of Map.groupBy(merged.filter(isPlain), (one) => one.state)) {
     const ids = JSON.stringify(some.map(({ worker }) => worker));
-    const rows = tx.sql.get('workerBeats').all(tx.leaseNow, codeOf(state), ids) as unknown as { id: number }[];
-    for (const { id } of rows) known.add(id);
+    const rows = tx.sql.get('workerBeats').all(tx.leaseNow, codeOf(state), ids) as unknown as BornRow[];
+    for (const { id, started_at: born } of rows) known.set(id, born ?? 0);
   }
-  for (const one of merged) if (!isPlain(one) && beat(tx, one)) known.add(one.worker);
+  for (const one of merged) if (!isPlain(one) && beat(tx, one)) known.set(one.worker, bornOf(tx.sql, one.worker));
   for (const { worker, ended = 0, told = false } of merged) {
-    if (!known.has(worker)) continue;
+    const born = known.get(worker);
+    if (born === undefined) continue;
     if (ended > 0) tx.sql.get('totalAdd').run(ended, worker);
-    if (told) tx.ledger.tell('beat', worker, bornOf(tx.sql, worker));
+    if (told) tx.ledger.tell('beat', worker, born);
   }
   return beats.map(({ worker }) => known.has(worker));
+}
+
+interface BornRow {
+  readonly id: number;
+  readonly started_at: number | null;
 }
 
 /** It says nothing of its own. */
