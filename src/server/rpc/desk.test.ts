@@ -198,7 +198,7 @@ test('nonsense in the params of any method is refused or done, and nothing break
     { name: 'echo' },
     {},
   );
-  const params = fc.oneof(
+  const params: fc.Arbitrary<unknown> = fc.oneof(
     fc.tuple(nearly, fc.dictionary(name, json, { maxKeys: 5 })).map(([good, more]) => ({ ...more, ...good })),
     fc.array(json, { maxLength: 3 }),
   );
