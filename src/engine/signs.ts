@@ -162,7 +162,8 @@ export class Signs {
   }
 
   #poll(): () => void {
-    const after = this.#pollMs * (0.5 + this.#world.random() / 2);
+    // Not to the very end: what it finds is to be claimed within the time.
+    const after = this.#pollMs * (0.5 + 0.4 * this.#world.random());
     return this.#world.timers.after(Math.max(1, after), () => {
       this.#cancelPoll = this.#poll();
       this.call();
