@@ -26,6 +26,11 @@ export type Frame = readonly [data: Buffer, isBinary: boolean];
 const MAX_OPEN = 250;
 /** Of those whose answers can be large. */
 const MAX_OPEN_READS = 8;
+/**
+ * Of logs, before the next ones wait, in UTF-16 units: many short ones share a commit, and who floods has its socket paused instead
+ * of everybody's turns (32 shipments of 64 KiB at once made commits of 2 MiB).
+ */
+const MAX_OPEN_LOG_UNITS = 64 * 1024;
 export const READS: ReadonlySet<Asked['type']> = new Set([
   'task_claim',
   'checkpoints',
@@ -46,6 +51,7 @@ export class Conversation {
   #at = 0;
   #open = 0;
   #openReads = 0;
+  #openLogUnits = 0;
   readonly #outlet: Outlet;
   readonly #silence: Silence;
 
@@ -120,16 +126,20 @@ export class Conversation {
   #mayBegin(): boolean {
     const next = this.#waiting[this.#at];
     if (next === undefined || this.#open >= MAX_OPEN || this.#outlet.isFull || !this.#isOpen) return false;
+    if (next.type === 'task_progress') return this.#openLogUnits < MAX_OPEN_LOG_UNITS;
     return this.#openReads < MAX_OPEN_READS || !READS.has(next.type);
   }
 
   async #answer(asked: Asked): Promise<void> {
     const reads = READS.has(asked.type) ? 1 : 0;
+    const logUnits = asked.type === 'task_progress' ? unitsOf(asked.logs) : 0;
     this.#open++;
     this.#openReads += reads;
+    this.#openLogUnits += logUnits;
     this.#outlet.say(await this.#answerTo(asked));
     this.#open--;
     this.#openReads -= reads;
+    this.#openLogUnits -= logUnits;
     this.#go();
   }
 
@@ -155,4 +165,8 @@ export class Conversation {
     if (this.#silence.isLong) socket.terminate();
     else if (ask) socket.ping();
   }
+}
+
+function unitsOf(logs: readonly { readonly text: string }[]): number {
+  return logs.reduce((sum, { text }) => sum + text.length, 0);
 }
