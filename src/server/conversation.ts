@@ -4,6 +4,7 @@ import { Asked, exceeds, framesOf, MAX_ANSWER_BYTES, MAX_FRAME_DEPTH, type Said 
 import { idleTickMsOf, Silence, tickMsOf } from '../protocol/silence.ts';
 import { checked } from './asking.ts';
 import { parseBody } from './json-body.ts';
+import { LogPace } from './log-pace.ts';
 import { Outlet } from './outlet.ts';
 
 export interface ConversationOptions {
@@ -52,6 +53,9 @@ export class Conversation {
   #open = 0;
   #openReads = 0;
   #openLogUnits = 0;
+  /** Made for who logs: of thousands most only wait. */
+  #logPace: LogPace | undefined;
+  #paced: NodeJS.Timeout | undefined;
   readonly #outlet: Outlet;
   readonly #silence: Silence;
 
@@ -69,6 +73,7 @@ export class Conversation {
     socket.on('message', (...frame: Frame) => this.hear(frame));
     socket.once('close', () => {
       clearInterval(beat);
+      clearTimeout(this.#paced);
       this.#waiting = [];
     });
   }
@@ -126,8 +131,19 @@ export class Conversation {
   #mayBegin(): boolean {
     const next = this.#waiting[this.#at];
     if (next === undefined || this.#open >= MAX_OPEN || this.#outlet.isFull || !this.#isOpen) return false;
-    if (next.type === 'task_progress') return this.#openLogUnits < MAX_OPEN_LOG_UNITS;
+    if (next.type === 'task_progress') return this.#mayLog();
     return this.#openReads < MAX_OPEN_READS || !READS.has(next.type);
+  }
+
+  #mayLog(): boolean {
+    if (this.#openLogUnits >= MAX_OPEN_LOG_UNITS) return false;
+    const waitMs = this.#logPace?.waitMs ?? 0;
+    if (waitMs === 0) return true;
+    this.#paced ??= setTimeout(() => {
+      this.#paced = undefined;
+      this.#go();
+    }, waitMs).unref();
+    return false;
   }
 
   async #answer(asked: Asked): Promise<void> {
@@ -136,6 +152,7 @@ export class Conversation {
     this.#open++;
     this.#openReads += reads;
     this.#openLogUnits += logUnits;
+    if (logUnits > 0) (this.#logPace ??= new LogPace()).took(logUnits);
     this.#outlet.say(await this.#answerTo(asked));
     this.#open--;
     this.#openReads -= reads;
