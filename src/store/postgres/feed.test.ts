@@ -381,3 +381,20 @@ function replay(events: readonly TaskEvent[], rows: Awaited<ReturnType<typeof re
     [...rows].toSorted(([a], [b]) => a - b),
   );
 }
+
+test('a page of events reads the rows that it brings, and not all that follow', async (t) => {
+  const { open, client } = await scene(t);
+  const store = await open();
+  const raw = await client();
+  await raw.query(
+    `INSERT INTO "${SCHEMA}".event (seq, n, at, queue, kind, state, ids, attempts, born)
+     SELECT 1 + 100 * i, 100, 0, 0, 0, 0, array_fill(1, ARRAY[100]), array_fill(0, ARRAY[100]), ARRAY[0] FROM generate_series(0, 49) i`,
+  );
+  const rows = async (from: number): Promise<number> => (await raw.query(TEXTS.eventRead, [from, 500])).rows.length;
+  assert.deepEqual([await rows(1), await rows(2051), await rows(5001)], [5, 6, 1]);
+  const { events, last } = await store.eventRead({ after: 2050, limit: 500 });
+  assert.deepEqual([events.length, events[0]?.seq, last], [500, 2051, 2550]);
+  await raw.query(`DELETE FROM "${SCHEMA}".event WHERE seq < 4000`);
+  const page = await store.eventRead({ after: 10, limit: 500 });
+  assert.deepEqual([page.reset, page.events[0]?.seq, page.events.length], [true, 4001, 500]);
+});

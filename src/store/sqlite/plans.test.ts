@@ -137,7 +137,11 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   slotRunning: ['SEARCH t USING INDEX task_running', 'SEARCH ls USING PRIMARY KEY (lane=? AND slot=?)'],
   // The newest row, by the key from its end.
   eventAdd: ['SCAN event'],
-  eventRead: ['SEARCH event USING INTEGER PRIMARY KEY (rowid>?)', 'SEARCH event USING INTEGER PRIMARY KEY (rowid<?)'],
+  eventRead: [
+    'SEARCH event USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)',
+    'SEARCH event USING INTEGER PRIMARY KEY (rowid<?)',
+    'SEARCH event USING INTEGER PRIMARY KEY (rowid>?)',
+  ],
   uniqFind: ['SEARCH uniq USING PRIMARY KEY (queue=? AND key=?)'],
   uniqOf: ['SEARCH uniq USING COVERING INDEX uniq_task (task=?)'],
   opFind: ['SEARCH op USING PRIMARY KEY (id=?)'],

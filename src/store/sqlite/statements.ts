@@ -371,7 +371,8 @@ export const STATEMENTS = {
   eventAdd: `INSERT INTO event (seq, n, at, queue, kind, state, ids, attempts, born)
     VALUES ((SELECT seq + n FROM event ORDER BY seq DESC LIMIT 1), ?, ?, ?, ?, ?, ?, ?, ?)`,
   eventRead: `SELECT seq, n, at, queue, kind, state, ids, attempts, born FROM event
-    WHERE seq >= coalesce((SELECT seq FROM event WHERE seq <= ? ORDER BY seq DESC LIMIT 1), 0) ORDER BY seq LIMIT ?`,
+    WHERE seq >= coalesce((SELECT seq FROM event WHERE seq <= ?1 ORDER BY seq DESC LIMIT 1), 0)
+      AND seq < coalesce((SELECT seq FROM event WHERE seq >= ?1 ORDER BY seq LIMIT 1), ?1) + ?2 ORDER BY seq LIMIT ?2 + 1`,
   statAdd: `INSERT INTO qstat (queue, ready, running, scheduled, waiting, completed, failed, cancelled)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (queue) DO UPDATE SET ready = ready + excluded.ready,
       running = running + excluded.running, scheduled = scheduled + excluded.scheduled,

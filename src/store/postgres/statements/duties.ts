@@ -36,7 +36,9 @@ export function dutyStatements({ s, NOW }: Words) {
         WHERE name = $1 AND epoch = $2 AND EXISTS (SELECT FROM i) RETURNING cursor)
       SELECT (SELECT cursor FROM f) AS held, (SELECT count(*) FROM i) AS rows, (SELECT coalesce(sum(n), 0) FROM i) AS events`,
     eventRead: `SELECT seq, n, at, queue, kind, state, ids, attempts, born FROM ${s}.event
-      WHERE seq >= coalesce((SELECT seq FROM ${s}.event WHERE seq <= $1 ORDER BY seq DESC LIMIT 1), 0) ORDER BY seq LIMIT $2`,
+      WHERE seq >= coalesce((SELECT seq FROM ${s}.event WHERE seq <= $1 ORDER BY seq DESC LIMIT 1), 0)
+        AND seq < coalesce((SELECT seq FROM ${s}.event WHERE seq >= $1 ORDER BY seq LIMIT 1), $1) + $2::bigint
+      ORDER BY seq LIMIT $2::bigint + 1`,
 
     // audit
     audit: `WITH c AS (SELECT queue, state, count(*) AS n FROM ${s}.task GROUP BY queue, state)

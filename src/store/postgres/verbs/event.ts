@@ -4,9 +4,12 @@ import type { DutyTerm, EventPage, NumberAnswer } from '../../store.ts';
 import { numbers } from '../arrays.ts';
 import type { Session } from '../database.ts';
 
-/** One statement reads everything that decides, so that a pruner cannot come in between. */
+/**
+ * One statement reads everything that decides, so that a pruner cannot come in between. No row
+ * begins behind the page: each holds hundreds of events, and a feed far behind was read anew with every page.
+ */
 export async function readEvents(session: Session, after: number, limit: number): Promise<EventPage> {
-  const rows = await session.all<EventRow>('eventRead', [after + 1, limit + 1]);
+  const rows = await session.all<EventRow>('eventRead', [after + 1, limit]);
   type Named = readonly (readonly [number, string])[];
   const news = rowsAfter(rows, after);
   const queues = new Map(tellOfTasks(news) ? ((await session.rows('queueNames', [])) as Named) : []);

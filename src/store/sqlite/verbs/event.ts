@@ -4,9 +4,12 @@ import type { Prepared } from '../connection.ts';
 
 type Packed = Omit<EventRow, 'ids' | 'attempts' | 'born'> & Readonly<Record<'ids' | 'attempts' | 'born', string>>;
 
-/** One statement reads everything that decides, so that a pruner in another process cannot come in between. */
+/**
+ * One statement reads everything that decides, so that a pruner in another process cannot come in between. No row
+ * begins behind the page: each holds hundreds of events, and a feed far behind was read anew with every page.
+ */
 export function readEvents(sql: Prepared, after: number, limit: number): EventPage {
-  const packed = sql.get('eventRead').all(after + 1, limit + 1) as unknown as Packed[];
+  const packed = sql.get('eventRead').all(after + 1, limit) as unknown as Packed[];
   const rows = packed.map(unpack);
   const news = rowsAfter(rows, after);
   const queues = tellOfTasks(news) ? (sql.get('queueNames').all() as unknown as Named[]) : [];
