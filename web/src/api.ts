@@ -28,7 +28,7 @@ export type FeedEvent = AnswerOf<'streamEvents'>;
 /** The cookie is the key; the header says that it is a page of ours that asks, which no other site can. */
 const HEADERS = { 'x-leasehold-ui': '1' };
 
-const ownFetch: typeof fetch = (input, init) =>
+export const ownFetch: typeof fetch = (input, init) =>
   fetch(input, { ...init, credentials: 'same-origin', headers: { ...(init?.headers as Record<string, string>), ...HEADERS } });
 
 const away = new Set<(error: Error | undefined) => void>();

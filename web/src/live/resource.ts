@@ -118,6 +118,10 @@ export function useResource<T>(key: string, look: (signal: AbortSignal) => Promi
     };
   }, [key, everyMs, atMostMs, enabled]);
 
+  const [steady] = useState(() => ({
+    refresh: () => actions.current.refresh(),
+    set: (change: (data: T) => T) => actions.current.set(change),
+  }));
   const mine = state.key === key;
   const data = mine ? state.data : (kept.get(key) as T | undefined);
   const error = mine ? state.error : undefined;
@@ -125,7 +129,6 @@ export function useResource<T>(key: string, look: (signal: AbortSignal) => Promi
     data,
     error,
     loading: enabled && data === undefined && error === undefined,
-    refresh: () => actions.current.refresh(),
-    set: (change) => actions.current.set(change),
+    ...steady,
   };
 }
