@@ -23,7 +23,12 @@ export interface TaskRow {
   readonly cancelRequestedAt?: number;
 }
 
-export function rowOf(task: Omit<TaskRow, 'preview' | 'error'> & { readonly input: unknown; readonly error?: unknown }): TaskRow {
+type Always = 'id' | 'queue' | 'handler' | 'state' | 'priority' | 'attempt' | 'tries' | 'maxAttempts' | 'createdAt';
+type Shown = Omit<TaskRow, 'preview' | 'error'>;
+
+export function rowOf(
+  task: { readonly [K in keyof Shown]: Shown[K] | undefined } & Pick<Required<TaskRow>, Always> & { readonly input: unknown; readonly error?: unknown },
+): TaskRow {
   const { id, queue, handler, state, reason, priority, attempt, tries, maxAttempts, createdAt } = task;
   const { runAt, startedAt, finishedAt, worker, leaseExpiresAt, cancelRequestedAt } = task;
   return {

@@ -42,12 +42,11 @@ export function TaskGraph({ tasks, here }: { readonly tasks: readonly GraphTask[
           const place = at.get(id) ?? { x: 0, y: 0 };
           const to = `/tasks/${segment(id)}`;
           return (
+            <g key={id} transform={`translate(${place.x} ${place.y})`}>
             <a
-              key={id}
               href={hrefOf(to)}
               className={`node s-${state} ${id === here ? 'here' : ''}`}
               aria-label={`${handler}, ${state}, ${id}`}
-              transform={`translate(${place.x} ${place.y})`}
               onClick={(event) => {
                 if (event.ctrlKey || event.metaKey || event.shiftKey) return;
                 event.preventDefault();
@@ -61,6 +60,7 @@ export function TaskGraph({ tasks, here }: { readonly tasks: readonly GraphTask[
               <text x="13" y="33" className="sub">{state}</text>
               <text x={WIDTH - 10} y="33" textAnchor="end" className="sub" style={{ fill: 'var(--ink-3)' }}>{shortId(id).slice(0, 9)}</text>
             </a>
+            </g>
           );
         })}
       </svg>
