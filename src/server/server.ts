@@ -112,7 +112,8 @@ export class Server {
     });
     this.#fastify.setErrorHandler((error, request, reply) => this.#refuse(error, request, reply));
     this.#fastify.setNotFoundHandler((request, reply) => this.#refuse(noPage(request), request, reply));
-    servePages(this.#fastify, { folder: options.pages ?? (() => undefined), log: this.#log });
+    const now = (): number => this.#opened?.engine.world.clock.monotonic() ?? 0;
+    servePages(this.#fastify, { folder: options.pages ?? (() => undefined), log: this.#log, now });
     const handlers = this.#handlers();
     for (const name of Object.keys(ROUTES) as RouteName[]) this.#register(name, handlers[name] as Handler<RouteName>);
     this.#fastify.addHook('onResponse', (request, reply, done) => {

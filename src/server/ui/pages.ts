@@ -6,6 +6,8 @@ export interface PagesOptions {
   /** Where the built pages lie; undefined: they are not built. */
   readonly folder: () => string | undefined;
   readonly log: Log;
+  /** Milliseconds since some point; it never goes back. */
+  readonly now: () => number;
 }
 
 /** Nothing but what we send ourselves, nowhere but in a window of its own. */
@@ -56,7 +58,7 @@ export function opensPage({ method, url, headers }: FastifyRequest): boolean {
 }
 
 /** The web UI: files that anybody may have, which know nothing before somebody logs in. */
-export function servePages(fastify: FastifyInstance, { folder, log }: PagesOptions): void {
+export function servePages(fastify: FastifyInstance, { folder, log, now }: PagesOptions): void {
   const files = new StaticFiles(folder);
   const lead = (_: FastifyRequest, reply: FastifyReply): FastifyReply =>
     reply.headers(HEADERS).header('cache-control', 'no-cache').redirect('/ui/', 302);
@@ -74,7 +76,7 @@ export function servePages(fastify: FastifyInstance, { folder, log }: PagesOptio
     return reply.type(type).send(body);
   });
   void fastify.register((scope, _, done) => {
-    takeReports(scope, log);
+    takeReports(scope, log, now);
     done();
   });
 }
@@ -91,7 +93,7 @@ const MOST_LINE = 500;
 const MOST_A_MINUTE = 10;
 
 /** What a browser did not let a page of ours do: of that the log tells, since it may be an attack. */
-function takeReports(scope: FastifyInstance, log: Log): void {
+function takeReports(scope: FastifyInstance, log: Log, now: () => number): void {
   let [minute, told] = [0, 0];
   scope.addContentTypeParser(
     ['application/csp-report', 'application/reports+json'],
@@ -99,8 +101,8 @@ function takeReports(scope: FastifyInstance, log: Log): void {
     (_request, body, done) => done(null, body),
   );
   scope.post('/ui/csp-report', { config: { name: 'cspReport' }, bodyLimit: MOST_REPORT_BYTES }, (request, reply) => {
-    const now = Math.floor(performance.now() / 60_000);
-    if (now !== minute) [minute, told] = [now, 0];
+    const current = Math.floor(now() / 60_000);
+    if (current !== minute) [minute, told] = [current, 0];
     if (told++ < MOST_A_MINUTE) log.warn('a browser kept a page from something', { report: lineOf(request.body) });
     return reply.code(204).send();
   });
