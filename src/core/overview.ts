@@ -69,9 +69,12 @@ export function heldBack({ kinds, hands, slots, now }: Waiting): readonly Held[]
     add(max - takeRoom(able, free, max), BUSY);
   }
   return [...sums.values()]
-    .sort((a, b) => b.tasks - a.tasks)
+    .sort((a, b) => b.tasks - a.tasks || ORDER.indexOf(a.why) - ORDER.indexOf(b.why))
     .map(({ why, name, tasks, say }) => ({ why, ...(name === undefined ? {} : { name }), tasks, text: say(tasks) }));
 }
+
+/** Of as many tasks each: the short reasons come before those with a clause of their own. */
+const ORDER: readonly Why[] = ['limit', 'busy', 'nobody', 'paused', 'placement'];
 
 /** Takes as many free slots as it can of those that would do; answers how many. */
 function takeRoom(able: readonly Hand[], free: Map<number, number>, wanted: number): number {
