@@ -92,6 +92,7 @@ const SAMPLES: { readonly [K in OptionKey]: readonly [text: string, value: Confi
   fair: ['alice', 'alice'],
   follow: ['', true],
   watch: ['', true],
+  open: ['', true],
   concurrent: ['4', 4],
   perKey: ['none', null],
   rate: ['100/1m', { max: 100, windowMs: 60_000 }],

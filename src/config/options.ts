@@ -672,6 +672,13 @@ export const OPTIONS = Object.freeze({
     fallback: () => false,
     fallbackDoc: 'off',
   },
+  open: {
+    doc: 'Open the link in the browser of this machine',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
+  },
   yes: {
     doc: 'Do it without asking',
     short: 'y',

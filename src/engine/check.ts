@@ -30,7 +30,15 @@ export const MAX_COUNT = 2_147_483_647;
 /** One entry of a log. */
 const MAX_TEXT_BYTES = 65_536;
 
-const LIST: ReadonlySet<string> = new Set(['queue', 'states', 'before', 'limit'] satisfies (keyof TaskQuery)[]);
+const LIST: ReadonlySet<string> = new Set([
+  'queue',
+  'states',
+  'before',
+  'handlers',
+  'from',
+  'until',
+  'limit',
+] satisfies (keyof TaskQuery)[]);
 const WORKER: ReadonlySet<string> = new Set([
   'name',
   'incarnation',
@@ -196,6 +204,9 @@ export function checkQuery(query: TaskQuery): void {
   checkLimit(query.limit);
   if (query.queue !== undefined) checkName('queue', query.queue);
   if (query.before !== undefined) whole('before', query.before, 0, Number.MAX_SAFE_INTEGER);
+  checkNames('handlers', 'handler', query.handlers);
+  if (query.from !== undefined) whole('from', query.from, 0, Number.MAX_SAFE_INTEGER);
+  if (query.until !== undefined) whole('until', query.until, 0, Number.MAX_SAFE_INTEGER);
   if (query.states === undefined) return;
   checkList('states', query.states);
   for (const state of query.states) {

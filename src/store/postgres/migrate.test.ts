@@ -192,6 +192,7 @@ for (const { what, version: newest, table } of [
   { what: 'the tokens', version: 3, table: 'entry_token' },
   { what: 'the nodes', version: 5, table: 'cluster_node' },
   { what: 'the documents', version: 6, table: 'task_document' },
+  { what: 'the saved views', version: 7, table: 'saved_view' },
 ])
   test(`${what} only add to what a program of the version before works on`, async () => {
     const here = place();

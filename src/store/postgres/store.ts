@@ -28,6 +28,7 @@ import {
 import { releaseDuty, renewDuty, requireDuty, requireRow, takeDuty } from './verbs/duty.ts';
 import { numberEvents, readEvents } from './verbs/event.ts';
 import { listDependencies, listPlanned, pushGraph } from './verbs/graph.ts';
+import { countTasks, dropView, listFailures, listViews, putView } from './verbs/insight.ts';
 import { getLanes, internLanes, internSpecs, laneDepths, scanLanes } from './verbs/intern.ts';
 import { attemptWorkers, cancelledLeases, listLeases, overdueLeases, reapLeases, renewLeases } from './verbs/lease.ts';
 import {
@@ -589,6 +590,27 @@ export class PostgresStore implements port.Store {
   tokenRevokeNamed({ name }: { name: string }): Promise<number> {
     const flight = this.#flights.next();
     return this.#transaction((session) => revokeTokensNamed(session, flight, name));
+  }
+
+  taskCount(query: port.TaskCount): Promise<port.TaskCounts> {
+    return this.#run((session) => countTasks(session, this.#parts.schema, query));
+  }
+
+  failureList({ before, limit }: { before?: number | undefined; limit: number }): Promise<readonly port.Failure[]> {
+    return this.#run((session) => listFailures(session, before, limit));
+  }
+
+  viewPut({ view }: { view: port.NewView }): Promise<port.ViewRecord> {
+    return this.#run((session) => putView(session, view));
+  }
+
+  viewList(): Promise<readonly port.ViewRecord[]> {
+    return this.#run(listViews);
+  }
+
+  viewDrop({ name }: { name: string }): Promise<boolean> {
+    const flight = this.#flights.next();
+    return this.#transaction((session) => dropView(session, flight, name));
   }
 
   async documentWrite(write: port.DocumentWrite): Promise<port.DocumentAnswer> {

@@ -25,6 +25,7 @@ import {
 import { releaseDuty, renewDuty, requireDuty, takeDuty } from './verbs/duty.ts';
 import { readEvents } from './verbs/event.ts';
 import { listDependencies, listPlanned, pushGraph } from './verbs/graph.ts';
+import { countTasks, dropView, listFailures, listViews, putView } from './verbs/insight.ts';
 import { getLane, internLane, internQueue, internSpec, laneDepth, scanLanes } from './verbs/intern.ts';
 import { attemptWorker, cancelledLeases, listLeases, overdueLeases, reapLeases, renewLease } from './verbs/lease.ts';
 import {
@@ -395,6 +396,26 @@ export class SqliteStore implements port.Store {
 
   tokenRevokeNamed({ name }: { name: string }): Promise<number> {
     return this.#writer.write('rest', (tx) => revokeTokensNamed(tx, name));
+  }
+
+  taskCount(query: port.TaskCount): Promise<port.TaskCounts> {
+    return this.#writer.read((connection) => countTasks(connection, query));
+  }
+
+  failureList({ before, limit }: { before?: number | undefined; limit: number }): Promise<readonly port.Failure[]> {
+    return this.#writer.read(({ sql }) => listFailures(sql, before, limit));
+  }
+
+  viewPut({ view }: { view: port.NewView }): Promise<port.ViewRecord> {
+    return this.#writer.write('rest', (tx) => putView(tx, view));
+  }
+
+  viewList(): Promise<readonly port.ViewRecord[]> {
+    return this.#writer.read(({ sql }) => listViews(sql));
+  }
+
+  viewDrop({ name }: { name: string }): Promise<boolean> {
+    return this.#writer.write('rest', (tx) => dropView(tx, name));
   }
 
   documentWrite(write: port.DocumentWrite): Promise<port.DocumentAnswer> {

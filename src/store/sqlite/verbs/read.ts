@@ -5,6 +5,7 @@ import { type AttemptRow, attemptOf } from '../../records.ts';
 import type { AttemptRecord, QueueRecord, ReadyTask, TaskQuery, TaskRecord } from '../../store.ts';
 import { payloadOf, resultOf } from '../body.ts';
 import type { Connection, Prepared } from '../connection.ts';
+import { createdIn } from './insight.ts';
 
 interface TaskRow {
   readonly id: number;
@@ -58,6 +59,13 @@ export function listTasks({ db, sql }: Connection, query: TaskQuery): readonly T
     where.push('q.name = ?');
     values.push(query.queue);
   }
+  if (query.handlers !== undefined) {
+    where.push(`l.handler IN (${query.handlers.map(() => '?').join(', ') || 'NULL'})`);
+    values.push(...query.handlers);
+  }
+  const created = createdIn(sql, query.from, query.until);
+  where.push(...created.where);
+  values.push(...created.values);
   if (query.states !== undefined) {
     where.push(`t.state IN (${query.states.map((state) => stateCode(state)).join(', ') || 'NULL'})`);
   }

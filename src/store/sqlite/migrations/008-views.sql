@@ -1,0 +1,9 @@
+-- Questions that people ask again, by name: `screen` is the list that they are of, `query` what stands in the address of its page.
+-- The name of the table is one that another program in the same file hardly has.
+CREATE TABLE saved_view (
+  name TEXT PRIMARY KEY,
+  screen TEXT NOT NULL,
+  query TEXT NOT NULL,
+  saved_by TEXT NOT NULL,
+  saved_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;

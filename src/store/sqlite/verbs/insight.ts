@@ -1,0 +1,96 @@
+import { stateCode } from '../../codes.ts';
+import { type CountRow, countsOf, type FailureRow, failureOf, type ViewRow, viewOf } from '../../insight-rows.ts';
+import { CREATION_SLACK_MS } from '../../insight-store.ts';
+import type { Failure, NewView, TaskCount, TaskCounts, ViewRecord } from '../../store.ts';
+import type { Connection, Prepared } from '../connection.ts';
+import type { Transaction } from '../transaction.ts';
+
+export function listFailures(sql: Prepared, before: number | undefined, limit: number): readonly Failure[] {
+  const rows = sql.get('failureList').all(before ?? Number.MAX_SAFE_INTEGER, limit) as unknown as FailureRow[];
+  return rows.map(failureOf);
+}
+
+/** Conditions on `t`, and the values that they take. */
+export interface Condition {
+  readonly where: readonly string[];
+  readonly values: readonly (string | number)[];
+}
+
+/** Tasks that were created in this time, by their ids as far as these tell, so that a walk ends where no more can come. */
+export function createdIn(sql: Prepared, from: number | undefined, until: number | undefined): Condition {
+  const where: string[] = [];
+  const values: (string | number)[] = [];
+  const add = (condition: string, value: number): void => {
+    where.push(condition);
+    values.push(value);
+  };
+  if (from !== undefined) {
+    add('t.id >= ?', idAt(sql, from - CREATION_SLACK_MS));
+    add('t.created_at >= ?', from);
+  }
+  if (until !== undefined) {
+    add('t.id < ?', idAt(sql, until + CREATION_SLACK_MS));
+    add('t.created_at < ?', until);
+  }
+  return { where, values };
+}
+
+/** The first id of those that were created then or later: ids and times grow together. One look for each half. */
+function idAt(sql: Prepared, time: number): number {
+  let low = (sql.get('taskFirst').get() as { id: number | null }).id ?? 0;
+  let high = ((sql.get('taskMax').get() as { id: number | null }).id ?? 0) + 1;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const row = sql.get('taskFrom').get(middle) as { id: number; created_at: number } | undefined;
+    if (row === undefined || row.created_at >= time) high = middle;
+    else low = row.id + 1;
+  }
+  return low;
+}
+
+/** Of those in the time the newest are looked at, whatever else is asked of them; that decides only where they are counted. */
+export function countTasks(connection: Connection, query: TaskCount): TaskCounts {
+  const { text, values } = countText(connection.sql, query);
+  const statement = connection.db.prepare(text);
+  return countsOf(statement.all(...values) as unknown as CountRow[]);
+}
+
+export function countText(
+  sql: Prepared,
+  { queues, handlers, states, from, until, stepMs, before, limit }: TaskCount,
+): { readonly text: string; readonly values: readonly (string | number)[] } {
+  const created = createdIn(sql, from, until);
+  const fits = ['TRUE'];
+  const wanted: (string | number)[] = [];
+  if (states.length > 0) fits.push(`p.state IN (${states.map(stateCode).join(', ')})`);
+  for (const [column, names] of [
+    ['q.name', queues],
+    ['l.handler', handlers],
+  ] as const) {
+    if (names.length === 0) continue;
+    fits.push(`${column} IN (SELECT value FROM json_each(?))`);
+    wanted.push(JSON.stringify(names));
+  }
+  // The row of lane 0 keeps the place of ids after a restore, and is nobody's task.
+  const text = `SELECT iif(${fits.join(' AND ')} AND q.id IS NOT NULL, CAST((p.created_at - ?) / ? AS INTEGER), -1) AS bucket, p.state,
+      count(*) AS tasks, min(p.id) AS last
+    FROM (SELECT t.id, t.created_at, t.state, t.lane FROM task t WHERE ${created.where.join(' AND ')}
+        ${before === undefined ? '' : 'AND t.id < ?'} ORDER BY t.id DESC LIMIT ?) p
+      LEFT JOIN lane l ON l.id = p.lane LEFT JOIN queue q ON q.id = l.queue
+    GROUP BY 1, 2`;
+  const walk = [...created.values, ...(before === undefined ? [] : [before]), limit];
+  return { text, values: [...wanted, from, stepMs, ...walk] };
+}
+
+export function putView(tx: Transaction, { name, screen, query, by }: NewView): ViewRecord {
+  tx.sql.get('viewPut').run(name, screen, query, by, tx.now);
+  return { name, screen, query, by, savedAt: tx.now };
+}
+
+export function listViews(sql: Prepared): readonly ViewRecord[] {
+  return (sql.get('viewList').all() as unknown as ViewRow[]).map(viewOf);
+}
+
+export function dropView(tx: Transaction, name: string): boolean {
+  return tx.sql.get('viewDrop').run(name).changes > 0;
+}
