@@ -17,4 +17,5 @@ for (const name of readdirSync(dist, { recursive: true })) {
   if (/\.(js|css)$/.test(name)) [bytes, gz, br].forEach((part, i) => (sum[i] += part.length));
 }
 const kB = (n) => `${(n / 1000).toFixed(1)} kB`;
-for (const [kind, [plain, gz, br]] of Object.entries(sizes)) console.log(`${kind}: ${kB(plain)}, gzip ${kB(gz)}, brotli ${kB(br)}`);
+for (const [kind, [plain, gz, br]] of Object.entries(sizes))
+  console.log(`${kind}: ${kB(plain)}, gzip ${kB(gz)}, brotli ${kB(br)}`);

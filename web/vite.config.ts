@@ -18,7 +18,11 @@ export default defineConfig({
   server: {
     proxy: {
       '/api': { target: NODE, changeOrigin: true },
-      '/ui/login': { target: NODE, changeOrigin: true, bypass: (request) => (request.method === 'GET' ? '/ui/index.html' : undefined) },
+      '/ui/login': {
+        target: NODE,
+        changeOrigin: true,
+        bypass: (request) => (request.method === 'GET' ? '/ui/index.html' : undefined),
+      },
       '/ui/logout': { target: NODE, changeOrigin: true },
     },
   },

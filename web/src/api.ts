@@ -1,5 +1,4 @@
 import { Client } from '../../src/client/client.ts';
-import type { EngineError } from '../../src/core/errors.ts';
 import type { AnswerOf } from '../../src/protocol/routes.ts';
 import { parseExact } from './model/json.ts';
 
@@ -29,7 +28,11 @@ export type FeedEvent = AnswerOf<'streamEvents'>;
 const HEADERS = { 'x-leasehold-ui': '1' };
 
 export const ownFetch: typeof fetch = (input, init) =>
-  fetch(input, { ...init, credentials: 'same-origin', headers: { ...(init?.headers as Record<string, string>), ...HEADERS } });
+  fetch(input, {
+    ...init,
+    credentials: 'same-origin',
+    headers: { ...(init?.headers as Record<string, string>), ...HEADERS },
+  });
 
 const away = new Set<(error: Error | undefined) => void>();
 
@@ -51,14 +54,17 @@ export function onAway(tell: (error: Error | undefined) => void): () => void {
 
 /** With numbers as the node wrote them, however large. */
 export async function exactTask(id: string, signal?: AbortSignal): Promise<TaskDetail> {
-  const response = await ownFetch(`/api/v1/tasks/${encodeURIComponent(id)}`, { headers: { accept: 'application/json' }, ...(signal === undefined ? {} : { signal }) }).catch(() => undefined);
+  const response = await ownFetch(`/api/v1/tasks/${encodeURIComponent(id)}`, {
+    headers: { accept: 'application/json' },
+    ...(signal === undefined ? {} : { signal }),
+  }).catch(() => undefined);
   if (response?.ok) return parseExact(await response.text()) as TaskDetail;
   // What is refused is told by the client, with its words.
   return client.call('getTask', { params: { id }, ...(signal === undefined ? {} : { signal }) });
 }
 
-export function isRefusal(error: unknown, ...codes: readonly string[]): error is EngineError {
-  return codes.includes((error as Partial<EngineError> | undefined)?.code ?? '');
+export function isRefusal(error: unknown, ...codes: readonly string[]): boolean {
+  return codes.includes((error as { readonly code?: string } | undefined)?.code ?? '');
 }
 
 /** What went wrong, for a person. */

@@ -31,7 +31,9 @@ function screenOf(path: string): { readonly title: string; readonly screen: Reac
       case 'login':
         return { title: 'Overview', screen: <Overview /> };
       case 'tasks':
-        return name === undefined ? { title: 'Tasks', screen: <Tasks /> } : { title: `Task ${name.slice(-8)}`, screen: <Task id={name} key={name} /> };
+        return name === undefined
+          ? { title: 'Tasks', screen: <Tasks /> }
+          : { title: `Task ${name.slice(-8)}`, screen: <Task id={name} key={name} /> };
       case 'push':
         return { title: 'Push a task', screen: <Push /> };
       case 'queues':
@@ -69,18 +71,29 @@ export function App() {
   useEffect(() => void begin(), []);
   switch (now.state) {
     case 'asking':
-      return <div className="login"><Loading rows={2} /></div>;
+      return (
+        <div className="login">
+          <Loading rows={2} />
+        </div>
+      );
     case 'away':
       return (
         <div className="login">
           <div className="stack">
             <ErrorNote error={now.problem} />
-            <Button icon="retry" onClick={() => void askMe()}>Try again</Button>
+            <Button icon="retry" onClick={() => void askMe()}>
+              Try again
+            </Button>
           </div>
         </div>
       );
     case 'out':
-      return <><Login problem={now.problem} /><Toasts /></>;
+      return (
+        <>
+          <Login problem={now.problem} />
+          <Toasts />
+        </>
+      );
     case 'in':
       return <Inside />;
   }
@@ -95,7 +108,15 @@ function Inside() {
   return (
     <Shell>
       <Boundary key={path}>
-        <Suspense fallback={<div className="page"><Loading /></div>}>{screen}</Suspense>
+        <Suspense
+          fallback={
+            <div className="page">
+              <Loading />
+            </div>
+          }
+        >
+          {screen}
+        </Suspense>
       </Boundary>
     </Shell>
   );
@@ -114,7 +135,11 @@ class Boundary extends Component<{ readonly children: ReactNode }, { readonly er
     return (
       <Page title="This page has failed">
         <ErrorNote error={this.state.error} />
-        <div className="buttons"><Button icon="retry" onClick={() => location.reload()}>Load it again</Button></div>
+        <div className="buttons">
+          <Button icon="retry" onClick={() => location.reload()}>
+            Load it again
+          </Button>
+        </div>
       </Page>
     );
   }

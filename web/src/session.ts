@@ -3,7 +3,11 @@ import { startFeed, stopFeed, unauthenticated } from './live/feed.ts';
 import { forgetAll } from './live/resource.ts';
 import { Signal, useSignal } from './live/signal.ts';
 
-export type Session = { readonly state: 'asking' } | { readonly state: 'in'; readonly me: Me } | { readonly state: 'out'; readonly problem?: unknown } | { readonly state: 'away'; readonly problem: unknown };
+export type Session =
+  | { readonly state: 'asking' }
+  | { readonly state: 'in'; readonly me: Me }
+  | { readonly state: 'out'; readonly problem?: unknown }
+  | { readonly state: 'away'; readonly problem: unknown };
 
 export const session = new Signal<Session>({ state: 'asking' });
 
@@ -15,7 +19,11 @@ export async function askMe(): Promise<void> {
     session.set({ state: 'in', me });
     startFeed();
   } catch (problem) {
-    session.set(isRefusal(problem, 'UNAUTHENTICATED', 'UNAUTHORIZED', 'FORBIDDEN') ? { state: 'out' } : { state: 'away', problem });
+    session.set(
+      isRefusal(problem, 'UNAUTHENTICATED', 'UNAUTHORIZED', 'FORBIDDEN')
+        ? { state: 'out' }
+        : { state: 'away', problem },
+    );
   }
 }
 
@@ -39,7 +47,13 @@ export async function begin(): Promise<void> {
   } catch (problem) {
     // Who is in already stays in: a link that was followed twice does no harm.
     await askMe();
-    if (session.value.state === 'out') session.set({ state: 'out', problem: isRefusal(problem, 'UNAUTHENTICATED') ? 'This link is no longer good: it works once, for ten minutes.' : problem });
+    if (session.value.state === 'out')
+      session.set({
+        state: 'out',
+        problem: isRefusal(problem, 'UNAUTHENTICATED')
+          ? 'This link is no longer good: it works once, for ten minutes.'
+          : problem,
+      });
   }
 }
 

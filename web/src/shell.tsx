@@ -48,14 +48,18 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   const first = useRef(true);
   const keys: Key[] = [
     { keys: '?', does: 'This list', group: 'Everywhere', run: () => setHelp(true) },
-    { keys: '/', does: 'To the filter', group: 'Everywhere', run: () => document.querySelector<HTMLElement>('[data-filter]')?.focus() },
+    {
+      keys: '/',
+      does: 'To the filter',
+      group: 'Everywhere',
+      run: () => document.querySelector<HTMLElement>('[data-filter]')?.focus(),
+    },
     { keys: 't', does: 'Light, dark', group: 'Everywhere', run: turnTheme },
     ...(may ? [{ keys: 'p', does: 'Push a task', group: 'Everywhere', run: () => go('/push') }] : []),
     ...ENTRIES.flat().map(({ key, name, to }) => ({ keys: `g ${key}`, does: name, group: 'Go to', run: () => go(to) })),
   ];
   useKeys(keys);
   // A new page is read out from its title on.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the path is what changes
   useEffect(() => {
     if (first.current) first.current = false;
     else main.current?.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true });
@@ -63,12 +67,19 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   }, [path]);
   return (
     <>
-      <a className="skip" href="#main">Skip to the page</a>
+      <a className="skip" href="#main">
+        Skip to the page
+      </a>
       <div className="shell">
-        <div className="side"><Side onHelp={() => setHelp(true)} /></div>
+        <div className="side">
+          <Side onHelp={() => setHelp(true)} />
+        </div>
         <div className="topbar">
           <Button kind="plain" icon="menu" aria-label="Menu" onClick={() => setMenu(true)} />
-          <Link to="/" className="brand"><Mark />Leasehold</Link>
+          <Link to="/" className="brand">
+            <Mark />
+            Leasehold
+          </Link>
           {may && <Button kind="plain" icon="plus" aria-label="Push a task" onClick={() => go('/push')} />}
         </div>
         <main className="main" id="main" ref={main}>
@@ -104,15 +115,26 @@ function Side({ onHelp }: { readonly onHelp: () => void }) {
   const may = useMay('operator');
   const { link } = useSignal(feedState);
   // Counts that ask for attention; the overview has them at hand.
-  const { data } = useResource('overview', (signal) => client.call('overview', { signal }), { everyMs: 15_000, on: ({ kind }) => kind === 'failed' || kind === 'parked' || kind === 'woken', atMostMs: 3_000 });
+  const { data } = useResource('overview', (signal) => client.call('overview', { signal }), {
+    everyMs: 15_000,
+    on: ({ kind }) => kind === 'failed' || kind === 'parked' || kind === 'woken',
+    atMostMs: 3_000,
+  });
   const counts: Readonly<Record<string, readonly [number, string]>> = {
     '/approvals': [data?.approvals ?? 0, 'loud'],
     '/tasks': [data?.tasks.running ?? 0, ''],
   };
   return (
     <>
-      <Link to="/" className="brand"><Mark />Leasehold</Link>
-      {may && <Button kind="primary" icon="plus" onClick={() => go('/push')}>Push a task</Button>}
+      <Link to="/" className="brand">
+        <Mark />
+        Leasehold
+      </Link>
+      {may && (
+        <Button kind="primary" icon="plus" onClick={() => go('/push')}>
+          Push a task
+        </Button>
+      )}
       <nav className="nav" aria-label="Screens">
         {ENTRIES.map((group) => (
           <ul key={group[0]?.to}>
@@ -124,7 +146,11 @@ function Side({ onHelp }: { readonly onHelp: () => void }) {
                   <Link to={to} aria-current={here ? 'page' : undefined} title={`g ${key}`}>
                     <Icon name={icon} />
                     {name}
-                    {count > 0 && <span className={`count ${tone}`} title={to === '/tasks' ? 'running' : 'to decide'}>{count}</span>}
+                    {count > 0 && (
+                      <span className={`count ${tone}`} title={to === '/tasks' ? 'running' : 'to decide'}>
+                        {count}
+                      </span>
+                    )}
                   </Link>
                 </li>
               );
@@ -135,10 +161,20 @@ function Side({ onHelp }: { readonly onHelp: () => void }) {
       <div className="foot">
         <div className="row">
           <span className={`dot s-${link === 'live' ? 'online' : link === 'away' ? 'attention' : 'offline'}`} />
-          <span className="grow cut">{link === 'live' ? 'Live' : link === 'away' ? 'Reconnecting' : link === 'resting' ? 'Resting' : 'Connecting'}</span>
+          <span className="grow cut">
+            {link === 'live'
+              ? 'Live'
+              : link === 'away'
+                ? 'Reconnecting'
+                : link === 'resting'
+                  ? 'Resting'
+                  : 'Connecting'}
+          </span>
           <Button kind="plain" small icon="help" aria-label="Keys" title="Keys (?)" onClick={onHelp} />
         </div>
-        <span className="cut" title={`${me.node.address}, ${me.node.store}`}>{me.name} · {me.role} · {me.node.version}</span>
+        <span className="cut" title={`${me.node.address}, ${me.node.store}`}>
+          {me.name} · {me.role} · {me.node.version}
+        </span>
       </div>
     </>
   );
@@ -148,8 +184,23 @@ function NavDrawer({ onClose, onHelp }: { readonly onClose: () => void; readonly
   const ref = useRef<HTMLDialogElement>(null);
   useEffect(() => ref.current?.showModal(), []);
   return (
-    <dialog ref={ref} className="navdrawer" aria-label="Menu" onCancel={onClose} onClick={(event) => { if (event.target === ref.current || (event.target as HTMLElement).closest('a')) onClose(); }}>
-      <div className="side"><Side onHelp={() => { onClose(); onHelp(); }} /></div>
+    <dialog
+      ref={ref}
+      className="navdrawer"
+      aria-label="Menu"
+      onCancel={onClose}
+      onClick={(event) => {
+        if (event.target === ref.current || (event.target as HTMLElement).closest('a')) onClose();
+      }}
+    >
+      <div className="side">
+        <Side
+          onHelp={() => {
+            onClose();
+            onHelp();
+          }}
+        />
+      </div>
     </dialog>
   );
 }
@@ -168,7 +219,10 @@ function LinkBanner() {
   return (
     <div className="banner" role="status">
       <Icon name="retry" size={14} />
-      <span>The node has been out of reach for <Lasting from={since} />. What you see is from then; it is tried again, and goes on without a gap.</span>
+      <span>
+        The node has been out of reach for <Lasting from={since} />. What you see is from then; it is tried again, and
+        goes on without a gap.
+      </span>
     </div>
   );
 }
@@ -184,7 +238,11 @@ function Help({ onClose }: { readonly onClose: () => void }) {
             {keys.map(({ keys: combo, does }) => (
               <div key={combo}>
                 <dt>{does}</dt>
-                <dd>{combo.split(' ').map((key) => <kbd key={key}>{key}</kbd>)}</dd>
+                <dd>
+                  {combo.split(' ').map((key) => (
+                    <kbd key={key}>{key}</kbd>
+                  ))}
+                </dd>
               </div>
             ))}
           </dl>

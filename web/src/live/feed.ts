@@ -68,7 +68,10 @@ async function run(): Promise<void> {
     try {
       if (last === undefined) last = (await client.call('readEvents', { signal: end.signal })).last;
       say('live');
-      for await (const { event, data, id } of client.stream('streamEvents', { last: String(last), signal: end.signal })) {
+      for await (const { event, data, id } of client.stream('streamEvents', {
+        last: String(last),
+        signal: end.signal,
+      })) {
         if (id !== undefined && /^\d+$/.test(id)) last = Number(id);
         if (feedState.value.link !== 'live') say('live');
         if (event === 'reset') reset();
@@ -86,7 +89,9 @@ async function run(): Promise<void> {
       }
     }
     if (document.hidden && feedState.value.link === 'resting') {
-      await new Promise<void>((resolve) => document.addEventListener('visibilitychange', () => resolve(), { once: true }));
+      await new Promise<void>((resolve) =>
+        document.addEventListener('visibilitychange', () => resolve(), { once: true }),
+      );
     }
   }
 }

@@ -30,8 +30,12 @@ export function startJob({ title, ids, act, perSecond }: JobPlan): number {
   const stop = (): void => {
     stopped = true;
   };
-  const change = (part: (job: Job) => Partial<Job>): void => jobs.update((all) => all.map((job) => (job.id === id ? { ...job, ...part(job) } : job)));
-  jobs.update((all) => [...all, { id, title, total: ids.length, done: 0, refused: 0, problem: '', state: 'running', stop }]);
+  const change = (part: (job: Job) => Partial<Job>): void =>
+    jobs.update((all) => all.map((job) => (job.id === id ? { ...job, ...part(job) } : job)));
+  jobs.update((all) => [
+    ...all,
+    { id, title, total: ids.length, done: 0, refused: 0, problem: '', state: 'running', stop },
+  ]);
   let at = 0;
   const began = performance.now();
   const one = async (): Promise<void> => {
@@ -49,7 +53,9 @@ export function startJob({ title, ids, act, perSecond }: JobPlan): number {
       );
     }
   };
-  void Promise.all(Array.from({ length: perSecond === undefined ? 8 : Math.min(8, Math.max(1, Math.ceil(perSecond / 4))) }, one)).then(() => {
+  void Promise.all(
+    Array.from({ length: perSecond === undefined ? 8 : Math.min(8, Math.max(1, Math.ceil(perSecond / 4))) }, one),
+  ).then(() => {
     change((job) => ({ state: job.done + job.refused < job.total ? 'cancelled' : 'completed' }));
   });
   return id;

@@ -40,12 +40,23 @@ export function forgetAll(): void {
  * Something that the node knows, looked at again when it is time. The old answer stays until the new one is there, so nothing flickers; a look that fails
  * leaves it too. For single things and short lists; long ones are patched row by row (task-list.ts).
  */
-export function useResource<T>(key: string, look: (signal: AbortSignal) => Promise<T>, options: ResourceOptions = {}): Resource<T> {
+export function useResource<T>(
+  key: string,
+  look: (signal: AbortSignal) => Promise<T>,
+  options: ResourceOptions = {},
+): Resource<T> {
   const { everyMs, atMostMs = 500, enabled = true } = options;
-  const [state, setState] = useState<{ key: string; data: T | undefined; error: unknown }>(() => ({ key, data: kept.get(key) as T | undefined, error: undefined }));
+  const [state, setState] = useState<{ key: string; data: T | undefined; error: unknown }>(() => ({
+    key,
+    data: kept.get(key) as T | undefined,
+    error: undefined,
+  }));
   const fresh = useRef({ look, on: options.on });
   fresh.current = { look, on: options.on };
-  const actions = useRef<{ refresh: () => void; set: (change: (data: T) => T) => void }>({ refresh: () => {}, set: () => {} });
+  const actions = useRef<{ refresh: () => void; set: (change: (data: T) => T) => void }>({
+    refresh: () => {},
+    set: () => {},
+  });
 
   useEffect(() => {
     if (!enabled) return;
@@ -93,7 +104,9 @@ export function useResource<T>(key: string, look: (signal: AbortSignal) => Promi
           return { ...before, data };
         }),
     };
-    setState((before) => (before.key === key ? before : { key, data: kept.get(key) as T | undefined, error: undefined }));
+    setState((before) =>
+      before.key === key ? before : { key, data: kept.get(key) as T | undefined, error: undefined },
+    );
     void run();
     const unlisten = listen((events) => {
       const { on } = fresh.current;

@@ -51,7 +51,10 @@ export class TaskList {
       const { filter } = this.state.value;
       // As many as are shown, so that a place further down stays where it is.
       const limit = Math.min(NEXT_PAGE, Math.max(PAGE, this.state.value.rows.length));
-      const { tasks, cursor } = await client.call('listTasks', { query: { ...askedOf(filter, Date.now()), limit }, signal: this.#end.signal });
+      const { tasks, cursor } = await client.call('listTasks', {
+        query: { ...askedOf(filter, Date.now()), limit },
+        signal: this.#end.signal,
+      });
       this.#change({ act: 'page', rows: tasks.map(rowOf), cursor, first: true });
       this.#set({ error: undefined });
     } catch (error) {
@@ -69,7 +72,8 @@ export class TaskList {
         signal: this.#end.signal,
       });
       // What was read again meanwhile goes on from its own end.
-      if (this.state.value.cursor === cursor) this.#change({ act: 'page', rows: tasks.map(rowOf), cursor: next, first: false });
+      if (this.state.value.cursor === cursor)
+        this.#change({ act: 'page', rows: tasks.map(rowOf), cursor: next, first: false });
     } catch (error) {
       this.#failed(error);
     } finally {

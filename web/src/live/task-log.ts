@@ -55,9 +55,14 @@ export class TaskLog {
 
   async #read(): Promise<void> {
     try {
-      for await (const { event, data, id } of logs.stream('readLog', { params: { id: this.#id }, last: this.#last, signal: this.#end.signal })) {
+      for await (const { event, data, id } of logs.stream('readLog', {
+        params: { id: this.#id },
+        last: this.#last,
+        signal: this.#end.signal,
+      })) {
         this.#last = id ?? this.#last;
-        if (event === undefined || event === 'message' || event === 'line' || event === 'log') this.#take(JSON.parse(data) as Line);
+        if (event === undefined || event === 'message' || event === 'line' || event === 'log')
+          this.#take(JSON.parse(data) as Line);
       }
       this.#flush();
       this.state.update((state) => ({ ...state, state: 'ended' }));

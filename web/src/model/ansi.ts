@@ -24,7 +24,10 @@ const BEL = 0x07;
  * A line as pieces of text with a look. Only colours and weights (SGR) mean something; every other escape is dropped whole: those that move the
  * cursor, set titles, make links (OSC) or talk to a terminal. No control character comes out of it, so nothing of it can reach a terminal or a page.
  */
-export function parseAnsi(line: string, before: Look = PLAIN): { readonly spans: readonly Span[]; readonly after: Look } {
+export function parseAnsi(
+  line: string,
+  before: Look = PLAIN,
+): { readonly spans: readonly Span[]; readonly after: Look } {
   const spans: Span[] = [];
   let look = before;
   let text = '';
@@ -85,7 +88,8 @@ function readEscape(line: string, start: number, kind: number): { readonly end: 
   }
   // Two letters, or with something between them such as the choice of a character set.
   let end = start;
-  if (kind >= 0x20 && kind <= 0x2f) while (end < line.length && line.charCodeAt(end) >= 0x20 && line.charCodeAt(end) <= 0x2f) end += 1;
+  if (kind >= 0x20 && kind <= 0x2f)
+    while (end < line.length && line.charCodeAt(end) >= 0x20 && line.charCodeAt(end) <= 0x2f) end += 1;
   return { end: kind >= 0x20 && kind <= 0x2f ? Math.min(end + 1, line.length) : end };
 }
 

@@ -35,7 +35,9 @@ export function filterOfQuery(query: string): TaskFilter {
   };
   const [from, until, last] = [time('from'), time('until'), search.get('last') ?? ''];
   return {
-    state: [...new Set(search.getAll('state'))].filter((text): text is TaskState => TASK_STATES.includes(text as TaskState)),
+    state: [...new Set(search.getAll('state'))].filter((text): text is TaskState =>
+      TASK_STATES.includes(text as TaskState),
+    ),
     queue: named(search.getAll('queue')),
     handler: named(search.getAll('handler')),
     ...(from === undefined ? {} : { from }),
@@ -44,12 +46,14 @@ export function filterOfQuery(query: string): TaskFilter {
   };
 }
 
-const named = (texts: readonly string[]): readonly string[] => [...new Set(texts)].filter((text) => text !== '').slice(0, 50);
+const named = (texts: readonly string[]): readonly string[] =>
+  [...new Set(texts)].filter((text) => text !== '').slice(0, 50);
 
 /** For an address; the same filter has one query. */
 export function queryOfFilter(filter: TaskFilter): string {
   const search = new URLSearchParams();
-  for (const name of ['state', 'queue', 'handler'] as const) for (const value of filter[name]) search.append(name, value);
+  for (const name of ['state', 'queue', 'handler'] as const)
+    for (const value of filter[name]) search.append(name, value);
   for (const name of ['from', 'until', 'last'] as const) {
     if (filter[name] !== undefined) search.set(name, String(filter[name]));
   }

@@ -22,7 +22,13 @@ test('tasks of one column have rows of their own', () => {
 });
 
 test('a circle and a name that is not there do no harm', () => {
-  assert.equal(layOut([{ id: 'a', after: ['b', 'gone'] }, { id: 'b', after: ['a'] }]).places.length, 2);
+  assert.equal(
+    layOut([
+      { id: 'a', after: ['b', 'gone'] },
+      { id: 'b', after: ['a'] },
+    ]).places.length,
+    2,
+  );
 });
 
 test('a chain of thousands is laid out', () => {

@@ -3,7 +3,11 @@ import { test } from 'node:test';
 import { barsOf, brushed, linesOf, ticksOf } from './histogram.ts';
 
 const none = { ready: 0, running: 0, scheduled: 0, waiting: 0, completed: 0, failed: 0, cancelled: 0 };
-const histogram = { from: 1000, stepMs: 100, buckets: [{ ...none, completed: 3, failed: 1 }, none, { ...none, ready: 2 }] };
+const histogram = {
+  from: 1000,
+  stepMs: 100,
+  buckets: [{ ...none, completed: 3, failed: 1 }, none, { ...none, ready: 2 }],
+};
 
 test('bars are as high as their counts, with failures at the bottom', () => {
   const [first, empty, last] = barsOf(histogram);
@@ -16,7 +20,13 @@ test('bars are as high as their counts, with failures at the bottom', () => {
 });
 
 test('one task beside thousands is still seen', () => {
-  const [, small] = barsOf({ ...histogram, buckets: [{ ...none, ready: 100_000 }, { ...none, failed: 1 }] });
+  const [, small] = barsOf({
+    ...histogram,
+    buckets: [
+      { ...none, ready: 100_000 },
+      { ...none, failed: 1 },
+    ],
+  });
   assert.equal(small?.segments[0]?.to, 0.04);
 });
 

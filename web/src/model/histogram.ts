@@ -20,7 +20,15 @@ export interface Bar {
 }
 
 /** A bar for each step; what failed stands at the bottom, where it is seen. Anything that is there is at least a sliver high. */
-export function barsOf({ from, stepMs, buckets }: { readonly from: number; readonly stepMs: number; readonly buckets: readonly Counts[] }): readonly Bar[] {
+export function barsOf({
+  from,
+  stepMs,
+  buckets,
+}: {
+  readonly from: number;
+  readonly stepMs: number;
+  readonly buckets: readonly Counts[];
+}): readonly Bar[] {
   const totals = buckets.map((counts) => STACK.reduce((sum, state) => sum + counts[state], 0));
   const most = Math.max(1, ...totals);
   return buckets.map((counts, i) => {
@@ -39,7 +47,15 @@ export function barsOf({ from, stepMs, buckets }: { readonly from: number; reado
 }
 
 /** Two places on it (0 is the left edge, 1 the right one) as the whole steps that they touch. */
-export function brushed(a: number, b: number, { from, stepMs, buckets }: { readonly from: number; readonly stepMs: number; readonly buckets: { readonly length: number } }): { readonly from: number; readonly until: number } {
+export function brushed(
+  a: number,
+  b: number,
+  {
+    from,
+    stepMs,
+    buckets,
+  }: { readonly from: number; readonly stepMs: number; readonly buckets: { readonly length: number } },
+): { readonly from: number; readonly until: number } {
   const n = buckets.length;
   const step = (part: number): number => Math.min(n - 1, Math.max(0, Math.floor(part * n)));
   return {
@@ -50,19 +66,28 @@ export function brushed(a: number, b: number, { from, stepMs, buckets }: { reado
 
 /** Marks for an axis: at most so many, at round times of the local day. */
 export function ticksOf(from: number, until: number, most: number): readonly number[] {
-  const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800, 2_592_000];
+  const STEPS = [
+    1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800,
+    2_592_000,
+  ];
   const span = until - from;
   if (!(span > 0) || most < 1) return [];
   const step = (STEPS.find((seconds) => span / (seconds * 1000) <= most) ?? (STEPS.at(-1) as number)) * 1000;
   // Round in local time: a day begins at midnight here, not in Greenwich.
   const shift = new Date(from).getTimezoneOffset() * 60_000;
   const ticks: number[] = [];
-  for (let at = Math.ceil((from - shift) / step) * step + shift; at <= until && ticks.length <= most; at += step) ticks.push(at);
+  for (let at = Math.ceil((from - shift) / step) * step + shift; at <= until && ticks.length <= most; at += step)
+    ticks.push(at);
   return ticks;
 }
 
 /** A polyline through figures, where null is a gap; each piece is a list of points in a box of width × height. */
-export function linesOf(values: readonly (number | null)[], width: number, height: number, most = Math.max(1, ...values.map((value) => value ?? 0))): readonly string[] {
+export function linesOf(
+  values: readonly (number | null)[],
+  width: number,
+  height: number,
+  most = Math.max(1, ...values.map((value) => value ?? 0)),
+): readonly string[] {
   const pieces: string[][] = [];
   let piece: string[] | undefined;
   values.forEach((value, i) => {

@@ -52,7 +52,9 @@ export function prettyJson(value: unknown, indent = ''): string {
   const deeper = `${indent}  `;
   if (value instanceof ExactNumber) return value.source;
   if (Array.isArray(value)) {
-    return value.length === 0 ? '[]' : `[\n${value.map((one) => deeper + prettyJson(one, deeper)).join(',\n')}\n${indent}]`;
+    return value.length === 0
+      ? '[]'
+      : `[\n${value.map((one) => deeper + prettyJson(one, deeper)).join(',\n')}\n${indent}]`;
   }
   if (typeof value === 'object' && value !== null) {
     const entries = Object.entries(value);
@@ -65,7 +67,11 @@ export function prettyJson(value: unknown, indent = ''): string {
 /** What went wrong, in a line: most errors are objects with a message. */
 export function messageOf(error: unknown): string {
   if (typeof error === 'string') return error;
-  const { message, code } = (typeof error === 'object' && error !== null ? error : {}) as { message?: unknown; code?: unknown };
-  if (typeof message === 'string') return typeof code === 'string' && !message.includes(code) ? `${code}: ${message}` : message;
+  const { message, code } = (typeof error === 'object' && error !== null ? error : {}) as {
+    message?: unknown;
+    code?: unknown;
+  };
+  if (typeof message === 'string')
+    return typeof code === 'string' && !message.includes(code) ? `${code}: ${message}` : message;
   return error === undefined ? '' : previewOf(error);
 }

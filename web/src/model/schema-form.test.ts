@@ -28,16 +28,29 @@ test('each kind of schema has its kind of field, and what cannot be drawn is JSO
 });
 
 test('an input that is no object has no form', () => {
-  for (const one of [undefined, { type: 'string' }, { type: 'array' }, {}, null, 'x']) assert.equal(fieldsOf(one), undefined);
+  for (const one of [undefined, { type: 'string' }, { type: 'array' }, {}, null, 'x'])
+    assert.equal(fieldsOf(one), undefined);
 });
 
 test('a reference in a circle ends', () => {
   const loop = { type: 'object', properties: { a: { $ref: '#/properties/a' }, self: { $ref: '#' } } };
-  assert.deepEqual(fieldsOf(loop)?.map(({ kind }) => kind), ['json', 'group']);
+  assert.deepEqual(
+    fieldsOf(loop)?.map(({ kind }) => kind),
+    ['json', 'group'],
+  );
 });
 
 test('what is written becomes a value, and what is left empty is left out', () => {
-  const draft = { command: 'ls', count: '4', loud: 'false', kind: '7', argv: 'a b\n\nc', env: '{"A":"1"}', retry: {}, fail: '' };
+  const draft = {
+    command: 'ls',
+    count: '4',
+    loud: 'false',
+    kind: '7',
+    argv: 'a b\n\nc',
+    env: '{"A":"1"}',
+    retry: {},
+    fail: '',
+  };
   assert.deepEqual(valueOf(fields, draft), {
     value: { command: 'ls', count: 4, loud: false, kind: 7, argv: ['a b', 'c'], env: { A: '1' } },
     problems: {},
@@ -51,7 +64,17 @@ test('each problem stands at its place', () => {
 });
 
 test('a value goes into the form and comes back, with what the form does not know', () => {
-  const value = { command: 'ls', count: 2, loud: true, argv: ['a'], env: { A: 'b' }, retry: { base: 1.5 }, kind: 'a', extra: [1], fail: 'no' };
+  const value = {
+    command: 'ls',
+    count: 2,
+    loud: true,
+    argv: ['a'],
+    env: { A: 'b' },
+    retry: { base: 1.5 },
+    kind: 'a',
+    extra: [1],
+    fail: 'no',
+  };
   const { draft, rest } = draftOf(fields, value);
   assert.deepEqual(rest, { extra: [1] });
   assert.deepEqual(valueOf(fields, draft, rest), { value, problems: {} });

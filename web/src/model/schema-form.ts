@@ -4,7 +4,13 @@
  */
 
 export type Field =
-  | (Common & { readonly kind: 'text'; readonly long: boolean; readonly secret: boolean; readonly pattern?: string; readonly minLength?: number })
+  | (Common & {
+      readonly kind: 'text';
+      readonly long: boolean;
+      readonly secret: boolean;
+      readonly pattern?: string;
+      readonly minLength?: number;
+    })
   | (Common & { readonly kind: 'number'; readonly whole: boolean; readonly min?: number; readonly max?: number })
   | (Common & { readonly kind: 'flag' })
   | (Common & { readonly kind: 'choice'; readonly options: readonly unknown[] })
@@ -75,7 +81,8 @@ function fieldOf(name: string, schema: Schema, root: Schema, required: boolean, 
       return { ...common, kind: typeOf(items) === 'string' && items.enum === undefined ? 'texts' : 'json' };
     }
     case 'object':
-      if (isObject(schema.properties) && depth < DEEPEST) return { ...common, kind: 'group', fields: groupFields(schema, root, depth + 1) };
+      if (isObject(schema.properties) && depth < DEEPEST)
+        return { ...common, kind: 'group', fields: groupFields(schema, root, depth + 1) };
       return { ...common, kind: 'json' };
     default:
       return { ...common, kind: 'json' };
@@ -84,7 +91,10 @@ function fieldOf(name: string, schema: Schema, root: Schema, required: boolean, 
 
 /** Texts that people write in several lines. */
 function isLong(name: string, schema: Schema): boolean {
-  return /^(command|prompt|text|body|message|content|code|script|query|stdin)$/i.test(name) || (typeof schema.maxLength === 'number' && schema.maxLength > 200);
+  return (
+    /^(command|prompt|text|body|message|content|code|script|query|stdin)$/i.test(name) ||
+    (typeof schema.maxLength === 'number' && schema.maxLength > 200)
+  );
 }
 
 /** The one type of it; a type that may also be null is that type. */

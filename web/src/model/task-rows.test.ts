@@ -4,7 +4,14 @@ import { NO_FILTER } from './filter.ts';
 import { changeRows, emptyRows, rowOf, type TaskRow, type TaskRows } from './task-rows.ts';
 
 function row(n: number, more: Partial<TaskRow> = {}): TaskRow {
-  const task = { id: `task_${String(n).padStart(6, '0')}`, queue: 'q', handler: 'h', state: 'ready', input: n, priority: 0 };
+  const task = {
+    id: `task_${String(n).padStart(6, '0')}`,
+    queue: 'q',
+    handler: 'h',
+    state: 'ready',
+    input: n,
+    priority: 0,
+  };
   return { ...rowOf({ ...task, attempt: 0, tries: 0, maxAttempts: 3, createdAt: n }), ...more };
 }
 const ids = (list: TaskRows): string => list.rows.map(({ id }) => Number(id.slice(5))).join(' ');
@@ -14,7 +21,12 @@ const loaded = (rows: readonly TaskRow[], cursor?: string, filter = NO_FILTER): 
 const created = (n: number, more = {}) => ({ task: id(n), kind: 'created', queue: 'q', state: 'ready', ...more });
 
 test('pages follow each other, and a task that comes twice stands once', () => {
-  const list = changeRows(loaded([row(9), row(8)], id(8)), { act: 'page', rows: [row(8), row(7)], cursor: undefined, first: false });
+  const list = changeRows(loaded([row(9), row(8)], id(8)), {
+    act: 'page',
+    rows: [row(8), row(7)],
+    cursor: undefined,
+    first: false,
+  });
   assert.equal(ids(list), '9 8 7');
   assert.equal(list.cursor, undefined);
 });
@@ -29,7 +41,10 @@ test('a task that was created is an arrival until it was looked at', () => {
 
 test('an event of a task further down than the list reaches adds nothing', () => {
   const list = loaded([row(9)], id(9));
-  assert.equal(changeRows(list, { act: 'events', events: [{ task: id(1), kind: 'completed', queue: 'q', state: 'completed' }] }), list);
+  assert.equal(
+    changeRows(list, { act: 'events', events: [{ task: id(1), kind: 'completed', queue: 'q', state: 'completed' }] }),
+    list,
+  );
   const told = changeRows(list, { act: 'looked', ids: [id(1)], rows: [row(1)] });
   assert.equal(ids(told), '9');
 });
@@ -71,7 +86,12 @@ test('a flood asks for the first page instead of for each task', () => {
 
 test('rows that did not change stay the same objects', () => {
   const first = loaded([row(2), row(1)]);
-  const again = changeRows(first, { act: 'page', rows: [row(2), row(1, { state: 'running' })], cursor: undefined, first: true });
+  const again = changeRows(first, {
+    act: 'page',
+    rows: [row(2), row(1, { state: 'running' })],
+    cursor: undefined,
+    first: true,
+  });
   assert.equal(again.rows[0], first.rows[0]);
   assert.notEqual(again.rows[1], first.rows[1]);
   assert.equal(changeRows(first, { act: 'looked', ids: [id(2)], rows: [row(2)] }), first);

@@ -27,7 +27,10 @@ type Always = 'id' | 'queue' | 'handler' | 'state' | 'priority' | 'attempt' | 't
 type Shown = Omit<TaskRow, 'preview' | 'error'>;
 
 export function rowOf(
-  task: { readonly [K in keyof Shown]: Shown[K] | undefined } & Pick<Required<TaskRow>, Always> & { readonly input: unknown; readonly error?: unknown },
+  task: { readonly [K in keyof Shown]: Shown[K] | undefined } & Pick<Required<TaskRow>, Always> & {
+      readonly input: unknown;
+      readonly error?: unknown;
+    },
 ): TaskRow {
   const { id, queue, handler, state, reason, priority, attempt, tries, maxAttempts, createdAt } = task;
   const { runAt, startedAt, finishedAt, worker, leaseExpiresAt, cancelRequestedAt } = task;
@@ -64,7 +67,12 @@ export interface TaskRows {
 }
 
 export type RowsAct =
-  | { readonly act: 'page'; readonly rows: readonly TaskRow[]; readonly cursor: string | undefined; readonly first: boolean }
+  | {
+      readonly act: 'page';
+      readonly rows: readonly TaskRow[];
+      readonly cursor: string | undefined;
+      readonly first: boolean;
+    }
   | { readonly act: 'events'; readonly events: readonly TaskSign[] }
   | { readonly act: 'looked'; readonly ids: readonly string[]; readonly rows: readonly TaskRow[] }
   | { readonly act: 'freeze'; readonly frozen: boolean };
@@ -100,7 +108,10 @@ export function changeRows(list: TaskRows, act: RowsAct): TaskRows {
 }
 
 /** Read again: what it says replaces what stood there, and the rows that did not change stay the same objects. */
-function firstPage(list: TaskRows, { rows, cursor }: { readonly rows: readonly TaskRow[]; readonly cursor: string | undefined }): TaskRows {
+function firstPage(
+  list: TaskRows,
+  { rows, cursor }: { readonly rows: readonly TaskRow[]; readonly cursor: string | undefined },
+): TaskRows {
   const before = new Map(list.rows.map((row) => [row.id, row]));
   return {
     ...list,

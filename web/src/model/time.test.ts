@@ -13,7 +13,15 @@ test('what was and what comes is said in one unit', () => {
 
 test('how long something took has two units at most', () => {
   assert.deepEqual([-5, 0, 840, 1249, 9999, 59_999, 245_000, 7_800_000, 273_600_000].map(duration), [
-    '0ms', '0ms', '840ms', '1.2s', '9.9s', '59s', '4m 05s', '2h 10m', '3d 4h',
+    '0ms',
+    '0ms',
+    '840ms',
+    '1.2s',
+    '9.9s',
+    '59s',
+    '4m 05s',
+    '2h 10m',
+    '3d 4h',
   ]);
 });
 
@@ -24,9 +32,20 @@ test('the exact time has its milliseconds, and what is no time is shown as it is
 });
 
 test('what is old is looked at seldom', () => {
-  assert.deepEqual([0, 120_000, 7_200_000].map((at) => staysTrueMs(at, 0)), [1000, 15_000, 300_000]);
+  assert.deepEqual(
+    [0, 120_000, 7_200_000].map((at) => staysTrueMs(at, 0)),
+    [1000, 15_000, 300_000],
+  );
 });
 
 test('a duration is told from other text', () => {
-  assert.deepEqual(['30s', '1h30m', '5', '', 's', '3x', '250ms'].map(isDuration), [true, true, false, false, false, false, true]);
+  assert.deepEqual(['30s', '1h30m', '5', '', 's', '3x', '250ms'].map(isDuration), [
+    true,
+    true,
+    false,
+    false,
+    false,
+    false,
+    true,
+  ]);
 });

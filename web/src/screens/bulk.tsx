@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 import { client } from '../api.ts';
 import { startJob } from '../live/jobs.ts';
-import { askedOf, sayFilter, type TaskFilter, TASK_STATES, type TaskState } from '../model/filter.ts';
+import { askedOf, sayFilter, TASK_STATES, type TaskFilter, type TaskState } from '../model/filter.ts';
 import { exactTime } from '../model/time.ts';
 import { ErrorNote, Field, plural } from '../ui/basic.tsx';
 import { FormDialog } from '../ui/dialog.tsx';
@@ -18,7 +18,19 @@ function statesFor(kind: BulkKind, filter: TaskFilter): readonly TaskState[] {
 }
 
 /** Something for many tasks: it says which ones, by what question, and how many there are, before anything is done. */
-export function BulkDialog({ kind, ids, filter, onClose, onStarted }: { readonly kind: BulkKind; readonly ids?: readonly string[] | undefined; readonly filter: TaskFilter; readonly onClose: () => void; readonly onStarted: () => void }) {
+export function BulkDialog({
+  kind,
+  ids,
+  filter,
+  onClose,
+  onStarted,
+}: {
+  readonly kind: BulkKind;
+  readonly ids?: readonly string[] | undefined;
+  readonly filter: TaskFilter;
+  readonly onClose: () => void;
+  readonly onStarted: () => void;
+}) {
   const [found, setFound] = useState<readonly string[] | undefined>(ids);
   const [counting, setCounting] = useState(0);
   const [error, setError] = useState<unknown>();
@@ -33,7 +45,13 @@ export function BulkDialog({ kind, ids, filter, onClose, onStarted }: { readonly
       let cursor: string | undefined;
       do {
         const page = await client.call('listTasks', {
-          query: { ...askedOf(filter, now), state: [...states], until: filter.until ?? now, limit: 500, ...(cursor === undefined ? {} : { cursor }) },
+          query: {
+            ...askedOf(filter, now),
+            state: [...states],
+            until: filter.until ?? now,
+            limit: 500,
+            ...(cursor === undefined ? {} : { cursor }),
+          },
           signal: end.signal,
         });
         all.push(...page.tasks.map(({ id }) => id));
@@ -44,7 +62,6 @@ export function BulkDialog({ kind, ids, filter, onClose, onStarted }: { readonly
     };
     collect().catch((thrown: unknown) => end.signal.aborted || setError(thrown));
     return () => end.abort();
-    // biome-ignore lint/correctness/useExhaustiveDependencies: counted once, when it opens
   }, []);
 
   const does = kind === 'retry' ? 'Run again' : 'Cancel';
@@ -70,16 +87,36 @@ export function BulkDialog({ kind, ids, filter, onClose, onStarted }: { readonly
     >
       {error !== undefined && <ErrorNote error={error} />}
       {states.length === 0 ? (
-        <p>None of what is asked for can be {kind === 'retry' ? 'run again: only what has ended can' : 'cancelled: all of it has ended'}.</p>
+        <p>
+          None of what is asked for can be{' '}
+          {kind === 'retry' ? 'run again: only what has ended can' : 'cancelled: all of it has ended'}.
+        </p>
       ) : (
         <>
           <pre className="code">{query}</pre>
           <p>
-            {found === undefined ? `${plural(counting, 'task')} so far …` : <><b>{plural(n, 'task')}</b>{n >= MOST ? ', as many as are taken at once' : ''}. What comes after now is not touched.</>}{' '}
-            {kind === 'cancel' ? 'What waits ends at once; what runs is asked to stop.' : 'Each becomes ready once more and gets its tries back.'}
+            {found === undefined ? (
+              `${plural(counting, 'task')} so far …`
+            ) : (
+              <>
+                <b>{plural(n, 'task')}</b>
+                {n >= MOST ? ', as many as are taken at once' : ''}. What comes after now is not touched.
+              </>
+            )}{' '}
+            {kind === 'cancel'
+              ? 'What waits ends at once; what runs is asked to stop.'
+              : 'Each becomes ready once more and gets its tries back.'}
           </p>
           <Field label="At most a second" hint="Empty: as fast as it goes">
-            {(props) => <input {...props} className="input short" inputMode="decimal" value={rate} onChange={(event) => setRate(event.target.value)} />}
+            {(props) => (
+              <input
+                {...props}
+                className="input short"
+                inputMode="decimal"
+                value={rate}
+                onChange={(event) => setRate(event.target.value)}
+              />
+            )}
           </Field>
         </>
       )}

@@ -7,7 +7,19 @@ import { SchemaForm } from '../ui/schema-form.tsx';
 import { tellDone, tellError } from '../ui/toast.tsx';
 
 /** An approval where it stands: what is asked, what may be filled in, and a button for each answer. */
-export function DecideForm({ id, title, actions, form, onDone }: { readonly id: string; readonly title: string; readonly actions: readonly string[]; readonly form?: unknown; readonly onDone: () => void }) {
+export function DecideForm({
+  id,
+  title,
+  actions,
+  form,
+  onDone,
+}: {
+  readonly id: string;
+  readonly title: string;
+  readonly actions: readonly string[];
+  readonly form?: unknown;
+  readonly onDone: () => void;
+}) {
   const may = useMay('operator');
   const fields = fieldsOf(form) ?? [];
   const [draft, setDraft] = useState(() => draftOf(fields, undefined).draft);
@@ -19,7 +31,10 @@ export function DecideForm({ id, title, actions, form, onDone }: { readonly id: 
     if (Object.keys(written.problems).length > 0) return;
     setBusy(action);
     client
-      .call('decideApproval', { params: { id }, body: { action, ...(fields.length > 0 ? { value: written.value } : {}) } })
+      .call('decideApproval', {
+        params: { id },
+        body: { action, ...(fields.length > 0 ? { value: written.value } : {}) },
+      })
       .then(() => {
         tellDone(`“${title}”: ${action}.`);
         onDone();
@@ -33,7 +48,19 @@ export function DecideForm({ id, title, actions, form, onDone }: { readonly id: 
       {may && (
         <div className="buttons">
           {actions.map((action) => (
-            <Button key={action} kind={/^(approve|accept|yes|ok)/i.test(action) ? 'primary' : /^(reject|deny|no|refuse|cancel)/i.test(action) ? 'danger' : undefined} busy={busy === action} disabled={busy !== ''} onClick={() => decide(action)}>
+            <Button
+              key={action}
+              kind={
+                /^(approve|accept|yes|ok)/i.test(action)
+                  ? 'primary'
+                  : /^(reject|deny|no|refuse|cancel)/i.test(action)
+                    ? 'danger'
+                    : undefined
+              }
+              busy={busy === action}
+              disabled={busy !== ''}
+              onClick={() => decide(action)}
+            >
               {action}
             </Button>
           ))}

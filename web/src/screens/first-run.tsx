@@ -36,7 +36,10 @@ export function useFirstRun(data: Overview | undefined): Guide {
     if (young) setBegun(true);
   }, [young]);
   const shown = !off && data !== undefined && (young || (begun && total < 50));
-  const workers = useResource('workers', (signal) => client.call('listWorkers', { signal }), { enabled: shown, on: ({ kind }) => kind === 'registered' });
+  const workers = useResource('workers', (signal) => client.call('listWorkers', { signal }), {
+    enabled: shown,
+    on: ({ kind }) => kind === 'registered',
+  });
   const names = new Set(workers.data?.workers.filter(({ state }) => state === 'online').map(({ name }) => name));
   return {
     shown,
@@ -61,11 +64,13 @@ export function FirstRun({ guide }: { readonly guide: Guide }) {
   const may = useMay('operator');
   const address = addressOf(me);
   const [busy, setBusy] = useState(false);
-  const at = address === 'http://127.0.0.1:7420' ? '' : ` --url ${address}`;
+  const at = ` --server ${address}`;
   const sample = async (): Promise<void> => {
     setBusy(true);
     try {
-      const pushed = await client.call('pushTasks', { body: { queue: 'echo', input: { hello: 'world', delay_ms: 1500 } } });
+      const pushed = await client.call('pushTasks', {
+        body: { queue: 'echo', input: { hello: 'world', delay_ms: 1500 } },
+      });
       if ('id' in pushed) go(`/tasks/${segment(pushed.id)}`);
     } catch (error) {
       tellError(error);
@@ -79,15 +84,38 @@ export function FirstRun({ guide }: { readonly guide: Guide }) {
       body: (
         <>
           <Command text={`npx leasehold push echo '{"hello":"world"}'${at} --follow`} />
-          {may && <div className="row wrap"><span className="quiet">or from here:</span><Button small icon="play" busy={busy} onClick={() => void sample()}>Run the sample</Button><Link to="/push" className="link">fill in a form</Link></div>}
+          {may && (
+            <div className="row wrap">
+              <span className="quiet">or from here:</span>
+              <Button small icon="play" busy={busy} onClick={() => void sample()}>
+                Run the sample
+              </Button>
+              <Link to="/push" className="link">
+                fill in a form
+              </Link>
+            </div>
+          )}
         </>
       ),
     },
-    { done: guide.completed, title: 'See it complete', body: <p className="ink-2">The worker of this node takes it under a lease, runs it and records the result. The task was on disk before the push was answered.</p> },
+    {
+      done: guide.completed,
+      title: 'See it complete',
+      body: (
+        <p className="ink-2">
+          The worker of this node takes it under a lease, runs it and records the result. The task was on disk before
+          the push was answered.
+        </p>
+      ),
+    },
     {
       done: guide.explained,
       title: 'Run something of your own',
-      body: <Command text={`npx leasehold push shell '{"command":"for i in 1 2 3; do echo step $i; sleep 1; done"}'${at} --follow`} />,
+      body: (
+        <Command
+          text={`npx leasehold push shell '{"command":"for i in 1 2 3; do echo step $i; sleep 1; done"}'${at} --follow`}
+        />
+      ),
     },
     {
       done: guide.joined,
@@ -95,7 +123,17 @@ export function FirstRun({ guide }: { readonly guide: Guide }) {
       body: (
         <>
           <Command text={`npx leasehold workers create second --code${at}`} />
-          <p className="ink-2">It prints the one command for the other machine. {may && <><Link to="/workers" className="link">Workers</Link> can do the same.</>}</p>
+          <p className="ink-2">
+            It prints the one command for the other machine.{' '}
+            {may && (
+              <>
+                <Link to="/workers" className="link">
+                  Workers
+                </Link>{' '}
+                can do the same.
+              </>
+            )}
+          </p>
         </>
       ),
     },
@@ -105,16 +143,23 @@ export function FirstRun({ guide }: { readonly guide: Guide }) {
     <section className="panel" aria-label="First steps">
       <div className="panel-head">
         <h2>First steps</h2>
-        <span className="quiet">{steps.filter(({ done }) => done).length} of {steps.length}</span>
+        <span className="quiet">
+          {steps.filter(({ done }) => done).length} of {steps.length}
+        </span>
         <div className="grow" />
-        <Button kind="plain" small onClick={guide.hide}>Hide</Button>
+        <Button kind="plain" small onClick={guide.hide}>
+          Hide
+        </Button>
       </div>
       <ol className="steps">
         {steps.map(({ done, title, body }, i) => (
           <li key={title} className={done ? 'done' : ''}>
             <span className="mark">{done ? <Icon name="check" size={12} /> : i + 1}</span>
             <div className="stack tight">
-              <h3>{title}{done && <span className="sr"> (done)</span>}</h3>
+              <h3>
+                {title}
+                {done && <span className="sr"> (done)</span>}
+              </h3>
               {(i === left || (!done && i === left + 1)) && body}
             </div>
           </li>

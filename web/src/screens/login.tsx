@@ -13,7 +13,9 @@ export function Login({ problem }: { readonly problem?: unknown }) {
     setBusy(true);
     setError(undefined);
     logIn({ token: token.trim() }).catch((thrown: unknown) => {
-      setError(isRefusal(thrown, 'UNAUTHENTICATED') ? new Error('This token is not known here, or no longer good.') : thrown);
+      setError(
+        isRefusal(thrown, 'UNAUTHENTICATED') ? new Error('This token is not known here, or no longer good.') : thrown,
+      );
       setBusy(false);
     });
   };
@@ -32,12 +34,28 @@ export function Login({ problem }: { readonly problem?: unknown }) {
             <p className="ink-2">On the machine of the node, this prints one that lets you in once:</p>
             <Command text="npx leasehold login" />
           </div>
-          <Field label="Or by a token" hint={<>That of the admin is the line in <code>.leasehold/token</code>, in the folder of the node.</>}>
+          <Field
+            label="Or by a token"
+            hint={
+              <>
+                That of the admin is the line in <code>.leasehold/token</code>, in the folder of the node.
+              </>
+            }
+          >
             {(props) => (
-              <input {...props} className="input mono" type="password" autoComplete="current-password" value={token} onChange={(event) => setToken(event.target.value)} />
+              <input
+                {...props}
+                className="input mono"
+                type="password"
+                autoComplete="current-password"
+                value={token}
+                onChange={(event) => setToken(event.target.value)}
+              />
             )}
           </Field>
-          <Button type="submit" kind="primary" busy={busy} disabled={token.trim() === ''}>Log in</Button>
+          <Button type="submit" kind="primary" busy={busy} disabled={token.trim() === ''}>
+            Log in
+          </Button>
         </form>
       </div>
     </main>

@@ -12,7 +12,11 @@ const Chart = lazy(() => import('../ui/chart.tsx'));
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 
 export function Overview() {
-  const overview = useResource('overview', (signal) => client.call('overview', { signal }), { everyMs: 5_000, on: ({ kind }) => kind !== 'beat', atMostMs: 1_000 });
+  const overview = useResource('overview', (signal) => client.call('overview', { signal }), {
+    everyMs: 5_000,
+    on: ({ kind }) => kind !== 'beat',
+    atMostMs: 1_000,
+  });
   const guide = useFirstRun(overview.data);
   return (
     <Page title="Overview">
@@ -52,11 +56,17 @@ function Figures({ of: { tasks, slots, approvals, oldestAgeMs } }: { readonly of
       {figures.map(([state, n, to]) => (
         <Link key={state} to={to} className="figure">
           <b title={n.toLocaleString('en')}>{n >= 100_000 ? compact.format(n) : n.toLocaleString('en')}</b>
-          <span className={`state s-${state}`}><StateGlyph state={state} />{state}</span>
+          <span className={`state s-${state}`}>
+            <StateGlyph state={state} />
+            {state}
+          </span>
         </Link>
       ))}
       <Link to="/workers" className="figure">
-        <b>{slots.busy}<span className="quiet"> / {slots.all}</span></b>
+        <b>
+          {slots.busy}
+          <span className="quiet"> / {slots.all}</span>
+        </b>
         <span>slots in use</span>
       </Link>
       <Link to="/tasks?state=ready" className="figure">
@@ -80,13 +90,20 @@ function Held({ of: { held } }: { readonly of: OverviewData }) {
     <Panel title="Why tasks wait">
       <ul className="held">
         {held.map((one) => {
-          const to = one.why === 'limit' && one.name ? `/limits/${segment(one.name)}` : one.why === 'paused' && one.name ? `/queues/${segment(one.name)}` : '/workers';
+          const to =
+            one.why === 'limit' && one.name
+              ? `/limits/${segment(one.name)}`
+              : one.why === 'paused' && one.name
+                ? `/queues/${segment(one.name)}`
+                : '/workers';
           return (
             <li key={one.text}>
               <Icon name={WHY[one.why]} className="quiet" />
               <span className="num">{one.tasks.toLocaleString('en')}</span>
               <span className="grow break">{one.text}</span>
-              <Link to={to} className="link nowrap">{one.why === 'limit' ? 'Limit' : one.why === 'paused' ? 'Queue' : 'Workers'}</Link>
+              <Link to={to} className="link nowrap">
+                {one.why === 'limit' ? 'Limit' : one.why === 'paused' ? 'Queue' : 'Workers'}
+              </Link>
             </li>
           );
         })}
@@ -109,9 +126,24 @@ function Charts({ of: { series } }: { readonly of: OverviewData }) {
     { label: 'failed', colour: '--failed', values: series.failed },
   ];
   const all = [
-    { title: 'Ended a second', lines: throughput, format: rate, says: `${rate(last(series.completed))} tasks complete a second, ${rate(last(series.failed))} fail` },
-    { title: 'Ready and running', lines: waiting, format: (value: number) => compact.format(value), says: `${last(series.waiting)} ready, ${last(series.running)} running` },
-    { title: 'Age of the oldest', lines: [{ label: 'age', colour: '--waiting', values: series.ageMs }], format: (value: number) => duration(value).split(' ')[0] as string, says: `The oldest ready task has waited ${duration(last(series.ageMs))}` },
+    {
+      title: 'Ended a second',
+      lines: throughput,
+      format: rate,
+      says: `${rate(last(series.completed))} tasks complete a second, ${rate(last(series.failed))} fail`,
+    },
+    {
+      title: 'Ready and running',
+      lines: waiting,
+      format: (value: number) => compact.format(value),
+      says: `${last(series.waiting)} ready, ${last(series.running)} running`,
+    },
+    {
+      title: 'Age of the oldest',
+      lines: [{ label: 'age', colour: '--waiting', values: series.ageMs }],
+      format: (value: number) => duration(value).split(' ')[0] as string,
+      says: `The oldest ready task has waited ${duration(last(series.ageMs))}`,
+    },
   ];
   return (
     <div className="cols three">
@@ -122,13 +154,22 @@ function Charts({ of: { series } }: { readonly of: OverviewData }) {
           actions={
             <span className="legend">
               {lines.map(({ label, colour }) => (
-                <span key={label}><i style={{ background: `var(${colour})` }} />{label}</span>
+                <span key={label}>
+                  <i style={{ background: `var(${colour})` }} />
+                  {label}
+                </span>
               ))}
             </span>
           }
         >
           <Suspense fallback={<div className="chart" />}>
-            <Chart lines={lines} until={until} stepMs={stepMs} format={format} label={`${title}, the last hour. ${says}.`} />
+            <Chart
+              lines={lines}
+              until={until}
+              stepMs={stepMs}
+              format={format}
+              label={`${title}, the last hour. ${says}.`}
+            />
           </Suspense>
         </Panel>
       ))}
@@ -136,22 +177,38 @@ function Charts({ of: { series } }: { readonly of: OverviewData }) {
   );
 }
 
-const INCIDENT = { 'lease expired': 'attention', failed: 'failed', 'worker lost': 'lost', 'leader changed': 'draining' } as const;
+const INCIDENT = {
+  'lease expired': 'attention',
+  failed: 'failed',
+  'worker lost': 'lost',
+  'leader changed': 'draining',
+} as const;
 
 function Incidents({ of: { incidents } }: { readonly of: OverviewData }) {
   return (
     <Panel title="What went wrong lately">
       {incidents.length === 0 ? (
-        <Empty icon="check" title="Nothing did"><p>Leases that run out, workers that fall silent, tasks that fail and changes of the leader are told here.</p></Empty>
+        <Empty icon="check" title="Nothing did">
+          <p>Leases that run out, workers that fall silent, tasks that fail and changes of the leader are told here.</p>
+        </Empty>
       ) : (
         <ul className="incidents">
           {incidents.slice(0, 10).map(({ seq, at, kind, text, task, worker }) => {
-            const to = task !== undefined ? `/tasks/${segment(task)}` : worker !== undefined ? `/workers/${segment(worker)}` : '/cluster';
+            const to =
+              task !== undefined
+                ? `/tasks/${segment(task)}`
+                : worker !== undefined
+                  ? `/workers/${segment(worker)}`
+                  : '/cluster';
             return (
               <li key={`${seq} ${text}`} className={`s-${INCIDENT[kind]}`}>
                 <StateGlyph state={INCIDENT[kind]} />
-                <Link to={to} className="cut" title={text}>{text}</Link>
-                <span className="quiet"><Time at={at} /></span>
+                <Link to={to} className="cut" title={text}>
+                  {text}
+                </Link>
+                <span className="quiet">
+                  <Time at={at} />
+                </span>
               </li>
             );
           })}
@@ -162,19 +219,34 @@ function Incidents({ of: { incidents } }: { readonly of: OverviewData }) {
 }
 
 function Fleet({ of: { workers, leader } }: { readonly of: OverviewData }) {
-  const rows = (['online', 'draining', 'disabled', 'offline'] as const).filter((state) => state === 'online' || workers[state] > 0);
+  const rows = (['online', 'draining', 'disabled', 'offline'] as const).filter(
+    (state) => state === 'online' || workers[state] > 0,
+  );
   return (
     <Panel title="Fleet">
       <ul className="held">
         {rows.map((state) => (
           <li key={state}>
-            <span className={`state s-${state}`}><StateGlyph state={state} />{plural(workers[state], 'worker')} {state}</span>
+            <span className={`state s-${state}`}>
+              <StateGlyph state={state} />
+              {plural(workers[state], 'worker')} {state}
+            </span>
           </li>
         ))}
         <li>
           <Icon name="leader" className="quiet" />
-          <span className="grow cut">{leader === undefined ? 'No node leads at this moment' : <>The node <code>{leader}</code> leads</>}</span>
-          <Link to="/cluster" className="link">Cluster</Link>
+          <span className="grow cut">
+            {leader === undefined ? (
+              'No node leads at this moment'
+            ) : (
+              <>
+                The node <code>{leader}</code> leads
+              </>
+            )}
+          </span>
+          <Link to="/cluster" className="link">
+            Cluster
+          </Link>
         </li>
       </ul>
     </Panel>

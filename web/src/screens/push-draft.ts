@@ -37,8 +37,12 @@ export function takeHanded(like: string | null): PushDraft | undefined {
 
 /** Numbers that only a text can say are sent as one: the node takes no others. */
 export function plain(value: unknown): unknown {
-  if (value instanceof ExactNumber) return String(Number(value.source)) === value.source || Number.isSafeInteger(Number(value.source)) ? Number(value.source) : value.source;
+  if (value instanceof ExactNumber)
+    return String(Number(value.source)) === value.source || Number.isSafeInteger(Number(value.source))
+      ? Number(value.source)
+      : value.source;
   if (Array.isArray(value)) return value.map(plain);
-  if (typeof value === 'object' && value !== null) return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, plain(one)]));
+  if (typeof value === 'object' && value !== null)
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, plain(one)]));
   return value;
 }

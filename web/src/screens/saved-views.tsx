@@ -9,7 +9,15 @@ import { Menu } from '../ui/menu.tsx';
 import { attempt } from '../ui/toast.tsx';
 
 /** Questions that somebody wants to ask again; the node keeps them, so that everybody has them. */
-export function SavedViews({ screen, query, onOpen }: { readonly screen: string; readonly query: string; readonly onOpen: (query: string) => void }) {
+export function SavedViews({
+  screen,
+  query,
+  onOpen,
+}: {
+  readonly screen: string;
+  readonly query: string;
+  readonly onOpen: (query: string) => void;
+}) {
   const may = useMay('operator');
   const views = useResource('views', (signal) => client.call('listViews', { signal }));
   const [saving, setSaving] = useState(false);
@@ -21,7 +29,11 @@ export function SavedViews({ screen, query, onOpen }: { readonly screen: string;
       <Menu label="Saved views" icon="bookmark" text="Views">
         {(close) => (
           <>
-            {mine.length === 0 && <p className="quiet" style={{ padding: '6px 8px' }}>No saved views. One keeps a filter under a name, for everybody.</p>}
+            {mine.length === 0 && (
+              <p className="quiet" style={{ padding: '6px 8px' }}>
+                No saved views. One keeps a filter under a name, for everybody.
+              </p>
+            )}
             {mine.map((view) => (
               <div key={view.name} className="row">
                 <button
@@ -42,7 +54,12 @@ export function SavedViews({ screen, query, onOpen }: { readonly screen: string;
                     small
                     icon="trash"
                     aria-label={`Forget the view ${view.name}`}
-                    onClick={() => attempt(() => client.call('removeView', { params: { name: view.name } }).then(views.refresh), `Forgot the view ${view.name}.`)}
+                    onClick={() =>
+                      attempt(
+                        () => client.call('removeView', { params: { name: view.name } }).then(views.refresh),
+                        `Forgot the view ${view.name}.`,
+                      )
+                    }
                   />
                 )}
               </div>
@@ -50,7 +67,15 @@ export function SavedViews({ screen, query, onOpen }: { readonly screen: string;
             {may && (
               <>
                 <hr />
-                <button type="button" className="menu-item" disabled={query === ''} onClick={() => { close(); setSaving(true); }}>
+                <button
+                  type="button"
+                  className="menu-item"
+                  disabled={query === ''}
+                  onClick={() => {
+                    close();
+                    setSaving(true);
+                  }}
+                >
                   <Icon name="plus" size={14} />
                   {query === '' ? 'Filter something to save it' : 'Save this filter …'}
                 </button>
@@ -60,10 +85,24 @@ export function SavedViews({ screen, query, onOpen }: { readonly screen: string;
         )}
       </Menu>
       {saving && (
-        <FormDialog title="Save this view" submit="Save the view" disabled={name.trim() === ''} onClose={() => setSaving(false)} act={() => client.call('saveView', { body: { name: name.trim(), screen, query } }).then(views.refresh)}>
+        <FormDialog
+          title="Save this view"
+          submit="Save the view"
+          disabled={name.trim() === ''}
+          onClose={() => setSaving(false)}
+          act={() => client.call('saveView', { body: { name: name.trim(), screen, query } }).then(views.refresh)}
+        >
           <pre className="code">{decodeURIComponent(query).replaceAll('&', '\n')}</pre>
           <Field label="Name" hint="One that is there already is replaced.">
-            {(props) => <input {...props} className="input" maxLength={100} value={name} onChange={(event) => setName(event.target.value)} />}
+            {(props) => (
+              <input
+                {...props}
+                className="input"
+                maxLength={100}
+                value={name}
+                onChange={(event) => setName(event.target.value)}
+              />
+            )}
           </Field>
         </FormDialog>
       )}

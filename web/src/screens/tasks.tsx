@@ -7,7 +7,19 @@ import { askedOf, filterOfQuery, isEmptyFilter, NO_FILTER, queryOfFilter, type T
 import type { TaskRow } from '../model/task-rows.ts';
 import { go, goQuery, Link, segment, usePlace } from '../router.tsx';
 import { useMay } from '../session.ts';
-import { Button, Command, Empty, ErrorNote, Lasting, Loading, Page, plural, shortId, State, Time } from '../ui/basic.tsx';
+import {
+  Button,
+  Command,
+  Empty,
+  ErrorNote,
+  Lasting,
+  Loading,
+  Page,
+  plural,
+  State,
+  shortId,
+  Time,
+} from '../ui/basic.tsx';
 import { FilterBar } from '../ui/filter-bar.tsx';
 import { Histogram } from '../ui/histogram.tsx';
 import { useKeys } from '../ui/keys.ts';
@@ -23,39 +35,114 @@ export function Tasks() {
   const queues = useResource('queues', (signal) => client.call('listQueues', { signal }), { everyMs: 30_000 });
   const handlers = useResource('handlers', (signal) => client.call('listHandlers', { signal }), { everyMs: 60_000 });
   return (
-    <Page title="Tasks" actions={<SavedViews screen="tasks" query={key} onOpen={(saved) => change(filterOfQuery(saved))} />}>
-      <FilterBar filter={filter} onChange={change} queues={queues.data?.queues.map(({ name }) => name) ?? []} handlers={handlers.data?.handlers.map(({ name }) => name) ?? []} />
+    <Page
+      title="Tasks"
+      actions={<SavedViews screen="tasks" query={key} onOpen={(saved) => change(filterOfQuery(saved))} />}
+    >
+      <FilterBar
+        filter={filter}
+        onChange={change}
+        queues={queues.data?.queues.map(({ name }) => name) ?? []}
+        handlers={handlers.data?.handlers.map(({ name }) => name) ?? []}
+      />
       <Counts filter={filter} onChange={change} />
       <List key={key} filter={filter} onClear={() => change(NO_FILTER)} />
     </Page>
   );
 }
 
-function Counts({ filter, onChange }: { readonly filter: TaskFilter; readonly onChange: (filter: TaskFilter) => void }) {
+function Counts({
+  filter,
+  onChange,
+}: {
+  readonly filter: TaskFilter;
+  readonly onChange: (filter: TaskFilter) => void;
+}) {
   const { last: _, ...rest } = filter;
   // Without a time of its own the last day is drawn: most of what anybody looks for is of then.
   const counts = useResource(
     `histogram ${queryOfFilter(filter)}`,
-    (signal) => client.call('countTasks', { query: { ...askedOf(filter.from === undefined && filter.last === undefined ? { ...filter, last: '24h' } : filter, Date.now()), until: filter.until ?? Date.now(), buckets: 90 }, signal }),
+    (signal) =>
+      client.call('countTasks', {
+        query: {
+          ...askedOf(
+            filter.from === undefined && filter.last === undefined ? { ...filter, last: '24h' } : filter,
+            Date.now(),
+          ),
+          until: filter.until ?? Date.now(),
+          buckets: 90,
+        },
+        signal,
+      }),
     { everyMs: 15_000, on: ({ kind }) => kind !== 'beat', atMostMs: 4_000 },
   );
   if (counts.data === undefined) return <div className="panel histogram" style={{ height: 116 }} />;
   return (
     <section className="panel" aria-label="When they were created">
       <Histogram data={counts.data} onBrush={(range) => onChange({ ...rest, ...range })} />
-      {counts.data.cut && <p className="quiet" style={{ padding: '0 1rem 0.5rem' }}>There are more than are counted: these are the newest {counts.data.counted.toLocaleString('en')}.</p>}
+      {counts.data.cut && (
+        <p className="quiet" style={{ padding: '0 1rem 0.5rem' }}>
+          There are more than are counted: these are the newest {counts.data.counted.toLocaleString('en')}.
+        </p>
+      )}
     </section>
   );
 }
 
 const COLUMNS: readonly Column<TaskRow>[] = [
-  { head: 'State', track: 'minmax(112px, 150px)', cell: (row) => <State state={row.state} why={row.cancelRequestedAt !== undefined && row.state === 'running' ? 'cancelling' : row.reason} /> },
+  {
+    head: 'State',
+    track: 'minmax(112px, 150px)',
+    cell: (row) => (
+      <State
+        state={row.state}
+        why={row.cancelRequestedAt !== undefined && row.state === 'running' ? 'cancelling' : row.reason}
+      />
+    ),
+  },
   { head: 'Task', track: 'minmax(180px, 3fr)', cell: (row) => <TaskCell row={row} /> },
-  { head: 'Queue', track: 'minmax(70px, 1fr)', cell: (row) => <Link to={`/queues/${segment(row.queue)}`} title={row.queue}>{row.queue}</Link> },
-  { head: 'Worker', track: 'minmax(70px, 1fr)', cell: (row) => (row.worker === undefined ? <span className="quiet">–</span> : <Link to={`/workers/${segment(row.worker)}`} title={row.worker}>{row.worker}</Link>) },
-  { head: 'Tries', track: '46px', num: true, cell: (row) => <span className={row.tries > 1 ? 'warn' : 'quiet'}>{row.tries}/{row.maxAttempts}</span> },
+  {
+    head: 'Queue',
+    track: 'minmax(70px, 1fr)',
+    cell: (row) => (
+      <Link to={`/queues/${segment(row.queue)}`} title={row.queue}>
+        {row.queue}
+      </Link>
+    ),
+  },
+  {
+    head: 'Worker',
+    track: 'minmax(70px, 1fr)',
+    cell: (row) =>
+      row.worker === undefined ? (
+        <span className="quiet">–</span>
+      ) : (
+        <Link to={`/workers/${segment(row.worker)}`} title={row.worker}>
+          {row.worker}
+        </Link>
+      ),
+  },
+  {
+    head: 'Tries',
+    track: '46px',
+    num: true,
+    cell: (row) => (
+      <span className={row.tries > 1 ? 'warn' : 'quiet'}>
+        {row.tries}/{row.maxAttempts}
+      </span>
+    ),
+  },
   { head: 'Took', track: '68px', num: true, cell: (row) => <Took row={row} /> },
-  { head: 'Created', track: '72px', num: true, cell: (row) => <span className="quiet"><Time at={row.createdAt} /></span> },
+  {
+    head: 'Created',
+    track: '72px',
+    num: true,
+    cell: (row) => (
+      <span className="quiet">
+        <Time at={row.createdAt} />
+      </span>
+    ),
+  },
 ];
 
 function TaskCell({ row }: { readonly row: TaskRow }) {
@@ -63,23 +150,37 @@ function TaskCell({ row }: { readonly row: TaskRow }) {
     <Link to={`/tasks/${segment(row.id)}`} title={row.id} className="row">
       <span className="strong nowrap">{row.handler}</span>
       <span className="mono quiet nowrap">{shortId(row.id)}</span>
-      {row.error === '' ? <span className="mono quiet cut">{row.preview}</span> : <span className="bad cut">{row.error}</span>}
+      {row.error === '' ? (
+        <span className="mono quiet cut">{row.preview}</span>
+      ) : (
+        <span className="bad cut">{row.error}</span>
+      )}
     </Link>
   );
 }
 
 function Took({ row }: { readonly row: TaskRow }) {
-  if (row.startedAt === undefined || (row.state !== 'running' && row.finishedAt === undefined)) return <span className="quiet">–</span>;
+  if (row.startedAt === undefined || (row.state !== 'running' && row.finishedAt === undefined))
+    return <span className="quiet">–</span>;
   return <Lasting from={row.startedAt} until={row.state === 'running' ? undefined : row.finishedAt} />;
 }
 
 function narrowRow(row: TaskRow) {
   return (
     <Link to={`/tasks/${segment(row.id)}`} className="narrow-row">
-      <span className="row"><State state={row.state} /><span className="cut strong">{row.handler}</span></span>
-      <span className="quiet"><Time at={row.createdAt} /></span>
-      <span className={`cut ${row.error === '' ? 'quiet mono' : 'bad'}`}>{row.error === '' ? row.preview : row.error}</span>
-      <span className="quiet"><Took row={row} /></span>
+      <span className="row">
+        <State state={row.state} />
+        <span className="cut strong">{row.handler}</span>
+      </span>
+      <span className="quiet">
+        <Time at={row.createdAt} />
+      </span>
+      <span className={`cut ${row.error === '' ? 'quiet mono' : 'bad'}`}>
+        {row.error === '' ? row.preview : row.error}
+      </span>
+      <span className="quiet">
+        <Took row={row} />
+      </span>
     </Link>
   );
 }
@@ -97,7 +198,17 @@ function List({ filter, onClear }: { readonly filter: TaskFilter; readonly onCle
   return list === undefined ? null : <Rows list={list} filter={filter} may={may} onClear={onClear} />;
 }
 
-function Rows({ list, filter, may, onClear }: { readonly list: TaskList; readonly filter: TaskFilter; readonly may: boolean; readonly onClear: () => void }) {
+function Rows({
+  list,
+  filter,
+  may,
+  onClear,
+}: {
+  readonly list: TaskList;
+  readonly filter: TaskFilter;
+  readonly may: boolean;
+  readonly onClear: () => void;
+}) {
   const state = useSignal(list.state);
   const [selected, setSelected] = useState<ReadonlySet<string>>(NOTHING);
   const [away, setAway] = useState(false);
@@ -112,14 +223,23 @@ function Rows({ list, filter, may, onClear }: { readonly list: TaskList; readonl
       const ids = state.rows.map((row) => row.id);
       const from = range && lastSelected.current !== undefined ? ids.indexOf(lastSelected.current) : -1;
       if (from === -1) next.has(id) ? next.delete(id) : next.add(id);
-      else for (const one of ids.slice(Math.min(from, ids.indexOf(id)), Math.max(from, ids.indexOf(id)) + 1)) next.add(one);
+      else
+        for (const one of ids.slice(Math.min(from, ids.indexOf(id)), Math.max(from, ids.indexOf(id)) + 1))
+          next.add(one);
       return next;
     });
     lastSelected.current = id;
   };
   useKeys([{ keys: 'Escape', does: 'Select nothing', group: 'Lists', run: () => setSelected(NOTHING) }]);
 
-  if (!state.loaded) return state.error === undefined ? <div className="panel"><Loading rows={10} /></div> : <ErrorNote error={state.error} retry={() => void list.reload()} />;
+  if (!state.loaded)
+    return state.error === undefined ? (
+      <div className="panel">
+        <Loading rows={10} />
+      </div>
+    ) : (
+      <ErrorNote error={state.error} retry={() => void list.reload()} />
+    );
   const fresh = state.arrivals.size;
   if (state.rows.length === 0) return <NoTasks filter={filter} onClear={onClear} />;
   return (
@@ -151,20 +271,42 @@ function Rows({ list, filter, may, onClear }: { readonly list: TaskList; readonl
         onSelectAll={() => setSelected(selected.size >= state.rows.length ? NOTHING : new Set(state.rows.map(idOf)))}
         onEnd={end}
         onAway={setAway}
-        foot={state.cursor === undefined ? `${plural(state.rows.length, 'task')}, all of them` : state.loadingMore ? 'More are on their way …' : `${state.rows.length.toLocaleString('en')} shown; scroll for more`}
+        foot={
+          state.cursor === undefined
+            ? `${plural(state.rows.length, 'task')}, all of them`
+            : state.loadingMore
+              ? 'More are on their way …'
+              : `${state.rows.length.toLocaleString('en')} shown; scroll for more`
+        }
       />
       {selected.size > 0 && (
         <div className="bulk" role="region" aria-label="What to do to the selected tasks">
           <span className="strong">{selected.size.toLocaleString('en')} selected</span>
-          <Button small icon="retry" onClick={() => setBulk({ kind: 'retry', ids: [...selected] })}>Run again</Button>
-          <Button small icon="stop" kind="danger" onClick={() => setBulk({ kind: 'cancel', ids: [...selected] })}>Cancel them</Button>
+          <Button small icon="retry" onClick={() => setBulk({ kind: 'retry', ids: [...selected] })}>
+            Run again
+          </Button>
+          <Button small icon="stop" kind="danger" onClick={() => setBulk({ kind: 'cancel', ids: [...selected] })}>
+            Cancel them
+          </Button>
           <span className="quiet wide-only">or all that match:</span>
-          <Button small kind="plain" onClick={() => setBulk({ kind: 'retry' })}>Run all again</Button>
-          <Button small kind="plain" onClick={() => setBulk({ kind: 'cancel' })}>Cancel all</Button>
+          <Button small kind="plain" onClick={() => setBulk({ kind: 'retry' })}>
+            Run all again
+          </Button>
+          <Button small kind="plain" onClick={() => setBulk({ kind: 'cancel' })}>
+            Cancel all
+          </Button>
           <Button small kind="plain" icon="close" aria-label="Select nothing" onClick={() => setSelected(NOTHING)} />
         </div>
       )}
-      {bulk && <BulkDialog kind={bulk.kind} ids={bulk.ids} filter={filter} onClose={() => setBulk(undefined)} onStarted={() => setSelected(NOTHING)} />}
+      {bulk && (
+        <BulkDialog
+          kind={bulk.kind}
+          ids={bulk.ids}
+          filter={filter}
+          onClose={() => setBulk(undefined)}
+          onStarted={() => setSelected(NOTHING)}
+        />
+      )}
     </>
   );
 }
@@ -187,7 +329,9 @@ function NoTasks({ filter, onClear }: { readonly filter: TaskFilter; readonly on
       <Empty icon="tasks" title="No tasks yet">
         <p>A task waits in a queue until a worker takes it under a lease, runs it and records its result. Push one:</p>
         <Command text={`npx leasehold push echo '{"hello":"world"}' --follow`} />
-        <Link to="/push" className="link">or fill in a form</Link>
+        <Link to="/push" className="link">
+          or fill in a form
+        </Link>
       </Empty>
     </div>
   );

@@ -1,4 +1,12 @@
-import { type ButtonHTMLAttributes, type ReactNode, useEffect, useId, useRef, useState, useSyncExternalStore } from 'react';
+import {
+  type ButtonHTMLAttributes,
+  type ReactNode,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from 'react';
 import { hintOf, sayError } from '../api.ts';
 import { linesOf } from '../model/histogram.ts';
 import { clockTime, duration, exactTime, relativeTime } from '../model/time.ts';
@@ -12,17 +20,41 @@ interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly busy?: boolean | undefined;
 }
 
-export function Button({ kind = undefined, icon, small, busy, children, className = '', disabled, type = 'button', ...rest }: ButtonProps) {
+export function Button({
+  kind = undefined,
+  icon,
+  small,
+  busy,
+  children,
+  className = '',
+  disabled,
+  type = 'button',
+  ...rest
+}: ButtonProps) {
   const bare = children === undefined;
   return (
-    <button type={type} className={`button ${kind ?? ''} ${small ? 'small' : ''} ${bare ? 'icon' : ''} ${className}`} disabled={disabled || busy} aria-busy={busy} {...rest}>
+    <button
+      type={type}
+      className={`button ${kind ?? ''} ${small ? 'small' : ''} ${bare ? 'icon' : ''} ${className}`}
+      disabled={disabled || busy}
+      aria-busy={busy}
+      {...rest}
+    >
       {icon && <Icon name={icon} size={14} />}
       {children}
     </button>
   );
 }
 
-export function State({ state, why, label }: { readonly state: string; readonly why?: string | undefined; readonly label?: string }) {
+export function State({
+  state,
+  why,
+  label,
+}: {
+  readonly state: string;
+  readonly why?: string | undefined;
+  readonly label?: string;
+}) {
   return (
     <span className={`state s-${state}`}>
       <StateGlyph state={state} />
@@ -110,7 +142,14 @@ async function copyText(text: string): Promise<boolean> {
 export function CopyButton({ text, label = 'Copy' }: { readonly text: string; readonly label?: string }) {
   const [copied, copy] = useCopy();
   return (
-    <Button kind="plain" small icon={copied ? 'check' : 'copy'} aria-label={copied ? 'Copied' : label} title={label} onClick={() => copy(text)} />
+    <Button
+      kind="plain"
+      small
+      icon={copied ? 'check' : 'copy'}
+      aria-label={copied ? 'Copied' : label}
+      title={label}
+      onClick={() => copy(text)}
+    />
   );
 }
 
@@ -119,14 +158,21 @@ export function Command({ text }: { readonly text: string }) {
   return (
     <div className="command">
       {/* Keyboards must be able to scroll what is too long. */}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls */}
       <code tabIndex={0}>{text}</code>
       <CopyButton text={text} label="Copy the command" />
     </div>
   );
 }
 
-export function Empty({ icon = 'info', title, children }: { readonly icon?: IconName; readonly title: string; readonly children?: ReactNode }) {
+export function Empty({
+  icon = 'info',
+  title,
+  children,
+}: {
+  readonly icon?: IconName;
+  readonly title: string;
+  readonly children?: ReactNode;
+}) {
   return (
     <div className="empty">
       <Icon name={icon} />
@@ -145,12 +191,23 @@ export function Loading({ rows = 5, label = 'Loading' }: { readonly rows?: numbe
   }, []);
   return (
     <div className="panel-body stack" role="status" aria-label={label}>
-      {shown && Array.from({ length: rows }, (_, i) => <span key={i} className="skeleton" style={{ width: `${90 - ((i * 37) % 45)}%` }} />)}
+      {shown &&
+        Array.from({ length: rows }, (_, i) => (
+          <span key={i} className="skeleton" style={{ width: `${90 - ((i * 37) % 45)}%` }} />
+        ))}
     </div>
   );
 }
 
-export function Notice({ tone = 'attention', children, action }: { readonly tone?: string; readonly children: ReactNode; readonly action?: ReactNode }) {
+export function Notice({
+  tone = 'attention',
+  children,
+  action,
+}: {
+  readonly tone?: string;
+  readonly children: ReactNode;
+  readonly action?: ReactNode;
+}) {
   return (
     <div className={`notice s-${tone}`}>
       <StateGlyph state={tone} />
@@ -164,7 +221,16 @@ export function ErrorNote({ error, retry }: { readonly error: unknown; readonly 
   const hint = hintOf(error);
   return (
     <div role="alert">
-      <Notice tone="failed" action={retry && <Button small onClick={retry}>Try again</Button>}>
+      <Notice
+        tone="failed"
+        action={
+          retry && (
+            <Button small onClick={retry}>
+              Try again
+            </Button>
+          )
+        }
+      >
         <p className="strong">{sayError(error)}</p>
         {hint && <p className="ink-2">{hint}</p>}
       </Notice>
@@ -173,7 +239,15 @@ export function ErrorNote({ error, retry }: { readonly error: unknown; readonly 
 }
 
 /** What has come, or that it comes, or why it does not. */
-export function Awaited<T>({ of, children, rows }: { readonly of: { readonly data: T | undefined; readonly error: unknown; readonly refresh: () => void }; readonly children: (data: T) => ReactNode; readonly rows?: number }) {
+export function Awaited<T>({
+  of,
+  children,
+  rows,
+}: {
+  readonly of: { readonly data: T | undefined; readonly error: unknown; readonly refresh: () => void };
+  readonly children: (data: T) => ReactNode;
+  readonly rows?: number;
+}) {
   if (of.data !== undefined) return children(of.data);
   if (of.error !== undefined) return <ErrorNote error={of.error} retry={of.refresh} />;
   return <Loading {...(rows === undefined ? {} : { rows })} />;
@@ -194,16 +268,41 @@ export function KeyValues({ of }: { readonly of: readonly (readonly [string, Rea
   );
 }
 
-export function Meter({ value, max, label, tone = '' }: { readonly value: number; readonly max: number; readonly label: string; readonly tone?: string }) {
+export function Meter({
+  value,
+  max,
+  label,
+  tone = '',
+}: {
+  readonly value: number;
+  readonly max: number;
+  readonly label: string;
+  readonly tone?: string;
+}) {
   const part = max <= 0 ? 0 : Math.min(1, value / max);
   return (
-    <div className={`meter ${tone}`} role="meter" aria-label={label} aria-valuenow={value} aria-valuemin={0} aria-valuemax={Math.max(max, value)}>
+    <div
+      className={`meter ${tone}`}
+      role="meter"
+      aria-label={label}
+      aria-valuenow={value}
+      aria-valuemin={0}
+      aria-valuemax={Math.max(max, value)}
+    >
       <i style={{ width: `${part * 100}%` }} />
     </div>
   );
 }
 
-export function Sparkline({ values, label, state = 'running' }: { readonly values: readonly (number | null)[]; readonly label: string; readonly state?: string }) {
+export function Sparkline({
+  values,
+  label,
+  state = 'running',
+}: {
+  readonly values: readonly (number | null)[];
+  readonly label: string;
+  readonly state?: string;
+}) {
   const lines = linesOf(values, 96, 22);
   return (
     <svg className={`spark s-${state}`} viewBox="0 -1 96 24" preserveAspectRatio="none" role="img" aria-label={label}>
@@ -217,7 +316,19 @@ export function Sparkline({ values, label, state = 'running' }: { readonly value
   );
 }
 
-export function Switch({ checked, label, onChange, disabled = false, hideLabel = false }: { readonly checked: boolean; readonly label: string; readonly onChange: (checked: boolean) => void; readonly disabled?: boolean; readonly hideLabel?: boolean }) {
+export function Switch({
+  checked,
+  label,
+  onChange,
+  disabled = false,
+  hideLabel = false,
+}: {
+  readonly checked: boolean;
+  readonly label: string;
+  readonly onChange: (checked: boolean) => void;
+  readonly disabled?: boolean;
+  readonly hideLabel?: boolean;
+}) {
   return (
     <button
       type="button"
@@ -237,7 +348,21 @@ export function Switch({ checked, label, onChange, disabled = false, hideLabel =
   );
 }
 
-export function Field({ label, hint, problem, children }: { readonly label: string; readonly hint?: ReactNode; readonly problem?: string | undefined; readonly children: (props: { readonly id: string; readonly 'aria-describedby': string; readonly 'aria-invalid': boolean }) => ReactNode }) {
+export function Field({
+  label,
+  hint,
+  problem,
+  children,
+}: {
+  readonly label: string;
+  readonly hint?: ReactNode;
+  readonly problem?: string | undefined;
+  readonly children: (props: {
+    readonly id: string;
+    readonly 'aria-describedby': string;
+    readonly 'aria-invalid': boolean;
+  }) => ReactNode;
+}) {
   const id = useId();
   return (
     <div className="field">
@@ -251,11 +376,26 @@ export function Field({ label, hint, problem, children }: { readonly label: stri
   );
 }
 
-export function Segmented<T extends string>({ options, value, onChange, label }: { readonly options: readonly { readonly value: T; readonly label: ReactNode }[]; readonly value: T; readonly onChange: (value: T) => void; readonly label: string }) {
+export function Segmented<T extends string>({
+  options,
+  value,
+  onChange,
+  label,
+}: {
+  readonly options: readonly { readonly value: T; readonly label: ReactNode }[];
+  readonly value: T;
+  readonly onChange: (value: T) => void;
+  readonly label: string;
+}) {
   return (
     <div className="segmented" role="group" aria-label={label}>
       {options.map((option) => (
-        <button key={option.value} type="button" aria-pressed={option.value === value} onClick={() => onChange(option.value)}>
+        <button
+          key={option.value}
+          type="button"
+          aria-pressed={option.value === value}
+          onClick={() => onChange(option.value)}
+        >
           {option.label}
         </button>
       ))}
@@ -263,7 +403,19 @@ export function Segmented<T extends string>({ options, value, onChange, label }:
   );
 }
 
-export function Page({ title, about, actions, children, crumb }: { readonly title: ReactNode; readonly about?: ReactNode; readonly actions?: ReactNode; readonly children: ReactNode; readonly crumb?: ReactNode }) {
+export function Page({
+  title,
+  about,
+  actions,
+  children,
+  crumb,
+}: {
+  readonly title: ReactNode;
+  readonly about?: ReactNode;
+  readonly actions?: ReactNode;
+  readonly children: ReactNode;
+  readonly crumb?: ReactNode;
+}) {
   return (
     <div className="page">
       <header className="page-head">
@@ -279,7 +431,17 @@ export function Page({ title, about, actions, children, crumb }: { readonly titl
   );
 }
 
-export function Panel({ title, actions, children, count }: { readonly title?: string; readonly actions?: ReactNode; readonly children: ReactNode; readonly count?: number | undefined }) {
+export function Panel({
+  title,
+  actions,
+  children,
+  count,
+}: {
+  readonly title?: string;
+  readonly actions?: ReactNode;
+  readonly children: ReactNode;
+  readonly count?: number | undefined;
+}) {
   return (
     <section className="panel" aria-label={title}>
       {title !== undefined && (

@@ -11,7 +11,19 @@ export interface Line {
 }
 
 /** Lines over time. The canvas takes its colours from the theme and is drawn anew when that changes. */
-export default function Chart({ lines, until, stepMs, format, label }: { readonly lines: readonly Line[]; readonly until: number; readonly stepMs: number; readonly format: (value: number) => string; readonly label: string }) {
+export default function Chart({
+  lines,
+  until,
+  stepMs,
+  format,
+  label,
+}: {
+  readonly lines: readonly Line[];
+  readonly until: number;
+  readonly stepMs: number;
+  readonly format: (value: number) => string;
+  readonly label: string;
+}) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(null);
   const formatter = useRef(format);
@@ -37,7 +49,12 @@ export default function Chart({ lines, until, stepMs, format, label }: { readonl
           legend: { show: false },
           scales: { y: { range: (_, _min, max) => [0, Math.max(1, (max ?? 1) * 1.15)] } },
           axes: [
-            { ...axis, grid: { show: false }, space: 70, values: (_, ticks) => ticks.map((at) => new Date(at * 1000).toTimeString().slice(0, 5)) },
+            {
+              ...axis,
+              grid: { show: false },
+              space: 70,
+              values: (_, ticks) => ticks.map((at) => new Date(at * 1000).toTimeString().slice(0, 5)),
+            },
             { ...axis, size: 52, space: 32, values: (_, ticks) => ticks.map((tick) => formatter.current(tick)) },
           ],
           series: [
@@ -73,7 +90,10 @@ export default function Chart({ lines, until, stepMs, format, label }: { readonl
   }, [shape]);
 
   const n = Math.max(0, ...lines.map(({ values }) => values.length));
-  data.current = [Array.from({ length: n }, (_, i) => (until - (n - 1 - i) * stepMs) / 1000), ...lines.map(({ values }) => [...values])];
+  data.current = [
+    Array.from({ length: n }, (_, i) => (until - (n - 1 - i) * stepMs) / 1000),
+    ...lines.map(({ values }) => [...values]),
+  ];
   useEffect(() => plot.current?.setData(data.current));
 
   return <div ref={box} className="chart" role="img" aria-label={label} />;
@@ -93,7 +113,12 @@ function showTip(host: HTMLElement, plot: uPlot, format: (value: number) => stri
     plot.over.append(tip);
   }
   const at = plot.data[0][idx] ?? 0;
-  const parts = plot.series.slice(1).map((series, i) => `${String(series.label)} ${plot.data[i + 1]?.[idx] == null ? '–' : format(plot.data[i + 1]?.[idx] as number)}`);
+  const parts = plot.series
+    .slice(1)
+    .map(
+      (series, i) =>
+        `${String(series.label)} ${plot.data[i + 1]?.[idx] == null ? '–' : format(plot.data[i + 1]?.[idx] as number)}`,
+    );
   tip.textContent = `${new Date(at * 1000).toTimeString().slice(0, 8)}  ${parts.join('  ')}`;
   const half = tip.offsetWidth / 2;
   tip.style.left = `${Math.min(Math.max(left, half), Math.max(half, plot.over.clientWidth - half))}px`;

@@ -2,7 +2,20 @@ import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } fr
 import { Button, ErrorNote } from './basic.tsx';
 
 /** A native dialog: it takes the focus, keeps it, gives it back, and Escape closes it. */
-export function Dialog({ title, onClose, children, foot, kind = 'dialog' }: { readonly title: ReactNode; readonly onClose: () => void; readonly children: ReactNode; readonly foot?: ReactNode; readonly kind?: 'dialog' | 'dialog wide' | 'drawer' }) {
+export function Dialog({
+  title,
+  onClose,
+  children,
+  bare = false,
+  kind = 'dialog',
+}: {
+  readonly title: ReactNode;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+  /** The children bring their own body and foot. */
+  readonly bare?: boolean;
+  readonly kind?: 'dialog' | 'dialog wide' | 'drawer';
+}) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
@@ -25,22 +38,36 @@ export function Dialog({ title, onClose, children, foot, kind = 'dialog' }: { re
     >
       <div className="sheet">
         <header className="sheet-head">
-          <h2 id={id} className="break">{title}</h2>
+          <h2 id={id} className="break">
+            {title}
+          </h2>
           <Button kind="plain" icon="close" aria-label="Close" onClick={onClose} />
         </header>
-        {foot === undefined ? <div className="sheet-body">{children}</div> : children}
-        {foot}
+        {bare ? children : <div className="sheet-body">{children}</div>}
       </div>
     </dialog>
   );
 }
 
-export function Drawer(props: { readonly title: ReactNode; readonly onClose: () => void; readonly children: ReactNode }) {
+export function Drawer(props: {
+  readonly title: ReactNode;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}) {
   return <Dialog kind="drawer" {...props} />;
 }
 
 /** A dialog that does one thing, stays open with the reason when that is refused, and closes when it is done. */
-export function FormDialog({ title, onClose, children, submit, act, danger = false, wide = false, disabled = false }: {
+export function FormDialog({
+  title,
+  onClose,
+  children,
+  submit,
+  act,
+  danger = false,
+  wide = false,
+  disabled = false,
+}: {
   readonly title: ReactNode;
   readonly onClose: () => void;
   readonly children: ReactNode;
@@ -69,7 +96,7 @@ export function FormDialog({ title, onClose, children, submit, act, danger = fal
       });
   };
   return (
-    <Dialog title={title} onClose={onClose} kind={wide ? 'dialog wide' : 'dialog'} foot={<span hidden />}>
+    <Dialog title={title} onClose={onClose} kind={wide ? 'dialog wide' : 'dialog'} bare>
       <form onSubmit={send} style={{ display: 'contents' }}>
         <div className="sheet-body">
           {children}

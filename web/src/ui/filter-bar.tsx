@@ -11,7 +11,17 @@ interface Suggestion {
 }
 
 /** Pills for what is asked for, and one place to type more: a value, `queue:mail`, or the id of a task. */
-export function FilterBar({ filter, onChange, queues, handlers }: { readonly filter: TaskFilter; readonly onChange: (filter: TaskFilter) => void; readonly queues: readonly string[]; readonly handlers: readonly string[] }) {
+export function FilterBar({
+  filter,
+  onChange,
+  queues,
+  handlers,
+}: {
+  readonly filter: TaskFilter;
+  readonly onChange: (filter: TaskFilter) => void;
+  readonly queues: readonly string[];
+  readonly handlers: readonly string[];
+}) {
   const [text, setText] = useState('');
   const [open, setOpen] = useState(false);
   const [at, setAt] = useState(0);
@@ -30,9 +40,23 @@ export function FilterBar({ filter, onChange, queues, handlers }: { readonly fil
   const word = (typed.kind === 'text' ? typed.text : typed.kind === 'filter' ? typed.value : '').toLowerCase();
   const only = typed.kind === 'filter' ? typed.name : undefined;
   const of = (name: Suggestion['name'], values: readonly string[]): readonly Suggestion[] =>
-    only !== undefined && only !== name ? [] : values.filter((value) => value.toLowerCase().includes(word) && !(filter[name] as readonly string[]).includes(value)).map((value) => ({ name, value }));
-  const found = [...of('state', TASK_STATES), ...of('queue', queues), ...of('handler', handlers.filter((name) => !queues.includes(name) || only === 'handler'))].slice(0, 40);
-  const own = typed.kind === 'filter' && typed.name !== 'state' && !found.some(({ value }) => value === typed.value) ? [{ name: typed.name, value: typed.value }] : [];
+    only !== undefined && only !== name
+      ? []
+      : values
+          .filter((value) => value.toLowerCase().includes(word) && !(filter[name] as readonly string[]).includes(value))
+          .map((value) => ({ name, value }));
+  const found = [
+    ...of('state', TASK_STATES),
+    ...of('queue', queues),
+    ...of(
+      'handler',
+      handlers.filter((name) => !queues.includes(name) || only === 'handler'),
+    ),
+  ].slice(0, 40);
+  const own =
+    typed.kind === 'filter' && typed.name !== 'state' && !found.some(({ value }) => value === typed.value)
+      ? [{ name: typed.name, value: typed.value }]
+      : [];
   const suggestions = [...found, ...own];
 
   const add = ({ name, value }: Suggestion): void => {
@@ -86,9 +110,22 @@ export function FilterBar({ filter, onChange, queues, handlers }: { readonly fil
         {open && suggestions.length > 0 && (
           <ul className="list" role="listbox" id={id} aria-label="What to filter by">
             {suggestions.map((one, i) => (
-              // biome-ignore lint/a11y/useKeyWithClickEvents: the input has the keys
-              <li key={`${one.name} ${one.value}`} id={`${id}-${i}`} role="option" aria-selected={i === at} onPointerEnter={() => setAt(i)} onClick={() => add(one)}>
-                {one.name === 'state' ? <span className={`state s-${one.value}`}><StateGlyph state={one.value} />{one.value}</span> : <span className="cut grow">{one.value}</span>}
+              <li
+                key={`${one.name} ${one.value}`}
+                id={`${id}-${i}`}
+                role="option"
+                aria-selected={i === at}
+                onPointerEnter={() => setAt(i)}
+                onClick={() => add(one)}
+              >
+                {one.name === 'state' ? (
+                  <span className={`state s-${one.value}`}>
+                    <StateGlyph state={one.value} />
+                    {one.value}
+                  </span>
+                ) : (
+                  <span className="cut grow">{one.value}</span>
+                )}
                 {one.name !== 'state' && <span className="quiet">{one.name}</span>}
               </li>
             ))}
@@ -106,7 +143,11 @@ export function FilterBar({ filter, onChange, queues, handlers }: { readonly fil
         }}
       >
         <option value="">Any time</option>
-        {Object.keys(SPANS).map((span) => <option key={span} value={span}>Last {span}</option>)}
+        {Object.keys(SPANS).map((span) => (
+          <option key={span} value={span}>
+            Last {span}
+          </option>
+        ))}
         {(filter.from !== undefined || filter.until !== undefined) && <option value="chosen">Chosen below</option>}
       </select>
       {(['state', 'queue', 'handler'] as const).flatMap((name) =>
@@ -114,14 +155,23 @@ export function FilterBar({ filter, onChange, queues, handlers }: { readonly fil
           <span key={`${name} ${value}`} className="pill">
             <span>{name}</span>
             <b className="cut">{value}</b>
-            <button type="button" aria-label={`Without ${name} ${value}`} onClick={() => onChange(toggled(filter, name, value))}><Icon name="close" size={12} /></button>
+            <button
+              type="button"
+              aria-label={`Without ${name} ${value}`}
+              onClick={() => onChange(toggled(filter, name, value))}
+            >
+              <Icon name="close" size={12} />
+            </button>
           </span>
         )),
       )}
       {(filter.from !== undefined || filter.until !== undefined) && (
         <span className="pill">
           <span>created</span>
-          <b className="cut">{filter.from === undefined ? '…' : exactTime(filter.from).slice(5, 19)} – {filter.until === undefined ? '…' : exactTime(filter.until).slice(5, 19)}</b>
+          <b className="cut">
+            {filter.from === undefined ? '…' : exactTime(filter.from).slice(5, 19)} –{' '}
+            {filter.until === undefined ? '…' : exactTime(filter.until).slice(5, 19)}
+          </b>
           <button
             type="button"
             aria-label="Created at any time"
@@ -134,7 +184,11 @@ export function FilterBar({ filter, onChange, queues, handlers }: { readonly fil
           </button>
         </span>
       )}
-      {!isEmptyFilter(filter) && <Button kind="plain" small onClick={() => onChange(NO_FILTER)}>Clear</Button>}
+      {!isEmptyFilter(filter) && (
+        <Button kind="plain" small onClick={() => onChange(NO_FILTER)}>
+          Clear
+        </Button>
+      )}
     </div>
   );
 }

@@ -5,7 +5,13 @@ import { exactTime } from '../model/time.ts';
 import { plural } from './basic.tsx';
 
 /** Tasks by the time of their creation. A part of it is chosen by dragging; keys choose a time beside it. */
-export function Histogram({ data, onBrush }: { readonly data: Data; readonly onBrush: (range: { readonly from: number; readonly until: number }) => void }) {
+export function Histogram({
+  data,
+  onBrush,
+}: {
+  readonly data: Data;
+  readonly onBrush: (range: { readonly from: number; readonly until: number }) => void;
+}) {
   const svg = useRef<SVGSVGElement>(null);
   const [drag, setDrag] = useState<readonly [number, number]>();
   const [over, setOver] = useState<number>();
@@ -45,16 +51,44 @@ export function Histogram({ data, onBrush }: { readonly data: Data; readonly onB
       >
         {bars.map((bar, i) =>
           bar.segments.map(({ state, from, to }) => (
-            <rect key={`${bar.at} ${state}`} className={`s-${state}`} x={i * width + width * 0.1} width={width * 0.8} y={76 - to * 74} height={Math.max(0.8, (to - from) * 74)} />
+            <rect
+              key={`${bar.at} ${state}`}
+              className={`s-${state}`}
+              x={i * width + width * 0.1}
+              width={width * 0.8}
+              y={76 - to * 74}
+              height={Math.max(0.8, (to - from) * 74)}
+            />
           )),
         )}
-        {over !== undefined && <rect className="hit" style={{ fill: 'color-mix(in srgb, var(--ink) 6%, transparent)' }} x={over * width} width={width} y={0} height={76} />}
-        {drag !== undefined && <rect className="brush" x={Math.min(...drag) * 1000} width={Math.max(1, Math.abs(drag[1] - drag[0]) * 1000)} y={0} height={76} />}
+        {over !== undefined && (
+          <rect
+            className="hit"
+            style={{ fill: 'color-mix(in srgb, var(--ink) 6%, transparent)' }}
+            x={over * width}
+            width={width}
+            y={0}
+            height={76}
+          />
+        )}
+        {drag !== undefined && (
+          <rect
+            className="brush"
+            x={Math.min(...drag) * 1000}
+            width={Math.max(1, Math.abs(drag[1] - drag[0]) * 1000)}
+            y={0}
+            height={76}
+          />
+        )}
       </svg>
       <div className="axis" aria-hidden="true">
         {ticksOf(data.from, data.until, 7).map((at) => {
           const part = ((at - data.from) / span) * 100;
-          return part < 3 || part > 97 ? null : <span key={at} style={{ left: `${part}%` }}>{tickText(at, span)}</span>;
+          return part < 3 || part > 97 ? null : (
+            <span key={at} style={{ left: `${part}%` }}>
+              {tickText(at, span)}
+            </span>
+          );
         })}
       </div>
       {hovered !== undefined && over !== undefined && (

@@ -19,7 +19,9 @@ export function Jobs() {
         </p>
       </div>
       {state === 'running' ? (
-        <Button small icon="stop" onClick={stop}>Stop</Button>
+        <Button small icon="stop" onClick={stop}>
+          Stop
+        </Button>
       ) : (
         <Button kind="plain" small icon="close" aria-label="Dismiss" onClick={() => dismissJob(id)} />
       )}

@@ -12,17 +12,27 @@ export function JsonView({ value, label }: { readonly value: unknown; readonly l
       <div className="panel-head">
         <h2>{label}</h2>
         <div className="grow" />
-        {!simple && <Segmented label={`How ${label} is shown`} options={[{ value: 'tree', label: 'Tree' }, { value: 'text', label: 'Text' }]} value={mode} onChange={setMode} />}
+        {!simple && (
+          <Segmented
+            label={`How ${label} is shown`}
+            options={[
+              { value: 'tree', label: 'Tree' },
+              { value: 'text', label: 'Text' },
+            ]}
+            value={mode}
+            onChange={setMode}
+          />
+        )}
         <CopyButton text={mode === 'text' ? pretty : prettyJson(value)} label={`Copy ${label} as JSON`} />
       </div>
       {mode === 'tree' ? (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls
         <div className="json" tabIndex={0} role="region" aria-label={`${label}, value`}>
           <Value value={value} depth={0} />
         </div>
       ) : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls
-        <pre className="json" tabIndex={0}>{pretty.length > 500_000 ? `${pretty.slice(0, 500_000)}\n… cut here: copy has all of it` : pretty}</pre>
+        <pre className="json" tabIndex={0}>
+          {pretty.length > 500_000 ? `${pretty.slice(0, 500_000)}\n… cut here: copy has all of it` : pretty}
+        </pre>
       )}
     </section>
   );
@@ -43,7 +53,12 @@ function Text({ text }: { readonly text: string }) {
   return (
     <span className="str">
       {JSON.stringify(whole ? text : text.slice(0, 2000)).replaceAll('\\n', '\n')}
-      {!whole && <button type="button" className="fold" onClick={() => setWhole(true)}> … {(text.length - 2000).toLocaleString('en')} more</button>}
+      {!whole && (
+        <button type="button" className="fold" onClick={() => setWhole(true)}>
+          {' '}
+          … {(text.length - 2000).toLocaleString('en')} more
+        </button>
+      )}
     </span>
   );
 }
@@ -60,7 +75,9 @@ function Branch({ value, depth }: { readonly value: object; readonly depth: numb
     </button>
   );
   if (!open) return fold;
-  const entries: readonly (readonly [string, unknown])[] = list ? value.slice(0, shown).map((one, i) => [String(i), one] as const) : Object.entries(value).slice(0, shown);
+  const entries: readonly (readonly [string, unknown])[] = list
+    ? value.slice(0, shown).map((one, i) => [String(i), one] as const)
+    : Object.entries(value).slice(0, shown);
   return (
     <>
       {fold}
@@ -73,7 +90,9 @@ function Branch({ value, depth }: { readonly value: object; readonly depth: numb
         ))}
         {size > shown && (
           <li>
-            <button type="button" className="fold" onClick={() => setShown(shown + 10 * STEP)}>… {size - shown} more</button>
+            <button type="button" className="fold" onClick={() => setShown(shown + 10 * STEP)}>
+              … {size - shown} more
+            </button>
           </li>
         )}
       </ul>

@@ -32,7 +32,8 @@ export function useKeys(keys: readonly Key[]): void {
 
 function typing(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
-  if (target.isContentEditable || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement) return true;
+  if (target.isContentEditable || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement)
+    return true;
   return target instanceof HTMLInputElement && !['checkbox', 'radio', 'button'].includes(target.type);
 }
 
@@ -40,7 +41,11 @@ addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || typing(event.target)) return;
   if (document.querySelector('dialog[open]') !== null) return;
   // A button or a link does its own thing on Enter.
-  if ((event.key === 'Enter' || event.key === ' ') && (event.target as HTMLElement).closest?.('button, a, [role="button"], input')) return;
+  if (
+    (event.key === 'Enter' || event.key === ' ') &&
+    (event.target as HTMLElement).closest?.('button, a, [role="button"], input')
+  )
+    return;
   const chord = pending !== '' && Date.now() - pendingAt < 1500 ? `${pending} ${event.key}` : event.key;
   pending = '';
   const keys = allKeys();

@@ -32,7 +32,13 @@ function Lines({ log, live }: { readonly log: TaskLog; readonly live: boolean })
     const word = search.toLowerCase();
     return word === '' ? [] : plain.flatMap((text, i) => (text.toLowerCase().includes(word) ? [i] : []));
   }, [plain, search]);
-  const virtual = useVirtualizer({ count: lines.length, getScrollElement: () => box.current, estimateSize: () => 20, overscan: 20, getItemKey: (i) => dropped + i });
+  const virtual = useVirtualizer({
+    count: lines.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => 20,
+    overscan: 20,
+    getItemKey: (i) => dropped + i,
+  });
   useEffect(() => {
     if (follow && lines.length > 0) virtual.scrollToIndex(lines.length - 1, { align: 'end' });
   }, [lines, follow, virtual]);
@@ -49,7 +55,12 @@ function Lines({ log, live }: { readonly log: TaskLog; readonly live: boolean })
       <div className="panel-head">
         <h2>Log</h2>
         <span className="count">{(dropped + lines.length).toLocaleString('en')}</span>
-        {live && state === 'reading' && <span className="state s-running"><span className="dot" />live</span>}
+        {live && state === 'reading' && (
+          <span className="state s-running">
+            <span className="dot" />
+            live
+          </span>
+        )}
         <div className="grow" />
         <div className="row">
           <input
@@ -69,14 +80,19 @@ function Lines({ log, live }: { readonly log: TaskLog; readonly live: boolean })
               if (event.key === 'Escape') setSearch('');
             }}
           />
-          {search !== '' && <span className="quiet nowrap" role="status">{hits.length === 0 ? 'none' : `${at + 1} of ${hits.length}`}</span>}
+          {search !== '' && (
+            <span className="quiet nowrap" role="status">
+              {hits.length === 0 ? 'none' : `${at + 1} of ${hits.length}`}
+            </span>
+          )}
           <CopyButton text={lines.slice(-5000).map(textOf).join('\n')} label="Copy the log" />
         </div>
       </div>
       {lines.length === 0 ? (
-        <Empty icon="events" title={live ? 'Nothing was written yet' : 'Nothing was written'}><p>What the task prints appears here, line by line, as it comes.</p></Empty>
+        <Empty icon="events" title={live ? 'Nothing was written yet' : 'Nothing was written'}>
+          <p>What the task prints appears here, line by line, as it comes.</p>
+        </Empty>
       ) : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls
         <div
           className="log-lines"
           ref={box}
@@ -93,8 +109,16 @@ function Lines({ log, live }: { readonly log: TaskLog; readonly live: boolean })
               const line = lines[item.index];
               if (line === undefined) return null;
               return (
-                <div key={item.key} ref={virtual.measureElement} data-index={item.index} className={`log-line ${line.stream === 'stderr' ? 'err' : line.stream === 'system' ? 'sys' : ''} ${hits[at] === item.index ? 'hit' : ''}`} style={{ transform: `translateY(${item.start}px)` }}>
-                  <time title={`${exactTime(line.at)}, attempt ${line.attempt}, ${line.stream}`}>{clockTime(line.at)}</time>
+                <div
+                  key={item.key}
+                  ref={virtual.measureElement}
+                  data-index={item.index}
+                  className={`log-line ${line.stream === 'stderr' ? 'err' : line.stream === 'system' ? 'sys' : ''} ${hits[at] === item.index ? 'hit' : ''}`}
+                  style={{ transform: `translateY(${item.start}px)` }}
+                >
+                  <time title={`${exactTime(line.at)}, attempt ${line.attempt}, ${line.stream}`}>
+                    {clockTime(line.at)}
+                  </time>
                   <Text line={line} search={search} />
                 </div>
               );
@@ -102,14 +126,26 @@ function Lines({ log, live }: { readonly log: TaskLog; readonly live: boolean })
           </div>
         </div>
       )}
-      {!follow && lines.length > 0 && live && <div className="follow"><Button small icon="down" onClick={() => setFollow(true)}>Follow</Button></div>}
-      {dropped > 0 && <p className="quiet" style={{ padding: '6px 16px' }}><Icon name="info" size={12} /> {dropped.toLocaleString('en')} older lines are not shown here.</p>}
+      {!follow && lines.length > 0 && live && (
+        <div className="follow">
+          <Button small icon="down" onClick={() => setFollow(true)}>
+            Follow
+          </Button>
+        </div>
+      )}
+      {dropped > 0 && (
+        <p className="quiet" style={{ padding: '6px 16px' }}>
+          <Icon name="info" size={12} /> {dropped.toLocaleString('en')} older lines are not shown here.
+        </p>
+      )}
     </section>
   );
 }
 
 function textOf(line: LogLine): string {
-  return parseAnsi(line.text).spans.map(({ text }) => text).join('');
+  return parseAnsi(line.text)
+    .spans.map(({ text }) => text)
+    .join('');
 }
 
 const Text = memo(function Text({ line, search }: { readonly line: LogLine; readonly search: string }) {
@@ -117,7 +153,9 @@ const Text = memo(function Text({ line, search }: { readonly line: LogLine; read
   return (
     <span>
       {spans.map(({ text, look }, i) => (
-        <span key={i} className={classOf(look)} style={styleOf(look)}>{marked(text, search)}</span>
+        <span key={i} className={classOf(look)} style={styleOf(look)}>
+          {marked(text, search)}
+        </span>
       ))}
     </span>
   );
@@ -134,11 +172,16 @@ function classOf(look: Look): string {
     underline ? 'a-underline' : '',
     strike ? 'a-strike' : '',
     inverse ? 'a-inverse' : '',
-  ].join(' ').trim();
+  ]
+    .join(' ')
+    .trim();
 }
 
 function styleOf({ fg, bg }: Look) {
-  return { ...(typeof fg === 'string' ? { color: fg } : {}), ...(typeof bg === 'string' ? { backgroundColor: bg } : {}) };
+  return {
+    ...(typeof fg === 'string' ? { color: fg } : {}),
+    ...(typeof bg === 'string' ? { backgroundColor: bg } : {}),
+  };
 }
 
 function marked(text: string, search: string): ReactNode {

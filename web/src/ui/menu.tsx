@@ -3,7 +3,23 @@ import { Button } from './basic.tsx';
 import type { IconName } from './icon.tsx';
 
 /** A button with things to do under it. Arrows go through them, Escape closes. */
-export function Menu({ label, icon, children, start = false, text, small = false, kind }: { readonly label: string; readonly icon?: IconName; readonly text?: ReactNode; readonly children: (close: () => void) => ReactNode; readonly start?: boolean; readonly small?: boolean; readonly kind?: 'plain' }) {
+export function Menu({
+  label,
+  icon,
+  children,
+  start = false,
+  text,
+  small = false,
+  kind,
+}: {
+  readonly label: string;
+  readonly icon?: IconName;
+  readonly text?: ReactNode;
+  readonly children: (close: () => void) => ReactNode;
+  readonly start?: boolean;
+  readonly small?: boolean;
+  readonly kind?: 'plain';
+}) {
   const [open, setOpen] = useState(false);
   const ref = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -37,7 +53,16 @@ export function Menu({ label, icon, children, start = false, text, small = false
         }
       }}
     >
-      <Button icon={icon} small={small} kind={kind} aria-label={text === undefined ? label : undefined} title={label} aria-expanded={open} aria-haspopup="true" onClick={() => setOpen(!open)}>
+      <Button
+        icon={icon}
+        small={small}
+        kind={kind}
+        aria-label={text === undefined ? label : undefined}
+        title={label}
+        aria-expanded={open}
+        aria-haspopup="true"
+        onClick={() => setOpen(!open)}
+      >
         {text}
       </Button>
       {open && <div className={`menu ${start ? 'start' : ''}`}>{children(close)}</div>}

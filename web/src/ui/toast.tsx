@@ -1,5 +1,6 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 import { hintOf, sayError } from '../api.ts';
+import { jobs } from '../live/jobs.ts';
 import { Signal, useSignal } from '../live/signal.ts';
 import { Button } from './basic.tsx';
 import { StateGlyph } from './icon.tsx';
@@ -28,7 +29,14 @@ export function tellDone(content: ReactNode): void {
 
 export function tellError(error: unknown): void {
   const hint = hintOf(error);
-  show('failed', <><p className="strong">{sayError(error)}</p>{hint && <p className="ink-2">{hint}</p>}</>, 10_000);
+  show(
+    'failed',
+    <>
+      <p className="strong">{sayError(error)}</p>
+      {hint && <p className="ink-2">{hint}</p>}
+    </>,
+    10_000,
+  );
 }
 
 /** Does something, and says how it went. */
@@ -38,8 +46,17 @@ export function attempt(act: () => Promise<unknown>, done?: ReactNode): void {
 
 export function Toasts() {
   const all = useSignal(toasts);
+  const work = useSignal(jobs);
+  const box = useRef<HTMLDivElement>(null);
+  // Shown anew with each of them: it comes to lie over a drawer that was opened meanwhile.
+  const marks = `${all.at(-1)?.id} ${work.length}`;
+  useEffect(() => {
+    if (marks === '') return;
+    box.current?.hidePopover?.();
+    box.current?.showPopover?.();
+  }, [marks]);
   return (
-    <div className="toasts">
+    <div className="toasts" popover="manual" ref={box}>
       <Jobs />
       <div role="status" aria-live="polite" className="stack tight">
         {all.map(({ id, tone, content }) => (

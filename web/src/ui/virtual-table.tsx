@@ -70,7 +70,6 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
     scrollMargin: margin,
     getItemKey: (i) => (rows[i] === undefined ? i : keyOf(rows[i])),
   });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new height makes all of them new
   useLayoutEffect(() => virtual.measure(), [height]);
   const items = virtual.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
@@ -86,7 +85,10 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
 
   const move = (by: number): void => {
     const at = rows.findIndex((row) => keyOf(row) === active);
-    const next = at === -1 ? (items.find((item) => item.start >= scrollY)?.index ?? 0) : Math.min(rows.length - 1, Math.max(0, at + by));
+    const next =
+      at === -1
+        ? (items.find((item) => item.start >= scrollY)?.index ?? 0)
+        : Math.min(rows.length - 1, Math.max(0, at + by));
     if (rows[next] === undefined) return;
     setActive(keyOf(rows[next]));
     virtual.scrollToIndex(next, { align: 'auto' });
@@ -103,7 +105,16 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
         if (row !== undefined) onOpen(row);
       },
     },
-    ...(onSelect === undefined ? [] : [{ keys: 'x', does: 'Select the row', group: 'Lists', run: () => void (active !== undefined && onSelect(active, false)) }]),
+    ...(onSelect === undefined
+      ? []
+      : [
+          {
+            keys: 'x',
+            does: 'Select the row',
+            group: 'Lists',
+            run: () => void (active !== undefined && onSelect(active, false)),
+          },
+        ]),
   ]);
 
   const open = useRef(onOpen);
@@ -112,14 +123,29 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
   select.current = onSelect;
   const opened = useCallback((row: Row) => open.current(row), []);
   const chosen = useCallback((key: string, range: boolean) => select.current?.(key, range), []);
-  const tracks = narrow ? (onSelect ? '20px minmax(0, 1fr)' : 'minmax(0, 1fr)') : [...(onSelect ? ['20px'] : []), ...columns.map(({ track }) => track)].join(' ');
+  const tracks = narrow
+    ? onSelect
+      ? '20px minmax(0, 1fr)'
+      : 'minmax(0, 1fr)'
+    : [...(onSelect ? ['20px'] : []), ...columns.map(({ track }) => track)].join(' ');
   const all = selected !== undefined && rows.length > 0 && selected.size >= rows.length;
   return (
-    <div className="vt" role="table" aria-label={label} aria-rowcount={rows.length + 1} style={{ ['--tracks' as string]: tracks }}>
+    <div
+      className="vt"
+      role="table"
+      aria-label={label}
+      aria-rowcount={rows.length + 1}
+      style={{ ['--tracks' as string]: tracks }}
+    >
       <div className="vt-head" role="row" aria-rowindex={1}>
         {onSelect && (
           <span role="columnheader" aria-label="Selection">
-            <input type="checkbox" aria-label="Select all that are shown" checked={all} onChange={() => onSelectAll?.()} />
+            <input
+              type="checkbox"
+              aria-label="Select all that are shown"
+              checked={all}
+              onChange={() => onSelectAll?.()}
+            />
           </span>
         )}
         {narrow ? (
@@ -176,27 +202,50 @@ interface RowProps {
   readonly onSelect: (key: string, range: boolean) => void;
 }
 
-const TableRow = memo(function TableRow({ id, row, index, top, height, active, selected, selectable, columns, narrow, onOpen, onSelect }: RowProps) {
+const TableRow = memo(function TableRow({
+  id,
+  row,
+  index,
+  top,
+  height,
+  active,
+  selected,
+  selectable,
+  columns,
+  narrow,
+  onOpen,
+  onSelect,
+}: RowProps) {
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the link in the row is for keys, and j, k, Enter
     <div
       role="row"
       aria-rowindex={index + 2}
       className={`vt-row ${active ? 'active' : ''} ${selected ? 'selected' : ''}`}
       style={{ height, transform: `translateY(${top}px)` }}
       onClick={(event) => {
-        if ((event.target as HTMLElement).closest('a, button, input, label') === null && getSelection()?.isCollapsed !== false) onOpen(row);
+        if (
+          (event.target as HTMLElement).closest('a, button, input, label') === null &&
+          getSelection()?.isCollapsed !== false
+        )
+          onOpen(row);
       }}
     >
       {selectable && (
         <span role="cell">
           <label className="check">
-            <input type="checkbox" aria-label="Select this row" checked={selected} onChange={(event) => onSelect(id, (event.nativeEvent as MouseEvent).shiftKey)} />
+            <input
+              type="checkbox"
+              aria-label="Select this row"
+              checked={selected}
+              onChange={(event) => onSelect(id, (event.nativeEvent as MouseEvent).shiftKey)}
+            />
           </label>
         </span>
       )}
       {narrow ? (
-        <div role="cell" className="vt-cell">{narrow(row)}</div>
+        <div role="cell" className="vt-cell">
+          {narrow(row)}
+        </div>
       ) : (
         columns.map((column) => (
           <div key={column.head} role="cell" className={`vt-cell ${column.num ? 'num' : ''}`}>
