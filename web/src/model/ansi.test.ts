@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PLAIN, parseAnsi } from './ansi.ts';
+import { PLAIN, parseAnsi, plainText } from './ansi.ts';
 
 const texts = (line: string): string =>
   parseAnsi(line)
@@ -58,4 +58,8 @@ test('markup stays text', () => {
 test('of a progress bar the last state stays', () => {
   assert.equal(texts('10%\r20%\r\x1b[32m100%\x1b[0m'), '100%');
   assert.equal(texts('done\r'), 'done');
+});
+
+test('plain text keeps its lines and nothing else', () => {
+  assert.equal(plainText('exit 3\n\x1b[31merror:\x1b[0m no \x1b]0;x\x07space'), 'exit 3\nerror: no space');
 });

@@ -62,6 +62,18 @@ export function parseAnsi(
   return { spans, after: look };
 }
 
+/** Without any look: for titles and lists. */
+export function plainText(text: string): string {
+  return text
+    .split('\n')
+    .map((line) =>
+      parseAnsi(line)
+        .spans.map((span) => span.text)
+        .join(''),
+    )
+    .join('\n');
+}
+
 /** Where an escape ends, and its numbers if it is one of looks. One that has no end takes the rest of the line. */
 function readEscape(line: string, start: number, kind: number): { readonly end: number; readonly sgr?: string } {
   if (Number.isNaN(kind)) return { end: start };

@@ -1,3 +1,5 @@
+import { plainText } from './ansi.ts';
+
 /** A number that JavaScript would write differently than it came: `12345678901234567890`, `1.10`, `1e400`. */
 export class ExactNumber {
   readonly source: string;
@@ -64,8 +66,12 @@ export function prettyJson(value: unknown, indent = ''): string {
   return JSON.stringify(value) ?? 'null';
 }
 
-/** What went wrong, in a line: most errors are objects with a message. */
+/** What went wrong: most errors are objects with a message. What colours a terminal in it is dropped. */
 export function messageOf(error: unknown): string {
+  return plainText(rawMessage(error));
+}
+
+function rawMessage(error: unknown): string {
   if (typeof error === 'string') return error;
   const { message, code } = (typeof error === 'object' && error !== null ? error : {}) as {
     message?: unknown;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { clockTime, duration, exactTime, isDuration, relativeTime, staysTrueMs } from './time.ts';
+import { clockTime, duration, exactTime, isDuration, millisecondsOf, relativeTime, staysTrueMs } from './time.ts';
 
 test('what was and what comes is said in one unit', () => {
   const now = 1_000_000_000;
@@ -48,4 +48,11 @@ test('a duration is told from other text', () => {
     false,
     true,
   ]);
+});
+
+test('a duration says how long it is', () => {
+  assert.deepEqual(
+    ['1h30m', '250ms', '2d', '1m5s', 'soon'].map(millisecondsOf),
+    [5_400_000, 250, 172_800_000, 65_000, 0],
+  );
 });

@@ -27,8 +27,12 @@ export function duration(ms: number): string {
   if (ms < 10_000) return `${(Math.floor(ms / 100) / 10).toFixed(1)}s`;
   if (ms < MINUTE) return `${Math.floor(ms / 1000)}s`;
   if (ms < HOUR) return `${Math.floor(ms / MINUTE)}m ${String(Math.floor((ms % MINUTE) / 1000)).padStart(2, '0')}s`;
-  if (ms < DAY) return `${Math.floor(ms / HOUR)}h ${String(Math.floor((ms % HOUR) / MINUTE)).padStart(2, '0')}m`;
-  return `${Math.floor(ms / DAY)}d ${Math.floor((ms % DAY) / HOUR)}h`;
+  if (ms < DAY) return two(Math.floor(ms / HOUR), 'h', Math.floor((ms % HOUR) / MINUTE), 'm');
+  return two(Math.floor(ms / DAY), 'd', Math.floor((ms % DAY) / HOUR), 'h');
+}
+
+function two(large: number, unit: string, small: number, smaller: string): string {
+  return small === 0 ? `${large}${unit}` : `${large}${unit} ${small}${smaller}`;
 }
 
 /** For what is exact: local date and time with milliseconds. */
@@ -57,4 +61,15 @@ export function staysTrueMs(at: number, now: number): number {
 /** `30s`, `5m`, `1h30m`, as the server takes it. */
 export function isDuration(text: string): boolean {
   return /^(?=\d)(?:\d+w)?(?:\d+d)?(?:\d+h)?(?:\d+m)?(?:\d+s)?(?:\d+ms)?$/.test(text.trim());
+}
+
+const UNITS: Readonly<Record<string, number>> = { w: 7 * DAY, d: DAY, h: HOUR, m: MINUTE, s: 1000, ms: 1 };
+
+/** What such a text says; 0 where it is none. */
+export function millisecondsOf(text: string): number {
+  if (!isDuration(text)) return 0;
+  return [...text.matchAll(/(\d+)(ms|[wdhms])/g)].reduce(
+    (sum, [, n, unit]) => sum + Number(n) * (UNITS[unit ?? ''] ?? 0),
+    0,
+  );
 }

@@ -26,8 +26,11 @@ export default function Approvals() {
             <div className="panel">
               <Empty icon="approvals" title="Nothing to decide">
                 <p>
-                  A task asks for a person with <code>ctx.wait(…, {'{'} approval {'}'})</code>, gives its slot back and goes on
-                  with the answer.
+                  A task asks for a person with{' '}
+                  <code>
+                    ctx.wait(…, {'{'} approval {'}'})
+                  </code>
+                  , gives its slot back and goes on with the answer.
                 </p>
               </Empty>
             </div>

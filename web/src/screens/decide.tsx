@@ -43,7 +43,7 @@ export function DecideForm({
   };
   return (
     <div className="stack">
-      <p className="strong break">{title}</p>
+      <h2 className="break">{title}</h2>
       {may && fields.length > 0 && <SchemaForm fields={fields} draft={draft} problems={problems} onChange={setDraft} />}
       {may && (
         <div className="buttons">

@@ -54,7 +54,7 @@ const COLUMNS: readonly Column<FeedEvent>[] = [
   {
     head: 'Also known as',
     track: 'minmax(110px, 2fr)',
-    cell: ({ words }) => <span className="quiet">{words.join(', ')}</span>,
+    cell: ({ words, kind }) => <span className="quiet">{words.filter((word) => word !== kind).join(', ')}</span>,
   },
 ];
 

@@ -3,6 +3,7 @@ import { client, type FailureGroup } from '../api.ts';
 import { jobs, startJob } from '../live/jobs.ts';
 import { useResource } from '../live/resource.ts';
 import { useSignal } from '../live/signal.ts';
+import { plainText } from '../model/ansi.ts';
 import { Link, segment } from '../router.tsx';
 import { useMay } from '../session.ts';
 import { Awaited, Button, Empty, Field, Page, plural, shortId, Time } from '../ui/basic.tsx';
@@ -73,7 +74,7 @@ function Group({
           <StateGlyph state="failed" />
           <b>{group.tasks.toLocaleString('en')}</b>
         </span>
-        <h2 className="grow break">{group.message === '' ? 'No message' : group.message}</h2>
+        <h2 className="grow break">{group.message === '' ? 'No message' : plainText(group.message)}</h2>
         {onRedrive && (
           <Button small icon="retry" disabled={busy} onClick={onRedrive}>
             Run again …
@@ -146,7 +147,7 @@ function RedriveDialog({
       onClose={onClose}
       act={async () => {
         startJob({
-          title: `Running again: ${group.message.slice(0, 80)}`,
+          title: `Running again: ${plainText(group.message).slice(0, 80)}`,
           ids: group.ids,
           perSecond,
           act: (id) => client.call('retryTask', { params: { id }, body: {} }),

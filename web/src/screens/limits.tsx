@@ -1,6 +1,8 @@
 import { useState } from 'react';
+import type { AnswerOf } from '../../../src/protocol/routes.ts';
 import { client, type Limit, type LimitDetail } from '../api.ts';
 import { useResource } from '../live/resource.ts';
+import { millisecondsOf } from '../model/time.ts';
 import { go, Link, segment } from '../router.tsx';
 import { useMay } from '../session.ts';
 import {
@@ -17,6 +19,7 @@ import {
   plural,
   State,
   Time,
+  useTicking,
 } from '../ui/basic.tsx';
 import { Drawer, FormDialog } from '../ui/dialog.tsx';
 import { attempt } from '../ui/toast.tsx';
@@ -348,6 +351,12 @@ function LimitDrawer({ name, onChanged }: { readonly name: string; readonly onCh
   );
 }
 
+type Held = AnswerOf<'listTasks'>['tasks'][number];
+const takesFrom =
+  (name: string) =>
+  ({ limits }: Held): boolean =>
+    limits?.some((limit) => limit.name === name) ?? false;
+
 /** Running tasks that take from it, found among the newest that run. */
 function useHolders(name: string) {
   const { data } = useResource(
@@ -355,25 +364,29 @@ function useHolders(name: string) {
     (signal) => client.call('listTasks', { query: { state: ['running'], limit: 200 }, signal }),
     { everyMs: 4_000 },
   );
-  return data?.tasks.filter(({ limits }) => limits?.some((limit) => limit.name === name)).slice(0, 50) ?? [];
+  return data?.tasks.filter(takesFrom(name)).slice(0, 50) ?? [];
 }
 
-function RateMeter({ of: { rate, used, cap } }: { readonly of: LimitDetail }) {
+/** How much of its rate is used, as far as the newest tasks tell. */
+function RateMeter({ of: { name, rate } }: { readonly of: LimitDetail }) {
+  const windowMs = millisecondsOf(rate?.window ?? '');
+  const { data } = useResource('newest', (signal) => client.call('listTasks', { query: { limit: 500 }, signal }), {
+    everyMs: 4_000,
+  });
+  const now = useTicking((at) => Math.floor(at / 1000) * 1000);
   if (rate === undefined) return null;
+  const started =
+    data?.tasks.filter((task) => takesFrom(name)(task) && (task.startedAt ?? 0) > now - windowMs).length ?? 0;
+  const text = `${started} of ${rate.max} in the last ${rate.window}`;
   return (
     <span className="stack tight">
-      <span>
-        {rate.max} in {rate.window}
-        {rate.burst === rate.max ? '' : `, bursts of ${rate.burst}`}
+      <span title="Counted among the newest tasks">
+        {text}
+        {rate.burst === rate.max ? '' : `, at most ${rate.burst} at once`}
         {rate.perKey ? ', for each key' : ''}
       </span>
-      {cap !== undefined && (
-        <Meter
-          value={used}
-          max={cap}
-          label={`${used} of ${cap} used`}
-          tone={used >= cap ? 's-attention' : 's-running'}
-        />
+      {!rate.perKey && (
+        <Meter value={started} max={rate.max} label={text} tone={started >= rate.max ? 's-attention' : 's-running'} />
       )}
     </span>
   );

@@ -99,7 +99,6 @@ function Held({ of: { held } }: { readonly of: OverviewData }) {
           return (
             <li key={one.text}>
               <Icon name={WHY[one.why]} className="quiet" />
-              <span className="num">{one.tasks.toLocaleString('en')}</span>
               <span className="grow break">{one.text}</span>
               <Link to={to} className="link nowrap">
                 {one.why === 'limit' ? 'Limit' : one.why === 'paused' ? 'Queue' : 'Workers'}
@@ -162,15 +161,21 @@ function Charts({ of: { series } }: { readonly of: OverviewData }) {
             </span>
           }
         >
-          <Suspense fallback={<div className="chart" />}>
-            <Chart
-              lines={lines}
-              until={until}
-              stepMs={stepMs}
-              format={format}
-              label={`${title}, the last hour. ${says}.`}
-            />
-          </Suspense>
+          {lines.every(({ values }) => values.filter((value) => value !== null).length < 2) ? (
+            <div className="chart empty">
+              <p>Figures come with the first minutes.</p>
+            </div>
+          ) : (
+            <Suspense fallback={<div className="chart" />}>
+              <Chart
+                lines={lines}
+                until={until}
+                stepMs={stepMs}
+                format={format}
+                label={`${title}, the last hour. ${says}.`}
+              />
+            </Suspense>
+          )}
         </Panel>
       ))}
     </div>

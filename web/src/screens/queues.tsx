@@ -109,7 +109,7 @@ export default function Queues({ name }: { readonly name: string | undefined }) 
                     <th className="num wide-only">Waiting</th>
                     <th className="num wide-only">Oldest</th>
                     <th className="wide-only">Ended a second</th>
-                    <th className="num">Completed</th>
+                    <th className="num wide-only">Completed</th>
                     <th className="num">Failed</th>
                     <th className="num wide-only">Wants slots</th>
                     <th>
@@ -163,7 +163,7 @@ function Row({ queue, onChanged }: { readonly queue: Queue; readonly onChanged: 
   return (
     <tr>
       <td>
-        <span className="row">
+        <span className="row wrap">
           <Link to={`/queues/${segment(name)}`} className="strong break">
             {name}
           </Link>
@@ -187,7 +187,7 @@ function Row({ queue, onChanged }: { readonly queue: Queue; readonly onChanged: 
           <span className="quiet nowrap">{rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s</span>
         </span>
       </td>
-      <td className="num">{figure(queue.completed, of('completed'))}</td>
+      <td className="num wide-only">{figure(queue.completed, of('completed'))}</td>
       <td className="num">{figure(queue.failed, of('failed'))}</td>
       <td
         className="num wide-only"

@@ -323,7 +323,7 @@ function AttemptTable({ of: attempts }: { readonly of: readonly Attempt[] }) {
         <tbody>
           {[...attempts].reverse().map((one) => (
             <tr key={one.attempt}>
-              <td className="num">{one.attempt}</td>
+              <td>{one.attempt}</td>
               <td>
                 {one.worker === undefined ? (
                   '–'

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { client } from '../api.ts';
 import { useResource } from '../live/resource.ts';
-import { useSignal } from '../live/signal.ts';
+import { Signal, useSignal } from '../live/signal.ts';
 import { TaskList } from '../live/task-list.ts';
 import { askedOf, filterOfQuery, isEmptyFilter, NO_FILTER, queryOfFilter, type TaskFilter } from '../model/filter.ts';
 import type { TaskRow } from '../model/task-rows.ts';
@@ -25,6 +25,7 @@ import { Histogram } from '../ui/histogram.tsx';
 import { useKeys } from '../ui/keys.ts';
 import { type Column, VirtualTable } from '../ui/virtual-table.tsx';
 import { BulkDialog, type BulkKind } from './bulk.tsx';
+import { ExplainDrawer } from './explain.tsx';
 import { SavedViews } from './saved-views.tsx';
 
 export function Tasks() {
@@ -51,6 +52,9 @@ export function Tasks() {
   );
 }
 
+/** The same for some seconds, so that a node can answer many who look with one count. */
+const ROUND_MS = 5_000;
+
 function Counts({
   filter,
   onChange,
@@ -59,22 +63,21 @@ function Counts({
   readonly onChange: (filter: TaskFilter) => void;
 }) {
   const { last: _, ...rest } = filter;
-  // Without a time of its own the last day is drawn: most of what anybody looks for is of then.
   const counts = useResource(
     `histogram ${queryOfFilter(filter)}`,
-    (signal) =>
-      client.call('countTasks', {
-        query: {
-          ...askedOf(
-            filter.from === undefined && filter.last === undefined ? { ...filter, last: '24h' } : filter,
-            Date.now(),
-          ),
-          until: filter.until ?? Date.now(),
-          buckets: 90,
-        },
-        signal,
-      }),
-    { everyMs: 15_000, on: ({ kind }) => kind !== 'beat', atMostMs: 4_000 },
+    async (signal) => {
+      const now = Math.ceil(Date.now() / ROUND_MS) * ROUND_MS;
+      const count = (last?: string) => {
+        const asked = askedOf(last === undefined ? filter : { ...filter, last }, now);
+        return client.call('countTasks', { query: { ...asked, until: filter.until ?? now, buckets: 90 }, signal });
+      };
+      if (filter.from !== undefined || filter.last !== undefined) return count();
+      // Without a time of its own the last day is drawn, or less of it where nothing was before.
+      const day = await count('24h');
+      const first = day.buckets.findIndex((bucket) => Object.values(bucket).some((n) => n > 0));
+      return first >= 86 ? count('1h') : day;
+    },
+    { everyMs: 15_000, on: ({ kind }) => kind !== 'beat', atMostMs: ROUND_MS },
   );
   if (counts.data === undefined) return <div className="panel histogram" style={{ height: 116 }} />;
   return (
@@ -143,7 +146,27 @@ const COLUMNS: readonly Column<TaskRow>[] = [
       </span>
     ),
   },
+  { head: 'Why', track: '24px', cell: (row) => <Why row={row} /> },
 ];
+
+/** Of which task somebody wants to know why it waits. */
+const asked = new Signal<string | undefined>(undefined);
+
+const WAITS = ['ready', 'waiting', 'scheduled'];
+
+function Why({ row }: { readonly row: TaskRow }) {
+  if (!WAITS.includes(row.state)) return null;
+  return (
+    <Button
+      kind="plain"
+      small
+      icon="help"
+      aria-label={`Why does ${row.handler} ${shortId(row.id)} wait?`}
+      title="Why does it wait?"
+      onClick={() => asked.set(row.id)}
+    />
+  );
+}
 
 function TaskCell({ row }: { readonly row: TaskRow }) {
   return (
@@ -213,6 +236,8 @@ function Rows({
   const [selected, setSelected] = useState<ReadonlySet<string>>(NOTHING);
   const [away, setAway] = useState(false);
   const [bulk, setBulk] = useState<{ readonly kind: BulkKind; readonly ids?: readonly string[] }>();
+  const explained = useSignal(asked);
+  useEffect(() => () => asked.set(undefined), []);
   const lastSelected = useRef<string>(undefined);
   const frozen = selected.size > 0 || away || bulk !== undefined;
   useEffect(() => list.freeze(frozen), [list, frozen]);
@@ -298,6 +323,7 @@ function Rows({
           <Button small kind="plain" icon="close" aria-label="Select nothing" onClick={() => setSelected(NOTHING)} />
         </div>
       )}
+      {explained !== undefined && <ExplainDrawer id={explained} onClose={() => asked.set(undefined)} />}
       {bulk && (
         <BulkDialog
           kind={bulk.kind}

@@ -100,10 +100,20 @@ export default function Workers({ name }: { readonly name: string | undefined })
               <div className="filterbar">
                 <div className="combo">
                   <Icon name="search" size={14} />
-                  <input data-filter className="input" type="search" aria-label="Filter workers by name, host, state or tag" placeholder="Name, host, state or tag" value={search} onChange={(event) => setSearch(event.target.value)} />
+                  <input
+                    data-filter
+                    className="input"
+                    type="search"
+                    aria-label="Filter workers by name, host, state or tag"
+                    placeholder="Name, host, state or tag"
+                    value={search}
+                    onChange={(event) => setSearch(event.target.value)}
+                  />
                   {search === '' && <kbd>/</kbd>}
                 </div>
-                <span className="quiet">{shown.length === rows.length ? plural(rows.length, 'worker') : `${shown.length} of ${rows.length}`}</span>
+                <span className="quiet">
+                  {shown.length === rows.length ? plural(rows.length, 'worker') : `${shown.length} of ${rows.length}`}
+                </span>
               </div>
               <VirtualTable
                 label="Workers"
@@ -115,16 +125,47 @@ export default function Workers({ name }: { readonly name: string | undefined })
                 narrowHeight={88}
                 onOpen={(row) => go(`/workers/${segment(row.name)}`)}
                 selected={may ? selected : undefined}
-                onSelect={may ? (key) => setSelected((before) => new Set(before.has(key) ? [...before].filter((one) => one !== key) : [...before, key])) : undefined}
+                onSelect={
+                  may
+                    ? (key) =>
+                        setSelected(
+                          (before) =>
+                            new Set(before.has(key) ? [...before].filter((one) => one !== key) : [...before, key]),
+                        )
+                    : undefined
+                }
                 onSelectAll={() => setSelected(selected.size >= shown.length ? NOBODY : new Set(shown.map(keyOf)))}
               />
               <TagPanel tags={tags.data?.tags ?? []} names={names} may={may} onChanged={changed} />
               {names.length > 0 && (
                 <div className="bulk" role="region" aria-label="What to do with the selected workers">
                   <span className="strong">{plural(names.length, 'worker')}</span>
-                  <Button small icon="play" onClick={() => attempt(() => editAll(names, { enabled: true }).then(changed), 'They take tasks.')}>Enable</Button>
-                  <Button small icon="pause" onClick={() => attempt(() => editAll(names, { enabled: false }).then(changed), 'They drain: they take nothing more, and what they run goes on.')}>Drain</Button>
-                  <Button small kind="plain" icon="close" aria-label="Select none" onClick={() => setSelected(NOBODY)} />
+                  <Button
+                    small
+                    icon="play"
+                    onClick={() => attempt(() => editAll(names, { enabled: true }).then(changed), 'They take tasks.')}
+                  >
+                    Enable
+                  </Button>
+                  <Button
+                    small
+                    icon="pause"
+                    onClick={() =>
+                      attempt(
+                        () => editAll(names, { enabled: false }).then(changed),
+                        'They drain: they take nothing more, and what they run goes on.',
+                      )
+                    }
+                  >
+                    Drain
+                  </Button>
+                  <Button
+                    small
+                    kind="plain"
+                    icon="close"
+                    aria-label="Select none"
+                    onClick={() => setSelected(NOBODY)}
+                  />
                 </div>
               )}
             </>
@@ -255,7 +296,8 @@ function Current({ row }: { readonly row: Row }) {
 type Edit = Parameters<typeof client.call<'editWorker'>>[1]['body'];
 
 const edit = (name: string, body: Edit): Promise<unknown> => client.call('editWorker', { params: { name }, body });
-const editAll = (names: readonly string[], body: Edit): Promise<unknown> => Promise.all(names.map((name) => edit(name, body)));
+const editAll = (names: readonly string[], body: Edit): Promise<unknown> =>
+  Promise.all(names.map((name) => edit(name, body)));
 
 function Enabled({
   row,
@@ -401,22 +443,52 @@ interface TagRow {
 }
 
 /** All tags there are. A double click gives one to the workers that are selected, as document 004 has it. */
-function TagPanel({ tags, names, may, onChanged }: { readonly tags: readonly TagRow[]; readonly names: readonly string[]; readonly may: boolean; readonly onChanged: () => void }) {
-  const how = names.length === 0 ? 'Select workers, then double-click a tag to give it' : `Double-click gives a tag to ${names.length === 1 ? names[0] : plural(names.length, 'worker')}`;
+function TagPanel({
+  tags,
+  names,
+  may,
+  onChanged,
+}: {
+  readonly tags: readonly TagRow[];
+  readonly names: readonly string[];
+  readonly may: boolean;
+  readonly onChanged: () => void;
+}) {
+  const how =
+    names.length === 0
+      ? 'Select workers, then double-click a tag to give it'
+      : `Double-click gives a tag to ${names.length === 1 ? names[0] : plural(names.length, 'worker')}`;
   return (
     <Panel title="Tags" count={tags.length} actions={may && <span className="quiet wide-only">{how}</span>}>
-      <datalist id="known-tags">{tags.map(({ tag }) => <option key={tag} value={tag} />)}</datalist>
+      <datalist id="known-tags">
+        {tags.map(({ tag }) => (
+          <option key={tag} value={tag} />
+        ))}
+      </datalist>
       <div className="panel-body tags">
-        {tags.length === 0 && <span className="quiet">No worker carries a tag and no task asks for one. <code>leasehold worker --tag gpu</code> brings one along.</span>}
+        {tags.length === 0 && (
+          <span className="quiet">
+            No worker carries a tag and no task asks for one. <code>leasehold worker --tag gpu</code> brings one along.
+          </span>
+        )}
         {tags.map(({ tag, workers, wantedBy }) => {
           const missing = workers === 0 && wantedBy.length > 0;
           const asked = wantedBy.length > 0 ? `; asked for in ${wantedBy.join(', ')}` : '';
           const text = `${tag}: ${missing ? 'nobody has it' : plural(workers, 'worker')}${asked}`;
           const give = (): void => {
-            if (may && names.length > 0) attempt(() => editAll(names, { addTags: [tag] }).then(onChanged), `${names.join(', ')}: ${tag}.`);
+            if (may && names.length > 0)
+              attempt(() => editAll(names, { addTags: [tag] }).then(onChanged), `${names.join(', ')}: ${tag}.`);
           };
           return (
-            <button key={tag} type="button" className={`tag ${missing ? 'wanted' : ''}`} title={text} aria-label={text} onDoubleClick={give} onKeyDown={(event) => event.key === 'Enter' && give()}>
+            <button
+              key={tag}
+              type="button"
+              className={`tag ${missing ? 'wanted' : ''}`}
+              title={text}
+              aria-label={text}
+              onDoubleClick={give}
+              onKeyDown={(event) => event.key === 'Enter' && give()}
+            >
               {missing && <Icon name="failed" size={11} />}
               {tag}
               <span className="quiet">{workers}</span>

@@ -53,7 +53,11 @@ export default function Chart({
               ...axis,
               grid: { show: false },
               space: 70,
-              values: (_, ticks) => ticks.map((at) => new Date(at * 1000).toTimeString().slice(0, 5)),
+              size: 30,
+              values: (_, ticks) =>
+                ticks.map((at) =>
+                  new Date(at * 1000).toTimeString().slice(0, (ticks.at(-1) ?? 0) - (ticks[0] ?? 0) < 240 ? 8 : 5),
+                ),
             },
             { ...axis, size: 52, space: 32, values: (_, ticks) => ticks.map((tick) => formatter.current(tick)) },
           ],

@@ -95,6 +95,7 @@ function Lines({ log, live }: { readonly log: TaskLog; readonly live: boolean })
       ) : (
         <div
           className="log-lines"
+          style={{ height: `min(${Math.max(64, virtual.getTotalSize() + 8)}px, 480px, 60vh)` }}
           ref={box}
           tabIndex={0}
           role="log"
