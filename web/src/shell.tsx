@@ -71,17 +71,17 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         Skip to the page
       </a>
       <div className="shell">
-        <div className="side">
+        <header className="side">
           <Side onHelp={() => setHelp(true)} />
-        </div>
-        <div className="topbar">
+        </header>
+        <header className="topbar">
           <Button kind="plain" icon="menu" aria-label="Menu" onClick={() => setMenu(true)} />
           <Link to="/" className="brand">
             <Mark />
             Leasehold
           </Link>
           {may && <Button kind="plain" icon="plus" aria-label="Push a task" onClick={() => go('/push')} />}
-        </div>
+        </header>
         <main className="main" id="main" ref={main}>
           <LinkBanner />
           {children}

@@ -70,7 +70,7 @@ export function BulkDialog({
   const perSecond = Number(rate);
   return (
     <FormDialog
-      title={`${does}: ${query}`}
+      title={ids === undefined ? `${does} all that match` : `${does} those that are selected`}
       submit={found === undefined ? 'Counting …' : `${does} ${plural(n, 'task')}`}
       danger={kind === 'cancel'}
       disabled={n === 0 || (rate !== '' && !(perSecond > 0))}

@@ -28,7 +28,7 @@ export function ExplainDrawer({ id, onClose }: { readonly id: string; readonly o
             )}
             {data.limits.length > 0 && <Limits of={data} />}
             {data.dependencies.length > 0 && <Dependencies of={data} />}
-            <Workers of={data} />
+            {(data.workers.length > 0 || data.state === 'ready') && <Workers of={data} />}
           </>
         )}
       </Awaited>

@@ -69,7 +69,7 @@ function Group({
 }) {
   return (
     <li className="panel card">
-      <div className="row top">
+      <div className="row top wrap">
         <span className="state s-failed">
           <StateGlyph state="failed" />
           <b>{group.tasks.toLocaleString('en')}</b>

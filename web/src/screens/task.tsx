@@ -137,7 +137,7 @@ export default function Task({ id }: { readonly id: string }) {
               </Notice>
             )}
             {shown.cancelRequestedAt !== undefined && <CancelLadder of={shown} />}
-            <div className="two-panes">
+            <div className="two-panes facts">
               <div className="stack">
                 <Attempts of={shown} />
                 {shown.error !== undefined && <ErrorPanel error={shown.error} />}

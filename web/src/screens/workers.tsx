@@ -485,7 +485,6 @@ function TagPanel({
               type="button"
               className={`tag ${missing ? 'wanted' : ''}`}
               title={text}
-              aria-label={text}
               onDoubleClick={give}
               onKeyDown={(event) => event.key === 'Enter' && give()}
             >

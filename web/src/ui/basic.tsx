@@ -176,7 +176,7 @@ export function Empty({
   return (
     <div className="empty">
       <Icon name={icon} />
-      <h3>{title}</h3>
+      <h2>{title}</h2>
       {children}
     </div>
   );

@@ -56,7 +56,7 @@ export default function Chart({
               size: 30,
               values: (_, ticks) =>
                 ticks.map((at) =>
-                  new Date(at * 1000).toTimeString().slice(0, (ticks.at(-1) ?? 0) - (ticks[0] ?? 0) < 240 ? 8 : 5),
+                  new Date(at * 1000).toTimeString().slice(0, ticks.some((tick) => tick % 60 !== 0) ? 8 : 5),
                 ),
             },
             { ...axis, size: 52, space: 32, values: (_, ticks) => ticks.map((tick) => formatter.current(tick)) },

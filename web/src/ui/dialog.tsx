@@ -20,9 +20,15 @@ export function Dialog({
   const id = useId();
   useEffect(() => {
     const dialog = ref.current;
-    if (dialog && !dialog.open) dialog.showModal();
+    if (dialog && !dialog.open) {
+      dialog.showModal();
+      // To where somebody begins to write, else to the title; a close button is no beginning.
+      const field =
+        kind === 'drawer' ? null : dialog.querySelector<HTMLElement>('input:not([type="checkbox"]), textarea');
+      (field ?? dialog.querySelector('h2'))?.focus();
+    }
     return () => dialog?.close();
-  }, []);
+  }, [kind]);
   return (
     <dialog
       ref={ref}
@@ -38,7 +44,7 @@ export function Dialog({
     >
       <div className="sheet">
         <header className="sheet-head">
-          <h2 id={id} className="break">
+          <h2 id={id} className="break" tabIndex={-1}>
             {title}
           </h2>
           <Button kind="plain" icon="close" aria-label="Close" onClick={onClose} />

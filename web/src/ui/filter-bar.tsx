@@ -148,7 +148,7 @@ export function FilterBar({
             Last {span}
           </option>
         ))}
-        {(filter.from !== undefined || filter.until !== undefined) && <option value="chosen">Chosen below</option>}
+        {(filter.from !== undefined || filter.until !== undefined) && <option value="chosen">Chosen</option>}
       </select>
       {(['state', 'queue', 'handler'] as const).flatMap((name) =>
         filter[name].map((value) => (

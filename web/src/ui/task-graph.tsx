@@ -55,7 +55,7 @@ export function TaskGraph({ tasks, here }: { readonly tasks: readonly GraphTask[
               <a
                 href={hrefOf(to)}
                 className={`node s-${state} ${id === here ? 'here' : ''}`}
-                aria-label={`${handler}, ${state}, ${id}`}
+                aria-label={`${nameOf(handler)} ${state} ${shortId(id).slice(0, 9)}`}
                 onClick={(event) => {
                   if (event.ctrlKey || event.metaKey || event.shiftKey) return;
                   event.preventDefault();
@@ -66,7 +66,7 @@ export function TaskGraph({ tasks, here }: { readonly tasks: readonly GraphTask[
                 <rect width={WIDTH} height={HEIGHT} rx="7" />
                 <rect className="bar" x="0.5" y="9" width="3" height={HEIGHT - 18} rx="1.5" />
                 <text x="13" y="18">
-                  {handler.length > 17 ? `${handler.slice(0, 16)}…` : handler}
+                  {nameOf(handler)}
                 </text>
                 <text x="13" y="33" className="sub">
                   {state}
@@ -83,3 +83,5 @@ export function TaskGraph({ tasks, here }: { readonly tasks: readonly GraphTask[
     </div>
   );
 }
+
+const nameOf = (handler: string): string => (handler.length > 17 ? `${handler.slice(0, 16)}…` : handler);
