@@ -1,6 +1,6 @@
 import { client, type FeedEvent, isRefusal, type Task } from '../api.ts';
 import { askedOf, type TaskFilter } from '../model/filter.ts';
-import { changeRows, emptyRows, rowOf, type TaskRows } from '../model/task-rows.ts';
+import { changeRows, emptyRows, idsOf, rowOf, type TaskRows } from '../model/task-rows.ts';
 import { listen, unauthenticated } from './feed.ts';
 import { Signal } from './signal.ts';
 
@@ -90,8 +90,8 @@ export class TaskList {
   #hear(events: readonly FeedEvent[]): void {
     const { rows, loaded } = this.state.value;
     if (!loaded) return;
-    const told = new Set(events.flatMap(({ task }) => task ?? []));
-    for (const { id } of rows) if (told.has(id)) this.#stale.add(id);
+    const shown = idsOf(rows);
+    for (const { task } of events) if (task !== undefined && shown.has(task)) this.#stale.add(task);
     this.#change({ act: 'events', events });
     this.#plan();
   }

@@ -125,13 +125,14 @@ function firstPage(
 
 function noticed(list: TaskRows, events: readonly TaskSign[]): TaskRows {
   if (!list.loaded) return list;
-  const shown = new Set(list.rows.map(({ id }) => id));
+  const shown = idsOf(list.rows);
   const arrivals = new Set(list.arrivals);
+  const born = new Set(events.flatMap(({ kind, task }) => (kind === 'created' && task !== undefined ? [task] : [])));
   for (const { task, queue, state } of events) {
     if (task === undefined || queue === undefined || state === undefined || shown.has(task)) continue;
     // What is further down than the list reaches is no arrival: unless a state is asked for, only what was just created is new.
     const mayBelong = matches(list.filter, { state, queue });
-    if (mayBelong && (list.filter.state.length > 0 || list.cursor === undefined || isBirth(events, task))) {
+    if (mayBelong && (list.filter.state.length > 0 || list.cursor === undefined || born.has(task))) {
       arrivals.delete(task);
       arrivals.add(task);
     } else if (!mayBelong) arrivals.delete(task);
@@ -141,8 +142,13 @@ function noticed(list: TaskRows, events: readonly TaskSign[]): TaskRows {
   return { ...list, arrivals: new Set([...arrivals].slice(-MOST_ARRIVALS)), flooded: true };
 }
 
-function isBirth(events: readonly TaskSign[], task: string): boolean {
-  return events.some((event) => event.task === task && event.kind === 'created');
+const known = new WeakMap<readonly TaskRow[], ReadonlySet<string>>();
+
+/** Made once for rows that stay as they are: a list may have many, and is told of something many times a second. */
+export function idsOf(rows: readonly TaskRow[]): ReadonlySet<string> {
+  const ids = known.get(rows) ?? new Set(rows.map(({ id }) => id));
+  known.set(rows, ids);
+  return ids;
 }
 
 function looked(list: TaskRows, ids: readonly string[], rows: readonly TaskRow[]): TaskRows {
@@ -185,9 +191,16 @@ function reaches({ rows, cursor }: TaskRows, row: TaskRow): boolean {
 
 /** Newest first, each once; of two with one id the second one holds. */
 function merged(rows: readonly TaskRow[], more: readonly TaskRow[]): readonly TaskRow[] {
+  const [last, next] = [rows.at(-1), more[0]];
+  // The next page, as it nearly always is: nothing has to be sorted.
+  if (last === undefined || (next !== undefined && before(last, next) && isSorted(more))) return [...rows, ...more];
   const replaced = new Set(more.map(({ id }) => id));
   const result = [...rows.filter(({ id }) => !replaced.has(id)), ...more];
   return result.sort((a, b) => (before(a, b) ? -1 : 1));
+}
+
+function isSorted(rows: readonly TaskRow[]): boolean {
+  return rows.every((row, i) => i === 0 || before(rows[i - 1] as TaskRow, row));
 }
 
 function before(a: TaskRow, b: TaskRow): boolean {

@@ -62,7 +62,6 @@ export function TaskGraph({ tasks, here }: { readonly tasks: readonly GraphTask[
                   go(to);
                 }}
               >
-                <title>{id}</title>
                 <rect width={WIDTH} height={HEIGHT} rx="7" />
                 <rect className="bar" x="0.5" y="9" width="3" height={HEIGHT - 18} rx="1.5" />
                 <text x="13" y="18">

@@ -1,5 +1,5 @@
-import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { memo, type ReactNode, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { scrollFor, type Visible, visibleRows } from '../model/window.ts';
 import { useKeys } from './keys.ts';
 
 export interface Column<Row> {
@@ -42,56 +42,49 @@ export interface VirtualTableProps<Row> {
   readonly foot?: ReactNode;
 }
 
+/** The next rows are asked for while so many are still to come. */
+const AHEAD = 150;
+
 /** A long list of which only what can be seen is drawn; it scrolls with the page. */
 export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
   const { label, rows, keyOf, columns, onOpen, selected, onSelect, onSelectAll, onEnd, onAway, foot } = props;
   const narrow = useNarrow();
   const body = useRef<HTMLDivElement>(null);
-  const [margin, setMargin] = useState(0);
+  const [visible, setVisible] = useState<Visible>({ first: 0, end: 40 });
   const [active, setActive] = useState<string>();
   const height = narrow ? (props.narrowHeight ?? 60) : (props.height ?? 40);
 
-  useLayoutEffect(() => {
-    const measure = (): void => {
-      if (body.current) setMargin(Math.round(body.current.getBoundingClientRect().top + scrollY));
-    };
-    measure();
-    const observer = new ResizeObserver(measure);
-    observer.observe(document.body);
-    const page = body.current?.closest('.page');
-    for (const child of page?.children ?? []) observer.observe(child);
-    return () => observer.disconnect();
-  }, []);
+  const count = rows.length;
 
-  const virtual = useWindowVirtualizer({
-    count: rows.length,
-    estimateSize: () => height,
-    overscan: 12,
-    scrollMargin: margin,
-    getItemKey: (i) => (rows[i] === undefined ? i : keyOf(rows[i])),
-  });
-  useLayoutEffect(() => virtual.measure(), [height]);
-  const items = virtual.getVirtualItems();
-  const last = items.at(-1)?.index ?? 0;
-  useEffect(() => {
-    if (rows.length > 0 && last >= rows.length - 30) onEnd?.();
-  }, [last, rows.length, onEnd]);
-  useEffect(() => {
-    if (onAway === undefined) return;
-    const look = (): void => onAway(scrollY > Math.max(60, margin - 60));
+  useLayoutEffect(() => {
+    const look = (): void => {
+      const top = body.current?.getBoundingClientRect().top ?? 0;
+      const now = visibleRows({ top, seen: innerHeight, count, height });
+      setVisible((before) => (before.first === now.first && before.end === now.end ? before : now));
+      // Its first row has gone under what sticks to the upper edge.
+      onAway?.(top < 0);
+    };
+    look();
     addEventListener('scroll', look, { passive: true });
-    return () => removeEventListener('scroll', look);
-  }, [onAway, margin]);
+    const observer = new ResizeObserver(look);
+    observer.observe(document.body);
+    return () => {
+      removeEventListener('scroll', look);
+      observer.disconnect();
+    };
+  }, [count, height, onAway]);
+  useEffect(() => {
+    if (count > 0 && visible.end >= count - AHEAD) onEnd?.();
+  }, [visible.end, count, onEnd]);
 
   const move = (by: number): void => {
+    const top = body.current?.getBoundingClientRect().top ?? 0;
+    const stuck = (body.current?.previousElementSibling as HTMLElement | null)?.getBoundingClientRect().bottom ?? 0;
     const at = rows.findIndex((row) => keyOf(row) === active);
-    const next =
-      at === -1
-        ? (items.find((item) => item.start >= scrollY)?.index ?? 0)
-        : Math.min(rows.length - 1, Math.max(0, at + by));
+    const next = at === -1 ? Math.max(0, Math.ceil((stuck - top) / height)) : Math.min(count - 1, Math.max(0, at + by));
     if (rows[next] === undefined) return;
     setActive(keyOf(rows[next]));
-    virtual.scrollToIndex(next, { align: 'auto' });
+    scrollBy({ top: scrollFor(next, { top, seen: innerHeight, height, stuck: Math.max(0, stuck) }) });
   };
   useKeys([
     { keys: 'j', does: 'Next row', group: 'Lists', run: () => move(1) },
@@ -158,18 +151,17 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
           ))
         )}
       </div>
-      <div className="vt-body" role="rowgroup" ref={body} style={{ height: virtual.getTotalSize() }}>
-        {items.map((item) => {
-          const row = rows[item.index];
-          if (row === undefined) return null;
+      <div className="vt-body" role="rowgroup" ref={body} style={{ height: count * height }}>
+        {rows.slice(visible.first, visible.end).map((row, i) => {
+          const index = visible.first + i;
           const key = keyOf(row);
           return (
             <TableRow
               key={key}
               id={key}
               row={row as unknown}
-              index={item.index}
-              top={item.start - margin}
+              index={index}
+              top={index * height}
               height={height}
               active={key === active}
               selected={selected?.has(key) ?? false}
