@@ -1,9 +1,10 @@
 // Every file that is worth it gets a .gz and a .br beside it, so that a node compresses nothing while it serves.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 
-const dist = new URL('dist/', import.meta.url).pathname;
+const dist = process.argv[2] ?? fileURLToPath(new URL('dist/', import.meta.url));
 const sizes = { js: [0, 0, 0], css: [0, 0, 0] };
 for (const name of readdirSync(dist, { recursive: true })) {
   if (!/\.(js|css|html|svg|json)$/.test(name)) continue;

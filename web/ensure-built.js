@@ -1,6 +1,6 @@
 // Run by "npm start": builds the pages when there are none, or when their sources are newer. What is built already costs a few milliseconds.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -32,12 +32,25 @@ if (stale()) {
     process.exit(0);
   }
   console.error('Building the web pages, which is done once …');
+  // Beside the others, and then put in their place at once: a node that serves them meanwhile, or a second build, sees whole pages.
+  const [fresh, old] = [join(web, `.built-${process.pid}`), join(web, `.old-${process.pid}`)];
   const env = { ...process.env, NODE_ENV: 'production' };
-  for (const args of [[vite, 'build', '--logLevel', 'warn'], ['compress.js']]) {
-    const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: web, env, encoding: 'utf8' });
-    if (status === 0) continue;
-    // A node without pages still does all its work.
-    console.error(`${stdout}${stderr}The web pages could not be built; the node starts without them.`);
-    break;
+  const steps = [
+    [vite, 'build', '--logLevel', 'warn', '--outDir', fresh, '--emptyOutDir'],
+    ['compress.js', fresh],
+  ];
+  try {
+    for (const args of steps) {
+      const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: web, env, encoding: 'utf8' });
+      if (status !== 0) throw new Error(`${stdout}${stderr}`);
+    }
+    const dist = dirname(built);
+    if (existsSync(dist)) renameSync(dist, old);
+    renameSync(fresh, dist);
+  } catch (error) {
+    // Another start was quicker: then they are there. And a node without pages, or with those of yesterday, still does all its work.
+    if (stale()) console.error(`${error.message}\nThe web pages could not be built; the node starts all the same.`);
+  } finally {
+    for (const folder of [fresh, old]) rmSync(folder, { recursive: true, force: true });
   }
 }

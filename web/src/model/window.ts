@@ -12,7 +12,17 @@ const BEYOND = 8;
 const STEP = 4;
 
 /** `top` is where the list begins, from the upper edge of what is seen; negative once it was scrolled away. */
-export function visibleRows({ top, seen, count, height }: { readonly top: number; readonly seen: number; readonly count: number; readonly height: number }): Visible {
+export function visibleRows({
+  top,
+  seen,
+  count,
+  height,
+}: {
+  readonly top: number;
+  readonly seen: number;
+  readonly count: number;
+  readonly height: number;
+}): Visible {
   const first = Math.floor(-top / height) - BEYOND;
   const end = Math.ceil((seen - top) / height) + BEYOND;
   const clamp = (row: number): number => Math.min(count, Math.max(0, row));
@@ -20,7 +30,15 @@ export function visibleRows({ top, seen, count, height }: { readonly top: number
 }
 
 /** How far to scroll so that a row is seen whole, below what sticks to the upper edge. */
-export function scrollFor(row: number, { top, seen, height, stuck }: { readonly top: number; readonly seen: number; readonly height: number; readonly stuck: number }): number {
+export function scrollFor(
+  row: number,
+  {
+    top,
+    seen,
+    height,
+    stuck,
+  }: { readonly top: number; readonly seen: number; readonly height: number; readonly stuck: number },
+): number {
   const above = top + row * height;
   if (above < stuck) return above - stuck;
   return Math.max(0, above + height - seen);
