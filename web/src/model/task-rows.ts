@@ -193,7 +193,7 @@ function reaches({ rows, cursor }: TaskRows, row: TaskRow): boolean {
 function merged(rows: readonly TaskRow[], more: readonly TaskRow[]): readonly TaskRow[] {
   const [last, next] = [rows.at(-1), more[0]];
   // The next page, as it nearly always is: nothing has to be sorted.
-  if (last === undefined || (next !== undefined && before(last, next) && isSorted(more))) return [...rows, ...more];
+  if ((last === undefined || (next !== undefined && before(last, next))) && isSorted(more)) return [...rows, ...more];
   const replaced = new Set(more.map(({ id }) => id));
   const result = [...rows.filter(({ id }) => !replaced.has(id)), ...more];
   return result.sort((a, b) => (before(a, b) ? -1 : 1));
