@@ -28,6 +28,7 @@ test('without flags and variables there are the documented defaults', () => {
     port: 7420,
     server: undefined,
     watch: false,
+    open: false,
     token: undefined,
     publicHost: [],
     tlsCert: undefined,

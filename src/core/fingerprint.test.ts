@@ -13,6 +13,7 @@ test('errors that differ in numbers, ids, times, addresses, paths and quoted wor
     ['open C:\\work\\a.txt', 'open ~/b', 'open <path>'],
     ['GET https://a.example/x?y=1 failed', 'GET http://b:80/ failed', 'GET <url> failed'],
     ['task_01hzx9w3k2m4 is gone', '5f0c6a52-8d11-4c0e-9f53-0f8a2f3b1c7d is gone', '<id> is gone'],
+    ['task_01a1e4ae-cc2b-7000-8000-00000c8e110c ended', 'wrk_01a1e4ae-cb95-7000-8000-000004c3135d ended', '<id> ended'],
     ['commit 9fceb02d0ae598e9', 'commit 0x1f', 'commit <hex>'],
     ['since 2026-11-16T13:05:36.120Z', 'since 2025-01-01 00:00', 'since <time>'],
     ['two\n  lines', 'two lines', 'two lines'],

@@ -15,7 +15,7 @@ const MOST_PATTERN = 300;
 /** In this order: what a later rule would tear apart comes first. Each is linear, whatever the text. */
 const RULES: readonly (readonly [RegExp, string])[] = [
   [/[\p{Cc}\s]+/gu, ' '],
-  [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, '<id>'],
+  [/\b(?:[a-z]{2,10}_)?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b/gi, '<id>'],
   [/\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'`<>)\]]+/gi, '<url>'],
   [/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?/g, '<time>'],
   [/"[^"]*"/g, '<word>'],

@@ -60,7 +60,7 @@ export const MOST_ERROR = 2000;
  * Tasks come in the order of their ids, but for those of transactions that were under way together: a bound by the time of
  * creation is looked up in that order, and so much is added on both sides. A clock that was set back by more hides some.
  */
-export const CREATION_SLACK_MS = 60_000;
+export const CREATION_SLACK_MS = 10_000;
 
 export interface NewView {
   readonly name: string;

@@ -89,12 +89,9 @@ function kindOf({ change, state }: TaskEvent): Kind | undefined {
 
 function sayTask(kind: Kind, { queue, change, attempt }: TaskEvent): string {
   if (kind === 'lease expired') return `the lease of attempt ${attempt} in queue ${queue} ran out`;
-  switch (change) {
-    case 'expired':
-      return `a task of queue ${queue} failed for good: its lease ran out, and it has no tries left`;
-    case 'timed_out':
-      return `a task of queue ${queue} failed for good: it waited too long for its first start`;
-    default:
-      return `a task of queue ${queue} failed for good`;
-  }
+  const ends: Partial<Record<TaskEvent['change'], string>> = {
+    expired: ': its lease ran out, and it has no tries left',
+    timed_out: ': it waited too long for its first start',
+  };
+  return `a task of queue ${queue} failed for good${ends[change] ?? ''}`;
 }

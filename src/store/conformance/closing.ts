@@ -94,6 +94,12 @@ const VERBS: Readonly<
   documentGet: (store) => store.documentGet({ ids: ['r'] }),
   documentOf: (store) => store.documentOf({ tasks: [1] }),
   documentList: (store) => store.documentList({ roots: true, limit: 1 }),
+  taskCount: (store) =>
+    store.taskCount({ queues: [], handlers: [], states: [], from: 0, until: 1, stepMs: 1, limit: 1 }),
+  failureList: (store) => store.failureList({ limit: 1 }),
+  viewPut: (store) => store.viewPut({ view: { name: 'v', screen: 'tasks', query: '', by: 'me' } }),
+  viewList: (store) => store.viewList(),
+  viewDrop: (store) => store.viewDrop({ name: 'v' }),
   documentCount: (store) => store.documentCount({ roots: true }),
   tokenRevoke: (store) => store.tokenRevoke({ id: 1 }),
   tokenRevokeNamed: (store) => store.tokenRevokeNamed({ name: 'w' }),

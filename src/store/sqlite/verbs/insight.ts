@@ -16,10 +16,20 @@ export interface Condition {
   readonly values: readonly (string | number)[];
 }
 
-/** Tasks that were created in this time, by their ids as far as these tell, so that a walk ends where no more can come. */
-export function createdIn(sql: Prepared, from: number | undefined, until: number | undefined): Condition {
+/** What bounds a walk down from the newest task. */
+export interface Walk {
+  readonly from?: number | undefined;
+  readonly until?: number | undefined;
+  readonly before?: number | undefined;
+}
+
+/**
+ * Tasks that were created in this time and are older than that one, by their ids as far as these tell: the walk begins and ends where
+ * no others can come. One bound on each side, because SQLite searches by one and reads all that it leaves in.
+ */
+export function within(sql: Prepared, { from, until, before }: Walk): Condition {
   const where: string[] = [];
-  const values: (string | number)[] = [];
+  const values: number[] = [];
   const add = (condition: string, value: number): void => {
     where.push(condition);
     values.push(value);
@@ -28,10 +38,10 @@ export function createdIn(sql: Prepared, from: number | undefined, until: number
     add('t.id >= ?', idAt(sql, from - CREATION_SLACK_MS));
     add('t.created_at >= ?', from);
   }
-  if (until !== undefined) {
-    add('t.id < ?', idAt(sql, until + CREATION_SLACK_MS));
-    add('t.created_at < ?', until);
-  }
+  const end = until === undefined ? Number.POSITIVE_INFINITY : idAt(sql, until + CREATION_SLACK_MS);
+  const below = Math.min(end, before ?? Number.POSITIVE_INFINITY);
+  if (below < Number.POSITIVE_INFINITY) add('t.id < ?', below);
+  if (until !== undefined) add('t.created_at < ?', until);
   return { where, values };
 }
 
@@ -59,8 +69,9 @@ export function countText(
   sql: Prepared,
   { queues, handlers, states, from, until, stepMs, before, limit }: TaskCount,
 ): { readonly text: string; readonly values: readonly (string | number)[] } {
-  const created = createdIn(sql, from, until);
-  const fits = ['TRUE'];
+  const walk = within(sql, { from, until, before });
+  // The row of lane 0 keeps the place of ids after a restore, and is nobody's task.
+  const fits = ['p.lane > 0'];
   const wanted: (string | number)[] = [];
   if (states.length > 0) fits.push(`p.state IN (${states.map(stateCode).join(', ')})`);
   for (const [column, names] of [
@@ -71,15 +82,13 @@ export function countText(
     fits.push(`${column} IN (SELECT value FROM json_each(?))`);
     wanted.push(JSON.stringify(names));
   }
-  // The row of lane 0 keeps the place of ids after a restore, and is nobody's task.
-  const text = `SELECT iif(${fits.join(' AND ')} AND q.id IS NOT NULL, CAST((p.created_at - ?) / ? AS INTEGER), -1) AS bucket, p.state,
+  const named = wanted.length === 0 ? '' : 'LEFT JOIN lane l ON l.id = p.lane LEFT JOIN queue q ON q.id = l.queue';
+  const text = `SELECT iif(${fits.join(' AND ')}, CAST((p.created_at - ?) / ? AS INTEGER), -1) AS bucket, p.state,
       count(*) AS tasks, min(p.id) AS last
-    FROM (SELECT t.id, t.created_at, t.state, t.lane FROM task t WHERE ${created.where.join(' AND ')}
-        ${before === undefined ? '' : 'AND t.id < ?'} ORDER BY t.id DESC LIMIT ?) p
-      LEFT JOIN lane l ON l.id = p.lane LEFT JOIN queue q ON q.id = l.queue
+    FROM (SELECT t.id, t.created_at, t.state, t.lane FROM task t WHERE ${walk.where.join(' AND ')}
+        ORDER BY t.id DESC LIMIT ?) p ${named}
     GROUP BY 1, 2`;
-  const walk = [...created.values, ...(before === undefined ? [] : [before]), limit];
-  return { text, values: [...wanted, from, stepMs, ...walk] };
+  return { text, values: [...wanted, from, stepMs, ...walk.values, limit] };
 }
 
 export function putView(tx: Transaction, { name, screen, query, by }: NewView): ViewRecord {

@@ -5,7 +5,7 @@ import { type AttemptRow, attemptOf } from '../../records.ts';
 import type { AttemptRecord, QueueRecord, ReadyTask, TaskQuery, TaskRecord } from '../../store.ts';
 import { payloadOf, resultOf } from '../body.ts';
 import type { Connection, Prepared } from '../connection.ts';
-import { createdIn } from './insight.ts';
+import { within } from './insight.ts';
 
 interface TaskRow {
   readonly id: number;
@@ -49,12 +49,9 @@ export function readyTasks(sql: Prepared, lanes: readonly number[], limit: numbe
 
 /** Newest first. Filters are few and indexed by the primary key's order; a page is small. */
 export function listTasks({ db, sql }: Connection, query: TaskQuery): readonly TaskRecord[] {
-  const where: string[] = [];
-  const values: (string | number)[] = [];
-  if (query.before !== undefined) {
-    where.push('t.id < ?');
-    values.push(query.before);
-  }
+  const walk = within(sql, query);
+  const where = [...walk.where];
+  const values = [...walk.values];
   if (query.queue !== undefined) {
     where.push('q.name = ?');
     values.push(query.queue);
@@ -63,9 +60,6 @@ export function listTasks({ db, sql }: Connection, query: TaskQuery): readonly T
     where.push(`l.handler IN (${query.handlers.map(() => '?').join(', ') || 'NULL'})`);
     values.push(...query.handlers);
   }
-  const created = createdIn(sql, query.from, query.until);
-  where.push(...created.where);
-  values.push(...created.values);
   if (query.states !== undefined) {
     where.push(`t.state IN (${query.states.map((state) => stateCode(state)).join(', ') || 'NULL'})`);
   }
