@@ -5,7 +5,7 @@ import { type AnchorHTMLAttributes, type MouseEvent, useMemo, useSyncExternalSto
 const BASE = '/ui';
 const listeners = new Set<() => void>();
 const tell = (): void => {
-  for (const listener of [...listeners]) listener();
+  for (const listener of listeners) listener();
 };
 addEventListener('popstate', tell);
 

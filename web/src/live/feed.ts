@@ -116,12 +116,12 @@ function flush(): void {
   batch = [];
   recent.push(...events.slice(-RECENT));
   if (recent.length > RECENT * 1.5) recent.splice(0, recent.length - RECENT);
-  for (const hear of [...onEvents]) hear(events);
+  for (const hear of onEvents) hear(events);
 }
 
 function reset(): void {
   flush();
-  for (const hear of [...onReset]) hear();
+  for (const hear of onReset) hear();
 }
 
 onAway((error) => {

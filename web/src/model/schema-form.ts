@@ -55,7 +55,7 @@ function fieldOf(name: string, schema: Schema, root: Schema, required: boolean, 
   };
   if (Array.isArray(schema.enum) && schema.enum.length > 0) return { ...common, kind: 'choice', options: schema.enum };
   if (schema.const !== undefined) return { ...common, kind: 'choice', options: [schema.const] };
-  switch (typeOf(schema)) {
+  switch (typeOf(schema) ?? '') {
     case 'string':
       return {
         ...common,
@@ -140,7 +140,7 @@ export function draftOf(fields: readonly Field[], value: unknown): { readonly dr
 function writtenOf(field: Field, value: unknown): unknown {
   switch (field.kind) {
     case 'flag':
-      return value === undefined ? '' : String(value);
+      return value === undefined ? '' : String(value as boolean);
     case 'choice':
       return value === undefined ? '' : JSON.stringify(value);
     case 'texts':

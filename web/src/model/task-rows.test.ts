@@ -107,5 +107,8 @@ test('a list at its top does not grow without end', () => {
 
 test('arrivals stand newest first, in whatever order they were looked at', () => {
   const told = changeRows(loaded([]), { act: 'events', events: [created(3), created(5), created(4)] });
-  assert.equal(ids(changeRows(told, { act: 'looked', ids: [id(4), id(5), id(3)], rows: [row(4), row(5), row(3)] })), '5 4 3');
+  assert.equal(
+    ids(changeRows(told, { act: 'looked', ids: [id(4), id(5), id(3)], rows: [row(4), row(5), row(3)] })),
+    '5 4 3',
+  );
 });

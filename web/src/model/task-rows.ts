@@ -35,7 +35,15 @@ export function rowOf(
   const { id, queue, handler, state, reason, priority, attempt, tries, maxAttempts, createdAt } = task;
   const { runAt, startedAt, finishedAt, worker, leaseExpiresAt, cancelRequestedAt } = task;
   return {
-    ...{ id, queue, handler, state, priority, attempt, tries, maxAttempts, createdAt },
+    id,
+    queue,
+    handler,
+    state,
+    priority,
+    attempt,
+    tries,
+    maxAttempts,
+    createdAt,
     preview: previewOf(task.input),
     error: messageOf(task.error).slice(0, 300),
     ...(reason === undefined ? {} : { reason }),

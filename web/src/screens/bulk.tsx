@@ -62,6 +62,7 @@ export function BulkDialog({
     };
     collect().catch((thrown: unknown) => end.signal.aborted || setError(thrown));
     return () => end.abort();
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- counted once, when it opens
   }, []);
 
   const does = kind === 'retry' ? 'Run again' : 'Cancel';

@@ -112,7 +112,7 @@ function LoginLink() {
   if (link === undefined)
     return (
       <div>
-        <Button small icon="link" onClick={() => client.call('createLogin').then(setLink, tellError)}>
+        <Button small icon="link" onClick={() => void client.call('createLogin').then(setLink, tellError)}>
           Make a login link
         </Button>{' '}
         <span className="quiet">for another browser or a phone</span>

@@ -494,10 +494,11 @@ function Relations({ id }: { readonly id: string }) {
   );
   const known = [...(tree.data?.tasks.map((one) => one.id) ?? []), ...ids].join();
   useEffect(() => setTouched(new Set(known.split(','))), [known]);
+  const { refresh: refreshTree } = tree;
   // Children that are started while somebody looks belong to a tree that is looked at again.
   useEffect(
-    () => listen((events) => events.some(({ kind, task }) => kind === 'parked' && task === id) && tree.refresh()),
-    [id, tree.refresh],
+    () => listen((events) => events.some(({ kind, task }) => kind === 'parked' && task === id) && refreshTree()),
+    [id, refreshTree],
   );
   const below = tree.data?.tasks ?? [];
   if (below.length <= 1 && needs.length === 0) return null;

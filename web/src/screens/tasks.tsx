@@ -247,8 +247,9 @@ function Rows({
       const next = new Set(before);
       const ids = state.rows.map((row) => row.id);
       const from = range && lastSelected.current !== undefined ? ids.indexOf(lastSelected.current) : -1;
-      if (from === -1) next.has(id) ? next.delete(id) : next.add(id);
-      else
+      if (from === -1) {
+        if (!next.delete(id)) next.add(id);
+      } else
         for (const one of ids.slice(Math.min(from, ids.indexOf(id)), Math.max(from, ids.indexOf(id)) + 1))
           next.add(one);
       return next;

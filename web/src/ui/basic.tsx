@@ -21,7 +21,7 @@ interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
 }
 
 export function Button({
-  kind = undefined,
+  kind,
   icon,
   small,
   busy,
@@ -67,7 +67,7 @@ export function State({
 // One clock for the page: a text that says how long ago something was is drawn again only when it reads differently.
 const tickers = new Set<() => void>();
 setInterval(() => {
-  if (!document.hidden) for (const tick of [...tickers]) tick();
+  if (!document.hidden) for (const tick of tickers) tick();
 }, 1000);
 const onTick = (tick: () => void): (() => void) => {
   tickers.add(tick);
@@ -113,8 +113,8 @@ export function useCopy(): readonly [boolean, (text: string) => void] {
   return [
     copied,
     (text) => {
-      void copyText(text).then((done) => {
-        setCopied(done);
+      void copyText(text).then((worked) => {
+        setCopied(worked);
         clearTimeout(timer.current);
         timer.current = setTimeout(() => setCopied(false), 1500);
       });

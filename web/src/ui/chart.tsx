@@ -121,7 +121,7 @@ function showTip(host: HTMLElement, plot: uPlot, format: (value: number) => stri
     .slice(1)
     .map(
       (series, i) =>
-        `${String(series.label)} ${plot.data[i + 1]?.[idx] == null ? '–' : format(plot.data[i + 1]?.[idx] as number)}`,
+        `${series.label as string} ${plot.data[i + 1]?.[idx] == null ? '–' : format(plot.data[i + 1]?.[idx] as number)}`,
     );
   tip.textContent = `${new Date(at * 1000).toTimeString().slice(0, 8)}  ${parts.join('  ')}`;
   const half = tip.offsetWidth / 2;

@@ -40,8 +40,8 @@ export function tellError(error: unknown): void {
 }
 
 /** Does something, and says how it went. */
-export function attempt(act: () => Promise<unknown>, done?: ReactNode): void {
-  act().then(() => done !== undefined && tellDone(done), tellError);
+export function attempt(act: () => Promise<unknown>, words?: ReactNode): void {
+  act().then(() => words !== undefined && tellDone(words), tellError);
 }
 
 export function Toasts() {
