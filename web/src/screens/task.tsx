@@ -386,7 +386,7 @@ function CancelLadder({ of: task }: { readonly of: TaskDetail }) {
   const over = FINAL.includes(task.state);
   const asked = task.cancelRequestedAt ?? 0;
   const now = useTicking((at) => Math.floor(at / 1000) * 1000);
-  const gone = over ? Number.POSITIVE_INFINITY : now - asked;
+  const gone = (over ? (task.finishedAt ?? asked) : now) - asked;
   const steps = [
     { text: 'Asked to stop', note: <Time at={asked} />, from: 0 },
     { text: 'Its worker hears of it, and the signal of the handler aborts', note: 'within a second or so', from: 500 },
@@ -403,12 +403,14 @@ function CancelLadder({ of: task }: { readonly of: TaskDetail }) {
       from: 9_000,
     },
   ];
-  const at = over ? steps.length : steps.findLastIndex(({ from }) => gone >= from);
+  const at = steps.findLastIndex(({ from }) => gone >= from);
+  // How far it had to go; what was not needed is left out once it is over.
+  const shown = over ? steps.slice(0, Math.max(1, at + 1)) : steps;
   return (
     <Panel title={over ? 'How it was stopped' : 'Stopping'}>
       <ol className="ladder">
-        {steps.map(({ text, note }, i) => {
-          const past = over ? i === 0 : i < at;
+        {shown.map(({ text, note }, i) => {
+          const past = over || i < at;
           return (
             <li
               key={text}

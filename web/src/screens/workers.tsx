@@ -537,8 +537,8 @@ function CreateDialog({ onClose }: { readonly onClose: () => void }) {
         act={async () => undefined}
       >
         <div className="once">
-          <p className="strong">
-            <Icon name="key" size={14} className="row" /> Shown this once
+          <p className="strong row">
+            <Icon name="key" size={14} /> Shown this once
           </p>
           <p>On the other machine, with the address of a node that it can reach:</p>
           <Command text={made.join} />

@@ -55,7 +55,6 @@ export function TaskGraph({ tasks, here }: { readonly tasks: readonly GraphTask[
               <a
                 href={hrefOf(to)}
                 className={`node s-${state} ${id === here ? 'here' : ''}`}
-                aria-label={`${nameOf(handler)} ${state} ${shortId(id).slice(0, 9)}`}
                 onClick={(event) => {
                   if (event.ctrlKey || event.metaKey || event.shiftKey) return;
                   event.preventDefault();
@@ -64,12 +63,8 @@ export function TaskGraph({ tasks, here }: { readonly tasks: readonly GraphTask[
               >
                 <rect width={WIDTH} height={HEIGHT} rx="7" />
                 <rect className="bar" x="0.5" y="9" width="3" height={HEIGHT - 18} rx="1.5" />
-                <text x="13" y="18">
-                  {nameOf(handler)}
-                </text>
-                <text x="13" y="33" className="sub">
-                  {state}
-                </text>
+                <text x="13" y="18">{`${nameOf(handler)} `}</text>
+                <text x="13" y="33" className="sub">{`${state} `}</text>
                 <text x={WIDTH - 10} y="33" textAnchor="end" className="sub" style={{ fill: 'var(--ink-3)' }}>
                   {shortId(id).slice(0, 9)}
                 </text>
