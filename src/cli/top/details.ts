@@ -33,7 +33,7 @@ export async function pageOf(client: Client, open: Open, paint: Paint, signal: A
     }
     case 'limits': {
       const limit = (await client.call('getLimit', { ...ask, params: { name } })) as LimitDetail;
-      return (columns, now) => describeLimit(limit, { paint, columns, mode: 'screen' }, now);
+      return (columns, now) => describeLimit(limit, { paint, columns, mode: 'screen' }, now).slice(2);
     }
     case 'workers':
       return workerPage(await client.call('getWorker', { ...ask, params: { name } }), paint);
@@ -54,7 +54,7 @@ const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled'])
 export function taskPage(task: TaskDetail, why: Explanation, paint: Paint): Page {
   return (columns, now) => {
     const out = { paint, columns, mode: 'screen' as const };
-    // The id is in the title.
+    // What its first lines say is in the title.
     const facts = describeTask(task, out, now).slice(1);
     if (ENDED.has(task.state)) return facts.slice(1);
     return [...describeExplanation(why, out, now).slice(2), ...facts];

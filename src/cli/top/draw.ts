@@ -52,7 +52,7 @@ export function draw(scene: Scene): Frame {
   const still: Scene = away === undefined ? scene : { ...scene, now: picture.at };
   const { lines, page, furthest } = bodyOf(still, room);
   const body = [...lines, ...Array<string>(Math.max(0, room - lines.length)).fill('')].slice(0, room);
-  const all = [...header, ...body, drawFooter(state, paint, columns)];
+  const all = [...header, ...body, drawFooter(state, paint, columns)].map((line) => cut(line, columns));
   // On the lowest of terminals what is asked is worth more than what is shown.
   return { lines: rows <= HEADER + FOOTER ? all.slice(all.length - Math.max(1, rows)) : all, page, furthest };
 }
@@ -101,7 +101,7 @@ function detail(scene: Scene, open: Open, room: number): Frame {
   const { columns } = size;
   const title = rule(`${paint(['bold', 'cyan'], `▸${ONE[open.panel]}`)} ${safeLine(open.name)}`, scene);
   if (found === undefined) return { lines: [title, paint('dim', '  Asking the node …')], page: 1, furthest: 0 };
-  const page = found.page(columns, now).flatMap((line) => wrapped(line, columns));
+  const page = found.page(columns, now).flatMap((line) => wrapped(untabbed(line), columns));
   if (found.log === undefined) {
     const part = windowOf(page, open.scroll, room - 1);
     return { lines: [title, ...part.lines], page: room - 1, furthest: part.furthest };
@@ -140,9 +140,13 @@ function loggedLines(log: readonly LogLine[], { paint, colours, size }: Scene): 
   return (
     log
       .flatMap((line) => logLines(line, { mode: 'screen', paint, colours }))
-      // A tab is as wide as the terminal likes.
-      .map((line) => cut(line.replaceAll('\t', '    '), size.columns))
+      .map((line) => cut(untabbed(line), size.columns))
   );
+}
+
+/** A tab is as wide as the terminal likes. */
+function untabbed(line: string): string {
+  return line.replaceAll('\t', '    ');
 }
 
 /** Who gets how much: both all they need, if that fits; else the part that moves up to two thirds. */

@@ -1,6 +1,7 @@
 import type { Client } from '../../client/client.ts';
 import { isEngineError } from '../../core/errors.ts';
 import type { Out } from '../display/out.ts';
+import { safeLine } from '../display/safe.ts';
 import { perform, refusal } from './act.ts';
 import { followLog, pageOf } from './details.ts';
 import { draw, type Frame } from './draw.ts';
@@ -182,7 +183,7 @@ export class Top {
       page = await pageOf(client, open, out.paint, opened.signal);
     } catch (error) {
       if (opened.signal.aborted || (isEngineError(error) && error.retryable)) return;
-      page = this.#detail?.page ?? (() => [`  ${refusal(error)}`]);
+      page = this.#detail?.page ?? (() => [`  ${safeLine(refusal(error))}`]);
       this.#state = { ...this.#state, status: { tone: 'bad', text: refusal(error) } };
     }
     if (opened.signal.aborted) return;
