@@ -137,11 +137,9 @@ function rule(text: string, { size, paint }: Scene): string {
 }
 
 function loggedLines(log: readonly LogLine[], { paint, colours, size }: Scene): readonly string[] {
-  return (
-    log
-      .flatMap((line) => logLines(line, { mode: 'screen', paint, colours }))
-      .map((line) => cut(untabbed(line), size.columns))
-  );
+  return log
+    .flatMap((line) => logLines(line, { mode: 'screen', paint, colours }))
+    .map((line) => cut(untabbed(line), size.columns));
 }
 
 /** A tab is as wide as the terminal likes. */

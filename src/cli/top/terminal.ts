@@ -30,10 +30,14 @@ const LEAVE = '\u001b[0m\u001b[?7h\u001b[?25h\u001b[?1049l';
 /** What a terminal that does not know its size is taken for. */
 const USUAL: Size = { columns: 80, rows: 24 };
 
+/** A signal to oneself is there by then. */
+const STOPPED_MS = 50;
+
 export class RealTerminal implements Terminal {
   readonly #input: ReadStream;
   readonly #output: WriteStream;
   #entered = false;
+  #resumed = (): void => {};
   /** However the process ends, the shell gets its terminal back. */
   readonly #atExit = (): void => this.leave();
 
@@ -47,14 +51,15 @@ export class RealTerminal implements Terminal {
     rows: this.#output.rows || USUAL.rows,
   });
 
+  /** While somebody else has the screen nothing is written. */
   readonly write = (text: string): void => {
-    if (text !== '') this.#output.write(text);
+    if (this.#entered && text !== '') this.#output.write(text);
   };
 
+  /** Also when it was taken before: a shell that had the terminal in between may have changed it. */
   enter(): void {
-    if (this.#entered) return;
+    if (!this.#entered) process.on('exit', this.#atExit);
     this.#entered = true;
-    process.on('exit', this.#atExit);
     this.#input.setRawMode(true);
     this.#input.resume();
     this.#output.write(ENTER);
@@ -71,7 +76,10 @@ export class RealTerminal implements Terminal {
 
   suspend(): void {
     this.leave();
-    process.kill(process.pid, 'SIGTSTP');
+    // To the whole group, as the terminal itself would: a shell waits for all of a job.
+    process.kill(0, 'SIGTSTP');
+    // Where there is no shell to come back from, nothing has stopped.
+    setTimeout(() => this.#resumed(), STOPPED_MS);
   }
 
   listen({ typed, resized, resumed, ended }: Heard): () => void {
@@ -82,11 +90,13 @@ export class RealTerminal implements Terminal {
     input.on('error', ended);
     this.#output.on('error', ended);
     this.#output.on('resize', resized);
+    this.#resumed = resumed;
     process.on('SIGCONT', resumed);
     process.on('SIGHUP', ended);
     return () => {
       input.off('data', typed).off('end', ended);
       this.#output.off('resize', resized);
+      this.#resumed = () => {};
       process.off('SIGCONT', resumed);
       process.off('SIGHUP', ended);
     };
