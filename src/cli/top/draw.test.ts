@@ -87,13 +87,12 @@ test('whatever is shown, a frame has as many lines as the terminal and none is w
       [120, 36],
       [400, 100],
     ] as const)
-      for (const state of STATES_TO_DRAW)
-        for (const paint of [bare, coloured]) {
-          const { lines } = draw(scene({ picture, state, paint, detail, colours: true, ...at(columns, rows) }));
-          const where = `${columns}x${rows} ${state.mode} ${state.panel}`;
-          assert.equal(lines.length, rows, where);
-          for (const line of lines) assert.ok(widthOfPainted(line) <= columns, `${where}: ${JSON.stringify(line)}`);
-        }
+      for (const state of STATES_TO_DRAW) {
+        const { lines } = draw(scene({ picture, state, paint: coloured, detail, colours: true, ...at(columns, rows) }));
+        const where = `${columns}x${rows} ${state.mode} ${state.panel}`;
+        assert.equal(lines.length, rows, where);
+        for (const line of lines) assert.ok(widthOfPainted(line) <= columns, `${where}: ${JSON.stringify(line)}`);
+      }
 });
 
 test('nothing that others wrote reaches the terminal as a control', () => {
@@ -118,7 +117,7 @@ test('each panel has what it is for', () => {
   assert.match(shown, /papers +5 +3 +2\.5\/s +1m 5s/);
   assert.match(shown, /mail ‖ paused/);
   assert.match(shown, /laptop +● online +███░ 3 of 4 +now +task_1 \+2/);
-  assert.match(shown, /task_2 +papers +summarise +1m +25s +1\/3 +laptop/);
+  assert.match(shown, /task_2 +papers +summarise +laptop +1m +25s +1\/3/);
   assert.match(shown, /openai +████████ 4 of 4 +2/);
   assert.match(shown, /claimed +● running +papers +task_2/);
   assert.match(shown, /registered +– +– +gpu-1/);
@@ -149,7 +148,7 @@ test('the chosen row has a mark, with colours or without, and stays in sight', (
 
 test('a lease that ran out says so, and a task that was asked to stop', () => {
   const tasks = [testTask('task_1', { leaseExpiresAt: NOW - 1, cancelRequestedAt: NOW })];
-  assert.match(text({ picture: testPicture({ tasks }) }), /ran out +1\/3 +laptop \(asked to stop\)/);
+  assert.match(text({ picture: testPicture({ tasks }) }), /laptop +12s +ran out +1\/3 +asked to stop/);
 });
 
 test('more running tasks than are asked for are counted', () => {
@@ -163,7 +162,7 @@ test('while the node is away the last picture stays, its countdowns stand still,
   const away = { since: NOW, problem: 'The node does not answer: nobody listens there.' };
   const shown = text({ away, now: NOW + 12_000 });
   assert.match(shown, /✗ node away since \d\d:\d\d:\d\d \(12s\): The node does not answer/);
-  assert.match(shown, /task_2 +papers +summarise +1m +25s/);
+  assert.match(shown, /task_2 +papers +summarise +laptop +1m +25s/);
 });
 
 test('an empty panel says what would fill it, and under a filter that nothing matches', () => {

@@ -10,6 +10,8 @@ export interface Band {
 const WIDE = 110;
 /** Below this there is room for one panel only. */
 const LEAST_FOR_ALL = 8;
+/** Below this the one in focus has all it needs, and the others what it leaves: two rows of each would tell nothing of any. */
+const LOW = 16;
 /** A head and a row: with less a panel shows nothing but its title. */
 const LEAST_BODY = 2;
 
@@ -41,7 +43,7 @@ export function layOut({ columns, lines, focus, rows }: Room): readonly Band[] {
     given[i] = (given[i] as number) + more;
     left -= more;
   };
-  give(focused, Math.max(LEAST_BODY, Math.floor(left / 2)));
+  give(focused, lines < LOW ? left : Math.max(LEAST_BODY, Math.floor(left / 2)));
   for (const i of bands.keys()) if (given[i] === 0 && left >= LEAST_BODY) give(i, LEAST_BODY);
   // One line is a head without a row: only who shows rows already gets single lines.
   const hungry = (): readonly number[] =>
