@@ -6,7 +6,7 @@ import { drawFooter, KEYS } from './footer.ts';
 import { type Away, drawHeader } from './header.ts';
 import { layOut } from './layout.ts';
 import type { Lists } from './lists.ts';
-import { cut, padded, wrapped } from './painted.ts';
+import { cut, padded, widthOfPainted, wrapped } from './painted.ts';
 import { drawPanel } from './panels.ts';
 import type { Detail, Picture } from './picture.ts';
 import type { Open, State } from './state.ts';
@@ -68,7 +68,6 @@ function keyLines({ paint, size }: Scene): readonly string[] {
   return [
     paint('bold', ' Keys'),
     ...KEYS.map(([keys, does]) => cut(`  ${paint('cyan', keys.padEnd(wide))}  ${does}`, size.columns)),
-    paint('dim', cut('  Any key goes back.', size.columns)),
   ];
 }
 
@@ -133,7 +132,8 @@ const ONE: Readonly<Record<Open['panel'], string>> = {
 };
 
 function rule(text: string, { size, paint }: Scene): string {
-  return cut(`${text} ${paint('dim', '─'.repeat(size.columns))}`.replace(/…$/, ''), size.columns);
+  const left = cut(text, size.columns);
+  return `${left} ${paint('dim', '─'.repeat(Math.max(0, size.columns - widthOfPainted(left) - 1)))}`;
 }
 
 function loggedLines(log: readonly LogLine[], { paint, colours, size }: Scene): readonly string[] {

@@ -12,6 +12,7 @@ export function drawFooter(state: State, paint: Paint, columns: number): string 
     return paint(['bold', 'yellow'], cut(question(asked.text, columns), columns));
   if (mode === 'filter')
     return cut(`${paint('bold', '/')}${safeLine(filter)}█ ${paint('dim', 'Enter keeps it, Esc clears it')}`, columns);
+  if (mode === 'keys') return paint('dim', cut('Any key goes back.', columns));
   if (status !== undefined) return paint(TONES[status.tone], cut(safeLine(status.text), columns));
   const hint = filter === '' ? '' : `${paint('yellow', `filter: ${safeLine(filter)}`)}  `;
   return cut(`${hint}${paint('dim', hints(state))}`, columns);

@@ -31,8 +31,9 @@ const SEQUENCES: Readonly<Record<string, Key>> = {
   '8~': 'end',
 };
 
-// Built from text: a control character in a literal pattern is taken for a mistake by the linter.
-const PART = new RegExp('\\u001b(?:\\[([0-9;<?]*)([@-~])|O([A-Z]))|[\\s\\S]', 'gu');
+// Put together: a control character in a literal pattern is taken for a mistake by the linter.
+const ESC = String.fromCharCode(27);
+const PART = new RegExp(`${ESC}(?:\\[([0-9;<?]*)([@-~])|O([A-Z]))|[\\s\\S]`, 'gu');
 const PRINTABLE = /^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]$/u;
 
 /** The keys in what a terminal has sent. Sequences that nobody here knows are none: they must not pass for letters. */

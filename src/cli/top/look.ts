@@ -19,6 +19,8 @@ export class Looking {
   readonly #client: Client;
   #counts: readonly Count[] = [];
   #events: readonly EventView[] = [];
+  /** The number of the newest event that was read. */
+  #last = 0;
 
   constructor(client: Client) {
     this.#client = client;
@@ -64,13 +66,15 @@ export class Looking {
   async #newEvents(signal: AbortSignal): Promise<readonly EventView[]> {
     const ask = { ...SOON, signal };
     const { last } = await this.#client.call('readEvents', ask);
-    const mine = this.#events.at(-1)?.seq ?? 0;
     // Another store under the same address counts from its own beginning.
-    const known = mine > last ? [] : this.#events;
-    const after = Math.max(known.at(-1)?.seq ?? 0, last - MOST_EVENTS);
+    const known = this.#last > last ? [] : this.#events;
+    const after = Math.max(this.#last > last ? 0 : this.#last, last - MOST_EVENTS);
     if (after >= last) return known;
-    const { events } = await this.#client.call('readEvents', { ...ask, query: { after, limit: MOST_EVENTS } });
-    return [...known, ...events].slice(-MOST_EVENTS);
+    const page = await this.#client.call('readEvents', { ...ask, query: { after, limit: MOST_EVENTS } });
+    this.#last = page.last;
+    // That workers are there is in their own panel, and would be all that there is to see of a large fleet.
+    const news = page.events.filter(({ kind }) => kind !== 'beat');
+    return [...known, ...news].slice(-MOST_EVENTS);
   }
 
   async #ages(queues: readonly { readonly name: string; readonly ready: number }[], signal: AbortSignal) {
@@ -81,6 +85,11 @@ export class Looking {
     const scales = await Promise.all(
       waiting.map(({ name }) => this.#client.call('scaleQueue', { ...SOON, signal, params: { queue: name } })),
     );
-    return new Map(waiting.map(({ name }, i) => [name, (scales[i]?.oldest_age_s ?? 0) * 1000]));
+    // Of what a pause or a limit holds back the node does not say how old it is.
+    return new Map(
+      scales.flatMap(({ runnable, oldest_age_s }, i) =>
+        runnable === 0 ? [] : [[waiting[i]?.name, oldest_age_s * 1000] as const],
+      ),
+    );
   }
 }

@@ -19,7 +19,8 @@ export interface Pressed {
 }
 
 const LONGEST_FILTER = 60;
-const LONGEST_NAME = 40;
+/** As long as the id of a task, whose end is what tells it from others. */
+const LONGEST_NAME = 44;
 
 /** One key: what is shown next, and what is to be done. */
 export function press(before: State, key: Key, view: View): Pressed {
@@ -54,8 +55,8 @@ function typed(state: State, key: Key): State {
   if (key === 'enter') return { ...state, mode: 'look' };
   if (key === 'escape') return { ...state, mode: 'look', filter: '' };
   if (key === 'ctrl-u') return { ...state, filter: '' };
-  if (key === 'backspace') return { ...state, filter: [...filter].slice(0, -1).join('') };
-  return [...key].length === 1 ? { ...state, filter: (filter + key).slice(0, LONGEST_FILTER) } : state;
+  if (key === 'backspace') return { ...state, filter: Array.from(filter).slice(0, -1).join('') };
+  return Array.from(key).length === 1 ? { ...state, filter: (filter + key).slice(0, LONGEST_FILTER) } : state;
 }
 
 function command(state: State, key: Key, view: View): State {

@@ -7,6 +7,8 @@ import { Looking } from './look.ts';
 import type { Heard, Terminal } from './terminal.ts';
 import { Top } from './top.ts';
 
+const LINE = new RegExp(`\\[(\\d+);1H([^${String.fromCharCode(27)}]*)`, 'g');
+
 /** A terminal of the test's own: keeps what stands on its screen, and types. */
 class TestTerminal implements Terminal {
   readonly writes: string[] = [];
@@ -21,7 +23,7 @@ class TestTerminal implements Terminal {
     if (text === '') return;
     this.writes.push(text);
     if (text.includes('\u001b[2J')) this.rows.length = 0;
-    for (const [, row = '', line = ''] of text.matchAll(/\[(\d+);1H([^\u001b]*)/g)) this.rows[Number(row) - 1] = line;
+    for (const [, row = '', line = ''] of text.matchAll(LINE)) this.rows[Number(row) - 1] = line;
     for (const look of this.#waiting) look();
   };
   enter(): void {
