@@ -28,6 +28,8 @@ test('without flags and variables there are the documented defaults', () => {
     port: 7420,
     server: undefined,
     watch: false,
+    interval: 1000,
+    lookOnce: false,
     open: false,
     token: undefined,
     publicHost: [],

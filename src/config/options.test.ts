@@ -92,6 +92,8 @@ const SAMPLES: { readonly [K in OptionKey]: readonly [text: string, value: Confi
   fair: ['alice', 'alice'],
   follow: ['', true],
   watch: ['', true],
+  interval: ['2s', 2000],
+  lookOnce: ['', true],
   open: ['', true],
   concurrent: ['4', 4],
   perKey: ['none', null],
