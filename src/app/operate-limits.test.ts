@@ -5,13 +5,20 @@ import { refusal } from '../store/conformance/scene.ts';
 import { tempFolder } from '../store/conformance/temp-folder.ts';
 import { openNode } from './node.ts';
 import { operate } from './operate.ts';
+import { realWorld } from './world.ts';
 
 const folder = tempFolder('operate-limits');
 let stores = 0;
 
-async function scene(t: TestContext) {
+async function scene(t: TestContext, { aheadMs = 0 } = {}) {
   stores += 1;
   const url = `sqlite:${join(folder, `${stores}.db`)}`;
+  if (aheadMs > 0) {
+    // Made under a clock that was set back later: lease time and the calendar lie apart.
+    const world = realWorld();
+    const clock = { monotonic: () => world.clock.monotonic(), wall: () => world.clock.wall() + aheadMs };
+    await (await openNode(url, { duties: false, housekeeping: false, world: { ...world, clock } })).close();
+  }
   const node = await openNode(url, { duties: false, housekeeping: false });
   const { engine } = node;
   const worker = await engine.registerWorker({ name: 'laptop', incarnation: `i${stores}`, slots: 9 });
@@ -124,6 +131,18 @@ test('a pause holds the whole limit or one key until it is over or ended', async
   engine.hint();
   assert.equal((await engine.claim({ worker, max: 9 })).length, 1, 'alice');
   assert.ok((await limits.pause('api', undefined, 1000)).pausedUntil);
+});
+
+test('a pause is told in the time of the calendar, however far that is from the time of leases', async (t) => {
+  const { engine, limits } = await scene(t, { aheadMs: 3_600_000 });
+  await limits.set('api', { concurrent: 3, rate: { max: 1, windowMs: 60_000 } }, '');
+  await engine.push({ queue: 'q', handler: 'h', limits: [{ name: 'api', key: 'alice' }] });
+  const { pausedUntil, freesAt } = await limits.pause('api', undefined, 60_000);
+  for (const until of [pausedUntil ?? 0, freesAt ?? 0]) {
+    assert.ok(until > Date.now() + 30_000 && until <= Date.now() + 61_000, String(until - Date.now()));
+  }
+  const open = await limits.pause('api', undefined, 0);
+  assert.deepEqual([open.pausedUntil, open.freesAt], [undefined, undefined]);
 });
 
 test('a limit that is not there is not found, and a key that nobody has used either', async (t) => {

@@ -2,7 +2,7 @@ import { parseDuration } from '../core/duration.ts';
 import { fault } from '../core/errors.ts';
 import { freesIn, type Limit, type LimitInput, normalizeLimit, type Rate, type RateInput } from '../core/limit.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { LimitRecord, SlotRecord } from '../store/store.ts';
+import type { LimitRecord, SlotRecord, StoreTime } from '../store/store.ts';
 import { type LimitBounds, type LimitView, viewBounds, viewLimit } from './views.ts';
 
 /** What is to change of a limit. What is not given stays as it is, null takes the bound away. */
@@ -72,16 +72,16 @@ export class LimitDesk {
 
   async detail(name: string): Promise<LimitDetail> {
     const record = await this.#require(name);
-    const [slots, history, { calendar: now }] = await Promise.all([
+    const [slots, history, time] = await Promise.all([
       this.#engine.limitUse(name, MOST_KEYS),
       this.#engine.limitHistory(name, MOST_CHANGES),
       this.#engine.store.clock(),
     ]);
     const total = slots.find(({ key }) => key === '');
-    const keys = slots.filter(({ key }) => key !== '').map((slot) => ({ key: slot.key, ...useOf(slot, now) }));
+    const keys = slots.filter(({ key }) => key !== '').map((slot) => ({ key: slot.key, ...useOf(slot, time) }));
     return {
       ...viewLimit(record),
-      ...(total === undefined ? { used: record.active } : useOf(total, now)),
+      ...(total === undefined ? { used: record.active } : useOf(total, time)),
       keys: keys.toSorted((a, b) => b.used - a.used || (b.pausedUntil ?? 0) - (a.pausedUntil ?? 0)),
       moreKeys: slots.length === MOST_KEYS,
       history: history.map(({ at, by, limit }) => ({
@@ -168,14 +168,15 @@ function spanOf(kind: 'rate' | 'cost', { max, window }: RateInput): Span {
   return { max, windowMs: parseDuration(window, `${kind}.window`) };
 }
 
-function useOf(slot: SlotRecord, now: number): LimitUseView {
+/** Counters go by the clock of leases, which is not that of the calendar: one was set back, the other never is. */
+function useOf(slot: SlotRecord, { calendar, lease }: StoreTime): LimitUseView {
   const { active, cap, pausedUntil } = slot;
-  const waitMs = freesIn(slot, { slot: slot.id, weight: 1, cost: 0 }, now) ?? 0;
+  const waitMs = freesIn(slot, { slot: slot.id, weight: 1, cost: 0 }, lease) ?? 0;
   return {
     used: active,
     ...(cap === undefined ? {} : { cap }),
-    ...(pausedUntil > now ? { pausedUntil } : {}),
-    ...(waitMs > 0 ? { freesAt: now + waitMs } : {}),
+    ...(pausedUntil > lease ? { pausedUntil: Math.round(pausedUntil - lease + calendar) } : {}),
+    ...(waitMs > 0 ? { freesAt: Math.round(calendar + waitMs) } : {}),
   };
 }
 

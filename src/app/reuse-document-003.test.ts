@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { logicalKey } from '../engine/kept-results.ts';
-import type { Assignment, Link, Session } from '../protocol/link.ts';
+import type { Assignment, Link, Session, Want } from '../protocol/link.ts';
 import type { Grant } from '../store/store.ts';
 import { VirtualWorld } from '../testing.ts';
 import { task } from '../worker/task.ts';
@@ -72,6 +72,8 @@ test('with the logical key it is executed once', async (t) => {
 /** A session of a process that dies at this call: nothing that it asks for afterwards is heard, and nothing is answered. */
 function dyingAt(link: Link, verb: 'keep' | 'complete'): Link {
   let dead = false;
+  // What it has asked for ends with its connection: nothing is claimed for the dead.
+  const death = new AbortController();
   const never = new Promise<never>(() => {});
   return {
     open: async (hello) =>
@@ -81,6 +83,8 @@ function dyingAt(link: Link, verb: 'keep' | 'complete'): Link {
           if (typeof member !== 'function') return member;
           return (...args: unknown[]) => {
             dead ||= name === verb;
+            if (dead) death.abort();
+            else if (name === 'claim') return session.claim({ ...(args[0] as Want), signal: death.signal });
             return dead ? never : (member.apply(session, args) as unknown);
           };
         },

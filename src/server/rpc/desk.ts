@@ -141,9 +141,13 @@ export class RpcDesk {
   }
 }
 
+/** What it is done to, as far as it is named: what a method takes besides is checked by itself. */
 function targetOf(params: object): string {
-  const { task_id, id, task_ids = [] } = params as { task_id?: string; id?: string; task_ids?: readonly string[] };
-  return task_id ?? id ?? task_ids.join(' ');
+  const { task_id, id, task_ids } = params as Readonly<Record<string, unknown>>;
+  return [task_id ?? id ?? task_ids]
+    .flat()
+    .filter((one) => typeof one === 'string')
+    .join(' ');
 }
 
 type Outcome = { readonly result: unknown } | { readonly error: RpcError };
