@@ -21,7 +21,7 @@ const rows = {
 } as const satisfies Record<string, Row>;
 
 const SLOTS = 8;
-/** Waiting claims last 30 s, beats come each 10 s, pings each 3 s: a measure sees all of them. */
+/** Beats come each 10 s, and pings as often at most: a measure sees all of them. Claims wait five minutes: it sees none of their returns. */
 const WARM_MS = 20_000;
 const MEASURED_MS = 30_000;
 const LEAVE_MS = 1000;

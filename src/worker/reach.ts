@@ -2,6 +2,7 @@
  * How soon a worker notices that its node is out of reach, and how soon it is back. While there are leases to save, all of it is
  * short beside a lease: docs/guides/promises.md has the sum.
  */
+import { IDLE_TICK_MS } from '../protocol/silence.ts';
 
 /** The longest pause before the n-th try to come back; the pause itself is drawn between 0 and it, so that not all come at once. */
 const BACK_MS = [100, 500, 1000, 2000, 5000, 10_000, 15_000];
@@ -15,7 +16,6 @@ const SLOWER = 3;
 /** A connection that is silent for four of them is broken: that is a sixth of a lease. */
 const TICKS_PER_LEASE = 24;
 const MIN_TICK_MS = 75;
-const MAX_TICK_MS = 10_000;
 /** A question over HTTP that is not answered for so long is asked again, on another connection. */
 const ANSWERS_PER_LEASE = 6;
 const MIN_ANSWER_MS = 1000;
@@ -44,7 +44,7 @@ export function tryMs({ leaseMs, away }: Absence, tookMs: number): number {
 
 /** Of the silence of a connection; 0: there is nothing to save, or it is not known how long that holds. */
 export function tickMs(leaseMs: number): number {
-  return partOf(leaseMs, TICKS_PER_LEASE, MIN_TICK_MS, MAX_TICK_MS);
+  return partOf(leaseMs, TICKS_PER_LEASE, MIN_TICK_MS, IDLE_TICK_MS);
 }
 
 export function answerMs(leaseMs: number): number {
