@@ -30,6 +30,19 @@ test('errors that say something else have another fingerprint', () => {
   assert.ok(ids.every((id) => /^[0-9a-f]{16}$/.test(id)));
 });
 
+test('colours and other orders to a terminal are no part of a pattern', () => {
+  const painted = [
+    '\u001b[31merror\u001b[0m: no disk left',
+    '\u001b[1;38;5;196merror\u001b[m: no disk left',
+    '\u009b31merror\u009b0m: no disk left',
+    '\u001b]8;;https://a.example/why\u0007error\u001b]8;;\u001b\\: no disk left',
+    '\u001b[2K\u001b[1Gerror: no disk left\u001b[?25h',
+    '\u001b(Berror\u001b7: no disk left\u001b=',
+  ];
+  for (const text of painted) assert.equal(patternOf(text), 'error: no disk left');
+  assert.equal(patternOf('read [31m of memory] and [0]'), 'read [<n>m of memory] and [<n>]');
+});
+
 test('words are left as they are: an apostrophe quotes nothing, and letters alone are no number', () => {
   assert.equal(patternOf("can't reach it, and don't ask"), "can't reach it, and don't ask");
   assert.equal(patternOf('deadbeef and facade'), 'deadbeef and facade');
@@ -45,7 +58,25 @@ test('a fingerprint is the same in every version: people link to it', () => {
 });
 
 test('a text of any length and any letters gives a short pattern, and takes no time', () => {
-  const nasty = ['"', "'", '`', '/', '\\', '../', '0', 'a/', 'f', '\u0000', '\ud800', '<n>', 'x_', '1,'];
+  const nasty = [
+    '"',
+    "'",
+    '`',
+    '/',
+    '\\',
+    '../',
+    '0',
+    'a/',
+    'f',
+    '\u0000',
+    '\ud800',
+    '<n>',
+    'x_',
+    '1,',
+    '\u001b[',
+    '\u001b]',
+    '\u001b',
+  ];
   const before = performance.now();
   for (const part of nasty) {
     const { pattern } = fingerprint(part.repeat(100_000));

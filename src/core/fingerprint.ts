@@ -12,8 +12,16 @@ export interface Fingerprint {
 const MOST_TEXT = 2000;
 const MOST_PATTERN = 300;
 
+/** Colours, moves, titles and links, with all that they carry. From text: the linter takes a control in a pattern for a mistake. */
+const [ESC, CSI, OSC, END] = ['\\u001b', '\\u009b', '\\u009d', '(?:\\u0007|\\u001b\\\\|\\u009c)'];
+const TERMINAL_SEQUENCES = new RegExp(
+  [`(?:${ESC}\\]|${OSC})\\P{Cc}*${END}`, `(?:${ESC}\\[|${CSI})[0-?]*[ -/]*[@-~]`, `${ESC}[ -/]*[0-Z\\\\^-~]`].join('|'),
+  'gu',
+);
+
 /** In this order: what a later rule would tear apart comes first. Each is linear, whatever the text. */
 const RULES: readonly (readonly [RegExp, string])[] = [
+  [TERMINAL_SEQUENCES, ''],
   [/[\p{Cc}\s]+/gu, ' '],
   [/\b(?:[a-z]{2,10}_)?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b/gi, '<id>'],
   [/\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'`<>)\]]+/gi, '<url>'],

@@ -57,6 +57,19 @@ describe('what ready tasks wait for', () => {
     assert.deepEqual(said([kind(9)], [hand(1, 0), hand(2, -1)]), ['9 for a free slot']);
   });
 
+  test('most tasks come first, and of as many the reason that is said shortest', () => {
+    const kinds = [kind(2, { queue: 'stopped', paused: true }), kind(2, {}, { requires: ['gpu'] }), kind(6)];
+    assert.deepEqual(said(kinds, [hand(1)]), [
+      '2 for a free slot',
+      '2 in queue stopped, which is paused',
+      '2 need tag gpu, which no worker has',
+    ]);
+    assert.deepEqual(said([kind(5), kind(2, { paused: true })]), [
+      '2 in queue mail, which is paused',
+      '1 for a free slot',
+    ]);
+  });
+
   test('a queue that is paused comes before all else', () => {
     const uses = [{ slot: 1, weight: 1, cost: 0, name: 'claude' }];
     const kinds = [kind(5, { paused: true, uses }), kind(2, { paused: true })];
