@@ -54,7 +54,7 @@ export function frontOf(app: App, options: FrontOptions): Opened {
     silence: cluster?.silence,
     connected: () => workers.connected,
   });
-  const insight = new InsightDesk({ engine, schemas: handlerSchemas });
+  const insight = new InsightDesk({ engine });
   const hub = new EventHub(engine, (event) => {
     metrics.count(event);
     insight.note(event);

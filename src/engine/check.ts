@@ -6,7 +6,7 @@ import { type LogEntry, STREAMS } from '../core/log.ts';
 import { checkKey, checkName, checkWorkerId } from '../core/names.ts';
 import { encodePayload, utf8Length } from '../core/payload.ts';
 import { STATES } from '../core/task.ts';
-import { WORKER_STATES } from '../core/worker.ts';
+import { type HandlerSchema, MAX_SCHEMA_BYTES, WORKER_STATES } from '../core/worker.ts';
 import type { LogPlace, NewWorker, TaskQuery, WorkerBeat, WorkerSetting } from '../store/store.ts';
 
 /**
@@ -257,6 +257,31 @@ export function checkNewWorker(worker: Omit<NewWorker, 'tags'> & Partial<Pick<Ne
     ...(address === undefined ? {} : { address: checkKey('address', address) }),
     ...(told === undefined ? {} : { told }),
   };
+}
+
+/** Of its own handlers only, each once, and as JSON that is no worse than an input. */
+export function checkSchemas(
+  schemas: readonly HandlerSchema[] = [],
+  handlers: readonly string[] = [],
+): readonly HandlerSchema[] {
+  checkList('schemas', schemas);
+  const told = new Map(schemas.map(({ handler, schema }) => [handler, readSchema(schema)]));
+  const stranger = [...told.keys()].find((handler) => !handlers.includes(handler));
+  if (stranger !== undefined) throw refuse('schemas', `the worker does not offer the handler ${stranger}`);
+  return [...told].map(([handler, schema]) => ({ handler, schema }));
+}
+
+function readSchema(text: string): string {
+  let schema: unknown;
+  try {
+    schema = JSON.parse(text);
+  } catch {
+    throw refuse('schemas', 'one of them is no JSON');
+  }
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
+    throw refuse('schemas', 'each must be the text of a JSON object');
+  }
+  return encodePayload(schema, { maxBytes: MAX_SCHEMA_BYTES, field: 'schemas' });
 }
 
 /** What a worker says of itself; its metadata is any JSON value of at most 64 KiB. */

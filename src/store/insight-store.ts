@@ -1,4 +1,5 @@
 import type { Reason, TaskState } from '../core/task.ts';
+import type { HandlerSchema } from '../core/worker.ts';
 
 /** The part of the port for people who look: figures over many tasks, and the questions that they keep. */
 export interface InsightStore {
@@ -16,6 +17,11 @@ export interface InsightStore {
   viewList(): Promise<readonly ViewRecord[]>;
   /** False: there was none of that name. */
   viewDrop(params: { readonly name: string }): Promise<boolean>;
+
+  /** Keeps what handlers take, each named once, in the place of what they took before; of all the newest `MOST_SCHEMAS`. */
+  schemaPut(params: { readonly schemas: readonly HandlerSchema[] }): Promise<void>;
+  /** By name. */
+  schemaList(): Promise<readonly HandlerSchema[]>;
 }
 
 export interface TaskCount {
@@ -55,6 +61,9 @@ export interface Failure {
 
 /** What names the error stands at its beginning; a stack behind it may have a megabyte. */
 export const MOST_ERROR = 2000;
+
+/** More handlers than anybody offers; what workers say must not grow for ever. */
+export const MOST_SCHEMAS = 1000;
 
 /**
  * Tasks come in the order of their ids, but for those of transactions that were under way together: a bound by the time of

@@ -15,8 +15,6 @@ import { type Sample, Series } from './series.ts';
 
 export interface InsightOptions {
   readonly engine: Engine;
-  /** What handlers take, by their name, where that is known. */
-  readonly schemas: () => Promise<Readonly<Record<string, object>>>;
 }
 
 type View = AnswerOf<'saveView'>;
@@ -35,7 +33,6 @@ const HOUR_MS = 3_600_000;
 /** What people look at: all of it at a glance, tasks by time, failures, handlers, and the views that they keep. */
 export class InsightDesk {
   readonly #engine: Engine;
-  readonly #schemas: InsightOptions['schemas'];
   readonly #series: Series;
   readonly #incidents: Incidents;
   readonly #overviews: Remembered<AnswerOf<'overview'>>;
@@ -43,9 +40,8 @@ export class InsightDesk {
   readonly #failures: Remembered<AnswerOf<'listFailures'>>;
   readonly #handlers: Remembered<readonly HandlerInfo[]>;
 
-  constructor({ engine, schemas }: InsightOptions) {
+  constructor({ engine }: InsightOptions) {
     this.#engine = engine;
-    this.#schemas = schemas;
     const { clock } = engine.world;
     this.#series = new Series({ world: engine.world, look: () => this.#sample() });
     this.#incidents = new Incidents({ idOf: (task) => engine.idOf(task) });
@@ -181,7 +177,7 @@ export class InsightDesk {
     const [{ now, members }, scan, schemas] = await Promise.all([
       store.workerFleet(),
       store.laneScan({ after: 0, limit: MOST_LANES }),
-      this.#schemas(),
+      this.#engine.schemas(),
     ]);
     const lanes = await store.laneGet({ lanes: scan.map(({ id }) => id) });
     const live = members.filter(({ enabled, seenAt }) => enabled && now - seenAt <= workerStaleMs);
@@ -189,16 +185,17 @@ export class InsightDesk {
     for (const lane of lanes) {
       if (lane !== undefined) queuesOf.set(lane.handler, (queuesOf.get(lane.handler) ?? new Set()).add(lane.queue));
     }
+    const schemaOf = new Map(schemas.map(({ handler, schema }) => [handler, schema]));
     const names = new Set([...live.flatMap(({ handlers }) => handlers), ...queuesOf.keys()]);
     return [...names].sort().map((name) => {
       const workers = live.filter(({ handlers }) => handlers.includes(name)).length;
-      // A handler of that name that nobody offers may be another one than ours.
-      const schema = workers > 0 && Object.hasOwn(schemas, name) ? schemas[name] : undefined;
+      // What nobody offers any more may have been told long ago.
+      const schema = workers > 0 ? schemaOf.get(name) : undefined;
       return {
         name,
         workers,
         queues: [...(queuesOf.get(name) ?? [])].sort(),
-        ...(schema === undefined ? {} : { schema: schema as Record<string, unknown> }),
+        ...(schema === undefined ? {} : { schema: JSON.parse(schema) as Record<string, unknown> }),
       };
     });
   }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { type NodeScene, nodeScene } from '../../../test/support/node-scene.ts';
+import { z } from 'zod';
+import { type NodeScene, nodeScene, type Wire } from '../../../test/support/node-scene.ts';
+import { type Leasehold, open, task } from '../../index.ts';
 
 const scene = (t: TestContext): Promise<NodeScene> => nodeScene(t, { samples: false });
 
@@ -132,9 +134,18 @@ test('failures that read alike are one group, with the ids to run them again', a
   assert.deepEqual([some.groups.length, some.looked], [1, 1]);
 });
 
-test('handlers are those that workers offer and those that tasks ask for, with the form of what we know', async (t) => {
+test('handlers are those that workers offer and those that tasks ask for, with the form of what they take', async (t) => {
   const node = await scene(t);
   const { engine } = node;
+  const takes = (handler: string) => ({ handler, schema: '{"type":"string"}' });
+  await engine.registerWorker({
+    name: 'w0',
+    incarnation: 'i0',
+    slots: 1,
+    handlers: ['echo', 'shell'],
+    schemas: [takes('echo'), takes('shell')],
+  });
+  await engine.setWorker({ name: 'w0', enabled: false });
   await engine.registerWorker({ name: 'w1', incarnation: 'i1', slots: 1, handlers: ['echo', 'mine'] });
   await engine.registerWorker({ name: 'w2', incarnation: 'i2', slots: 1, handlers: ['mine'] });
   await engine.pushMany([
@@ -151,6 +162,23 @@ test('handlers are those that workers offer and those that tasks ask for, with t
       { name: 'shell', workers: 0, queues: ['b'], known: false },
     ],
   );
+});
+
+test('what the handlers of a program take is known to the node that its worker joins', async (t) => {
+  let app: Leasehold | undefined;
+  // Before the node that it talks to, which is opened below.
+  t.after(() => app?.close());
+  const node = await scene(t);
+  app = await open(node.service.address as 'http://node', { token: node.admin });
+  const send = task('send', { input: z.object({ to: z.email(), times: z.int().default(1) }), run: () => {} });
+  const long = (n: number) =>
+    task(`long-${n}`, { input: z.object({ a: z.string().describe('x'.repeat(32_000)) }), run: () => {} });
+  await app.worker({ tasks: [send, ...Array.from({ length: 9 }, (_, n) => long(n))] }).start();
+  const { handlers } = await node.call('listHandlers', '/api/v1/handlers');
+  const { properties, required } = handlers.at(-1).schema;
+  assert.deepEqual([Object.keys(properties), properties.to.format, required], [['to', 'times'], 'email', ['to']]);
+  // One worker tells of a quarter of a megabyte, and of the others nothing: it works all the same.
+  assert.equal(handlers.filter(({ name, schema }: Wire) => name.startsWith('long') && schema !== undefined).length, 8);
 });
 
 test('a view is saved under its name, replaced, listed and removed', async (t) => {

@@ -100,6 +100,8 @@ const VERBS: Readonly<
   viewPut: (store) => store.viewPut({ view: { name: 'v', screen: 'tasks', query: '', by: 'me' } }),
   viewList: (store) => store.viewList(),
   viewDrop: (store) => store.viewDrop({ name: 'v' }),
+  schemaPut: (store) => store.schemaPut({ schemas: [{ handler: 'h', schema: '{}' }] }),
+  schemaList: (store) => store.schemaList(),
   documentCount: (store) => store.documentCount({ roots: true }),
   tokenRevoke: (store) => store.tokenRevoke({ id: 1 }),
   tokenRevokeNamed: (store) => store.tokenRevokeNamed({ name: 'w' }),

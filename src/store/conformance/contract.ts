@@ -17,6 +17,7 @@ import { EXPIRE } from './expire.ts';
 import { FENCES } from './fences.ts';
 import { GRAPH_ENDS } from './graph-ends.ts';
 import { GRAPHS } from './graphs.ts';
+import { HANDLER_SCHEMAS } from './handler-schemas.ts';
 import { INSIGHT } from './insight.ts';
 import { LANES } from './lanes.ts';
 import { LIMITS } from './limits.ts';
@@ -104,6 +105,7 @@ export const TOPICS: readonly Topic[] = [
   DOCUMENTS,
   INSIGHT,
   SAVED_VIEWS,
+  HANDLER_SCHEMAS,
   BODIES,
   CALLER_TRANSACTION,
   SHARING,

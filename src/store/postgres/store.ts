@@ -2,6 +2,7 @@ import type { QueueStats } from '../../core/event.ts';
 import type { Lease } from '../../core/lease.ts';
 import type { Limit } from '../../core/limit.ts';
 import type { NodeOverride } from '../../core/node.ts';
+import type { HandlerSchema } from '../../core/worker.ts';
 import type * as port from '../store.ts';
 import { pushInCallerTransaction } from './caller-transaction.ts';
 import type { Session, Try } from './database.ts';
@@ -28,7 +29,7 @@ import {
 import { releaseDuty, renewDuty, requireDuty, requireRow, takeDuty } from './verbs/duty.ts';
 import { numberEvents, readEvents } from './verbs/event.ts';
 import { listDependencies, listPlanned, pushGraph } from './verbs/graph.ts';
-import { countTasks, dropView, listFailures, listViews, putView } from './verbs/insight.ts';
+import { countTasks, dropView, listFailures, listSchemas, listViews, putSchemas, putView } from './verbs/insight.ts';
 import { getLanes, internLanes, internSpecs, laneDepths, scanLanes } from './verbs/intern.ts';
 import { attemptWorkers, cancelledLeases, listLeases, overdueLeases, reapLeases, renewLeases } from './verbs/lease.ts';
 import {
@@ -611,6 +612,14 @@ export class PostgresStore implements port.Store {
   viewDrop({ name }: { name: string }): Promise<boolean> {
     const flight = this.#flights.next();
     return this.#transaction((session) => dropView(session, flight, name));
+  }
+
+  schemaPut({ schemas }: { schemas: readonly HandlerSchema[] }): Promise<void> {
+    return this.#run((session) => putSchemas(session, schemas));
+  }
+
+  schemaList(): Promise<readonly HandlerSchema[]> {
+    return this.#run(listSchemas);
   }
 
   async documentWrite(write: port.DocumentWrite): Promise<port.DocumentAnswer> {

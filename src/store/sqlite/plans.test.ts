@@ -218,6 +218,8 @@ const FULL_SCAN = /^SCAN (task|t|dep|d|log|uniq|op|attempt|body|lane|spec|kept_r
 const RECOUNTS: readonly StatementName[] = ['auditReady', 'auditRunning', 'auditDue', 'slotAudit'];
 /** Read all triggers or documents: only people ask. */
 const LISTS: readonly StatementName[] = ['triggerList', 'documentCount'];
+/** Sorts as many handlers as there are, when a worker comes with something new. */
+const SORTS: readonly StatementName[] = ['schemaTrim'];
 
 function planOf(db: DatabaseSync, name: StatementName): readonly string[] {
   const rows = db.prepare(`EXPLAIN QUERY PLAN ${STATEMENTS[name]}`).all() as unknown as { detail: string }[];
@@ -289,7 +291,7 @@ for (const [name, open] of [
 
     test('no statement sorts in a temporary tree or builds an index for the occasion', () => {
       for (const statement of Object.keys(STATEMENTS) as StatementName[]) {
-        if (RECOUNTS.includes(statement)) continue;
+        if (RECOUNTS.includes(statement) || SORTS.includes(statement)) continue;
         const plan = planOf(db, statement);
         assert.ok(!plan.some((detail) => DETOUR.test(detail)), `${statement}:\n${plan.join('\n')}`);
       }

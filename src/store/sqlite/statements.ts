@@ -1,5 +1,5 @@
 import { COUNTS, DOCUMENT_COLUMNS } from '../document-rows.ts';
-import { MOST_ERROR } from '../insight-store.ts';
+import { MOST_ERROR, MOST_SCHEMAS } from '../insight-store.ts';
 import { TOKEN_COLUMNS } from '../token-rows.ts';
 
 /**
@@ -465,6 +465,12 @@ export const STATEMENTS = {
       saved_at = excluded.saved_at`,
   viewList: 'SELECT name, screen, query, saved_by, saved_at FROM saved_view ORDER BY name',
   viewDrop: 'DELETE FROM saved_view WHERE name = ?',
+  schemaPut: `INSERT INTO handler_schema (handler, schema, told_at) VALUES (?, ?, ?)
+    ON CONFLICT (handler) DO UPDATE SET schema = excluded.schema, told_at = excluded.told_at
+      WHERE schema <> excluded.schema`,
+  schemaTrim: `DELETE FROM handler_schema WHERE handler IN
+    (SELECT handler FROM handler_schema ORDER BY told_at DESC, handler LIMIT -1 OFFSET ${MOST_SCHEMAS})`,
+  schemaList: 'SELECT handler, schema FROM handler_schema ORDER BY handler',
 } as const;
 
 export type StatementName = keyof typeof STATEMENTS;

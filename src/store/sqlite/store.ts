@@ -3,6 +3,7 @@ import type { QueueStats } from '../../core/event.ts';
 import type { Lease } from '../../core/lease.ts';
 import type { Limit } from '../../core/limit.ts';
 import type { NodeOverride } from '../../core/node.ts';
+import type { HandlerSchema } from '../../core/worker.ts';
 import type * as port from '../store.ts';
 import { resultKeyOf } from './body.ts';
 import { pushInCallerTransaction } from './caller-transaction.ts';
@@ -25,7 +26,7 @@ import {
 import { releaseDuty, renewDuty, requireDuty, takeDuty } from './verbs/duty.ts';
 import { readEvents } from './verbs/event.ts';
 import { listDependencies, listPlanned, pushGraph } from './verbs/graph.ts';
-import { countTasks, dropView, listFailures, listViews, putView } from './verbs/insight.ts';
+import { countTasks, dropView, listFailures, listSchemas, listViews, putSchemas, putView } from './verbs/insight.ts';
 import { getLane, internLane, internQueue, internSpec, laneDepth, scanLanes } from './verbs/intern.ts';
 import { attemptWorker, cancelledLeases, listLeases, overdueLeases, reapLeases, renewLease } from './verbs/lease.ts';
 import {
@@ -416,6 +417,14 @@ export class SqliteStore implements port.Store {
 
   viewDrop({ name }: { name: string }): Promise<boolean> {
     return this.#writer.write('rest', (tx) => dropView(tx, name));
+  }
+
+  schemaPut({ schemas }: { schemas: readonly HandlerSchema[] }): Promise<void> {
+    return this.#writer.write('rest', (tx) => putSchemas(tx, schemas));
+  }
+
+  schemaList(): Promise<readonly HandlerSchema[]> {
+    return this.#writer.read(({ sql }) => listSchemas(sql));
   }
 
   documentWrite(write: port.DocumentWrite): Promise<port.DocumentAnswer> {

@@ -17,6 +17,24 @@ export const OPENING: LinkTopic = {
       assert.deepEqual(new Set(handlers), new Set(['send', 'render']));
     },
 
+    'what its handlers take is known to all, as the last one said it': async (scene) => {
+      const [text, number] = ['{"type":"string"}', '{"type":"number"}'];
+      await scene.open({ handlers: ['send', 'render'], schemas: [{ handler: 'send', schema: text }] });
+      assert.deepEqual(await scene.operator.schemas(), [{ handler: 'send', schema: text }]);
+      await scene.open({ schemas: [{ handler: 'send', schema: number }] });
+      await scene.open();
+      assert.deepEqual(await scene.operator.schemas(), [{ handler: 'send', schema: number }]);
+    },
+
+    'what its handlers take is refused where it is not theirs, or no schema': async (scene) => {
+      const opening = (handler: string, schema: string) => scene.open({ schemas: [{ handler, schema }] });
+      for (const schema of ['{', '[]', 'null', '"text"', '{"a":"\\u0000"}', `{"a":"${'x'.repeat(32_768)}"}`]) {
+        assert.match(await refusal(opening('send', schema)), /^(INVALID_INPUT|TOO_LARGE)$/, schema.slice(0, 20));
+      }
+      assert.equal(await refusal(opening('render', '{}')), 'INVALID_INPUT');
+      assert.deepEqual([await scene.operator.schemas(), await scene.operator.workers()], [[], []]);
+    },
+
     'each start is a worker of its own, even under the same name': async (scene) => {
       await scene.open({ name: 'box', incarnation: 'first' });
       await scene.open({ name: 'box', incarnation: 'second' });

@@ -1,4 +1,4 @@
-import { MOST_ERROR } from '../../insight-store.ts';
+import { MOST_ERROR, MOST_SCHEMAS } from '../../insight-store.ts';
 import type { Words } from './words.ts';
 
 /** Statements for people who look. */
@@ -28,5 +28,13 @@ export function insightStatements({ s, NOW }: Words) {
         saved_at = excluded.saved_at RETURNING name, screen, query, saved_by, saved_at`,
     viewList: `SELECT name, screen, query, saved_by, saved_at FROM ${s}.saved_view ORDER BY name`,
     viewDrop: `DELETE FROM ${s}.saved_view WHERE name = $1 RETURNING name`,
+    // In one order for all, so that workers that come together do not wait for each other in a circle.
+    schemaPut: `INSERT INTO ${s}.handler_schema AS h (handler, schema, told_at)
+      SELECT n.handler, n.schema, ${NOW} FROM unnest($1::text[], $2::text[]) AS n (handler, schema) ORDER BY n.handler
+      ON CONFLICT (handler) DO UPDATE SET schema = excluded.schema, told_at = excluded.told_at
+        WHERE h.schema <> excluded.schema RETURNING handler`,
+    schemaTrim: `DELETE FROM ${s}.handler_schema WHERE handler IN
+      (SELECT handler FROM ${s}.handler_schema ORDER BY told_at DESC, handler OFFSET ${MOST_SCHEMAS})`,
+    schemaList: `SELECT handler, schema FROM ${s}.handler_schema ORDER BY handler`,
   } as const;
 }

@@ -1,3 +1,4 @@
+import type { HandlerSchema } from '../../../core/worker.ts';
 import { stateCode } from '../../codes.ts';
 import { type CountRow, countsOf, type FailureRow, failureOf, type ViewRow, viewOf } from '../../insight-rows.ts';
 import { CREATION_SLACK_MS } from '../../insight-store.ts';
@@ -69,6 +70,15 @@ export async function putView(session: Session, { name, screen, query, by }: New
 
 export async function listViews(session: Session): Promise<readonly ViewRecord[]> {
   return (await session.all<ViewRow>('viewList', [])).map(viewOf);
+}
+
+export async function putSchemas(session: Session, schemas: readonly HandlerSchema[]): Promise<void> {
+  const told = [texts(schemas.map(({ handler }) => handler)), texts(schemas.map(({ schema }) => schema))];
+  if ((await session.rows('schemaPut', told)).length > 0) await session.rows('schemaTrim', []);
+}
+
+export function listSchemas(session: Session): Promise<readonly HandlerSchema[]> {
+  return session.all<HandlerSchema>('schemaList', []);
 }
 
 export function dropView(session: Session, flight: Flight, name: string): Promise<boolean> {

@@ -1,3 +1,4 @@
+import type { HandlerSchema } from '../../../core/worker.ts';
 import { stateCode } from '../../codes.ts';
 import { type CountRow, countsOf, type FailureRow, failureOf, type ViewRow, viewOf } from '../../insight-rows.ts';
 import { CREATION_SLACK_MS } from '../../insight-store.ts';
@@ -98,6 +99,19 @@ export function putView(tx: Transaction, { name, screen, query, by }: NewView): 
 
 export function listViews(sql: Prepared): readonly ViewRecord[] {
   return (sql.get('viewList').all() as unknown as ViewRow[]).map(viewOf);
+}
+
+export function putSchemas(tx: Transaction, schemas: readonly HandlerSchema[]): void {
+  let changed = 0;
+  for (const { handler, schema } of schemas) {
+    changed += Number(tx.sql.get('schemaPut').run(handler, schema, tx.now).changes);
+  }
+  if (changed > 0) tx.sql.get('schemaTrim').run();
+}
+
+export function listSchemas(sql: Prepared): readonly HandlerSchema[] {
+  const rows = sql.get('schemaList').all() as unknown as HandlerSchema[];
+  return rows.map(({ handler, schema }) => ({ handler, schema }));
 }
 
 export function dropView(tx: Transaction, name: string): boolean {

@@ -6,3 +6,10 @@ CREATE TABLE saved_view (
   saved_by text NOT NULL,
   saved_at bigint NOT NULL
 );
+
+-- What handlers take, as JSON Schema: what the worker said that came last with another one.
+CREATE TABLE handler_schema (
+  handler text COLLATE "C" PRIMARY KEY,
+  schema text NOT NULL,
+  told_at bigint NOT NULL
+);

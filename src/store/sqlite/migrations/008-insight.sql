@@ -7,3 +7,10 @@ CREATE TABLE saved_view (
   saved_by TEXT NOT NULL,
   saved_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- What handlers take, as JSON Schema: what the worker said that came last with another one.
+CREATE TABLE handler_schema (
+  handler TEXT PRIMARY KEY,
+  schema TEXT NOT NULL,
+  told_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
