@@ -15,7 +15,6 @@ writeFileSync(join(folder, 'assets', 'app-DkP3x9aQ.js.gz'), 'zipped');
 writeFileSync(join(folder, '..', 'secret.txt'), 'a secret');
 
 const scene = (t: TestContext): Promise<NodeScene> => nodeScene(t, { pages: () => folder, samples: false });
-const NOBODY = { token: null } as const;
 
 test('the root leads to the pages, and a page needs no token', async (t) => {
   const { url } = await bound(t);
@@ -128,7 +127,6 @@ async function bound(t: TestContext) {
   const node = await scene(t);
   const { hostname, port } = new URL(node.service.address);
   return {
-    ask: node.ask.bind(node),
     url: (path: string): string => node.url(path),
     host: hostname,
     port: Number(port),
