@@ -11,6 +11,9 @@ export interface InsightStore {
   /** Failed tasks below `before`, the newest first, with no more of their errors than people read. */
   failureList(params: { readonly before?: number | undefined; readonly limit: number }): Promise<readonly Failure[]>;
 
+  /** In which queues handlers have had tasks, as the newest lanes tell, whether one waits there or not. No more than `limit` are looked at. */
+  handlerQueues(params: { readonly limit: number }): Promise<readonly HandlerQueue[]>;
+
   /** Keeps a view under its name, in the place of one that has it. */
   viewPut(params: { readonly view: NewView }): Promise<ViewRecord>;
   /** By name. */
@@ -70,6 +73,11 @@ export const MOST_SCHEMAS = 1000;
  * creation is looked up in that order, and so much is added on both sides. A clock that was set back by more hides some.
  */
 export const CREATION_SLACK_MS = 10_000;
+
+export interface HandlerQueue {
+  readonly handler: string;
+  readonly queue: string;
+}
 
 export interface NewView {
   readonly name: string;

@@ -22,7 +22,7 @@ type HandlerInfo = AnswerOf<'listHandlers'>['handlers'][number];
 
 /** Lanes of which the age of the oldest task is asked every few seconds. */
 const FEW_LANES = 200;
-/** Lanes that are looked through for the handlers that have tasks. */
+/** Lanes that are looked through for the handlers that have tasks: of those that wait, and of the newest. */
 const MOST_LANES = 1000;
 /** After something went wrong a person is asked to look for so long. */
 const RECENT_MS = 5 * 60_000;
@@ -174,16 +174,17 @@ export class InsightDesk {
 
   async #lookForHandlers(): Promise<readonly HandlerInfo[]> {
     const { store, workerStaleMs } = this.#engine;
-    const [{ now, members }, scan, schemas] = await Promise.all([
+    const [{ now, members }, scan, recent, schemas] = await Promise.all([
       store.workerFleet(),
       store.laneScan({ after: 0, limit: MOST_LANES }),
+      store.handlerQueues({ limit: MOST_LANES }),
       this.#engine.schemas(),
     ]);
-    const lanes = await store.laneGet({ lanes: scan.map(({ id }) => id) });
+    const waiting = (await store.laneGet({ lanes: scan.map(({ id }) => id) })).filter((lane) => lane !== undefined);
     const live = members.filter(({ enabled, seenAt }) => enabled && now - seenAt <= workerStaleMs);
     const queuesOf = new Map<string, Set<string>>();
-    for (const lane of lanes) {
-      if (lane !== undefined) queuesOf.set(lane.handler, (queuesOf.get(lane.handler) ?? new Set()).add(lane.queue));
+    for (const { handler, queue } of [...waiting, ...recent]) {
+      queuesOf.set(handler, (queuesOf.get(handler) ?? new Set()).add(queue));
     }
     const schemaOf = new Map(schemas.map(({ handler, schema }) => [handler, schema]));
     const names = new Set([...live.flatMap(({ handlers }) => handlers), ...queuesOf.keys()]);

@@ -164,6 +164,14 @@ test('handlers are those that workers offer and those that tasks ask for, with t
   );
 });
 
+test('a handler is known by the queues that its tasks have been in, though none waits any more', async (t) => {
+  const node = await scene(t);
+  const worker = await node.engine.registerWorker({ name: 'w', incarnation: 'i', slots: 1, handlers: ['h'] });
+  await fail(node, 'old', new Error('no'), worker);
+  const { handlers } = await node.call('listHandlers', '/api/v1/handlers');
+  assert.deepEqual(handlers, [{ name: 'h', workers: 1, queues: ['old'] }]);
+});
+
 test('what the handlers of a program take is known to the node that its worker joins', async (t) => {
   let app: Leasehold | undefined;
   // Before the node that it talks to, which is opened below.

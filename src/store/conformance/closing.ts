@@ -97,6 +97,7 @@ const VERBS: Readonly<
   taskCount: (store) =>
     store.taskCount({ queues: [], handlers: [], states: [], from: 0, until: 1, stepMs: 1, limit: 1 }),
   failureList: (store) => store.failureList({ limit: 1 }),
+  handlerQueues: (store) => store.handlerQueues({ limit: 1 }),
   viewPut: (store) => store.viewPut({ view: { name: 'v', screen: 'tasks', query: '', by: 'me' } }),
   viewList: (store) => store.viewList(),
   viewDrop: (store) => store.viewDrop({ name: 'v' }),

@@ -167,5 +167,22 @@ export const INSIGHT: Topic = {
       await scene.store.taskRevive({ tasks: [grant.task] });
       assert.deepEqual(await scene.store.failureList({ limit: 10 }), []);
     },
+
+    'handlers are known by the queues of their newest tasks, those that have ended too': async (scene) => {
+      const { store } = scene;
+      assert.deepEqual(await store.handlerQueues({ limit: 10 }), []);
+      await store.laneIntern({
+        lanes: [
+          { queue: 'mail', handler: 'send' },
+          { queue: 'mail', handler: 'print' },
+          { queue: 'mail', handler: 'print', fairness: { key: 'anna', weight: 1 } },
+          { queue: 'post', handler: 'print' },
+        ],
+      });
+      const known = async (limit: number): Promise<readonly string[]> =>
+        (await store.handlerQueues({ limit })).map(({ handler, queue }) => `${handler} ${queue}`).sort();
+      assert.deepEqual(await known(10), ['print mail', 'print post', 'send mail']);
+      assert.equal((await known(1)).length, 1);
+    },
   },
 };

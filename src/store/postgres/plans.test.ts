@@ -198,6 +198,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   // From the ends of both tables, then one step down the trees for each half.
   taskAt: ['task_pkey(first)', 'done_id(first)', BY_ID, DONE_BY_ID],
   failureList: ['body_pkey(task, part)', 'done_failed(id)', 'lane_pkey(id)', 'queue_pkey(id)'],
+  handlerQueues: ['lane_pkey(first)', 'queue_pkey(id)'],
   viewPut: [],
   schemaPut: [],
   viewDrop: ['saved_view_pkey(name)'],

@@ -29,7 +29,16 @@ import {
 import { releaseDuty, renewDuty, requireDuty, requireRow, takeDuty } from './verbs/duty.ts';
 import { numberEvents, readEvents } from './verbs/event.ts';
 import { listDependencies, listPlanned, pushGraph } from './verbs/graph.ts';
-import { countTasks, dropView, listFailures, listSchemas, listViews, putSchemas, putView } from './verbs/insight.ts';
+import {
+  countTasks,
+  dropView,
+  handlerQueues,
+  listFailures,
+  listSchemas,
+  listViews,
+  putSchemas,
+  putView,
+} from './verbs/insight.ts';
 import { getLanes, internLanes, internSpecs, laneDepths, scanLanes } from './verbs/intern.ts';
 import { attemptWorkers, cancelledLeases, listLeases, overdueLeases, reapLeases, renewLeases } from './verbs/lease.ts';
 import {
@@ -599,6 +608,10 @@ export class PostgresStore implements port.Store {
 
   failureList({ before, limit }: { before?: number | undefined; limit: number }): Promise<readonly port.Failure[]> {
     return this.#run((session) => listFailures(session, before, limit));
+  }
+
+  handlerQueues({ limit }: { limit: number }): Promise<readonly port.HandlerQueue[]> {
+    return this.#run((session) => handlerQueues(session, limit));
   }
 
   viewPut({ view }: { view: port.NewView }): Promise<port.ViewRecord> {

@@ -203,6 +203,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
     QUEUE,
     'SEARCH body USING INDEX sqlite_autoindex_body_1 (task=? AND part=?)',
   ],
+  handlerQueues: [QUEUE],
   viewDrop: ['SEARCH saved_view USING PRIMARY KEY (name=?)'],
   settingDrop: ['SEARCH worker_setting USING PRIMARY KEY (name=?)'],
   workerSilent: ['SCAN worker USING INDEX worker_live'],

@@ -460,6 +460,8 @@ export const STATEMENTS = {
       substr(coalesce(t.result, (SELECT data FROM body WHERE task = t.id AND part = 1)), 1, ${MOST_ERROR}) AS error
     FROM task t CROSS JOIN lane l ON l.id = t.lane CROSS JOIN queue q ON q.id = l.queue
     WHERE t.state = 5 AND t.id < ? ORDER BY t.id DESC LIMIT ?`,
+  handlerQueues: `SELECT l.handler, q.name AS queue FROM lane l CROSS JOIN queue q ON q.id = l.queue
+    ORDER BY l.id DESC LIMIT ?`,
   viewPut: `INSERT INTO saved_view (name, screen, query, saved_by, saved_at) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (name) DO UPDATE SET screen = excluded.screen, query = excluded.query, saved_by = excluded.saved_by,
       saved_at = excluded.saved_at`,

@@ -26,7 +26,16 @@ import {
 import { releaseDuty, renewDuty, requireDuty, takeDuty } from './verbs/duty.ts';
 import { readEvents } from './verbs/event.ts';
 import { listDependencies, listPlanned, pushGraph } from './verbs/graph.ts';
-import { countTasks, dropView, listFailures, listSchemas, listViews, putSchemas, putView } from './verbs/insight.ts';
+import {
+  countTasks,
+  dropView,
+  handlerQueues,
+  listFailures,
+  listSchemas,
+  listViews,
+  putSchemas,
+  putView,
+} from './verbs/insight.ts';
 import { getLane, internLane, internQueue, internSpec, laneDepth, scanLanes } from './verbs/intern.ts';
 import { attemptWorker, cancelledLeases, listLeases, overdueLeases, reapLeases, renewLease } from './verbs/lease.ts';
 import {
@@ -405,6 +414,10 @@ export class SqliteStore implements port.Store {
 
   failureList({ before, limit }: { before?: number | undefined; limit: number }): Promise<readonly port.Failure[]> {
     return this.#writer.read(({ sql }) => listFailures(sql, before, limit));
+  }
+
+  handlerQueues({ limit }: { limit: number }): Promise<readonly port.HandlerQueue[]> {
+    return this.#writer.read(({ sql }) => handlerQueues(sql, limit));
   }
 
   viewPut({ view }: { view: port.NewView }): Promise<port.ViewRecord> {

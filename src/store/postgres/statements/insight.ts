@@ -23,6 +23,8 @@ export function insightStatements({ s, NOW }: Words) {
         left(coalesce(t.result, CASE WHEN t.flags & 8 <> 0 THEN
           (SELECT data FROM ${s}.body b WHERE b.task = t.id AND b.part = 1) END), ${MOST_ERROR}) AS error
       FROM ${s}.done t WHERE t.state = 5 AND t.id < $1::bigint ORDER BY t.id DESC LIMIT $2::int`,
+    handlerQueues: `SELECT DISTINCT n.handler, (SELECT name FROM ${s}.queue q WHERE q.id = n.queue) AS queue
+      FROM (SELECT handler, queue FROM ${s}.lane ORDER BY id DESC LIMIT $1::int) n`,
     viewPut: `INSERT INTO ${s}.saved_view (name, screen, query, saved_by, saved_at) VALUES ($1, $2, $3, $4, ${NOW})
       ON CONFLICT (name) DO UPDATE SET screen = excluded.screen, query = excluded.query, saved_by = excluded.saved_by,
         saved_at = excluded.saved_at RETURNING name, screen, query, saved_by, saved_at`,

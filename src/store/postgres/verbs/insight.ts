@@ -2,7 +2,7 @@ import type { HandlerSchema } from '../../../core/worker.ts';
 import { stateCode } from '../../codes.ts';
 import { type CountRow, countsOf, type FailureRow, failureOf, type ViewRow, viewOf } from '../../insight-rows.ts';
 import { CREATION_SLACK_MS } from '../../insight-store.ts';
-import type { Failure, NewView, TaskCount, TaskCounts, ViewRecord } from '../../store.ts';
+import type { Failure, HandlerQueue, NewView, TaskCount, TaskCounts, ViewRecord } from '../../store.ts';
 import { numbers, texts } from '../arrays.ts';
 import type { Session } from '../database.ts';
 import type { Flight } from '../flights.ts';
@@ -61,6 +61,10 @@ export async function countTasks(session: Session, schema: string, query: TaskCo
     values,
   );
   return countsOf(rows);
+}
+
+export function handlerQueues(session: Session, limit: number): Promise<readonly HandlerQueue[]> {
+  return session.all<HandlerQueue>('handlerQueues', [limit]);
 }
 
 export async function putView(session: Session, { name, screen, query, by }: NewView): Promise<ViewRecord> {

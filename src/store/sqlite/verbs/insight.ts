@@ -2,7 +2,7 @@ import type { HandlerSchema } from '../../../core/worker.ts';
 import { stateCode } from '../../codes.ts';
 import { type CountRow, countsOf, type FailureRow, failureOf, type ViewRow, viewOf } from '../../insight-rows.ts';
 import { CREATION_SLACK_MS } from '../../insight-store.ts';
-import type { Failure, NewView, TaskCount, TaskCounts, ViewRecord } from '../../store.ts';
+import type { Failure, HandlerQueue, NewView, TaskCount, TaskCounts, ViewRecord } from '../../store.ts';
 import type { Connection, Prepared } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
 
@@ -90,6 +90,12 @@ export function countText(
         ORDER BY t.id DESC LIMIT ?) p ${named}
     GROUP BY 1, 2`;
   return { text, values: [...wanted, from, stepMs, ...walk.values, limit] };
+}
+
+export function handlerQueues(sql: Prepared, limit: number): readonly HandlerQueue[] {
+  const rows = sql.get('handlerQueues').all(limit) as unknown as HandlerQueue[];
+  const known = new Map(rows.map(({ handler, queue }) => [`${handler} ${queue}`, { handler, queue }]));
+  return [...known.values()];
 }
 
 export function putView(tx: Transaction, { name, screen, query, by }: NewView): ViewRecord {
