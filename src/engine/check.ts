@@ -6,7 +6,7 @@ import { type LogEntry, STREAMS } from '../core/log.ts';
 import { checkKey, checkName, checkWorkerId } from '../core/names.ts';
 import { encodePayload, utf8Length } from '../core/payload.ts';
 import { STATES } from '../core/task.ts';
-import { type HandlerSchema, MAX_SCHEMA_BYTES, WORKER_STATES } from '../core/worker.ts';
+import { type HandlerSchema, MAX_SCHEMA_BYTES, MAX_SCHEMAS_BYTES, WORKER_STATES } from '../core/worker.ts';
 import type { LogPlace, NewWorker, TaskQuery, WorkerBeat, WorkerSetting } from '../store/store.ts';
 
 /**
@@ -268,6 +268,8 @@ export function checkSchemas(
   const told = new Map(schemas.map(({ handler, schema }) => [handler, readSchema(schema)]));
   const stranger = [...told.keys()].find((handler) => !handlers.includes(handler));
   if (stranger !== undefined) throw refuse('schemas', `the worker does not offer the handler ${stranger}`);
+  const bytes = told.values().reduce((sum, schema) => sum + utf8Length(schema), 0);
+  if (bytes > MAX_SCHEMAS_BYTES) throw fault('TOO_LARGE', { field: 'schemas', maxBytes: MAX_SCHEMAS_BYTES });
   return [...told].map(([handler, schema]) => ({ handler, schema }));
 }
 

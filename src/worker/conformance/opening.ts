@@ -32,6 +32,9 @@ export const OPENING: LinkTopic = {
         assert.match(await refusal(opening('send', schema)), /^(INVALID_INPUT|TOO_LARGE)$/, schema.slice(0, 20));
       }
       assert.equal(await refusal(opening('render', '{}')), 'INVALID_INPUT');
+      const handlers = Array.from({ length: 9 }, (_, n) => `h${n}`);
+      const schemas = handlers.map((handler) => ({ handler, schema: `{"a":"${'x'.repeat(32_000)}"}` }));
+      assert.equal(await refusal(scene.open({ handlers, schemas })), 'TOO_LARGE');
       assert.deepEqual([await scene.operator.schemas(), await scene.operator.workers()], [[], []]);
     },
 
