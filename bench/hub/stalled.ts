@@ -16,7 +16,7 @@ import type { LoadArgs, LoadVerbs } from './load-child.ts';
 import { NodeProcess } from './node.ts';
 import type { HubOptions } from './options.ts';
 import type { StalledArgs, StalledVerbs } from './stalled-child.ts';
-import { FLOOD, LARGE, STALLED_MAX } from './words.ts';
+import { FLOOD, LARGE } from './words.ts';
 
 const WITHOUT = 'stalled without';
 const WITH = 'stalled with';
@@ -27,15 +27,17 @@ const rows = {
   with: { label: 'push to start, a tenth reads nothing and one floods, p50', key: WITH, unit: 'ms', percentile: 50 },
   withWorst: { label: '… p99', key: WITH, unit: 'ms', percentile: 99 },
   growth: { label: '… growth of the node (RSS)', key: 'stalled growth', unit: 'MB' },
-  bound: { label: '… its bound: 5 MiB for each that reads nothing, and 256', key: 'stalled bound', unit: 'MB' },
+  bound: { label: '… its bound: 2 MiB for each that reads nothing, and 256', key: 'stalled bound', unit: 'MB' },
   logs: { label: '… logs stored', key: 'stalled logs', unit: 'MB/s' },
 } as const satisfies Record<string, Row>;
 
 const MIB = 1024 * 1024;
-/** Of one task: sixteen of them are the 4 MiB that one answer carries at most. */
+/** Of one task: four of them are the 1 MiB that one answer carries at most. */
 const INPUT = 256 * 1024 - 20;
+/** For each that reads nothing: more than what may lie here for it. */
+const TASKS_EACH = 10;
 /** An answer, and what may lie unread before nothing more is begun (`server/conversation.ts`). */
-const PER_STALLED = 5 * MIB;
+const PER_STALLED = 2 * MIB;
 /** What a node takes that stores logs and reads large inputs as fast as it can. */
 const BESIDES = 256 * MIB;
 const PER_SECOND = 50;
@@ -67,7 +69,7 @@ export function stalled({ workers }: HubOptions): Measure {
       await slow.ask('stall');
       const watch = new MemoryWatch(node);
       await watch.start();
-      const offered = load.ask('push', { queue: LARGE, handler: LARGE, count: few * STALLED_MAX, bytes: INPUT });
+      const offered = load.ask('push', { queue: LARGE, handler: LARGE, count: few * TASKS_EACH, bytes: INPUT });
       await noisy.ask('start');
       const from = performance.now();
       world.samples(contender, WITH, await pushed());

@@ -90,7 +90,10 @@ export class Claims {
     const waiting = this.#ring.signs.enter({
       priority: candidate?.priority ?? 0,
       freeShare: Math.min(1, want.max / slots),
-      wants: () => this.#ring.knows((lane) => this.#serves(want, lane)),
+      wants: (lane) => {
+        const serves = (one: Lane): boolean => this.#serves(want, one);
+        return lane === undefined ? this.#ring.knows(serves) : this.#ring.offers(lane, serves);
+      },
       signal,
     });
     try {

@@ -44,7 +44,9 @@ export class Ring {
     this.#world = world;
     this.#now = world.clock.monotonic;
     this.#scanMs = scanMs;
-    this.signs = new Signs(world, scanMs, () => !this.knows(() => true));
+    this.signs = new Signs(world, scanMs, (lane) =>
+      lane === undefined ? !this.knows(() => true) : !this.offers(lane, () => true),
+    );
     this.#held = new HeldLanes((lane, slot) => this.#need(lane, slot));
   }
 
@@ -62,7 +64,7 @@ export class Ring {
     this.#put(lane, priority);
     // One that was forgotten is met again by the scan.
     if (!this.#known.has(lane)) this.hint();
-    else if (this.#ready.has(lane)) this.signs.wake();
+    else if (this.#ready.has(lane)) this.signs.wake(lane);
   }
 
   /** Another process says that something became ready here. A lane that was never seen has no name yet: the scan finds it. */
@@ -117,7 +119,13 @@ export class Ring {
     return !this.#let(wants).next().done;
   }
 
-  /** The same, but for lanes that a limit holds back: those may be tried for ever. */
+  /** Whether that lane is there to serve, and no limit holds it back. */
+  offers(id: number, wants: (lane: Lane) => boolean): boolean {
+    const lane = this.#ready.has(id) ? this.#open(id) : undefined;
+    return lane !== undefined && wants(lane);
+  }
+
+  /** As `knows`, but for lanes that a limit holds back: those may be tried for ever. */
   hasOpen(wants: (lane: Lane) => boolean): boolean {
     for (const id of this.#ready.keys()) {
       const lane = this.#open(id);
@@ -269,20 +277,18 @@ export class Ring {
     this.#scannedAt = this.#now();
     await this.#scanPauses();
     let found = 0;
-    let news = false;
     for (let after = 0; ; ) {
       const page = await this.#store.laneScan({ after, limit: SCAN_PAGE });
       found += page.length;
       await this.#meetAll(page);
-      for (const { id, priority } of page) news = this.#found(id, priority) || news;
+      // Who scanned may not be who can take it.
+      for (const { id, priority } of page) if (this.#found(id, priority)) this.signs.wake(id);
       const last = page.at(-1);
       if (last === undefined || page.length < SCAN_PAGE) break;
       after = last.id;
     }
-    news = (await this.#scanSlots()) || news;
+    if (await this.#scanSlots()) this.signs.wake();
     this.#scanned = found;
-    // Who scanned may not be who can take it.
-    if (news) this.signs.wake();
   }
 
   /** Lanes that were never seen, and those of which it matters who served them last: the rest of a lane never changes. */

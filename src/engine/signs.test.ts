@@ -11,7 +11,12 @@ interface Rig {
   readonly world: VirtualWorld;
   readonly signs: Signs;
   /** Somebody who has looked in vain, and what became of it. */
-  readonly wait: (wants?: () => boolean, maxMs?: number, signal?: AbortSignal, rank?: typeof EQUAL) => Seeker;
+  readonly wait: (
+    wants?: (lane?: number) => boolean,
+    maxMs?: number,
+    signal?: AbortSignal,
+    rank?: typeof EQUAL,
+  ) => Seeker;
 }
 
 interface Seeker {
@@ -276,4 +281,66 @@ test('while nothing is known nobody is asked, and a sign that comes then is not 
   signs.wake();
   await world.settle();
   assert.equal(came.filter((one) => one()).length, 8);
+});
+
+test('a sign of a lane asks them of that lane only, and a look of one for all asks nobody else', async () => {
+  const { world, signs, wait } = rig();
+  const asked: (number | undefined)[] = [];
+  const seekers = Array.from({ length: 100 }, () =>
+    wait((lane) => {
+      asked.push(lane);
+      return lane === 7;
+    }),
+  );
+  signs.wake(5);
+  await world.settle();
+  assert.deepEqual([asked.length, new Set(asked)], [100, new Set([5])]);
+  asked.length = 0;
+  await world.advance(1);
+  signs.call();
+  await world.settle();
+  assert.deepEqual([asked, countOf(seekers)], [[], 1]);
+  signs.wake(7);
+  await world.settle();
+  assert.deepEqual([new Set(asked), countOf(seekers)], [new Set([7]), 8]);
+});
+
+test('who looks while the others are asked of a lane is asked of everything when it is back in vain', async () => {
+  const { world, signs, wait } = rig();
+  const asked: (number | undefined)[] = [];
+  const late = signs.enter({
+    ...EQUAL,
+    wants: (lane) => {
+      asked.push(lane);
+      return true;
+    },
+  });
+  late.looking();
+  wait(() => false);
+  signs.wake(5);
+  await world.settle();
+  assert.deepEqual(asked, []);
+  const came = follow(late.sign(LONG_MS));
+  await world.settle();
+  assert.deepEqual([asked, came()], [[undefined], true]);
+});
+
+test('signs of more lanes than are told one by one are signs of everything', async () => {
+  const { world, signs, wait } = rig();
+  let ready = false;
+  const asked = new Set<number | undefined>();
+  const crowd = Array.from({ length: 100 }, () =>
+    wait((lane) => {
+      asked.add(lane);
+      return ready;
+    }),
+  );
+  // All of them in vain: until they have rested nobody is asked.
+  signs.wake(1);
+  await world.settle();
+  asked.clear();
+  ready = true;
+  for (let lane = 2; lane < 50; lane++) signs.wake(lane);
+  await world.advance(1);
+  assert.deepEqual([asked, countOf(crowd)], [new Set([undefined]), 8]);
 });

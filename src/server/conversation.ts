@@ -4,6 +4,7 @@ import { Asked, exceeds, framesOf, MAX_ANSWER_BYTES, MAX_FRAME_DEPTH, type Said 
 import { idleTickMsOf, Silence, tickMsOf } from '../protocol/silence.ts';
 import { checked } from './asking.ts';
 import { parseBody } from './json-body.ts';
+import { LogPace } from './log-pace.ts';
 import { Outlet } from './outlet.ts';
 
 export interface ConversationOptions {
@@ -26,6 +27,11 @@ export type Frame = readonly [data: Buffer, isBinary: boolean];
 const MAX_OPEN = 250;
 /** Of those whose answers can be large. */
 const MAX_OPEN_READS = 8;
+/**
+ * Of logs, before the next ones wait, in UTF-16 units: many short ones share a commit, and who floods has its socket paused instead
+ * of everybody's turns (32 shipments of 64 KiB at once made commits of 2 MiB).
+ */
+const MAX_OPEN_LOG_UNITS = 64 * 1024;
 export const READS: ReadonlySet<Asked['type']> = new Set([
   'task_claim',
   'checkpoints',
@@ -46,6 +52,10 @@ export class Conversation {
   #at = 0;
   #open = 0;
   #openReads = 0;
+  #openLogUnits = 0;
+  /** Made for who logs: of thousands most only wait. */
+  #logPace: LogPace | undefined;
+  #paced: NodeJS.Timeout | undefined;
   readonly #outlet: Outlet;
   readonly #silence: Silence;
 
@@ -63,6 +73,7 @@ export class Conversation {
     socket.on('message', (...frame: Frame) => this.hear(frame));
     socket.once('close', () => {
       clearInterval(beat);
+      clearTimeout(this.#paced);
       this.#waiting = [];
     });
   }
@@ -120,16 +131,32 @@ export class Conversation {
   #mayBegin(): boolean {
     const next = this.#waiting[this.#at];
     if (next === undefined || this.#open >= MAX_OPEN || this.#outlet.isFull || !this.#isOpen) return false;
+    if (next.type === 'task_progress') return this.#mayLog();
     return this.#openReads < MAX_OPEN_READS || !READS.has(next.type);
+  }
+
+  #mayLog(): boolean {
+    if (this.#openLogUnits >= MAX_OPEN_LOG_UNITS) return false;
+    const waitMs = this.#logPace?.waitMs ?? 0;
+    if (waitMs === 0) return true;
+    this.#paced ??= setTimeout(() => {
+      this.#paced = undefined;
+      this.#go();
+    }, waitMs).unref();
+    return false;
   }
 
   async #answer(asked: Asked): Promise<void> {
     const reads = READS.has(asked.type) ? 1 : 0;
+    const logUnits = asked.type === 'task_progress' ? unitsOf(asked.logs) : 0;
     this.#open++;
     this.#openReads += reads;
+    this.#openLogUnits += logUnits;
+    if (logUnits > 0) (this.#logPace ??= new LogPace()).took(logUnits);
     this.#outlet.say(await this.#answerTo(asked));
     this.#open--;
     this.#openReads -= reads;
+    this.#openLogUnits -= logUnits;
     this.#go();
   }
 
@@ -155,4 +182,8 @@ export class Conversation {
     if (this.#silence.isLong) socket.terminate();
     else if (ask) socket.ping();
   }
+}
+
+function unitsOf(logs: readonly { readonly text: string }[]): number {
+  return logs.reduce((sum, { text }) => sum + text.length, 0);
 }

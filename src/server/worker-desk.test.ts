@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { type HubScene, hubScene } from '../../test/support/hub-scene.ts';
 import { proofOf, type RawWorker } from '../../test/support/raw-worker.ts';
 import type { LeaseProof } from '../protocol/frames.ts';
+import type { Link } from '../protocol/link.ts';
 
 type Saying = readonly [type: string, fields: object];
 
@@ -349,6 +350,35 @@ test('large inputs come in portions that fit, and what does not fit goes back wi
   }
   assert.ok(Math.max(...worker.frames) < 16 * 1024 * 1024);
   assert.equal((await scene.engine.stats('work')).completed, 20);
+});
+
+test('no more is claimed for a worker than fits, once its inputs are known to be large, and as much as before when they are small again', async (t) => {
+  const asked: number[] = [];
+  const link = (direct: Link): Link => ({
+    open: async (hello) => {
+      const session = await direct.open(hello);
+      const claim = session.claim.bind(session);
+      session.claim = (want) => {
+        asked.push(want.max);
+        return claim(want);
+      };
+      return session;
+    },
+  });
+  const scene = await hubScene(t, { link });
+  const worker = await scene.worker({ name: 'a' });
+  for (let i = 0; i < 12; i++) await scene.push('x'.repeat(256 * 1024 - 10));
+  const sizes: number[] = [];
+  for (let i = 0; i < 3; i++) sizes.push((await worker.claim(12)).length);
+  assert.deepEqual(
+    [sizes, asked],
+    [
+      [4, 4, 4],
+      [12, 4, 4],
+    ],
+  );
+  for (let i = 0; i < 12; i++) await scene.push('small');
+  for (const count of [4, 8]) assert.equal((await worker.claim(12)).length, count);
 });
 
 // Hints

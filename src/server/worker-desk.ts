@@ -11,8 +11,11 @@ import { WaitingClaim } from './waiting-claim.ts';
 type Fenced = Extract<Asked, { lease: unknown }>;
 type Claiming = Extract<Asked, { type: 'task_claim' }>;
 
-/** Inputs that one answer carries, in UTF-16 units: at three bytes each, with all that stands around them, it is within its bound. */
-const MOST_INPUT = 4 * 1024 * 1024;
+/**
+ * Inputs that one answer carries, in UTF-16 units: at three bytes each, with all that stands around them, it is within its bound. It
+ * is also what each worker that reads nothing keeps here: 4 MiB made 1.2 GB of two hundred.
+ */
+const MOST_INPUT = 1024 * 1024;
 /** A worker renews at a third of a lease: what it has not spoken of for so many leases it does not have. */
 const FORGOTTEN_LEASES = 3;
 /** How long the end of a node waits for claims; a store that does not answer by then will not. */
@@ -28,6 +31,8 @@ export class WorkerDesk {
   /** Granted and not settled, as far as this node knows. */
   readonly #granted: HeldLeases<Assignment>;
   readonly #claims = new Set<WaitingClaim>();
+  /** How many inputs like the last ones fit into an answer: what is claimed beyond goes back, and that costs two writes each. */
+  #fitting = Number.POSITIVE_INFINITY;
 
   constructor(session: Session, holder: string, tokens: LeaseTokens, now: () => number) {
     this.session = session;
@@ -104,7 +109,9 @@ export class WorkerDesk {
       if (claim.isStopped) return [];
       const signal = claim.begin();
       const deafen = outlet.onFull(() => claim.end());
-      const granted = await this.session.claim({ max, waitMs: leftMs, signal }).finally(deafen);
+      const wanted = Math.min(max, this.#fitting);
+      const granted = await this.session.claim({ max: wanted, waitMs: leftMs, signal }).finally(deafen);
+      if (granted.length > 0) this.#fitting = fitting(granted);
       const cutShort = signal.aborted || outlet.isFull;
       const told = claim.isStopped || outlet.isFull ? [] : granted.slice(0, howManyFit(granted));
       outlet.expect(unitsOf(told));
@@ -268,6 +275,12 @@ function howManyFit(assignments: readonly Assignment[]): number {
   let size = 0;
   const over = assignments.findIndex(({ payload }, i) => (size += payload.length) > MOST_INPUT && i > 0);
   return over === -1 ? assignments.length : over;
+}
+
+/** How many like these fit into one answer. */
+function fitting(assignments: readonly Assignment[]): number {
+  const mean = unitsOf(assignments) / assignments.length;
+  return Math.max(1, Math.floor(MOST_INPUT / Math.max(1, mean)));
 }
 
 function unitsOf(assignments: readonly Assignment[]): number {

@@ -124,6 +124,16 @@ export function workersIn(rows: readonly EventRow[]): readonly number[] {
   return [...new Set(rows.flatMap(({ kind, ids }) => (kind < WORKER_KINDS ? [] : ids)))];
 }
 
+/** Whether rows speak of tasks, and so of their queues. */
+export function tellOfTasks(rows: readonly EventRow[]): boolean {
+  return rows.some(({ kind }) => kind < WORKER_KINDS);
+}
+
+/** Those with events behind that number: where there is nothing new, the newest row is read all the same, and no name is needed. */
+export function rowsAfter(rows: readonly EventRow[], after: number): readonly EventRow[] {
+  return rows.filter(({ seq, n }) => seq > 0 && seq + n - 1 > after);
+}
+
 /** What the numbers in rows of events are called. */
 export interface EventNames {
   readonly queues: ReadonlyMap<number, string>;

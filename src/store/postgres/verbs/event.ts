@@ -1,5 +1,5 @@
 import { fault } from '../../../core/errors.ts';
-import { type EventRow, pageOf, workersIn } from '../../records.ts';
+import { type EventRow, pageOf, rowsAfter, tellOfTasks, workersIn } from '../../records.ts';
 import type { DutyTerm, EventPage, NumberAnswer } from '../../store.ts';
 import { numbers } from '../arrays.ts';
 import type { Session } from '../database.ts';
@@ -8,8 +8,9 @@ import type { Session } from '../database.ts';
 export async function readEvents(session: Session, after: number, limit: number): Promise<EventPage> {
   const rows = await session.all<EventRow>('eventRead', [after + 1, limit + 1]);
   type Named = readonly (readonly [number, string])[];
-  const queues = new Map((await session.rows('queueNames', [])) as Named);
-  const told = workersIn(rows);
+  const news = rowsAfter(rows, after);
+  const queues = new Map(tellOfTasks(news) ? ((await session.rows('queueNames', [])) as Named) : []);
+  const told = workersIn(news);
   const workers = new Map(told.length === 0 ? [] : ((await session.rows('workerNames', [numbers(told)])) as Named));
   return pageOf(rows, { queues, workers }, after, limit);
 }

@@ -1,4 +1,4 @@
-import { type EventRow, pageOf, workersIn } from '../../records.ts';
+import { type EventRow, pageOf, rowsAfter, tellOfTasks, workersIn } from '../../records.ts';
 import type { EventPage } from '../../store.ts';
 import type { Prepared } from '../connection.ts';
 
@@ -8,8 +8,9 @@ type Packed = Omit<EventRow, 'ids' | 'attempts' | 'born'> & Readonly<Record<'ids
 export function readEvents(sql: Prepared, after: number, limit: number): EventPage {
   const packed = sql.get('eventRead').all(after + 1, limit + 1) as unknown as Packed[];
   const rows = packed.map(unpack);
-  const queues = sql.get('queueNames').all() as unknown as Named[];
-  const told = workersIn(rows);
+  const news = rowsAfter(rows, after);
+  const queues = tellOfTasks(news) ? (sql.get('queueNames').all() as unknown as Named[]) : [];
+  const told = workersIn(news);
   const workers = told.length === 0 ? [] : (sql.get('workerNames').all(JSON.stringify(told)) as unknown as Named[]);
   return pageOf(rows, { queues: namesOf(queues), workers: namesOf(workers) }, after, limit);
 }
