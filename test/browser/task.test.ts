@@ -172,9 +172,11 @@ test(
     await visit.open(`/tasks/${id}`);
     const panel = page.getByRole('region', { name: 'To decide' });
     await panel.getByText('Publish “On wasps”?').waitFor();
+    await panel.getByText('ada').waitFor();
+    await panel.getByLabel(/^note/).fill('too short');
     await panel.getByRole('button', { name: 'reject' }).click();
     await page.locator('h1').getByText('completed').waitFor();
-    const { result } = await house.task(id);
-    assert.equal((result as { action: string }).action, 'reject');
+    const { action, value } = (await house.task(id)).result as { action: string; value: unknown };
+    assert.deepEqual([action, value], ['reject', { note: 'too short' }]);
   }),
 );

@@ -125,13 +125,7 @@ export default function Task({ id }: { readonly id: string }) {
                 {shown.summary}
               </Notice>
             )}
-            {shown.wait?.kind === 'approval' && (
-              <Panel title="To decide">
-                <div className="panel-body">
-                  <DecideForm id={id} title={shown.wait.title} actions={shown.wait.actions} onDone={task.refresh} />
-                </div>
-              </Panel>
-            )}
+            {shown.wait?.kind === 'approval' && <ToDecide id={id} wait={shown.wait} onDone={task.refresh} />}
             {shown.wait?.kind === 'signal' && (
               <Notice tone="waiting">
                 It waits for a signal on the channel <code>{shown.wait.channel}</code>.{' '}
@@ -161,6 +155,41 @@ export default function Task({ id }: { readonly id: string }) {
       {explain && <ExplainDrawer id={id} onClose={() => setExplain(false)} />}
       {cancelling && data && <CancelDialog of={data} onClose={() => setCancelling(false)} onDone={task.refresh} />}
     </Page>
+  );
+}
+
+/** With what the task gives along and the form that it wants filled in, which only the inbox has. */
+function ToDecide({
+  id,
+  wait,
+  onDone,
+}: {
+  readonly id: string;
+  readonly wait: { readonly title: string; readonly actions: readonly string[] };
+  readonly onDone: () => void;
+}) {
+  const inbox = useResource('approvals', (signal) => client.call('listApprovals', { query: { limit: 200 }, signal }), {
+    on: (event) => event.task === id,
+  });
+  const asked = inbox.data?.approvals.find((approval) => approval.id === id);
+  return (
+    <Panel title="To decide">
+      <Awaited of={inbox} rows={2}>
+        {() => (
+          <div className="panel-body stack">
+            <DecideForm
+              key={asked?.key}
+              id={id}
+              title={asked?.title ?? wait.title}
+              actions={asked?.actions ?? wait.actions}
+              form={asked?.form}
+              onDone={onDone}
+            />
+            {asked?.context !== undefined && <JsonView label="What to know" value={asked.context} />}
+          </div>
+        )}
+      </Awaited>
+    </Panel>
   );
 }
 
