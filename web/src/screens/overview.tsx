@@ -71,7 +71,7 @@ function Figures({ of: { tasks, slots, approvals, oldestAgeMs } }: { readonly of
       </Link>
       <Link to="/tasks?state=ready" className="figure">
         <b>{oldestAgeMs === 0 ? '–' : duration(oldestAgeMs).split(' ')[0]}</b>
-        <span>oldest that waits</span>
+        <span>longest wait</span>
       </Link>
       {approvals > 0 && (
         <Link to="/approvals" className="figure">
