@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { houseOfThisFile } from './support/browser-test.ts';
+import { picture } from './support/pictures.ts';
 
 const inBrowser = houseOfThisFile({ args: ['--name', 'first'] });
 
@@ -13,6 +14,7 @@ test(
     await steps.getByText('0 of 4').waitFor();
     assert.equal(await shown.innerText(), `npx leasehold push echo '{"hello":"world"}' --server ${house.url} --follow`);
 
+    await picture(page, 'first-run');
     await steps.getByRole('button', { name: 'Run the sample' }).click();
     await page.waitForURL(/\/tasks\/task_/);
     await page.locator('h1').getByText('completed').waitFor();

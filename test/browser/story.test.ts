@@ -17,7 +17,7 @@ test(
     // It ends when somebody says so, whoever runs it then.
     const id = await house.push({
       queue: 'shell',
-      input: { command: `while [ ! -e done ]; do sleep 0.1; done; echo "at last"`, cwd: house.folder },
+      input: { command: `while [ ! -e done ]; do sleep 0.1; done; echo "at last"` },
     });
     await visit.open(`/tasks/${id}`);
     const attempts = page.getByRole('region', { name: 'Attempts' });

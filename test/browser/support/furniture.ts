@@ -49,10 +49,10 @@ export async function furnish(house: House): Promise<Furniture> {
     body: {
       tasks: [
         { name: 'fetch', queue: 'web', handler: 'echo', input: { url: 'https://example.org' } },
-        { name: 'parse', queue: 'cpu', handler: 'echo', after: ['fetch'] },
+        { name: 'parse', queue: 'cpu', handler: 'echo', after: ['fetch'], input: { pages: 12 } },
         { name: 'images', queue: 'cpu', handler: 'echo', after: ['fetch'], input: { delay_ms: 3_600_000 } },
-        { name: 'index', queue: 'cpu', handler: 'echo', after: ['parse', 'images'] },
-        { name: 'mail', queue: 'mail', handler: 'echo', after: ['index'] },
+        { name: 'index', queue: 'cpu', handler: 'echo', after: ['parse', 'images'], input: {} },
+        { name: 'mail', queue: 'mail', handler: 'echo', after: ['index'], input: { to: 'ada' } },
       ],
     },
   });
@@ -75,7 +75,7 @@ export async function furnish(house: House): Promise<Furniture> {
     await push({ queue: 'reports', handler: 'echo', input: { day: i }, delay: `${i * 20}m`, priority: 5 });
   const approval = await push({ queue: 'publish', input: 'On bees' });
   await push({ queue: 'listen', input: 'payment:42' });
-  const running = await push({ queue: 'build', input: { lines: 100_000, everyMs: 400 } });
+  const running = await push({ queue: 'build', input: { lines: 5_000, everyMs: 400 } });
   await house.call('saveView', { body: { name: 'Failed crawls', screen: 'tasks', query: 'state=failed&queue=crawl' } });
   await house.call('createToken', { body: { name: 'ci', role: 'operator' } });
   await house.call('createToken', { body: { name: 'grafana', role: 'read', ttl: '90d' } });
