@@ -4,9 +4,15 @@ import { type AnchorHTMLAttributes, type MouseEvent, useMemo, useSyncExternalSto
 
 const BASE = '/ui';
 const listeners = new Set<() => void>();
+let moved = false;
 const tell = (): void => {
+  moved = true;
   for (const listener of listeners) listener();
 };
+
+/** Whether somebody has gone from one page to another since this one was loaded. */
+export const hasMoved = (): boolean => moved;
+
 addEventListener('popstate', tell);
 
 export interface Place {

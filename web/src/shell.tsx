@@ -44,8 +44,6 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   const [menu, setMenu] = useState(false);
   const may = useMay('operator');
   const { path } = usePlace();
-  const main = useRef<HTMLElement>(null);
-  const first = useRef(true);
   const keys: Key[] = [
     { keys: '?', does: 'This list', group: 'Everywhere', run: () => setHelp(true) },
     {
@@ -59,12 +57,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
     ...ENTRIES.flat().map(({ key, name, to }) => ({ keys: `g ${key}`, does: name, group: 'Go to', run: () => go(to) })),
   ];
   useKeys(keys);
-  // A new page is read out from its title on.
-  useEffect(() => {
-    if (first.current) first.current = false;
-    else main.current?.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true });
-    setMenu(false);
-  }, [path]);
+  useEffect(() => setMenu(false), [path]);
   return (
     <>
       <a className="skip" href="#main">
@@ -82,7 +75,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
           </Link>
           {may && <Button kind="plain" icon="plus" aria-label="Push a task" onClick={() => go('/push')} />}
         </header>
-        <main className="main" id="main" ref={main}>
+        <main className="main" id="main">
           <LinkBanner />
           {children}
         </main>

@@ -79,7 +79,7 @@ function Nodes({ of: { nodes, leader } }: { readonly of: ClusterData }) {
             {nodes.map((node) => (
               <tr key={node.id}>
                 <td>
-                  <span className="worker-line">
+                  <span className="worker-line" style={{ minWidth: 170 }}>
                     <span className="strong break">{node.address ?? node.host ?? node.id}</span>
                     <span className="quiet mono break">
                       {node.id}

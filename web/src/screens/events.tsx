@@ -83,9 +83,12 @@ export default function Events() {
   const [shown, setShown] = useState<readonly FeedEvent[]>([]);
   const [paused, setPaused] = useState(false);
   const [away, setAway] = useState(false);
+  const [behind, setBehind] = useState(0);
   const still = paused || away;
   const stillNow = useRef(still);
   stillNow.current = still;
+  const standing = useRef(0);
+  standing.current = shown[0]?.seq ?? 0;
 
   useEffect(() => {
     const end = new AbortController();
@@ -95,6 +98,7 @@ export default function Events() {
         .sort((a, b) => b.seq - a.seq)
         .slice(0, MOST);
       if (!stillNow.current) setShown(all.current);
+      else setBehind(all.current.filter(({ seq, kind }) => seq > standing.current && kind !== 'beat').length);
     };
     take(recent);
     // What was shortly before, so that the page does not begin empty.
@@ -115,6 +119,7 @@ export default function Events() {
   }, []);
   useEffect(() => {
     if (!still) setShown(all.current);
+    setBehind(0);
   }, [still]);
 
   const set = (nextKinds: readonly string[], nextText: string): void => {
@@ -132,7 +137,6 @@ export default function Events() {
           .toLowerCase()
           .includes(word)),
   );
-  const behind = still ? all.current.filter(({ seq }) => seq > (shown[0]?.seq ?? 0)).length : 0;
   return (
     <Page
       title="Events"

@@ -91,7 +91,7 @@ export default function Limits({ name }: { readonly name: string | undefined }) 
                           <span className="quiet">–</span>
                         ) : (
                           <span className="row">
-                            <span style={{ width: 88, display: 'block' }}>
+                            <span className="in-use">
                               <Meter
                                 value={limit.active}
                                 max={limit.concurrent}

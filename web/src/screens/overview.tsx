@@ -71,7 +71,7 @@ function Figures({ of: { tasks, slots, approvals, oldestAgeMs } }: { readonly of
       </Link>
       <Link to="/tasks?state=ready" className="figure">
         <b>{oldestAgeMs === 0 ? '–' : duration(oldestAgeMs).split(' ')[0]}</b>
-        <span>oldest that waits</span>
+        <span>longest wait</span>
       </Link>
       {approvals > 0 && (
         <Link to="/approvals" className="figure">
@@ -141,12 +141,13 @@ function Charts({ of: { series } }: { readonly of: OverviewData }) {
       title: 'Age of the oldest',
       lines: [{ label: 'age', colour: '--waiting', values: series.ageMs }],
       format: (value: number) => duration(value).split(' ')[0] as string,
+      least: 5_000,
       says: `The oldest ready task has waited ${duration(last(series.ageMs))}`,
     },
   ];
   return (
     <div className="cols three">
-      {all.map(({ title, lines, format, says }) => (
+      {all.map(({ title, lines, format, says, least }) => (
         <Panel
           key={title}
           title={title}
@@ -172,6 +173,7 @@ function Charts({ of: { series } }: { readonly of: OverviewData }) {
                 until={until}
                 stepMs={stepMs}
                 format={format}
+                {...(least === undefined ? {} : { least })}
                 label={`${title}, the last hour. ${says}.`}
               />
             </Suspense>

@@ -260,29 +260,23 @@ function QueueDrawer({ name, onChanged }: { readonly name: string; readonly onCh
             )}
             <Panel title="Now">
               <div className="panel-body">
-                <KeyValues
-                  of={(['ready', 'running', 'scheduled', 'waiting', 'completed', 'failed', 'cancelled'] as const).map(
-                    (state) =>
-                      [
-                        state,
-                        <Link
-                          key={state}
-                          className="row apart"
-                          to={`/tasks?queue=${encodeURIComponent(name)}&state=${state}`}
-                        >
+                <ul className="stack tight">
+                  {(['ready', 'running', 'scheduled', 'waiting', 'completed', 'failed', 'cancelled'] as const).map(
+                    (state) => (
+                      <li key={state}>
+                        <Link className="row apart" to={`/tasks?queue=${encodeURIComponent(name)}&state=${state}`}>
                           <State state={state} />
                           <span className="num strong">{data[state].toLocaleString('en')}</span>
-                        </Link>,
-                      ] as const,
+                        </Link>
+                      </li>
+                    ),
                   )}
-                />
+                </ul>
               </div>
             </Panel>
             <Panel title="Created, the last hour" count={created.reduce((sum, n) => sum + n, 0)}>
               <div className="panel-body">
-                <div style={{ display: 'grid' }}>
-                  <Sparkline values={created} label={`Tasks created in ${name} in the last hour`} />
-                </div>
+                <Sparkline wide values={created} label={`Tasks created in ${name} in the last hour`} />
               </div>
             </Panel>
             {scale.data && (

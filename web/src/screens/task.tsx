@@ -1,8 +1,11 @@
-import { useEffect, useState } from 'react';
-import { type Attempt, client, exactTask, type TaskDetail } from '../api.ts';
+import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
+import { type Attempt, client, type Explanation, exactTask, type TaskDetail } from '../api.ts';
 import { listen } from '../live/feed.ts';
 import { useResource } from '../live/resource.ts';
+import { useSignal } from '../live/signal.ts';
+import type { TaskLog } from '../live/task-log.ts';
 import { messageOf } from '../model/json.ts';
+import { stopsOf } from '../model/stop.ts';
 import { go, Link, segment } from '../router.tsx';
 import { useMay } from '../session.ts';
 import {
@@ -24,7 +27,7 @@ import { FormDialog } from '../ui/dialog.tsx';
 import { StateGlyph } from '../ui/icon.tsx';
 import { JsonView } from '../ui/json-view.tsx';
 import { useKeys } from '../ui/keys.ts';
-import { LogView } from '../ui/log-view.tsx';
+import { LogView, useTaskLog } from '../ui/log-view.tsx';
 import { TaskGraph } from '../ui/task-graph.tsx';
 import { attempt } from '../ui/toast.tsx';
 import { DecideForm } from './decide.tsx';
@@ -44,6 +47,7 @@ export default function Task({ id }: { readonly id: string }) {
   const may = useMay('operator');
   const data = task.data;
   const final = data !== undefined && FINAL.includes(data.state);
+  const log = useTaskLog(id, !final);
   const retry = (): void =>
     attempt(
       () => client.call('retryTask', { params: { id }, body: {} }).then(task.refresh),
@@ -121,13 +125,7 @@ export default function Task({ id }: { readonly id: string }) {
                 {shown.summary}
               </Notice>
             )}
-            {shown.wait?.kind === 'approval' && (
-              <Panel title="To decide">
-                <div className="panel-body">
-                  <DecideForm id={id} title={shown.wait.title} actions={shown.wait.actions} onDone={task.refresh} />
-                </div>
-              </Panel>
-            )}
+            {shown.wait?.kind === 'approval' && <ToDecide id={id} wait={shown.wait} onDone={task.refresh} />}
             {shown.wait?.kind === 'signal' && (
               <Notice tone="waiting">
                 It waits for a signal on the channel <code>{shown.wait.channel}</code>.{' '}
@@ -136,13 +134,13 @@ export default function Task({ id }: { readonly id: string }) {
                 </span>
               </Notice>
             )}
-            {shown.cancelRequestedAt !== undefined && <CancelLadder of={shown} />}
+            {shown.cancelRequestedAt !== undefined && log && <CancelLadder of={shown} log={log} />}
             <div className="two-panes facts">
               <div className="stack">
                 <Attempts of={shown} />
                 {shown.error !== undefined && <ErrorPanel error={shown.error} />}
                 {shown.progress !== undefined && !final && <JsonView label="Progress" value={shown.progress} />}
-                <LogView id={id} live={!final} />
+                {log && <LogView log={log} live={!final} />}
                 <JsonView label="Input" value={shown.input} />
                 {shown.result !== undefined && <JsonView label="Result" value={shown.result} />}
                 <Relations id={id} />
@@ -157,6 +155,41 @@ export default function Task({ id }: { readonly id: string }) {
       {explain && <ExplainDrawer id={id} onClose={() => setExplain(false)} />}
       {cancelling && data && <CancelDialog of={data} onClose={() => setCancelling(false)} onDone={task.refresh} />}
     </Page>
+  );
+}
+
+/** With what the task gives along and the form that it wants filled in, which only the inbox has. */
+function ToDecide({
+  id,
+  wait,
+  onDone,
+}: {
+  readonly id: string;
+  readonly wait: { readonly title: string; readonly actions: readonly string[] };
+  readonly onDone: () => void;
+}) {
+  const inbox = useResource('approvals', (signal) => client.call('listApprovals', { query: { limit: 200 }, signal }), {
+    on: (event) => event.task === id,
+  });
+  const asked = inbox.data?.approvals.find((approval) => approval.id === id);
+  return (
+    <Panel title="To decide">
+      <Awaited of={inbox} rows={2}>
+        {() => (
+          <div className="panel-body stack">
+            <DecideForm
+              key={asked?.key}
+              id={id}
+              title={asked?.title ?? wait.title}
+              actions={asked?.actions ?? wait.actions}
+              form={asked?.form}
+              onDone={onDone}
+            />
+            {asked?.context !== undefined && <JsonView label="What to know" value={asked.context} />}
+          </div>
+        )}
+      </Awaited>
+    </Panel>
   );
 }
 
@@ -267,7 +300,7 @@ function Attempts({ of: task }: { readonly of: TaskDetail }) {
     <Panel title="Attempts" count={attempts.length}>
       {attempts.length === 0 ? (
         <div className="panel-body quiet">
-          No worker has taken it yet. It was created <Time at={createdAt} />.
+          {live ? 'No worker has taken it yet.' : 'No worker has taken it.'} It was created <Time at={createdAt} />.
         </div>
       ) : (
         <div className="lanes">
@@ -381,45 +414,48 @@ function ErrorPanel({ error }: { readonly error: unknown }) {
   );
 }
 
-/** How a running task is brought to its end, and how far that is. */
-function CancelLadder({ of: task }: { readonly of: TaskDetail }) {
+/** How a running task is brought to its end, and how far that has come, as its worker tells it. */
+function CancelLadder({ of: task, log }: { readonly of: TaskDetail; readonly log: TaskLog }) {
   const over = FINAL.includes(task.state);
   const asked = task.cancelRequestedAt ?? 0;
-  const now = useTicking((at) => Math.floor(at / 1000) * 1000);
-  const gone = (over ? (task.finishedAt ?? asked) : now) - asked;
-  const steps = [
-    { text: 'Asked to stop', note: <Time at={asked} />, from: 0 },
-    { text: 'Its worker hears of it, and the signal of the handler aborts', note: 'within a second or so', from: 500 },
-    { text: 'What does not stop by itself gets SIGTERM', note: 'after 2s', from: 3_000 },
-    { text: 'Then SIGKILL, with everything that it has started', note: 'after 2s more', from: 5_000 },
+  const { lines } = useSignal(log.state);
+  const stops = useMemo(() => stopsOf(lines, task.attempt), [lines, task.attempt]);
+  const steps: readonly { readonly text: string; readonly note: ReactNode; readonly at: number | undefined }[] = [
+    { text: 'Asked to stop', note: '', at: asked },
+    {
+      text: 'Its worker hears of it, and the signal of the handler aborts',
+      note: 'within a second or so',
+      at: stops.get('abort'),
+    },
+    { text: 'What does not stop by itself gets SIGTERM', note: 'after 2s', at: stops.get('SIGTERM') },
+    {
+      text: 'Then SIGKILL, with everything that it has started',
+      note: 'after 2s more',
+      at: stops.get('SIGKILL'),
+    },
     {
       text: 'If the worker stays silent, its lease ends and nothing that it says counts any more',
-      note:
-        task.leaseExpiresAt !== undefined && !over ? (
-          <Countdown to={task.leaseExpiresAt} over="now" />
-        ) : (
-          'the last resort'
-        ),
-      from: 9_000,
+      note: task.leaseExpiresAt === undefined ? 'the last resort' : <Countdown to={task.leaseExpiresAt} over="now" />,
+      at: undefined,
     },
   ];
-  const at = steps.findLastIndex(({ from }) => gone >= from);
-  // How far it had to go; what was not needed is left out once it is over.
-  const shown = over ? steps.slice(0, Math.max(1, at + 1)) : steps;
+  const here = steps.findLastIndex(({ at }) => at !== undefined);
+  // What was not needed is left out once it is over.
+  const shown = over ? steps.filter(({ at }) => at !== undefined) : steps;
   return (
     <Panel title={over ? 'How it was stopped' : 'Stopping'}>
       <ol className="ladder">
-        {shown.map(({ text, note }, i) => {
-          const past = over || i < at;
+        {shown.map(({ text, note, at }, i) => {
+          const now = i === here && !over;
           return (
             <li
               key={text}
-              className={past ? 'past' : i === at && !over ? 'now' : ''}
-              aria-current={i === at && !over ? 'step' : undefined}
+              className={now ? 'now' : at === undefined ? '' : 'past'}
+              aria-current={now ? 'step' : undefined}
             >
-              <StateGlyph state={past ? 'completed' : i === at && !over ? 'running' : 'ready'} />
+              <StateGlyph state={now ? 'running' : at === undefined ? 'ready' : 'completed'} />
               <span>{text}</span>
-              <span className="quiet">{note}</span>
+              <span className="quiet">{at === undefined ? note : <Time at={at} />}</span>
             </li>
           );
         })}
@@ -486,7 +522,11 @@ function Relations({ id }: { readonly id: string }) {
     on: (event) => event.task === id,
     atMostMs: 1_000,
   });
-  const needs = explained.data?.dependencies ?? [];
+  // Told only while it waits; what it has waited for stays drawn as long as somebody looks.
+  const needed = useRef<Explanation['dependencies']>([]);
+  if (explained.data !== undefined && explained.data.dependencies.length > 0)
+    needed.current = explained.data.dependencies;
+  const needs = needed.current;
   const ids = needs.map(({ taskId }) => taskId).slice(0, 50);
   const upstream = useResource(
     `upstream ${id} ${ids.join()}`,
@@ -507,13 +547,10 @@ function Relations({ id }: { readonly id: string }) {
   const seen = new Set(below.map((one) => one.id));
   const above = needs
     .filter(({ taskId }) => !seen.has(taskId))
-    .map(({ taskId, state }) => ({
-      id: taskId,
-      handler: upstream.data?.tasks.find((one) => one.id === taskId)?.handler ?? 'task',
-      state,
-      after: [],
-      spawnedBy: [],
-    }));
+    .map(({ taskId, state }) => {
+      const up = upstream.data?.tasks.find((one) => one.id === taskId);
+      return { id: taskId, handler: up?.handler ?? 'task', state: up?.state ?? state, after: [], spawnedBy: [] };
+    });
   const tasks = [
     ...above,
     ...below.map((one) =>

@@ -243,10 +243,11 @@ function Rows({
   useEffect(() => list.freeze(frozen), [list, frozen]);
   const end = useCallback(() => void list.more(), [list]);
   const select = (id: string, range: boolean): void => {
+    const ids = state.rows.map((row) => row.id);
+    // Read here: the change may be made later, when this row is the last one.
+    const from = range && lastSelected.current !== undefined ? ids.indexOf(lastSelected.current) : -1;
     setSelected((before) => {
       const next = new Set(before);
-      const ids = state.rows.map((row) => row.id);
-      const from = range && lastSelected.current !== undefined ? ids.indexOf(lastSelected.current) : -1;
       if (from === -1) {
         if (!next.delete(id)) next.add(id);
       } else

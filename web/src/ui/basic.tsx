@@ -10,6 +10,7 @@ import {
 import { hintOf, sayError } from '../api.ts';
 import { linesOf } from '../model/histogram.ts';
 import { clockTime, duration, exactTime, relativeTime } from '../model/time.ts';
+import { hasMoved } from '../router.tsx';
 import { Icon, type IconName, StateGlyph } from './icon.tsx';
 
 interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
@@ -298,14 +299,23 @@ export function Sparkline({
   values,
   label,
   state = 'running',
+  wide = false,
 }: {
   readonly values: readonly (number | null)[];
   readonly label: string;
   readonly state?: string;
+  /** As wide as there is room. */
+  readonly wide?: boolean;
 }) {
   const lines = linesOf(values, 96, 22);
   return (
-    <svg className={`spark s-${state}`} viewBox="0 -1 96 24" preserveAspectRatio="none" role="img" aria-label={label}>
+    <svg
+      className={`spark s-${state} ${wide ? 'wide' : ''}`}
+      viewBox="0 -1 96 24"
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={label}
+    >
       {lines.map((points) => (
         <g key={points}>
           <polygon points={`${points.split(',')[0]},22 ${points} ${points.split(' ').at(-1)?.split(',')[0]},22`} />
@@ -416,12 +426,19 @@ export function Page({
   readonly children: ReactNode;
   readonly crumb?: ReactNode;
 }) {
+  const head = useRef<HTMLHeadingElement>(null);
+  // A new page is read out from its title on, whenever its part of the program has come.
+  useEffect(() => {
+    if (hasMoved()) head.current?.focus({ preventScroll: true });
+  }, []);
   return (
     <div className="page">
       <header className="page-head">
         <div className="titles">
           {crumb}
-          <h1 tabIndex={-1}>{title}</h1>
+          <h1 tabIndex={-1} ref={head}>
+            {title}
+          </h1>
           {about !== undefined && <p>{about}</p>}
         </div>
         {actions !== undefined && <div className="buttons">{actions}</div>}

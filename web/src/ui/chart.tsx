@@ -17,12 +17,15 @@ export default function Chart({
   stepMs,
   format,
   label,
+  least = 1,
 }: {
   readonly lines: readonly Line[];
   readonly until: number;
   readonly stepMs: number;
   readonly format: (value: number) => string;
   readonly label: string;
+  /** The scale goes up to this at least, so that nothing looks like much. */
+  readonly least?: number;
 }) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(null);
@@ -47,7 +50,7 @@ export default function Chart({
           padding: [8, 8, 0, 0],
           cursor: { points: { size: 6 }, drag: { x: false, y: false } },
           legend: { show: false },
-          scales: { y: { range: (_, _min, max) => [0, Math.max(1, (max ?? 1) * 1.15)] } },
+          scales: { y: { range: (_, _min, max) => [0, Math.max(least, (max ?? 1) * 1.15)] } },
           axes: [
             {
               ...axis,
@@ -91,7 +94,7 @@ export default function Chart({
       plot.current?.destroy();
       plot.current = null;
     };
-  }, [shape]);
+  }, [shape, least]);
 
   const n = Math.max(0, ...lines.map(({ values }) => values.length));
   data.current = [

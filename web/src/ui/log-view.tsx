@@ -7,8 +7,8 @@ import { clockTime, exactTime } from '../model/time.ts';
 import { Button, CopyButton, Empty, ErrorNote } from './basic.tsx';
 import { Icon } from './icon.tsx';
 
-/** The log of a task as it is written: it follows the end until somebody scrolls up. */
-export function LogView({ id, live }: { readonly id: string; readonly live: boolean }) {
+/** The log of a task, from its beginning and as long as it is written. */
+export function useTaskLog(id: string, live: boolean): TaskLog | undefined {
   const [log, setLog] = useState<TaskLog>();
   useEffect(() => {
     const made = new TaskLog(id);
@@ -18,10 +18,11 @@ export function LogView({ id, live }: { readonly id: string; readonly live: bool
   useEffect(() => {
     if (live) log?.again();
   }, [live, log]);
-  return log === undefined ? null : <Lines log={log} live={live} />;
+  return log;
 }
 
-function Lines({ log, live }: { readonly log: TaskLog; readonly live: boolean }) {
+/** It follows the end until somebody scrolls up. */
+export function LogView({ log, live }: { readonly log: TaskLog; readonly live: boolean }) {
   const { lines, dropped, error, state } = useSignal(log.state);
   const [search, setSearch] = useState('');
   const [at, setAt] = useState(0);
