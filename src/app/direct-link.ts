@@ -55,7 +55,7 @@ export class DirectLink implements Link {
   }
 
   async open(hello: Hello): Promise<Session> {
-    const { name, incarnation, slots, tags, handlers, queues, priority, version, address } = hello;
+    const { name, incarnation, slots, tags, handlers, schemas, queues, priority, version, address } = hello;
     // Who has an address comes over a wire: this host and this process are not those of it.
     const own = address === undefined ? { host: hostname(), pid: process.pid } : NOT_HERE;
     const { host = own.host, pid = own.pid } = hello;
@@ -66,6 +66,7 @@ export class DirectLink implements Link {
       slots,
       tags,
       handlers,
+      schemas,
       queues,
       priority,
       version,

@@ -5,6 +5,7 @@ import { Access } from '../server/access.ts';
 import { Enrolment } from '../server/enrolment.ts';
 import { EventHub } from '../server/event-hub.ts';
 import { Hub, type HubOptions } from '../server/hub.ts';
+import { InsightDesk } from '../server/insight/desk.ts';
 import { LeaseTokens } from '../server/lease-tokens.ts';
 import { Metrics } from '../server/metrics.ts';
 import { DEFAULT_BOUNDS, type PushBounds, PushGuard } from '../server/push-guard.ts';
@@ -15,6 +16,7 @@ import type { Opened } from '../server/server.ts';
 import { SessionTokens } from '../server/session-tokens.ts';
 import { StepDesks } from '../server/step-desks.ts';
 import { TokenDesk } from '../server/token-desk.ts';
+import { LoginDesk } from '../server/ui/login-desk.ts';
 import { WorkerSettings } from '../server/worker-settings.ts';
 import { DirectLink } from './direct-link.ts';
 import { handlerSchemas } from './handler-schemas.ts';
@@ -36,6 +38,8 @@ export interface FrontOptions {
   readonly rpc?: Allowance | undefined;
   /** What a caller may push over the network; what is not given has its default. */
   readonly bounds?: Partial<PushBounds> | undefined;
+  /** Whether it looks at the totals every few seconds, for the pages that show the last hour. Default: yes. */
+  readonly samples?: boolean | undefined;
 }
 
 /** All that the server works on, made from an app that is open. */
@@ -50,9 +54,14 @@ export function frontOf(app: App, options: FrontOptions): Opened {
     silence: cluster?.silence,
     connected: () => workers.connected,
   });
-  const hub = new EventHub(engine, (event) => metrics.count(event));
+  const insight = new InsightDesk({ engine });
+  const hub = new EventHub(engine, (event) => {
+    metrics.count(event);
+    insight.note(event);
+  });
   const tokens = new TokenDesk(engine.store);
   hub.start();
+  if (options.samples ?? true) insight.start();
   const access = new Access(options.adminToken, tokens, engine.world);
   const guard = new PushGuard({
     bounds: { ...DEFAULT_BOUNDS, ...options.bounds },
@@ -106,6 +115,9 @@ export function frontOf(app: App, options: FrontOptions): Opened {
       allowance: options.rpc,
       guard,
     }),
+    insight,
+    logins: new LoginDesk(engine.store.clusterKey, access, engine.world.clock),
+    startedAt: Math.floor(engine.world.clock.wall()),
     desk: () => new Operator(engine, cluster?.silence),
     observes,
     obstacles: async () => [...(observes() ? ['this node is an observer'] : []), ...(await obstacles(engine))],

@@ -44,6 +44,11 @@ export interface TaskFilter {
   readonly limit: number;
   /** Only those that are older than this one. */
   readonly before?: number | undefined;
+  /** One of these; none, or none given, names all. */
+  readonly handlers?: readonly string[] | undefined;
+  /** Created then or later, and before `until`: calendar time. */
+  readonly from?: number | undefined;
+  readonly until?: number | undefined;
 }
 
 export interface TaskDetail extends TaskView {
@@ -179,11 +184,11 @@ export class Operator {
   }
 
   /** Newest first. */
-  async list({ queues, states, limit, before }: TaskFilter): Promise<readonly TaskView[]> {
+  async list({ queues, limit, before, ...filter }: TaskFilter): Promise<readonly TaskView[]> {
     const filters = queues.length === 0 ? [undefined] : [...new Set(queues)];
     const found: TaskRecord[] = [];
     for (const queue of filters) {
-      for await (const page of this.#pages({ queue, states }, limit, before)) found.push(...page);
+      for await (const page of this.#pages({ queue, ...filter }, limit, before)) found.push(...page);
     }
     const newest = found.toSorted((a, b) => b.task - a.task).slice(0, limit);
     const naming = await this.#naming(newest);
@@ -396,7 +401,15 @@ export class Operator {
   }
 
   async *#pages(
-    { queue, states }: { readonly queue: string | undefined; readonly states: readonly TaskState[] },
+    {
+      queue,
+      states,
+      handlers = [],
+      from: since,
+      until,
+    }: Omit<TaskFilter, 'queues' | 'limit' | 'before'> & {
+      readonly queue: string | undefined;
+    },
     limit: number,
     from?: number,
   ): AsyncGenerator<readonly TaskRecord[]> {
@@ -406,6 +419,9 @@ export class Operator {
         limit: Math.min(PAGE, left),
         ...(queue === undefined ? {} : { queue }),
         ...(states.length === 0 ? {} : { states }),
+        ...(handlers.length === 0 ? {} : { handlers }),
+        ...(since === undefined ? {} : { from: since }),
+        ...(until === undefined ? {} : { until }),
         ...(before === undefined ? {} : { before }),
       };
       const page = await this.#engine.list(query);

@@ -75,9 +75,11 @@ export class RemoteOperator implements Operating {
       : pushSeveral(this.#client, requests);
   }
 
-  async list({ queues, states, limit }: Omit<TaskFilter, 'before'>): Promise<readonly TaskView[]> {
+  async list(filter: Omit<TaskFilter, 'before'>): Promise<readonly TaskView[]> {
+    const { queues, states, handlers = [], from, until, limit } = filter;
+    const query = { queue: [...queues], state: [...states], handler: [...handlers], from, until };
     const found: TaskView[] = [];
-    for await (const page of this.#pages({ queue: [...queues], state: [...states] }, limit)) found.push(...page);
+    for await (const page of this.#pages(query, limit)) found.push(...page);
     return found;
   }
 

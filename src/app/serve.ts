@@ -12,6 +12,7 @@ import type { ClusterOptions } from './cluster.ts';
 import { type AgentOptions, frontOf } from './front.ts';
 import type { NodeOptions } from './node.ts';
 import { type App, openApp } from './open.ts';
+import { uiFolder } from './ui-folder.ts';
 
 export interface ServeOptions extends NodeOptions {
   readonly store: string;
@@ -40,9 +41,16 @@ export interface ServeOptions extends NodeOptions {
   readonly cluster?: Omit<ClusterOptions, 'address' | 'version'> | undefined;
   /** What one caller may ask for by JSON-RPC in a time. */
   readonly rpcAllowance?: Allowance | undefined;
+  /** Where the files of the web UI lie; default: where they are built, or in the package. */
+  readonly pages?: (() => string | undefined) | undefined;
+  /** Whether it looks at the totals every few seconds. Default: yes. */
+  readonly samples?: boolean | undefined;
   /** How long a stop waits for running tasks. */
   readonly drainMs?: number;
 }
+
+/** Who runs the node. */
+const ADMIN = { role: 'admin', name: 'admin', token: undefined } as const;
 
 /** Who says it twice does not want to wait for handlers that tidy up. */
 const AT_ONCE = { abortMs: 0, termMs: 0 };
@@ -70,6 +78,8 @@ export interface WorkerGlance {
 export interface Service {
   readonly app: App;
   readonly address: string;
+  /** A link that lets a browser in once, within ten minutes, as who runs the node. */
+  loginLink(): string;
   glance(): Promise<Glance>;
   /** Puts another worker in the place of the built-in one, which finishes what it has. The old one stays if it cannot start. */
   replaceWorker(options: BuiltinOptions): Promise<readonly string[]>;
@@ -89,19 +99,23 @@ export async function serve(options: ServeOptions): Promise<Service> {
     agents,
     cluster,
     rpcAllowance: rpc,
+    pages = uiFolder,
+    samples,
     ...most
   } = options;
   const { host, port, version, names, tls, insecure, publicUrl, maxConnections, maxStreams, patience, ...rest } = most;
   const outside = { host, port, version, names, tls, insecure, publicUrl, maxConnections, maxStreams, patience };
-  const server = await Server.listen({ ...outside, log: rest.log });
+  const server = await Server.listen({ ...outside, pages: () => pages(), log: rest.log });
   let app: App | undefined;
   try {
     app = await openApp(store, rest, cluster && { ...cluster, address: server.address, version });
     const token = adminToken();
     const worker = wanted === undefined || isObserver(app) ? undefined : builtinWorker(app, wanted);
     await worker?.start();
-    server.open(frontOf(app, { adminToken: token, log: rest.log ?? SILENT, version, agents, bounds, rpc }));
-    return new RunningService(app, server, worker, options);
+    const log = rest.log ?? SILENT;
+    const front = frontOf(app, { adminToken: token, log, version, agents, bounds, rpc, samples });
+    server.open(front);
+    return new RunningService(app, server, worker, options, () => front.logins.link(ADMIN, server.publicAddress).url);
   } catch (error) {
     await server.close();
     await app?.close();
@@ -116,6 +130,7 @@ function isObserver({ cluster }: App): boolean {
 class RunningService implements Service {
   readonly app: App;
   readonly address: string;
+  readonly loginLink: Service['loginLink'];
   readonly #server: Server;
   readonly #options: ServeOptions;
   #worker: Worker | undefined;
@@ -124,8 +139,15 @@ class RunningService implements Service {
   /** What a change of role brings about, one after the other. */
   #turn: Promise<void> = Promise.resolve();
 
-  constructor(app: App, server: Server, worker: Worker | undefined, options: ServeOptions) {
+  constructor(
+    app: App,
+    server: Server,
+    worker: Worker | undefined,
+    options: ServeOptions,
+    loginLink: Service['loginLink'],
+  ) {
     this.app = app;
+    this.loginLink = loginLink;
     this.address = server.address;
     this.#server = server;
     this.#worker = worker;

@@ -148,6 +148,7 @@ async function furnish(app: App): Promise<Scene> {
   await store.nodeBeat({ id: 'n', incarnation: 'that vanished', first: true, wish: 'auto', stand: 'leader' });
   const document = { parent: undefined, user: 'ada "b"', body: '{"name":"Ä \\"x\\""}' };
   await store.documentWrite({ root: 'doc', version: 0, add: [{ id: 'doc', ...document }] });
+  await store.viewPut({ view: { name: 'Ä "view"', screen: 'tasks', query: 'state=failed', by: 'ada' } });
   await store.documentWrite({ root: 'doc', version: 1, change: [{ id: 'doc', dropped: true, ...document }] });
   // The rest of the kernel.
   keep('scheduled', await app.push(step, 1, { delay: '1h' }));
@@ -353,6 +354,11 @@ test('a store with a row of every kind moves whole, and its work goes on to the 
     const [old] = await app.workers();
     assert.deepEqual(old?.tags, ['own', 'gpu', 'site=berlin']);
     assert.deepEqual([old?.priority, old?.version, old?.queues?.length], [7, '1.2.3', TASKS.length]);
+  });
+
+  await t.test('saved views are as they were', async () => {
+    const [view] = await engine.store.viewList();
+    assert.deepEqual([view?.name, view?.query, view?.by], ['Ä "view"', 'state=failed', 'ada']);
   });
 
   await t.test('documents are as they were, and new ones come after them', async () => {

@@ -14,6 +14,14 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     doc: 'Run a node as "up" does, with the tasks of ./tasks/*.ts, loaded again whenever a file changes',
     load: async () => (await import('./dev.ts')).dev,
   },
+  login: {
+    doc: 'Print a link that lets a browser into the web UI of a node, once and within ten minutes',
+    load: async () => (await import('./login.ts')).login,
+  },
+  top: {
+    doc: 'Show a node at a glance, as it goes: queues, workers, running tasks, limits and events',
+    load: async () => (await import('./top.ts')).top,
+  },
   worker: {
     doc: 'Run a worker, for a node on another machine or directly on a store: many at once share the work',
     load: async () => (await import('./worker.ts')).worker,

@@ -48,13 +48,24 @@ interface Node {
 
 async function through({ url, seen }: Node, config: Config): Promise<Operating> {
   const { operateRemotely } = await import('../app/remote-operator.ts');
-  const token = config.token ?? (url.split(',').every(isLocal) ? await tokenOf(config.dataDir) : undefined);
   return operateRemotely({
     url,
-    token,
+    token: await tokenFor(url, config),
     seen,
     onAway: (error) => void process.stderr.write(error === undefined ? BACK : AWAY),
   });
+}
+
+/** A node to talk to, for what no store can do alone; refused when there is none. */
+export async function reachNode(config: Config): Promise<{ readonly url: string; readonly token: string | undefined }> {
+  const node = await nodeFor(config);
+  if (node !== undefined) return { url: node.url, token: await tokenFor(node.url, config) };
+  const hint = 'Start one with "leasehold up", or name one: --server URL --token TOKEN.';
+  throw fault('NOT_FOUND', { kind: 'node', id: `in ${config.dataDir}` }, { hint });
+}
+
+async function tokenFor(url: string, { token, dataDir }: Config): Promise<string | undefined> {
+  return token ?? (url.split(',').every(isLocal) ? await tokenOf(dataDir) : undefined);
 }
 
 const AWAY = 'The node is away; this goes on when it is back. Ctrl-C stops the waiting.\n';

@@ -9,6 +9,8 @@ import { mayPass, wasNeverSent } from './problem.ts';
 import { type Params, type Query, type Request, readAnswer, requestOf, send } from './request.ts';
 import { resuming } from './resuming.ts';
 
+export type { AnswerOf };
+
 export interface ClientOptions {
   /** Of the node: `http://127.0.0.1:7420`; of several of one cluster with commas between them: when one is away it goes to the next. */
   readonly url: string;

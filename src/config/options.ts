@@ -62,6 +62,8 @@ export interface Option<T = unknown> {
 const MIN_LEASE_MS = 100;
 const MIN_STALE_MS = 1000;
 const MIN_INTERVAL_MS = 10;
+/** Faster than anybody reads; whoever looks has several calls answered each time. */
+const MIN_LOOK_MS = 100;
 const MAX_BOUND = 1_000_000_000;
 /** What is not said on the command line, and so stays as it is. */
 const UNSAID = { fallback: () => undefined, fallbackDoc: 'as it is' } as const;
@@ -667,6 +669,29 @@ export const OPTIONS = Object.freeze({
   watch: {
     doc: 'Look each second: anew on a terminal, in a pipe a line for whatever has changed',
     short: 'w',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
+  },
+  interval: {
+    doc: 'How often to look',
+    value: 'TIME',
+    parse: atLeast(MIN_LOOK_MS),
+    env: [],
+    fallback: () => 1000,
+    fallbackDoc: '1s',
+  },
+  lookOnce: {
+    doc: 'Look once and print it, then end',
+    flag: 'once',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
+  },
+  open: {
+    doc: 'Open the link in the browser of this machine',
     parse: () => true,
     env: [],
     fallback: () => false,

@@ -7,6 +7,18 @@
 export const WORKER_STATES = ['starting', 'online', 'draining', 'offline', 'lost'] as const;
 export type WorkerState = (typeof WORKER_STATES)[number];
 
+/** What a handler takes. */
+export interface HandlerSchema {
+  readonly handler: string;
+  /** JSON Schema, as JSON text. */
+  readonly schema: string;
+}
+
+/** Of a longer schema nobody fills in a form. */
+export const MAX_SCHEMA_BYTES = 32_768;
+/** All schemas that one worker tells of. */
+export const MAX_SCHEMAS_BYTES = 262_144;
+
 /** A worker that has not beaten for this long is lost. */
 export const DEFAULT_STALE_MS = 30_000;
 export const DEFAULT_HEARTBEAT_MS = 10_000;

@@ -6,7 +6,7 @@ import { type LogEntry, STREAMS } from '../core/log.ts';
 import { checkKey, checkName, checkWorkerId } from '../core/names.ts';
 import { encodePayload, utf8Length } from '../core/payload.ts';
 import { STATES } from '../core/task.ts';
-import { WORKER_STATES } from '../core/worker.ts';
+import { type HandlerSchema, MAX_SCHEMA_BYTES, MAX_SCHEMAS_BYTES, WORKER_STATES } from '../core/worker.ts';
 import type { LogPlace, NewWorker, TaskQuery, WorkerBeat, WorkerSetting } from '../store/store.ts';
 
 /**
@@ -30,7 +30,15 @@ export const MAX_COUNT = 2_147_483_647;
 /** One entry of a log. */
 const MAX_TEXT_BYTES = 65_536;
 
-const LIST: ReadonlySet<string> = new Set(['queue', 'states', 'before', 'limit'] satisfies (keyof TaskQuery)[]);
+const LIST: ReadonlySet<string> = new Set([
+  'queue',
+  'states',
+  'before',
+  'handlers',
+  'from',
+  'until',
+  'limit',
+] satisfies (keyof TaskQuery)[]);
 const WORKER: ReadonlySet<string> = new Set([
   'name',
   'incarnation',
@@ -196,6 +204,9 @@ export function checkQuery(query: TaskQuery): void {
   checkLimit(query.limit);
   if (query.queue !== undefined) checkName('queue', query.queue);
   if (query.before !== undefined) whole('before', query.before, 0, Number.MAX_SAFE_INTEGER);
+  checkNames('handlers', 'handler', query.handlers);
+  if (query.from !== undefined) whole('from', query.from, 0, Number.MAX_SAFE_INTEGER);
+  if (query.until !== undefined) whole('until', query.until, 0, Number.MAX_SAFE_INTEGER);
   if (query.states === undefined) return;
   checkList('states', query.states);
   for (const state of query.states) {
@@ -246,6 +257,33 @@ export function checkNewWorker(worker: Omit<NewWorker, 'tags'> & Partial<Pick<Ne
     ...(address === undefined ? {} : { address: checkKey('address', address) }),
     ...(told === undefined ? {} : { told }),
   };
+}
+
+/** Of its own handlers only, each once, and as JSON that is no worse than an input. */
+export function checkSchemas(
+  schemas: readonly HandlerSchema[] = [],
+  handlers: readonly string[] = [],
+): readonly HandlerSchema[] {
+  checkList('schemas', schemas);
+  const told = new Map(schemas.map(({ handler, schema }) => [handler, readSchema(schema)]));
+  const stranger = [...told.keys()].find((handler) => !handlers.includes(handler));
+  if (stranger !== undefined) throw refuse('schemas', `the worker does not offer the handler ${stranger}`);
+  const bytes = told.values().reduce((sum, schema) => sum + utf8Length(schema), 0);
+  if (bytes > MAX_SCHEMAS_BYTES) throw fault('TOO_LARGE', { field: 'schemas', maxBytes: MAX_SCHEMAS_BYTES });
+  return [...told].map(([handler, schema]) => ({ handler, schema }));
+}
+
+function readSchema(text: string): string {
+  let schema: unknown;
+  try {
+    schema = JSON.parse(text);
+  } catch {
+    throw refuse('schemas', 'one of them is no JSON');
+  }
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
+    throw refuse('schemas', 'each must be the text of a JSON object');
+  }
+  return encodePayload(schema, { maxBytes: MAX_SCHEMA_BYTES, field: 'schemas' });
 }
 
 /** What a worker says of itself; its metadata is any JSON value of at most 64 KiB. */

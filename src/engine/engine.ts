@@ -7,7 +7,7 @@ import { type LimitInput, normalizeLimit, type SlotUse } from '../core/limit.ts'
 import type { LogEntry } from '../core/log.ts';
 import { checkKey, checkName } from '../core/names.ts';
 import type { TaskState } from '../core/task.ts';
-import { DEFAULT_STALE_MS } from '../core/worker.ts';
+import { DEFAULT_STALE_MS, type HandlerSchema } from '../core/worker.ts';
 import type { World } from '../core/world.ts';
 import type {
   AttemptRecord,
@@ -49,6 +49,7 @@ import {
   checkOptions,
   checkQuery,
   checkRetentionMs,
+  checkSchemas,
   checkSignal,
   checkStaleMs,
   checkTask,
@@ -640,8 +641,21 @@ export class Engine {
     yield* this.#feed.follow(whole('after', options.after ?? 0, 0, Number.MAX_SAFE_INTEGER), options.signal);
   }
 
-  async registerWorker(worker: Omit<NewWorker, 'tags'> & Partial<Pick<NewWorker, 'tags'>>): Promise<number> {
-    return this.store.workerRegister(checkNewWorker(worker));
+  async registerWorker({
+    schemas,
+    ...worker
+  }: Omit<NewWorker, 'tags'> &
+    Partial<Pick<NewWorker, 'tags'>> & { readonly schemas?: readonly HandlerSchema[] | undefined }): Promise<number> {
+    const known = checkNewWorker(worker);
+    const takes = checkSchemas(schemas, known.handlers);
+    // Who sees the worker sees what it takes.
+    if (takes.length > 0) await this.store.schemaPut({ schemas: takes });
+    return this.store.workerRegister(known);
+  }
+
+  /** What handlers take, as the workers said that came last. */
+  schemas(): Promise<readonly HandlerSchema[]> {
+    return this.store.schemaList();
   }
 
   /** A sign of life. False: the store does not know this worker, which must register again. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ErrorBody } from '../core/errors.ts';
 import { utf8Length } from '../core/payload.ts';
+import { MAX_SCHEMA_BYTES } from '../core/worker.ts';
 import { Duration } from './shapes/common.ts';
 import { LimitUse, PlacementInput } from './shapes/task.ts';
 
@@ -24,6 +25,11 @@ const ref = z.union([z.number().int(), z.string().max(200)]);
 const text = z.string();
 const names = z.array(z.string().max(200)).max(1000);
 
+/** What handlers of a worker take. */
+export const HandlerSchemas = z
+  .array(z.strictObject({ handler: z.string().max(200), schema: z.string().max(MAX_SCHEMA_BYTES) }))
+  .max(1000);
+
 /** The first message. */
 export const Connect = z.strictObject({
   type: z.literal('connect'),
@@ -34,6 +40,7 @@ export const Connect = z.strictObject({
   slots: z.number().int().min(1).max(10_000),
   tags: names,
   handlers: names,
+  schemas: HandlerSchemas.optional(),
   queues: names.optional(),
   priority: z.number().int().optional(),
   version: z.string().max(100).optional(),

@@ -7,6 +7,7 @@ import type { PlacementInput } from '../core/placement.ts';
 import type { RetryInput } from '../core/retry.ts';
 import type { ReuseInput } from '../core/reuse.ts';
 import type { TaskState } from '../core/task.ts';
+import type { HandlerSchema } from '../core/worker.ts';
 
 /**
  * The way from a worker to the engine: direct (same process), by WebSocket or by HTTP. A worker knows nothing else of
@@ -24,6 +25,8 @@ export interface Hello {
   readonly slots: number;
   readonly tags: readonly string[];
   readonly handlers: readonly string[];
+  /** What they take, of those that can say it; each named once. */
+  readonly schemas?: readonly HandlerSchema[] | undefined;
   /** Takes tasks of whichever handler; it names none then. */
   readonly anyHandler?: boolean | undefined;
   /** Only these queues; undefined serves all. */

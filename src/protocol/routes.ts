@@ -6,6 +6,18 @@ import { Cluster, ClusterNode, NodeEdit } from './shapes/cluster.ts';
 import { Duration, digits, Paging, pathName, Switch, several, TaskState } from './shapes/common.ts';
 import { Event, EventPage } from './shapes/event.ts';
 import { Limit, LimitDetail, LimitEdit, LimitInput, LimitPause, LimitResume } from './shapes/limit.ts';
+import {
+  Failures,
+  HandlerInfo,
+  Histogram,
+  LoginAnswer,
+  LoginInput,
+  LoginLink,
+  Me,
+  Overview,
+  SavedView,
+  SavedViewInput,
+} from './shapes/overview.ts';
 import { Purged, PurgeInput, Queue, Retried, RetryInput, Scale } from './shapes/queue.ts';
 import {
   Answers,
@@ -128,6 +140,95 @@ export const ROUTES = {
     answer: z.unknown(),
   }),
 
+  login: route({
+    method: 'POST',
+    path: '/ui/login',
+    access: 'open',
+    does: 'Lets a browser in: the code of a login link, or a token, becomes a cookie',
+    body: LoginInput,
+    answer: LoginAnswer,
+    evenHere: true,
+  }),
+  logout: route({
+    method: 'POST',
+    path: '/ui/logout',
+    access: 'any',
+    does: 'Ends the session of this browser',
+    answer: z.object({}),
+    evenHere: true,
+  }),
+  createLogin: route({
+    method: 'POST',
+    path: `${API}/logins`,
+    access: 'read',
+    does: 'A link that lets a browser in once, with the role of who asks for it',
+    answer: LoginLink,
+    status: 201,
+    evenHere: true,
+  }),
+  me: route({ method: 'GET', path: `${API}/me`, access: 'any', does: 'Who asks, and what this node is', answer: Me }),
+  overview: route({
+    method: 'GET',
+    path: `${API}/overview`,
+    access: 'read',
+    does: 'All of it at a glance: one sentence, what waits for what, the last hour',
+    answer: Overview,
+  }),
+  countTasks: route({
+    method: 'GET',
+    path: `${API}/tasks-histogram`,
+    access: 'read',
+    does: 'How many tasks were created when, by state',
+    query: z.strictObject({
+      queue: several(z.string()),
+      handler: several(z.string()),
+      state: several(TaskState),
+      from: digits(z.number()).optional().describe('Calendar time in milliseconds; default an hour before until'),
+      until: digits(z.number()).optional().describe('Default now'),
+      buckets: digits(z.number().min(1).max(500)).default(60),
+    }),
+    answer: Histogram,
+  }),
+  listFailures: route({
+    method: 'GET',
+    path: `${API}/failures`,
+    access: 'read',
+    does: 'Failed tasks by what their errors have in common',
+    query: z.strictObject({ queue: several(z.string()) }),
+    answer: Failures,
+  }),
+  listHandlers: route({
+    method: 'GET',
+    path: `${API}/handlers`,
+    access: 'read',
+    does: 'Handlers that workers offer, with the form of their input where that is known',
+    answer: z.object({ handlers: z.array(HandlerInfo).readonly() }),
+  }),
+  listViews: route({
+    method: 'GET',
+    path: `${API}/views`,
+    access: 'read',
+    does: 'Views that somebody has saved, by name',
+    answer: z.object({ views: z.array(SavedView).readonly() }),
+  }),
+  saveView: route({
+    method: 'POST',
+    path: `${API}/views`,
+    access: 'operator',
+    does: 'Saves a view under its name, in the place of one that has it',
+    body: SavedViewInput,
+    answer: SavedView,
+    status: 201,
+  }),
+  removeView: route({
+    method: 'DELETE',
+    path: `${API}/views/{name}`,
+    access: 'operator',
+    does: 'Forgets a saved view',
+    params: z.strictObject({ name: pathName('The name of a view') }),
+    answer: z.object({}),
+  }),
+
   pushTasks: route({
     method: 'POST',
     path: `${API}/tasks`,
@@ -156,7 +257,10 @@ export const ROUTES = {
     query: z.strictObject({
       id: several(z.string()).describe('Only these, in this order; those that are gone are left out'),
       queue: several(z.string()),
+      handler: several(z.string()),
       state: several(TaskState),
+      from: digits(z.number()).optional().describe('Created then or later: calendar time in milliseconds'),
+      until: digits(z.number()).optional().describe('Created before'),
       ...Paging,
     }),
     answer: z.object({ tasks: z.array(Task).readonly(), cursor: z.string().optional() }),

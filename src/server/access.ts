@@ -10,6 +10,8 @@ export interface Principal {
   readonly name: string;
   /** The number of its token; undefined: the admin token of this node. */
   readonly token: number | undefined;
+  /** When its session is over, in calendar time; undefined: it has none. */
+  readonly until?: number | undefined;
 }
 
 /** By which its calls are counted together. A token that was rotated keeps its name. */
@@ -40,6 +42,11 @@ export class Access {
     this.#admin = hashOf(adminToken);
     this.#book = book;
     this.#world = world;
+  }
+
+  /** Tells this admin token from another one, and nothing of it. */
+  get adminMark(): string {
+    return hashOf(`mark ${this.#admin}`);
   }
 
   /** Who has this token. Whatever is wrong with it, the answer is the same. */

@@ -60,6 +60,9 @@ export interface Deed {
 }
 
 const AUDITED: ReadonlySet<string> = new Set<RouteName>([
+  'login',
+  'logout',
+  'createLogin',
   'createToken',
   'rotateToken',
   'revokeToken',

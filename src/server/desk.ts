@@ -27,6 +27,9 @@ export interface Desk {
     readonly states: readonly TaskShape['state'][];
     readonly limit: number;
     readonly before?: number | undefined;
+    readonly handlers?: readonly string[] | undefined;
+    readonly from?: number | undefined;
+    readonly until?: number | undefined;
   }): Promise<readonly TaskShape[]>;
   numberOf(id: string): number;
   detail(id: string): Promise<AnswerOf<'getTask'>>;

@@ -6,12 +6,14 @@ import type { Teller } from './audit.ts';
 import type { Desk } from './desk.ts';
 import type { Enrolment } from './enrolment.ts';
 import type { EventHub } from './event-hub.ts';
+import type { InsightDesk } from './insight/desk.ts';
 import type { PushGuard } from './push-guard.ts';
 import type { RpcDesk } from './rpc/desk.ts';
 import type { WorkerSession } from './session-tokens.ts';
 import type { Message } from './sse.ts';
 import type { StepDesks } from './step-desks.ts';
 import type { TokenDesk } from './token-desk.ts';
+import type { LoginDesk } from './ui/login-desk.ts';
 
 /** All that the routes work on. */
 export interface Served {
@@ -22,8 +24,12 @@ export interface Served {
   readonly steps: StepDesks;
   readonly guard: PushGuard;
   readonly rpc: RpcDesk;
+  readonly insight: InsightDesk;
+  readonly logins: LoginDesk;
   /** Where this node answers. */
   readonly address: string;
+  /** When it began to, in calendar time. */
+  readonly startedAt: number;
   /** Anew for each request: it remembers what it has read. */
   readonly desk: () => Desk;
   /** Why this node cannot hand out work; nothing when it can. */

@@ -2,10 +2,10 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Role } from '../protocol/route.ts';
 
 /** Says what a text is for when it turns up somewhere; scanners for leaked secrets go by it. */
-const MARKS = { admin: 'adm', operator: 'opr', read: 'read', worker: 'wrk', code: 'code' } as const;
+const MARKS = { admin: 'adm', operator: 'opr', read: 'read', worker: 'wrk', code: 'code', login: 'login' } as const;
 
 /** 256 random bits, and a mark in front. */
-export function newSecret(kind: Role | 'code'): string {
+export function newSecret(kind: Role | 'code' | 'login'): string {
   return `lh_${MARKS[kind]}_${randomBytes(32).toString('base64url')}`;
 }
 

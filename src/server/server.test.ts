@@ -58,7 +58,7 @@ test('before its store is open it lives, is not ready, and answers nothing else'
 test('what is not in the table of routes is 404 with the error body', async (t) => {
   const server = await serving(t);
   for (const [method, path] of [
-    ['GET', '/'],
+    ['PUT', '/'],
     ['GET', '/healthz/'],
     ['POST', '/healthz'],
     ['DELETE', '/healthz'],

@@ -20,7 +20,9 @@ import { type Call, Foreign, type Handler, JsonText, NOTHING, type Served, Strea
 import { a2aRoutes } from './routes/a2a.ts';
 import { clusterRoutes } from './routes/cluster.ts';
 import { eventRoutes } from './routes/events.ts';
+import { insightRoutes } from './routes/insight.ts';
 import { limitRoutes } from './routes/limits.ts';
+import { loginRoutes } from './routes/login.ts';
 import { mcpRoutes } from './routes/mcp.ts';
 import { queueRoutes } from './routes/queues.ts';
 import { stepRoutes } from './routes/steps.ts';
@@ -33,6 +35,8 @@ import { refuseRequest } from './rpc/problems.ts';
 import { rpcRoutes } from './rpc/routes.ts';
 import type { SessionTokens, WorkerSession } from './session-tokens.ts';
 import { STREAM_HEADERS, writeStream } from './sse.ts';
+import { cookieOf } from './ui/cookie.ts';
+import { opensPage, servePages } from './ui/pages.ts';
 
 export interface ServerOptions {
   readonly host: string;
@@ -52,6 +56,8 @@ export interface ServerOptions {
   /** Streams of one token at a time; 0: no bound. */
   readonly maxStreams?: number | undefined;
   readonly patience?: { readonly headersMs: number; readonly requestMs: number } | undefined;
+  /** Where the files of the web UI lie; undefined, or an answer that is: they are not built. */
+  readonly pages?: (() => string | undefined) | undefined;
   readonly log?: Log | undefined;
 }
 
@@ -106,6 +112,8 @@ export class Server {
     });
     this.#fastify.setErrorHandler((error, request, reply) => this.#refuse(error, request, reply));
     this.#fastify.setNotFoundHandler((request, reply) => this.#refuse(noPage(request), request, reply));
+    const now = (): number => this.#opened?.engine.world.clock.monotonic() ?? 0;
+    servePages(this.#fastify, { folder: options.pages ?? (() => undefined), log: this.#log, now });
     const handlers = this.#handlers();
     for (const name of Object.keys(ROUTES) as RouteName[]) this.#register(name, handlers[name] as Handler<RouteName>);
     this.#fastify.addHook('onResponse', (request, reply, done) => {
@@ -169,6 +177,7 @@ export class Server {
     this.#closing.abort();
     this.#unwatch();
     this.#opened?.access.close();
+    this.#opened?.insight.stop();
     await this.#opened?.workers.close();
     await this.#opened?.hub.close();
     this.#ending = true;
@@ -185,6 +194,7 @@ export class Server {
       const hint = `Ask for ${this.#options.host} instead, or name it with --public-host.`;
       return fault('WRONG_HOST', { problem }, { hint });
     }
+    if (opensPage(request)) return undefined;
     const foreign = (origin !== undefined && !this.#hosts.isOurPage(origin, host)) || !OWN_SITE.has(site as string);
     return foreign ? fault('FORBIDDEN', { problem: 'pages of other sites may not call this server' }) : undefined;
   }
@@ -244,11 +254,11 @@ export class Server {
       });
     }
     const secret = bearerOf(request.headers.authorization);
-    if (route.access === 'open' && secret === undefined) return undefined;
     if (this.#opened === undefined) {
       if (route.access === 'open') return undefined;
       throw notOpen();
     }
+    if (route.access === 'open' && secret === undefined) return this.#guest(route, request);
     const principal = await this.#who(route, secret, request);
     if (!mayCall(principal.role, route.access)) {
       throw fault('FORBIDDEN', {
@@ -263,9 +273,26 @@ export class Server {
     const { access } = this.#opened as Opened;
     const session =
       route.access === 'worker' && secret === undefined ? sessionOf(this.#opened as Opened, request) : undefined;
-    return session === undefined
-      ? access.who(secret)
-      : access.of({ role: 'worker', name: session.name, token: session.token });
+    if (session !== undefined) return access.of({ role: 'worker', name: session.name, token: session.token });
+    const cookie = secret === undefined ? cookieOf(request.headers) : undefined;
+    return cookie === undefined ? access.who(secret) : this.#browser(cookie, request);
+  }
+
+  /**
+   * A browser sends its cookie along with whatever a page has it send. Pages of other sites are refused before; besides, one of
+   * ours that changes something says so in a header, which no form and no link can have.
+   */
+  async #browser(cookie: string, { method, headers }: FastifyRequest): Promise<Principal> {
+    const principal = await (this.#opened as Opened).logins.sessions.read(cookie);
+    if (method === 'GET' || method === 'HEAD' || headers['x-leasehold-ui'] === '1') return principal;
+    const problem = 'a page that changes something says so in the header x-leasehold-ui: 1';
+    throw fault('FORBIDDEN', { problem }, { hint: 'Programs send "Authorization: Bearer TOKEN" instead of a cookie.' });
+  }
+
+  /** Where nobody needs to be let in, a session that is over is as good as none. */
+  #guest({ method }: Route, { headers }: FastifyRequest): Promise<Principal | undefined> | undefined {
+    const cookie = method === 'GET' ? cookieOf(headers) : undefined;
+    return cookie === undefined ? undefined : this.#opened?.logins.sessions.read(cookie).catch(() => undefined);
   }
 
   async #stream(stream: Stream, principal: Principal, reply: FastifyReply): Promise<unknown> {
@@ -277,15 +304,23 @@ export class Server {
     this.#streams.add(reply.request);
     const ended = new AbortController();
     const stop = this.#opened?.access.live(principal, () => ended.abort());
+    const stopTimer = this.#endWithSession(principal, () => ended.abort());
     try {
       await writeStream(reply.raw, stream.messages, AbortSignal.any([ended.signal, this.#closing.signal]));
     } catch (error) {
       this.#log.warn('a stream broke off', { request: reply.request.id, error: String(error) });
     } finally {
       stop?.();
+      stopTimer();
       close();
     }
     return reply;
+  }
+
+  #endWithSession({ until }: Principal, end: () => void): () => void {
+    const world = this.#opened?.engine.world;
+    if (until === undefined || world === undefined) return () => {};
+    return world.timers.after(Math.max(0, until - world.clock.wall()), end, { unref: true });
   }
 
   #takeStream({ token }: Principal): () => void {
@@ -323,12 +358,15 @@ export class Server {
   }
 
   #handlers(): { readonly [N in RouteName]: Handler<N> } {
-    const { version } = this.#options;
+    const { version, tls, publicUrl } = this.#options;
+    const secure = tls !== undefined || publicUrl?.startsWith('https:') === true;
     const metrics = (): Promise<string> => (this.#opened as Opened).metrics.text();
     return {
       health: () => ({ status: 'ok' }),
       ready: ({ principal }) => this.#ready(principal),
       ...systemRoutes({ version, address: () => this.publicAddress, metrics }),
+      ...loginRoutes({ version, secure }),
+      ...insightRoutes,
       ...taskRoutes,
       ...queueRoutes,
       ...workerRoutes,

@@ -4,7 +4,7 @@ import { type LogEntry, STREAMS, type Stream } from '../core/log.ts';
 import type { Clock } from '../core/world.ts';
 import type { Log } from '../engine/log.ts';
 import { Asked, exceeds, MAX_ANSWER_BYTES, type Said } from '../protocol/frames.ts';
-import type { Assignment, Link, Session } from '../protocol/link.ts';
+import type { Assignment, Hello, Link, Session } from '../protocol/link.ts';
 import type { AnswerOf, BodyOf } from '../protocol/routes.ts';
 import type { Principal } from './access.ts';
 import { checked } from './asking.ts';
@@ -68,7 +68,7 @@ export class StepDesks {
     principal: Principal,
     address?: string,
   ): Promise<AnswerOf<'registerWorker'>> {
-    const { hostname: host, capabilities, slots, version, name, incarnation, priority, pid } = body;
+    const { hostname: host, capabilities, slots, version, name, incarnation, priority, pid, schemas } = body;
     const { handlers, tags = [], queues } = Array.isArray(capabilities) ? { handlers: capabilities } : capabilities;
     if (handlers.length === 0) {
       throw fault('INVALID_INPUT', { field: 'capabilities', problem: 'it names no handler that the worker runs' });
@@ -100,7 +100,7 @@ export class StepDesks {
         { hint: 'They go with every call. Name fewer handlers and queues, or join over the WebSocket.' },
       );
     }
-    const session = await this.#open(said);
+    const session = await this.#open(said, schemas);
     // Our own worker says it by itself, once it can take work.
     if (incarnation === undefined) await session.beat('online');
     const { leaseMs } = session;
@@ -233,13 +233,13 @@ export class StepDesks {
   }
 
   /** The session of a worker, on whichever node it comes. */
-  async #open(said: WorkerSession): Promise<Session> {
-    return (await this.#place(said)).desk.session;
+  async #open(said: WorkerSession, schemas?: Hello['schemas']): Promise<Session> {
+    return (await this.#place(said, schemas)).desk.session;
   }
 
-  #place(said: WorkerSession): Promise<Place> {
+  #place(said: WorkerSession, schemas?: Hello['schemas']): Promise<Place> {
     const holder = holderOf(said.name, said.worker);
-    const place = this.#places.get(holder) ?? this.#enter(said, holder);
+    const place = this.#places.get(holder) ?? this.#enter(said, holder, schemas);
     this.#places.delete(holder);
     this.#places.set(holder, place);
     if (this.#places.size > MAX_PLACES) this.#places.delete(this.#places.keys().next().value as string);
@@ -248,7 +248,7 @@ export class StepDesks {
   }
 
   /** Its tags are those that its name was given, for as long as they are: it has none of its own. */
-  async #enter(said: WorkerSession, holder: string): Promise<Place> {
+  async #enter(said: WorkerSession, holder: string, schemas: Hello['schemas']): Promise<Place> {
     const { worker, name, handlers, queues, slots, version, host, priority, pid, address, token } = said;
     const { link, leases, clock } = this.#options;
     const hello = {
@@ -257,6 +257,7 @@ export class StepDesks {
       slots,
       tags: [],
       handlers,
+      schemas,
       queues,
       version,
       host,

@@ -4,6 +4,7 @@ import type { TaskState } from '../core/task.ts';
 import type { WorkerState } from '../core/worker.ts';
 import type { DependencyStore } from './dependency-store.ts';
 import type { DocumentStore } from './document-store.ts';
+import type { InsightStore } from './insight-store.ts';
 import type { LimitStore } from './limit-store.ts';
 import type { NodeStore } from './node-store.ts';
 import type { DutyTerm, LaneWish, NewTask, PushAnswer, QueueStore, TaskRecord } from './queue-store.ts';
@@ -13,6 +14,7 @@ import type { WaitStore } from './wait-store.ts';
 
 export type * from './dependency-store.ts';
 export type * from './document-store.ts';
+export type * from './insight-store.ts';
 export type * from './limit-store.ts';
 export type * from './node-store.ts';
 export type * from './queue-store.ts';
@@ -32,7 +34,8 @@ export interface Store
     ResultStore,
     TokenStore,
     NodeStore,
-    DocumentStore {
+    DocumentStore,
+    InsightStore {
   /** The key of the public ids: 32 hex digits, made once with the data and copied with it. */
   readonly clusterKey: string;
 
@@ -156,8 +159,14 @@ export type ReviveAnswer =
 /** Newest first, below `before`. */
 export interface TaskQuery {
   readonly queue?: string;
+  /** One of these. */
+  readonly handlers?: readonly string[];
   readonly states?: readonly TaskState[];
   readonly before?: number;
+  /** Created then or later: calendar time. */
+  readonly from?: number;
+  /** Created before. */
+  readonly until?: number;
   readonly limit: number;
 }
 

@@ -60,6 +60,7 @@ async function setting(): Promise<LinkSetting> {
     adminToken: newSecret('admin'),
     log: SILENT,
     version: '0',
+    samples: false,
   });
   server.open(front);
   const link = new Enrolling(server.address, world, engine, front);

@@ -78,7 +78,7 @@ class HttpSession extends AskingSession {
   }
 
   async open(): Promise<void> {
-    const { name, incarnation, slots, tags, handlers, queues, priority, version } = this.#hello;
+    const { name, incarnation, slots, tags, handlers, schemas = [], queues, priority, version } = this.#hello;
     const body: BodyOf<'registerWorker'> = {
       hostname: hostname(),
       capabilities: {
@@ -92,6 +92,7 @@ class HttpSession extends AskingSession {
       pid: process.pid,
       ...(priority === undefined ? {} : { priority }),
       ...(version === undefined ? {} : { version }),
+      ...(schemas.length === 0 ? {} : { schemas: [...schemas] }),
     };
     const said = await this.#register(JSON.stringify(body));
     this.#worker = said.worker_id;

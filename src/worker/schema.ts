@@ -1,4 +1,6 @@
 import { fault } from '../core/errors.ts';
+import { encodePayload } from '../core/payload.ts';
+import { MAX_SCHEMA_BYTES } from '../core/worker.ts';
 
 /**
  * The part of the Standard Schema interface that a validator must have (zod, valibot, arktype and others do), so that
@@ -10,7 +12,13 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     readonly vendor: string;
     readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+    /** Standard JSON Schema, which some of them have besides. */
+    readonly jsonSchema?: JsonSchemaMaker | undefined;
   };
+}
+
+interface JsonSchemaMaker {
+  readonly input: (options: { readonly target: 'draft-2020-12' }) => Readonly<Record<string, unknown>>;
 }
 
 export type SchemaResult<Output> =
@@ -38,6 +46,17 @@ export async function parseInput(schema: StandardSchema | undefined, value: unkn
     field: `input of ${task}`,
     problem: [...problems, ...(more > 0 ? [`and ${more} more`] : [])].join('; '),
   });
+}
+
+/** What the schema takes, as JSON text; undefined where its library cannot say, or says more than a form could show. */
+export function jsonSchemaOf(schema: StandardSchema | undefined): string | undefined {
+  try {
+    const made = schema?.['~standard'].jsonSchema?.input({ target: 'draft-2020-12' });
+    return made === undefined ? undefined : encodePayload(made, { maxBytes: MAX_SCHEMA_BYTES });
+  } catch {
+    // Such as a date, which JSON does not have: the task is as good without a form.
+    return undefined;
+  }
 }
 
 function describe({ message, path }: SchemaIssue): string {

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { isEngineError } from '../core/errors.ts';
 import type { InputOf, ResultOf } from './definition.ts';
 import { done, giveUp, outcomeOf, retryAfter } from './outcome.ts';
-import { parseInput } from './schema.ts';
+import { jsonSchemaOf, parseInput, type StandardSchema } from './schema.ts';
 import { task } from './task.ts';
 
 /** Compiles only when both types are the same. */
@@ -60,6 +60,29 @@ for (const [vendor, schema] of [
     });
   });
 }
+
+test('a schema says what it takes as JSON Schema, where its library can', () => {
+  const of = (schema: StandardSchema): unknown => JSON.parse(jsonSchemaOf(schema) ?? 'null');
+  const said = { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] };
+  const $schema = 'https://json-schema.org/draft/2020-12/schema';
+  assert.deepEqual(of(z.object({ to: z.string() })), { $schema, ...said });
+  assert.deepEqual(of(type({ to: 'string' })), { $schema, ...said });
+  // What is filled in need not be given, and what is made of it is nobody's business who fills in a form.
+  const given = of(z.object({ times: z.number().default(1).transform(String) })) as { required?: unknown };
+  assert.equal(given.required, undefined);
+  for (const silent of [
+    v.object({}),
+    z.object({ at: z.date() }),
+    z.enum(
+      Array(4000)
+        .fill(0)
+        .map((_, i) => `word-${i}`),
+    ),
+  ]) {
+    assert.equal(of(silent), null);
+  }
+  assert.equal(jsonSchemaOf(undefined), undefined);
+});
 
 test('a schema that checks by a promise is waited for', async () => {
   const slow = z.string().refine(async (text) => text !== 'taken', 'is taken');

@@ -1,5 +1,7 @@
 import { inspect } from 'node:util';
 import { fault } from '../core/errors.ts';
+import { utf8Length } from '../core/payload.ts';
+import { type HandlerSchema, MAX_SCHEMAS_BYTES } from '../core/worker.ts';
 import type { World } from '../core/world.ts';
 import type { Assignment, Hello, Link, Session } from '../protocol/link.ts';
 import { Attempt, type AttemptDeps, type Parting } from './attempt.ts';
@@ -202,8 +204,28 @@ export class Worker {
     for (const start of starts) if (start.status === 'rejected') throw start.reason;
     this.#runnerOf = new Map(runners.toReversed().flatMap((r) => r.handlers.map((handler) => [handler, r] as const)));
     const handlers = [...this.#runnerOf.keys()];
-    const hello: Hello = { name, incarnation, slots, tags, handlers, queues, priority, version };
+    const hello: Hello = {
+      name,
+      incarnation,
+      slots,
+      tags,
+      handlers,
+      schemas: this.#schemas(),
+      queues,
+      priority,
+      version,
+    };
     return link.open(hello, this.#stopOpening.signal);
+  }
+
+  /** What its handlers take, as far as they can say it, and as much as one worker may tell of. */
+  #schemas(): readonly HandlerSchema[] {
+    let left = MAX_SCHEMAS_BYTES;
+    return [...this.#runnerOf].flatMap(([handler, runner]) => {
+      const schema = runner.schemaOf?.(handler);
+      left -= schema === undefined ? 0 : utf8Length(schema);
+      return schema === undefined || left < 0 ? [] : [{ handler, schema }];
+    });
   }
 
   /**

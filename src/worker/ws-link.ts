@@ -29,7 +29,7 @@ class WsSession extends AskingSession {
   constructor(options: WsLinkOptions, hello: Hello) {
     super(options, hello);
     const { url, others = [], secret, world, log } = options;
-    const { name, incarnation, slots, tags, handlers, queues, priority, version } = hello;
+    const { name, incarnation, slots, tags, handlers, schemas = [], queues, priority, version } = hello;
     this.#wire = new Wire({
       urls: [url, ...others],
       world,
@@ -41,6 +41,7 @@ class WsSession extends AskingSession {
         slots,
         tags: [...tags],
         handlers: [...handlers],
+        ...(schemas.length === 0 ? {} : { schemas: [...schemas] }),
         ...(queues === undefined ? {} : { queues: [...queues] }),
         ...(priority === undefined ? {} : { priority }),
         ...(version === undefined ? {} : { version }),

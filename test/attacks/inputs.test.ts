@@ -268,6 +268,8 @@ const GOOD: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   cancelTask: { dryRun: true },
   retryTask: { dryRun: true },
   purgeQueue: { dryRun: true },
+  login: { code: 'x' },
+  saveView: { name: 'v', screen: 'tasks', query: '' },
   createToken: { name: 'x', role: 'read' },
   rotateToken: { grace: '1h' },
   registerWorker: { hostname: 'h', capabilities: ['echo'] },

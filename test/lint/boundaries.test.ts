@@ -29,7 +29,7 @@ interface Finding {
 /** Everything that oxlint reports, as `file:line rule`. */
 function lint(): readonly Finding[] {
   const script = join(root, 'node_modules/oxlint/bin/oxlint');
-  const args = [script, '--format=json', 'src'];
+  const args = [script, '--format=json', 'src', 'web'];
   const report = JSON.parse(runAnyway(process.execPath, args)) as {
     diagnostics: { filename: string; severity: string; code: string; labels: { span: { line: number } }[] }[];
   };
@@ -52,7 +52,7 @@ const findings = lint();
 
 /** What the planted files say about themselves: `// expect: rule rule` at the end of a line. */
 function planted(): readonly string[] {
-  return globSync('src/**/*.ts', { cwd: house }).flatMap((file) =>
+  return globSync('{src,web}/**/*.{ts,tsx}', { cwd: house }).flatMap((file) =>
     readFileSync(join(house, file), 'utf8')
       .split('\n')
       .flatMap((line, i) =>

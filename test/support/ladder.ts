@@ -58,7 +58,12 @@ function ladder(length: Length, afterShort: boolean): readonly Rung[] {
       commands: [['biome', 'check'], ['oxlint'], ['knip']],
       same: true,
     },
-    { name: 'types', what: 'tsc over everything', commands: [['tsc']], same: true },
+    {
+      name: 'types',
+      what: 'tsc over everything',
+      commands: [['tsc'], ['tsc', '-p', 'web'], ['tsc', '-p', 'test/browser']],
+      same: true,
+    },
     {
       name: 'core',
       what: 'the pure rules, every line and branch of them',
@@ -82,8 +87,14 @@ function ladder(length: Length, afterShort: boolean): readonly Rung[] {
       commands: [],
       tests: {
         options: [...test, '--test-concurrency=3', '--test-global-setup=test/support/servers.ts'],
-        files: scaled(files('{src,test}/**/*.test.ts', /^(src\/core|test\/chaos|test\/lint\/planted)\//)),
+        files: scaled(files('{src,test,web/src}/**/*.test.ts', /^(src\/core|test\/(chaos|browser|lint\/planted))\//)),
       },
+    },
+    {
+      name: 'browser',
+      what: 'the web UI in a real Chromium, before real nodes and workers',
+      commands: [['node', 'web/ensure-built.js']],
+      tests: { options: [...test, '--test-concurrency=2'], files: scaled(files('test/browser/*.test.ts')) },
     },
     {
       name: 'sim',

@@ -3,14 +3,18 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 export const BIN = join(ROOT, 'bin/leasehold.js');
 
+/** A test, or whoever else sees to it that what was begun is ended. */
+export interface Ends {
+  after(end: () => void): void;
+}
+
 /** An empty folder that is gone after the test. */
-export function temporaryFolder(t: TestContext): string {
+export function temporaryFolder(t: Ends): string {
   const folder = mkdtempSync(join(tmpdir(), 'leasehold-e2e-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
@@ -75,7 +79,7 @@ export class Running {
 }
 
 /** Starts `leasehold ARGS` (or another command) with a closed standard input. */
-export function run(t: TestContext, args: readonly string[], options: RunOptions): Running {
+export function run(t: Ends, args: readonly string[], options: RunOptions): Running {
   const { cwd, command = process.execPath, nodeArgs = [], group = false } = options;
   const child = spawn(command, command === process.execPath ? [...nodeArgs, BIN, ...args] : [...args], {
     cwd,

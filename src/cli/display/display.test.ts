@@ -6,7 +6,13 @@ import { JsonDisplay } from './json.ts';
 import { PlainDisplay } from './plain.ts';
 import { renderBlock, ScreenDisplay } from './screen.ts';
 
-const banner: Banner = { version: '1.2.3', address: 'http://127.0.0.1:7420', store: 'd/leasehold.db', pid: 7 };
+const banner: Banner = {
+  version: '1.2.3',
+  address: 'http://127.0.0.1:7420',
+  login: 'http://127.0.0.1:7420/ui/#code=lh_login_x',
+  store: 'd/leasehold.db',
+  pid: 7,
+};
 const plainStyle = (_format: string, text: string): string => text;
 
 function queue(name: string, rest: Partial<QueueFigures> = {}): QueueFigures {
@@ -88,6 +94,7 @@ test('in a pipe figures come only when something changed, and then at most every
   plain.stopped(24_000);
   assert.deepEqual(lines, [
     'Leasehold 1.2.3 is up at http://127.0.0.1:7420 on d/leasehold.db; Ctrl-C stops it.\n',
+    'Web UI: http://127.0.0.1:7420/ui/#code=lh_login_x (good once, for ten minutes; "leasehold login" makes another)\n',
     'up 1s | a: 0 ready, 0 running, 0 scheduled, 0 completed, 0 failed, 0/s | duties: stager, reaper\n',
     'up 13s | a: 1 ready, 0 running, 0 scheduled, 0 completed, 0 failed, 0/s | duties: stager, reaper\n',
     'up 23s | a: 3 ready, 0 running, 0 scheduled, 0 completed, 0 failed, 1.5/s | duties: stager, reaper\n',

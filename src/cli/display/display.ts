@@ -5,6 +5,8 @@ import { safeLine } from './safe.ts';
 export interface Banner {
   readonly version: string;
   readonly address: string;
+  /** Lets a browser in, once and not for long. */
+  readonly login: string;
   /** The store as a person would name it: a path, or `memory:`. */
   readonly store: string;
   readonly pid: number;
@@ -33,6 +35,10 @@ export const STILL_STOPPING =
 
 export function greeting(banner: Banner): string {
   return `Leasehold ${banner.version} is up at ${banner.address} on ${banner.store}; Ctrl-C stops it.`;
+}
+
+export function invitation({ login }: Banner): string {
+  return `Web UI: ${login} (good once, for ten minutes; "leasehold login" makes another)`;
 }
 
 export function farewell(banner: Banner | undefined, uptimeMs: number): string {

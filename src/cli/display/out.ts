@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import { safeJson } from './safe.ts';
 
-export type Format = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan';
+export type Format = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan' | 'inverse';
 export type Paint = (format: Format | readonly Format[], text: string) => string;
 
 /** Where a command says what it found: to a person, into a pipe, or to a program. */

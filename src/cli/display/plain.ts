@@ -7,7 +7,16 @@ import {
   isNews,
   type QueueFigures,
 } from '../figures.ts';
-import { type Banner, type Display, duties, farewell, greeting, STILL_STOPPING, withFields } from './display.ts';
+import {
+  type Banner,
+  type Display,
+  duties,
+  farewell,
+  greeting,
+  invitation,
+  STILL_STOPPING,
+  withFields,
+} from './display.ts';
 
 /** A log should not fill up with figures. */
 const QUIET_MS = 10_000;
@@ -25,6 +34,7 @@ export class PlainDisplay implements Display {
   started(banner: Banner): void {
     this.#banner = banner;
     this.#line(greeting(banner));
+    this.#line(invitation(banner));
   }
 
   figures(figures: Figures): void {

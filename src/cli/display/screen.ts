@@ -7,7 +7,16 @@ import {
   formatWorker,
   type QueueFigures,
 } from '../figures.ts';
-import { type Banner, type Display, duties, farewell, greeting, STILL_STOPPING, withFields } from './display.ts';
+import {
+  type Banner,
+  type Display,
+  duties,
+  farewell,
+  greeting,
+  invitation,
+  STILL_STOPPING,
+  withFields,
+} from './display.ts';
 
 export type Style = (format: 'bold' | 'dim' | 'green' | 'yellow' | 'red', text: string) => string;
 
@@ -36,6 +45,7 @@ export class ScreenDisplay implements Display {
     this.#banner = banner;
     this.#options.write(HIDE_CURSOR);
     this.#say(this.#options.style('bold', greeting(banner)));
+    this.#say(invitation(banner));
   }
 
   figures(figures: Figures): void {

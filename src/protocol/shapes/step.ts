@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { LeaseProof } from '../frames.ts';
+import { HandlerSchemas, LeaseProof } from '../frames.ts';
 import { Json, Time } from './common.ts';
 
 /** Document 002 calls a task a step, and a handler a phase. */
@@ -22,6 +22,7 @@ export const RegisterInput = z.strictObject({
     .describe('Of this start of the process, and then its worker_id; who says it is online with its first heartbeat'),
   priority: z.number().int().optional(),
   pid: z.number().int().min(1).optional(),
+  schemas: HandlerSchemas.optional().describe('What its handlers take: JSON Schema, as text'),
 });
 
 export const Registered = z.object({

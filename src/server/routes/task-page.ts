@@ -27,9 +27,9 @@ export async function taskPage(
 
 /** Tasks by their ids. The cursor is the last one that was looked at, where large ones have filled the page before the others. */
 export async function theseTasks(desk: Desk, query: QueryOf<'listTasks'>): Promise<AnswerOf<'listTasks'>> {
-  const { id: ids, queue, state, cursor } = query;
-  if (queue.length + state.length > 0 || cursor !== undefined) {
-    throw fault('INVALID_INPUT', { field: 'query.id', problem: 'it goes with no queue, no state and no cursor' });
+  const { id: ids, queue, handler, state, from, until, cursor } = query;
+  if (queue.length + handler.length + state.length > 0 || (cursor ?? from ?? until) !== undefined) {
+    throw fault('INVALID_INPUT', { field: 'query.id', problem: 'it goes with no other filter and no cursor' });
   }
   const numbers = ids.map((id) => desk.numberOf(id));
   const tasks: TaskShape[] = [];

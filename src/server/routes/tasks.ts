@@ -44,11 +44,11 @@ export const taskRoutes: Handlers<
   },
 
   async listTasks({ query, desk }) {
-    const { queue: queues, state: states, limit, cursor } = query;
+    const { queue: queues, handler: handlers, state: states, from, until, limit, cursor } = query;
     const own = desk();
     if (query.id.length > 0) return theseTasks(own, query);
     const before = cursor === undefined ? undefined : own.numberOf(cursor);
-    const { tasks, more } = await taskPage(own, { queues, states, limit, before });
+    const { tasks, more } = await taskPage(own, { queues, handlers, states, from, until, limit, before });
     const last = more ? tasks.at(-1)?.id : undefined;
     return { tasks, ...(last === undefined ? {} : { cursor: last }) };
   },

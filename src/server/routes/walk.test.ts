@@ -51,6 +51,50 @@ test('with a token of another role every route is refused with 403, and with the
   }
 });
 
+test('with a cookie every route is open to the same roles, and no change goes without the header of our pages', async (t) => {
+  const scene = await nodeScene(t);
+  for (const role of ['operator', 'read'] as const) {
+    const { token } = await scene.token(role);
+    const login = await scene.ask('/ui/login', { body: { token }, token: null });
+    const cookie = String(login.headers.get('set-cookie')).split(';')[0] as string;
+    for (const [name, route] of ALL) {
+      // A logout would end the session for all that come after it.
+      if (route.stream === 'events' || route.access === 'open' || name === 'logout') continue;
+      const call = (headers: Record<string, string>): Promise<{ status: number }> =>
+        scene.ask(pathOf(route), {
+          method: route.method,
+          token: null,
+          headers: { cookie, ...headers },
+          ...bodyOf(route),
+        });
+      const may = mayCall(role, route.access);
+      const { status } = await call({ 'x-leasehold-ui': '1' });
+      if (may) assert.ok(status !== 401 && status !== 403, `${role} at ${name}: ${status}`);
+      else assert.equal(status, 403, `${role} at ${name}`);
+      if (route.method !== 'GET') assert.equal((await call({})).status, 403, `${role} at ${name} without the header`);
+    }
+  }
+});
+
+test('with a cookie that is not good every route but the open ones is refused with 401', async (t) => {
+  const scene = await nodeScene(t);
+  const login = await scene.ask('/ui/login', { body: { token: scene.admin }, token: null });
+  const good = String(login.headers.get('set-cookie')).split(';')[0] as string;
+  for (const cookie of ['leasehold_session=', 'leasehold_session=x.y', `${good}x`, good.replace('=', '=x')]) {
+    for (const [name, route] of ALL) {
+      const headers = { cookie, 'x-leasehold-ui': '1' };
+      const { status } = await scene.ask(pathOf(route), {
+        method: route.method,
+        token: null,
+        headers,
+        ...bodyOf(route),
+      });
+      if (route.access !== 'open') assert.equal(status, 401, `${name} with ${cookie.slice(0, 30)}`);
+      else if (route.method === 'GET') assert.equal(status, 200, name);
+    }
+  }
+});
+
 test('a role may do what lesser ones may; a worker stands apart', () => {
   const may = (role: (typeof ROLES)[number]): string => ROLES.filter((access) => mayCall(role, access)).join();
   assert.deepEqual(ROLES.map(may), ['admin,operator,read', 'operator,read', 'read', 'worker']);

@@ -17,6 +17,8 @@ import { EXPIRE } from './expire.ts';
 import { FENCES } from './fences.ts';
 import { GRAPH_ENDS } from './graph-ends.ts';
 import { GRAPHS } from './graphs.ts';
+import { HANDLER_SCHEMAS } from './handler-schemas.ts';
+import { INSIGHT } from './insight.ts';
 import { LANES } from './lanes.ts';
 import { LIMITS } from './limits.ts';
 import { LOGS } from './logs.ts';
@@ -32,6 +34,7 @@ import { RENEW } from './renew.ts';
 import { RESULTS } from './results.ts';
 import { RETURN } from './return.ts';
 import { REVIVE } from './revive.ts';
+import { SAVED_VIEWS } from './saved-views.ts';
 import { type CallerHandle, Scene } from './scene.ts';
 import { SETTLE } from './settle.ts';
 import { SHARING } from './sharing.ts';
@@ -100,6 +103,9 @@ export const TOPICS: readonly Topic[] = [
   TOKENS,
   NODES,
   DOCUMENTS,
+  INSIGHT,
+  SAVED_VIEWS,
+  HANDLER_SCHEMAS,
   BODIES,
   CALLER_TRANSACTION,
   SHARING,

@@ -13,6 +13,7 @@ export const MIGRATIONS: readonly PostgresMigration[] = [
   { version: 4, file: '004-fleet.sql', compatibleFrom: 4 },
   { version: 5, file: '005-nodes.sql', compatibleFrom: 4 },
   { version: 6, file: '006-documents.sql', compatibleFrom: 4 },
+  { version: 7, file: '007-insight.sql', compatibleFrom: 4 },
 ];
 
 export interface PostgresMigration extends Migration {

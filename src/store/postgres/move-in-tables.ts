@@ -317,6 +317,16 @@ export const TRANSFERS: readonly Transfer[] = [
     select: `SELECT num, id, root, parent, user_id, shows, body, task, run, dropped, version, created_at, updated_at
       FROM task_document ORDER BY num`,
   },
+  {
+    table: 'saved_view',
+    columns: [...texts('name', 'screen', 'query', 'saved_by'), ...numbers('bigint', 'saved_at')],
+    select: 'SELECT name, screen, query, saved_by, saved_at FROM saved_view',
+  },
+  {
+    table: 'handler_schema',
+    columns: [...texts('handler', 'schema'), ...numbers('bigint', 'told_at')],
+    select: 'SELECT handler, schema, told_at FROM handler_schema',
+  },
 ];
 
 /**
@@ -418,6 +428,8 @@ export const CHECKS: readonly Check[] = [
     'entry_token',
   ),
   both('documents', 'count(*), max(num), sum(task), sum(run), sum(version), sum(length(body))', 'task_document'),
+  both('saved views', 'count(*), max(saved_at), sum(length(name)), sum(length(query))', 'saved_view'),
+  both('schemas of handlers', 'count(*), max(told_at), sum(length(schema))', 'handler_schema'),
   both('kept results', 'count(*), sum(task), sum(length(value)), max(expires_at)', 'kept_result'),
   {
     what: 'checkpoints',

@@ -10,6 +10,7 @@ import type { Database, Session } from './database.ts';
 import { openPostgres } from './open.ts';
 import type { PostgresParts } from './parts.ts';
 import { type StatementName, statements } from './statements.ts';
+import { countTasks } from './verbs/insight.ts';
 import { prune } from './verbs/prune.ts';
 import { listTasks } from './verbs/read.ts';
 
@@ -194,6 +195,13 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   carryMore: ['dep_carry_pkey(first)'],
   pruneDeps: ['dep_down(down)'],
 
+  // From the ends of both tables, then one step down the trees for each half.
+  taskAt: ['task_pkey(first)', 'done_id(first)', BY_ID, DONE_BY_ID],
+  failureList: ['body_pkey(task, part)', 'done_failed(id)', 'lane_pkey(id)', 'queue_pkey(id)'],
+  handlerQueues: ['lane_pkey(first)', 'queue_pkey(id)'],
+  viewPut: [],
+  schemaPut: [],
+  viewDrop: ['saved_view_pkey(name)'],
   taskGet: RECORD,
   attemptList: ['attempt_pkey(task)'],
 
@@ -261,6 +269,9 @@ const FREE: Partial<Record<StatementName, string>> = {
   workersNamed: 'those that live, when somebody changes a setting',
   settingList: 'for people',
   tokenList: 'for people',
+  viewList: 'for people; all of them are wanted',
+  schemaList: 'for people; handlers are few',
+  schemaTrim: 'handlers are few',
   nodeGet: 'nodes are few',
   nodeBeat: 'nodes are few',
   nodeList: 'nodes are few',
@@ -324,7 +335,10 @@ function scanOf(node: PlanNode, relation: string, limited: boolean): string {
   const columns = [...condition.matchAll(/(?:^|AND )\(*(?:ROW(\([^)]*\))|(\w+))/g)].map(([, row, name]) => row ?? name);
   const keys = columns.length > 0 ? [...new Set(columns)].join(', ') : limited ? 'first' : '*';
   // The parts of a table that is cut by days count as one.
-  return `${index.replace(/^done_(?:rest|\d+)_id_idx$/, 'done_id')}(${keys})`;
+  const whole = index
+    .replace(/^done_(?:rest|\d+)_id_idx$/, 'done_id')
+    .replace(/^done_(?:rest|\d+)_id_idx1$/, 'done_failed');
+  return `${whole}(${keys})`;
 }
 
 const DAY = 24 * 3_600_000;
@@ -451,7 +465,7 @@ class Ground {
 async function written(act: (session: Session) => Promise<unknown>): Promise<readonly string[]> {
   const texts: string[] = [];
   const rows = (name: StatementName): readonly unknown[] =>
-    name === 'now' || name === 'dutyHeld' ? [{ now: DAY }] : [];
+    name === 'now' || name === 'dutyHeld' ? [{ now: DAY }] : name === 'taskAt' ? [{ id: 7 }] : [];
   await act({
     rows: () => Promise.resolve([]),
     all: <T>(name: StatementName) => Promise.resolve(rows(name) as T[]),
@@ -470,11 +484,13 @@ const LISTS: Readonly<Record<string, TaskQuery>> = {
   'a page of one queue': { limit: 50, queue: 'q1' },
   'a page of some states': { limit: 50, states: ['failed', 'ready'] },
   'a page of some states of a queue': { limit: 50, before: 1000, queue: 'q1', states: ['completed'] },
+  'a page of some handlers': { limit: 50, handlers: ['h'] },
+  'a page of some time': { limit: 50, from: 100, until: 200 },
 };
 
 /** Newest first, from the end of both tables or from where the last page ended; the filter is applied on the way. */
-function listAccess({ before, queue }: TaskQuery): readonly string[] {
-  const keys = before === undefined ? 'first' : 'id';
+function listAccess({ before, queue, from }: TaskQuery): readonly string[] {
+  const keys = before === undefined && from === undefined ? 'first' : 'id';
   const records = RECORD.filter((scan) => scan !== BY_ID && scan !== DONE_BY_ID);
   const names = queue === undefined ? [] : ['queue_name_key(name)'];
   return [`task_pkey(${keys})`, `done_id(${keys})`, ...records, ...names].sort();
@@ -556,6 +572,12 @@ describe('plans', { timeout: scaled(120_000, 900_000) }, () => {
           assert.deepEqual(await ground.plan(text as string), listAccess(query));
         });
       }
+
+      test('a count of tasks walks down from the newest, as far as its limit goes', async () => {
+        const query = { queues: ['q1'], handlers: ['h'], states: [], from: 0, until: 9, stepMs: 1, limit: 10 };
+        const [text] = await written((session) => countTasks(session, ground.schema, query));
+        assert.deepEqual(await ground.plan(text as string), [DONE_BY_ID, 'lane_pkey(id)', 'queue_pkey(id)', BY_ID]);
+      });
 
       test('the pruner walks finished tasks by their ids', async () => {
         const database = (session: Session): Pick<Database, 'run' | 'transaction'> => ({

@@ -3,6 +3,7 @@ import { documentStatements } from './statements/documents.ts';
 import { dutyStatements } from './statements/duties.ts';
 import { endingStatements } from './statements/endings.ts';
 import { graphStatements } from './statements/graphs.ts';
+import { insightStatements } from './statements/insight.ts';
 import { laneStatements } from './statements/lanes.ts';
 import { limitStatements } from './statements/limits.ts';
 import { nodeStatements } from './statements/nodes.ts';
@@ -48,6 +49,7 @@ export function statements(schema: string) {
     ...tokenStatements(all),
     ...nodeStatements(all),
     ...documentStatements(all),
+    ...insightStatements(all),
     notify: 'SELECT pg_notify($1, $2)',
   } as const;
 }

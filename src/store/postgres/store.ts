@@ -2,6 +2,7 @@ import type { QueueStats } from '../../core/event.ts';
 import type { Lease } from '../../core/lease.ts';
 import type { Limit } from '../../core/limit.ts';
 import type { NodeOverride } from '../../core/node.ts';
+import type { HandlerSchema } from '../../core/worker.ts';
 import type * as port from '../store.ts';
 import { pushInCallerTransaction } from './caller-transaction.ts';
 import type { Session, Try } from './database.ts';
@@ -28,6 +29,16 @@ import {
 import { releaseDuty, renewDuty, requireDuty, requireRow, takeDuty } from './verbs/duty.ts';
 import { numberEvents, readEvents } from './verbs/event.ts';
 import { listDependencies, listPlanned, pushGraph } from './verbs/graph.ts';
+import {
+  countTasks,
+  dropView,
+  handlerQueues,
+  listFailures,
+  listSchemas,
+  listViews,
+  putSchemas,
+  putView,
+} from './verbs/insight.ts';
 import { getLanes, internLanes, internSpecs, laneDepths, scanLanes } from './verbs/intern.ts';
 import { attemptWorkers, cancelledLeases, listLeases, overdueLeases, reapLeases, renewLeases } from './verbs/lease.ts';
 import {
@@ -589,6 +600,39 @@ export class PostgresStore implements port.Store {
   tokenRevokeNamed({ name }: { name: string }): Promise<number> {
     const flight = this.#flights.next();
     return this.#transaction((session) => revokeTokensNamed(session, flight, name));
+  }
+
+  taskCount(query: port.TaskCount): Promise<port.TaskCounts> {
+    return this.#run((session) => countTasks(session, this.#parts.schema, query));
+  }
+
+  failureList({ before, limit }: { before?: number | undefined; limit: number }): Promise<readonly port.Failure[]> {
+    return this.#run((session) => listFailures(session, before, limit));
+  }
+
+  handlerQueues({ limit }: { limit: number }): Promise<readonly port.HandlerQueue[]> {
+    return this.#run((session) => handlerQueues(session, limit));
+  }
+
+  viewPut({ view }: { view: port.NewView }): Promise<port.ViewRecord> {
+    return this.#run((session) => putView(session, view));
+  }
+
+  viewList(): Promise<readonly port.ViewRecord[]> {
+    return this.#run(listViews);
+  }
+
+  viewDrop({ name }: { name: string }): Promise<boolean> {
+    const flight = this.#flights.next();
+    return this.#transaction((session) => dropView(session, flight, name));
+  }
+
+  schemaPut({ schemas }: { schemas: readonly HandlerSchema[] }): Promise<void> {
+    return this.#run((session) => putSchemas(session, schemas));
+  }
+
+  schemaList(): Promise<readonly HandlerSchema[]> {
+    return this.#run(listSchemas);
   }
 
   async documentWrite(write: port.DocumentWrite): Promise<port.DocumentAnswer> {

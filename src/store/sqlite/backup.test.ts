@@ -8,6 +8,7 @@ import { refusal, Scene } from '../conformance/scene.ts';
 import { tempFolder } from '../conformance/temp-folder.ts';
 import { VirtualWorld } from '../conformance/virtual-world.ts';
 import { backupSqlite } from './backup.ts';
+import { SCHEMA_VERSION } from './migrate.ts';
 import { openSqlite } from './open.ts';
 
 const folder = tempFolder('backup');
@@ -60,7 +61,7 @@ test('a backup has what was committed before it began and nothing that came whil
   });
   await Promise.all(pushes);
   assert.ok(pushed > 1, `it took ${pushed} steps`);
-  assert.deepEqual([contents.tasks.ready, contents.queues, contents.schema], [1500, 1, 7]);
+  assert.deepEqual([contents.tasks.ready, contents.queues, contents.schema], [1500, 1, SCHEMA_VERSION]);
   assert.equal(tasksIn(to), 1500);
   assert.equal(contents.bytes, statSync(to).size);
   assert.equal((await scene.stats()).ready, 1500 + pushed);

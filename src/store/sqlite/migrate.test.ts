@@ -210,6 +210,7 @@ for (const { what, version: newest, adds } of [
       'task_document_user',
     ],
   },
+  { what: 'the saved views and the schemas of handlers', version: 8, adds: ['handler_schema', 'saved_view'] },
 ]) {
   test(`${what} only add to what a program of the version before works on`, () => {
     const [before, after] = [new DatabaseSync(':memory:'), new DatabaseSync(':memory:')];

@@ -14,6 +14,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 5, file: '005-fleet.sql', compatibleFrom: 5 },
   { version: 6, file: '006-nodes.sql', compatibleFrom: 5 },
   { version: 7, file: '007-documents.sql', compatibleFrom: 5 },
+  { version: 8, file: '008-insight.sql', compatibleFrom: 5 },
 ];
 
 export const SCHEMA_VERSION = knownVersion(MIGRATIONS);

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
+import type { TaskCount } from '../store.ts';
+import { Prepared } from './connection.ts';
 import { migrate } from './migrate.ts';
 import { STATEMENTS, type StatementName } from './statements.ts';
+import { countText } from './verbs/insight.ts';
 
 const BY_ID = ['SEARCH task USING INTEGER PRIMARY KEY (rowid=?)'];
 const WAIT_BY_ID = ['SEARCH wait USING INTEGER PRIMARY KEY (rowid=?)'];
@@ -197,6 +200,15 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
     'SEARCH entry_token USING INTEGER PRIMARY KEY (rowid=?)',
     'SEARCH entry_token USING COVERING INDEX entry_token_ended (<expr><?)',
   ],
+  taskFrom: ['SEARCH task USING INTEGER PRIMARY KEY (rowid>?)'],
+  failureList: [
+    'SEARCH t USING INDEX task_failed (id<?)',
+    LANE,
+    QUEUE,
+    'SEARCH body USING INDEX sqlite_autoindex_body_1 (task=? AND part=?)',
+  ],
+  handlerQueues: [QUEUE],
+  viewDrop: ['SEARCH saved_view USING PRIMARY KEY (name=?)'],
   settingDrop: ['SEARCH worker_setting USING PRIMARY KEY (name=?)'],
   workerSilent: ['SCAN worker USING INDEX worker_live'],
   workerReap: ['SCAN worker USING INDEX worker_live'],
@@ -211,6 +223,8 @@ const FULL_SCAN = /^SCAN (task|t|dep|d|log|uniq|op|attempt|body|lane|spec|kept_r
 const RECOUNTS: readonly StatementName[] = ['auditReady', 'auditRunning', 'auditDue', 'slotAudit'];
 /** Read all triggers or documents: only people ask. */
 const LISTS: readonly StatementName[] = ['triggerList', 'documentCount'];
+/** Sorts as many handlers as there are, when a worker comes with something new. */
+const SORTS: readonly StatementName[] = ['schemaTrim'];
 
 function planOf(db: DatabaseSync, name: StatementName): readonly string[] {
   const rows = db.prepare(`EXPLAIN QUERY PLAN ${STATEMENTS[name]}`).all() as unknown as { detail: string }[];
@@ -282,7 +296,7 @@ for (const [name, open] of [
 
     test('no statement sorts in a temporary tree or builds an index for the occasion', () => {
       for (const statement of Object.keys(STATEMENTS) as StatementName[]) {
-        if (RECOUNTS.includes(statement)) continue;
+        if (RECOUNTS.includes(statement) || SORTS.includes(statement)) continue;
         const plan = planOf(db, statement);
         assert.ok(!plan.some((detail) => DETOUR.test(detail)), `${statement}:\n${plan.join('\n')}`);
       }
@@ -294,6 +308,17 @@ for (const [name, open] of [
         const plan = planOf(db, statement);
         assert.ok(!plan.some((detail) => FULL_SCAN.test(detail)), `${statement}:\n${plan.join('\n')}`);
       }
+    });
+
+    test('a count of tasks walks down from the newest, as far as its limit goes', () => {
+      const query = { queues: ['q1'], handlers: ['h'], states: [], from: 0, until: 9, stepMs: 1, before: 5, limit: 10 };
+      const { text } = countText(new Prepared(db), query as TaskCount);
+      const rows = db.prepare(`EXPLAIN QUERY PLAN ${text}`).all() as unknown as { detail: string }[];
+      const plan = rows.map(({ detail }) => detail);
+      assert.ok(plan.includes('SEARCH t USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)'), plan.join('\n'));
+      assert.ok(!plan.some((detail) => FULL_SCAN.test(detail)), plan.join('\n'));
+      // It groups what it has read, and sorts no task.
+      assert.ok(!plan.includes('USE TEMP B-TREE FOR ORDER BY'), plan.join('\n'));
     });
 
     test('the recount reads indexes of unfinished tasks and no finished one', () => {
@@ -322,6 +347,7 @@ test('a statement that touches tasks has its plan pinned here, or is named as on
       'depTask',
       'uniqGet', // one key, by the table's own tree
       'taskMax', // the last entry of the table's own tree
+      'taskFirst', // the first one
       'documentCount', // for people, and of all documents
       'taskGet', // for people, by id; its joins are covered by the rules above
       ...RECOUNTS,

@@ -3,6 +3,7 @@ import type { QueueStats } from '../../core/event.ts';
 import type { Lease } from '../../core/lease.ts';
 import type { Limit } from '../../core/limit.ts';
 import type { NodeOverride } from '../../core/node.ts';
+import type { HandlerSchema } from '../../core/worker.ts';
 import type * as port from '../store.ts';
 import { resultKeyOf } from './body.ts';
 import { pushInCallerTransaction } from './caller-transaction.ts';
@@ -25,6 +26,16 @@ import {
 import { releaseDuty, renewDuty, requireDuty, takeDuty } from './verbs/duty.ts';
 import { readEvents } from './verbs/event.ts';
 import { listDependencies, listPlanned, pushGraph } from './verbs/graph.ts';
+import {
+  countTasks,
+  dropView,
+  handlerQueues,
+  listFailures,
+  listSchemas,
+  listViews,
+  putSchemas,
+  putView,
+} from './verbs/insight.ts';
 import { getLane, internLane, internQueue, internSpec, laneDepth, scanLanes } from './verbs/intern.ts';
 import { attemptWorker, cancelledLeases, listLeases, overdueLeases, reapLeases, renewLease } from './verbs/lease.ts';
 import {
@@ -395,6 +406,38 @@ export class SqliteStore implements port.Store {
 
   tokenRevokeNamed({ name }: { name: string }): Promise<number> {
     return this.#writer.write('rest', (tx) => revokeTokensNamed(tx, name));
+  }
+
+  taskCount(query: port.TaskCount): Promise<port.TaskCounts> {
+    return this.#writer.read((connection) => countTasks(connection, query));
+  }
+
+  failureList({ before, limit }: { before?: number | undefined; limit: number }): Promise<readonly port.Failure[]> {
+    return this.#writer.read(({ sql }) => listFailures(sql, before, limit));
+  }
+
+  handlerQueues({ limit }: { limit: number }): Promise<readonly port.HandlerQueue[]> {
+    return this.#writer.read(({ sql }) => handlerQueues(sql, limit));
+  }
+
+  viewPut({ view }: { view: port.NewView }): Promise<port.ViewRecord> {
+    return this.#writer.write('rest', (tx) => putView(tx, view));
+  }
+
+  viewList(): Promise<readonly port.ViewRecord[]> {
+    return this.#writer.read(({ sql }) => listViews(sql));
+  }
+
+  viewDrop({ name }: { name: string }): Promise<boolean> {
+    return this.#writer.write('rest', (tx) => dropView(tx, name));
+  }
+
+  schemaPut({ schemas }: { schemas: readonly HandlerSchema[] }): Promise<void> {
+    return this.#writer.write('rest', (tx) => putSchemas(tx, schemas));
+  }
+
+  schemaList(): Promise<readonly HandlerSchema[]> {
+    return this.#writer.read(({ sql }) => listSchemas(sql));
   }
 
   documentWrite(write: port.DocumentWrite): Promise<port.DocumentAnswer> {

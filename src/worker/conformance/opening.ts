@@ -17,6 +17,27 @@ export const OPENING: LinkTopic = {
       assert.deepEqual(new Set(handlers), new Set(['send', 'render']));
     },
 
+    'what its handlers take is known to all, as the last one said it': async (scene) => {
+      const [text, number] = ['{"type":"string"}', '{"type":"number"}'];
+      await scene.open({ handlers: ['send', 'render'], schemas: [{ handler: 'send', schema: text }] });
+      assert.deepEqual(await scene.operator.schemas(), [{ handler: 'send', schema: text }]);
+      await scene.open({ schemas: [{ handler: 'send', schema: number }] });
+      await scene.open();
+      assert.deepEqual(await scene.operator.schemas(), [{ handler: 'send', schema: number }]);
+    },
+
+    'what its handlers take is refused where it is not theirs, or no schema': async (scene) => {
+      const opening = (handler: string, schema: string) => scene.open({ schemas: [{ handler, schema }] });
+      for (const schema of ['{', '[]', 'null', '"text"', '{"a":"\\u0000"}', `{"a":"${'x'.repeat(32_768)}"}`]) {
+        assert.match(await refusal(opening('send', schema)), /^(INVALID_INPUT|TOO_LARGE)$/, schema.slice(0, 20));
+      }
+      assert.equal(await refusal(opening('render', '{}')), 'INVALID_INPUT');
+      const handlers = Array.from({ length: 9 }, (_, n) => `h${n}`);
+      const schemas = handlers.map((handler) => ({ handler, schema: `{"a":"${'x'.repeat(32_000)}"}` }));
+      assert.equal(await refusal(scene.open({ handlers, schemas })), 'TOO_LARGE');
+      assert.deepEqual([await scene.operator.schemas(), await scene.operator.workers()], [[], []]);
+    },
+
     'each start is a worker of its own, even under the same name': async (scene) => {
       await scene.open({ name: 'box', incarnation: 'first' });
       await scene.open({ name: 'box', incarnation: 'second' });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type ErrorCode, isEngineError } from '../../core/errors.ts';
 import type { LogEntry } from '../../core/log.ts';
 import type { Reason, TaskState } from '../../core/task.ts';
+import type { HandlerSchema } from '../../core/worker.ts';
 import type { World } from '../../core/world.ts';
 import type { Assignment, Hello, Link, Session, Want } from '../../protocol/link.ts';
 
@@ -17,6 +18,7 @@ export interface LinkOperator {
   attempts(task: number): Promise<readonly LinkAttempt[]>;
   readLog(task: number): Promise<readonly (LogEntry & { readonly attempt: number })[]>;
   workers(): Promise<readonly LinkWorker[]>;
+  schemas(): Promise<readonly HandlerSchema[]>;
 }
 
 export interface LinkPush {

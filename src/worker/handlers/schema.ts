@@ -42,9 +42,10 @@ export function object<const F extends Fields>(fields: F, options: ObjectOptions
     if (issues.length === 0) options.check?.(read, report);
     return issues.length === 0 ? { value: read } : { issues };
   };
+  const jsonSchema = describe(fields, options.open === true);
   return {
-    '~standard': { version: 1, vendor: 'leasehold', validate },
-    jsonSchema: describe(fields, options.open === true),
+    '~standard': { version: 1, vendor: 'leasehold', validate, jsonSchema: { input: () => jsonSchema } },
+    jsonSchema,
   };
 }
 

@@ -1,6 +1,7 @@
 import { encodePayload } from '../../core/payload.ts';
 import type { AnyTask } from '../definition.ts';
 import { perform } from '../perform.ts';
+import { jsonSchemaOf } from '../schema.ts';
 import { FarDesk } from './ask.ts';
 import { Capture } from './capture.ts';
 import { tellGroups } from './groups.ts';
@@ -95,7 +96,11 @@ async function load(modules: readonly ModuleToLoad[]): Promise<void> {
     spawns.take();
     const bounded = [...tasks.values()].filter(({ timeoutMs }) => timeoutMs !== undefined);
     const timeouts = Object.fromEntries(bounded.map(({ name, timeoutMs }) => [name, timeoutMs as number]));
-    send({ type: 'ready', names: [...tasks.keys()], timeouts });
+    const schemas = [...tasks.values()].flatMap(({ name: handler, schema: of }) => {
+      const schema = jsonSchemaOf(of);
+      return schema === undefined ? [] : [{ handler, schema }];
+    });
+    send({ type: 'ready', names: [...tasks.keys()], timeouts, schemas });
   } catch (error) {
     const module = error instanceof LoadError ? error.module : '';
     const problem = error instanceof Error ? error.message : String(error);

@@ -1,6 +1,7 @@
 import type { Timers } from '../../core/world.ts';
 import type { AnyTask } from '../definition.ts';
 import { type ContextParts, perform } from '../perform.ts';
+import { jsonSchemaOf } from '../schema.ts';
 import type { Desk, Ended, Host, Job, Ladder, Runner, Running, Sink, StopWhy } from './runner.ts';
 
 /** Runs functions in the worker's own loop: no start-up cost, no isolation. What ignores its signal cannot be ended. */
@@ -20,6 +21,10 @@ export class InlineRunner implements Runner {
 
   timeoutMs(handler: string): number | undefined {
     return this.#tasks.get(handler)?.timeoutMs;
+  }
+
+  schemaOf(handler: string): string | undefined {
+    return jsonSchemaOf(this.#tasks.get(handler)?.schema);
   }
 
   async start(): Promise<void> {}

@@ -1,4 +1,5 @@
 import type { EngineErrorInit } from '../../core/errors.ts';
+import type { HandlerSchema } from '../../core/worker.ts';
 import type { Desk, Ended, Job, StopWhy } from './runner.ts';
 
 /** What the worker tells a child process. */
@@ -19,7 +20,12 @@ export type Timeouts = Readonly<Record<string, number>>;
 export type FromChild =
   | number
   | { readonly type: 'loading'; readonly module: string }
-  | { readonly type: 'ready'; readonly names: readonly string[]; readonly timeouts: Timeouts }
+  | {
+      readonly type: 'ready';
+      readonly names: readonly string[];
+      readonly timeouts: Timeouts;
+      readonly schemas: readonly HandlerSchema[];
+    }
   | { readonly type: 'unloadable'; readonly module: string; readonly problem: string; readonly error?: PlainError }
   | ({ readonly type: 'said' } & Said)
   | ({ readonly type: 'ended' } & Ending)

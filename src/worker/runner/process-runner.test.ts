@@ -37,6 +37,19 @@ test('the handlers are known when the runner has started, and their processes ar
   assert.notEqual(await resultOf(run('pid')), process.pid);
 });
 
+test('what handlers take is known when the runner has started, of those that can say it', async (t) => {
+  const { runner } = await open(t, {
+    source: `
+      const said = (jsonSchema) => ({ '~standard': { version: 1, vendor: 'mine', validate: (value) => ({ value }), jsonSchema } });
+      export const one = task('one', { input: said({ input: () => ({ type: 'string' }) }), run: () => 1 });
+      export const two = task('two', { input: said({ input: () => { throw new Error('no'); } }), run: () => 2 });
+      export const three = task('three', { input: said(undefined), run: () => 3 });
+      export const four = task('four', { run: () => 4 });`,
+  });
+  const schemas = ['one', 'two', 'three', 'four', 'toString'].map((name) => runner.schemaOf(name));
+  assert.deepEqual(schemas, ['{"type":"string"}', undefined, undefined, undefined, undefined]);
+});
+
 test('every kind of outcome crosses between the processes', async (t) => {
   const { run } = await open(t, {
     source: `

@@ -1,4 +1,5 @@
 import { fault, isEngineError } from '../../core/errors.ts';
+import type { HandlerSchema } from '../../core/worker.ts';
 import { Errand } from './errand.ts';
 import { Guard } from './guard.ts';
 import { type Modules, modulesToLoad } from './load.ts';
@@ -53,6 +54,7 @@ export class ProcessRunner implements Runner {
   #waiting: Errand[] = [];
   #handlers: readonly string[] = [];
   #timeouts: Timeouts = {};
+  #schemas: readonly HandlerSchema[] = [];
   #state: 'new' | 'open' | 'closed' = 'new';
   #failures = 0;
   #resting: { readonly timer: NodeJS.Timeout; readonly cause: string } | undefined;
@@ -80,6 +82,10 @@ export class ProcessRunner implements Runner {
     return Object.hasOwn(this.#timeouts, handler) ? this.#timeouts[handler] : undefined;
   }
 
+  schemaOf(handler: string): string | undefined {
+    return this.#schemas.find((one) => one.handler === handler)?.schema;
+  }
+
   /** Children that would take a run at once. */
   get idle(): number {
     return this.#idle.length;
@@ -94,6 +100,7 @@ export class ProcessRunner implements Runner {
       const first = this.#spawn();
       this.#handlers = await first.ready;
       this.#timeouts = first.timeouts;
+      this.#schemas = first.schemas;
       this.#refuseClosed();
       this.#state = 'open';
       this.#serve();

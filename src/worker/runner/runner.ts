@@ -84,6 +84,8 @@ export interface Runner {
   readonly handlers: readonly string[];
   /** How long a run of this handler may take when its task does not say. */
   timeoutMs?(handler: string): number | undefined;
+  /** What it takes, as the JSON text of a JSON Schema, where that is known after `start`. */
+  schemaOf?(handler: string): string | undefined;
   /** Refuses what cannot work, such as a module that does not load, before any task is claimed. */
   start(): Promise<void>;
   run(job: Job, sink: Sink, host?: Host): Running;

@@ -3,6 +3,7 @@ import { extname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { STREAMS, type Stream } from '../../core/log.ts';
+import type { HandlerSchema } from '../../core/worker.ts';
 import { answerTo } from './ask.ts';
 import { type Errand, formatMs } from './errand.ts';
 import type { Guard } from './guard.ts';
@@ -68,6 +69,7 @@ export class WarmChild {
   runs = 0;
   /** Known once it is ready. */
   timeouts: Timeouts = {};
+  schemas: readonly HandlerSchema[] = [];
   idleSince = 0;
   readonly #options: ChildOptions;
   readonly #events: ChildEvents;
@@ -171,6 +173,7 @@ export class WarmChild {
       case 'ready':
         clearTimeout(this.#timer);
         this.timeouts = message.timeouts;
+        this.schemas = message.schemas;
         this.#ready.resolve(message.names);
         break;
       case 'unloadable':

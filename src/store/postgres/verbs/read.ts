@@ -3,10 +3,11 @@ import { REASONS, type Reason, STATES, type TaskState } from '../../../core/task
 import { stateCode, stateOf } from '../../codes.ts';
 import { type AttemptRow, attemptOf } from '../../records.ts';
 import type { AttemptRecord, QueueRecord, ReadyTask, TaskQuery, TaskRecord } from '../../store.ts';
-import { numbers } from '../arrays.ts';
+import { numbers, texts } from '../arrays.ts';
 import type { Session } from '../database.ts';
 import { priorityOf } from '../prio.ts';
 import { record } from '../statements/reads.ts';
+import { createdIn } from './insight.ts';
 
 interface TaskRow {
   readonly id: number;
@@ -64,6 +65,15 @@ export async function listTasks(session: Session, schema: string, query: TaskQue
   if (query.queue !== undefined) {
     where.push(`t.queue = (SELECT id FROM ${schema}.queue WHERE name = $${values.push(query.queue)})`);
   }
+  if (query.handlers !== undefined) {
+    const handler = `(SELECT handler FROM ${schema}.lane l WHERE l.id = t.lane)`;
+    where.push(`${handler} = ANY($${values.push(texts(query.handlers))}::text[])`);
+  }
+  const { first, end } = await createdIn(session, query.from, query.until);
+  if (first !== undefined) where.push(`t.id >= $${values.push(first)}`);
+  if (end !== undefined) where.push(`t.id < $${values.push(end)}`);
+  if (query.from !== undefined) where.push(`t.created_at >= $${values.push(query.from)}`);
+  if (query.until !== undefined) where.push(`t.created_at < $${values.push(query.until)}`);
   const codes = query.states?.map(stateCode);
   if (codes !== undefined) where.push(`t.state = ANY($${values.push(numbers(codes))}::smallint[])`);
   const filter = where.length === 0 ? '' : `WHERE ${where.join(' AND ')}`;

@@ -5,6 +5,7 @@ import { type AttemptRow, attemptOf } from '../../records.ts';
 import type { AttemptRecord, QueueRecord, ReadyTask, TaskQuery, TaskRecord } from '../../store.ts';
 import { payloadOf, resultOf } from '../body.ts';
 import type { Connection, Prepared } from '../connection.ts';
+import { within } from './insight.ts';
 
 interface TaskRow {
   readonly id: number;
@@ -48,15 +49,16 @@ export function readyTasks(sql: Prepared, lanes: readonly number[], limit: numbe
 
 /** Newest first. Filters are few and indexed by the primary key's order; a page is small. */
 export function listTasks({ db, sql }: Connection, query: TaskQuery): readonly TaskRecord[] {
-  const where: string[] = [];
-  const values: (string | number)[] = [];
-  if (query.before !== undefined) {
-    where.push('t.id < ?');
-    values.push(query.before);
-  }
+  const walk = within(sql, query);
+  const where = [...walk.where];
+  const values = [...walk.values];
   if (query.queue !== undefined) {
     where.push('q.name = ?');
     values.push(query.queue);
+  }
+  if (query.handlers !== undefined) {
+    where.push(`l.handler IN (${query.handlers.map(() => '?').join(', ') || 'NULL'})`);
+    values.push(...query.handlers);
   }
   if (query.states !== undefined) {
     where.push(`t.state IN (${query.states.map((state) => stateCode(state)).join(', ') || 'NULL'})`);

@@ -1,0 +1,159 @@
+import type { TaskDetail } from '../../app/operate.ts';
+import type { LimitDetail } from '../../app/operate-limits.ts';
+import type { Explanation, LogLine, QueueView, TaskView, WorkerView } from '../../app/views.ts';
+import type { AnswerOf, Client } from '../../client/client.ts';
+import { describeExplanation } from '../display/explain-page.ts';
+import { describeLimit } from '../display/limit-page.ts';
+import type { Paint } from '../display/out.ts';
+import { safeLine } from '../display/safe.ts';
+import { paintState, STATES, stateText } from '../display/state.ts';
+import { aligned } from '../display/table.ts';
+import { describeTask } from '../display/task-page.ts';
+import { formatRelative, formatTook, formatWhen } from '../display/time.ts';
+import { formatCount } from '../figures.ts';
+import { SOON } from './look.ts';
+import type { Detail } from './picture.ts';
+import type { Open } from './state.ts';
+
+type Page = Detail['page'];
+const NEWEST_TASKS = 50;
+
+/** Asks for what is open. */
+export async function pageOf(client: Client, open: Open, paint: Paint, signal: AbortSignal): Promise<Page> {
+  const ask = { ...SOON, signal };
+  const { name } = open;
+  switch (open.panel) {
+    case 'tasks': {
+      const params = { id: name };
+      const [task, why] = await Promise.all([
+        client.call('getTask', { ...ask, params }),
+        client.call('explainTask', { ...ask, params }),
+      ]);
+      return taskPage(task as TaskDetail, why as Explanation, paint);
+    }
+    case 'limits': {
+      const limit = (await client.call('getLimit', { ...ask, params: { name } })) as LimitDetail;
+      return (columns, now) => describeLimit(limit, { paint, columns, mode: 'screen' }, now).slice(2);
+    }
+    case 'workers':
+      return workerPage(await client.call('getWorker', { ...ask, params: { name } }), paint);
+    case 'queues': {
+      const [queue, scale, { tasks }] = await Promise.all([
+        client.call('getQueue', { ...ask, params: { queue: name } }),
+        client.call('scaleQueue', { ...ask, params: { queue: name } }),
+        client.call('listTasks', { ...ask, query: { queue: [name], limit: NEWEST_TASKS } }),
+      ]);
+      return queuePage(queue, scale, tasks as readonly TaskView[], paint);
+    }
+  }
+}
+
+const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
+
+/** Why it is where it is comes first; once it has ended, how it ended says that. */
+export function taskPage(task: TaskDetail, why: Explanation, paint: Paint): Page {
+  return (columns, now) => {
+    const out = { paint, columns, mode: 'screen' as const };
+    // What its first lines say is in the title.
+    const facts = describeTask(task, out, now).slice(1);
+    if (ENDED.has(task.state)) return facts.slice(1);
+    return [...describeExplanation(why, out, now).slice(2), ...facts];
+  };
+}
+
+export function queuePage(
+  queue: QueueView,
+  scale: AnswerOf<'scaleQueue'>,
+  tasks: readonly TaskView[],
+  paint: Paint,
+): Page {
+  return (columns, now) => [
+    fact(paint, 'claims', queue.paused ? paint('yellow', '‖ paused: nothing more is started') : 'open'),
+    ...STATES.map((state) => {
+      const text = `${stateText(state).padEnd(12)} ${formatCount(queue[state])}`;
+      return fact(
+        paint,
+        state === 'ready' ? 'tasks' : '',
+        queue[state] > 0 ? paintState({ paint }, state, text) : paint('dim', text),
+      );
+    }),
+    fact(
+      paint,
+      'runnable',
+      `${formatCount(scale.runnable)} now, ${formatCount(scale.blocked_by_limit)} held back by limits`,
+    ),
+    fact(paint, 'oldest', scale.oldest_age_s === 0 ? '–' : `has waited ${formatTook(scale.oldest_age_s * 1000)}`),
+    fact(paint, 'could use', `${formatCount(scale.desired)} slots`),
+    '',
+    ...(tasks.length === 0
+      ? []
+      : aligned<TaskView>(
+          [
+            { head: 'newest tasks', cell: ({ id }) => id },
+            {
+              head: 'state',
+              cell: ({ state }) => stateText(state),
+              paint: ({ state }, text) => paintState({ paint }, state, text),
+            },
+            { head: 'handler', cell: ({ handler }) => handler },
+            { head: 'created', cell: ({ createdAt }) => formatRelative(createdAt, now) },
+            { head: 'worker', cell: ({ worker }) => worker ?? '', rest: true },
+          ],
+          tasks,
+          { paint, columns: columns - 2 },
+        ).map((line) => `  ${line}`)),
+  ];
+}
+
+export function workerPage(worker: AnswerOf<'getWorker'>, paint: Paint): Page {
+  const { enabled, priority, carries, processes } = worker;
+  return (_columns, now) => [
+    fact(paint, 'takes', enabled ? 'tasks' : paint('yellow', 'nothing more: it is disabled')),
+    ...(priority === undefined ? [] : [fact(paint, 'priority', String(priority))]),
+    fact(paint, 'tags', safeLine(carries.join(', ')) || '–'),
+    ...processes.flatMap((one) => processLines(one as WorkerView, paint, now)),
+  ];
+}
+
+function processLines(one: WorkerView, paint: Paint, now: number): readonly string[] {
+  const where = [one.host, one.pid === undefined ? undefined : `pid ${one.pid}`, one.address]
+    .filter(Boolean)
+    .join(', ');
+  return [
+    '',
+    fact(paint, 'process', `${safeLine(one.id)} ${safeLine(one.state)}`),
+    fact(paint, 'where', safeLine(where) || '–'),
+    fact(paint, 'version', safeLine(one.version ?? '–')),
+    ...(one.startedAt === undefined ? [] : [fact(paint, 'started', formatWhen(one.startedAt, now))]),
+    fact(paint, 'seen', formatWhen(one.lastSeenAt, now)),
+    fact(
+      paint,
+      'slots',
+      `${formatCount(one.running)} of ${formatCount(one.slots)} busy, ${formatCount(one.totalTasks)} tasks ended`,
+    ),
+    fact(paint, 'handlers', safeLine(one.handlers.join(', ')) || '–'),
+    fact(paint, 'queues', one.queues === undefined ? 'all' : safeLine(one.queues.join(', '))),
+    ...one.currentTasks.map((id, i) => fact(paint, i === 0 ? 'runs' : '', safeLine(id))),
+  ];
+}
+
+function fact(paint: Paint, name: string, text: string): string {
+  return `  ${paint('dim', name.padEnd(9))} ${text}`;
+}
+
+const MOST_LINES = 1000;
+
+/** The log of a task as it grows, until the signal; told are its last lines. A node that goes away is waited for. */
+export async function followLog(
+  client: Client,
+  id: string,
+  tell: (lines: readonly LogLine[]) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let lines: LogLine[] = [];
+  for await (const { data } of client.stream('readLog', { params: { id }, signal })) {
+    lines.push(JSON.parse(data) as LogLine);
+    if (lines.length > 2 * MOST_LINES) lines = lines.slice(-MOST_LINES);
+    tell(lines);
+  }
+}

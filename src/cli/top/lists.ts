@@ -1,0 +1,75 @@
+import type { LimitView, TaskView, WorkerView } from '../../app/views.ts';
+import type { EventView, Picture, QueueRow } from './picture.ts';
+
+export const PANELS = ['queues', 'workers', 'tasks', 'limits', 'events'] as const;
+export type Panel = (typeof PANELS)[number];
+
+/** One row: what it is known by from one look to the next, and what it shows. */
+export interface Entry<T> {
+  readonly key: string;
+  readonly item: T;
+}
+
+/** What the panels list, filtered. */
+export interface Lists {
+  readonly queues: readonly Entry<QueueRow>[];
+  readonly workers: readonly Entry<WorkerView>[];
+  readonly tasks: readonly Entry<TaskView>[];
+  readonly limits: readonly Entry<LimitView>[];
+  readonly events: readonly Entry<EventView>[];
+}
+
+export function listsOf(picture: Picture, filter: string): Lists {
+  const text = filter.trim().toLowerCase();
+  const matching = <T>(
+    items: readonly T[],
+    keyOf: (item: T) => string,
+    wordsOf: (item: T) => readonly (string | undefined)[],
+  ): readonly Entry<T>[] =>
+    items
+      .filter((item) => text === '' || wordsOf(item).some((word) => word?.toLowerCase().includes(text)))
+      .map((item) => ({ key: keyOf(item), item }));
+  return {
+    queues: matching(
+      picture.queues,
+      ({ name }) => name,
+      ({ name, paused }) => [name, paused ? 'paused' : undefined],
+    ),
+    workers: matching(
+      newestWorkers(picture.workers),
+      ({ id }) => id,
+      ({ name, state, host, tags, currentTasks }) => [name, state, host, ...tags, ...currentTasks],
+    ),
+    tasks: matching(
+      picture.tasks.toSorted((a, b) => (a.startedAt ?? 0) - (b.startedAt ?? 0)),
+      ({ id }) => id,
+      ({ id, queue, handler, worker }) => [id, queue, handler, worker],
+    ),
+    limits: matching(
+      picture.limits,
+      ({ name }) => name,
+      ({ name }) => [name],
+    ),
+    events: matching(
+      picture.events,
+      ({ seq }) => String(seq),
+      ({ kind, task, queue, state, worker }) => [kind, task, queue, state, worker],
+    ),
+  };
+}
+
+const ALIVE: Readonly<Record<string, number>> = { online: 0, starting: 0, draining: 0, lost: 1 };
+
+/** Of each name all that live, or else the one that was seen last: the processes of former starts are no news. The living first. */
+function newestWorkers(workers: readonly WorkerView[]): readonly WorkerView[] {
+  const rank = ({ state }: WorkerView): number => ALIVE[state] ?? 2;
+  const living = new Set(workers.filter((worker) => rank(worker) === 0).map(({ name }) => name));
+  const newest = new Map<string, WorkerView>();
+  for (const worker of workers) {
+    const known = newest.get(worker.name);
+    if (known === undefined || known.lastSeenAt <= worker.lastSeenAt) newest.set(worker.name, worker);
+  }
+  return workers
+    .filter((worker) => rank(worker) === 0 || (!living.has(worker.name) && newest.get(worker.name) === worker))
+    .toSorted((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : Number(a.name > b.name)));
+}

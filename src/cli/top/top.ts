@@ -1,0 +1,216 @@
+import type { Client } from '../../client/client.ts';
+import { isEngineError } from '../../core/errors.ts';
+import type { Out } from '../display/out.ts';
+import { safeLine } from '../display/safe.ts';
+import { perform, refusal } from './act.ts';
+import { followLog, pageOf } from './details.ts';
+import { draw, type Frame } from './draw.ts';
+import { change } from './frames.ts';
+import type { Away } from './header.ts';
+import { keysOf } from './keys.ts';
+import { listsOf } from './lists.ts';
+import { Looking } from './look.ts';
+import type { Detail, Picture } from './picture.ts';
+import { press } from './press.ts';
+import { FIRST, type Intent, type Open, type State } from './state.ts';
+import type { Terminal } from './terminal.ts';
+
+export interface TopOptions {
+  readonly client: Client;
+  readonly terminal: Terminal;
+  readonly out: Pick<Out, 'paint' | 'colours'>;
+  readonly intervalMs: number;
+  /** Who acts, for histories. */
+  readonly by: string;
+  /** Ends it. */
+  readonly signal: AbortSignal;
+}
+
+/** The clock and the countdowns go on between looks. */
+const CLOCK_MS = 1000;
+/** A log that pours is drawn this often at most. */
+const POUR_MS = 50;
+
+/**
+ * The thin part: asks the node, draws what the model makes of it, and does what keys ask for. Every change ends in `#draw`, which writes
+ * what differs.
+ *
+ * looking ──q, Ctrl-C, a signal, the end of the terminal──> over; whatever fails in between is shown and looked at again
+ */
+export class Top {
+  readonly #options: TopOptions;
+  readonly #looking: Looking;
+  readonly #over = new AbortController();
+  readonly #quit = Promise.withResolvers<void>();
+  #state: State = FIRST;
+  #picture: Picture;
+  #away: Away | undefined;
+  #detail: Detail | undefined;
+  /** Ends what is asked for the one that is open. */
+  #opened: AbortController | undefined;
+  #frame: Frame | undefined;
+  #shown: readonly string[] | undefined;
+  #pouring: NodeJS.Timeout | undefined;
+  #asking = false;
+
+  private constructor(options: TopOptions, looking: Looking, picture: Picture) {
+    this.#options = options;
+    this.#looking = looking;
+    this.#picture = picture;
+  }
+
+  /** Until somebody quits. A node that is not there, or lets nobody in, is an error as in any other command. */
+  static async run(options: TopOptions): Promise<void> {
+    const looking = new Looking(options.client);
+    const top = new Top(options, looking, await looking.look(options.signal));
+    await top.#run();
+  }
+
+  async #run(): Promise<void> {
+    const { terminal, intervalMs, signal } = this.#options;
+    const quit = (): void => this.#quit.resolve();
+    if (signal.aborted) return;
+    signal.addEventListener('abort', quit, { once: true });
+    terminal.enter();
+    const unlisten = terminal.listen({
+      typed: this.#typed,
+      resized: () => this.#drawAnew(),
+      resumed: () => {
+        terminal.enter();
+        this.#drawAnew();
+      },
+      ended: quit,
+    });
+    const looks = setInterval(() => void this.#look(), intervalMs);
+    const clock = setInterval(() => this.#draw(), CLOCK_MS);
+    try {
+      this.#draw();
+      await this.#quit.promise;
+    } finally {
+      clearInterval(looks);
+      clearInterval(clock);
+      clearTimeout(this.#pouring);
+      signal.removeEventListener('abort', quit);
+      unlisten();
+      this.#opened?.abort();
+      this.#over.abort();
+      terminal.leave();
+    }
+  }
+
+  readonly #typed = (text: string): void => {
+    for (const key of keysOf(text)) {
+      const { open } = this.#state;
+      const lists = listsOf(this.#picture, this.#state.filter);
+      const { page = 1, furthest = 0 } = this.#frame ?? {};
+      const { state, intent } = press(this.#state, key, { lists, page, furthest });
+      this.#state = state;
+      if (intent !== undefined) this.#do(intent);
+      if (open?.panel !== state.open?.panel || open?.name !== state.open?.name) this.#openNow(state.open);
+    }
+    this.#draw();
+  };
+
+  #do(intent: Intent): void {
+    switch (intent.kind) {
+      case 'quit':
+        this.#quit.resolve();
+        return;
+      case 'suspend':
+        this.#options.terminal.suspend();
+        return;
+      case 'redraw':
+        this.#shown = undefined;
+        return;
+      case 'act': {
+        const { client, by } = this.#options;
+        void perform(client, intent.act, by).then((status) => {
+          this.#state = { ...this.#state, status };
+          this.#draw();
+          return this.#look();
+        });
+      }
+    }
+  }
+
+  /** One at a time: a node that is slow is not asked more the slower it is. */
+  async #look(): Promise<void> {
+    if (this.#asking || this.#over.signal.aborted) return;
+    this.#asking = true;
+    try {
+      const [picture] = await Promise.all([this.#looking.look(this.#over.signal), this.#lookAtOpen()]);
+      this.#picture = picture;
+      this.#away = undefined;
+    } catch (error) {
+      if (this.#over.signal.aborted) return;
+      const since = this.#away?.since ?? Date.now() + this.#picture.skewMs;
+      this.#away = { since, problem: isEngineError(error) ? error.message : refusal(error) };
+    } finally {
+      this.#asking = false;
+    }
+    this.#draw();
+  }
+
+  #openNow(open: Open | undefined): void {
+    this.#opened?.abort();
+    this.#opened = undefined;
+    this.#detail = undefined;
+    if (open === undefined) return;
+    const opened = new AbortController();
+    this.#opened = opened;
+    void this.#lookAtOpen().finally(() => this.#draw());
+    if (open.panel !== 'tasks') return;
+    const tell = (log: Detail['log']): void => {
+      if (opened.signal.aborted) return;
+      this.#detail = { page: this.#detail?.page ?? (() => []), log };
+      this.#pouring ??= setTimeout(() => {
+        this.#pouring = undefined;
+        this.#draw();
+      }, POUR_MS);
+    };
+    // What keeps the log away keeps the page away as well, and is said there.
+    followLog(this.#options.client, open.name, tell, opened.signal).catch(() => {});
+  }
+
+  /** What is refused of the one that is open is said, and keeps nobody from the rest. */
+  async #lookAtOpen(): Promise<void> {
+    const { open } = this.#state;
+    const opened = this.#opened;
+    if (open === undefined || opened === undefined) return;
+    const { client, out } = this.#options;
+    let page: Detail['page'];
+    try {
+      page = await pageOf(client, open, out.paint, opened.signal);
+    } catch (error) {
+      if (opened.signal.aborted || (isEngineError(error) && error.retryable)) return;
+      page = this.#detail?.page ?? (() => [`  ${safeLine(refusal(error))}`]);
+      this.#state = { ...this.#state, status: { tone: 'bad', text: refusal(error) } };
+    }
+    if (opened.signal.aborted) return;
+    this.#detail = { page, log: open.panel === 'tasks' ? (this.#detail?.log ?? []) : undefined };
+  }
+
+  #drawAnew(): void {
+    this.#shown = undefined;
+    this.#draw();
+  }
+
+  #draw(): void {
+    if (this.#over.signal.aborted) return;
+    const { terminal, out } = this.#options;
+    const size = terminal.size();
+    this.#frame = draw({
+      state: this.#state,
+      picture: this.#picture,
+      lists: listsOf(this.#picture, this.#state.filter),
+      detail: this.#detail,
+      away: this.#away,
+      size,
+      paint: out.paint,
+      colours: out.colours,
+      now: Date.now() + this.#picture.skewMs,
+    });
+    terminal.write(change(this.#shown, this.#frame.lines, size.columns));
+    this.#shown = this.#frame.lines;
+  }
+}

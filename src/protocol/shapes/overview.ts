@@ -1,0 +1,148 @@
+import { z } from 'zod';
+import { Time } from './common.ts';
+
+/** Why so many ready tasks wait, in the order of how many. */
+const Held = z.object({
+  why: z
+    .enum(['limit', 'placement', 'paused', 'busy', 'nobody'])
+    .describe(
+      'limit: it is full. placement: no worker is what they ask for. paused: their queue is. busy: all slots are full. nobody: no worker is there',
+    ),
+  name: z.string().optional().describe('Of the limit or the queue; of a placement the first thing that nobody has'),
+  tasks: z.number(),
+  text: z.string().describe('As people say it: 9 need tag gpu, which no worker has'),
+});
+
+/** One figure for each step of time, the oldest first; null: nothing is known of it. */
+const Series = z.array(z.number().nullable()).readonly();
+
+const Incident = z.object({
+  at: Time,
+  seq: z.number(),
+  kind: z.enum(['lease expired', 'failed', 'worker lost', 'leader changed']),
+  text: z.string(),
+  task: z.string().optional(),
+  worker: z.string().optional(),
+});
+
+/** All of it at a glance. */
+export const Overview = z
+  .object({
+    at: Time,
+    health: z.enum(['well', 'attention', 'trouble']),
+    sentence: z.string().describe('How it stands, in one sentence'),
+    workers: z.object({ online: z.number(), draining: z.number(), disabled: z.number(), offline: z.number() }),
+    slots: z.object({ all: z.number(), busy: z.number() }),
+    tasks: z.object({
+      ready: z.number(),
+      running: z.number(),
+      scheduled: z.number(),
+      waiting: z.number(),
+      completed: z.number(),
+      failed: z.number(),
+      cancelled: z.number(),
+    }),
+    held: z.array(Held).readonly(),
+    oldestAgeMs: z.number().describe('How long the oldest ready task has waited; 0: there is none'),
+    approvals: z.number().describe('Tasks that wait for somebody to decide'),
+    leader: z.string().optional(),
+    incidents: z.array(Incident).readonly().describe('The newest first'),
+    series: z.object({
+      stepMs: z.number(),
+      until: Time.describe('Of the last figure'),
+      completed: Series.describe('A second'),
+      failed: Series.describe('A second'),
+      waiting: Series.describe('Ready tasks'),
+      running: Series,
+      ageMs: Series.describe('Of the oldest ready task'),
+    }),
+  })
+  .meta({ id: 'Overview' });
+
+/** How many tasks were created when. */
+export const Histogram = z
+  .object({
+    from: Time,
+    until: Time,
+    stepMs: z.number(),
+    buckets: z
+      .array(
+        z.object({
+          ready: z.number(),
+          running: z.number(),
+          scheduled: z.number(),
+          waiting: z.number(),
+          completed: z.number(),
+          failed: z.number(),
+          cancelled: z.number(),
+        }),
+      )
+      .readonly(),
+    counted: z.number(),
+    cut: z.boolean().describe('There are more than are looked at: only the newest were counted'),
+  })
+  .meta({ id: 'Histogram' });
+
+/** Failed tasks whose errors read alike but for numbers, ids and quoted words. */
+export const FailureGroup = z
+  .object({
+    fingerprint: z.string(),
+    message: z.string().describe('Of the newest of them'),
+    pattern: z.string().describe('What they have in common'),
+    tasks: z.number(),
+    firstAt: Time,
+    lastAt: Time,
+    queues: z.array(z.string()).readonly(),
+    handlers: z.array(z.string()).readonly(),
+    ids: z.array(z.string()).readonly().describe('The newest of them, at most 500'),
+  })
+  .meta({ id: 'FailureGroup' });
+
+export const Failures = z.object({
+  groups: z.array(FailureGroup).readonly().describe('Those with most tasks first'),
+  looked: z.number().describe('Failed tasks that were looked at'),
+  cut: z.boolean().describe('There are more: only the newest were looked at'),
+});
+
+/** What can be pushed, and in which form. */
+export const HandlerInfo = z
+  .object({
+    name: z.string(),
+    workers: z.number().describe('Processes that are there and offer it'),
+    queues: z.array(z.string()).readonly().describe('Queues that have tasks for it'),
+    schema: z.record(z.string(), z.unknown()).optional().describe('JSON Schema of its input, where that is known'),
+  })
+  .meta({ id: 'HandlerInfo' });
+
+/** A question that somebody wants to ask again. */
+export const SavedView = z
+  .object({
+    name: z.string(),
+    screen: z.string().describe('Which list it is of: tasks, events, …'),
+    query: z.string().describe('As in the address of the page, without the question mark'),
+    by: z.string(),
+    savedAt: Time,
+  })
+  .meta({ id: 'SavedView' });
+
+export const SavedViewInput = z.strictObject({
+  name: z.string().min(1).max(100),
+  screen: z.string().regex(/^[a-z]{1,30}$/),
+  query: z.string().max(2000),
+});
+
+/** Who asks, and whom. */
+export const Me = z
+  .object({
+    name: z.string(),
+    role: z.enum(['admin', 'operator', 'read', 'worker']),
+    node: z.object({ version: z.string(), address: z.string(), store: z.string(), startedAt: Time }),
+    settings: z.object({ leaseMs: z.number(), retentionMs: z.number(), workerStaleMs: z.number() }),
+  })
+  .meta({ id: 'Me' });
+
+/** What lets a browser in: the code of a login link, or a token. */
+export const LoginInput = z.union([z.strictObject({ code: z.string() }), z.strictObject({ token: z.string() })]);
+export const LoginAnswer = z.object({ name: z.string(), role: z.string() });
+/** A link that is good once, for ten minutes; made by who is in already. */
+export const LoginLink = z.object({ url: z.string(), expiresAt: Time });

@@ -1,0 +1,203 @@
+import { fault } from '../../core/errors.ts';
+import type { TaskEvent } from '../../core/event.ts';
+import { checkKey, checkName } from '../../core/names.ts';
+import { holderName } from '../../core/node.ts';
+import { healthOf, sayStand } from '../../core/overview.ts';
+import { leaderOf } from '../../engine/duties/leader.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { groupFailures } from '../../engine/failures.ts';
+import { histogram } from '../../engine/histogram.ts';
+import { lookAround, oldestAge, totals } from '../../engine/overview.ts';
+import type { AnswerOf, BodyOf, QueryOf } from '../../protocol/routes.ts';
+import { Incidents } from './incidents.ts';
+import { Remembered } from './remembered.ts';
+import { type Sample, Series } from './series.ts';
+
+export interface InsightOptions {
+  readonly engine: Engine;
+}
+
+type View = AnswerOf<'saveView'>;
+type HandlerInfo = AnswerOf<'listHandlers'>['handlers'][number];
+
+/** Lanes of which the age of the oldest task is asked every few seconds. */
+const FEW_LANES = 200;
+/** Lanes that are looked through for the handlers that have tasks: of those that wait, and of the newest. */
+const MOST_LANES = 1000;
+/** After something went wrong a person is asked to look for so long. */
+const RECENT_MS = 5 * 60_000;
+const MOST_APPROVALS = 1000;
+const MOST_VIEWS = 500;
+const HOUR_MS = 3_600_000;
+
+/** What people look at: all of it at a glance, tasks by time, failures, handlers, and the views that they keep. */
+export class InsightDesk {
+  readonly #engine: Engine;
+  readonly #series: Series;
+  readonly #incidents: Incidents;
+  readonly #overviews: Remembered<AnswerOf<'overview'>>;
+  readonly #histograms: Remembered<AnswerOf<'countTasks'>>;
+  readonly #failures: Remembered<AnswerOf<'listFailures'>>;
+  readonly #handlers: Remembered<readonly HandlerInfo[]>;
+
+  constructor({ engine }: InsightOptions) {
+    this.#engine = engine;
+    const { clock } = engine.world;
+    this.#series = new Series({ world: engine.world, look: () => this.#sample() });
+    this.#incidents = new Incidents({ idOf: (task) => engine.idOf(task) });
+    this.#overviews = new Remembered(clock);
+    this.#histograms = new Remembered(clock);
+    this.#failures = new Remembered(clock);
+    this.#handlers = new Remembered(clock);
+  }
+
+  /** From now on it looks at the totals every few seconds. */
+  start(): void {
+    this.#series.start();
+  }
+
+  stop(): void {
+    this.#series.stop();
+  }
+
+  note(event: TaskEvent): void {
+    this.#incidents.note(event);
+  }
+
+  overview(): Promise<AnswerOf<'overview'>> {
+    return this.#overviews.get('', () => this.#overview());
+  }
+
+  async count(query: QueryOf<'countTasks'>): Promise<AnswerOf<'countTasks'>> {
+    const { queue, handler, state: states, buckets } = query;
+    const until = query.until ?? (await this.#engine.store.clock()).calendar;
+    const from = query.from ?? until - HOUR_MS;
+    if (from >= until) throw fault('INVALID_INPUT', { field: 'query.from', problem: 'it lies before until' });
+    const queues = queue.map((name) => checkName('queue', name));
+    const handlers = handler.map((name) => checkName('handler', name));
+    // As it was asked: without a time, all of a second have the same hour.
+    return this.#histograms.get(JSON.stringify(query), () =>
+      histogram(this.#engine.store, this.#engine.world, { queues, handlers, states, from, until, buckets }),
+    );
+  }
+
+  failures(queues: readonly string[]): Promise<AnswerOf<'listFailures'>> {
+    const names = new Set(queues.map((name) => checkName('queue', name)));
+    return this.#failures.get([...names].sort().join(' '), async () => {
+      const { groups, ...rest } = await groupFailures(this.#engine.store, this.#engine.world, names);
+      const shown = groups.map(({ newest, ...group }) => ({
+        ...group,
+        ids: newest.map((task) => this.#engine.idOf(task)),
+      }));
+      return { groups: shown, ...rest };
+    });
+  }
+
+  handlers(): Promise<readonly HandlerInfo[]> {
+    return this.#handlers.get('', () => this.#lookForHandlers());
+  }
+
+  views(): Promise<readonly View[]> {
+    return this.#engine.store.viewList();
+  }
+
+  async saveView(view: BodyOf<'saveView'>, by: string): Promise<View> {
+    checkKey('name', view.name);
+    if (/\p{Cc}/u.test(view.query) || !view.query.isWellFormed()) {
+      throw fault('INVALID_INPUT', { field: 'query', problem: 'it has characters that no address has' });
+    }
+    const known = await this.views();
+    if (known.length >= MOST_VIEWS && !known.some(({ name }) => name === view.name)) {
+      const hint = 'Remove some that nobody needs any more.';
+      throw fault('CONFLICT', { problem: `there are ${known.length} saved views, and no more are kept` }, { hint });
+    }
+    return this.#engine.store.viewPut({ view: { ...view, by } });
+  }
+
+  async removeView(name: string): Promise<void> {
+    if (!(await this.#engine.store.viewDrop({ name: checkKey('name', name) })))
+      throw fault('NOT_FOUND', { kind: 'saved view', id: name });
+  }
+
+  async #overview(): Promise<AnswerOf<'overview'>> {
+    const { store, workerStaleMs } = this.#engine;
+    const [sight, waits, { now, duties }, { nodes }] = await Promise.all([
+      lookAround(store, workerStaleMs),
+      store.waitList({ limit: MOST_APPROVALS }),
+      store.dutyList(),
+      store.nodeList(),
+    ]);
+    const leader = leaderOf(duties, now);
+    const { at, workers, slots, tasks, held, oldestAgeMs } = sight;
+    const { ready, running } = tasks;
+    const others = tasks.scheduled + tasks.waiting + tasks.completed + tasks.failed + tasks.cancelled;
+    return {
+      at,
+      health: healthOf({
+        ready,
+        online: workers.online,
+        held,
+        leaderless: leader === undefined && nodes.some(({ left }) => !left),
+        recent: this.#incidents.anySince(at - RECENT_MS),
+      }),
+      sentence: sayStand({ workers, slots, ready, running, others, held }),
+      workers,
+      slots,
+      tasks,
+      held,
+      oldestAgeMs,
+      approvals: waits.length,
+      ...(leader === undefined ? {} : { leader: holderName(leader.holder) }),
+      incidents: this.#incidents.list(),
+      series: this.#series.figures(),
+    };
+  }
+
+  /** Counters, and beside them what the feed does not tell: who was lost, and who leads. */
+  async #sample(): Promise<Sample> {
+    const { store } = this.#engine;
+    const [queues, workers, { now, duties }] = await Promise.all([
+      store.queueList(),
+      store.workerList(),
+      store.dutyList(),
+    ]);
+    const lost = workers.filter(({ state }) => state === 'lost').map(({ worker, name }) => [worker, name] as const);
+    const leader = leaderOf(duties, now);
+    this.#incidents.see({
+      at: this.#engine.world.clock.wall(),
+      lost: new Map(lost),
+      leader: leader && holderName(leader.holder),
+    });
+    const { completed, failed, ready: waiting, running } = totals(queues);
+    return { completed, failed, waiting, running, ageMs: waiting === 0 ? 0 : await oldestAge(store, FEW_LANES) };
+  }
+
+  async #lookForHandlers(): Promise<readonly HandlerInfo[]> {
+    const { store, workerStaleMs } = this.#engine;
+    const [{ now, members }, scan, recent, schemas] = await Promise.all([
+      store.workerFleet(),
+      store.laneScan({ after: 0, limit: MOST_LANES }),
+      store.handlerQueues({ limit: MOST_LANES }),
+      this.#engine.schemas(),
+    ]);
+    const waiting = (await store.laneGet({ lanes: scan.map(({ id }) => id) })).filter((lane) => lane !== undefined);
+    const live = members.filter(({ enabled, seenAt }) => enabled && now - seenAt <= workerStaleMs);
+    const queuesOf = new Map<string, Set<string>>();
+    for (const { handler, queue } of [...waiting, ...recent]) {
+      queuesOf.set(handler, (queuesOf.get(handler) ?? new Set()).add(queue));
+    }
+    const schemaOf = new Map(schemas.map(({ handler, schema }) => [handler, schema]));
+    const names = new Set([...live.flatMap(({ handlers }) => handlers), ...queuesOf.keys()]);
+    return [...names].sort().map((name) => {
+      const workers = live.filter(({ handlers }) => handlers.includes(name)).length;
+      // What nobody offers any more may have been told long ago.
+      const schema = workers > 0 ? schemaOf.get(name) : undefined;
+      return {
+        name,
+        workers,
+        queues: [...(queuesOf.get(name) ?? [])].sort(),
+        ...(schema === undefined ? {} : { schema: JSON.parse(schema) as Record<string, unknown> }),
+      };
+    });
+  }
+}

@@ -1,0 +1,97 @@
+import type { TaskEvent } from '../../core/event.ts';
+import type { AnswerOf } from '../../protocol/routes.ts';
+
+type Shown = AnswerOf<'overview'>['incidents'][number];
+type Kind = Shown['kind'];
+
+export interface IncidentsOptions {
+  readonly idOf: (task: Pick<TaskEvent, 'task' | 'createdAt'>) => string;
+  /** How many are kept. */
+  readonly kept?: number;
+}
+
+/** What is seen of the cluster from time to time; the feed does not tell it. */
+export interface ClusterSight {
+  /** Calendar time. */
+  readonly at: number;
+  /** Workers that are lost, by their number. */
+  readonly lost: ReadonlyMap<number, string>;
+  readonly leader: string | undefined;
+}
+
+type Kept = Omit<Shown, 'task' | 'text'> & { readonly say: () => Pick<Shown, 'task' | 'text'> };
+
+const KEPT = 50;
+
+/** The last things that went wrong, as this node has heard of them since it began. */
+export class Incidents {
+  readonly #idOf: IncidentsOptions['idOf'];
+  readonly #most: number;
+  readonly #kept: Kept[] = [];
+  #seq = 0;
+  #seen: ClusterSight | undefined;
+
+  constructor({ idOf, kept = KEPT }: IncidentsOptions) {
+    this.#idOf = idOf;
+    this.#most = kept;
+  }
+
+  /** Everything that happens comes by here, so that nothing is made of it before somebody looks. */
+  note(event: TaskEvent): void {
+    this.#seq = event.seq;
+    const kind = kindOf(event);
+    if (kind === undefined) return;
+    const { at, seq } = event;
+    this.#put({ at, seq, kind, say: () => ({ task: this.#idOf(event), text: sayTask(kind, event) }) });
+  }
+
+  /** The first look tells nothing: what was lost before is no news. */
+  see(sight: ClusterSight): void {
+    const before = this.#seen;
+    this.#seen = { ...sight, leader: sight.leader ?? before?.leader };
+    if (before === undefined) return;
+    const { at, lost, leader } = sight;
+    for (const [number, worker] of lost) {
+      if (before.lost.has(number)) continue;
+      this.#put({
+        at,
+        seq: this.#seq,
+        kind: 'worker lost',
+        worker,
+        say: () => ({ text: `worker ${worker} fell silent` }),
+      });
+    }
+    if (leader === undefined || before.leader === undefined || leader === before.leader) return;
+    const text = `node ${leader} leads now, after ${before.leader}`;
+    this.#put({ at, seq: this.#seq, kind: 'leader changed', say: () => ({ text }) });
+  }
+
+  /** The newest first. */
+  list(): readonly Shown[] {
+    return this.#kept.toReversed().map(({ say, ...rest }) => ({ ...rest, ...say() }));
+  }
+
+  /** Whether something went wrong since then; another leader is no harm. */
+  anySince(at: number): boolean {
+    return this.#kept.some((one) => one.at >= at && one.kind !== 'leader changed');
+  }
+
+  #put(incident: Kept): void {
+    this.#kept.push(incident);
+    if (this.#kept.length > this.#most) this.#kept.shift();
+  }
+}
+
+function kindOf({ change, state }: TaskEvent): Kind | undefined {
+  if (state === 'failed') return 'failed';
+  return change === 'expired' ? 'lease expired' : undefined;
+}
+
+function sayTask(kind: Kind, { queue, change, attempt }: TaskEvent): string {
+  if (kind === 'lease expired') return `the lease of attempt ${attempt} in queue ${queue} ran out`;
+  const ends: Partial<Record<TaskEvent['change'], string>> = {
+    expired: ': its lease ran out, and it has no tries left',
+    timed_out: ': it waited too long for its first start',
+  };
+  return `a task of queue ${queue} failed for good${ends[change] ?? ''}`;
+}

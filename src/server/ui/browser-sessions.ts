@@ -1,0 +1,81 @@
+import { createHmac, createSecretKey, type KeyObject, randomUUID, timingSafeEqual } from 'node:crypto';
+import { fault } from '../../core/errors.ts';
+import type { Clock } from '../../core/world.ts';
+import type { Role } from '../../protocol/route.ts';
+import type { Access, Principal } from '../access.ts';
+
+export const SESSION_MS = 12 * 3_600_000;
+/** Sessions that were ended before their time, and are remembered until then. */
+const MOST_ENDED = 10_000;
+
+/** What a cookie says, signed. */
+interface Session {
+  readonly id: string;
+  readonly role: Role;
+  readonly name: string;
+  /** The number of the token that it was begun with: it ends with it. */
+  readonly token?: number;
+  /** Of one that was begun with the admin token: the mark of that token. Another admin token ends it. */
+  readonly admin?: string;
+  /** Calendar time. */
+  readonly until: number;
+}
+
+/** Sessions of browsers. A cookie says all of it, signed under the key of the cluster: every node of it goes on with the session. */
+export class BrowserSessions {
+  readonly #key: KeyObject;
+  readonly #access: Pick<Access, 'of' | 'adminMark'>;
+  readonly #clock: Clock;
+  /** Ids of sessions that were ended here, and until when their cookies would be good. */
+  readonly #ended = new Map<string, number>();
+
+  constructor(clusterKey: string, access: Pick<Access, 'of' | 'adminMark'>, clock: Clock) {
+    this.#key = createSecretKey(createHmac('sha256', clusterKey).update('browser sessions').digest());
+    this.#access = access;
+    this.#clock = clock;
+  }
+
+  begin({ role, name, token }: Principal): string {
+    const session: Session = {
+      id: randomUUID(),
+      role,
+      name,
+      ...(token === undefined ? { admin: this.#access.adminMark } : { token }),
+      until: Math.floor(this.#clock.wall() + SESSION_MS),
+    };
+    const text = Buffer.from(JSON.stringify(session)).toString('base64url');
+    return `${text}.${this.#sign(text)}`;
+  }
+
+  /** Whose session it is, if it goes on. Whatever is wrong with it, the answer is the same. */
+  async read(cookie: string): Promise<Principal> {
+    const { id, role, name, token, admin, until } = this.#session(cookie);
+    if (until <= this.#clock.wall() || this.#ended.has(id)) throw fault('UNAUTHENTICATED');
+    if (token !== undefined) return { ...(await this.#access.of({ role, name, token })), until };
+    if (admin !== this.#access.adminMark) throw fault('UNAUTHENTICATED');
+    return { role, name, token: undefined, until };
+  }
+
+  /** At this node it is over at once; the browser forgets the cookie. */
+  end(cookie: string): void {
+    const { id, until } = this.#session(cookie);
+    const now = this.#clock.wall();
+    if (this.#ended.size >= MOST_ENDED) {
+      for (const [one, last] of this.#ended) if (last <= now || this.#ended.size >= MOST_ENDED) this.#ended.delete(one);
+    }
+    this.#ended.set(id, until);
+  }
+
+  #session(cookie: string): Session {
+    const [text = '', ...rest] = cookie.split('.');
+    // As texts: several of them would mean the same bytes.
+    const given = Buffer.from(rest.join('.'));
+    const right = Buffer.from(this.#sign(text));
+    if (given.length !== right.length || !timingSafeEqual(given, right)) throw fault('UNAUTHENTICATED');
+    return JSON.parse(Buffer.from(text, 'base64url').toString()) as Session;
+  }
+
+  #sign(text: string): string {
+    return createHmac('sha256', this.#key).update(text).digest('base64url');
+  }
+}

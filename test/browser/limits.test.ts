@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { houseOfThisFile } from './support/browser-test.ts';
+
+const inBrowser = houseOfThisFile();
+
+test(
+  'a limit is made, shows who holds it and who waits, is edited with its history, paused, resumed and removed',
+  inBrowser(
+    async ({ house, visit, page }) => {
+      await visit.open('/limits');
+      await page.getByText('No limits').waitFor();
+      await page.getByRole('button', { name: 'Create a limit' }).click();
+      const create = page.getByRole('dialog', { name: 'Create a limit' });
+      await create.getByLabel('Name').fill('claude');
+      await create.getByLabel('At once').fill('2');
+      await create.getByLabel('So many').fill('30');
+      await create.getByRole('button', { name: 'Create it' }).click();
+      const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'claude' }) });
+      await row.getByText('30 in 1m').waitFor();
+      const made = await house.call('getLimit', { params: { name: 'claude' } });
+      assert.deepEqual([made.concurrent, made.rate?.max, made.rate?.window], [2, 30, '1m']);
+
+      const ids = [];
+      for (let i = 0; i < 5; i++)
+        ids.push(
+          await house.push({ queue: 'agent', handler: 'echo', input: { delay_ms: 60_000 }, limits: ['claude'] }),
+        );
+      await row.getByText('at limit').waitFor();
+      await row.getByRole('cell').nth(4).getByText('3').waitFor();
+
+      await page.getByRole('link', { name: 'claude' }).click();
+      const drawer = page.getByRole('dialog', { name: 'claude' });
+      await drawer.getByText('2 of 2, at the limit').waitFor();
+      await drawer.getByText('3 ready tasks').waitFor();
+      const holders = drawer.getByRole('region', { name: 'Who holds it' });
+      await holders.getByRole('link').nth(1).waitFor();
+      await drawer.getByRole('meter').first().waitFor();
+
+      await drawer.getByRole('button', { name: 'Edit' }).click();
+      await page.getByLabel('At once').fill('4');
+      await page.getByRole('button', { name: 'Change the limit' }).click();
+      await holders.getByRole('link').nth(3).waitFor();
+      const history = drawer.getByRole('region', { name: 'History' });
+      await history.getByText('4 at once, 30 in 1m').waitFor();
+      await history.getByText('2 at once, 30 in 1m').waitFor();
+      assert.equal((await house.call('getLimit', { params: { name: 'claude' } })).concurrent, 4);
+
+      await drawer.getByRole('button', { name: 'Pause' }).click();
+      await page.getByRole('button', { name: 'Pause it' }).click();
+      await drawer.getByText('Nothing that takes from it starts for').waitFor();
+      assert.ok((await house.call('getLimit', { params: { name: 'claude' } })).pausedUntil);
+      await drawer.getByRole('button', { name: 'Resume' }).click();
+      await drawer.getByRole('button', { name: 'Pause' }).waitFor();
+      assert.equal((await house.call('getLimit', { params: { name: 'claude' } })).pausedUntil, undefined);
+
+      await drawer.getByRole('button', { name: 'Remove' }).click();
+      await page.getByRole('button', { name: 'Remove the limit' }).click();
+      await page.waitForURL(/\/limits$/);
+      await page.getByText('No limits').waitFor();
+      assert.deepEqual((await house.call('listLimits')).limits, []);
+      for (const id of ids) await house.call('cancelTask', { params: { id }, body: {} });
+    },
+    { forgive: [/status of 404/] },
+  ),
+);
+
+test(
+  'what a limit refuses is said in the dialog, which stays open',
+  inBrowser(
+    async ({ visit, page }) => {
+      await visit.open('/limits');
+      await page.getByRole('button', { name: 'Create a limit' }).click();
+      const create = page.getByRole('dialog', { name: 'Create a limit' });
+      await create.getByLabel('Name').fill('a name with spaces and / and "');
+      await create.getByLabel('So many').fill('3');
+      await create.getByLabel('in', { exact: true }).fill('a while');
+      await create.getByRole('button', { name: 'Create it' }).click();
+      await create.getByRole('alert').waitFor();
+      assert.equal(await create.getByLabel('So many').inputValue(), '3');
+    },
+    { forgive: [/status of 4\d\d/] },
+  ),
+);

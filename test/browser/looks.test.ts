@@ -1,0 +1,110 @@
+/** Every screen in both themes and on a phone: what axe finds, what is too wide, and a picture. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { test } from 'node:test';
+import type { AxeResults } from 'axe-core';
+import type { Page } from 'playwright-core';
+import { scaled } from '../support/scale.ts';
+import { houseOfThisFile } from './support/browser-test.ts';
+import { type Furniture, furnish, SCREENS } from './support/furniture.ts';
+import { picture } from './support/pictures.ts';
+import type { Visit, VisitOptions } from './support/visit.ts';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+let things: Furniture;
+const inBrowser = houseOfThisFile({
+  args: ['--slots', '6'],
+  furnish: async (house) => {
+    things = await furnish(house);
+  },
+});
+
+/** What axe finds that keeps people out. */
+async function grave(page: Page): Promise<readonly string[]> {
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate(() => {
+    const { axe } = globalThis as unknown as { axe: { run: (root: Document, how: object) => Promise<AxeResults> } };
+    return axe.run(document, { resultTypes: ['violations'] });
+  });
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(
+      ({ id, impact, nodes }) =>
+        `${impact} ${id}: ${nodes
+          .slice(0, 3)
+          .map(({ html }) => html.slice(0, 160))
+          .join(' | ')}`,
+    );
+}
+
+/** Which elements stick out to the right, if the page can be pushed aside. */
+function tooWide(page: Page): Promise<readonly string[]> {
+  return page.evaluate(() => {
+    if (document.documentElement.scrollWidth <= innerWidth) return [];
+    return [...document.querySelectorAll('body *')]
+      .filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
+      .slice(0, 5)
+      .map((one) => one.outerHTML.slice(0, 120));
+  });
+}
+
+async function look(visit: Visit, name: string, suffix: string): Promise<readonly string[]> {
+  const { page } = visit;
+  const found = [...(await grave(page)), ...(await tooWide(page)).map((html) => `too wide: ${html}`)];
+  await picture(page, `${name}${suffix}`);
+  return found.map((text) => `${name}${suffix}: ${text}`);
+}
+
+const LOOKS: readonly (VisitOptions & { readonly suffix: string })[] = [
+  { suffix: '', theme: 'light', size: 'wide' },
+  { suffix: '-phone-dark', theme: 'dark', size: 'phone' },
+  { suffix: '-phone', theme: 'light', size: 'phone' },
+  { suffix: '-dark', theme: 'dark', size: 'wide' },
+];
+/** The first two have both themes and both sizes; pictures are made of all. */
+const looks = LOOKS.slice(0, process.env.LEASEHOLD_SCREENSHOTS === undefined ? scaled(2, 8) : 4);
+
+for (const { suffix, ...options } of looks) {
+  test(
+    `every screen is free of serious findings and not too wide: ${options.theme}, ${options.size}`,
+    inBrowser(
+      async ({ visit, page }) => {
+        const found: string[] = [];
+        for (const [name, path] of SCREENS(things)) {
+          await visit.open(path);
+          await page.locator('main').locator('.panel, .vt').first().waitFor();
+          found.push(...(await look(visit, name, suffix)));
+        }
+        await visit.open('/tasks');
+        await page
+          .getByRole('link', { name: /bees-7b/ })
+          .first()
+          .waitFor();
+        await visit.open(`/tasks/${things.waiting}`);
+        await page.keyboard.press('e');
+        await page.getByRole('dialog').getByRole('heading', { name: 'Workers' }).waitFor();
+        found.push(...(await look(visit, 'explain', suffix)));
+        await page.keyboard.press('Escape');
+        await visit.open('/limits');
+        await page.getByRole('button', { name: 'Create a limit' }).click();
+        found.push(...(await look(visit, 'create-a-limit', suffix)));
+        assert.deepEqual(found, []);
+      },
+      { ...options, bypassCSP: true },
+    ),
+  );
+
+  test(
+    `who is not logged in yet finds a page without serious findings: ${options.theme}, ${options.size}`,
+    inBrowser(
+      async ({ visit, page }) => {
+        await visit.open('/');
+        await page.getByLabel('Or by a token').waitFor();
+        assert.deepEqual(await look(visit, 'login', suffix), []);
+      },
+      { ...options, as: null, bypassCSP: true, forgive: [/status of 401/] },
+    ),
+  );
+}

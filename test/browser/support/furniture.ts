@@ -1,0 +1,111 @@
+/** A node as it looks on a working day: something on every screen, and the same each time. */
+import type { House } from './house.ts';
+
+export interface Furniture {
+  /** Ids of tasks that are worth a look. */
+  readonly running: string;
+  readonly failed: string;
+  readonly waiting: string;
+  readonly graph: string;
+  readonly approval: string;
+  readonly done: string;
+}
+
+export async function furnish(house: House): Promise<Furniture> {
+  const push = house.push.bind(house);
+  await house.call('createLimit', { body: { name: 'claude', concurrent: 2, rate: { max: 30, window: '1m' } } });
+  await house.call('editLimit', { params: { name: 'claude' }, body: { concurrent: 3 } });
+  await house.call('createLimit', { body: { name: '3d-printer', concurrent: 1 } });
+  await house.call('createLimit', { body: { name: 'customer', perKey: 1, concurrent: 10 } });
+  await house.call('createWorker', { body: { name: 'docker-runner', tags: ['docker'], code: true } });
+  await house.call('editWorker', { params: { name: 'docker-runner' }, body: { enabled: false, priority: 5 } });
+  await house.hire('gpu-box', { tags: ['gpu', 'memory_gb=64'], slots: 4 });
+
+  const words = ['dance', 'honey', 'wax', 'swarm', 'comb'];
+  for (const [i, about] of [...words, ...words, ...words].entries())
+    await push({ queue: 'summaries', handler: 'echo', input: { about, chapter: i + 1 } });
+  const done = await push({ queue: 'papers', handler: 'analyse', input: { paper: 'https://example.org/bees.pdf' } });
+  const failing = [];
+  for (let i = 0; i < 12; i++)
+    failing.push(
+      await push({
+        queue: 'crawl',
+        handler: 'echo',
+        input: { fail: `fetch https://example.org/page/${i} answered 503`, page: i },
+        maxAttempts: 1,
+      }),
+    );
+  const failed = await push({
+    queue: 'builds',
+    handler: 'shell',
+    input: { command: 'printf "\\033[32mcompiling\\033[0m hive.c\\n\\033[31merror:\\033[0m no space left\\n"; exit 3' },
+    maxAttempts: 2,
+    retry: { baseMs: 100, maxMs: 100 },
+  });
+  for (const id of [...failing, failed]) await house.becomes(id, 'failed');
+
+  await house.call('pauseQueue', { params: { queue: 'mail' } });
+  const { tasks } = await house.call('pushGraph', {
+    body: {
+      tasks: [
+        { name: 'fetch', queue: 'web', handler: 'echo', input: { url: 'https://example.org' } },
+        { name: 'parse', queue: 'cpu', handler: 'echo', after: ['fetch'], input: { pages: 12 } },
+        { name: 'images', queue: 'cpu', handler: 'echo', after: ['fetch'], input: { delay_ms: 3_600_000 } },
+        { name: 'index', queue: 'cpu', handler: 'echo', after: ['parse', 'images'], input: {} },
+        { name: 'mail', queue: 'mail', handler: 'echo', after: ['index'], input: { to: 'ada' } },
+      ],
+    },
+  });
+  for (let i = 1; i <= 9; i++)
+    await push({
+      queue: 'agent',
+      handler: 'echo',
+      input: { prompt: `Summarise chapter ${i}`, delay_ms: 3_600_000 },
+      limits: ['claude'],
+    });
+  let waiting = '';
+  for (let i = 0; i < 4; i++)
+    waiting = await push({
+      queue: 'train',
+      handler: 'echo',
+      input: { model: 'bees-7b' },
+      placement: { requires: ['tpu'] },
+    });
+  for (let i = 1; i <= 3; i++)
+    await push({ queue: 'reports', handler: 'echo', input: { day: i }, delay: `${i * 20}m`, priority: 5 });
+  const approval = await push({ queue: 'publish', input: 'On bees' });
+  await push({ queue: 'listen', input: 'payment:42' });
+  const running = await push({ queue: 'build', input: { lines: 5_000, everyMs: 400 } });
+  await house.call('saveView', { body: { name: 'Failed crawls', screen: 'tasks', query: 'state=failed&queue=crawl' } });
+  await house.call('createToken', { body: { name: 'ci', role: 'operator' } });
+  await house.call('createToken', { body: { name: 'grafana', role: 'read', ttl: '90d' } });
+  await house.becomes(running, 'running');
+  await house.becomes(approval, 'waiting');
+  await house.becomes(done, 'completed');
+  const graph = tasks.find(({ name }) => name === 'index')?.id as string;
+  return { running, failed, waiting, graph, approval, done };
+}
+
+/** Every screen there is, by a name for its picture. */
+export function SCREENS(things: Furniture): readonly (readonly [name: string, path: string])[] {
+  return [
+    ['overview', '/'],
+    ['tasks', '/tasks'],
+    ['task', `/tasks/${things.running}`],
+    ['task-failed', `/tasks/${things.failed}`],
+    ['task-graph', `/tasks/${things.graph}`],
+    ['task-approval', `/tasks/${things.approval}`],
+    ['push', '/push?handler=shell'],
+    ['queues', '/queues'],
+    ['queue', '/queues/agent'],
+    ['workers', '/workers'],
+    ['worker', '/workers/gpu-box'],
+    ['limits', '/limits'],
+    ['limit', '/limits/claude'],
+    ['approvals', '/approvals'],
+    ['failed', '/failed'],
+    ['cluster', '/cluster'],
+    ['events', '/events'],
+    ['settings', '/settings'],
+  ];
+}

@@ -1,0 +1,74 @@
+import { Client } from '../../src/client/client.ts';
+import type { AnswerOf } from '../../src/protocol/routes.ts';
+import { parseExact } from './model/json.ts';
+
+export type Task = AnswerOf<'listTasks'>['tasks'][number];
+export type TaskDetail = AnswerOf<'getTask'>;
+export type Attempt = TaskDetail['attempts'][number];
+export type Explanation = AnswerOf<'explainTask'>;
+export type Queue = AnswerOf<'listQueues'>['queues'][number];
+export type Worker = AnswerOf<'listWorkers'>['workers'][number];
+export type Limit = AnswerOf<'listLimits'>['limits'][number];
+export type LimitDetail = AnswerOf<'getLimit'>;
+export type Overview = AnswerOf<'overview'>;
+export type FailureGroup = AnswerOf<'listFailures'>['groups'][number];
+export type Histogram = AnswerOf<'countTasks'>;
+export type Handler = AnswerOf<'listHandlers'>['handlers'][number];
+export type Cluster = AnswerOf<'getCluster'>;
+export type Me = AnswerOf<'me'>;
+export type Token = AnswerOf<'listTokens'>['tokens'][number];
+export type FeedEvent = AnswerOf<'streamEvents'>;
+
+/** The cookie is the key; the header says that it is a page of ours that asks, which no other site can. */
+const HEADERS = { 'x-leasehold-ui': '1' };
+
+export const ownFetch: typeof fetch = (input, init) =>
+  fetch(input, {
+    ...init,
+    credentials: 'same-origin',
+    headers: { ...(init?.headers as Record<string, string>), ...HEADERS },
+  });
+
+const away = new Set<(error: Error | undefined) => void>();
+
+export const client = new Client({
+  url: location.origin,
+  fetch: ownFetch,
+  // Somebody looks at it: rather say soon that the node is away, and come back when it is there.
+  patienceMs: 4_000,
+  streamPatienceMs: 24 * 3_600_000,
+  onAway: (error) => {
+    for (const tell of away) tell(error);
+  },
+});
+
+export function onAway(tell: (error: Error | undefined) => void): () => void {
+  away.add(tell);
+  return () => away.delete(tell);
+}
+
+/** With numbers as the node wrote them, however large. */
+export async function exactTask(id: string, signal?: AbortSignal): Promise<TaskDetail> {
+  const response = await ownFetch(`/api/v1/tasks/${encodeURIComponent(id)}`, {
+    headers: { accept: 'application/json' },
+    ...(signal === undefined ? {} : { signal }),
+  }).catch(() => undefined);
+  if (response?.ok) return parseExact(await response.text()) as TaskDetail;
+  // What is refused is told by the client, with its words.
+  return client.call('getTask', { params: { id }, ...(signal === undefined ? {} : { signal }) });
+}
+
+export function isRefusal(error: unknown, ...codes: readonly string[]): boolean {
+  return codes.includes((error as { readonly code?: string } | undefined)?.code ?? '');
+}
+
+/** What went wrong, for a person. */
+export function sayError(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+export function hintOf(error: unknown): string | undefined {
+  const { hint, code } = (error ?? {}) as { hint?: unknown; code?: unknown };
+  // The catalogue speaks to who uses a command there.
+  return typeof hint === 'string' && code !== 'UNAUTHENTICATED' ? hint : undefined;
+}

@@ -1,0 +1,146 @@
+import { Component, lazy, type ReactNode, Suspense, useEffect } from 'react';
+import { useSignal } from './live/signal.ts';
+import { unsegment, usePlace } from './router.tsx';
+import { Login } from './screens/login.tsx';
+import { Overview } from './screens/overview.tsx';
+import { Tasks } from './screens/tasks.tsx';
+import { askMe, begin, session } from './session.ts';
+import { Shell } from './shell.tsx';
+import { Button, Empty, ErrorNote, Loading, Page } from './ui/basic.tsx';
+import { Toasts } from './ui/toast.tsx';
+
+// The first two are what most people see first; the others come with their first visit.
+const Task = lazy(() => import('./screens/task.tsx'));
+const Push = lazy(() => import('./screens/push.tsx'));
+const Queues = lazy(() => import('./screens/queues.tsx'));
+const Workers = lazy(() => import('./screens/workers.tsx'));
+const Limits = lazy(() => import('./screens/limits.tsx'));
+const Approvals = lazy(() => import('./screens/approvals.tsx'));
+const Failed = lazy(() => import('./screens/failed.tsx'));
+const Cluster = lazy(() => import('./screens/cluster.tsx'));
+const Events = lazy(() => import('./screens/events.tsx'));
+const Settings = lazy(() => import('./screens/settings.tsx'));
+
+/** One line for each screen: its path, and what is shown there. A checklist for a new one is in docs/checklists/add-a-screen.md. */
+function screenOf(path: string): { readonly title: string; readonly screen: ReactNode } {
+  const [, first = '', second, more] = path.split('/');
+  const name = second === undefined ? undefined : unsegment(second);
+  if (more === undefined) {
+    switch (first) {
+      case '':
+      case 'login':
+        return { title: 'Overview', screen: <Overview /> };
+      case 'tasks':
+        return name === undefined
+          ? { title: 'Tasks', screen: <Tasks /> }
+          : { title: `Task ${name.slice(-8)}`, screen: <Task id={name} key={name} /> };
+      case 'push':
+        return { title: 'Push a task', screen: <Push /> };
+      case 'queues':
+        return { title: name ?? 'Queues', screen: <Queues name={name} /> };
+      case 'workers':
+        return { title: name ?? 'Workers', screen: <Workers name={name} /> };
+      case 'limits':
+        return { title: name ?? 'Limits', screen: <Limits name={name} /> };
+      case 'approvals':
+        return { title: 'Approvals', screen: <Approvals /> };
+      case 'failed':
+        return { title: 'Failed', screen: <Failed /> };
+      case 'cluster':
+        return { title: 'Cluster', screen: <Cluster /> };
+      case 'events':
+        return { title: 'Events', screen: <Events /> };
+      case 'settings':
+        return { title: 'Settings', screen: <Settings /> };
+    }
+  }
+  return {
+    title: 'Not found',
+    screen: (
+      <Page title="There is no such page">
+        <Empty title="This address leads nowhere">
+          <p className="break">{path}</p>
+        </Empty>
+      </Page>
+    ),
+  };
+}
+
+export function App() {
+  const now = useSignal(session);
+  useEffect(() => void begin(), []);
+  switch (now.state) {
+    case 'asking':
+      return (
+        <div className="login">
+          <Loading rows={2} />
+        </div>
+      );
+    case 'away':
+      return (
+        <div className="login">
+          <div className="stack">
+            <ErrorNote error={now.problem} />
+            <Button icon="retry" onClick={() => void askMe()}>
+              Try again
+            </Button>
+          </div>
+        </div>
+      );
+    case 'out':
+      return (
+        <>
+          <Login problem={now.problem} />
+          <Toasts />
+        </>
+      );
+    case 'in':
+      return <Inside />;
+  }
+}
+
+function Inside() {
+  const { path } = usePlace();
+  const { title, screen } = screenOf(path);
+  useEffect(() => {
+    document.title = `${title} · Leasehold`;
+  }, [title]);
+  return (
+    <Shell>
+      <Boundary key={path}>
+        <Suspense
+          fallback={
+            <div className="page">
+              <Loading />
+            </div>
+          }
+        >
+          {screen}
+        </Suspense>
+      </Boundary>
+    </Shell>
+  );
+}
+
+/** One broken screen leaves the others. */
+class Boundary extends Component<{ readonly children: ReactNode }, { readonly error: unknown }> {
+  override state: { readonly error: unknown } = { error: undefined };
+
+  static getDerivedStateFromError(error: unknown) {
+    return { error };
+  }
+
+  override render() {
+    if (this.state.error === undefined) return this.props.children;
+    return (
+      <Page title="This page has failed">
+        <ErrorNote error={this.state.error} />
+        <div className="buttons">
+          <Button icon="retry" onClick={() => location.reload()}>
+            Load it again
+          </Button>
+        </div>
+      </Page>
+    );
+  }
+}

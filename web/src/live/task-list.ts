@@ -1,0 +1,151 @@
+import { client, type FeedEvent, isRefusal, type Task } from '../api.ts';
+import { askedOf, type TaskFilter } from '../model/filter.ts';
+import { changeRows, emptyRows, idsOf, rowOf, type TaskRows } from '../model/task-rows.ts';
+import { listen, unauthenticated } from './feed.ts';
+import { Signal } from './signal.ts';
+
+const LOOK_EVERY_MS = 250;
+const FLOOD_EVERY_MS = 1000;
+/** Of one request by id. */
+const AT_ONCE = 50;
+const PAGE = 100;
+const NEXT_PAGE = 500;
+
+export interface TaskListState extends TaskRows {
+  readonly error: unknown;
+  readonly loadingMore: boolean;
+}
+
+/** A list of tasks that lives: one page at the beginning, then only the tasks of which something was told. See model/task-rows.ts for its rules. */
+export class TaskList {
+  readonly state: Signal<TaskListState>;
+  readonly #end = new AbortController();
+  readonly #stale = new Set<string>();
+  #looking: ReturnType<typeof setTimeout> | undefined;
+  #busy = false;
+  readonly #unlisten: () => void;
+
+  constructor(filter: TaskFilter) {
+    this.state = new Signal<TaskListState>({ ...emptyRows(filter), error: undefined, loadingMore: false });
+    this.#unlisten = listen(
+      (events) => this.#hear(events),
+      () => void this.reload(),
+    );
+    void this.reload();
+  }
+
+  close(): void {
+    this.#unlisten();
+    this.#end.abort();
+    clearTimeout(this.#looking);
+  }
+
+  freeze(frozen: boolean): void {
+    this.#change({ act: 'freeze', frozen });
+    if (!frozen) this.#plan();
+  }
+
+  /** The first page again; what was further down comes again by scrolling. */
+  async reload(): Promise<void> {
+    try {
+      const { filter } = this.state.value;
+      // As many as are shown, so that a place further down stays where it is.
+      const limit = Math.min(NEXT_PAGE, Math.max(PAGE, this.state.value.rows.length));
+      const { tasks, cursor } = await client.call('listTasks', {
+        query: { ...askedOf(filter, Date.now()), limit },
+        signal: this.#end.signal,
+      });
+      this.#change({ act: 'page', rows: tasks.map(rowOf), cursor, first: true });
+      this.#set({ error: undefined });
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  async more(): Promise<void> {
+    const { cursor, filter, loadingMore } = this.state.value;
+    if (cursor === undefined || loadingMore) return;
+    this.#set({ loadingMore: true });
+    try {
+      const { tasks, cursor: next } = await client.call('listTasks', {
+        query: { ...askedOf(filter, Date.now()), limit: NEXT_PAGE, cursor },
+        signal: this.#end.signal,
+      });
+      // What was read again meanwhile goes on from its own end.
+      if (this.state.value.cursor === cursor)
+        this.#change({ act: 'page', rows: tasks.map(rowOf), cursor: next, first: false });
+    } catch (error) {
+      this.#failed(error);
+    } finally {
+      this.#set({ loadingMore: false });
+    }
+  }
+
+  /** Looked at soon, as if something had been told of them. */
+  touch(ids: Iterable<string>): void {
+    for (const id of ids) this.#stale.add(id);
+    this.#plan();
+  }
+
+  #hear(events: readonly FeedEvent[]): void {
+    const { rows, loaded } = this.state.value;
+    if (!loaded) return;
+    const shown = idsOf(rows);
+    for (const { task } of events) if (task !== undefined && shown.has(task)) this.#stale.add(task);
+    this.#change({ act: 'events', events });
+    this.#plan();
+  }
+
+  #plan(): void {
+    const { frozen, arrivals, flooded } = this.state.value;
+    if (this.#stale.size === 0 && (frozen || arrivals.size === 0)) return;
+    this.#looking ??= setTimeout(() => void this.#look(), flooded && !frozen ? FLOOD_EVERY_MS : LOOK_EVERY_MS);
+  }
+
+  async #look(): Promise<void> {
+    this.#looking = undefined;
+    if (this.#busy || this.#end.signal.aborted) return;
+    this.#busy = true;
+    try {
+      const { frozen, flooded, arrivals } = this.state.value;
+      if (flooded && !frozen) {
+        this.#stale.clear();
+        await this.reload();
+      } else {
+        const ids = [...this.#stale, ...(frozen ? [] : [...arrivals].reverse())].slice(0, AT_ONCE);
+        if (ids.length > 0) await this.#lookAt(ids);
+      }
+    } catch (error) {
+      this.#failed(error);
+    } finally {
+      this.#busy = false;
+    }
+    this.#plan();
+  }
+
+  async #lookAt(ids: readonly string[]): Promise<void> {
+    const { tasks, cursor } = await client.call('listTasks', { query: { id: [...ids] }, signal: this.#end.signal });
+    // Large ones come in several answers: the rest is asked for next time.
+    const looked = cursor === undefined ? ids : ids.slice(0, ids.indexOf(cursor) + 1);
+    for (const id of looked) this.#stale.delete(id);
+    this.#change({ act: 'looked', ids: looked, rows: (tasks as readonly Task[]).map(rowOf) });
+  }
+
+  #failed(error: unknown): void {
+    if (this.#end.signal.aborted) return;
+    if (isRefusal(error, 'UNAUTHENTICATED', 'UNAUTHORIZED')) unauthenticated.set(true);
+    this.#set({ error });
+  }
+
+  #set(part: Partial<TaskListState>): void {
+    this.state.update((state) => ({ ...state, ...part }));
+  }
+
+  #change(act: Parameters<typeof changeRows>[1]): void {
+    this.state.update((state) => {
+      const { error, loadingMore } = state;
+      const next = changeRows(state, act);
+      return next === state ? state : { ...next, error, loadingMore };
+    });
+  }
+}

@@ -1,0 +1,94 @@
+import { Client } from '../../../src/client/client.ts';
+import type { AnswerOf } from '../../../src/protocol/routes.ts';
+import { ownFetch } from '../api.ts';
+import { type Look, PLAIN, parseAnsi } from '../model/ansi.ts';
+import { Signal } from './signal.ts';
+
+type Line = AnswerOf<'readLog'>['lines'][number];
+
+export interface LogLine extends Line {
+  /** How a line before it has left the colours. */
+  readonly before: Look;
+}
+
+export interface LogState {
+  readonly lines: readonly LogLine[];
+  /** Older lines that are no longer shown. */
+  readonly dropped: number;
+  readonly state: 'reading' | 'ended' | 'failed';
+  readonly error: unknown;
+}
+
+/** More than this is for a file: `leasehold tasks log` has all of it. */
+const MOST = 50_000;
+const BATCH_MS = 100;
+
+// Its own client: a log that breaks off says nothing about the feed.
+const logs = new Client({ url: location.origin, fetch: ownFetch, streamPatienceMs: 24 * 3_600_000 });
+
+/** The log of a task from its beginning, and what is added to it, over as many connections as it takes. */
+export class TaskLog {
+  readonly state = new Signal<LogState>({ lines: [], dropped: 0, state: 'reading', error: undefined });
+  readonly #end = new AbortController();
+  readonly #id: string;
+  #batch: LogLine[] = [];
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #look: Look = PLAIN;
+  #last: string | undefined;
+
+  constructor(id: string) {
+    this.#id = id;
+    void this.#read();
+  }
+
+  close(): void {
+    this.#end.abort();
+    clearTimeout(this.#timer);
+  }
+
+  /** A task that was run again writes on. */
+  again(): void {
+    if (this.state.value.state === 'reading') return;
+    this.state.update((state) => ({ ...state, state: 'reading', error: undefined }));
+    void this.#read();
+  }
+
+  async #read(): Promise<void> {
+    try {
+      for await (const { event, data, id } of logs.stream('readLog', {
+        params: { id: this.#id },
+        last: this.#last,
+        signal: this.#end.signal,
+      })) {
+        this.#last = id ?? this.#last;
+        if (event === undefined || event === 'message' || event === 'line' || event === 'log')
+          this.#take(JSON.parse(data) as Line);
+      }
+      this.#flush();
+      this.state.update((state) => ({ ...state, state: 'ended' }));
+    } catch (error) {
+      if (!this.#end.signal.aborted) this.state.update((state) => ({ ...state, state: 'failed', error }));
+    }
+  }
+
+  #take(line: Line): void {
+    if (typeof line.text !== 'string') return;
+    this.#batch.push({ ...line, before: this.#look });
+    // Only what has an escape can change the look of what follows.
+    if (line.text.includes('\u001b')) this.#look = parseAnsi(line.text, this.#look).after;
+    this.#timer ??= setTimeout(() => this.#flush(), BATCH_MS);
+  }
+
+  #flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#batch.length === 0) return;
+    const fresh = this.#batch;
+    this.#batch = [];
+    this.state.update((state) => {
+      const lines = [...state.lines, ...fresh];
+      const over = Math.max(0, lines.length - MOST);
+      return { ...state, lines: over > 0 ? lines.slice(over) : lines, dropped: state.dropped + over };
+    });
+  }
+}

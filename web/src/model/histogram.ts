@@ -1,0 +1,108 @@
+/** Bars of a histogram and the brush over it: everything that is arithmetic and not drawing. */
+
+const STACK = ['failed', 'cancelled', 'completed', 'running', 'ready', 'scheduled', 'waiting'] as const;
+export type StackState = (typeof STACK)[number];
+type Counts = Readonly<Record<StackState, number>>;
+
+export interface Segment {
+  readonly state: StackState;
+  readonly count: number;
+  /** Both as a part of the height, from the bottom. */
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface Bar {
+  readonly at: number;
+  readonly until: number;
+  readonly total: number;
+  readonly segments: readonly Segment[];
+}
+
+/** A bar for each step; what failed stands at the bottom, where it is seen. Anything that is there is at least a sliver high. */
+export function barsOf({
+  from,
+  stepMs,
+  buckets,
+}: {
+  readonly from: number;
+  readonly stepMs: number;
+  readonly buckets: readonly Counts[];
+}): readonly Bar[] {
+  const totals = buckets.map((counts) => STACK.reduce((sum, state) => sum + counts[state], 0));
+  const most = Math.max(1, ...totals);
+  return buckets.map((counts, i) => {
+    const total = totals[i] as number;
+    const height = total === 0 ? 0 : Math.max(0.04, total / most);
+    let below = 0;
+    const segments = STACK.flatMap((state) => {
+      const count = counts[state];
+      if (count === 0) return [];
+      const start = (below / total) * height;
+      below += count;
+      return [{ state, count, from: start, to: (below / total) * height }];
+    });
+    return { at: from + i * stepMs, until: from + (i + 1) * stepMs, total, segments };
+  });
+}
+
+/** Two places on it (0 is the left edge, 1 the right one) as the whole steps that they touch. */
+export function brushed(
+  a: number,
+  b: number,
+  {
+    from,
+    stepMs,
+    buckets,
+  }: { readonly from: number; readonly stepMs: number; readonly buckets: { readonly length: number } },
+): { readonly from: number; readonly until: number } {
+  const n = buckets.length;
+  const step = (part: number): number => Math.min(n - 1, Math.max(0, Math.floor(part * n)));
+  return {
+    from: Math.floor(from + step(Math.min(a, b)) * stepMs),
+    until: Math.ceil(from + (step(Math.max(a, b)) + 1) * stepMs),
+  };
+}
+
+/** Marks for an axis: at most so many, at round times of the local day. */
+export function ticksOf(from: number, until: number, most: number): readonly number[] {
+  const STEPS = [
+    1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800,
+    2_592_000,
+  ];
+  const span = until - from;
+  if (!(span > 0) || most < 1) return [];
+  const step = (STEPS.find((seconds) => span / (seconds * 1000) <= most) ?? (STEPS.at(-1) as number)) * 1000;
+  // Round in local time: a day begins at midnight here, not in Greenwich.
+  const shift = new Date(from).getTimezoneOffset() * 60_000;
+  const ticks: number[] = [];
+  for (let at = Math.ceil((from - shift) / step) * step + shift; at <= until && ticks.length <= most; at += step)
+    ticks.push(at);
+  return ticks;
+}
+
+/** A polyline through figures, where null is a gap; each piece is a list of points in a box of width × height. */
+export function linesOf(
+  values: readonly (number | null)[],
+  width: number,
+  height: number,
+  most = Math.max(1, ...values.map((value) => value ?? 0)),
+): readonly string[] {
+  const pieces: string[][] = [];
+  let piece: string[] | undefined;
+  values.forEach((value, i) => {
+    if (value === null) {
+      piece = undefined;
+      return;
+    }
+    if (piece === undefined) {
+      piece = [];
+      pieces.push(piece);
+    }
+    const x = values.length < 2 ? width : (i / (values.length - 1)) * width;
+    piece.push(`${round(x)},${round(height - (Math.min(value, most) / most) * height)}`);
+  });
+  return pieces.map((points) => points.join(' '));
+}
+
+const round = (n: number): number => Math.round(n * 10) / 10;

@@ -1,0 +1,22 @@
+export const STOPS = ['abort', 'SIGTERM', 'SIGKILL'] as const;
+export type Stop = (typeof STOPS)[number];
+
+interface Line {
+  readonly at: number;
+  readonly attempt: number;
+  readonly stream: string;
+  readonly text: string;
+}
+
+const SAID = /^stop \([^)]*\): (abort|SIGTERM|SIGKILL)\b/;
+
+/** How far the worker had to go to stop an attempt, and when: what it has written to the log about that. What a task prints is not believed. */
+export function stopsOf(lines: readonly Line[], attempt: number): ReadonlyMap<Stop, number> {
+  const found = new Map<Stop, number>();
+  for (const line of lines) {
+    if (line.stream !== 'system' || line.attempt !== attempt) continue;
+    const stop = SAID.exec(line.text)?.[1] as Stop | undefined;
+    if (stop !== undefined && !found.has(stop)) found.set(stop, line.at);
+  }
+  return found;
+}

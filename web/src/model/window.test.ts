@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { scrollFor, visibleRows } from './window.ts';
+
+const list = { seen: 800, height: 40, count: 100_000 };
+
+test('what is seen is drawn, with some rows beyond it', () => {
+  assert.deepEqual(visibleRows({ ...list, top: 300 }), { first: 0, end: 24 });
+  const { first, end } = visibleRows({ ...list, top: -40_000 });
+  assert.ok(first <= 992 && first > 980 && end >= 1028 && end < 1040);
+});
+
+test('no row beyond the end is drawn, and none of an empty list', () => {
+  assert.deepEqual(visibleRows({ ...list, top: -4_000_000 }).end, 100_000);
+  assert.deepEqual(visibleRows({ ...list, count: 0, top: 0 }), { first: 0, end: 0 });
+  assert.deepEqual(visibleRows({ ...list, count: 5, top: -9e9 }), { first: 5, end: 5 });
+});
+
+test('a small step of a scroll draws nothing new', () => {
+  assert.deepEqual(visibleRows({ ...list, top: -4010 }), visibleRows({ ...list, top: -4030 }));
+});
+
+test('a row is brought into sight from either side, and one that is seen stays', () => {
+  const view = { top: -400, seen: 800, height: 40, stuck: 34 };
+  assert.equal(scrollFor(0, view), -434);
+  assert.equal(scrollFor(20, view), 0);
+  assert.equal(scrollFor(40, view), 440);
+});

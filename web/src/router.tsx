@@ -1,0 +1,84 @@
+import { type AnchorHTMLAttributes, type MouseEvent, useMemo, useSyncExternalStore } from 'react';
+
+/** Every view has an address. Paths are written without the base: `/tasks/task_1?x=y`. */
+
+const BASE = '/ui';
+const listeners = new Set<() => void>();
+let moved = false;
+const tell = (): void => {
+  moved = true;
+  for (const listener of listeners) listener();
+};
+
+/** Whether somebody has gone from one page to another since this one was loaded. */
+export const hasMoved = (): boolean => moved;
+
+addEventListener('popstate', tell);
+
+export interface Place {
+  readonly path: string;
+  /** Without the question mark. */
+  readonly query: string;
+}
+
+const read = (): string => `${location.pathname.replace(/^\/ui(?=\/|$)/, '') || '/'}${location.search}`;
+
+export function usePlace(): Place {
+  const text = useSyncExternalStore((listener) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  }, read);
+  return useMemo(() => {
+    const [path = '/', query = ''] = text.split(/\?(.*)/s);
+    return { path: path.replace(/(?<=.)\/+$/, ''), query };
+  }, [text]);
+}
+
+export function go(to: string, { replace = false }: { readonly replace?: boolean } = {}): void {
+  if (BASE + to === location.pathname + location.search) return;
+  history[replace ? 'replaceState' : 'pushState'](null, '', BASE + to);
+  if (!replace && !to.startsWith(read().split('?')[0] as string)) scrollTo(0, 0);
+  tell();
+}
+
+/** The address with its query changed; the page stays. */
+export function goQuery(query: string): void {
+  go(`${read().split('?')[0]}${query === '' ? '' : `?${query}`}`, { replace: true });
+}
+
+export function hrefOf(to: string): string {
+  return BASE + to;
+}
+
+interface LinkProps extends Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'> {
+  readonly to: string;
+}
+
+export function Link({ to, onClick, ...rest }: LinkProps) {
+  const follow = (event: MouseEvent<HTMLAnchorElement>): void => {
+    onClick?.(event);
+    if (
+      event.defaultPrevented ||
+      event.button !== 0 ||
+      event.metaKey ||
+      event.ctrlKey ||
+      event.shiftKey ||
+      event.altKey
+    )
+      return;
+    event.preventDefault();
+    go(to);
+  };
+  return <a href={BASE + to} onClick={follow} {...rest} />;
+}
+
+export const segment = (text: string): string => encodeURIComponent(text);
+
+/** A part of a path as it was before it was encoded; one that is not well formed stays as it stands. */
+export function unsegment(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

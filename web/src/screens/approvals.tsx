@@ -1,0 +1,68 @@
+import { client } from '../api.ts';
+import { useResource } from '../live/resource.ts';
+import { Link, segment } from '../router.tsx';
+import { Awaited, Countdown, Empty, Page, Time } from '../ui/basic.tsx';
+import { JsonView } from '../ui/json-view.tsx';
+import { DecideForm } from './decide.tsx';
+
+export default function Approvals() {
+  const approvals = useResource(
+    'approvals',
+    (signal) => client.call('listApprovals', { query: { limit: 200 }, signal }),
+    {
+      everyMs: 15_000,
+      on: ({ kind }) => kind === 'parked' || kind === 'woken' || kind === 'cancelled' || kind === 'failed',
+      atMostMs: 700,
+    },
+  );
+  return (
+    <Page
+      title="Approvals"
+      about="Tasks that wait for somebody to decide, the oldest first. They hold no slot meanwhile."
+    >
+      <Awaited of={approvals}>
+        {(data) =>
+          data.approvals.length === 0 ? (
+            <div className="panel">
+              <Empty icon="approvals" title="Nothing to decide">
+                <p>
+                  A task asks for a person with{' '}
+                  <code>
+                    ctx.wait(…, {'{'} approval {'}'})
+                  </code>
+                  , gives its slot back and goes on with the answer.
+                </p>
+              </Empty>
+            </div>
+          ) : (
+            <ul className="cards">
+              {data.approvals.map((approval) => (
+                <li key={`${approval.id} ${approval.key}`} className="panel card">
+                  <DecideForm
+                    id={approval.id}
+                    title={approval.title}
+                    actions={approval.actions}
+                    form={approval.form}
+                    onDone={approvals.refresh}
+                  />
+                  {approval.context !== undefined && <JsonView label="What to know" value={approval.context} />}
+                  <p className="quiet">
+                    <Link to={`/tasks/${segment(approval.id)}`} className="link">
+                      {approval.handler}
+                    </Link>{' '}
+                    in {approval.queue}, since <Time at={approval.since} />
+                    {approval.deadline !== undefined && (
+                      <>
+                        , until <Countdown to={approval.deadline} over="now" />
+                      </>
+                    )}
+                  </p>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Awaited>
+    </Page>
+  );
+}

@@ -1,0 +1,247 @@
+import { useEffect, useRef, useState } from 'react';
+import { client, type FeedEvent } from '../api.ts';
+import { listen, recent } from '../live/feed.ts';
+import { go, goQuery, Link, segment, usePlace } from '../router.tsx';
+import { Button, Empty, Page, State, shortId, Time } from '../ui/basic.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { type Column, VirtualTable } from '../ui/virtual-table.tsx';
+
+const KINDS = [
+  'created',
+  'staged',
+  'claimed',
+  'completed',
+  'failed',
+  'cancelled',
+  'retried',
+  'released',
+  'expired',
+  'timed_out',
+  'cancel_requested',
+  'parked',
+  'woken',
+  'revived',
+  'registered',
+  'beat',
+];
+const MOST = 5000;
+
+const COLUMNS: readonly Column<FeedEvent>[] = [
+  { head: 'No.', track: '76px', num: true, cell: ({ seq }) => <span className="quiet">{seq}</span> },
+  { head: 'At', track: '96px', cell: ({ at }) => <Time at={at} clock /> },
+  {
+    head: 'What',
+    track: 'minmax(110px, 150px)',
+    cell: ({ kind }) => (
+      <span className={kind === 'expired' || kind === 'failed' || kind === 'timed_out' ? 'bad strong' : 'strong'}>
+        {kind.replaceAll('_', ' ')}
+      </span>
+    ),
+  },
+  { head: 'Of', track: 'minmax(140px, 2fr)', cell: (event) => <Subject event={event} /> },
+  { head: 'Queue', track: 'minmax(80px, 1fr)', cell: ({ queue }) => queue ?? <span className="quiet">–</span> },
+  {
+    head: 'Then',
+    track: '116px',
+    cell: ({ state }) => (state === undefined ? <span className="quiet">–</span> : <State state={state} />),
+  },
+  {
+    head: 'Attempt',
+    track: '58px',
+    num: true,
+    cell: ({ attempt }) => (attempt ? attempt : <span className="quiet">–</span>),
+  },
+  {
+    head: 'Also known as',
+    track: 'minmax(110px, 2fr)',
+    cell: ({ words, kind }) => <span className="quiet">{words.filter((word) => word !== kind).join(', ')}</span>,
+  },
+];
+
+function Subject({ event: { task, worker } }: { readonly event: FeedEvent }) {
+  if (task !== undefined)
+    return (
+      <Link to={`/tasks/${segment(task)}`} className="link mono" title={task}>
+        {shortId(task)}
+      </Link>
+    );
+  return worker === undefined ? (
+    <span className="quiet">–</span>
+  ) : (
+    <Link to={`/workers/${segment(worker)}`} className="link">
+      {worker}
+    </Link>
+  );
+}
+
+export default function Events() {
+  const { query } = usePlace();
+  const search = new URLSearchParams(query);
+  const kinds = search.getAll('kind').filter((kind) => KINDS.includes(kind));
+  const text = search.get('text') ?? '';
+  const all = useRef<readonly FeedEvent[]>([]);
+  const [shown, setShown] = useState<readonly FeedEvent[]>([]);
+  const [paused, setPaused] = useState(false);
+  const [away, setAway] = useState(false);
+  const [behind, setBehind] = useState(0);
+  const still = paused || away;
+  const stillNow = useRef(still);
+  stillNow.current = still;
+  const standing = useRef(0);
+  standing.current = shown[0]?.seq ?? 0;
+
+  useEffect(() => {
+    const end = new AbortController();
+    const take = (events: readonly FeedEvent[]): void => {
+      const known = new Set(all.current.slice(0, 1000).map(({ seq }) => seq));
+      all.current = [...events.filter(({ seq }) => !known.has(seq)), ...all.current]
+        .sort((a, b) => b.seq - a.seq)
+        .slice(0, MOST);
+      if (!stillNow.current) setShown(all.current);
+      else setBehind(all.current.filter(({ seq, kind }) => seq > standing.current && kind !== 'beat').length);
+    };
+    take(recent);
+    // What was shortly before, so that the page does not begin empty.
+    client
+      .call('readEvents', { signal: end.signal })
+      .then(({ last }) =>
+        client.call('readEvents', { query: { after: Math.max(0, last - 300), limit: 300 }, signal: end.signal }),
+      )
+      .then(
+        ({ events }) => take(events),
+        () => {},
+      );
+    const unlisten = listen(take);
+    return () => {
+      end.abort();
+      unlisten();
+    };
+  }, []);
+  useEffect(() => {
+    if (!still) setShown(all.current);
+    setBehind(0);
+  }, [still]);
+
+  const set = (nextKinds: readonly string[], nextText: string): void => {
+    const next = new URLSearchParams();
+    for (const kind of nextKinds) next.append('kind', kind);
+    if (nextText !== '') next.set('text', nextText);
+    goQuery(next.toString());
+  };
+  const word = text.toLowerCase();
+  const rows = shown.filter(
+    (event) =>
+      (kinds.length === 0 ? event.kind !== 'beat' : kinds.includes(event.kind)) &&
+      (word === '' ||
+        `${event.task ?? ''} ${event.queue ?? ''} ${event.worker ?? ''} ${event.words.join(' ')} ${event.state ?? ''}`
+          .toLowerCase()
+          .includes(word)),
+  );
+  return (
+    <Page
+      title="Events"
+      about="Everything that happens, in the one order in which it did. Beats of workers are left out unless they are asked for."
+      actions={
+        <Button icon={paused ? 'play' : 'pause'} aria-pressed={paused} onClick={() => setPaused(!paused)}>
+          {paused ? 'Go on' : 'Pause'}
+        </Button>
+      }
+    >
+      <div className="filterbar">
+        <div className="combo">
+          <Icon name="search" size={14} />
+          <input
+            data-filter
+            className="input"
+            type="search"
+            aria-label="Filter by task, queue, worker or word"
+            placeholder="Task, queue, worker or word"
+            value={text}
+            onChange={(event) => set(kinds, event.target.value)}
+          />
+          {text === '' && <kbd>/</kbd>}
+        </div>
+        <select
+          className="input"
+          style={{ width: 'auto' }}
+          aria-label="Add a kind to the filter"
+          value=""
+          onChange={(event) => event.target.value !== '' && set([...new Set([...kinds, event.target.value])], text)}
+        >
+          <option value="">Kind …</option>
+          {KINDS.filter((kind) => !kinds.includes(kind)).map((kind) => (
+            <option key={kind} value={kind}>
+              {kind.replaceAll('_', ' ')}
+            </option>
+          ))}
+        </select>
+        {kinds.map((kind) => (
+          <span key={kind} className="pill">
+            <span>kind</span>
+            <b>{kind.replaceAll('_', ' ')}</b>
+            <button
+              type="button"
+              aria-label={`Without ${kind}`}
+              onClick={() =>
+                set(
+                  kinds.filter((one) => one !== kind),
+                  text,
+                )
+              }
+            >
+              <Icon name="close" size={12} />
+            </button>
+          </span>
+        ))}
+      </div>
+      {behind > 0 && (
+        <div className="newchip">
+          <button
+            type="button"
+            onClick={() => {
+              setPaused(false);
+              setAway(false);
+              scrollTo({ top: 0 });
+            }}
+          >
+            Paused, {behind} new
+          </button>
+        </div>
+      )}
+      {rows.length === 0 ? (
+        <div className="panel">
+          <Empty icon="events" title={shown.length === 0 ? 'It is quiet' : 'Nothing of that kind lately'}>
+            <p>What happens to tasks and workers appears here as it happens.</p>
+          </Empty>
+        </div>
+      ) : (
+        <VirtualTable
+          label="Events"
+          rows={rows}
+          keyOf={({ seq }) => String(seq)}
+          columns={COLUMNS}
+          height={34}
+          narrow={(event) => (
+            <span className="narrow-row">
+              <span className="row">
+                <span className="strong">{event.kind.replaceAll('_', ' ')}</span>
+                {event.state && <State state={event.state} />}
+              </span>
+              <span className="quiet">
+                <Time at={event.at} clock />
+              </span>
+              <span className="cut">
+                <Subject event={event} />
+              </span>
+              <span className="quiet cut">{event.queue}</span>
+            </span>
+          )}
+          onOpen={({ task, worker }) =>
+            go(task !== undefined ? `/tasks/${segment(task)}` : `/workers/${segment(worker ?? '')}`)
+          }
+          onAway={setAway}
+        />
+      )}
+    </Page>
+  );
+}

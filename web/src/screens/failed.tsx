@@ -1,0 +1,182 @@
+import { useState } from 'react';
+import { client, type FailureGroup } from '../api.ts';
+import { jobs, startJob } from '../live/jobs.ts';
+import { useResource } from '../live/resource.ts';
+import { useSignal } from '../live/signal.ts';
+import { plainText } from '../model/ansi.ts';
+import { Link, segment } from '../router.tsx';
+import { useMay } from '../session.ts';
+import { Awaited, Button, Empty, Field, Page, plural, shortId, Time } from '../ui/basic.tsx';
+import { FormDialog } from '../ui/dialog.tsx';
+import { StateGlyph } from '../ui/icon.tsx';
+
+export default function Failed() {
+  const may = useMay('operator');
+  const failures = useResource('failures', (signal) => client.call('listFailures', { signal }), {
+    everyMs: 20_000,
+    on: ({ kind, state }) => state === 'failed' || kind === 'revived',
+    atMostMs: 3_000,
+  });
+  const [redriving, setRedriving] = useState<FailureGroup>();
+  const busy = useSignal(jobs).some(({ state }) => state === 'running');
+  return (
+    <Page title="Failed" about="Tasks that have failed for good, by what their errors have in common.">
+      <Awaited of={failures}>
+        {(data) =>
+          data.groups.length === 0 ? (
+            <div className="panel">
+              <Empty icon="check" title="Nothing has failed">
+                <p>
+                  A task comes here when its tries are used up or its error says that no try helps. From here it can be
+                  run again, one by one or all at a pace.
+                </p>
+              </Empty>
+            </div>
+          ) : (
+            <>
+              <ul className="cards">
+                {data.groups.map((group) => (
+                  <Group
+                    key={group.fingerprint}
+                    of={group}
+                    onRedrive={may ? () => setRedriving(group) : undefined}
+                    busy={busy}
+                  />
+                ))}
+              </ul>
+              <p className="quiet">
+                {plural(data.looked, 'failed task')} looked at{data.cut ? ', the newest: there are more' : ''}.
+              </p>
+            </>
+          )
+        }
+      </Awaited>
+      {redriving && (
+        <RedriveDialog of={redriving} onClose={() => setRedriving(undefined)} onStarted={failures.refresh} />
+      )}
+    </Page>
+  );
+}
+
+function Group({
+  of: group,
+  onRedrive,
+  busy,
+}: {
+  readonly of: FailureGroup;
+  readonly onRedrive: (() => void) | undefined;
+  readonly busy: boolean;
+}) {
+  return (
+    <li className="panel card">
+      <div className="row top wrap">
+        <span className="state s-failed">
+          <StateGlyph state="failed" />
+          <b>{group.tasks.toLocaleString('en')}</b>
+        </span>
+        <h2 className="grow break">{group.message === '' ? 'No message' : plainText(group.message)}</h2>
+        {onRedrive && (
+          <Button small icon="retry" disabled={busy} onClick={onRedrive}>
+            Run again …
+          </Button>
+        )}
+      </div>
+      <div className="row wrap quiet">
+        <span>
+          {group.tasks === 1 ? (
+            ''
+          ) : (
+            <>
+              from <Time at={group.firstAt} /> to{' '}
+            </>
+          )}
+          <Time at={group.lastAt} />
+        </span>
+        <span className="tags">
+          {group.handlers.slice(0, 5).map((handler) => (
+            <Link key={handler} to={`/tasks?state=failed&handler=${encodeURIComponent(handler)}`} className="tag">
+              {handler}
+            </Link>
+          ))}
+        </span>
+        <span className="tags">
+          {group.queues
+            .filter((queue) => !group.handlers.includes(queue))
+            .slice(0, 5)
+            .map((queue) => (
+              <Link key={queue} to={`/tasks?state=failed&queue=${encodeURIComponent(queue)}`} className="tag">
+                queue {queue}
+              </Link>
+            ))}
+        </span>
+      </div>
+      {group.pattern !== group.message && (
+        <pre className="code quiet" title="What they have in common">
+          {group.pattern}
+        </pre>
+      )}
+      <p className="row wrap">
+        {group.ids.slice(0, 6).map((id) => (
+          <Link key={id} to={`/tasks/${segment(id)}`} className="link mono" title={id}>
+            {shortId(id)}
+          </Link>
+        ))}
+        {group.tasks > 6 && <span className="quiet">and {(group.tasks - 6).toLocaleString('en')} more</span>}
+      </p>
+    </li>
+  );
+}
+
+function RedriveDialog({
+  of: group,
+  onClose,
+  onStarted,
+}: {
+  readonly of: FailureGroup;
+  readonly onClose: () => void;
+  readonly onStarted: () => void;
+}) {
+  const [rate, setRate] = useState('5');
+  const perSecond = Number(rate);
+  const n = group.ids.length;
+  return (
+    <FormDialog
+      title="Run these again"
+      submit={`Run ${plural(n, 'task')} again`}
+      disabled={!(perSecond > 0)}
+      onClose={onClose}
+      act={async () => {
+        startJob({
+          title: `Running again: ${plainText(group.message).slice(0, 80)}`,
+          ids: group.ids,
+          perSecond,
+          act: (id) => client.call('retryTask', { params: { id }, body: {} }),
+        });
+        onStarted();
+      }}
+    >
+      <pre className="code">{group.pattern}</pre>
+      <p>
+        <b>{plural(n, 'task')}</b>
+        {n < group.tasks
+          ? ` of ${group.tasks.toLocaleString('en')}: the newest. The rest comes with the next round.`
+          : '.'}{' '}
+        Each gets its tries back and becomes ready.
+      </p>
+      <Field
+        label="At most a second"
+        hint={perSecond > 0 ? `Takes about ${Math.ceil(n / perSecond)} s; it can be stopped at any time` : undefined}
+      >
+        {(props) => (
+          <input
+            {...props}
+            className="input short"
+            inputMode="decimal"
+            value={rate}
+            onChange={(event) => setRate(event.target.value)}
+          />
+        )}
+      </Field>
+    </FormDialog>
+  );
+}

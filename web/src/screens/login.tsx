@@ -1,0 +1,63 @@
+import { type FormEvent, useState } from 'react';
+import { isRefusal, sayError } from '../api.ts';
+import { logIn } from '../session.ts';
+import { Button, Command, ErrorNote, Field, Notice } from '../ui/basic.tsx';
+import { Icon } from '../ui/icon.tsx';
+
+export function Login({ problem }: { readonly problem?: unknown }) {
+  const [token, setToken] = useState('');
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const send = (event: FormEvent): void => {
+    event.preventDefault();
+    setBusy(true);
+    setError(undefined);
+    logIn({ token: token.trim() }).catch((thrown: unknown) => {
+      setError(
+        isRefusal(thrown, 'UNAUTHENTICATED') ? new Error('This token is not known here, or no longer good.') : thrown,
+      );
+      setBusy(false);
+    });
+  };
+  return (
+    <main className="login">
+      <div className="sheet">
+        <header className="sheet-head">
+          <Icon name="key" />
+          <h1 className="grow">Leasehold</h1>
+        </header>
+        <form className="sheet-body" onSubmit={send}>
+          {problem !== undefined && error === undefined && <Notice>{sayError(problem)}</Notice>}
+          {error !== undefined && <ErrorNote error={error} />}
+          <div className="stack tight">
+            <p className="strong">By a link</p>
+            <p className="ink-2">On the machine of the node, this prints one that lets you in once:</p>
+            <Command text="npx leasehold login" />
+          </div>
+          <Field
+            label="Or by a token"
+            hint={
+              <>
+                That of the admin is the line in <code>.leasehold/token</code>, in the folder of the node.
+              </>
+            }
+          >
+            {(props) => (
+              <input
+                {...props}
+                className="input mono"
+                type="password"
+                autoComplete="current-password"
+                value={token}
+                onChange={(event) => setToken(event.target.value)}
+              />
+            )}
+          </Field>
+          <Button type="submit" kind="primary" busy={busy} disabled={token.trim() === ''}>
+            Log in
+          </Button>
+        </form>
+      </div>
+    </main>
+  );
+}

@@ -1,0 +1,111 @@
+import { useState } from 'react';
+import { client } from '../api.ts';
+import { useResource } from '../live/resource.ts';
+import { useMay } from '../session.ts';
+import { Button, Field } from '../ui/basic.tsx';
+import { FormDialog } from '../ui/dialog.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { Menu } from '../ui/menu.tsx';
+import { attempt } from '../ui/toast.tsx';
+
+/** Questions that somebody wants to ask again; the node keeps them, so that everybody has them. */
+export function SavedViews({
+  screen,
+  query,
+  onOpen,
+}: {
+  readonly screen: string;
+  readonly query: string;
+  readonly onOpen: (query: string) => void;
+}) {
+  const may = useMay('operator');
+  const views = useResource('views', (signal) => client.call('listViews', { signal }));
+  const [saving, setSaving] = useState(false);
+  const [name, setName] = useState('');
+  const mine = views.data?.views.filter((view) => view.screen === screen) ?? [];
+  if (!may && mine.length === 0) return null;
+  return (
+    <>
+      <Menu label="Saved views" icon="bookmark" text="Views">
+        {(close) => (
+          <>
+            {mine.length === 0 && (
+              <p className="quiet" style={{ padding: '6px 8px' }}>
+                No saved views. One keeps a filter under a name, for everybody.
+              </p>
+            )}
+            {mine.map((view) => (
+              <div key={view.name} className="row">
+                <button
+                  type="button"
+                  className="menu-item"
+                  title={view.query}
+                  onClick={() => {
+                    onOpen(view.query);
+                    close();
+                  }}
+                >
+                  <span className="grow cut">{view.name}</span>
+                  {view.query === query && <Icon name="check" size={14} />}
+                </button>
+                {may && (
+                  <Button
+                    kind="plain"
+                    small
+                    icon="trash"
+                    aria-label={`Forget the view ${view.name}`}
+                    onClick={() =>
+                      attempt(
+                        () => client.call('removeView', { params: { name: view.name } }).then(views.refresh),
+                        `Forgot the view ${view.name}.`,
+                      )
+                    }
+                  />
+                )}
+              </div>
+            ))}
+            {may && (
+              <>
+                <hr />
+                <button
+                  type="button"
+                  className="menu-item"
+                  disabled={query === ''}
+                  onClick={() => {
+                    close();
+                    setSaving(true);
+                  }}
+                >
+                  <Icon name="plus" size={14} />
+                  {query === '' ? 'Filter something to save it' : 'Save this filter …'}
+                </button>
+              </>
+            )}
+          </>
+        )}
+      </Menu>
+      {saving && (
+        <FormDialog
+          title="Save this view"
+          submit="Save the view"
+          disabled={name.trim() === ''}
+          onClose={() => setSaving(false)}
+          act={() => client.call('saveView', { body: { name: name.trim(), screen, query } }).then(views.refresh)}
+        >
+          <pre className="code">{decodeURIComponent(query).replaceAll('&', '\n')}</pre>
+          <Field label="Name" hint="One that is there already is replaced.">
+            {(props) => (
+              <input
+                {...props}
+                className="input"
+                maxLength={100}
+                value={name}
+                onChange={(event) => setName(event.target.value)}
+              />
+            )}
+          </Field>
+        </FormDialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,96 @@
+import { client, isRefusal, type Me } from './api.ts';
+import { startFeed, stopFeed, unauthenticated } from './live/feed.ts';
+import { forgetAll } from './live/resource.ts';
+import { Signal, useSignal } from './live/signal.ts';
+
+export type Session =
+  | { readonly state: 'asking' }
+  | { readonly state: 'in'; readonly me: Me }
+  | { readonly state: 'out'; readonly problem?: unknown }
+  | { readonly state: 'away'; readonly problem: unknown };
+
+export const session = new Signal<Session>({ state: 'asking' });
+
+/** Who this is, by the cookie of the browser. */
+export async function askMe(): Promise<void> {
+  try {
+    const me = await client.call('me');
+    unauthenticated.set(false);
+    session.set({ state: 'in', me });
+    startFeed();
+  } catch (problem) {
+    session.set(
+      isRefusal(problem, 'UNAUTHENTICATED', 'UNAUTHORIZED', 'FORBIDDEN')
+        ? { state: 'out' }
+        : { state: 'away', problem },
+    );
+  }
+}
+
+/** The code of a login link stands behind the #, which no browser sends anywhere; and not in the address bar either once it was read. */
+function takeCode(): string | undefined {
+  const code = new URLSearchParams(location.hash.slice(1)).get('code') ?? undefined;
+  if (code !== undefined) history.replaceState(null, '', location.pathname + location.search);
+  return code;
+}
+
+let begun = false;
+
+/** When the page opens: by a link, or by the cookie of an earlier visit. */
+export async function begin(): Promise<void> {
+  if (begun) return;
+  begun = true;
+  const code = takeCode();
+  if (code === undefined) return askMe();
+  try {
+    await logIn({ code });
+  } catch (problem) {
+    // Who is in already stays in: a link that was followed twice does no harm.
+    await askMe();
+    if (session.value.state === 'out')
+      session.set({
+        state: 'out',
+        problem: isRefusal(problem, 'UNAUTHENTICATED')
+          ? 'This link is no longer good: it works once, for ten minutes.'
+          : problem,
+      });
+  }
+}
+
+export async function logIn(by: { readonly token: string } | { readonly code: string }): Promise<void> {
+  await client.call('login', { body: by });
+  forgetAll();
+  await askMe();
+}
+
+export async function logOut(): Promise<void> {
+  stopFeed();
+  await client.call('logout').catch(() => {});
+  forgetAll();
+  session.set({ state: 'out' });
+}
+
+unauthenticated.subscribe(() => {
+  if (!unauthenticated.value || session.value.state !== 'in') return;
+  stopFeed();
+  forgetAll();
+  session.set({ state: 'out', problem: 'Your session has ended. Log in again to go on where you were.' });
+});
+
+const RANK = { worker: 0, read: 1, operator: 2, admin: 3 } as const;
+
+export function useMe(): Me {
+  const now = useSignal(session);
+  if (now.state !== 'in') throw new Error('nobody is logged in');
+  return now.me;
+}
+
+/** What a role may not do is not offered to it. */
+export function useMay(role: 'read' | 'operator' | 'admin'): boolean {
+  return RANK[useMe().role] >= RANK[role];
+}
+
+/** How others reach this node: what it says of itself, or where this page came from. */
+export function addressOf(me: Me): string {
+  return me.node.address === '' ? location.origin : me.node.address;
+}

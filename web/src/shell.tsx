@@ -1,0 +1,246 @@
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { client } from './api.ts';
+import { feedState } from './live/feed.ts';
+import { useResource } from './live/resource.ts';
+import { useSignal } from './live/signal.ts';
+import { go, Link, usePlace } from './router.tsx';
+import { useMay, useMe } from './session.ts';
+import { setTheme, theme } from './theme.ts';
+import { Button, Lasting } from './ui/basic.tsx';
+import { Dialog } from './ui/dialog.tsx';
+import { Icon, type IconName } from './ui/icon.tsx';
+import { allKeys, type Key, useKeys } from './ui/keys.ts';
+import { Toasts } from './ui/toast.tsx';
+
+interface Entry {
+  readonly to: string;
+  readonly name: string;
+  readonly icon: IconName;
+  /** Behind `g`. */
+  readonly key: string;
+}
+
+const ENTRIES: readonly (readonly Entry[])[] = [
+  [
+    { to: '/', name: 'Overview', icon: 'overview', key: 'o' },
+    { to: '/tasks', name: 'Tasks', icon: 'tasks', key: 't' },
+    { to: '/failed', name: 'Failed', icon: 'failed', key: 'f' },
+    { to: '/approvals', name: 'Approvals', icon: 'approvals', key: 'a' },
+  ],
+  [
+    { to: '/queues', name: 'Queues', icon: 'queues', key: 'q' },
+    { to: '/workers', name: 'Workers', icon: 'workers', key: 'w' },
+    { to: '/limits', name: 'Limits', icon: 'limits', key: 'l' },
+  ],
+  [
+    { to: '/cluster', name: 'Cluster', icon: 'cluster', key: 'c' },
+    { to: '/events', name: 'Events', icon: 'events', key: 'e' },
+    { to: '/settings', name: 'Settings', icon: 'settings', key: 's' },
+  ],
+];
+
+export function Shell({ children }: { readonly children: ReactNode }) {
+  const [help, setHelp] = useState(false);
+  const [menu, setMenu] = useState(false);
+  const may = useMay('operator');
+  const { path } = usePlace();
+  const keys: Key[] = [
+    { keys: '?', does: 'This list', group: 'Everywhere', run: () => setHelp(true) },
+    {
+      keys: '/',
+      does: 'To the filter',
+      group: 'Everywhere',
+      run: () => document.querySelector<HTMLElement>('[data-filter]')?.focus(),
+    },
+    { keys: 't', does: 'Light, dark', group: 'Everywhere', run: turnTheme },
+    ...(may ? [{ keys: 'p', does: 'Push a task', group: 'Everywhere', run: () => go('/push') }] : []),
+    ...ENTRIES.flat().map(({ key, name, to }) => ({ keys: `g ${key}`, does: name, group: 'Go to', run: () => go(to) })),
+  ];
+  useKeys(keys);
+  useEffect(() => setMenu(false), [path]);
+  return (
+    <>
+      <a className="skip" href="#main">
+        Skip to the page
+      </a>
+      <div className="shell">
+        <header className="side">
+          <Side onHelp={() => setHelp(true)} />
+        </header>
+        <header className="topbar">
+          <Button kind="plain" icon="menu" aria-label="Menu" onClick={() => setMenu(true)} />
+          <Link to="/" className="brand">
+            <Mark />
+            Leasehold
+          </Link>
+          {may && <Button kind="plain" icon="plus" aria-label="Push a task" onClick={() => go('/push')} />}
+        </header>
+        <main className="main" id="main">
+          <LinkBanner />
+          {children}
+        </main>
+      </div>
+      {menu && <NavDrawer onClose={() => setMenu(false)} onHelp={() => setHelp(true)} />}
+      {help && <Help onClose={() => setHelp(false)} />}
+      <Toasts />
+    </>
+  );
+}
+
+function turnTheme(): void {
+  const dark = theme.value === 'system' ? matchMedia('(prefers-color-scheme: dark)').matches : theme.value === 'dark';
+  setTheme(dark ? 'light' : 'dark');
+}
+
+function Mark() {
+  return (
+    <svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">
+      <rect width="32" height="32" rx="8" fill="var(--accent)" />
+      <circle cx="12.5" cy="16" r="5" fill="none" stroke="var(--accent-ink)" strokeWidth="3" />
+      <path d="M17.5 16H27m-3.6 0v4.2" fill="none" stroke="var(--accent-ink)" strokeWidth="3" strokeLinecap="round" />
+    </svg>
+  );
+}
+
+function Side({ onHelp }: { readonly onHelp: () => void }) {
+  const { path } = usePlace();
+  const me = useMe();
+  const may = useMay('operator');
+  const { link } = useSignal(feedState);
+  // Counts that ask for attention; the overview has them at hand.
+  const { data } = useResource('overview', (signal) => client.call('overview', { signal }), {
+    everyMs: 15_000,
+    on: ({ kind }) => kind === 'failed' || kind === 'parked' || kind === 'woken',
+    atMostMs: 3_000,
+  });
+  const counts: Readonly<Record<string, readonly [number, string]>> = {
+    '/approvals': [data?.approvals ?? 0, 'loud'],
+    '/tasks': [data?.tasks.running ?? 0, ''],
+  };
+  return (
+    <>
+      <Link to="/" className="brand">
+        <Mark />
+        Leasehold
+      </Link>
+      {may && (
+        <Button kind="primary" icon="plus" onClick={() => go('/push')}>
+          Push a task
+        </Button>
+      )}
+      <nav className="nav" aria-label="Screens">
+        {ENTRIES.map((group) => (
+          <ul key={group[0]?.to}>
+            {group.map(({ to, name, icon, key }) => {
+              const [count, tone] = counts[to] ?? [0, ''];
+              const here = to === '/' ? path === '/' || path === '/login' : path === to || path.startsWith(`${to}/`);
+              return (
+                <li key={to}>
+                  <Link to={to} aria-current={here ? 'page' : undefined} title={`g ${key}`}>
+                    <Icon name={icon} />
+                    {name}
+                    {count > 0 && (
+                      <span className={`count ${tone}`} title={to === '/tasks' ? 'running' : 'to decide'}>
+                        {count}
+                      </span>
+                    )}
+                  </Link>
+                </li>
+              );
+            })}
+          </ul>
+        ))}
+      </nav>
+      <div className="foot">
+        <div className="row">
+          <span className={`dot s-${link === 'live' ? 'online' : link === 'away' ? 'attention' : 'offline'}`} />
+          <span className="grow cut">
+            {link === 'live'
+              ? 'Live'
+              : link === 'away'
+                ? 'Reconnecting'
+                : link === 'resting'
+                  ? 'Resting'
+                  : 'Connecting'}
+          </span>
+          <Button kind="plain" small icon="help" aria-label="Keys" title="Keys (?)" onClick={onHelp} />
+        </div>
+        <span className="cut" title={`${me.node.address}, ${me.node.store}`}>
+          {me.name} · {me.role} · {me.node.version}
+        </span>
+      </div>
+    </>
+  );
+}
+
+function NavDrawer({ onClose, onHelp }: { readonly onClose: () => void; readonly onHelp: () => void }) {
+  const ref = useRef<HTMLDialogElement>(null);
+  useEffect(() => ref.current?.showModal(), []);
+  return (
+    <dialog
+      ref={ref}
+      className="navdrawer"
+      aria-label="Menu"
+      onCancel={onClose}
+      onClick={(event) => {
+        if (event.target === ref.current || (event.target as HTMLElement).closest('a')) onClose();
+      }}
+    >
+      <div className="side">
+        <Side
+          onHelp={() => {
+            onClose();
+            onHelp();
+          }}
+        />
+      </div>
+    </dialog>
+  );
+}
+
+/** What is the matter when nothing moves, and what happens about it. */
+function LinkBanner() {
+  const { link, since } = useSignal(feedState);
+  const [late, setLate] = useState(false);
+  useEffect(() => {
+    setLate(false);
+    if (link !== 'away') return;
+    const timer = setTimeout(() => setLate(true), 1200);
+    return () => clearTimeout(timer);
+  }, [link]);
+  if (link !== 'away' || !late) return null;
+  return (
+    <div className="banner" role="status">
+      <Icon name="retry" size={14} />
+      <span>
+        The node has been out of reach for <Lasting from={since} />. What you see is from then; it is tried again, and
+        goes on without a gap.
+      </span>
+    </div>
+  );
+}
+
+function Help({ onClose }: { readonly onClose: () => void }) {
+  const groups = Map.groupBy(allKeys(), ({ group }) => group);
+  return (
+    <Dialog title="Keys" onClose={onClose} kind="dialog wide">
+      {[...groups].map(([group, keys]) => (
+        <section key={group} className="stack tight">
+          <h3>{group}</h3>
+          <dl className="keys">
+            {keys.map(({ keys: combo, does }) => (
+              <div key={combo}>
+                <dt>{does}</dt>
+                <dd>
+                  {combo.split(' ').map((key) => (
+                    <kbd key={key}>{key}</kbd>
+                  ))}
+                </dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      ))}
+    </Dialog>
+  );
+}

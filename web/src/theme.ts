@@ -1,0 +1,29 @@
+import { Signal } from './live/signal.ts';
+
+export type Theme = 'system' | 'light' | 'dark';
+
+const KEY = 'leasehold.theme';
+
+function kept(): Theme {
+  try {
+    const theme = localStorage.getItem(KEY);
+    return theme === 'light' || theme === 'dark' ? theme : 'system';
+  } catch {
+    return 'system';
+  }
+}
+
+export const theme = new Signal<Theme>(kept());
+
+export function setTheme(to: Theme): void {
+  theme.set(to);
+  const { dataset } = document.documentElement;
+  if (to === 'system') delete dataset.theme;
+  else dataset.theme = to;
+  try {
+    if (to === 'system') localStorage.removeItem(KEY);
+    else localStorage.setItem(KEY, to);
+  } catch {
+    // It holds for this page then.
+  }
+}

@@ -1,0 +1,121 @@
+import { type FormEvent, type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react';
+import { Button, ErrorNote } from './basic.tsx';
+
+/** A native dialog: it takes the focus, keeps it, gives it back, and Escape closes it. */
+export function Dialog({
+  title,
+  onClose,
+  children,
+  bare = false,
+  kind = 'dialog',
+}: {
+  readonly title: ReactNode;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+  /** The children bring their own body and foot. */
+  readonly bare?: boolean;
+  readonly kind?: 'dialog' | 'dialog wide' | 'drawer';
+}) {
+  const ref = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  // Closed while it is still in the page: only then does the browser give the focus back to where it was.
+  useLayoutEffect(() => {
+    const dialog = ref.current;
+    if (dialog && !dialog.open) {
+      dialog.showModal();
+      // To where somebody begins to write, else to the title; a close button is no beginning.
+      const field =
+        kind === 'drawer' ? null : dialog.querySelector<HTMLElement>('input:not([type="checkbox"]), textarea');
+      (field ?? dialog.querySelector('h2'))?.focus();
+    }
+    return () => dialog?.close();
+  }, [kind]);
+  return (
+    <dialog
+      ref={ref}
+      className={kind}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onMouseDown={(event) => {
+        if (event.target === ref.current) onClose();
+      }}
+    >
+      <div className="sheet">
+        <header className="sheet-head">
+          <h2 id={id} className="break" tabIndex={-1}>
+            {title}
+          </h2>
+          <Button kind="plain" icon="close" aria-label="Close" onClick={onClose} />
+        </header>
+        {bare ? children : <div className="sheet-body">{children}</div>}
+      </div>
+    </dialog>
+  );
+}
+
+export function Drawer(props: {
+  readonly title: ReactNode;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}) {
+  return <Dialog kind="drawer" {...props} />;
+}
+
+/** A dialog that does one thing, stays open with the reason when that is refused, and closes when it is done. */
+export function FormDialog({
+  title,
+  onClose,
+  children,
+  submit,
+  act,
+  danger = false,
+  wide = false,
+  disabled = false,
+}: {
+  readonly title: ReactNode;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+  /** What the button says: the thing itself, never "OK". */
+  readonly submit: string;
+  /** False: it stays open. */
+  readonly act: () => Promise<unknown>;
+  readonly danger?: boolean;
+  readonly wide?: boolean;
+  readonly disabled?: boolean;
+}) {
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const send = (event: FormEvent): void => {
+    event.preventDefault();
+    setBusy(true);
+    setError(undefined);
+    act()
+      .then((stay) => {
+        setBusy(false);
+        if (stay !== false) onClose();
+      })
+      .catch((thrown: unknown) => {
+        setBusy(false);
+        setError(thrown);
+      });
+  };
+  return (
+    <Dialog title={title} onClose={onClose} kind={wide ? 'dialog wide' : 'dialog'} bare>
+      <form onSubmit={send} style={{ display: 'contents' }}>
+        <div className="sheet-body">
+          {children}
+          {error !== undefined && <ErrorNote error={error} />}
+        </div>
+        <footer className="sheet-foot">
+          <Button onClick={onClose}>Close</Button>
+          <Button type="submit" kind={danger ? 'danger primary' : 'primary'} busy={busy} disabled={disabled}>
+            {submit}
+          </Button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}

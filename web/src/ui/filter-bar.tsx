@@ -1,0 +1,194 @@
+import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
+import { isEmptyFilter, NO_FILTER, readTyped, SPANS, TASK_STATES, type TaskFilter, toggled } from '../model/filter.ts';
+import { exactTime } from '../model/time.ts';
+import { go, segment } from '../router.tsx';
+import { Button } from './basic.tsx';
+import { Icon, StateGlyph } from './icon.tsx';
+
+interface Suggestion {
+  readonly name: 'state' | 'queue' | 'handler';
+  readonly value: string;
+}
+
+/** Pills for what is asked for, and one place to type more: a value, `queue:mail`, or the id of a task. */
+export function FilterBar({
+  filter,
+  onChange,
+  queues,
+  handlers,
+}: {
+  readonly filter: TaskFilter;
+  readonly onChange: (filter: TaskFilter) => void;
+  readonly queues: readonly string[];
+  readonly handlers: readonly string[];
+}) {
+  const [text, setText] = useState('');
+  const [open, setOpen] = useState(false);
+  const [at, setAt] = useState(0);
+  const id = useId();
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!open) return;
+    const outside = (event: Event): void => {
+      if (!box.current?.contains(event.target as Node)) setOpen(false);
+    };
+    document.addEventListener('pointerdown', outside);
+    return () => document.removeEventListener('pointerdown', outside);
+  }, [open]);
+
+  const typed = readTyped(text);
+  const word = (typed.kind === 'text' ? typed.text : typed.kind === 'filter' ? typed.value : '').toLowerCase();
+  const only = typed.kind === 'filter' ? typed.name : undefined;
+  const of = (name: Suggestion['name'], values: readonly string[]): readonly Suggestion[] =>
+    only !== undefined && only !== name
+      ? []
+      : values
+          .filter((value) => value.toLowerCase().includes(word) && !(filter[name] as readonly string[]).includes(value))
+          .map((value) => ({ name, value }));
+  const found = [
+    ...of('state', TASK_STATES),
+    ...of('queue', queues),
+    ...of(
+      'handler',
+      handlers.filter((name) => !queues.includes(name) || only === 'handler'),
+    ),
+  ].slice(0, 40);
+  const own =
+    typed.kind === 'filter' && typed.name !== 'state' && !found.some(({ value }) => value === typed.value)
+      ? [{ name: typed.name, value: typed.value }]
+      : [];
+  const suggestions = [...found, ...own];
+
+  const add = ({ name, value }: Suggestion): void => {
+    onChange(toggled(filter, name, value));
+    setText('');
+    setAt(0);
+    setOpen(false);
+  };
+  const press = (event: KeyboardEvent): void => {
+    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+      event.preventDefault();
+      setOpen(true);
+      setAt((before) => Math.min(suggestions.length - 1, Math.max(0, before + (event.key === 'ArrowDown' ? 1 : -1))));
+    } else if (event.key === 'Enter') {
+      event.preventDefault();
+      if (typed.kind === 'task') go(`/tasks/${segment(typed.id)}`);
+      else if (suggestions[at] !== undefined && (open || word !== '')) add(suggestions[at]);
+    } else if (event.key === 'Escape') {
+      if (open) setOpen(false);
+      else (event.target as HTMLElement).blur();
+    } else if (event.key === 'Backspace' && text === '') {
+      const last = (['handler', 'queue', 'state'] as const).find((name) => filter[name].length > 0);
+      if (last !== undefined) onChange({ ...filter, [last]: filter[last].slice(0, -1) });
+    }
+  };
+  return (
+    <div className="filterbar">
+      <div className="combo" ref={box}>
+        <Icon name="search" size={14} />
+        <input
+          data-filter
+          className="input"
+          role="combobox"
+          aria-label="Filter by state, queue or handler, or go to a task by its id"
+          aria-expanded={open}
+          aria-controls={id}
+          aria-activedescendant={open && suggestions[at] ? `${id}-${at}` : undefined}
+          placeholder="Filter: failed, queue:mail, task_…"
+          autoComplete="off"
+          spellCheck={false}
+          value={text}
+          onFocus={() => setOpen(true)}
+          onChange={(event) => {
+            setText(event.target.value);
+            setOpen(true);
+            setAt(0);
+          }}
+          onKeyDown={press}
+        />
+        {text === '' && <kbd>/</kbd>}
+        {open && suggestions.length > 0 && (
+          <ul className="list" role="listbox" id={id} aria-label="What to filter by">
+            {suggestions.map((one, i) => (
+              <li
+                key={`${one.name} ${one.value}`}
+                id={`${id}-${i}`}
+                role="option"
+                aria-selected={i === at}
+                onPointerEnter={() => setAt(i)}
+                onClick={() => add(one)}
+              >
+                {one.name === 'state' ? (
+                  <span className={`state s-${one.value}`}>
+                    <StateGlyph state={one.value} />
+                    {one.value}
+                  </span>
+                ) : (
+                  <span className="cut grow">{one.value}</span>
+                )}
+                {one.name !== 'state' && <span className="quiet">{one.name}</span>}
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
+      <select
+        className="input"
+        style={{ width: 'auto' }}
+        aria-label="Created when"
+        value={filter.last ?? (filter.from !== undefined || filter.until !== undefined ? 'chosen' : '')}
+        onChange={(event) => {
+          const { from: _, until: __, last: ___, ...rest } = filter;
+          onChange(Object.hasOwn(SPANS, event.target.value) ? { ...rest, last: event.target.value } : rest);
+        }}
+      >
+        <option value="">Any time</option>
+        {Object.keys(SPANS).map((span) => (
+          <option key={span} value={span}>
+            Last {span}
+          </option>
+        ))}
+        {(filter.from !== undefined || filter.until !== undefined) && <option value="chosen">Chosen</option>}
+      </select>
+      {(['state', 'queue', 'handler'] as const).flatMap((name) =>
+        filter[name].map((value) => (
+          <span key={`${name} ${value}`} className="pill">
+            <span>{name}</span>
+            <b className="cut">{value}</b>
+            <button
+              type="button"
+              aria-label={`Without ${name} ${value}`}
+              onClick={() => onChange(toggled(filter, name, value))}
+            >
+              <Icon name="close" size={12} />
+            </button>
+          </span>
+        )),
+      )}
+      {(filter.from !== undefined || filter.until !== undefined) && (
+        <span className="pill">
+          <span>created</span>
+          <b className="cut">
+            {filter.from === undefined ? '…' : exactTime(filter.from).slice(5, 19)} –{' '}
+            {filter.until === undefined ? '…' : exactTime(filter.until).slice(5, 19)}
+          </b>
+          <button
+            type="button"
+            aria-label="Created at any time"
+            onClick={() => {
+              const { from: _, until: __, ...rest } = filter;
+              onChange(rest);
+            }}
+          >
+            <Icon name="close" size={12} />
+          </button>
+        </span>
+      )}
+      {!isEmptyFilter(filter) && (
+        <Button kind="plain" small onClick={() => onChange(NO_FILTER)}>
+          Clear
+        </Button>
+      )}
+    </div>
+  );
+}

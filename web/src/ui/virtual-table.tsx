@@ -1,0 +1,250 @@
+import { memo, type ReactNode, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { scrollFor, type Visible, visibleRows } from '../model/window.ts';
+import { useKeys } from './keys.ts';
+
+export interface Column<Row> {
+  readonly head: string;
+  /** A track of the grid: `120px`, `minmax(0, 2fr)`. */
+  readonly track: string;
+  readonly cell: (row: Row) => ReactNode;
+  readonly num?: boolean;
+}
+
+const NARROW = matchMedia('(max-width: 760px)');
+
+export function useNarrow(): boolean {
+  const [narrow, setNarrow] = useState(NARROW.matches);
+  useEffect(() => {
+    const change = (): void => setNarrow(NARROW.matches);
+    NARROW.addEventListener('change', change);
+    return () => NARROW.removeEventListener('change', change);
+  }, []);
+  return narrow;
+}
+
+export interface VirtualTableProps<Row> {
+  readonly label: string;
+  readonly rows: readonly Row[];
+  readonly keyOf: (row: Row) => string;
+  readonly columns: readonly Column<Row>[];
+  /** How a row looks where there is room for one column. */
+  readonly narrow: (row: Row) => ReactNode;
+  readonly height?: number;
+  readonly narrowHeight?: number;
+  readonly onOpen: (row: Row) => void;
+  readonly selected?: ReadonlySet<string> | undefined;
+  readonly onSelect?: ((key: string, range: boolean) => void) | undefined;
+  readonly onSelectAll?: (() => void) | undefined;
+  /** The end of what is loaded comes near. */
+  readonly onEnd?: (() => void) | undefined;
+  /** Whether somebody has scrolled away from the top. */
+  readonly onAway?: ((away: boolean) => void) | undefined;
+  readonly foot?: ReactNode;
+}
+
+/** The next rows are asked for while so many are still to come. */
+const AHEAD = 150;
+
+/** A long list of which only what can be seen is drawn; it scrolls with the page. */
+export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
+  const { label, rows, keyOf, columns, onOpen, selected, onSelect, onSelectAll, onEnd, onAway, foot } = props;
+  const narrow = useNarrow();
+  const body = useRef<HTMLDivElement>(null);
+  const [visible, setVisible] = useState<Visible>({ first: 0, end: 40 });
+  const [active, setActive] = useState<string>();
+  const height = narrow ? (props.narrowHeight ?? 60) : (props.height ?? 40);
+
+  const count = rows.length;
+
+  useLayoutEffect(() => {
+    const look = (): void => {
+      const top = body.current?.getBoundingClientRect().top ?? 0;
+      const now = visibleRows({ top, seen: innerHeight, count, height });
+      setVisible((before) => (before.first === now.first && before.end === now.end ? before : now));
+      // Its first row has gone under what sticks to the upper edge.
+      onAway?.(top < 0);
+    };
+    look();
+    addEventListener('scroll', look, { passive: true });
+    const observer = new ResizeObserver(look);
+    observer.observe(document.body);
+    return () => {
+      removeEventListener('scroll', look);
+      observer.disconnect();
+    };
+  }, [count, height, onAway]);
+  useEffect(() => {
+    if (count > 0 && visible.end >= count - AHEAD) onEnd?.();
+  }, [visible.end, count, onEnd]);
+
+  const move = (by: number): void => {
+    const top = body.current?.getBoundingClientRect().top ?? 0;
+    const stuck = (body.current?.previousElementSibling as HTMLElement | null)?.getBoundingClientRect().bottom ?? 0;
+    const at = rows.findIndex((row) => keyOf(row) === active);
+    const next = at === -1 ? Math.max(0, Math.ceil((stuck - top) / height)) : Math.min(count - 1, Math.max(0, at + by));
+    if (rows[next] === undefined) return;
+    setActive(keyOf(rows[next]));
+    scrollBy({ top: scrollFor(next, { top, seen: innerHeight, height, stuck: Math.max(0, stuck) }) });
+  };
+  useKeys([
+    { keys: 'j', does: 'Next row', group: 'Lists', run: () => move(1) },
+    { keys: 'k', does: 'Row before', group: 'Lists', run: () => move(-1) },
+    {
+      keys: 'Enter',
+      does: 'Open the row',
+      group: 'Lists',
+      run: () => {
+        const row = rows.find((one) => keyOf(one) === active);
+        if (row !== undefined) onOpen(row);
+      },
+    },
+    ...(onSelect === undefined
+      ? []
+      : [
+          {
+            keys: 'x',
+            does: 'Select the row',
+            group: 'Lists',
+            run: () => void (active !== undefined && onSelect(active, false)),
+          },
+        ]),
+  ]);
+
+  const open = useRef(onOpen);
+  open.current = onOpen;
+  const select = useRef(onSelect);
+  select.current = onSelect;
+  const opened = useCallback((row: Row) => open.current(row), []);
+  const chosen = useCallback((key: string, range: boolean) => select.current?.(key, range), []);
+  const tracks = narrow
+    ? onSelect
+      ? '20px minmax(0, 1fr)'
+      : 'minmax(0, 1fr)'
+    : [...(onSelect ? ['20px'] : []), ...columns.map(({ track }) => track)].join(' ');
+  const all = selected !== undefined && rows.length > 0 && selected.size >= rows.length;
+  return (
+    <div
+      className="vt"
+      role="table"
+      aria-label={label}
+      aria-rowcount={rows.length + 1}
+      style={{ ['--tracks' as string]: tracks }}
+    >
+      <div className="vt-head" role="row" aria-rowindex={1}>
+        {onSelect && (
+          <span role="columnheader" aria-label="Selection">
+            <input
+              type="checkbox"
+              aria-label="Select all that are shown"
+              checked={all}
+              onChange={() => onSelectAll?.()}
+            />
+          </span>
+        )}
+        {narrow ? (
+          <span role="columnheader">{label}</span>
+        ) : (
+          columns.map(({ head, num }) => (
+            <span key={head} role="columnheader" className={num ? 'num' : undefined}>
+              {head}
+            </span>
+          ))
+        )}
+      </div>
+      <div className="vt-body" role="rowgroup" ref={body} style={{ height: count * height }}>
+        {rows.slice(visible.first, visible.end).map((row, i) => {
+          const index = visible.first + i;
+          const key = keyOf(row);
+          return (
+            <TableRow
+              key={key}
+              id={key}
+              row={row as unknown}
+              index={index}
+              top={index * height}
+              height={height}
+              active={key === active}
+              selected={selected?.has(key) ?? false}
+              selectable={onSelect !== undefined}
+              columns={columns as readonly Column<unknown>[]}
+              narrow={narrow ? (props.narrow as (row: unknown) => ReactNode) : undefined}
+              onOpen={opened as (row: unknown) => void}
+              onSelect={chosen}
+            />
+          );
+        })}
+      </div>
+      {foot !== undefined && <div className="vt-more">{foot}</div>}
+    </div>
+  );
+}
+
+interface RowProps {
+  readonly id: string;
+  readonly row: unknown;
+  readonly index: number;
+  readonly top: number;
+  readonly height: number;
+  readonly active: boolean;
+  readonly selected: boolean;
+  readonly selectable: boolean;
+  readonly columns: readonly Column<unknown>[];
+  readonly narrow: ((row: unknown) => ReactNode) | undefined;
+  readonly onOpen: (row: unknown) => void;
+  readonly onSelect: (key: string, range: boolean) => void;
+}
+
+const TableRow = memo(function TableRow({
+  id,
+  row,
+  index,
+  top,
+  height,
+  active,
+  selected,
+  selectable,
+  columns,
+  narrow,
+  onOpen,
+  onSelect,
+}: RowProps) {
+  return (
+    <div
+      role="row"
+      aria-rowindex={index + 2}
+      className={`vt-row ${active ? 'active' : ''} ${selected ? 'selected' : ''}`}
+      style={{ height, transform: `translateY(${top}px)` }}
+      onClick={(event) => {
+        if (
+          (event.target as HTMLElement).closest('a, button, input, label') === null &&
+          getSelection()?.isCollapsed !== false
+        )
+          onOpen(row);
+      }}
+    >
+      {selectable && (
+        <span role="cell">
+          <label className="check">
+            <input
+              type="checkbox"
+              aria-label="Select this row"
+              checked={selected}
+              onChange={(event) => onSelect(id, (event.nativeEvent as MouseEvent).shiftKey)}
+            />
+          </label>
+        </span>
+      )}
+      {narrow ? (
+        <div role="cell" className="vt-cell">
+          {narrow(row)}
+        </div>
+      ) : (
+        columns.map((column) => (
+          <div key={column.head} role="cell" className={`vt-cell ${column.num ? 'num' : ''}`}>
+            {column.cell(row)}
+          </div>
+        ))
+      )}
+    </div>
+  );
+});
