@@ -21,8 +21,9 @@ export const SETTINGS = {
   enable_bitmapscan: 'off',
   jit: 'off',
   plan_cache_mode: 'force_generic_plan',
-  // A process that is stopped inside a transaction holds its locks no longer than this.
-  idle_in_transaction_session_timeout: '5s',
+  // A process that is stopped inside a transaction holds its locks no longer than this. No longer than the shortest lease of a leader:
+  // stopped in the middle of a prune, one kept the pruner from its successor for five seconds.
+  idle_in_transaction_session_timeout: '2s',
   statement_timeout: '30s',
   // Well within the deadline of a call, so that it can say what it waited for.
   lock_timeout: '4s',

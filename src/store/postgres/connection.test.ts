@@ -80,3 +80,23 @@ test('a process that opens, pushes and closes nothing comes to its end', { timeo
   assert.match(output, /^task_/);
   assert.ok(performance.now() - started < 15_000);
 });
+
+test('whoever is stopped inside a transaction gives up what it holds before the one who waits for it has to give up', async () => {
+  const { config } = parseAddress(url);
+  const [stopped, successor] = [
+    await Connection.open(config, world, soon()),
+    await Connection.open(config, world, soon()),
+  ];
+  try {
+    await successor.raw('CREATE TABLE held (name text); INSERT INTO held VALUES ($$pruner$$)');
+    await stopped.raw('BEGIN; SELECT * FROM held FOR UPDATE');
+    // The successor waits at the row: longer than its lock timeout, and this would be refused.
+    assert.deepEqual(await successor.all(undefined, 'UPDATE held SET name = $1 RETURNING name', ['mine']), [
+      { name: 'mine' },
+    ]);
+    await assert.rejects(async () => stopped.raw('COMMIT'));
+    assert.equal(stopped.usable, false);
+  } finally {
+    await Promise.all([stopped.close(), successor.close()]);
+  }
+});

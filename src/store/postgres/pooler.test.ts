@@ -136,7 +136,7 @@ function cases(bouncer: Bouncer): void {
     const db = new Database({ ...address, texts, world, size: 1, deadlineMs: 5000 });
     const sql = `SELECT current_setting('idle_in_transaction_session_timeout') AS idle, current_setting('lock_timeout') AS lock`;
     const read = (inside: boolean) => db[inside ? 'transaction' : 'run']((session) => session.raw(sql));
-    assert.deepEqual(await read(true), [{ idle: '5s', lock: '4s' }]);
+    assert.deepEqual(await read(true), [{ idle: '2s', lock: '4s' }]);
     assert.deepEqual(await read(false), [{ idle: '0', lock: '0' }], 'and go with it');
     await db.close();
   });
