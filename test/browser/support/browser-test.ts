@@ -66,7 +66,7 @@ export function houseOfThisFile(
           'CSP reports have come to the node',
         );
       } catch (error) {
-        await tellWhatWasSeen(t, visit);
+        await tellWhatWasSeen(t, visits);
         throw error;
       } finally {
         for (const one of visits) await one.close();
@@ -74,15 +74,15 @@ export function houseOfThisFile(
     };
 }
 
-/** What there was to see when it failed. */
-async function tellWhatWasSeen(t: TestContext, { page, troubles }: Visit): Promise<void> {
-  const file = join(
-    mkdtempSync(join(tmpdir(), 'leasehold-browser-')),
-    `${t.name.replaceAll(/\W+/g, '-').slice(0, 80)}.png`,
-  );
-  const seen = await page.screenshot({ path: file, timeout: 5_000 }).then(
-    () => file,
-    () => 'no picture',
-  );
-  t.diagnostic([`${t.name}: at ${page.url()}, seen in ${seen}`, ...troubles].join('\n'));
+/** What there was to see when it failed, on each of its pages. */
+async function tellWhatWasSeen(t: TestContext, visits: readonly Visit[]): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'leasehold-browser-'));
+  for (const [i, { page, troubles }] of visits.entries()) {
+    const file = join(folder, `${t.name.replaceAll(/\W+/g, '-').slice(0, 80)}-${i}.png`);
+    const seen = await page.screenshot({ path: file, timeout: 5_000 }).then(
+      () => file,
+      () => 'no picture',
+    );
+    t.diagnostic([`${t.name}: at ${page.url()}, seen in ${seen}`, ...troubles].join('\n'));
+  }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { scrollFor, visibleRows } from './window.ts';
+import { isApart, scrollFor, visibleRows } from './window.ts';
 
 const list = { seen: 800, height: 40, count: 100_000 };
 
@@ -25,4 +25,14 @@ test('a row is brought into sight from either side, and one that is seen stays',
   assert.equal(scrollFor(0, view), -434);
   assert.equal(scrollFor(20, view), 0);
   assert.equal(scrollFor(40, view), 440);
+});
+
+test('after a leap what is seen can be drawn alone, and nothing of before is among it', () => {
+  const before = visibleRows({ top: 0, seen: 800, count: 1000, height: 40 });
+  const where = { top: -4000, seen: 800, count: 1000, height: 40 };
+  const [whole, seen] = [visibleRows(where), visibleRows({ ...where, beyond: 0 })];
+  assert.equal(isApart(before, whole), true);
+  assert.equal(isApart(whole, seen), false);
+  assert.ok(seen.end - seen.first < (whole.end - whole.first) * 0.7);
+  assert.ok(seen.first <= 100 && seen.end >= 120);
 });

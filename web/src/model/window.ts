@@ -17,16 +17,23 @@ export function visibleRows({
   seen,
   count,
   height,
+  beyond = BEYOND,
 }: {
   readonly top: number;
   readonly seen: number;
   readonly count: number;
   readonly height: number;
+  readonly beyond?: number;
 }): Visible {
-  const first = Math.floor(-top / height) - BEYOND;
-  const end = Math.ceil((seen - top) / height) + BEYOND;
+  const first = Math.floor(-top / height) - beyond;
+  const end = Math.ceil((seen - top) / height) + beyond;
   const clamp = (row: number): number => Math.min(count, Math.max(0, row));
   return { first: clamp(Math.floor(first / STEP) * STEP), end: clamp(Math.ceil(end / STEP) * STEP) };
+}
+
+/** Whether two windows have no row in common: what is drawn cannot be used again. */
+export function isApart(a: Visible, b: Visible): boolean {
+  return a.first >= b.end || a.end <= b.first;
 }
 
 /** How far to scroll so that a row is seen whole, below what sticks to the upper edge. */

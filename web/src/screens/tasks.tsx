@@ -103,7 +103,7 @@ const COLUMNS: readonly Column<TaskRow>[] = [
       />
     ),
   },
-  { head: 'Task', track: 'minmax(180px, 3fr)', cell: (row) => <TaskCell row={row} /> },
+  { head: 'Task', track: 'minmax(180px, 3fr)', loose: true, cell: (row) => <TaskCell row={row} /> },
   {
     head: 'Queue',
     track: 'minmax(70px, 1fr)',

@@ -222,7 +222,12 @@ function columnsFor(may: boolean, changed: () => void): readonly Column<Row>[] {
     },
     { head: 'On', track: '34px', cell: (row) => <Enabled row={row} may={may} onChanged={changed} /> },
     { head: 'Priority', track: '56px', num: true, cell: (row) => <Priority row={row} may={may} onChanged={changed} /> },
-    { head: 'Tags', track: 'minmax(120px, 2fr)', cell: (row) => <Tags row={row} may={may} onChanged={changed} /> },
+    {
+      head: 'Tags',
+      track: 'minmax(120px, 2fr)',
+      loose: true,
+      cell: (row) => <Tags row={row} may={may} onChanged={changed} />,
+    },
     {
       head: 'Slots',
       track: '92px',
@@ -243,7 +248,7 @@ function columnsFor(may: boolean, changed: () => void): readonly Column<Row>[] {
           </span>
         ),
     },
-    { head: 'Current', track: 'minmax(90px, 1fr)', cell: (row) => <Current row={row} /> },
+    { head: 'Current', track: 'minmax(90px, 1fr)', loose: true, cell: (row) => <Current row={row} /> },
     { head: 'Ended', track: '62px', num: true, cell: (row) => row.worker?.totalTasks.toLocaleString('en') ?? '–' },
   ];
 }

@@ -1,5 +1,5 @@
 import { memo, type ReactNode, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
-import { scrollFor, type Visible, visibleRows } from '../model/window.ts';
+import { isApart, scrollFor, type Visible, visibleRows } from '../model/window.ts';
 import { useKeys } from './keys.ts';
 
 export interface Column<Row> {
@@ -8,6 +8,8 @@ export interface Column<Row> {
   readonly track: string;
   readonly cell: (row: Row) => ReactNode;
   readonly num?: boolean;
+  /** Cuts what is too long by itself. */
+  readonly loose?: boolean;
 }
 
 const NARROW = matchMedia('(max-width: 760px)');
@@ -51,16 +53,24 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
   const narrow = useNarrow();
   const body = useRef<HTMLDivElement>(null);
   const [visible, setVisible] = useState<Visible>({ first: 0, end: 40 });
+  const drawn = useRef(visible);
   const [active, setActive] = useState<string>();
   const height = narrow ? (props.narrowHeight ?? 60) : (props.height ?? 40);
 
   const count = rows.length;
 
   useLayoutEffect(() => {
+    let frame = 0;
     const look = (): void => {
       const top = body.current?.getBoundingClientRect().top ?? 0;
-      const now = visibleRows({ top, seen: innerHeight, count, height });
+      const whole = visibleRows({ top, seen: innerHeight, count, height });
+      // After a leap every row is new: first those that are seen, in the next frame those around them. All at once took twice as long.
+      const leap = isApart(whole, drawn.current);
+      const now = leap ? visibleRows({ top, seen: innerHeight, count, height, beyond: 0 }) : whole;
+      drawn.current = now;
       setVisible((before) => (before.first === now.first && before.end === now.end ? before : now));
+      cancelAnimationFrame(frame);
+      if (leap && count > 0) frame = requestAnimationFrame(look);
       // Its first row has gone under what sticks to the upper edge.
       onAway?.(top < 0);
     };
@@ -69,6 +79,7 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
     const observer = new ResizeObserver(look);
     observer.observe(document.body);
     return () => {
+      cancelAnimationFrame(frame);
       removeEventListener('scroll', look);
       observer.disconnect();
     };
@@ -213,7 +224,7 @@ const TableRow = memo(function TableRow({
       role="row"
       aria-rowindex={index + 2}
       className={`vt-row ${active ? 'active' : ''} ${selected ? 'selected' : ''}`}
-      style={{ height, transform: `translateY(${top}px)` }}
+      style={{ height, top }}
       onClick={(event) => {
         if (
           (event.target as HTMLElement).closest('a, button, input, label') === null &&
@@ -240,7 +251,11 @@ const TableRow = memo(function TableRow({
         </div>
       ) : (
         columns.map((column) => (
-          <div key={column.head} role="cell" className={`vt-cell ${column.num ? 'num' : ''}`}>
+          <div
+            key={column.head}
+            role="cell"
+            className={`vt-cell ${column.num ? 'num' : ''} ${column.loose ? 'loose' : ''}`}
+          >
             {column.cell(row)}
           </div>
         ))
