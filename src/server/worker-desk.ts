@@ -16,6 +16,8 @@ type Claiming = Extract<Asked, { type: 'task_claim' }>;
  * is also what each worker that reads nothing keeps here: 4 MiB made 1.2 GB of two hundred.
  */
 const MOST_INPUT = 1024 * 1024;
+/** Tasks of the first answer, while nobody knows how large they are: of sixteen of 256 KiB twelve were read to be given back. */
+const FIRST = 4;
 /** A worker renews at a third of a lease: what it has not spoken of for so many leases it does not have. */
 const FORGOTTEN_LEASES = 3;
 /** How long the end of a node waits for claims; a store that does not answer by then will not. */
@@ -32,7 +34,7 @@ export class WorkerDesk {
   readonly #granted: HeldLeases<Assignment>;
   readonly #claims = new Set<WaitingClaim>();
   /** How many inputs like the last ones fit into an answer: what is claimed beyond goes back, and that costs two writes each. */
-  #fitting = Number.POSITIVE_INFINITY;
+  #fitting = FIRST;
 
   constructor(session: Session, holder: string, tokens: LeaseTokens, now: () => number) {
     this.session = session;
