@@ -141,3 +141,26 @@ test('what runs and what has ended needs no reasons', async (t) => {
   assert.equal(ended.summary, 'The task has ended: failed (gave_up).');
   assert.deepEqual([ended.workers, ended.limits, ended.reasons], [[], [], []]);
 });
+
+test('what a task has waited for is told also when it waits no more', async (t) => {
+  const { engine, worker } = await rig(t);
+  const box = await worker('box');
+  const [up, down] = await engine.pushGraph([
+    { queue: 'mail', handler: 'send', name: 'up' },
+    { queue: 'mail', handler: 'send', name: 'down', after: ['up'] },
+  ]);
+  assert.ok(up && down);
+  const statesOf = async (): Promise<readonly unknown[]> => {
+    const { state, dependencies } = await engine.explain(down.task);
+    return [state, dependencies.map((one) => one.state)];
+  };
+  assert.deepEqual(await statesOf(), ['waiting', ['ready']]);
+  for (const [then, after] of [
+    ['ready', ['completed']],
+    ['completed', ['completed']],
+  ] as const) {
+    const [grant] = await engine.claim({ worker: box, max: 1 });
+    await engine.complete(grant as Grant, 'done');
+    assert.deepEqual(await statesOf(), [then, after]);
+  }
+});

@@ -80,8 +80,8 @@ export async function heldLikeBy(
   return held;
 }
 
-async function dependenciesOf(engine: Witness, { task, state }: TaskRecord): Promise<readonly DependencyVerdict[]> {
-  if (state !== 'waiting') return [];
+/** Also of a task that waits no more: what it has waited for belongs to its story. */
+async function dependenciesOf(engine: Witness, { task }: TaskRecord): Promise<readonly DependencyVerdict[]> {
   const found = await engine.store.depList({ task });
   return found.map(({ task: up, createdAt, optional, state: its }) => ({
     taskId: createdAt === undefined ? `task ${up}` : engine.idOf({ task: up, createdAt }),

@@ -1,5 +1,5 @@
-import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
-import { type Attempt, client, type Explanation, exactTask, type TaskDetail } from '../api.ts';
+import { type ReactNode, useEffect, useMemo, useState } from 'react';
+import { type Attempt, client, exactTask, type TaskDetail } from '../api.ts';
 import { listen } from '../live/feed.ts';
 import { useResource } from '../live/resource.ts';
 import { useSignal } from '../live/signal.ts';
@@ -522,11 +522,7 @@ function Relations({ id }: { readonly id: string }) {
     on: (event) => event.task === id,
     atMostMs: 1_000,
   });
-  // Told only while it waits; what it has waited for stays drawn as long as somebody looks.
-  const needed = useRef<Explanation['dependencies']>([]);
-  if (explained.data !== undefined && explained.data.dependencies.length > 0)
-    needed.current = explained.data.dependencies;
-  const needs = needed.current;
+  const needs = explained.data?.dependencies ?? [];
   const ids = needs.map(({ taskId }) => taskId).slice(0, 50);
   const upstream = useResource(
     `upstream ${id} ${ids.join()}`,
