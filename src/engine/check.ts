@@ -52,7 +52,9 @@ const WORKER: ReadonlySet<string> = new Set([
   'version',
   'address',
   'told',
-] satisfies (keyof NewWorker)[]);
+  // Beside what a store keeps of the worker itself.
+  'schemas',
+] satisfies (keyof NewWorker | 'schemas')[]);
 const SETTING: ReadonlySet<string> = new Set(['name', 'enabled', 'priority', 'tags'] satisfies (keyof WorkerSetting)[]);
 const BEAT: ReadonlySet<string> = new Set([
   'worker',

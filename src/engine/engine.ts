@@ -641,13 +641,12 @@ export class Engine {
     yield* this.#feed.follow(whole('after', options.after ?? 0, 0, Number.MAX_SAFE_INTEGER), options.signal);
   }
 
-  async registerWorker({
-    schemas,
-    ...worker
-  }: Omit<NewWorker, 'tags'> &
-    Partial<Pick<NewWorker, 'tags'>> & { readonly schemas?: readonly HandlerSchema[] | undefined }): Promise<number> {
-    const known = checkNewWorker(worker);
-    const takes = checkSchemas(schemas, known.handlers);
+  async registerWorker(
+    told: Omit<NewWorker, 'tags'> &
+      Partial<Pick<NewWorker, 'tags'>> & { readonly schemas?: readonly HandlerSchema[] | undefined },
+  ): Promise<number> {
+    const known = checkNewWorker(told);
+    const takes = checkSchemas(told.schemas, known.handlers);
     // Who sees the worker sees what it takes.
     if (takes.length > 0) await this.store.schemaPut({ schemas: takes });
     return this.store.workerRegister(known);
