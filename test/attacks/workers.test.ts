@@ -332,9 +332,11 @@ async function revokeDuringClaims(t: TestContext, store: string): Promise<void> 
       assert.deepEqual([record?.state, record?.attempt], ['ready', 0], `${way}: nothing was granted after the end`);
     }
     const other = await hire(node, `after-${way}`);
-    const leases = await other.worker.claim(20, 60_000);
-    assert.equal(leases.length, 20);
-    for (const lease of leases) await other.worker.told('task_complete', { lease: proofOf(lease) });
+    for (let got = 0; got < 20; ) {
+      const leases = await other.worker.claim(20, 60_000);
+      got += leases.length;
+      for (const lease of leases) await other.worker.told('task_complete', { lease: proofOf(lease) });
+    }
     await other.worker.hangUp();
     assert.ok(
       (await Promise.all(pushed.map(({ task }) => node.engine.get(task)))).every((one) => one && isFinal(one.state)),

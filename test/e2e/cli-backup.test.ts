@@ -41,7 +41,7 @@ test('a backup made while processes push and work is a whole store, and holds no
   await pushing;
   assert.equal(backup.code, 0, backup.stderr);
   const [told] = backup.objects();
-  assert.deepEqual([told?.to, told?.schema], ['copy.db', 7]);
+  assert.deepEqual([told?.to, told?.schema], ['copy.db', 8]);
   const follow = await call(['push', 'echo', '{"last":true}', '--priority', '5', '--follow']);
   assert.equal(follow.code, 0, 'the node works on');
   up.child.kill('SIGINT');
@@ -115,7 +115,7 @@ test('a backup that is killed in the middle leaves nothing under its name, and t
   assert.equal(next.code, 0, next.stderr);
   assert.match(
     next.stdout,
-    /^Backed up .*leasehold\.db to copy\.db in .*\nChecked: .* MB, schema 7, 1 queue, 600 tasks: 600 ready\.\n$/,
+    /^Backed up .*leasehold\.db to copy\.db in .*\nChecked: .* MB, schema 8, 1 queue, 600 tasks: 600 ready\.\n$/,
   );
   assert.deepEqual(
     readdirSync(cwd).filter((name) => name.startsWith('copy.db')),

@@ -29,7 +29,7 @@ test('migrate says what would run, runs it, and then has nothing to do', async (
   assert.equal(dry.code, 0, dry.stderr);
   assert.match(
     dry.stdout,
-    /^.*old\.db has schema version 1; this program knows version 7\.\n {2}002-workers {2}compatible from version 1: processes of the version before can go on beside it\n {2}003-scheduling {2}.*\n {2}004-tokens {2}compatible from version 3: processes of the version before can go on beside it\n {2}005-fleet {2}.*\n {2}006-nodes {2}.*\n {2}007-documents {2}.*\nNothing was changed; 6 to run\.\n$/,
+    /^.*old\.db has schema version 1; this program knows version 8\.\n {2}002-workers {2}compatible from version 1: processes of the version before can go on beside it\n {2}003-scheduling {2}.*\n {2}004-tokens {2}compatible from version 3: processes of the version before can go on beside it\n {2}005-fleet {2}.*\n {2}006-nodes {2}.*\n {2}007-documents {2}.*\n {2}008-insight {2}.*\nNothing was changed; 7 to run\.\n$/,
   );
   assert.equal(schemaOf(db), '1');
 
@@ -37,11 +37,11 @@ test('migrate says what would run, runs it, and then has nothing to do', async (
   assert.equal(real.code, 0, real.stderr);
   const [told = {}] = real.objects();
   const [ran] = told.migrations as Record<string, unknown>[];
-  assert.deepEqual([told.found, told.known, told.dryRun], [1, 7, false]);
+  assert.deepEqual([told.found, told.known, told.dryRun], [1, 8, false]);
   assert.deepEqual([ran?.version, ran?.name, ran?.oldProcessesGoOn], [2, '002-workers', true]);
-  assert.equal(schemaOf(db), '7', 'also for whoever had it open');
+  assert.equal(schemaOf(db), '8', 'also for whoever had it open');
 
-  assert.match((await call(['migrate', ...store])).stdout, /has schema version 7.*\nNothing to do\.\n$/);
+  assert.match((await call(['migrate', ...store])).stdout, /has schema version 8.*\nNothing to do\.\n$/);
   assert.equal((await call(['push', 'echo', '{}', ...store])).code, 0);
 });
 
@@ -53,7 +53,7 @@ test('a newer schema is left alone where this program can work on it, and refuse
   db.exec("UPDATE meta SET value = '9' WHERE key = 'schema'");
   const newer = await call(['migrate']);
   assert.equal(newer.code, 0, newer.stderr);
-  assert.match(newer.stdout, /version 9; this program knows version 7\.\nNothing to do: the store is newer/);
+  assert.match(newer.stdout, /version 9; this program knows version 8\.\nNothing to do: the store is newer/);
   db.exec("UPDATE meta SET value = '9' WHERE key = 'compatible_from'");
   for (const more of [[], ['--dry-run']]) {
     const refused = await call(['migrate', ...more]);
