@@ -23,15 +23,16 @@ test(
     await house.call('pauseQueue', { params: { queue: 'crawl' } });
     await card.getByRole('button', { name: 'Run again …' }).click();
     const dialog = page.getByRole('dialog', { name: 'Run these again' });
-    await dialog.getByLabel('At most a second').fill('2');
+    await dialog.getByLabel('At most a second').fill('1');
     const began = performance.now();
     await dialog.getByRole('button', { name: 'Run 9 tasks again' }).click();
-    await page.getByText('3 of 9').waitFor();
+    // Whichever of them is seen: after a pause of the machine it makes up for what it has missed.
+    await page.getByText(/\b[3-8] of 9\b/).waitFor();
     await page.getByRole('button', { name: 'Stop', exact: true }).click();
     await page.getByText(/of 9, stopped/).waitFor();
     const took = performance.now() - began;
     const { counted } = await house.call('countTasks', { query: { queue: ['crawl'], state: ['ready'] } });
-    assert.ok(counted >= 3 && counted <= 2 + (2 * took) / 1000, `${counted} in ${took} ms`);
+    assert.ok(counted >= 3 && counted <= 2 + took / 1000, `${counted} in ${took} ms`);
 
     const other = page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: /no space left/ }) });
     await other.getByRole('button', { name: 'Run again …' }).click();

@@ -4,7 +4,10 @@ import { test } from 'node:test';
 import { scaled } from '../support/scale.ts';
 import { houseOfThisFile } from './support/browser-test.ts';
 
-const inBrowser = houseOfThisFile();
+// A task that runs while its node is killed comes again after its lease, and all of them must be done within a test's patience.
+const inBrowser = houseOfThisFile({
+  args: ['--lease-duration', '3s', '--heartbeat-interval', '1s', '--stale-threshold', '3s'],
+});
 
 const GONE = {
   forgive: [
