@@ -6,10 +6,13 @@ import { checked } from './asking.ts';
 import { parseBody } from './json-body.ts';
 import { LogPace } from './log-pace.ts';
 import { Outlet } from './outlet.ts';
+import type { Rounds } from './rounds.ts';
 
 export interface ConversationOptions {
   readonly socket: WebSocket;
   readonly leaseMs: number;
+  /** Of all conversations: in each one ticks once. */
+  readonly rounds: Rounds;
   /** Whether the worker has something that would be lost with it. */
   readonly holds: () => boolean;
   /** Answers one question; rejects with what is refused. */
@@ -61,18 +64,16 @@ export class Conversation {
 
   constructor(options: ConversationOptions) {
     this.#options = options;
-    const { socket, leaseMs } = options;
+    const { socket, leaseMs, rounds } = options;
     this.#outlet = new Outlet(socket, { framesOf, onRoom: () => this.#go() });
-    const tickMs = tickMsOf(leaseMs);
-    this.#silence = new Silence(tickMs, idleTickMsOf(leaseMs));
-    const beat = setInterval(() => this.#beat(), tickMs);
-    beat.unref();
+    this.#silence = new Silence(tickMsOf(leaseMs), idleTickMsOf(leaseMs));
+    const leave = rounds.join(() => this.#beat());
     const hear = (): void => this.#silence.heard();
     socket.on('pong', hear);
     socket.on('ping', hear);
     socket.on('message', (...frame: Frame) => this.hear(frame));
     socket.once('close', () => {
-      clearInterval(beat);
+      leave();
       clearTimeout(this.#paced);
       this.#waiting = [];
     });

@@ -7,6 +7,7 @@ import type { World } from '../core/world.ts';
 import type { Log } from '../engine/log.ts';
 import { type ConfigUpdate, type Connect, MAX_FRAME_BYTES, type Said, WORKER_PATH } from '../protocol/frames.ts';
 import type { Hello, Link, Session } from '../protocol/link.ts';
+import { tickMsOf } from '../protocol/silence.ts';
 import type { Access, Principal } from './access.ts';
 import { Conversation, type Frame } from './conversation.ts';
 import { type Coming, readFirst, readPath } from './first-message.ts';
@@ -15,6 +16,7 @@ import { type Hosts, hostOf } from './hosts.ts';
 import type { LeaseTokens } from './lease-tokens.ts';
 import { PlainConversation } from './plain-conversation.ts';
 import { errorOf, stackOf } from './refusals.ts';
+import { Rounds } from './rounds.ts';
 import { claimsEnd, WorkerDesk } from './worker-desk.ts';
 import type { WorkerSetting, WorkerSettings } from './worker-settings.ts';
 
@@ -73,6 +75,8 @@ export class Hub {
   readonly #sockets = new WebSocketServer(SOCKETS);
   readonly #places = new Map<string, Place>();
   readonly #memories = new Map<string, Memory>();
+  /** Of all workers: the leases of a node are equally long. */
+  #rounds: Rounds | undefined;
   /** Those for whom the last is being written. */
   readonly #leaving = new Set<Promise<void>>();
 
@@ -281,6 +285,7 @@ export class Hub {
     const conversation = new Conversation({
       socket,
       leaseMs: desk.session.leaseMs,
+      rounds: (this.#rounds ??= new Rounds(tickMsOf(desk.session.leaseMs))),
       holds: () => desk.holds,
       answer: (asked, outlet) => desk.answer(asked, gone.signal, outlet),
       told: (error) => this.#told(error),
