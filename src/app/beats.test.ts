@@ -7,6 +7,8 @@ import { openSqlite } from '../store/sqlite/open.ts';
 import { VirtualWorld } from '../testing.ts';
 import { DirectLink } from './direct-link.ts';
 
+const MINUTE = 60_000;
+
 async function rig(t: TestContext) {
   const world = new VirtualWorld();
   const store = await openSqlite({ file: 'memory:', world, housekeeping: false });
@@ -119,9 +121,10 @@ test('what a worker ends counts for its name, whatever the end, and what it give
   );
 });
 
-test('the feed tells of a registration, and of the life of a worker once a minute', async (t) => {
+test('the feed tells of a registration, and of the life of a worker once in each minute', async (t) => {
   const { world, store, open } = await rig(t);
   const session = await open('w');
+  const minuteBegins = MINUTE - (world.clock.monotonic() % MINUTE);
   for (let second = 0; second <= 150; second += 10) {
     await session.beat('online');
     await world.advance(10_000);
@@ -137,6 +140,28 @@ test('the feed tells of a registration, and of the life of a worker once a minut
   );
   assert.deepEqual(
     beats.map(({ at }) => at - begun),
-    [0, 61_000, 121_000],
+    // Each with the first beat of its minute, and what waits a second for others.
+    [0, 1, 2].map((n) => (n === 0 ? 0 : Math.ceil((minuteBegins + (n - 1) * MINUTE) / 10_000) * 10_000 + 1000)),
   );
+});
+
+test('of many workers that came at different times the feed tells together', async (t) => {
+  const { world, store, open } = await rig(t);
+  const untilMinute = (): number => MINUTE - (world.clock.monotonic() % MINUTE);
+  await world.advance(untilMinute());
+  const sessions: Session[] = [];
+  for (let i = 0; i < 20; i++) {
+    sessions.push(await open());
+    await sessions.at(-1)?.beat('online');
+    await world.advance(2000);
+  }
+  await world.advance(untilMinute());
+  const { last } = await store.eventRead({ after: 0, limit: 1000 });
+  for (let second = 0; second < 60; second += 10) {
+    await beatAll(sessions, 'online');
+    await world.advance(10_000);
+  }
+  const { events } = await store.eventRead({ after: last, limit: 1000 });
+  assert.equal(events.length, 20, 'each of them once');
+  assert.equal(new Set(events.map(({ at }) => at)).size, 1, 'in one write');
 });

@@ -3,7 +3,7 @@ import type { WorkerState } from '../protocol/link.ts';
 
 /** Beats that come within this time share a write. */
 const GATHER_MS = 1000;
-/** So often a worker's beat is told in the feed. */
+/** In each span of this length a worker's beat is told once in the feed: those of many in few events, and the feed rests between. */
 const TOLD_MS = 60_000;
 /** Above this many it looks who has not been heard of for long: who vanishes says no goodbye. */
 const MANY = 5000;
@@ -17,6 +17,8 @@ interface Pulse {
   /** When its life was last told in the feed; undefined: not yet. */
   toldAt: number | undefined;
 }
+
+const spanOf = (at: number): number => Math.floor(at / TOLD_MS);
 
 const all = new WeakMap<Engine, Beats>();
 
@@ -93,7 +95,7 @@ export class Beats {
   #isDue(pulse: Pulse): boolean {
     if (pulse.state !== 'online') return false;
     const now = this.#engine.world.clock.monotonic();
-    if (pulse.toldAt !== undefined && now - pulse.toldAt < TOLD_MS) return false;
+    if (pulse.toldAt !== undefined && spanOf(pulse.toldAt) === spanOf(now)) return false;
     pulse.toldAt = now;
     return true;
   }
