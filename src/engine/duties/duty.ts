@@ -161,7 +161,7 @@ export class Keeper {
     if (this.#term === undefined) {
       const asked = this.#now();
       this.#term = await store.dutyTake({ name: this.duty.name, holder, ttlMs });
-      this.#renewAt = asked + ttlMs / 3;
+      this.#renewAt = this.#renewalAfter(asked);
       if (this.#term !== undefined) this.duty.begin?.(this.#term);
     }
     return this.#term;
@@ -171,8 +171,14 @@ export class Keeper {
     const { store, ttlMs } = this.#options;
     const asked = this.#now();
     const held = await store.dutyRenew({ duty: term, ttlMs });
-    this.#renewAt = asked + ttlMs / 3;
+    this.#renewAt = this.#renewalAfter(asked);
     if (!held) this.#term = undefined;
+  }
+
+  /** After a third of the term at most, and when the other duties of this process do: one commit serves them all. */
+  #renewalAfter(asked: number): number {
+    const third = this.#options.ttlMs / 3;
+    return Math.floor((asked + third) / third) * third;
   }
 
   /**

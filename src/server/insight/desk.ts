@@ -158,10 +158,10 @@ export class InsightDesk {
     const { store } = this.#engine;
     const [queues, workers, { now, duties }] = await Promise.all([
       store.queueList(),
-      store.workerList(),
+      store.workerList({ state: 'lost' }),
       store.dutyList(),
     ]);
-    const lost = workers.filter(({ state }) => state === 'lost').map(({ worker, name }) => [worker, name] as const);
+    const lost = workers.map(({ worker, name }) => [worker, name] as const);
     const leader = leaderOf(duties, now);
     this.#incidents.see({
       at: this.#engine.world.clock.wall(),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { isTaskEvent } from '../../core/event.ts';
+import type { WorkerState } from '../../core/worker.ts';
 import type { Grant, WorkerBeat, WorkerRecord } from '../store.ts';
 import { DAY, HOUR, MINUTE, refusal, type Scene, TTL } from './scene.ts';
 import { wholeFeed } from './sight.ts';
@@ -233,6 +234,25 @@ export const WORKERS: Topic = {
       assert.ok(!left.includes(lost));
       assert.equal(await beat(scene, lost), false);
       assert.equal(await scene.rawClaim({ holder: lost }), undefined);
+    },
+
+    'of all workers those in one state can be listed': async (scene) => {
+      const duty = await scene.duty('any', HOUR);
+      const lost = await scene.newWorker();
+      await scene.pass(2 * MINUTE);
+      const well = await scene.newWorker();
+      await beat(scene, well, { state: 'online' });
+      assert.deepEqual(await scene.store.workerReap({ duty, staleMs: MINUTE }), [lost]);
+      const inState = async (state: WorkerState): Promise<readonly number[]> =>
+        (await scene.store.workerList({ state })).map(({ worker }) => worker);
+      assert.deepEqual(await inState('lost'), [lost]);
+      assert.deepEqual(await inState('online'), [well]);
+      assert.deepEqual(await inState('draining'), []);
+      const all = await scene.store.workerList();
+      assert.deepEqual(
+        await scene.store.workerList({ state: 'lost' }),
+        all.filter(({ worker }) => worker === lost),
+      );
     },
 
     'a worker that holds a running task stays, whatever its state': async (scene) => {

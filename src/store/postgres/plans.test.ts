@@ -113,9 +113,11 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
 
   // The whole index on purpose, for want of another order: it never holds more rows than the fleet has slots.
   overdue: ['task_running(first)'],
+  firstExpiry: ['task_running(*)'],
   nextExpiry: ['task_running(*)'],
   reap: [DUTY, ...GIVE, BY_ID],
   stage: [DUTY, 'task_due(run_at)', BY_ID, WAIT],
+  stageLook: ['duty_pkey(name)', 'task_due(first)'],
   stageNext: ['task_due(first)'],
   latchLock: ['latch_pkey(id)'],
   parkLook: [BY_ID, WAIT],
@@ -165,6 +167,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   documentOf: [BY_ID, DONE_BY_ID, 'task_document_id_key(id)', 'task_document_task(task)'],
   taskReady: ['task_ready(lane)'],
   expire: [DUTY, 'task_expires(expires_at)', BY_ID],
+  expireLook: ['duty_pkey(name)', 'task_expires(first)'],
   expireNext: ['task_expires(first)'],
   cancelIdle: [BY_ID, WAIT],
   cancelAsk: [BY_ID],
@@ -192,6 +195,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   depDependents: ['dep_pkey(up)'],
   carryAdd: ['dep_pkey(up)'],
   carryTake: ['dep_carry_pkey(first)', CARRY],
+  carryLook: ['dep_carry_pkey(first)', 'duty_pkey(name)'],
   carryMore: ['dep_carry_pkey(first)'],
   pruneDeps: ['dep_down(down)'],
 
@@ -211,6 +215,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   workerReap: [DUTY, 'worker_live(*)', 'worker_pkey(id)'],
   workerEnable: ['worker_pkey(id)'],
   workerList: ['worker_pkey(*)', 'worker_total_pkey(name)'],
+  workerIn: ['worker_pkey(*)', 'worker_total_pkey(name)'],
   workerTell: [],
   workerNames: ['worker_pkey(id)'],
   dutyTake: [DUTY],
@@ -242,6 +247,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   triggerPut: [],
   triggerRemove: ['trigger_def_pkey(name)'],
   triggerDue: ['lane_pkey(id)', 'queue_pkey(id)', 'trigger_next(next_at)'],
+  triggerFirst: ['trigger_next(first)'],
   triggerNext: ['trigger_next(next_at)'],
 };
 

@@ -2,7 +2,7 @@ import type { QueueStats } from '../../core/event.ts';
 import type { Lease } from '../../core/lease.ts';
 import type { Limit } from '../../core/limit.ts';
 import type { NodeOverride } from '../../core/node.ts';
-import type { HandlerSchema } from '../../core/worker.ts';
+import type { HandlerSchema, WorkerState } from '../../core/worker.ts';
 import type * as port from '../store.ts';
 import { pushInCallerTransaction } from './caller-transaction.ts';
 import type { Session, Try } from './database.ts';
@@ -17,7 +17,7 @@ import { listCheckpoints, putCheckpoints, scanCheckpoints } from './verbs/checkp
 import { apart, claimTasks, needsTransaction } from './verbs/claim.ts';
 import { areAmple, claimAmple } from './verbs/claim-ample.ts';
 import { cappedOf, claimCapped } from './verbs/claim-capped.ts';
-import { carryOn } from './verbs/countdown.ts';
+import { carryOn, hasToCarry } from './verbs/countdown.ts';
 import {
   countDocuments,
   documentsOfTasks,
@@ -60,7 +60,7 @@ import { getTasks, listAttempts, listQueues, listTasks, queueStats, readyTasks }
 import { findResults, keepResults, resultKeysOf } from './verbs/result.ts';
 import { returnTasks, settleTasks, type Woken } from './verbs/settle.ts';
 import { sendSignals } from './verbs/signal.ts';
-import { expireTasks, stageTasks } from './verbs/stage.ts';
+import { dutyLook, expireTasks, stageTasks } from './verbs/stage.ts';
 import {
   addToken,
   areTokensAlive,
@@ -348,12 +348,16 @@ export class PostgresStore implements port.Store {
   }
 
   async taskStage({ duty, limit }: { duty: port.DutyTerm; limit: number }): Promise<port.StageAnswer> {
+    const inMs = await this.#run((session) => dutyLook(session, 'stageLook', duty));
+    if (inMs === undefined || inMs > 0) return { staged: 0, lanes: [], nextInMs: inMs };
     const answer = await this.#run((session) => stageTasks(session, duty, limit));
     this.#ready(answer.lanes);
     return answer;
   }
 
   async taskExpire({ duty, limit }: { duty: port.DutyTerm; limit: number }): Promise<port.ExpireAnswer> {
+    const inMs = await this.#run((session) => dutyLook(session, 'expireLook', duty));
+    if (inMs === undefined || inMs > 0) return { expired: 0, nextInMs: inMs };
     const { expired, nextInMs, more } = await this.#run((session) => expireTasks(session, duty, limit));
     if (!more) return { expired, nextInMs };
     const rest = await this.#waking((session, woken) => expireTasks(session, duty, limit, woken));
@@ -468,6 +472,7 @@ export class PostgresStore implements port.Store {
   }
 
   async depCarry({ duty, limit }: { duty: port.DutyTerm; limit: number }): Promise<port.CarryAnswer> {
+    if (!(await this.#run((session) => hasToCarry(session, duty)))) return { carried: 0, lanes: [], more: false };
     const answer = await this.#transaction(async (session) => {
       await requireDuty(session, duty);
       return carryOn(session, limit);
@@ -704,8 +709,8 @@ export class PostgresStore implements port.Store {
     });
   }
 
-  workerList(): Promise<readonly port.WorkerRecord[]> {
-    return this.#run(listWorkers);
+  workerList({ state }: { state?: WorkerState } = {}): Promise<readonly port.WorkerRecord[]> {
+    return this.#run((session) => listWorkers(session, state));
   }
 
   workerReap({ duty, staleMs }: { duty: port.DutyTerm; staleMs: number }): Promise<readonly number[]> {

@@ -30,6 +30,11 @@ export class Ledger {
   #last: Group | undefined;
   readonly #workers = new Map<WorkerChange, { readonly worker: number; readonly born: number }[]>();
 
+  /** Nothing is told. */
+  get isEmpty(): boolean {
+    return this.#open.length + this.#sealed.length + this.#workers.size === 0;
+  }
+
   /** A sign of a worker. */
   tell(change: WorkerChange, worker: number, born: number): void {
     const told = this.#workers.get(change);

@@ -50,6 +50,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   // The whole index on purpose: it never holds more rows than the fleet has slots.
   overdue: ['SCAN task USING INDEX task_running'],
   nextExpiry: ['SEARCH task USING INDEX task_running'],
+  firstExpiry: ['SEARCH task USING INDEX task_running'],
   reapLook: BY_ID,
   reapAgain: BY_ID,
   reapEnd: BY_ID,
@@ -191,7 +192,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   ],
   tokenFind: ['SEARCH entry_token USING INDEX sqlite_autoindex_entry_token_1 (hash=?)'],
   tokenUse: ['SEARCH entry_token USING INDEX sqlite_autoindex_entry_token_1 (hash=?)'],
-  tokenAlive: ['SEARCH entry_token USING INTEGER PRIMARY KEY (rowid=?)', 'SCAN json_each VIRTUAL TABLE INDEX 1:'],
+  tokenValid: ['SEARCH entry_token USING INTEGER PRIMARY KEY (rowid=?)', 'SCAN json_each VIRTUAL TABLE INDEX 1:'],
   tokenRevoke: ['SEARCH entry_token USING INTEGER PRIMARY KEY (rowid=?)'],
   tokenRevokeNamed: ['SEARCH entry_token USING INDEX entry_token_name (name=?)'],
   tokenRevokeOthers: ['SEARCH entry_token USING INDEX entry_token_name (name=?)'],
@@ -213,6 +214,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   workerSilent: ['SCAN worker USING INDEX worker_live'],
   workerReap: ['SCAN worker USING INDEX worker_live'],
   triggerNext: ['SEARCH trigger_def USING COVERING INDEX trigger_next (next_at>?)'],
+  triggerFirst: ['SEARCH trigger_def USING COVERING INDEX trigger_next'],
 };
 
 /** Sorting in a temporary tree, or building an index for the occasion. */

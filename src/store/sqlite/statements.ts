@@ -149,6 +149,7 @@ export const STATEMENTS = {
   overdue: `SELECT id, attempt, spec, tries, max_tries, cancel_at FROM task INDEXED BY task_running
     WHERE state = 1 AND lease_until < ? LIMIT ?`,
   nextExpiry: 'SELECT min(lease_until) AS at FROM task INDEXED BY task_running WHERE state = 1 AND lease_until >= ?',
+  firstExpiry: 'SELECT min(lease_until) AS at FROM task INDEXED BY task_running WHERE state = 1',
   reapLook: `SELECT lane, created_at, holder, started_at, cancel_at, flags FROM task
     WHERE id = ? AND attempt = ? AND state = 1 AND lease_until < ?`,
   reapEnd: `UPDATE task SET state = ?, reason = ?, ended_at = ?, lease_until = NULL, flags = flags & ~16
@@ -286,6 +287,7 @@ export const STATEMENTS = {
     WHERE state IN (0, 1, 2) AND beat_at < ? RETURNING id`,
   workerEnable: 'UPDATE worker SET enabled = ? WHERE id = ?',
   workerList: `SELECT w.*, ${TOTAL} FROM worker w ORDER BY w.id`,
+  workerIn: `SELECT w.*, ${TOTAL} FROM worker w WHERE w.state = ? ORDER BY w.id`,
   workerFleet: `SELECT w.*, ${TOTAL}, (SELECT count(*) FROM task INDEXED BY task_running WHERE state = 1 AND holder = w.id) AS running
     FROM worker w INDEXED BY worker_live WHERE w.state IN (0, 1, 2) ORDER BY w.id`,
 
@@ -295,7 +297,8 @@ export const STATEMENTS = {
   tokenFind: `SELECT ${TOKEN_COLUMNS} FROM entry_token WHERE hash = ?2 AND ${LIVE}`,
   tokenUse: `UPDATE entry_token SET used_at = ?1 WHERE hash = ?2 AND kind = 'code' AND ${LIVE}`,
   // All at once: a node with 2,000 connections asks for their tokens twice a second.
-  tokenAlive: `SELECT id FROM entry_token WHERE id IN (SELECT value FROM json_each(?2)) AND ${LIVE}`,
+  tokenValid: `SELECT id, expires_at FROM entry_token
+    WHERE id IN (SELECT value FROM json_each(?)) AND revoked_at IS NULL AND used_at IS NULL`,
   tokenList: `SELECT ${TOKEN_COLUMNS} FROM entry_token ORDER BY id DESC`,
   tokenRevoke: `UPDATE entry_token SET revoked_at = ?1 WHERE id = ?2 AND ${LIVE}`,
   tokenRevokeNamed: `UPDATE entry_token SET revoked_at = ?1 WHERE name = ?2 AND kind IN ('secret', 'code') AND ${LIVE}`,
@@ -346,7 +349,9 @@ export const STATEMENTS = {
   dutyTake: `INSERT INTO duty (name, holder, epoch, until) VALUES (?, ?, 1, ?)
     ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, epoch = duty.epoch + 1, until = excluded.until
     WHERE duty.until < ? RETURNING epoch, cursor`,
-  dutyRenew: 'UPDATE duty SET until = ? WHERE name = ? AND epoch = ? AND until >= ? RETURNING epoch',
+  // ?1 holds [name, epoch, ttl] of each; a process renews all of its duties at about the same time
+  dutyRenew: `UPDATE duty SET until = ?2 + (j.value ->> 2) FROM json_each(?1) j
+    WHERE duty.name = j.value ->> 0 AND duty.epoch = j.value ->> 1 AND duty.until >= ?2 RETURNING duty.name, duty.epoch`,
   dutyRelease: 'UPDATE duty SET until = 0 WHERE name = ? AND epoch = ?',
   dutyHeld: 'SELECT cursor FROM duty WHERE name = ? AND epoch = ?',
   dutyCursor: 'UPDATE duty SET cursor = ? WHERE name = ? AND epoch = ?',
@@ -452,6 +457,7 @@ export const STATEMENTS = {
   triggerDue: `SELECT t.*, l.handler, q.name AS queue FROM trigger_def t
     JOIN lane l ON l.id = t.lane JOIN queue q ON q.id = l.queue WHERE t.next_at <= ? ORDER BY t.next_at LIMIT ?`,
   triggerNext: 'SELECT min(next_at) AS at FROM trigger_def WHERE next_at > ?',
+  triggerFirst: 'SELECT min(next_at) AS at FROM trigger_def',
   triggerMove: 'UPDATE trigger_def SET next_at = ? WHERE name = ? AND next_at = ?',
 
   // what people look at

@@ -3,18 +3,19 @@ import type { QueueStats } from '../../core/event.ts';
 import type { Lease } from '../../core/lease.ts';
 import type { Limit } from '../../core/limit.ts';
 import type { NodeOverride } from '../../core/node.ts';
-import type { HandlerSchema } from '../../core/worker.ts';
+import type { HandlerSchema, WorkerState } from '../../core/worker.ts';
 import type * as port from '../store.ts';
 import { resultKeyOf } from './body.ts';
 import { pushInCallerTransaction } from './caller-transaction.ts';
-import type { Connection } from './connection.ts';
+import type { Connection, Prepared } from './connection.ts';
 import type { SqliteParts } from './parts.ts';
 import type { Transaction } from './transaction.ts';
+import { Unchanged } from './unchanged.ts';
 import { recount, recountApart, repair } from './verbs/audit.ts';
 import { cancelTasks, reviveTasks } from './verbs/cancel.ts';
 import { listCheckpoints, putCheckpoint, scanCheckpoints } from './verbs/checkpoint.ts';
 import { claimTasks } from './verbs/claim.ts';
-import { carryOn, wokenLanes } from './verbs/countdown.ts';
+import { carryOn, hasToCarry, wokenLanes } from './verbs/countdown.ts';
 import {
   countDocuments,
   documentOfTask,
@@ -23,7 +24,7 @@ import {
   listTree,
   writeDocuments,
 } from './verbs/document.ts';
-import { releaseDuty, renewDuty, requireDuty, takeDuty } from './verbs/duty.ts';
+import { type Renewal, releaseDuty, renewDuties, requireDuty, takeDuty } from './verbs/duty.ts';
 import { readEvents } from './verbs/event.ts';
 import { listDependencies, listPlanned, pushGraph } from './verbs/graph.ts';
 import {
@@ -37,7 +38,15 @@ import {
   putView,
 } from './verbs/insight.ts';
 import { getLane, internLane, internQueue, internSpec, laneDepth, scanLanes } from './verbs/intern.ts';
-import { attemptWorker, cancelledLeases, listLeases, overdueLeases, reapLeases, renewLease } from './verbs/lease.ts';
+import {
+  attemptWorker,
+  cancelledLeases,
+  firstExpiry,
+  listLeases,
+  overdueLeases,
+  reapLeases,
+  renewLease,
+} from './verbs/lease.ts';
 import {
   auditSlots,
   getSlot,
@@ -58,7 +67,7 @@ import { getTask, listAttempts, listQueues, listTasks, queueStats, readyTasks } 
 import { findResult, keepResult } from './verbs/result.ts';
 import { returnTask, settleTask } from './verbs/settle.ts';
 import { sendSignal } from './verbs/signal.ts';
-import { expireTasks, stageTasks } from './verbs/stage.ts';
+import { expireNext, expireTasks, msUntil, stageNext, stageTasks } from './verbs/stage.ts';
 import {
   addToken,
   areTokensAlive,
@@ -67,8 +76,9 @@ import {
   listTokens,
   revokeToken,
   revokeTokensNamed,
+  validTokens,
 } from './verbs/token.ts';
-import { dueTriggers, fireTrigger, listTriggers, putTrigger } from './verbs/trigger.ts';
+import { dueTriggers, fireTrigger, firstSlot, listTriggers, putTrigger } from './verbs/trigger.ts';
 import {
   beatAll,
   forgetWorker,
@@ -92,6 +102,9 @@ export class SqliteStore implements port.Store {
   readonly capabilities: port.Capabilities;
   readonly #parts: SqliteParts;
   readonly #writer: Writer;
+  readonly #unchanged: Unchanged;
+  /** Those that come before the writer has its turn share a statement. */
+  readonly #renewals: (renewal: Renewal) => Promise<(renewal: Renewal) => boolean>;
   readonly #watchers = new Set<() => void>();
   /** Told of what this process itself wakes. */
   readonly #listeners = new Set<port.WatchParams['onChange']>();
@@ -99,6 +112,8 @@ export class SqliteStore implements port.Store {
   constructor(parts: SqliteParts) {
     this.#parts = parts;
     this.#writer = parts.writer;
+    this.#unchanged = new Unchanged(parts.writer);
+    this.#renewals = together((items) => this.#writer.write('rest', (tx) => renewDuties(tx, items()), { quiet: true }));
     this.clusterKey = parts.clusterKey;
     this.capabilities = {
       name: parts.inMemory ? 'memory' : 'sqlite',
@@ -124,7 +139,7 @@ export class SqliteStore implements port.Store {
   }
 
   laneScan({ after, limit }: { after: number; limit: number }): Promise<readonly port.ReadyLane[]> {
-    return this.#writer.read(({ sql }) => scanLanes(sql, after, limit));
+    return this.#again('laneScan', `${after} ${limit}`, ({ sql }) => scanLanes(sql, after, limit));
   }
 
   specIntern({ specs }: { specs: readonly string[] }): Promise<readonly number[]> {
@@ -187,7 +202,10 @@ export class SqliteStore implements port.Store {
     return this.#writer.read(({ sql }) => readLog(sql, query));
   }
 
-  leaseOverdue({ limit }: { limit: number }): Promise<port.Overdue> {
+  async leaseOverdue({ limit }: { limit: number }): Promise<port.Overdue> {
+    const first = await this.#again('firstExpiry', '', ({ sql }) => firstExpiry(sql));
+    const now = this.#writer.clock.lease();
+    if (first === undefined || first >= now) return { leases: [], nextInMs: msUntil(first, now) };
     return this.#writer.read(({ sql }) => overdueLeases(sql, this.#writer.clock.lease(), limit));
   }
 
@@ -198,14 +216,20 @@ export class SqliteStore implements port.Store {
     });
   }
 
-  taskStage({ duty, limit }: { duty: port.DutyTerm; limit: number }): Promise<port.StageAnswer> {
+  async taskStage({ duty, limit }: { duty: port.DutyTerm; limit: number }): Promise<port.StageAnswer> {
+    const next = await this.#dutyLook(duty, 'stageNext', stageNext);
+    const now = this.#writer.clock.calendar();
+    if (next === undefined || next > now) return { staged: 0, lanes: [], nextInMs: msUntil(next, now) };
     return this.#writer.write('stage', (tx) => {
       requireDuty(tx, duty);
       return stageTasks(tx, limit);
     });
   }
 
-  taskExpire({ duty, limit }: { duty: port.DutyTerm; limit: number }): Promise<port.ExpireAnswer> {
+  async taskExpire({ duty, limit }: { duty: port.DutyTerm; limit: number }): Promise<port.ExpireAnswer> {
+    const next = await this.#dutyLook(duty, 'expireNext', expireNext);
+    const now = this.#writer.clock.calendar();
+    if (next === undefined || next > now) return { expired: 0, nextInMs: msUntil(next, now) };
     return this.#ending('stage', (tx) => {
       requireDuty(tx, duty);
       return expireTasks(tx, limit);
@@ -278,11 +302,23 @@ export class SqliteStore implements port.Store {
     return this.#writer.read(({ sql }) => listPlanned(sql, 'depNeeds', tasks));
   }
 
-  depCarry({ duty, limit }: { duty: port.DutyTerm; limit: number }): Promise<port.CarryAnswer> {
+  async depCarry({ duty, limit }: { duty: port.DutyTerm; limit: number }): Promise<port.CarryAnswer> {
+    if (!(await this.#dutyLook(duty, 'hasToCarry', hasToCarry))) return { carried: 0, lanes: [], more: false };
     return this.#writer.write('stage', (tx) => {
       requireDuty(tx, duty);
       return carryOn(tx, limit);
     });
+  }
+
+  /** A read that is asked for again and again, of rows that seldom change. */
+  #again<T>(kind: string, asked: string | number, read: (connection: Connection) => T): Promise<T> {
+    return this.#writer.read((connection) => this.#unchanged.answer(connection, kind, asked, () => read(connection)));
+  }
+
+  /** What a duty would find: mostly nothing, for which no transaction is begun. A deposed holder is told so all the same. */
+  async #dutyLook<T>(duty: port.DutyTerm, kind: string, read: (sql: Prepared) => T): Promise<T> {
+    await this.#again(`term of ${duty.name}`, duty.epoch, (connection) => requireDuty(connection, duty));
+    return this.#again(kind, '', ({ sql }) => read(sql));
   }
 
   /** A write that may wake tasks which its answer does not name. */
@@ -327,7 +363,7 @@ export class SqliteStore implements port.Store {
   }
 
   queueList(): Promise<readonly port.QueueRecord[]> {
-    return this.#writer.read(({ sql }) => listQueues(sql));
+    return this.#again('queueList', '', ({ sql }) => listQueues(sql));
   }
 
   queuePause({ queue, paused }: { queue: string; paused: boolean }): Promise<void> {
@@ -341,7 +377,7 @@ export class SqliteStore implements port.Store {
   }
 
   workerBeat({ beats }: { beats: readonly port.WorkerBeat[] }): Promise<readonly boolean[]> {
-    return this.#writer.write('rest', (tx) => beatAll(tx, beats));
+    return this.#writer.write('rest', (tx) => beatAll(tx, beats), { quiet: true });
   }
 
   async workerReap({ duty, staleMs }: { duty: port.DutyTerm; staleMs: number }): Promise<readonly number[]> {
@@ -373,7 +409,7 @@ export class SqliteStore implements port.Store {
   }
 
   workerSettings(): Promise<readonly port.WorkerSettingRecord[]> {
-    return this.#writer.read(({ sql }) => listSettings(sql));
+    return this.#again('workerSettings', '', ({ sql }) => listSettings(sql));
   }
 
   workerForget({ name }: { name: string }): Promise<port.Forgotten> {
@@ -392,8 +428,10 @@ export class SqliteStore implements port.Store {
     return this.#writer.write('rest', (tx) => exchangeToken(tx, exchange));
   }
 
-  tokenAlive({ ids }: { ids: readonly number[] }): Promise<readonly boolean[]> {
-    return this.#writer.read(({ sql }) => areTokensAlive(sql, ids, this.#writer.clock.calendar()));
+  async tokenAlive({ ids }: { ids: readonly number[] }): Promise<readonly boolean[]> {
+    const asked = JSON.stringify(ids);
+    const valid = await this.#again('tokenValid', asked, ({ sql }) => validTokens(sql, asked));
+    return areTokensAlive(valid, ids, this.#writer.clock.calendar());
   }
 
   tokenList(): Promise<readonly port.TokenRecord[]> {
@@ -504,16 +542,17 @@ export class SqliteStore implements port.Store {
     });
   }
 
-  workerList(): Promise<readonly port.WorkerRecord[]> {
-    return this.#writer.read(({ sql }) => listWorkers(sql));
+  workerList({ state }: { state?: WorkerState } = {}): Promise<readonly port.WorkerRecord[]> {
+    return this.#writer.read(({ sql }) => listWorkers(sql, state));
   }
 
   dutyTake(params: { name: string; holder: string; ttlMs: number }): Promise<port.Tenure | undefined> {
     return this.#writer.write('rest', (tx) => takeDuty(tx, params.name, params.holder, params.ttlMs));
   }
 
-  dutyRenew({ duty, ttlMs }: { duty: port.DutyTerm; ttlMs: number }): Promise<boolean> {
-    return this.#writer.write('rest', (tx) => renewDuty(tx, duty, ttlMs));
+  async dutyRenew(renewal: Renewal): Promise<boolean> {
+    const isHeld = await this.#renewals(renewal);
+    return isHeld(renewal);
   }
 
   dutyRelease({ duty }: { duty: port.DutyTerm }): Promise<void> {
@@ -543,7 +582,9 @@ export class SqliteStore implements port.Store {
   }
 
   eventRead({ after, limit }: { after: number; limit: number }): Promise<port.EventPage> {
-    return this.#writer.read(({ sql }) => readEvents(sql, after, limit));
+    return this.#again('eventRead', `${after} ${limit} ${this.#writer.tellings}`, ({ sql }) =>
+      readEvents(sql, after, limit),
+    );
   }
 
   /** Events have their numbers from the write itself. */
@@ -589,7 +630,10 @@ export class SqliteStore implements port.Store {
     return this.#writer.read(({ sql }) => listTriggers(sql));
   }
 
-  triggerDue({ limit }: { limit: number }): Promise<port.DueTriggers> {
+  async triggerDue({ limit }: { limit: number }): Promise<port.DueTriggers> {
+    const first = await this.#again('firstSlot', '', ({ sql }) => firstSlot(sql));
+    const now = this.#writer.clock.calendar();
+    if (first === undefined || first > now) return { now, triggers: [], nextInMs: msUntil(first, now) };
     return this.#writer.read(({ sql }) => dueTriggers(sql, this.#writer.clock.calendar(), limit));
   }
 
@@ -605,7 +649,9 @@ export class SqliteStore implements port.Store {
     this.#listeners.add(listener);
     const { file, world, inMemory } = this.#parts;
     const connection = (): Connection => this.#writer.connection;
-    const stop = inMemory ? () => {} : watchCommits({ file, connection, timers: world.timers, wanted, onChange });
+    const commits = (): number => this.#writer.commits;
+    const watching = { file, connection, timers: world.timers, wanted, onChange, commits };
+    const stop = inMemory ? () => {} : watchCommits(watching);
     this.#watchers.add(stop);
     return () => {
       this.#listeners.delete(listener);
@@ -619,4 +665,21 @@ export class SqliteStore implements port.Store {
     await this.#parts.housekeeper?.close();
     this.#writer.close();
   }
+}
+
+/** One call for all that come before it is run. It may be run more than once, with the same items. */
+function together<I, A>(call: (items: () => readonly I[]) => Promise<A>): (item: I) => Promise<A> {
+  let open: { readonly items: I[]; readonly answer: Promise<A> } | undefined;
+  return (item) => {
+    if (open === undefined) {
+      const items: I[] = [];
+      const close = (): readonly I[] => {
+        open = undefined;
+        return items;
+      };
+      open = { items, answer: call(close) };
+    }
+    open.items.push(item);
+    return open.answer;
+  };
 }

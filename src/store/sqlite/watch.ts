@@ -20,6 +20,8 @@ export interface WatchOptions {
   readonly timers: Timers;
   readonly wanted: () => boolean;
   readonly onChange: () => void;
+  /** How often this process itself has committed. */
+  readonly commits: () => number;
 }
 
 /**
@@ -32,7 +34,8 @@ export interface WatchOptions {
  * fsync: so the look comes a little later and is repeated. While looking nothing is armed: the log is written dozens of
  * times for each commit, and being woken by all of them took half of the CPU of eight racing processes.
  */
-export function watchCommits({ file, connection, timers, wanted, onChange }: WatchOptions): () => void {
+export function watchCommits(options: WatchOptions): () => void {
+  const { file, connection, timers, wanted, onChange, commits } = options;
   let stopped = false;
   let seen: number | undefined;
   let watcher: FSWatcher | undefined;
@@ -58,8 +61,11 @@ export function watchCommits({ file, connection, timers, wanted, onChange }: Wat
 
   /** Waits for the next notice. The look in `poll` closes the gap between the last one and the arming. */
   function arm(): void {
+    const before = commits();
+    // What it wrote itself is no news, and what another wrote at the same time can wait for a millisecond.
+    const noticed = (): void => lookEagerly(commits() === before ? EAGER_TURNS : 0);
     try {
-      watcher = watchFile(`${file}-wal`, { persistent: false }, () => lookEagerly(EAGER_TURNS));
+      watcher = watchFile(`${file}-wal`, { persistent: false }, noticed);
       watcher.on('error', () => watcher?.close());
     } catch {
       // No log yet, or no notifications here: the poll alone will do.

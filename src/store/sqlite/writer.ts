@@ -17,6 +17,12 @@ interface Job {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
   readonly since: number;
+  readonly quiet: boolean;
+}
+
+export interface WriteOptions {
+  /** Its rows are signs of life, which no answer is kept of (`Unchanged`) but what the feed tells. */
+  readonly quiet?: boolean;
 }
 
 export interface WriterOptions {
@@ -48,6 +54,7 @@ export class Writer {
   #jobs: Job[] = [];
   #late: readonly Job[] = [];
   #scheduled = false;
+  #later = false;
   #busyTries = 0;
   #relieved = false;
   #full = false;
@@ -56,6 +63,11 @@ export class Writer {
   #laneOf: Transaction['laneOf'];
   /** The longest time that one transaction kept the thread, in milliseconds; the race test judges it. */
   longestMs = 0;
+  commits = 0;
+  /** Commits that may have changed what was read before. */
+  changes = 0;
+  /** Commits that have told something in the feed. */
+  tellings = 0;
 
   constructor(options: WriterOptions) {
     this.#options = options;
@@ -76,12 +88,13 @@ export class Writer {
     return this.#clock;
   }
 
-  write<T>(rank: Rank, body: (tx: Transaction) => T): Promise<T> {
+  write<T>(rank: Rank, body: (tx: Transaction) => T, { quiet = false }: WriteOptions = {}): Promise<T> {
     if (this.#closed) return Promise.reject(fault('STORE_CLOSED'));
     return new Promise<T>((resolve, reject) => {
       const since = this.#options.world.clock.monotonic();
-      this.#jobs.push({ rank, body, resolve: resolve as (value: unknown) => void, reject, since });
-      this.#schedule();
+      this.#jobs.push({ rank, body, resolve: resolve as (value: unknown) => void, reject, since, quiet });
+      if (quiet) this.#scheduleLater();
+      else this.#schedule();
     });
   }
 
@@ -114,6 +127,16 @@ export class Writer {
     this.#scheduled = true;
     // A microtask, not a turn: the engine has gathered a whole turn's calls already.
     queueMicrotask(() => this.#run());
+  }
+
+  /** Signs of life of many come by timers of their own, between which microtasks run: at the end of the turn they go together. */
+  #scheduleLater(): void {
+    if (this.#scheduled || this.#later) return;
+    this.#later = true;
+    this.#options.world.timers.soon(() => {
+      this.#later = false;
+      this.#schedule();
+    });
   }
 
   #pause(i: number): number {
@@ -162,6 +185,10 @@ export class Writer {
       }
       tx.slots.write(tx.sql);
       ledger.write(tx.sql, tx.now);
+      // Before it is known whether it succeeds: one that fails may have been written.
+      this.commits++;
+      if (jobs.some(({ quiet }, i) => !quiet && i < answers.length)) this.changes++;
+      if (!ledger.isEmpty) this.tellings++;
       this.#connection.db.exec('COMMIT');
     } catch (error) {
       this.#rollback();
@@ -193,6 +220,9 @@ export class Writer {
         const answer = job.body(tx);
         tx.slots.write(tx.sql);
         ledger.write(tx.sql, tx.now);
+        this.commits++;
+        this.changes++;
+        this.tellings++;
         this.#connection.db.exec('COMMIT');
         job.resolve(answer);
       } catch (again) {

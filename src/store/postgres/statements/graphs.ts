@@ -68,6 +68,7 @@ export function graphStatements({ s, NOW, tell, where, end }: Words) {
       ON CONFLICT (up) DO UPDATE SET state = excluded.state`,
     carryTake: `DELETE FROM ${s}.dep_carry WHERE up = ANY(ARRAY(SELECT up FROM ${s}.dep_carry ORDER BY up LIMIT $1))
       RETURNING up, state`,
+    carryLook: `SELECT (SELECT up FROM ${s}.dep_carry ORDER BY up LIMIT 1) IS NOT NULL AS some FROM ${s}.duty WHERE name = $1 AND epoch = $2`,
     carryMore: `SELECT up FROM ${s}.dep_carry ORDER BY up LIMIT 1`,
   } as const;
 }

@@ -33,10 +33,17 @@ export function takeoverStatements({ s, NOW, HELD, tell, where, end, give, gain 
       e AS (${tell('x', 13, 5, { ready: `-${where('state', 0)}`, scheduled: `-${where('state', 2)}`, failed: 'count(*)' })})
       SELECT g.cursor, c.id, c.flags & 1 = 1 AS watched FROM g LEFT JOIN c ON true`;
 
+  /** How long until the first is due; no row for who does not hold the duty. */
+  const look = (first: string): string =>
+    `SELECT (${first}) - ${NOW} AS next FROM ${s}.duty WHERE name = $1 AND epoch = $2`;
+
   return {
     // duties that take tasks over: each begins with its epoch, locked until the commit
     overdue: `SELECT id, attempt, spec, tries, max_tries, cancel_at IS NOT NULL AS cancel FROM ${s}.task
       WHERE state = 1 AND lease_until < ${NOW} LIMIT $1`,
+    /** Whether there is something to take back, and how long the server has been up. */
+    firstExpiry: `SELECT (SELECT min(lease_until) FROM ${s}.task WHERE state = 1) - ${NOW} AS next,
+        floor(date_part('epoch', now() - pg_postmaster_start_time()) * 1000)::bigint AS up`,
     nextExpiry: `SELECT min(lease_until) - ${NOW} AS next,
         floor(date_part('epoch', now() - pg_postmaster_start_time()) * 1000)::bigint AS up
       FROM ${s}.task WHERE state = 1 AND lease_until >= ${NOW}`,
@@ -57,10 +64,15 @@ export function takeoverStatements({ s, NOW, HELD, tell, where, end, give, gain 
       w AS (UPDATE ${s}.wait SET state = 2 WHERE task = ANY(ARRAY(SELECT id FROM o WHERE state = 3)) AND state = 0),
       e AS (${tell('x', 'CASE WHEN was = 2 THEN 8 ELSE 12 END', 0, { scheduled: `-${where('was', 2)}`, waiting: `-${where('was', 3)}`, ready: 'count(*)' }, 'queue, was')})
       SELECT g.cursor, x.id, x.lane FROM g LEFT JOIN x ON true`,
+    stageLook: look(
+      `SELECT run_at FROM ${s}.task WHERE state IN (2, 3) AND run_at IS NOT NULL ORDER BY run_at LIMIT 1`,
+    ),
     stageNext: `SELECT run_at - ${NOW} AS next FROM ${s}.task WHERE state IN (2, 3) AND run_at IS NOT NULL ORDER BY run_at LIMIT 1`,
     /** Those that something waits for are only named. */
     expire: expire('WHERE flags & 1 = 0'),
     expireWatched: expire(''),
+    expireLook: look(`SELECT expires_at FROM ${s}.task
+      WHERE expires_at IS NOT NULL AND state IN (0, 2) AND attempt = 0 ORDER BY expires_at LIMIT 1`),
     expireNext: `SELECT expires_at - ${NOW} AS next FROM ${s}.task
       WHERE expires_at IS NOT NULL AND state IN (0, 2) AND attempt = 0 ORDER BY expires_at LIMIT 1`,
   } as const;

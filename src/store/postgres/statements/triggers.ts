@@ -15,6 +15,7 @@ export function triggerStatements({ s }: Words) {
       JOIN ${s}.queue q ON q.id = l.queue ORDER BY t.name`,
     triggerDue: `SELECT t.*, l.handler, q.name AS queue FROM ${s}.trigger_def t JOIN ${s}.lane l ON l.id = t.lane
       JOIN ${s}.queue q ON q.id = l.queue WHERE t.next_at <= $1 ORDER BY t.next_at LIMIT $2`,
+    triggerFirst: `SELECT ${s}.now_ms() AS now, (SELECT min(next_at) FROM ${s}.trigger_def) AS at`,
     triggerNext: `SELECT min(next_at) AS at FROM ${s}.trigger_def WHERE next_at > $1`,
     triggerMove: `UPDATE ${s}.trigger_def SET next_at = $1 WHERE name = $2 AND next_at = $3 RETURNING name`,
 

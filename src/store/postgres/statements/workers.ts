@@ -35,6 +35,7 @@ export function workerStatements({ s, NOW, HELD }: Words) {
       SELECT g.cursor, x.id FROM g LEFT JOIN x ON true ORDER BY x.id`,
     workerEnable: `UPDATE ${s}.worker SET enabled = $2 WHERE id = $1`,
     workerList: `SELECT w.*, ${total} FROM ${s}.worker w ORDER BY w.id`,
+    workerIn: `SELECT w.*, ${total} FROM ${s}.worker w WHERE w.state = $1 ORDER BY w.id`,
     workerFleet: `SELECT w.*, ${total}, (SELECT count(*) FROM ${s}.task WHERE state = 1 AND holder = w.id) AS running, ${NOW} AS now
       FROM ${s}.worker w WHERE w.state IN (0, 1, 2) ORDER BY w.id`,
     settingGet: `SELECT enabled, priority, tags FROM ${s}.worker_setting WHERE name = $1`,

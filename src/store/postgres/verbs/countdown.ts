@@ -1,8 +1,9 @@
 import type { FinalState } from '../../../core/task.ts';
 import { DOWN_BATCH, FAILS_AFTER, RUNS_AFTER, stateCode, stateOf } from '../../codes.ts';
-import type { CarryAnswer } from '../../store.ts';
+import type { CarryAnswer, DutyTerm } from '../../store.ts';
 import { numbers } from '../arrays.ts';
 import type { Session } from '../database.ts';
+import { requireRow } from './duty.ts';
 
 /** A task that has ended, and that something waits for. */
 export interface Ended {
@@ -108,6 +109,12 @@ async function carry(session: Session, level: readonly Ended[]): Promise<void> {
 
 /** Ended tasks of one step. */
 const CARRIED = 100;
+
+/** Whether a task that ended has dependents left that were not told. */
+export async function hasToCarry(session: Session, { name, epoch }: DutyTerm): Promise<boolean> {
+  const [row] = await session.all<{ some: boolean }>('carryLook', [name, epoch]);
+  return requireRow({ name, epoch }, row).some;
+}
 
 /** Goes on where transactions before have stopped. */
 export async function carryOn(session: Session, limit: number): Promise<CarryAnswer> {

@@ -75,6 +75,9 @@ export async function attemptWorkers(
 }
 
 export async function overdueLeases(session: Session, limit: number): Promise<Overdue> {
+  const [first] = await session.all<{ next: number | null; up: number }>('firstExpiry', []);
+  const firstInMs = first?.next ?? undefined;
+  if (firstInMs === undefined || firstInMs >= 0) return { leases: [], nextInMs: firstInMs, upForMs: first?.up };
   const rows = await session.all<{
     id: number;
     attempt: number;

@@ -4,6 +4,19 @@ import { countDown, type Ended } from './countdown.ts';
 import { requireRow } from './duty.ts';
 import type { Woken } from './settle.ts';
 
+/**
+ * How long until a duty finds something; not above 0: it does now. Mostly it does not, and then nothing is locked: transactions of a
+ * process that was starved of its CPU have kept each other from the duty's row for most of a second.
+ */
+export async function dutyLook(
+  session: Session,
+  what: 'stageLook' | 'expireLook',
+  { name, epoch }: DutyTerm,
+): Promise<number | undefined> {
+  const [row] = await session.all<{ next: number | null }>(what, [name, epoch]);
+  return requireRow({ name, epoch }, row).next ?? undefined;
+}
+
 export async function stageTasks(session: Session, duty: DutyTerm, limit: number): Promise<StageAnswer> {
   const rows = await session.all<{ id: number | null; lane: number }>('stage', [duty.name, duty.epoch, limit]);
   requireRow(duty, rows[0]);

@@ -24,7 +24,11 @@ export async function listTriggers(session: Session): Promise<readonly TriggerRe
 }
 
 export async function dueTriggers(session: Session, limit: number): Promise<DueTriggers> {
-  const [{ now } = { now: 0 }] = await session.all<{ now: number }>('now', []);
+  const [{ now, at: first } = { now: 0, at: null }] = await session.all<{ now: number; at: number | null }>(
+    'triggerFirst',
+    [],
+  );
+  if (first === null || first > now) return { now, triggers: [], nextInMs: first === null ? undefined : first - now };
   const rows = await session.all<TriggerRow>('triggerDue', [now, limit]);
   const [next] = await session.all<{ at: number | null }>('triggerNext', [now]);
   const at = next?.at ?? undefined;

@@ -1,4 +1,4 @@
-import { WORKER_STATES } from '../../../core/worker.ts';
+import { WORKER_STATES, type WorkerState } from '../../../core/worker.ts';
 import { mergeBeats } from '../../beats.ts';
 import { type WorkerRow, workerKind, workerOf } from '../../records.ts';
 import type {
@@ -122,6 +122,10 @@ export async function reapWorkers(session: Session, duty: DutyTerm, staleMs: num
   return rows.flatMap(({ id }) => (id === null ? [] : [id]));
 }
 
-export async function listWorkers(session: Session): Promise<readonly WorkerRecord[]> {
-  return (await session.all<WorkerRow>('workerList', [])).map(workerOf);
+export async function listWorkers(session: Session, state?: WorkerState): Promise<readonly WorkerRecord[]> {
+  const rows =
+    state === undefined
+      ? await session.all<WorkerRow>('workerList', [])
+      : await session.all<WorkerRow>('workerIn', [WORKER_STATES.indexOf(state)]);
+  return rows.map(workerOf);
 }

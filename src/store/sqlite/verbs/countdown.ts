@@ -1,6 +1,7 @@
 import type { FinalState } from '../../../core/task.ts';
 import { DOWN_BATCH, FAILS_AFTER, RUNS_AFTER, stateCode, stateOf, WATCHED } from '../../codes.ts';
 import type { CarryAnswer } from '../../store.ts';
+import type { Prepared } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
 
 interface Edge {
@@ -113,6 +114,11 @@ export function carryOn(tx: Transaction, limit: number): CarryAnswer {
     countDown(tx, next.up, stateOf(next.state) as FinalState);
   }
   return { carried: before - work.left, lanes: wokenLanes(tx), more: nextOf(tx) !== undefined };
+}
+
+/** Whether a task that ended has dependents left that were not told. */
+export function hasToCarry(sql: Prepared): boolean {
+  return sql.get('carryNext').get() !== undefined;
 }
 
 function nextOf(tx: Transaction): { readonly up: number; readonly state: number } | undefined {

@@ -10,8 +10,16 @@ export function takeDuty(tx: Transaction, name: string, holder: string, ttlMs: n
   return row && { name, epoch: row.epoch, cursor: row.cursor, vacant: before === undefined || before.until === 0 };
 }
 
-export function renewDuty(tx: Transaction, duty: DutyTerm, ttlMs: number): boolean {
-  return tx.sql.get('dutyRenew').get(tx.leaseNow + ttlMs, duty.name, duty.epoch, tx.leaseNow) !== undefined;
+export interface Renewal {
+  readonly duty: DutyTerm;
+  readonly ttlMs: number;
+}
+
+/** Says which of them were held, and are for longer now. */
+export function renewDuties(tx: Transaction, renewals: readonly Renewal[]): (renewal: Renewal) => boolean {
+  const asked = JSON.stringify(renewals.map(({ duty, ttlMs }) => [duty.name, duty.epoch, ttlMs]));
+  const rows = tx.sql.get('dutyRenew').all(asked, tx.leaseNow) as unknown as DutyTerm[];
+  return ({ duty }) => rows.some(({ name, epoch }) => name === duty.name && epoch === duty.epoch);
 }
 
 export function releaseDuty(tx: Transaction, duty: DutyTerm): void {

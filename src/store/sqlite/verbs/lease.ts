@@ -39,6 +39,11 @@ export function attemptWorker(sql: Prepared, { task, attempt }: Lease): string |
   return (sql.get('attemptWorker').get(task, attempt) as { name: string } | undefined)?.name;
 }
 
+/** When the first lease runs out, in lease time. */
+export function firstExpiry(sql: Prepared): number | undefined {
+  return (sql.get('firstExpiry').get() as { at: number | null }).at ?? undefined;
+}
+
 export function overdueLeases(sql: Prepared, leaseNow: number, limit: number): Overdue {
   const rows = sql.get('overdue').all(leaseNow, limit) as unknown as {
     id: number;

@@ -1,6 +1,7 @@
 import { STATES, type TaskState } from '../../../core/task.ts';
 import { WATCHED } from '../../codes.ts';
 import type { ExpireAnswer, StageAnswer } from '../../store.ts';
+import type { Prepared } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
 import { countDown } from './countdown.ts';
 
@@ -27,8 +28,12 @@ export function stageTasks(tx: Transaction, limit: number): StageAnswer {
     lanes.add(row.lane);
     staged++;
   }
-  const next = tx.sql.get('stageNext').get() as { run_at: number } | undefined;
-  return { staged, lanes: [...lanes], nextInMs: next && Math.max(0, next.run_at - tx.now) };
+  return { staged, lanes: [...lanes], nextInMs: msUntil(stageNext(tx.sql), tx.now) };
+}
+
+/** When the next task is due, in calendar time. */
+export function stageNext(sql: Prepared): number | undefined {
+  return (sql.get('stageNext').get() as { run_at: number } | undefined)?.run_at;
 }
 
 /** Only what was never claimed: from its first claim on a task has had its start. */
@@ -50,6 +55,14 @@ export function expireTasks(tx: Transaction, limit: number): ExpireAnswer {
     if (row.flags & WATCHED) countDown(tx, row.id, 'failed');
     expired++;
   }
-  const next = tx.sql.get('expireNext').get() as { expires_at: number } | undefined;
-  return { expired, nextInMs: next && Math.max(0, next.expires_at - tx.now) };
+  return { expired, nextInMs: msUntil(expireNext(tx.sql), tx.now) };
+}
+
+/** When the next task will have waited too long, in calendar time. */
+export function expireNext(sql: Prepared): number | undefined {
+  return (sql.get('expireNext').get() as { expires_at: number } | undefined)?.expires_at;
+}
+
+export function msUntil(at: number | undefined, now: number): number | undefined {
+  return at === undefined ? undefined : Math.max(0, at - now);
 }

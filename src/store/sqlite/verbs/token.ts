@@ -29,14 +29,21 @@ export function exchangeToken(tx: Transaction, { hash, token, replaces }: TokenE
   return addToken(tx, token, replaces);
 }
 
-export function areTokensAlive(sql: Prepared, ids: readonly number[], now: number): readonly boolean[] {
-  const rows = sql.get('tokenAlive').all(now, JSON.stringify(ids)) as unknown as { readonly id: number }[];
-  const live = new Set(rows.map(({ id }) => id));
-  return ids.map((id) => live.has(id));
+/** Token → when it expires, if it does: those that are neither revoked nor used up. `ids`: a list in JSON. */
+export function validTokens(sql: Prepared, ids: string): ReadonlyMap<number, number | null> {
+  const rows = sql.get('tokenValid').all(ids) as unknown as Pick<TokenRow, 'id' | 'expires_at'>[];
+  return new Map(rows.map(({ id, expires_at: at }) => [id, at]));
+}
+
+export function areTokensAlive(valid: ReadonlyMap<number, number | null>, ids: readonly number[], now: number) {
+  return ids.map((id) => {
+    const expiresAt = valid.get(id);
+    return expiresAt !== undefined && (expiresAt === null || expiresAt > now);
+  });
 }
 
 export function isTokenAlive(sql: Prepared, id: number, now: number): boolean {
-  return areTokensAlive(sql, [id], now)[0] === true;
+  return areTokensAlive(validTokens(sql, `[${id}]`), [id], now)[0] === true;
 }
 
 export function listTokens(sql: Prepared): readonly TokenRecord[] {

@@ -25,6 +25,11 @@ export function dueTriggers(sql: Prepared, now: number, limit: number): DueTrigg
   };
 }
 
+/** The slot of the trigger that fires first. */
+export function firstSlot(sql: Prepared): number | undefined {
+  return (sql.get('triggerFirst').get() as { at: number | null }).at ?? undefined;
+}
+
 /** The slot moves by compare-and-set and its tasks carry the slot as their unique key: twice over, a slot fires once. */
 export function fireTrigger(tx: Transaction, firing: TriggerFiring): TriggerAnswer {
   const { changes } = tx.sql.get('triggerMove').run(firing.nextAt, firing.name, firing.from);

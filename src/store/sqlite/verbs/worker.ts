@@ -1,4 +1,4 @@
-import { WORKER_STATES } from '../../../core/worker.ts';
+import { WORKER_STATES, type WorkerState } from '../../../core/worker.ts';
 import { mergeBeats } from '../../beats.ts';
 import { type WorkerRow, workerOf } from '../../records.ts';
 import type {
@@ -147,6 +147,8 @@ export function listFleet(sql: Prepared): readonly FleetMember[] {
   return rows.map((row) => ({ ...workerOf(row), running: row.running }));
 }
 
-export function listWorkers(sql: Prepared): readonly WorkerRecord[] {
-  return (sql.get('workerList').all() as unknown as WorkerRow[]).map(workerOf);
+export function listWorkers(sql: Prepared, state?: WorkerState): readonly WorkerRecord[] {
+  const rows =
+    state === undefined ? sql.get('workerList').all() : sql.get('workerIn').all(WORKER_STATES.indexOf(state));
+  return (rows as unknown as WorkerRow[]).map(workerOf);
 }
