@@ -112,6 +112,14 @@ export class ClusterFarm {
     }
   }
 
+  /** Somebody leads, and has renewed its term since the witness looks on. */
+  async hasRenewed(): Promise<boolean> {
+    const { rows } = await this.#client.query(
+      `SELECT FROM "${this.#options.schema}".tenure WHERE duty = 'leader' LIMIT 1`,
+    );
+    return rows.length > 0;
+  }
+
   /** Kills the leader, waits for the next one and its duties, and starts the victim again. */
   async killLeader(): Promise<Gap> {
     const { victim, epoch, held } = await this.#victim();
