@@ -62,6 +62,8 @@ export function idle({ workers, profile }: HubOptions): Measure {
         rows.heap,
         perWorker(none, all, ({ heapBytes }) => heapBytes),
       );
+      // The collection before has thrown compiled code away, and what it left is marked anew: that is not what idleness costs.
+      await delay(warmMs);
       if (profile !== undefined) await node.ask('profileFrom');
       await rest(world, contender, node, { workers, alone });
       if (profile !== undefined) await node.ask('profileInto', { folder: profile, name: `idle-${workers}` });
