@@ -608,3 +608,28 @@ test('who yields does not try for a duty, and gives back the one that it holds w
   assert.equal(calls.dutyRelease, 1);
   assert.ok(await store.dutyTake({ name: 'test', holder: 'b', ttlMs: TTL }), 'it is free for the others');
 });
+
+test('duties of one process that were taken at different times are renewed at the same time, each within a third of its term', async (t) => {
+  const { keeper, store, world } = await rig(t);
+  const renewals = t.mock.method(store, 'dutyRenew');
+  const times = new Map<string, number[]>();
+  for (const name of ['one', 'two', 'three']) {
+    keeper({ name, intervalMs: 60_000 }).start();
+    await world.advance(700);
+  }
+  for (let passed = 0; passed < 3 * TTL; passed += 10) {
+    const before = renewals.mock.callCount();
+    await world.advance(10);
+    for (const { arguments: asked } of renewals.mock.calls.slice(before)) {
+      const { name } = asked[0].duty;
+      times.set(name, [...(times.get(name) ?? []), world.clock.monotonic()]);
+    }
+  }
+  const [one, two, three] = ['one', 'two', 'three'].map((name) => times.get(name)?.slice(-8));
+  assert.equal(one?.length, 8);
+  assert.deepEqual(two, one);
+  assert.deepEqual(three, one);
+  for (const [i, at] of (one as number[]).entries()) {
+    if (i > 0) assert.ok(at - (one?.[i - 1] as number) <= TTL / 3, `renewed after ${at - (one?.[i - 1] as number)} ms`);
+  }
+});

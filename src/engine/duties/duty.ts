@@ -177,7 +177,8 @@ export class Keeper {
 
   /** After a third of the term at most, and when the other duties of this process do: one commit serves them all. */
   #renewalAfter(asked: number): number {
-    const third = this.#options.ttlMs / 3;
+    // Whole milliseconds, so that a time on the grid is not taken for one just before it.
+    const third = Math.max(1, Math.floor(this.#options.ttlMs / 3));
     return Math.floor((asked + third) / third) * third;
   }
 
