@@ -14,6 +14,8 @@ export interface ProcessRow {
 /** Other systems have no such files, and nothing but process groups is known there. */
 export const HAS_PROCESS_TABLE: boolean = canRead('/proc/self/stat');
 
+/** The number of the process whose children are threads of the kernel. */
+export const KERNEL = 2;
 /** A turn of the loop after each so many: reading one process takes 10 to 30 µs, and a large host has thousands. */
 const PER_TURN = 64;
 
@@ -50,7 +52,12 @@ export function rowOf(pid: number): ProcessRow | undefined {
 
 /** `NAME=value` entries with which it was started; undefined where they may not be read. */
 export function environmentOf(pid: number): readonly string[] | undefined {
-  return read(`/proc/${pid}/environ`)?.split('\0');
+  const text = read(`/proc/${pid}/environ`);
+  return text === '' ? [] : text?.split('\0');
+}
+
+export function hasCommandLine(pid: number): boolean {
+  return read(`/proc/${pid}/cmdline`) !== '';
 }
 
 function read(file: string): string | undefined {

@@ -2,6 +2,9 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { rowOf } from './process-table.ts';
 import { eventually, isAlive } from './process-trial.test.ts';
@@ -48,6 +51,20 @@ test('every process of a worker is ended, whatever its lease, when all are asked
   const ours = [await sleeper(t, worker), await sleeper(t, { ...worker, LEASEHOLD_LEASE: '2/1' })];
   await sweep(preyOf({ incarnation, lease: 'all' }));
   assert.deepEqual(ours.filter(isAlive), []);
+});
+
+test('a process that is becoming another program is found all the same', async (t) => {
+  const incarnation = randomUUID();
+  const folder = mkdtempSync(join(tmpdir(), 'leasehold-sweep-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const script = join(folder, 'again.sh');
+  // For a moment of each `exec` it shows no environment.
+  writeFileSync(script, '#!/bin/sh\nexec "$0"\n', { mode: 0o755 });
+  for (let i = 0; i < 60; i++) {
+    const { pid = 0 } = await started(t, `exec ${script}`, { LEASEHOLD_WORKER: incarnation });
+    await sweep(preyOf({ incarnation, lease: 'all' }));
+    assert.equal(isAlive(pid), false, `escaped the sweep ${i + 1}`);
+  }
 });
 
 test('descendants are followed through processes that bear no mark', async (t) => {

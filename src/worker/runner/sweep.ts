@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { environmentOf, type ProcessRow, processTable } from './process-table.ts';
+import { environmentOf, hasCommandLine, KERNEL, type ProcessRow, processTable } from './process-table.ts';
 
 /** Every process of a worker has this in its environment: the incarnation. */
 export const WORKER_MARK = 'LEASEHOLD_WORKER';
@@ -29,6 +29,8 @@ export interface Swept {
 
 const ROUND_MS = 5;
 const GIVE_UP_MS = 2_000;
+/** Looks at a process that shows nothing of itself, a millisecond apart: an `exec` takes one, on a starved machine some. */
+const MOST_LOOKS = 20;
 
 /**
  * Ends, by SIGKILL, the processes of a task which a signal to its groups does not reach, because they called `setsid` or
@@ -56,17 +58,17 @@ export async function survivors(prey: Prey): Promise<readonly ProcessRow[]> {
   const isKin = (row: ProcessRow): boolean =>
     prey.groups.has(row.group) || row.session === prey.leader || row.pid === prey.leader || known.has(identity(row));
   const found = new Set<ProcessRow>();
-  const look = (row: ProcessRow, kin: boolean): void => {
+  const look = async (row: ProcessRow, kin: boolean): Promise<void> => {
     // Never init, nor whoever sweeps: in a child that cleans up after its task, that is the leader.
     if (found.has(row) || row.pid === process.pid || row.pid === 1) return;
     if (row.pid === prey.leader && prey.spareLeader) return;
-    const mark = markOf(row.pid, prey);
+    const mark = markOf(await settledEnvironmentOf(row), prey);
     if (mark === 'ours' || (kin && !(mark === 'helper' && prey.spareLeader))) found.add(row);
   };
-  for (const row of table) look(row, isKin(row));
-  for (const row of table) if (row.parent === prey.leader) look(row, true);
+  for (const row of table) await look(row, isKin(row));
+  for (const row of table) if (row.parent === prey.leader) await look(row, true);
   // Those added while the loop runs are visited by it too.
-  for (const parent of found) for (const row of table) if (row.parent === parent.pid) look(row, true);
+  for (const parent of found) for (const row of table) if (row.parent === parent.pid) await look(row, true);
   return [...found];
 }
 
@@ -102,9 +104,21 @@ export function isGroup(pid: unknown): pid is number {
   return Number.isSafeInteger(pid) && (pid as number) > 1;
 }
 
+/** Who becomes another program shows no environment for a moment, and would escape by that. */
+async function settledEnvironmentOf({ pid, parent }: ProcessRow): Promise<readonly string[] | undefined> {
+  let bare = 0;
+  for (let looks = 1; ; looks++) {
+    const environment = environmentOf(pid);
+    if (environment === undefined || environment.length > 0 || looks === MOST_LOOKS) return environment;
+    if (parent === KERNEL || pid === KERNEL) return environment;
+    // Who was started without one has a command line, and so has who became its program between the two reads: not three times.
+    if (!hasCommandLine(pid)) await delay(1);
+    else if (++bare === 3) return environment;
+  }
+}
+
 /** `helper`: of this worker, but started outside of any task. */
-function markOf(pid: number, prey: Prey): 'ours' | 'helper' | 'stranger' {
-  const environment = environmentOf(pid);
+function markOf(environment: readonly string[] | undefined, prey: Prey): 'ours' | 'helper' | 'stranger' {
   if (environment === undefined || !environment.includes(`${WORKER_MARK}=${prey.incarnation}`)) return 'stranger';
   if (prey.lease === 'all' || environment.includes(`${LEASE_MARK}=${prey.lease}`)) return 'ours';
   return environment.some((entry) => entry.startsWith(`${LEASE_MARK}=`)) ? 'stranger' : 'helper';
