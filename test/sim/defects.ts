@@ -93,15 +93,24 @@ export const LEASE_DEFECTS = {
   'event-gap': plant('event numbers leave a gap', ['eventAdd', 'seq + n FROM', 'seq + n + 1 FROM']),
   'epoch-forgotten': plant('a deposed holder may still write', ['dutyHeld', 'AND epoch = ?', ANY]),
   'duty-stolen': plant('a duty can be taken while it is held', ['dutyTake', 'duty.until < ?', '? IS NOT NULL']),
-  'duty-renewed-late': plant('a duty can be renewed after it was lost', ['dutyRenew', 'AND epoch = ?', ANY]),
-  'staged-early': plant('a task becomes ready before it is due', ['stageLook', 'run_at <= ?', 'run_at <= ? + 500']),
-  'timed-out-early': plant('a task times out before its time', [
-    'expireLook',
-    'expires_at <= ?',
-    'expires_at <= ? + 500',
-  ]),
+  'duty-renewed-late': plant(
+    'a duty can be renewed after it was lost',
+    ['dutyRenew', 'AND duty.epoch = j.value ->> 1', ''],
+    ['dutyRenew', 'duty.name, duty.epoch', 'duty.name, (SELECT r.value ->> 1 FROM json_each(?1) r) AS epoch'],
+  ),
+  'staged-early': plant(
+    'a task becomes ready before it is due',
+    ['stageNext', 'SELECT run_at FROM', 'SELECT run_at - 500 AS run_at FROM'],
+    ['stageLook', 'run_at <= ?', 'run_at <= ? + 500'],
+  ),
+  'timed-out-early': plant(
+    'a task times out before its time',
+    ['expireNext', 'SELECT expires_at FROM', 'SELECT expires_at - 500 AS expires_at FROM'],
+    ['expireLook', 'expires_at <= ?', 'expires_at <= ? + 500'],
+  ),
   'timed-out-late': plant(
     'a task times out although it was started before',
+    ['expireNext', 'AND attempt = 0', ''],
     ['expireLook', 'AND attempt = 0', ''],
     ['expireOne', 'AND attempt = 0', ''],
   ),
