@@ -379,3 +379,40 @@ test('a task that is given back and claimed again in one transaction is told in 
   checkBooks(await lookAt(store));
   await store.close();
 });
+
+test('signs of life that come by several timers of one turn share a commit, and go with whatever is written before', async (t) => {
+  const { writer, executed, put, rows } = rig(t);
+  const quiet = { quiet: true };
+  // Between two timers microtasks run, as here.
+  const first = writer.write('rest', put('one'), quiet);
+  await Promise.resolve();
+  const second = writer.write('rest', put('two'), quiet);
+  await Promise.resolve();
+  assert.deepEqual(executed, []);
+  assert.deepEqual(await Promise.all([first, second]), ['one', 'two']);
+  assert.deepEqual(executed, ['BEGIN IMMEDIATE', 'COMMIT']);
+  const third = writer.write('rest', put('three'), quiet);
+  await writer.write('rest', put('four'));
+  assert.equal(await third, 'three');
+  assert.equal(executed.length, 4);
+  assert.deepEqual(rows(), ['one', 'two', 'three', 'four']);
+});
+
+test('a sign of life that was given before the close is written', async (t) => {
+  const { writer, put, rows } = rig(t);
+  const given = writer.write('rest', put('last'), { quiet: true });
+  writer.close();
+  assert.equal(await given, 'last');
+  assert.deepEqual(rows(), ['last']);
+});
+
+test('only signs of life count as no change', async (t) => {
+  const { writer, put } = rig(t);
+  await writer.write('rest', put('one'), { quiet: true });
+  assert.equal(writer.changes, 0);
+  const quiet = writer.write('rest', put('two'), { quiet: true });
+  await writer.write('rest', put('three'));
+  await quiet;
+  assert.equal(writer.changes, 1);
+  assert.equal(writer.commits, 2);
+});

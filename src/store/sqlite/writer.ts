@@ -115,6 +115,8 @@ export class Writer {
 
   close(): void {
     if (this.#closed) return;
+    // What only waited for the end of this turn was asked for in time.
+    if (this.#later && !this.#scheduled) this.#run();
     this.#closed = true;
     this.#clock = undefined;
     this.#cancelRetry?.();
