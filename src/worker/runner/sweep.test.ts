@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { rowOf } from './process-table.ts';
+import { type ProcessRow, rowOf } from './process-table.ts';
 import { eventually, isAlive } from './process-trial.test.ts';
 import { isGroup, type Prey, signal, survivors, sweep } from './sweep.ts';
 
@@ -70,10 +70,11 @@ test('a process that is becoming another program is found all the same', async (
 test('descendants are followed through processes that bear no mark', async (t) => {
   const child = await started(t, 'env -i setsid sh -c "setsid sleep 1000 & wait" & wait', {});
   const leader = child.pid ?? 0;
-  await eventually(
-    async () => (await survivors(preyOf({ incarnation: 'none', leader }))).length === 3,
-    'all have started',
-  );
+  const sleeps = ({ pid }: ProcessRow): boolean => readFileSync(`/proc/${pid}/cmdline`, 'latin1').startsWith('sleep');
+  await eventually(async () => {
+    const seen = await survivors(preyOf({ incarnation: 'none', leader }));
+    return seen.length === 3 && seen.some(sleeps);
+  }, 'all have started, and become what they are to be');
   const found = await survivors(preyOf({ incarnation: 'none', leader }));
   const withoutLeader = await survivors(preyOf({ incarnation: 'none', leader, spareLeader: true }));
   assert.equal(withoutLeader.length, 2);

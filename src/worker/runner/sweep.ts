@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { environmentOf, hasCommandLine, KERNEL, type ProcessRow, processTable } from './process-table.ts';
+import { environmentOf, hasCommandLine, KERNEL, type ProcessRow, processTable, rowOf } from './process-table.ts';
 
 /** Every process of a worker has this in its environment: the incarnation. */
 export const WORKER_MARK = 'LEASEHOLD_WORKER';
@@ -29,8 +29,8 @@ export interface Swept {
 
 const ROUND_MS = 5;
 const GIVE_UP_MS = 2_000;
-/** Looks at a process that shows nothing of itself, a millisecond apart: an `exec` takes one, on a starved machine some. */
-const MOST_LOOKS = 20;
+/** So many times in a row a process has shown a command line and no environment: it has none. */
+const BARE_LOOKS = 10;
 
 /**
  * Ends, by SIGKILL, the processes of a task which a signal to its groups does not reach, because they called `setsid` or
@@ -104,16 +104,18 @@ export function isGroup(pid: unknown): pid is number {
   return Number.isSafeInteger(pid) && (pid as number) > 1;
 }
 
-/** Who becomes another program shows no environment for a moment, and would escape by that. */
+/** Who becomes another program shows no environment for a moment, on a starved machine for long, and would escape by that. */
 async function settledEnvironmentOf({ pid, parent }: ProcessRow): Promise<readonly string[] | undefined> {
-  let bare = 0;
-  for (let looks = 1; ; looks++) {
+  const deadline = performance.now() + GIVE_UP_MS;
+  for (let bare = 0; ; ) {
     const environment = environmentOf(pid);
-    if (environment === undefined || environment.length > 0 || looks === MOST_LOOKS) return environment;
+    if (environment === undefined || environment.length > 0 || performance.now() > deadline) return environment;
     if (parent === KERNEL || pid === KERNEL) return environment;
-    // Who was started without one has a command line, and so has who became its program between the two reads: not three times.
-    if (!hasCommandLine(pid)) await delay(1);
-    else if (++bare === 3) return environment;
+    // Who was started without one has a command line, and so has who became its program between the two reads: not each time.
+    if (hasCommandLine(pid)) bare++;
+    else await delay(1);
+    // One that ends shows nothing either.
+    if (bare === BARE_LOOKS || rowOf(pid) === undefined) return environment;
   }
 }
 
