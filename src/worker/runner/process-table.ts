@@ -56,6 +56,16 @@ export function environmentOf(pid: number): readonly string[] | undefined {
   return text === '' ? [] : text?.split('\0');
 }
 
+/** It has given up its memory, and will be gone in a moment. */
+export function isEnding(pid: number): boolean {
+  try {
+    readFileSync(`/proc/${pid}/environ`);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH' && rowOf(pid) !== undefined;
+  }
+}
+
 export function hasCommandLine(pid: number): boolean {
   return read(`/proc/${pid}/cmdline`) !== '';
 }

@@ -1,5 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { environmentOf, hasCommandLine, KERNEL, type ProcessRow, processTable, rowOf } from './process-table.ts';
+import {
+  environmentOf,
+  hasCommandLine,
+  isEnding,
+  KERNEL,
+  type ProcessRow,
+  processTable,
+  rowOf,
+} from './process-table.ts';
 
 /** Every process of a worker has this in its environment: the incarnation. */
 export const WORKER_MARK = 'LEASEHOLD_WORKER';
@@ -109,10 +117,10 @@ async function settledEnvironmentOf({ pid, parent }: ProcessRow): Promise<readon
   const deadline = performance.now() + GIVE_UP_MS;
   for (let bare = 0; ; ) {
     const environment = environmentOf(pid);
-    if (environment === undefined || environment.length > 0 || performance.now() > deadline) return environment;
-    if (parent === KERNEL || pid === KERNEL) return environment;
+    const isShown = environment === undefined ? !isEnding(pid) : environment.length > 0;
+    if (isShown || parent === KERNEL || pid === KERNEL || performance.now() > deadline) return environment;
     // Who was started without one has a command line, and so has who became its program between the two reads: not each time.
-    if (hasCommandLine(pid)) bare++;
+    if (environment !== undefined && hasCommandLine(pid)) bare++;
     else await delay(1);
     // One that ends shows nothing either.
     if (bare === BARE_LOOKS || rowOf(pid) === undefined) return environment;
