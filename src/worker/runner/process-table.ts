@@ -14,8 +14,6 @@ export interface ProcessRow {
 /** Other systems have no such files, and nothing but process groups is known there. */
 export const HAS_PROCESS_TABLE: boolean = canRead('/proc/self/stat');
 
-/** The number of the process whose children are threads of the kernel. */
-export const KERNEL = 2;
 /** A turn of the loop after each so many: reading one process takes 10 to 30 µs, and a large host has thousands. */
 const PER_TURN = 64;
 

@@ -1,13 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  environmentOf,
-  hasCommandLine,
-  isEnding,
-  KERNEL,
-  type ProcessRow,
-  processTable,
-  rowOf,
-} from './process-table.ts';
+import { environmentOf, hasCommandLine, isEnding, type ProcessRow, processTable, rowOf } from './process-table.ts';
 
 /** Every process of a worker has this in its environment: the incarnation. */
 export const WORKER_MARK = 'LEASEHOLD_WORKER';
@@ -113,12 +105,13 @@ export function isGroup(pid: unknown): pid is number {
 }
 
 /** Who becomes another program shows no environment for a moment, on a starved machine for long, and would escape by that. */
-async function settledEnvironmentOf({ pid, parent }: ProcessRow): Promise<readonly string[] | undefined> {
+async function settledEnvironmentOf({ pid, group }: ProcessRow): Promise<readonly string[] | undefined> {
   const deadline = performance.now() + GIVE_UP_MS;
   for (let bare = 0; ; ) {
     const environment = environmentOf(pid);
     const isShown = environment === undefined ? !isEnding(pid) : environment.length > 0;
-    if (isShown || parent === KERNEL || pid === KERNEL || performance.now() > deadline) return environment;
+    // Threads of the kernel are in no group.
+    if (isShown || group === 0 || performance.now() > deadline) return environment;
     // Who was started without one has a command line, and so has who became its program between the two reads: not each time.
     if (environment !== undefined && hasCommandLine(pid)) bare++;
     else await delay(1);

@@ -44,9 +44,7 @@ export function takeoverStatements({ s, NOW, HELD, tell, where, end, give, gain 
     /** Whether there is something to take back, and how long the server has been up. */
     firstExpiry: `SELECT (SELECT min(lease_until) FROM ${s}.task WHERE state = 1) - ${NOW} AS next,
         floor(date_part('epoch', now() - pg_postmaster_start_time()) * 1000)::bigint AS up`,
-    nextExpiry: `SELECT min(lease_until) - ${NOW} AS next,
-        floor(date_part('epoch', now() - pg_postmaster_start_time()) * 1000)::bigint AS up
-      FROM ${s}.task WHERE state = 1 AND lease_until >= ${NOW}`,
+    nextExpiry: `SELECT min(lease_until) - ${NOW} AS next FROM ${s}.task WHERE state = 1 AND lease_until >= ${NOW}`,
     /** Those that something waits for and that would end are only named. */
     reap: reap(
       'AND o.flags & 1 = 0',

@@ -86,13 +86,13 @@ export async function overdueLeases(session: Session, limit: number): Promise<Ov
     max_tries: number;
     cancel: boolean;
   }>('overdue', [limit]);
-  const [row] = await session.all<{ next: number | null; up: number }>('nextExpiry', []);
+  const [row] = await session.all<{ next: number | null }>('nextExpiry', []);
   return {
     leases: rows.map(({ id, attempt, spec, tries, max_tries: maxTries, cancel }) => {
       return { task: id, attempt, spec, tries, maxTries, cancelRequested: cancel };
     }),
     nextInMs: row?.next === null || row === undefined ? undefined : Math.max(0, row.next),
-    upForMs: row?.up,
+    upForMs: first?.up,
   };
 }
 
