@@ -368,7 +368,7 @@ export class Model {
 
   // Duties
 
-  /** Whether this process holds the duty for one pass: it renews after a third of the term, and takes what is free. */
+  /** Whether this process holds the duty for one pass: it renews when it is time, and takes what is free. */
   hold(process: number, name: DutyName): boolean {
     const { terms, reaper } = this.processes[process] as ModelProcess;
     const term = terms.get(name);
@@ -376,14 +376,14 @@ export class Model {
     if (term !== undefined && this.monotonic >= term.renewAt) {
       if (duty?.epoch === term.epoch && duty.until >= this.lease) {
         duty.until = this.lease + DUTY_MS;
-        term.renewAt = this.monotonic + DUTY_MS / 3;
+        term.renewAt = this.#renewal();
       } else terms.delete(name);
     }
     if (terms.has(name)) return true;
     if (duty !== undefined && duty.until >= this.lease) return false;
     const epoch = (duty?.epoch ?? 0) + 1;
     this.duties.set(name, { epoch, until: this.lease + DUTY_MS });
-    terms.set(name, { epoch, renewAt: this.monotonic + DUTY_MS / 3 });
+    terms.set(name, { epoch, renewAt: this.#renewal() });
     // The one before ended in order, so nothing was missed; else it vanished, and the workers may have been cut off too.
     const vacant = duty === undefined || duty.until === 0;
     if (name === 'reaper') {
@@ -391,6 +391,12 @@ export class Model {
       reaper.notBefore = vacant ? 0 : this.monotonic + LEASE_MS;
     }
     return true;
+  }
+
+  /** All duties of a process renew at the same moments, a third of the term apart: one commit serves them all. */
+  #renewal(): number {
+    const third = DUTY_MS / 3;
+    return (Math.floor(this.monotonic / third) + 1) * third;
   }
 
   /** Gives all duties of a process back in order. */
