@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type App, open } from '../../src/app/open.ts';
 import { type Running, run, temporaryFolder } from '../support/leasehold.ts';
-import { isAlive, processesMarked, processesNamed, quoted, stubborn, until, wayOut } from './survivors.ts';
+import { isAlive, processesMarked, processesNamed, quoted, stateOf, stubborn, until, wayOut } from './survivors.ts';
 
 const HANDLERS = fileURLToPath(new URL('./survivors-child.ts', import.meta.url));
 const LEASE_MS = 1500;
@@ -18,6 +19,8 @@ const PATIENCE_MS = 30_000;
 
 interface Scene {
   readonly app: App;
+  /** Of the store. */
+  readonly file: string;
   readonly worker: Running;
   /** Public ids of the command and of the function. */
   readonly ids: readonly [string, string];
@@ -32,13 +35,14 @@ interface SceneOptions {
   readonly timeout?: number;
 }
 
-async function openApp(t: TestContext, folder: string): Promise<{ app: App; url: string }> {
-  const url = `sqlite:${join(folder, 'survivors.db')}`;
+async function openApp(t: TestContext, folder: string): Promise<{ app: App; file: string; url: string }> {
+  const file = join(folder, 'survivors.db');
+  const url = `sqlite:${file}`;
   const app = await open(url, { leaseMs: LEASE_MS });
   t.after(() => app.close());
   // Before the worker is there: whoever is stopped or killed must not be the one who takes leases back.
   assert.ok(await until(() => app.duties().includes('reaper'), PATIENCE_MS), 'the reaper begins');
-  return { app, url };
+  return { app, file, url };
 }
 
 function startWorker(t: TestContext, folder: string, args: readonly string[], mark: string): Running {
@@ -51,7 +55,7 @@ async function scene(t: TestContext, { flags = [], timeout }: SceneOptions = {})
   const folder = temporaryFolder(t);
   const token = `survivor-${randomUUID()}`;
   const mark = `mark-${randomUUID()}`;
-  const { app, url } = await openApp(t, folder);
+  const { app, file, url } = await openApp(t, folder);
   const worker = startWorker(t, folder, ['--store', url, ...flags], mark);
   t.after(() => killAll(token, mark));
   const commands = [stubborn(token), ...(wayOut === undefined ? [] : [[...wayOut, ...stubborn(token)]])];
@@ -65,7 +69,7 @@ async function scene(t: TestContext, { flags = [], timeout }: SceneOptions = {})
   const grown = await until(() => processesNamed(token).length >= family, PATIENCE_MS);
   assert.ok(grown !== undefined, `the tasks start their processes:\n${worker.stdout}\n${worker.stderr}`);
   if (wayOut === undefined) t.diagnostic('nothing here can call setsid: that part is left out');
-  return { app, worker, ids: [shell.id, brood.id], token, mark };
+  return { app, file, worker, ids: [shell.id, brood.id], token, mark };
 }
 
 /** Whatever a failed test leaves behind. */
@@ -104,14 +108,21 @@ async function finished({ app, ids }: Scene): Promise<readonly (readonly [string
   return records.map(({ state, reason }) => [state, reason] as const);
 }
 
-/** A process that is stopped in the middle of a write keeps the file locked, so that nobody can reap: then it is stopped again. */
+/**
+ * A process that is stopped in the middle of a write keeps the file locked, and nobody can reap then. So it is stopped while
+ * the test has the lock: it may wait for a write of its own, and is in none.
+ */
 async function freezeUntilLost(it: Scene): Promise<void> {
+  const { pid = 0 } = it.worker.child;
+  const file = new DatabaseSync(it.file, { timeout: PATIENCE_MS });
+  file.exec('BEGIN IMMEDIATE');
+  it.worker.child.kill('SIGSTOP');
+  const stopped = await until(() => stateOf(pid) === 'T', PATIENCE_MS);
+  file.exec('ROLLBACK');
+  file.close();
+  assert.ok(stopped !== undefined, 'the worker stops');
   const lost = async (): Promise<boolean> => (await states(it)).every((state) => state === 'failed');
-  for (;;) {
-    it.worker.child.kill('SIGSTOP');
-    if ((await until(lost, 5 * LEASE_MS)) !== undefined) return;
-    it.worker.child.kill('SIGCONT');
-  }
+  assert.ok((await until(lost, PATIENCE_MS)) !== undefined, `its leases are taken back: ${await states(it)}`);
 }
 
 async function endsWith(worker: Running, code: number): Promise<void> {

@@ -35,10 +35,14 @@ function look(wanted: (command: string, pid: number) => boolean): readonly Found
 }
 
 export function isAlive(pid: number): boolean {
-  if (!existsSync(`/proc/${pid}/stat`)) return false;
+  return !'ZX'.includes(stateOf(pid));
+}
+
+/** Its letter: `T` when it is stopped, `Z` when it has ended and waits for its parent, `X` when it is gone. */
+export function stateOf(pid: number): string {
+  if (!existsSync(`/proc/${pid}/stat`)) return 'X';
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const state = stat.slice(stat.lastIndexOf(')') + 2)[0] ?? 'X';
-  return !'ZX'.includes(state);
+  return stat.slice(stat.lastIndexOf(')') + 2)[0] ?? 'X';
 }
 
 /** Looks again and again until it is so; how long that took, or undefined when the time is over. */
