@@ -27,6 +27,11 @@ export class Silence {
     return ++this.#ticks > 1;
   }
 
+  /** Nothing came for so long that the next word should be one that is answered. */
+  get isLasting(): boolean {
+    return this.#ticks > 1;
+  }
+
   /** So many pings were not answered that nobody is there, whatever the system believes. */
   get isLong(): boolean {
     return this.#ticks >= TICKS;

@@ -1,6 +1,6 @@
 import type { WebSocket } from 'ws';
 import { type EngineError, fault } from '../core/errors.ts';
-import { Asked, exceeds, framesOf, MAX_ANSWER_BYTES, MAX_FRAME_DEPTH, type Said } from '../protocol/frames.ts';
+import { ALIVE, Asked, exceeds, framesOf, MAX_ANSWER_BYTES, MAX_FRAME_DEPTH, type Said } from '../protocol/frames.ts';
 import { idleTickMsOf, Silence, tickMsOf } from '../protocol/silence.ts';
 import { checked } from './asking.ts';
 import { parseBody } from './json-body.ts';
@@ -17,6 +17,8 @@ export interface ConversationOptions {
   readonly holds: () => boolean;
   /** Answers one question; rejects with what is refused. */
   readonly answer: (asked: Asked, outlet: Outlet) => Promise<unknown>;
+  /** The worker lives. */
+  readonly onAlive: () => void;
   /** What is told of an error. */
   readonly told: (error: unknown) => EngineError;
   /** What came is no message: the connection ends. */
@@ -26,6 +28,7 @@ export interface ConversationOptions {
 /** One message, and whether it came as bytes. */
 export type Frame = readonly [data: Buffer, isBinary: boolean];
 
+const ALIVE_BYTES = Buffer.from(ALIVE);
 /** Questions that are looked into at once: as many as the engine puts into one commit. */
 const MAX_OPEN = 250;
 /** Of those whose answers can be large. */
@@ -87,6 +90,10 @@ export class Conversation {
     // Who was told that it is over has no say any more, though its words may still arrive.
     if (!this.#isOpen) return;
     this.#silence.heard();
+    if (!isBinary && ALIVE_BYTES.equals(data)) {
+      this.#options.onAlive();
+      return;
+    }
     try {
       if (isBinary) throw fault('INVALID_INPUT', { field: 'message', problem: 'messages are text' });
       const value = parseBody(data.toString(), MAX_FRAME_DEPTH);

@@ -288,6 +288,7 @@ export class Hub {
       rounds: (this.#rounds ??= new Rounds(tickMsOf(desk.session.leaseMs))),
       holds: () => desk.holds,
       answer: (asked, outlet) => desk.answer(asked, gone.signal, outlet),
+      onAlive: () => desk.alive(),
       told: (error) => this.#told(error),
       onNonsense: (error) => this.#nonsense(socket, error),
     });

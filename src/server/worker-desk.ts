@@ -2,7 +2,7 @@ import type { Lease } from '../core/lease.ts';
 import type { World } from '../core/world.ts';
 import type { Asked, LeaseProof } from '../protocol/frames.ts';
 import { HeldLeases, keyOf } from '../protocol/held-leases.ts';
-import type { Assignment, ChildRequest, RenewalAnswer, Session, Waiting } from '../protocol/link.ts';
+import type { Assignment, ChildRequest, RenewalAnswer, Session, Waiting, WorkerState } from '../protocol/link.ts';
 import { parseBody } from './json-body.ts';
 import { holderOf, type LeaseTokens } from './lease-tokens.ts';
 import type { Room } from './outlet.ts';
@@ -33,6 +33,8 @@ export class WorkerDesk {
   /** Granted and not settled, as far as this node knows. */
   readonly #granted: HeldLeases<Assignment>;
   readonly #claims = new Set<WaitingClaim>();
+  /** As its last heartbeat said. */
+  #state: WorkerState | undefined;
   /** How many inputs like the last ones fit into an answer: what is claimed beyond goes back, and that costs two writes each. */
   #fitting = FIRST;
 
@@ -50,6 +52,11 @@ export class WorkerDesk {
 
   get holds(): boolean {
     return this.#granted.size > 0;
+  }
+
+  /** It goes on as it said last. */
+  alive(): void {
+    if (this.#state !== undefined) this.session.beat(this.#state).catch(() => {});
   }
 
   /** Gives back with their tries what was granted and never reached the worker. What it proves to have is known from now on. */
@@ -82,6 +89,7 @@ export class WorkerDesk {
       case 'cancels':
         return this.session.cancels();
       case 'heartbeat':
+        this.#state = asked.state;
         return this.session.beat(asked.state);
     }
   }

@@ -9,20 +9,39 @@ export interface KeptAlive {
   readonly holds: () => boolean;
 }
 
-/** Ends a connection on which nobody is heard; answers how to stop that. */
-export function keepAlive(socket: WebSocket, { leaseMs, holds }: KeptAlive): () => void {
+export interface KeepingAlive {
+  /** Nothing was heard for a while: a word that is answered spares the ping. */
+  readonly wantsAnswer: boolean;
+  readonly stop: () => void;
+}
+
+/** Ends a connection on which nobody is heard. */
+export function keepAlive(socket: WebSocket, { leaseMs, holds }: KeptAlive): KeepingAlive {
   const everyMs = tickMs(leaseMs);
   const silence = new Silence(everyMs);
+  let spared = false;
   const look = (): void => {
-    const ask = silence.tick(holds());
+    const atStake = holds();
+    const ask = silence.tick(atStake);
     if (silence.isLong) socket.terminate();
-    else if (ask) socket.ping();
+    if (!ask || silence.isLong) return;
+    // An idle worker beats as often as it looks here, and its next beat asks.
+    if (!atStake && !spared) spared = true;
+    else socket.ping();
   };
-  const hear = (): void => silence.heard();
+  const hear = (): void => {
+    silence.heard();
+    spared = false;
+  };
   const timer = setInterval(look, everyMs);
   for (const sign of ['ping', 'pong', 'message']) socket.on(sign, hear);
-  return () => {
-    clearInterval(timer);
-    for (const sign of ['ping', 'pong', 'message']) socket.off(sign, hear);
+  return {
+    get wantsAnswer() {
+      return silence.isLasting;
+    },
+    stop: () => {
+      clearInterval(timer);
+      for (const sign of ['ping', 'pong', 'message']) socket.off(sign, hear);
+    },
   };
 }

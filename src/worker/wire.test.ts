@@ -12,7 +12,8 @@ import { realWorld } from '../app/world.ts';
 import { isEngineError } from '../core/errors.ts';
 import type { World } from '../core/world.ts';
 import { SILENT } from '../engine/log.ts';
-import type { Assignment, Hello, Session } from '../protocol/link.ts';
+import type { Assignment, Hello, Session, WorkerState } from '../protocol/link.ts';
+import { IDLE_TICK_MS } from '../protocol/silence.ts';
 import { newSecret } from '../server/secrets.ts';
 import { tempFolder } from '../store/conformance/temp-folder.ts';
 import { VirtualWorld } from '../testing.ts';
@@ -378,6 +379,52 @@ test('a worker beats as often as its node asks, stops what runs too long, and sa
   await worker.stop({ drain: false });
 });
 
+/** A worker, what its hub hears of a beat, and the worker's ticks at hand. */
+async function beating(t: TestContext) {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  // It looks once a second whether it hears something.
+  const hub = await credulousHub(t, 24_000);
+  const { heard } = hub;
+  const session = await openSession(t, { url: hub.url, secret: 'x' });
+  const beat = async (state: WorkerState): Promise<string> => {
+    heard.length = 0;
+    await session.beat(state);
+    while (heard.length === 0) await new Promise((resolve) => void setImmediate(resolve));
+    return heard.join();
+  };
+  return { ...hub, session, beat };
+}
+
+test('a beat that says nothing new wants no answer, until nothing was heard for two ticks', async (t) => {
+  const { beat } = await beating(t);
+  assert.equal(await beat('online'), 'heartbeat online');
+  const said: string[] = [];
+  for (let i = 0; i < 6; i++) {
+    t.mock.timers.tick(IDLE_TICK_MS);
+    said.push(await beat('online'));
+  }
+  assert.deepEqual(said, ['alive', 'heartbeat online', 'alive', 'heartbeat online', 'alive', 'heartbeat online']);
+  assert.deepEqual([await beat('draining'), await beat('draining')], ['heartbeat draining', 'alive']);
+});
+
+test('a worker tells its state on each connection anew', async (t) => {
+  const { beat, session, breakAll, dials } = await beating(t);
+  assert.deepEqual([await beat('online'), await beat('online')], ['heartbeat online', 'alive']);
+  breakAll();
+  while (dials() < 2) await new Promise((resolve) => void setImmediate(resolve));
+  await session.cancels();
+  assert.deepEqual([await beat('online'), await beat('online')], ['heartbeat online', 'alive']);
+});
+
+test('who does not beat pings a node that is silent', async (t) => {
+  const { heard } = await beating(t);
+  for (let ticks = 1; ticks <= 3; ticks++) {
+    t.mock.timers.tick(IDLE_TICK_MS);
+    for (let i = 0; i < 20; i++) await new Promise((resolve) => void setImmediate(resolve));
+    assert.equal(heard.join(), ticks < 3 ? '' : 'ping', `after ${ticks} ticks`);
+  }
+});
+
 // Not being let in
 
 test('who is not let in hears why, as if it were an error of its own', async (t) => {
@@ -551,8 +598,16 @@ test('a worker that is told to stop while its node is away ends, whatever it had
 
 // What it says to hold
 
+interface Heard {
+  readonly type: string;
+  readonly n?: number;
+  readonly max: number;
+  readonly leases: readonly unknown[];
+  readonly state?: string;
+}
+
 /** A hub that lets everybody in, grants what is asked for and keeps every lease. */
-async function credulousHub(t: TestContext) {
+async function credulousHub(t: TestContext, leaseMs = 9000) {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   await once(server, 'listening');
   t.after(() => {
@@ -560,18 +615,22 @@ async function credulousHub(t: TestContext) {
     server.close();
   });
   const greetings: { readonly holding: readonly { readonly task: number }[] }[] = [];
+  const heard: string[] = [];
   let tasks = 0;
   let dialled = 0;
   let refuses = false;
   server.on('connection', (socket) => {
     dialled++;
     if (refuses) socket.terminate();
+    socket.on('ping', () => heard.push('ping'));
     socket.on('message', (data: Buffer) => {
-      const said = JSON.parse(data.toString()) as { type: string; n: number; max: number; leases: unknown[] };
+      const said = JSON.parse(data.toString()) as Heard;
+      if (['alive', 'heartbeat'].includes(said.type)) heard.push([said.type, said.state].join(' ').trim());
+      if (said.n === undefined && said.type !== 'connect') return;
       const ok = (value: unknown): void => socket.send(JSON.stringify({ type: 'ok', re: said.n, value }));
       if (said.type === 'connect') {
         greetings.push(JSON.parse(data.toString()));
-        socket.send(JSON.stringify({ type: 'connect_ok', leaseMs: 9000 }));
+        socket.send(JSON.stringify({ type: 'connect_ok', leaseMs }));
       } else if (said.type === 'task_claim') {
         ok(Array.from({ length: said.max }, () => ({ task: ++tasks, attempt: 1, token: `token ${tasks}` })));
       } else if (said.type === 'lease_renew') ok(said.leases.map((_, i) => (i === 0 ? 'lost' : 'held')));
@@ -582,6 +641,7 @@ async function credulousHub(t: TestContext) {
   return {
     url,
     greetings,
+    heard,
     dials: () => dialled,
     breakAll: () => server.clients.forEach((socket) => socket.terminate()),
     refuseAll: () => void (refuses = true),

@@ -2,6 +2,7 @@ import { WebSocket } from 'ws';
 import { type EngineError, fault } from '../core/errors.ts';
 import type { World } from '../core/world.ts';
 import {
+  ALIVE,
   type Ask,
   type Connect,
   type ConnectOk,
@@ -12,7 +13,7 @@ import {
   type Said,
   WORKER_PATH,
 } from '../protocol/frames.ts';
-import { keepAlive } from './keep-alive.ts';
+import { type KeepingAlive, keepAlive } from './keep-alive.ts';
 import { pauseMs, tryMs } from './reach.ts';
 import { toldError } from './told-error.ts';
 import type { WorkerLog } from './worker-log.ts';
@@ -61,7 +62,9 @@ export class Wire {
   #cancelAway = (): void => {};
   /** For longer than a lease. */
   #away = false;
-  #stopPings = (): void => {};
+  #keeping: KeepingAlive | undefined;
+  /** Counts the connections on which it was greeted. */
+  greetings = 0;
   /** How long it took the last time to be let in. */
   #tookMs = 0;
   #dialledAt = 0;
@@ -93,6 +96,16 @@ export class Wire {
   open(): Promise<number> {
     this.#dial();
     return this.#first.promise;
+  }
+
+  /** It is time to hear from the node: what is said next should be asked. */
+  get wantsAnswer(): boolean {
+    return this.#keeping?.wantsAnswer ?? true;
+  }
+
+  /** Says that we live; without a connection nobody needs to know. */
+  live(): void {
+    if (this.#open) this.#socket?.send(ALIVE);
   }
 
   ask(ask: Ask): Promise<unknown> {
@@ -172,15 +185,15 @@ export class Wire {
       }
     });
     socket.once('close', (code) => {
-      this.#stopPings();
+      this.#keeping?.stop();
       if (this.#open) this.#broke();
       if (this.#closed === undefined) this.#comeBack(code, trouble);
     });
   }
 
   #keepAlive(leaseMs: number): void {
-    this.#stopPings();
-    this.#stopPings = keepAlive(this.#socket as WebSocket, { leaseMs, holds: this.#options.holds });
+    this.#keeping?.stop();
+    this.#keeping = keepAlive(this.#socket as WebSocket, { leaseMs, holds: this.#options.holds });
   }
 
   #broke(): void {
@@ -234,6 +247,7 @@ export class Wire {
     this.#cancelAway();
     this.#away = false;
     this.#tries = 0;
+    this.greetings++;
     this.#open = true;
     this.#leaseMs = leaseMs;
     this.#tookMs = this.#options.world.clock.monotonic() - this.#dialledAt;

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import type { Ask } from '../protocol/frames.ts';
-import type { Assignment, Hello, Link, Session, Want } from '../protocol/link.ts';
+import type { Assignment, Hello, Link, Session, Want, WorkerState } from '../protocol/link.ts';
 import { type AskingOptions, AskingSession, openSession, type ProvenAssignment, proofOf } from './asking-session.ts';
 import { Wire } from './wire.ts';
 
@@ -25,6 +25,8 @@ export class WsLink implements Link {
 
 class WsSession extends AskingSession {
   readonly #wire: Wire;
+  /** What the node knows of this worker, and on which connection it was told. */
+  #told: { readonly state: WorkerState; readonly greetings: number } | undefined;
 
   constructor(options: WsLinkOptions, hello: Hello) {
     super(options, hello);
@@ -83,6 +85,18 @@ class WsSession extends AskingSession {
     } finally {
       signal.removeEventListener('abort', stop);
     }
+  }
+
+  /** Who goes on as before only lives, which nobody answers, unless it is time to hear from the node as well. */
+  override async beat(state: WorkerState): Promise<void> {
+    const { greetings, wantsAnswer } = this.#wire;
+    const isKnown = this.#told?.state === state && this.#told.greetings === greetings;
+    if (isKnown && !wantsAnswer) {
+      this.#wire.live();
+      return;
+    }
+    await super.beat(state);
+    this.#told = { state, greetings };
   }
 
   protected get connected(): boolean {

@@ -70,6 +70,23 @@ export const OPENING: LinkTopic = {
       assert.equal((await scene.worker('second')).state, 'starting');
     },
 
+    'a beat that says nothing new shows that the worker lives': async (scene) => {
+      const session = await scene.open({ incarnation: 'first' });
+      await session.beat('online');
+      const { seenAt } = await scene.worker('first');
+      for (const pauses of [1, 2, 3]) {
+        await scene.world.advance(8000);
+        await session.beat('online');
+        // It may go without an answer: what is asked after it is answered after it.
+        await session.cancels();
+        // Such beats are gathered for a second at most.
+        await scene.world.advance(1000);
+        const { state, seenAt: later } = await scene.worker('first');
+        assert.equal(state, 'online');
+        assert.ok(later >= seenAt + pauses * 8000, `${later - seenAt} ms after ${pauses} pauses`);
+      }
+    },
+
     'a session says how long its leases hold': async (scene) => {
       const session = await scene.open();
       const { task } = await scene.running(session);
