@@ -60,7 +60,7 @@ test('each worker is told with all its reasons, and the sentence counts them', a
       'has version unknown, wanted >=2.0.0',
     ],
   });
-  assert.match(told.summary, /^No worker can run the task now: 3 of 4 lacks the credential hf;/);
+  assert.match(told.summary, /^No worker can run the task now: lacks the credential hf \(3 of 4\);/);
   assert.equal(told.runnable, false);
 });
 
