@@ -73,3 +73,21 @@ test('five hundred that wait get five hundred tasks, and one that comes alone as
   assert.equal(got.length, 500);
   assert.equal(new Set(got).size, 500);
 });
+
+test('a fleet is looked at once a second, and a large one so much less often that no more of it is read', async (t) => {
+  for (const [workers, least, most] of [
+    [1, 20, 30],
+    [1000, 4, 6],
+    [4000, 2, 3],
+  ] as const) {
+    const { world, store, engine, register, wait } = await engineRig(t);
+    await Promise.all(Array.from({ length: workers }, (_, i) => register(`w${i}`)));
+    const [first] = await engine.workers();
+    assert.ok(first !== undefined);
+    const looks = t.mock.method(store, 'workerFleet');
+    wait('first', first.worker);
+    for (let second = 0; second < 30; second++) await world.advance(1000);
+    const count = looks.mock.callCount();
+    assert.ok(count >= least && count <= most, `${count} looks at ${workers} workers in 30 s`);
+  }
+});

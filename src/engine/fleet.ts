@@ -11,12 +11,14 @@ export interface Profile {
 }
 
 const LOOK_MS = 1000;
-/** A large fleet is looked at less often: each look reads all of it. */
-const LARGE = 500;
+/** Each look reads all of the fleet: a larger one is looked at less often, so that no more than this many are read a second. */
+const READ_PER_LOOK = 200;
+/** Well within the silence after which a worker is lost. */
+const MOST_LOOK_MS = 10_000;
 
 /**
  * What this process knows of the workers: who may serve which lane, and who should leave a task to a better one for a
- * moment. Looked up once a second while claims are made. It may be out of date: what a worker may do is checked again by
+ * moment. Looked up once a second while claims are made, a large fleet less often. It may be out of date: what a worker may do is checked again by
  * the claim itself, and who comes first is only a preference.
  */
 export class Fleet {
@@ -40,8 +42,8 @@ export class Fleet {
   }
 
   get stale(): boolean {
-    const often = this.#members.length > LARGE ? 5 : 1;
-    return this.#world.clock.monotonic() - this.#lookedAt >= LOOK_MS * often;
+    const pauseMs = LOOK_MS * Math.max(1, this.#members.length / READ_PER_LOOK);
+    return this.#world.clock.monotonic() - this.#lookedAt >= Math.min(pauseMs, MOST_LOOK_MS);
   }
 
   /** The next claim that needs to know looks first. */
