@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters, styleText } from 'node:util';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const COMPILED = join(ROOT, 'node_modules/.cache/leasehold-tests');
 const BUDGET_S = 600;
 /** More than so many files that fail are no accident. */
 const MOST_AGAIN = 3;
@@ -192,6 +193,8 @@ async function run(command: readonly string[], scale: Scale): Promise<{ status: 
       // The tools are scripts that ask PATH for their Node.
       PATH: `${bin}${delimiter}${process.env.PATH ?? ''}`,
       LEASEHOLD_TEST_SCALE: scale,
+      // A file of tests loads in half the time when what it imports was compiled for another. It would make coverage less exact.
+      ...(args.some((arg) => arg.includes('coverage')) ? {} : { NODE_COMPILE_CACHE: COMPILED }),
       ...(process.stdout.isTTY && process.env.NO_COLOR === undefined ? { FORCE_COLOR: '1' } : {}),
     },
   });
