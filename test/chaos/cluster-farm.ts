@@ -285,9 +285,23 @@ export class ClusterFarm {
     return started;
   }
 
+  /** Asked once, however long it takes: a name that is given out again has a new secret, and the first one ends. */
+  async #enrol(name: string): Promise<string> {
+    const [{ address }] = this.#nodes as [FarmNode];
+    const response = await fetch(`${address}/api/v1/workers`, {
+      headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
+      method: 'POST',
+      body: JSON.stringify({ name }),
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    });
+    const text = await response.text();
+    assert.ok(response.ok, `${name} is not let in: ${response.status} ${text}`);
+    return (JSON.parse(text) as { secret: string }).secret;
+  }
+
   async #startWorker(name: string): Promise<void> {
     const { t, folder } = this.#options;
-    const { secret } = await this.ask<{ secret: string }>('/api/v1/workers', { name });
+    const secret = await this.#enrol(name);
     const cwd = join(folder, name);
     mkdirSync(cwd, { recursive: true });
     const join_ = this.#nodes.flatMap(({ address }) => ['--join', address]);
