@@ -18,8 +18,8 @@ const MOST_LOOK_MS = 10_000;
 
 /**
  * What this process knows of the workers: who may serve which lane, and who should leave a task to a better one for a
- * moment. Looked up once a second while claims are made, a large fleet less often. It may be out of date: what a worker may do is checked again by
- * the claim itself, and who comes first is only a preference.
+ * moment. Looked up once a second while claims are made, a large fleet less often. It may be out of date: what a worker may
+ * do is checked again by the claim itself, and who comes first is only a preference.
  */
 export class Fleet {
   readonly #store: Pick<Store, 'workerFleet'>;

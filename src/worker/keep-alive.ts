@@ -24,10 +24,9 @@ export function keepAlive(socket: WebSocket, { leaseMs, holds }: KeptAlive): Kee
     const atStake = holds();
     const ask = silence.tick(atStake);
     if (silence.isLong) socket.terminate();
-    if (!ask || silence.isLong) return;
+    else if (ask && (atStake || spared)) socket.ping();
     // An idle worker beats as often as it looks here, and its next beat asks.
-    if (!atStake && !spared) spared = true;
-    else socket.ping();
+    else if (ask) spared = true;
   };
   const hear = (): void => {
     silence.heard();

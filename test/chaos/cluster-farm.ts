@@ -180,11 +180,7 @@ export class ClusterFarm {
     for (const deadline = Date.now() + PATIENCE_MS; ; ) {
       const node = this.#nodes[this.#asked++ % this.#nodes.length] as FarmNode;
       try {
-        const response = await fetch(node.address + path, {
-          headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', ...headers },
-          ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
-          signal: AbortSignal.timeout(ANSWER_MS),
-        });
+        const response = await request(node, path, { body, headers, answerMs: ANSWER_MS });
         if (response.ok) return (await response.json()) as T;
         if (response.status !== 503) assert.fail(`${path}: ${response.status} ${await response.text()}`);
       } catch (error) {
@@ -287,13 +283,8 @@ export class ClusterFarm {
 
   /** Asked once, however long it takes: a name that is given out again has a new secret, and the first one ends. */
   async #enrol(name: string): Promise<string> {
-    const [{ address }] = this.#nodes as [FarmNode];
-    const response = await fetch(`${address}/api/v1/workers`, {
-      headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
-      method: 'POST',
-      body: JSON.stringify({ name }),
-      signal: AbortSignal.timeout(PATIENCE_MS),
-    });
+    const [first] = this.#nodes as [FarmNode];
+    const response = await request(first, '/api/v1/workers', { body: { name }, answerMs: PATIENCE_MS });
     const text = await response.text();
     assert.ok(response.ok, `${name} is not let in: ${response.status} ${text}`);
     return (JSON.parse(text) as { secret: string }).secret;
@@ -315,4 +306,18 @@ export class ClusterFarm {
     const pid = child.pid as number;
     this.#options.t.after(() => void (isAlive(pid) && process.kill(pid, 'SIGCONT')));
   }
+}
+
+interface Asking {
+  readonly body?: object | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly answerMs: number;
+}
+
+function request({ address }: FarmNode, path: string, { body, headers, answerMs }: Asking): Promise<Response> {
+  return fetch(address + path, {
+    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', ...headers },
+    ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(answerMs),
+  });
 }
