@@ -387,4 +387,7 @@ export interface TaskRecord extends LaneName {
   readonly payload: string;
   readonly result: string | undefined;
   readonly unique: string | undefined;
+  /** The task that bore it, and the root of its tree; undefined: it was pushed, and is its own root. */
+  readonly parent: number | undefined;
+  readonly root: number | undefined;
 }

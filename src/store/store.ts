@@ -10,6 +10,8 @@ import type { NodeStore } from './node-store.ts';
 import type { DutyTerm, LaneWish, NewTask, PushAnswer, QueueStore, TaskRecord } from './queue-store.ts';
 import type { ResultStore } from './result-store.ts';
 import type { TokenStore } from './token-store.ts';
+import type { TreeStore } from './tree-store.ts';
+import type { TurnStore } from './turn-store.ts';
 import type { WaitStore } from './wait-store.ts';
 
 export type * from './dependency-store.ts';
@@ -20,6 +22,8 @@ export type * from './node-store.ts';
 export type * from './queue-store.ts';
 export type * from './result-store.ts';
 export type * from './token-store.ts';
+export type * from './tree-store.ts';
+export type * from './turn-store.ts';
 export type * from './wait-store.ts';
 
 /**
@@ -31,6 +35,8 @@ export interface Store
     LimitStore,
     DependencyStore,
     WaitStore,
+    TurnStore,
+    TreeStore,
     ResultStore,
     TokenStore,
     NodeStore,
@@ -150,7 +156,7 @@ export interface NamedTask extends Omit<NewTask, 'lane' | 'spec'>, LaneWish {
 export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'unknown';
 export interface ReviveParams {
   readonly tasks: readonly number[];
-  /** Checkpoints that go with it, of those that are revived. */
+  /** Entries of journals that go with it, of those that are revived. */
   readonly forget?: readonly { readonly task: number; readonly key: string }[] | undefined;
 }
 export type ReviveAnswer =
