@@ -1,5 +1,6 @@
 import { REASONS, type Reason, STATES, type TaskState } from '../core/task.ts';
 import { WORKER_STATES } from '../core/worker.ts';
+import type { EntryKind } from './turn-store.ts';
 
 /** The numbers and limits by which every store writes the same things. */
 
@@ -10,6 +11,17 @@ export type Outcome = (typeof OUTCOMES)[number];
 export const reasonCode = (reason: Reason): number => REASONS.indexOf(reason);
 export const stateCode = (state: TaskState): number => STATES.indexOf(state);
 export const stateOf = (code: number): TaskState => STATES[code] as TaskState;
+
+/** What an entry of a journal is; the position is the number in `journal.kind`. */
+export const ENTRY_KINDS = [
+  'value',
+  'element',
+  'mark',
+  'wait',
+  'child',
+  'signal',
+] as const satisfies readonly EntryKind[];
+export const kindCode = (kind: EntryKind): number => ENTRY_KINDS.indexOf(kind);
 
 /** Of a worker that ends what it has and takes nothing more. */
 export const DRAINING = WORKER_STATES.indexOf('draining');
@@ -23,6 +35,10 @@ export const SUSPECT = 16;
 /** What becomes of it when something that it needs did not complete; neither: it is cancelled. */
 export const FAILS_AFTER = 32;
 export const RUNS_AFTER = 64;
+/** A root that has members. */
+export const TREE = 128;
+/** The tree of this root is being pruned: nothing of it comes back. (256 is reserved.) */
+export const REMOVING = 512;
 /** Dependents that one transaction sees to; the rest is carried on. */
 export const DOWN_BATCH = 500;
 

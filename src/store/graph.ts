@@ -1,6 +1,7 @@
 import { isFinal, type TaskState } from '../core/task.ts';
 import { FAILS_AFTER, RUNS_AFTER, WATCHED } from './codes.ts';
 import type { Edge, GraphTask, Planned } from './dependency-store.ts';
+import type { NewChild } from './turn-store.ts';
 
 /** What the stores share of graphs: which items are the same task, and what each new task is born with. */
 
@@ -86,4 +87,21 @@ export function upsOf(births: readonly Birth[], stands: ReadonlyMap<number, Task
 
 export function inOrderOfEdges(planned: readonly Planned[]): readonly Planned[] {
   return planned.toSorted((a, b) => a.up - b.up || a.down - b.down);
+}
+
+/** Children of a turn as a graph. `there` knows a child by its key that an earlier turn bore. */
+export function turnGraph(
+  children: readonly NewChild[],
+  there: (key: string) => number | undefined,
+): readonly GraphTask[] {
+  const places = new Map(children.map(({ key }, i) => [key, i]));
+  return children.map(({ task, after = [], afterFailure = 'cancel' }) => ({
+    ...task,
+    afterFailure,
+    after: after.map(({ task: up, child = '', optional }) => {
+      if (up !== undefined) return { task: up, optional };
+      const item = places.get(child);
+      return item === undefined ? { task: there(child) ?? 0, optional } : { item, optional };
+    }),
+  }));
 }

@@ -6,9 +6,11 @@ import type { Reason, TaskState } from '../core/task.ts';
  */
 export interface TreeStore {
   /** The members of a tree without its root, by number, above `after`. */
-  treeList(params: { readonly root: number; readonly after: number; readonly limit: number }): Promise<
-    readonly TreeRecord[]
-  >;
+  treeList(params: {
+    readonly root: number;
+    readonly after: number;
+    readonly limit: number;
+  }): Promise<readonly TreeRecord[]>;
   /** How many members a tree has in each state, its root included. */
   treeCount(params: { readonly root: number }): Promise<Readonly<Record<TaskState, number>>>;
 }

@@ -1,6 +1,6 @@
-import type { Checkpoint, FoundCheckpoint, WaitRecord } from './store.ts';
+import type { WaitRecord } from './store.ts';
 
-/** Records of waits and checkpoints from rows whose columns have the same names in every store. */
+/** Records of waits from rows whose columns have the same names in every store. */
 
 /** The position is the number in `wait.state`. */
 const WAIT_STATES = ['open', 'woken', 'timed_out'] as const;
@@ -31,18 +31,4 @@ export function waitOf(row: WaitRow): WaitRecord {
     outcome: outcome === 'open' && !row.waits ? 'woken' : outcome,
     body: row.body ?? undefined,
   };
-}
-
-/** Sorted here, because databases do not agree on the order of texts. */
-export function inOrderOfTime(checkpoints: readonly Checkpoint[]): readonly Checkpoint[] {
-  return checkpoints.toSorted((a, b) => a.at - b.at || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
-}
-
-export function inOrderOfKey(found: readonly FoundCheckpoint[]): readonly FoundCheckpoint[] {
-  return found.toSorted((a, b) => a.task - b.task || (a.key < b.key ? -1 : 1));
-}
-
-/** What comes after every key that begins so, in the order of bytes: no key has this last of all signs. */
-export function endOf(prefix: string): string {
-  return `${prefix}\u{10FFFF}`;
 }

@@ -6,7 +6,6 @@ import { AUDIT } from './audit.ts';
 import { BODIES } from './bodies.ts';
 import { CALLER_TRANSACTION } from './caller-transaction.ts';
 import { CANCEL } from './cancel.ts';
-import { CHECKPOINTS } from './checkpoints.ts';
 import { CLAIM } from './claim.ts';
 import { CLAIM_TASK } from './claim-task.ts';
 import { CLOSING } from './closing.ts';
@@ -19,6 +18,7 @@ import { GRAPH_ENDS } from './graph-ends.ts';
 import { GRAPHS } from './graphs.ts';
 import { HANDLER_SCHEMAS } from './handler-schemas.ts';
 import { INSIGHT } from './insight.ts';
+import { JOURNALS } from './journals.ts';
 import { LANES } from './lanes.ts';
 import { LIMITS } from './limits.ts';
 import { LOGS } from './logs.ts';
@@ -44,7 +44,10 @@ import { SUSPECTS } from './suspects.ts';
 import { TOKENS } from './tokens.ts';
 import type { Case, Need, Topic } from './topic.ts';
 import { TRANSITIONS_TABLE } from './transitions.ts';
+import { TREES } from './trees.ts';
 import { TRIGGERS } from './triggers.ts';
+import { TURN_BIRTHS } from './turn-births.ts';
+import { TURNS } from './turns.ts';
 import { UNIQUE } from './unique.ts';
 import { VirtualWorld } from './virtual-world.ts';
 import { WORKERS } from './workers.ts';
@@ -98,7 +101,10 @@ export const TOPICS: readonly Topic[] = [
   GRAPH_ENDS,
   PARKS,
   SIGNALS,
-  CHECKPOINTS,
+  JOURNALS,
+  TURNS,
+  TURN_BIRTHS,
+  TREES,
   RESULTS,
   TOKENS,
   NODES,

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import type { Lease } from '../../core/lease.ts';
-import type { Tenure } from '../store.ts';
+import type { Tenure, TurnAnswer } from '../store.ts';
 import { DAY, HOUR, type Scene, TTL } from './scene.ts';
 import type { Run, Topic } from './topic.ts';
+import { parkAll, rememberAll } from './turning.ts';
 
 /** A write after the claim. Answers whether it was accepted. */
 interface Write {
@@ -15,6 +16,8 @@ interface Write {
 
 const complete = (scene: Scene, lease: Lease): Promise<unknown> => scene.settle(lease, 'completed', { result: '"x"' });
 const fail = (scene: Scene, lease: Lease): Promise<unknown> => scene.settle(lease, 'failed', { reason: 'gave_up' });
+
+const took = ([answer]: readonly TurnAnswer[]): boolean => answer?.kind === 'done';
 
 const WRITES: readonly Write[] = [
   { words: 'complete', other: fail, act: async (scene, lease) => (await complete(scene, lease)) !== 'lost' },
@@ -57,16 +60,52 @@ const WRITES: readonly Write[] = [
     words: `park, for ${Object.keys(what)[0]},`,
     other: complete,
     act: async (scene: Scene, { task, attempt }: Lease) => {
-      const [answer] = await scene.store.taskPark({ items: [{ task, attempt, key: 'k', ...what }] });
+      const [answer] = await parkAll(scene.store, [{ task, attempt, key: 'k', ...what }]);
       return answer?.kind !== 'lost';
     },
   })),
   {
-    words: 'write a checkpoint of',
+    words: 'remember a value for',
     other: complete,
     act: async (scene, { task, attempt }) => {
-      const [answer] = await scene.store.checkpointPut({ items: [{ task, attempt, key: 'k', value: '1' }] });
+      const [answer] = await rememberAll(scene.store, [{ task, attempt, key: 'k', value: '1' }]);
       return answer?.kind !== 'lost';
+    },
+  },
+  {
+    words: 'bear a child of',
+    other: complete,
+    act: async (scene, { task, attempt }) => {
+      // Of a kind that is known: nothing may come of this, not even a queue.
+      const [own] = await scene.store.taskGet({ tasks: [task] });
+      const draft = { lane: own?.lane ?? 1, spec: own?.spec ?? 1, priority: 0, maxTries: 3, payload: 'null' };
+      const child = { key: 'k', kind: 'child', task: draft } as const;
+      return took(await scene.store.taskTurn({ items: [{ task, attempt, entries: [child], then: { go: 'on' } }] }));
+    },
+  },
+  {
+    words: 'send a signal for',
+    other: complete,
+    act: async (scene, { task, attempt }) => {
+      const signal = { key: 'k', kind: 'signal', channel: 'c', body: '1' } as const;
+      return took(await scene.store.taskTurn({ items: [{ task, attempt, entries: [signal], then: { go: 'on' } }] }));
+    },
+  },
+  {
+    words: 'end by a turn',
+    other: complete,
+    act: async (scene, { task, attempt }) => {
+      const then = { go: 'end', to: 'failed', reason: 'gave_up' } as const;
+      const entries = [{ key: 'k', kind: 'value', value: '1' }] as const;
+      return took(await scene.store.taskTurn({ items: [{ task, attempt, entries, then }] }));
+    },
+  },
+  {
+    words: 'give back by a turn',
+    other: complete,
+    act: async (scene, { task, attempt }) => {
+      const then = { go: 'back', change: 'retried', delayMs: 0, refund: false, bounced: false } as const;
+      return took(await scene.store.taskTurn({ items: [{ task, attempt, entries: [], then }] }));
     },
   },
   {

@@ -5,6 +5,7 @@ import type { GraphTask } from '../store.ts';
 import { answerOf, draft, end, ends, family, maybe, need, push, states } from './graph-scene.ts';
 import { DAY, HOUR, TTL } from './scene.ts';
 import type { Topic } from './topic.ts';
+import { parkAll } from './turning.ts';
 
 export const GRAPHS: Topic = {
   name: 'graphs',
@@ -277,7 +278,7 @@ export const GRAPHS: Topic = {
       const child = await scene.push({ queue: 'children' });
       const parent = await scene.running();
       const item = { task: parent.task, attempt: parent.attempt, key: 'k', children: [child] };
-      assert.deepEqual(await scene.store.taskPark({ items: [item] }), [{ kind: 'parked' }]);
+      assert.deepEqual(await parkAll(scene.store, [item]), [{ kind: 'parked' }]);
       assert.deepEqual(await scene.store.depDependents({ tasks: [child] }), []);
       assert.deepEqual(await scene.store.depNeeds({ tasks: [parent.task] }), []);
     },

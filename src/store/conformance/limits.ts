@@ -352,6 +352,17 @@ export const LIMITS: Topic = {
       assert.deepEqual([await stateOf(running), await stateOf(a), await stateOf(b)], ['running', 'cancelled', 'ready']);
     },
 
+    'of tasks that are pushed together each takes the place of the one before, and the feed tells it in order': async (
+      scene,
+    ) => {
+      await put(scene, 'api', { perKey: 1, strategy: 'replace_pending' });
+      const item = await limited(scene, [{ name: 'api', key: 'a' }]);
+      const before = await push(scene, item);
+      const tasks = [...before, ...(await push(scene, item, 3))];
+      const states = await Promise.all(tasks.map(async (task) => (await scene.get(task)).state));
+      assert.deepEqual(states, ['cancelled', 'cancelled', 'cancelled', 'ready']);
+    },
+
     'a task with a unique key finds itself before its limits are asked': async (scene) => {
       await put(scene, 'api', { perKey: 1, strategy: 'refuse' });
       const unique = { key: 'k', hash: 1, windowMs: 60_000 };

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import type { Lease } from '../../core/lease.ts';
 import { normalizeLimit, normalizeUses } from '../../core/limit.ts';
-import type { Lane, ParkAnswer, ParkItem, Tenure, WaitRecord } from '../store.ts';
+import type { Lane, Tenure, WaitRecord } from '../store.ts';
 import { DAY, HOUR, MINUTE, type Scene, TTL } from './scene.ts';
 import type { Topic } from './topic.ts';
+import { type ParkAnswer, type ParkItem, parkAll, rememberAll } from './turning.ts';
 
 const PARKED = { kind: 'parked' };
 const LOST = { kind: 'lost' };
@@ -11,7 +12,7 @@ const LOST = { kind: 'lost' };
 /** A park of this lease; for nothing in particular, if not said otherwise. */
 export async function park({ store }: Scene, lease: Lease, what: Partial<ParkItem> = {}): Promise<ParkAnswer> {
   const { task, attempt } = lease;
-  const [answer] = await store.taskPark({ items: [{ key: 'k', ...what, task, attempt }] });
+  const [answer] = await parkAll(store, [{ key: 'k', ...what, task, attempt }]);
   return answer as ParkAnswer;
 }
 
@@ -234,7 +235,7 @@ export const PARKS: Topic = {
         assert.equal(await scene.giveBack(grant), 'lost');
         const { task, attempt } = grant;
         assert.deepEqual(await scene.store.leaseRenew({ items: [{ task, attempt, ttlMs: HOUR }] }), [{ held: false }]);
-        const [answer] = await scene.store.checkpointPut({ items: [{ task, attempt, key: 'k', value: '1' }] });
+        const [answer] = await rememberAll(scene.store, [{ task, attempt, key: 'k', value: '1' }]);
         assert.deepEqual(answer, LOST);
         assert.deepEqual((await scene.overdue(10)).leases, []);
       });
@@ -313,12 +314,12 @@ export const PARKS: Topic = {
       const woken = { kind: 'woken', body: undefined };
       for (const children of [[], [child.task], [child.task, 4711]]) {
         assert.deepEqual(await scene.unchanged(() => park(scene, grant, { children })), woken);
-        assert.deepEqual(await scene.unchanged(() => park(scene, grant, { children, any: true })), woken);
+        assert.deepEqual(await scene.unchanged(() => park(scene, grant, { children, need: 1 })), woken);
       }
       assert.equal((await scene.get(grant.task)).state, 'running');
       const unfinished = await scene.push({ queue: 'children' });
       const children = [child.task, unfinished];
-      assert.deepEqual(await scene.unchanged(() => park(scene, grant, { children, any: true })), woken);
+      assert.deepEqual(await scene.unchanged(() => park(scene, grant, { children, need: 1 })), woken);
       assert.deepEqual(await park(scene, grant, { children }), PARKED);
     },
 
@@ -345,7 +346,7 @@ export const PARKS: Topic = {
       async (scene) => {
         const [one, two] = [await scene.running({ queue: 'children' }), await scene.running({ queue: 'children' })];
         const grant = await scene.running();
-        assert.deepEqual(await park(scene, grant, { children: [one.task, two.task], any: true }), PARKED);
+        assert.deepEqual(await park(scene, grant, { children: [one.task, two.task], need: 1 }), PARKED);
         await scene.settle(two, 'completed');
         const next = await scene.claimOne();
         assert.equal(next.task, grant.task);
@@ -374,17 +375,15 @@ export const PARKS: Topic = {
       assert.equal(tasks.length, 4);
       await send(scene, 'x', '"first"');
       await scene.store.taskCancel({ tasks: [d.task] });
-      const answers = await scene.store.taskPark({
-        items: [
-          { ...lease(c), key: 'k', channel: 'x' },
-          { ...lease(a), key: 'k', timeoutMs: 5 },
-          { ...lease(b), key: 'k', channel: 'x' },
-          { ...lease(a), key: 'k', timeoutMs: 5 },
-          { task: 4711, attempt: 1, key: 'k', channel: 'x' },
-          { ...lease(d), key: 'k', children: [a.task] },
-          { ...lease(a), attempt: 7, key: 'k' },
-        ],
-      });
+      const answers = await parkAll(scene.store, [
+        { ...lease(c), key: 'k', channel: 'x' },
+        { ...lease(a), key: 'k', timeoutMs: 5 },
+        { ...lease(b), key: 'k', channel: 'x' },
+        { ...lease(a), key: 'k', timeoutMs: 5 },
+        { task: 4711, attempt: 1, key: 'k', channel: 'x' },
+        { ...lease(d), key: 'k', children: [a.task] },
+        { ...lease(a), attempt: 7, key: 'k' },
+      ]);
       // Of two that come together for one signal either may have it.
       const [first, , third] = answers;
       assert.deepEqual(new Set([first?.kind, third?.kind]), new Set(['parked', 'woken']));

@@ -48,6 +48,8 @@ export const PUSH: Topic = {
         payload: '{"to":"a"}',
         result: undefined,
         unique: undefined,
+        parent: undefined,
+        root: undefined,
       });
       const { events } = await scene.eventPage({ after: 0, limit: 10 });
       assert.deepEqual(events, [

@@ -3,8 +3,8 @@ import { EMPTY_STATS, type FeedEvent, isTaskEvent, type QueueStats, type TaskEve
 import { isFinal, isLegal, STATES, type TaskState } from '../../core/task.ts';
 import type {
   AttemptRecord,
-  Checkpoint,
   DutyTerm,
+  JournalEntry,
   LogLine,
   QueueRecord,
   Store,
@@ -20,7 +20,7 @@ export interface Sight {
     readonly attempts: readonly AttemptRecord[];
     readonly log: readonly LogLine[];
     readonly wait: WaitRecord | undefined;
-    readonly checkpoints: readonly Checkpoint[];
+    readonly journal: readonly JournalEntry[];
   })[];
   readonly queues: readonly QueueRecord[];
   readonly events: readonly TaskEvent[];
@@ -42,7 +42,7 @@ export async function lookAt(store: Store): Promise<Sight> {
       attempts: await store.attemptList({ task }),
       log,
       wait: await store.waitGet({ task }),
-      checkpoints: await store.checkpointList({ task }),
+      journal: await store.journalList({ task }),
     });
   }
   const feed = await wholeFeed(store);
@@ -110,6 +110,7 @@ export function checkBooks(sight: Sight, { forgets = false }: { readonly forgets
     checkRecord(record);
     checkWait(record);
   }
+  checkKinship(sight);
   checkStats(sight, forgets);
 }
 
@@ -180,6 +181,28 @@ function checkWait({ task, state, runAt, wait }: Sight['tasks'][number]): void {
   assert.equal(wait.task, task, story);
   if (wait.outcome === 'open') assert.equal(state, 'waiting', `only what waits has an open wait: ${story}`);
   if (state === 'waiting' && wait.outcome === 'open') assert.equal(runAt, wait.deadline, story);
+}
+
+/**
+ * A task that was born has an entry in the journal of its parent, and an entry stands for a child that is there; the root of
+ * a child is the root of its parent.
+ */
+function checkKinship({ tasks }: Sight): void {
+  const byNumber = new Map(tasks.map((task) => [task.task, task]));
+  for (const { task, parent, root } of tasks) {
+    const story = `task ${task} of parent ${parent} and root ${root}`;
+    assert.equal(parent === undefined, root === undefined, `both are known, or neither: ${story}`);
+    const own = parent === undefined ? undefined : byNumber.get(parent);
+    if (own === undefined) continue;
+    assert.equal(root, own.root ?? own.task, `the root is that of its parent: ${story}`);
+    const refs = own.journal.filter(({ ref }) => ref === task);
+    assert.equal(refs.length, 1, `its parent bore it once: ${story}`);
+  }
+  for (const { task, journal } of tasks) {
+    for (const { key, kind, ref } of journal) {
+      assert.equal(ref !== undefined, kind === 'child', `only a child has a number: ${key} of task ${task}`);
+    }
+  }
 }
 
 function checkStats({ tasks, queues }: Sight, forgets: boolean): void {

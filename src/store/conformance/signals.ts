@@ -3,6 +3,7 @@ import type { Grant, NewSignal, WaitRecord } from '../store.ts';
 import { park } from './parks.ts';
 import { DAY, HOUR, type Scene } from './scene.ts';
 import { needing, type Topic } from './topic.ts';
+import { parkAll } from './turning.ts';
 
 const PARKED = { kind: 'parked' };
 
@@ -68,13 +69,13 @@ export const SIGNALS: Topic = {
       await send(scene, 'a', '"first"');
       await send(scene, 'b', '"second"');
       const grant = await scene.running();
-      assert.deepEqual(await park(scene, grant, { key: 'one', turn: 1, channel: 'a' }), {
+      assert.deepEqual(await park(scene, grant, { key: 'one', nth: 1, channel: 'a' }), {
         kind: 'woken',
         body: '"first"',
       });
-      const later = { key: 'two', turn: 2, channel: 'b' };
+      const later = { key: 'two', nth: 2, channel: 'b' };
       assert.deepEqual(await park(scene, grant, later), { kind: 'woken', body: '"second"' });
-      const late = { key: 'one', turn: 1, channel: 'a' };
+      const late = { key: 'one', nth: 1, channel: 'a' };
       const lost = await scene.unchanged(() => park(scene, grant, late));
       assert.deepEqual(lost, { kind: 'lost' }, 'it would have waited under its running handler');
       await send(scene, 'a', '"third"');
@@ -84,7 +85,7 @@ export const SIGNALS: Topic = {
         { kind: 'woken', body: '"second"' },
         'the newest has its answer',
       );
-      assert.deepEqual(await park(scene, grant, { key: 'three', turn: 3, channel: 'a' }), {
+      assert.deepEqual(await park(scene, grant, { key: 'three', nth: 3, channel: 'a' }), {
         kind: 'woken',
         body: '"third"',
       });
@@ -287,7 +288,7 @@ export const SIGNALS: Topic = {
         assert.equal(grants.length, 20);
         const channelOf = (i: number): string => `c${i % 3}`;
         const parks = grants.map(({ task, attempt }, i) =>
-          scene.store.taskPark({ items: [{ task, attempt, key: 'k', channel: channelOf(i) }] }),
+          parkAll(scene.store, [{ task, attempt, key: 'k', channel: channelOf(i) }]),
         );
         const signals = grants.map((_, i) => other.signalSend({ items: [{ channel: channelOf(i), body: `${i}` }] }));
         const kinds = (await Promise.all(parks)).map(([answer]) => answer?.kind);

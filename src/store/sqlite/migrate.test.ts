@@ -29,7 +29,7 @@ const setMeta = (db: DatabaseSync, key: string, value: number): unknown =>
 test('a new file gets the newest schema and says which one it has', () => {
   const db = new DatabaseSync(':memory:');
   migrate(db);
-  assert.deepEqual(metaOf(db), { schema: `${SCHEMA_VERSION}`, compatible_from: '5' });
+  assert.deepEqual(metaOf(db), { schema: `${SCHEMA_VERSION}`, compatible_from: '10' });
 });
 
 test('migrating twice is migrating once, and touches no data', () => {
@@ -190,6 +190,76 @@ test('a file of the first version is brought up to date and keeps what is in it'
   assert.deepEqual(await store.taskSettle({ items: [late] }), ['done']);
   const [worker] = await store.workerList();
   assert.deepEqual([worker?.state, worker?.startedAt, worker?.handlers], ['online', undefined, []]);
+});
+
+/** Checkpoints as versions before the trees have written them. */
+const SPAWNS: readonly (readonly [task: number, key: string, value: string | null])[] = [
+  [1, 'spawn:a#0', '{"id":"task_x","task":2}'],
+  [2, 'spawn:b#0', '{"id":"task_y","task":3}'],
+  [1, 'spawn:long#0', null],
+  [1, 'spawn:gone#0', '{"id":"task_z","task":99}'],
+  // What a task cannot have borne: an older one, itself, one that another bore before, and no number at all.
+  [3, 'spawn:older#0', '{"id":"task_x","task":1}'],
+  [3, 'spawn:self#0', '{"id":"task_x","task":3}'],
+  [3, 'spawn:other#0', '{"id":"task_x","task":4}'],
+  [5, 'spawn:text#0', '{"task":"6"}'],
+  [5, 'spawn:none#0', '7'],
+  [1, 'wait:w#0', '{"outcome":"woken"}'],
+  [1, 'step#0!', '1'],
+  [1, 'list[3]', '"e"'],
+  [1, 'step#0', '"v"'],
+];
+
+test('checkpoints become journals, and children that they name have their parents and roots', async (t) => {
+  const file = join(folder, 'spawns.db');
+  const db = new DatabaseSync(file);
+  t.after(() => db.close());
+  db.exec('CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID');
+  for (const { file: name } of MIGRATIONS.filter(({ version }) => version <= 8)) {
+    db.exec(readFileSync(new URL(`./migrations/${name}`, import.meta.url), 'utf8'));
+  }
+  db.exec(`INSERT INTO meta VALUES ('schema', '8'), ('compatible_from', '5');
+    INSERT INTO queue (name) VALUES ('mail');
+    INSERT INTO lane (queue, handler, hash, used_at) VALUES (1, 'send', 'x', 0);
+    INSERT INTO spec (hash, body, used_at) VALUES ('x', '{}', 0);
+    INSERT INTO qstat (queue, ready) VALUES (1, 6)`);
+  const add = db.prepare(`INSERT INTO task (lane, spec, state, prio, max_tries, created_at) VALUES (1, 1, 0, 0, 3, ?)`);
+  for (let i = 1; i <= 6; i++) add.run(1000 + i);
+  for (const [task, key, value] of SPAWNS) {
+    db.prepare('INSERT INTO checkpoint (task, key, attempt, value, at) VALUES (?, ?, 1, ?, 5)').run(task, key, value);
+  }
+  const long = `{"id":"${'x'.repeat(5000)}","task":4}`;
+  db.prepare("INSERT INTO checkpoint_body VALUES (1, 'spawn:long#0', ?)").run(long);
+  const store = await openSqlite({ file, world, housekeeping: false });
+  t.after(() => store.close());
+  const sight = await lookAt(store);
+  assert.deepEqual(
+    sight.tasks.map(({ task, parent, root }) => [task, parent, root]),
+    [
+      [1, undefined, undefined],
+      [2, 1, 1],
+      [3, 2, 1],
+      [4, 1, 1],
+      [5, undefined, undefined],
+      [6, undefined, undefined],
+    ],
+  );
+  const entries = async (task: number): Promise<unknown> =>
+    (await store.journalList({ task })).map(({ key, kind, ref, value }) => [key, kind, ref ?? value]);
+  assert.deepEqual(await entries(1), [
+    ['list[3]', 'element', '"e"'],
+    ['spawn:a#0', 'child', 2],
+    ['spawn:gone#0', 'child', 99],
+    ['spawn:long#0', 'child', 4],
+    ['step#0', 'value', '"v"'],
+    ['step#0!', 'mark', '1'],
+    ['wait:w#0', 'wait', '{"outcome":"woken"}'],
+  ]);
+  assert.deepEqual(
+    (await store.journalList({ task: 1 })).filter(({ ref }) => ref !== undefined).map(({ value }) => value),
+    ['1002', '0', '1004'],
+  );
+  assert.deepEqual((await store.treeList({ root: 1, after: 0, limit: 9 })).length, 3);
 });
 
 for (const { what, version: newest, adds } of [

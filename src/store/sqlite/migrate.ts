@@ -15,6 +15,8 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 6, file: '006-nodes.sql', compatibleFrom: 5 },
   { version: 7, file: '007-documents.sql', compatibleFrom: 5 },
   { version: 8, file: '008-insight.sql', compatibleFrom: 5 },
+  // An older program would look for checkpoints where none are, and prune what a living tree needs.
+  { version: 10, file: '010-trees.sql', compatibleFrom: 10 },
 ];
 
 export const SCHEMA_VERSION = knownVersion(MIGRATIONS);

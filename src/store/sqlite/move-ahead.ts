@@ -93,7 +93,8 @@ function shift(db: DatabaseSync, by: number, own: Highs, now: number): void {
   db.exec(`UPDATE task SET attempt = attempt + ${by}; UPDATE attempt SET attempt = attempt + ${by};
     UPDATE duty SET epoch = epoch + ${by}, until = 0`);
   if (has('log')) db.exec(`UPDATE log SET attempt = attempt + ${by}`);
-  if (has('wait')) db.exec(`UPDATE wait SET gen = gen + ${by}; UPDATE checkpoint SET attempt = attempt + ${by}`);
+  if (has('wait')) db.exec(`UPDATE wait SET gen = gen + ${by}`);
+  for (const table of ['checkpoint', 'journal'].filter(has)) db.exec(`UPDATE ${table} SET attempt = attempt + ${by}`);
   if (has('dep')) db.exec(`UPDATE dep SET gen = gen + ${by}`);
   db.prepare(`INSERT INTO task (id, lane, spec, state, prio, max_tries, created_at, ended_at, reason)
     VALUES (?, 0, 0, 6, 0, 1, ?, ?, 0)`).run(own.task + by, now, now);

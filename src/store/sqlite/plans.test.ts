@@ -78,20 +78,19 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
     'SEARCH signal USING INTEGER PRIMARY KEY (rowid=?)',
     'SEARCH signal USING COVERING INDEX signal_channel (channel=?)',
   ],
-  checkpointGet: [
-    'SEARCH c USING PRIMARY KEY (task=? AND key=?)',
-    'SEARCH b USING INDEX sqlite_autoindex_checkpoint_body_1 (task=? AND key=?) LEFT-JOIN',
+  turnLook: BY_ID,
+  journalGet: ['SEARCH journal USING INDEX journal_key (task=? AND key=?)'],
+  journalList: ['SEARCH journal USING INDEX journal_key (task=?)'],
+  journalForget: ['SEARCH journal USING INDEX journal_key (task=? AND key=?)'],
+  treeMark: BY_ID,
+  treeList: [
+    'SEARCH t USING INDEX task_root (root=? AND id>?)',
+    'SEARCH l USING INTEGER PRIMARY KEY (rowid=?)',
+    'SEARCH q USING INTEGER PRIMARY KEY (rowid=?)',
   ],
-  checkpointList: [
-    'SEARCH c USING PRIMARY KEY (task=?)',
-    'SEARCH b USING INDEX sqlite_autoindex_checkpoint_body_1 (task=? AND key=?) LEFT-JOIN',
-  ],
-  checkpointForget: ['SEARCH checkpoint USING PRIMARY KEY (task=? AND key=?)'],
-  checkpointBodyForget: ['SEARCH checkpoint_body USING INDEX sqlite_autoindex_checkpoint_body_1 (task=? AND key=?)'],
-  checkpointScan: [
-    'SEARCH c USING PRIMARY KEY (task=? AND key>? AND key<?)',
-    'SEARCH b USING INDEX sqlite_autoindex_checkpoint_body_1 (task=? AND key=?) LEFT-JOIN',
-  ],
+  treeOpen: ['SEARCH task USING INDEX task_root (root=?)'],
+  treeRest: ['SEARCH task USING COVERING INDEX task_root (root=?)'],
+  treeGoing: BY_ID,
   documentGet: ['SEARCH d USING INDEX sqlite_autoindex_task_document_1 (id=?)', ...SHOWN],
   documentOf: ['SEARCH d USING INDEX task_document_task (task=?)', ...SHOWN],
   documentTree: ['SEARCH d USING INDEX task_document_root (root=?)', ...SHOWN],
@@ -172,8 +171,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   pruneWalk: ['SEARCH task USING INTEGER PRIMARY KEY (rowid>?)'],
   // The second is the largest id, one step down the right edge of the tree.
   pruneTask: [...BY_ID, 'SEARCH task'],
-  pruneCheckpoints: ['SEARCH checkpoint USING PRIMARY KEY (task=?)'],
-  pruneCheckpointBodies: ['SEARCH checkpoint_body USING INDEX sqlite_autoindex_checkpoint_body_1 (task=?)'],
+  pruneJournal: ['SEARCH journal USING COVERING INDEX journal_key (task=?)'],
   // The first ones of the table's own tree: LIMIT ends it there.
   pruneSignals: ['SEARCH signal USING INTEGER PRIMARY KEY (rowid=?)', 'SCAN signal', 'SCAN (subquery-1)'],
   pruneUniq: ['SEARCH uniq USING INDEX uniq_task (task=?)'],

@@ -8,6 +8,7 @@ import type { Lease } from '../../core/lease.ts';
 import { DAY, HOUR, MINUTE, refusal, Scene } from '../conformance/scene.ts';
 import { checkBooks } from '../conformance/sight.ts';
 import { tempFolder } from '../conformance/temp-folder.ts';
+import { parkAll, rememberAll } from '../conformance/turning.ts';
 import { VirtualWorld } from '../conformance/virtual-world.ts';
 import { backupSqlite } from './backup.ts';
 import { openSqlite } from './open.ts';
@@ -155,8 +156,8 @@ test('a restored store is what it was, and only its numbers went on', async () =
   const second = await scene.claimOne();
   await scene.settle(second, 'completed', { result: '"yes"' });
   const waiting = { ...(await scene.running()), key: 'k' };
-  await scene.store.checkpointPut({ items: [{ ...waiting, value: '1' }] });
-  await scene.store.taskPark({ items: [{ ...waiting, channel: 'c', timeoutMs: DAY }] });
+  await rememberAll(scene.store, [{ ...waiting, value: '1' }]);
+  await parkAll(scene.store, [{ ...waiting, channel: 'c', timeoutMs: DAY }]);
   await scene.push({ unique: { key: 'k', hash: 1, windowMs: DAY }, payload: JSON.stringify('x'.repeat(20_000)) });
   await scene.push({ delayMs: DAY });
   const before = await scene.look();
@@ -173,7 +174,7 @@ test('a restored store is what it was, and only its numbers went on', async () =
       ...moved(task),
       attempts: task.attempts.map(moved),
       log: task.log.map(moved),
-      checkpoints: task.checkpoints.map(moved),
+      journal: task.journal.map(moved),
     })),
   );
   assert.deepEqual([after.queues, after.workers], [before.queues, before.workers]);
@@ -228,7 +229,7 @@ test('what waited at the time of the backup is woken by what it waits for', asyn
   const tasks: number[] = [];
   for (const wish of wishes) {
     const { task, attempt } = await scene.running();
-    await scene.store.taskPark({ items: [{ task, attempt, key: 'k', ...wish }] });
+    await parkAll(scene.store, [{ task, attempt, key: 'k', ...wish }]);
     tasks.push(task);
   }
   const after = await trial.goBack(await trial.backup());

@@ -1,3 +1,4 @@
+import { STATES } from '../../core/task.ts';
 import { COUNTS, DOCUMENT_COLUMNS } from '../document-rows.ts';
 import { MOST_ERROR, MOST_SCHEMAS } from '../insight-store.ts';
 import { TOKEN_COLUMNS } from '../token-rows.ts';
@@ -169,7 +170,7 @@ export const STATEMENTS = {
   expireNext: `SELECT expires_at FROM task
     WHERE expires_at IS NOT NULL AND state IN (0, 2) AND attempt = 0 ORDER BY expires_at LIMIT 1`,
 
-  // parks, signals, checkpoints; a park and a checkpoint are fenced like a settle
+  // parks and signals; a park is fenced like a settle
   parkTask: `UPDATE task SET state = 3, run_at = ?, open = ?, tries = tries - 1, bounces = 0, flags = flags & ~16,
       holder = NULL, lease_until = NULL WHERE id = ? AND attempt = ? AND state = 1 AND cancel_at IS NULL`,
   parkChild: 'SELECT 1 FROM task WHERE id = ? AND state < 4',
@@ -193,16 +194,23 @@ export const STATEMENTS = {
   wake: 'UPDATE task SET state = 0, run_at = ?, open = 0 WHERE id = ? AND attempt = ? AND state = 3 RETURNING lane, created_at',
   signalAdd: 'INSERT INTO signal (channel, body, at) VALUES (?, ?, ?)',
   signalTake: `DELETE FROM signal WHERE id = (SELECT id FROM signal WHERE channel = ? ORDER BY id LIMIT 1) RETURNING body`,
-  checkpointAdd: 'INSERT OR IGNORE INTO checkpoint (task, key, attempt, value, at) VALUES (?, ?, ?, ?, ?)',
-  checkpointBodyAdd: 'INSERT INTO checkpoint_body (task, key, data) VALUES (?, ?, ?)',
-  checkpointGet: `SELECT c.attempt, coalesce(c.value, b.data) AS value FROM checkpoint c
-    LEFT JOIN checkpoint_body b ON b.task = c.task AND b.key = c.key WHERE c.task = ? AND c.key = ?`,
-  checkpointList: `SELECT c.key, c.attempt, coalesce(c.value, b.data) AS value, c.at FROM checkpoint c
-    LEFT JOIN checkpoint_body b ON b.task = c.task AND b.key = c.key WHERE c.task = ?`,
-  checkpointForget: 'DELETE FROM checkpoint WHERE task = ? AND key = ?',
-  checkpointBodyForget: 'DELETE FROM checkpoint_body WHERE task = ? AND key = ?',
-  checkpointScan: `SELECT c.task, c.key, coalesce(c.value, b.data) AS value FROM checkpoint c
-    LEFT JOIN checkpoint_body b ON b.task = c.task AND b.key = c.key WHERE c.task = ? AND c.key >= ? AND c.key < ?`,
+
+  // turns; the look is the fence, and holds for all that the transaction writes after it
+  turnLook: `SELECT lane, created_at, holder, started_at, cancel_at, root FROM task
+    WHERE id = ? AND attempt = ? AND state = 1`,
+  journalAdd: `INSERT OR IGNORE INTO journal (task, key, kind, attempt, began, at, ref, usage, value)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  journalGet: 'SELECT kind, attempt, ref, value FROM journal WHERE task = ? AND key = ?',
+  journalList: 'SELECT key, kind, attempt, at, value, ref, began, usage FROM journal WHERE task = ?',
+  journalForget: 'DELETE FROM journal WHERE task = ? AND key = ?',
+
+  // trees; a member has its root written down, a root only that it has members
+  treeMark: 'UPDATE task SET flags = flags | 128 WHERE id = ? AND flags & 128 = 0',
+  treeList: `SELECT t.id, t.parent, t.created_at, q.name AS queue, l.handler, t.state, t.reason, t.attempt, t.cancel_at
+    FROM task t INDEXED BY task_root CROSS JOIN lane l ON l.id = t.lane CROSS JOIN queue q ON q.id = l.queue
+    WHERE t.root = ? AND t.id > ? ORDER BY t.id LIMIT ?`,
+  treeCount: `SELECT ${STATES.map((state, i) => `coalesce(sum(state = ${i}), 0) AS ${state}`).join(', ')} FROM (
+    SELECT state FROM task INDEXED BY task_root WHERE root = ?1 UNION ALL SELECT state FROM task WHERE id = ?1)`,
 
   // results that outlive their tasks; one that still counts for who asks is not replaced
   resultFence: 'SELECT created_at FROM task WHERE id = ? AND attempt = ? AND state = 1',
@@ -213,7 +221,7 @@ export const STATEMENTS = {
 
   // cancel and revive
   taskStand:
-    'SELECT state, lane, attempt, created_at, holder, started_at, ended_at, flags, result, cancel_at FROM task WHERE id = ?',
+    'SELECT state, lane, attempt, created_at, holder, started_at, ended_at, flags, result, cancel_at, root FROM task WHERE id = ?',
   cancelIdle: `UPDATE task SET state = 6, reason = ?, ended_at = ?, run_at = NULL, lease_until = NULL, cancel_at = ?,
       flags = flags & ~16 WHERE id = ? AND state IN (0, 2, 3)`,
   cancelAsk: 'UPDATE task SET cancel_at = coalesce(cancel_at, ?) WHERE id = ? AND state = 1',
@@ -224,7 +232,7 @@ export const STATEMENTS = {
   // dependencies; while a task waits for its first start, lease_until keeps when it is due, and expires_at for how long
   // it may wait from then on
   depTask: `INSERT INTO task (id, lane, spec, state, prio, max_tries, flags, open, created_at, run_at, lease_until, expires_at,
-      payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      payload, parent, root) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   depStand: 'SELECT state FROM task WHERE id = ?',
   depWatch: 'UPDATE task SET flags = flags | 1 WHERE id = ? AND flags & 1 = 0',
   depAdd: 'INSERT INTO dep (up, down, gen, optional, open, planned) VALUES (?, ?, 0, ?, ?, 1)',
@@ -419,16 +427,30 @@ export const STATEMENTS = {
     AND NOT EXISTS (SELECT 1 FROM task_document x WHERE x.root = d.id AND x.id <> d.id)`,
 
   // prune
-  pruneWalk: 'SELECT id, ended_at FROM task WHERE id > ? ORDER BY id LIMIT ?',
+  // Members of a tree go with their root.
+  pruneWalk: 'SELECT id, ended_at, root, flags FROM task WHERE id > ? ORDER BY id LIMIT ?',
+  // An unfinished task was made to wait for it, or has waited for it, and will ask what became of it.
+  pruneNeeded: `SELECT 1 FROM dep d CROSS JOIN task t ON t.id = d.down AND t.state < 4 WHERE d.up = ? LIMIT 1`,
+  treeOpen: `SELECT 1 FROM task INDEXED BY task_root WHERE root = ? AND (state < 4 OR ended_at >= ?) LIMIT 1`,
+  treeNeeded: `SELECT 1 FROM task m INDEXED BY task_root CROSS JOIN dep d ON d.up = m.id CROSS JOIN task t ON t.id = d.down
+    WHERE m.root = ?1 AND m.flags & 1 = 1 AND t.state < 4 AND t.root IS NOT ?1 AND t.id <> ?1 LIMIT 1`,
+  treeRemove: 'UPDATE task SET flags = flags | 512 WHERE id = ? AND state >= 4 AND ended_at < ?',
+  treeRest: 'SELECT id FROM task INDEXED BY task_root WHERE root = ? LIMIT ?',
+  treeGoing: 'SELECT 1 FROM task WHERE id = ? AND flags & 512 <> 0',
   // Never the newest row: the next id is one more than the largest.
   pruneTask: 'DELETE FROM task WHERE id = ? AND state >= 4 AND ended_at < ? AND id < (SELECT max(id) FROM task)',
   pruneAttempts: 'DELETE FROM attempt WHERE task = ?',
   pruneLog: 'DELETE FROM log WHERE task = ?',
   pruneDeps: 'DELETE FROM dep WHERE down = ?',
-  pruneCheckpoints: 'DELETE FROM checkpoint WHERE task = ?',
-  pruneCheckpointBodies: 'DELETE FROM checkpoint_body WHERE task = ?',
+  pruneJournal: 'DELETE FROM journal WHERE task = ?',
   // From the oldest on: their numbers are in the order of their times.
   pruneSignals: `DELETE FROM signal WHERE id IN (SELECT id FROM (SELECT id, at FROM signal ORDER BY id LIMIT ?) WHERE at < ?)`,
+  signalFirst: 'SELECT at FROM signal ORDER BY id LIMIT 1',
+  // By the indexes of what is unfinished: finished tasks are many.
+  oldestUnfinished: `SELECT created_at FROM task WHERE id = (SELECT min(id) FROM (
+    SELECT min(id) AS id FROM task INDEXED BY task_ready WHERE state = 0
+    UNION ALL SELECT min(id) FROM task INDEXED BY task_running WHERE state = 1
+    UNION ALL SELECT min(id) FROM task INDEXED BY task_due WHERE state IN (2, 3)))`,
   pruneEventsLook: 'SELECT seq, n, at FROM event ORDER BY seq LIMIT ?',
   // Never the newest row: the next number is read from it.
   pruneEvents: 'DELETE FROM event WHERE seq <= ? AND seq < (SELECT max(seq) FROM event)',

@@ -3,6 +3,7 @@ import type { QueueStats } from '../../core/event.ts';
 import type { Lease } from '../../core/lease.ts';
 import type { Limit } from '../../core/limit.ts';
 import type { NodeOverride } from '../../core/node.ts';
+import type { TaskState } from '../../core/task.ts';
 import type { HandlerSchema, WorkerState } from '../../core/worker.ts';
 import type * as port from '../store.ts';
 import { resultKeyOf } from './body.ts';
@@ -13,7 +14,6 @@ import type { Transaction } from './transaction.ts';
 import { Unchanged } from './unchanged.ts';
 import { recount, recountApart, repair } from './verbs/audit.ts';
 import { cancelTasks, reviveTasks } from './verbs/cancel.ts';
-import { listCheckpoints, putCheckpoint, scanCheckpoints } from './verbs/checkpoint.ts';
 import { claimTasks } from './verbs/claim.ts';
 import { carryOn, hasToCarry, wokenLanes } from './verbs/countdown.ts';
 import {
@@ -38,6 +38,7 @@ import {
   putView,
 } from './verbs/insight.ts';
 import { getLane, internLane, internQueue, internSpec, laneDepth, scanLanes } from './verbs/intern.ts';
+import { listJournal } from './verbs/journal.ts';
 import {
   attemptWorker,
   cancelledLeases,
@@ -60,7 +61,7 @@ import {
 } from './verbs/limit.ts';
 import { appendLog, readLog } from './verbs/log.ts';
 import { askNode, beatNode, leaveNode, listDuties, listNodes } from './verbs/node.ts';
-import { getWait, listWaits, parkTask } from './verbs/park.ts';
+import { getWait, listWaits } from './verbs/park.ts';
 import { prune } from './verbs/prune.ts';
 import { pushTasks } from './verbs/push.ts';
 import { getTask, listAttempts, listQueues, listTasks, queueStats, readyTasks } from './verbs/read.ts';
@@ -78,7 +79,9 @@ import {
   revokeTokensNamed,
   validTokens,
 } from './verbs/token.ts';
+import { countTree, listMembers } from './verbs/tree.ts';
 import { dueTriggers, fireTrigger, firstSlot, listTriggers, putTrigger } from './verbs/trigger.ts';
+import { isPlain, takeTurn } from './verbs/turn.ts';
 import {
   beatAll,
   forgetWorker,
@@ -236,8 +239,30 @@ export class SqliteStore implements port.Store {
     });
   }
 
-  taskPark({ items }: { items: readonly port.ParkItem[] }): Promise<readonly port.ParkAnswer[]> {
-    return this.#ending('rest', (tx) => items.map((item) => parkTask(tx, item)));
+  /** Values in the rank of the settles, which what an attempt remembers comes before; what frees and wakes after them. */
+  async taskTurn({ items }: { items: readonly port.Turn[] }): Promise<readonly port.TurnAnswer[]> {
+    const plain = items.filter(isPlain);
+    const take = (some: readonly port.Turn[]) => (tx: Transaction) => some.map((turn) => takeTurn(tx, turn));
+    if (plain.length === items.length) return this.#writer.write('settle', take(items));
+    const others = items.filter((turn) => !isPlain(turn));
+    const [first, second] = await Promise.all([
+      plain.length === 0 ? [] : this.#writer.write('settle', take(plain)),
+      this.#ending('rest', take(others)),
+    ]);
+    const answers = new Map([...plain.entries(), ...others.entries()].map(([i, turn]) => [turn, i]));
+    return items.map((turn) => (isPlain(turn) ? first : second)[answers.get(turn) as number] as port.TurnAnswer);
+  }
+
+  journalList({ task }: { task: number }): Promise<readonly port.JournalEntry[]> {
+    return this.#writer.read(({ sql }) => listJournal(sql, task));
+  }
+
+  treeList(params: { root: number; after: number; limit: number }): Promise<readonly port.TreeRecord[]> {
+    return this.#writer.read(({ sql }) => listMembers(sql, params.root, params.after, params.limit));
+  }
+
+  treeCount({ root }: { root: number }): Promise<Readonly<Record<TaskState, number>>> {
+    return this.#writer.read(({ sql }) => countTree(sql, root));
   }
 
   waitGet({ task }: { task: number }): Promise<port.WaitRecord | undefined> {
@@ -250,19 +275,6 @@ export class SqliteStore implements port.Store {
 
   signalSend({ items }: { items: readonly port.NewSignal[] }): Promise<readonly port.SignalAnswer[]> {
     return this.#writer.write('rest', (tx) => items.map((item) => sendSignal(tx, item)));
-  }
-
-  /** In the rank of the settles, which what an attempt remembers comes before. */
-  checkpointPut({ items }: { items: readonly port.NewCheckpoint[] }): Promise<readonly port.CheckpointAnswer[]> {
-    return this.#writer.write('settle', (tx) => items.map((item) => putCheckpoint(tx, item)));
-  }
-
-  checkpointList({ task }: { task: number }): Promise<readonly port.Checkpoint[]> {
-    return this.#writer.read(({ sql }) => listCheckpoints(sql, task));
-  }
-
-  checkpointScan(params: { tasks: readonly number[]; prefix: string }): Promise<readonly port.FoundCheckpoint[]> {
-    return this.#writer.read(({ sql }) => scanCheckpoints(sql, params.tasks, params.prefix));
   }
 
   resultKeys({ tasks }: { tasks: readonly number[] }): Promise<readonly (string | undefined)[]> {

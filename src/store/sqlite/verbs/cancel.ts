@@ -3,8 +3,8 @@ import { type Outcome, RESULT_APART, reasonCode, WATCHED } from '../../codes.ts'
 import type { CancelAnswer, ReviveAnswer, ReviveParams } from '../../store.ts';
 import { dropResult, resultOf } from '../body.ts';
 import type { Transaction } from '../transaction.ts';
-import { forgetCheckpoint } from './checkpoint.ts';
 import { countDown } from './countdown.ts';
+import { forgetEntry } from './journal.ts';
 import { recordAttempt } from './settle.ts';
 
 interface Stand {
@@ -18,6 +18,7 @@ interface Stand {
   readonly flags: number;
   readonly result: string | null;
   readonly cancel_at: number | null;
+  readonly root: number | null;
 }
 
 /** What does not run ends at once; what runs is asked, and its worker hears of it at the next renewal. */
@@ -65,7 +66,7 @@ export function reviveTasks(tx: Transaction, { tasks, forget = [] }: ReviveParam
     tx.ledger.note(tx.laneOf(lane).queue, 'revived', from, to, task, attempt, created_at);
   }
   const again = new Set(revived.map(({ task }) => task));
-  for (const { task, key } of forget) if (again.has(task)) forgetCheckpoint(tx, task, key);
+  for (const { task, key } of forget) if (again.has(task)) forgetEntry(tx, task, key);
   return answers;
 }
 
@@ -80,6 +81,8 @@ function reviveTask(tx: Transaction, task: number, revived: Revived[]): ReviveAn
   if (row === undefined) return { ok: false, state: undefined };
   const state = STATES[row.state] as TaskState;
   if (!isFinal(state)) return { ok: false, state };
+  // Some of its tree may be gone already.
+  if (tx.sql.get('treeGoing').get(row.root ?? task) !== undefined) return { ok: false, state: undefined };
   if (row.attempt > 0 && tx.sql.get('attemptEnded').get(task, row.attempt) === undefined) {
     const error = state !== 'completed' ? resultOf(tx.sql, task, row.flags, row.result) : undefined;
     recordAttempt(

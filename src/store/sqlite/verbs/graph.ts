@@ -5,13 +5,35 @@ import type { Dependency, GraphAnswer, GraphTask, Planned } from '../../store.ts
 import { putPayload, putResultKey, resultOf } from '../body.ts';
 import type { Prepared } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
+import { makeRoom, type Refused, refusalOf } from './admit.ts';
 import { countDown, endAfter } from './countdown.ts';
 import { dueAt, findTask, nameTask } from './push.ts';
 
 type Made = (GraphAnswer & { readonly ok: true })['tasks'][number];
 
+/** Who bears tasks: they are members of its tree. */
+export interface Kin {
+  readonly parent: number;
+  readonly root: number;
+}
+
+/** A limit takes no more tasks; the item would be the one too many. */
+export interface Overfull extends Refused {
+  readonly ok: false;
+  readonly item: number;
+}
+
 /** All or nothing: everything that could refuse it is looked at before anything is written. */
 export function pushGraph(tx: Transaction, items: readonly GraphTask[]): GraphAnswer {
+  return pushAll(tx, items, undefined) as GraphAnswer;
+}
+
+/** The same with children of a running task, which their limits are asked about as with a push. */
+export function bearChildren(tx: Transaction, items: readonly GraphTask[], kin: Kin): GraphAnswer | Overfull {
+  return pushAll(tx, items, kin);
+}
+
+function pushAll(tx: Transaction, items: readonly GraphTask[], kin: Kin | undefined): GraphAnswer | Overfull {
   const places = standIns(items, ({ lane }) => tx.laneOf(lane).queue);
   if ('item' in places) return { ok: false, conflict: 0, item: places.item };
   const found = new Map<number, Made>();
@@ -28,7 +50,24 @@ export function pushGraph(tx: Transaction, items: readonly GraphTask[]): GraphAn
     if (state === undefined) return { ok: false, unknown: task };
     stands.set(task, state);
   }
-  return { ok: true, tasks: store(tx, items, places, found, stands) };
+  const full = kin === undefined ? undefined : overfull(tx, items, places, found);
+  return full ?? { ok: true, tasks: store(tx, items, places, found, stands, kin) };
+}
+
+/** The first that a limit does not take, those before it counted. */
+function overfull(
+  tx: Transaction,
+  items: readonly GraphTask[],
+  places: StandIns,
+  found: ReadonlyMap<number, Made>,
+): Overfull | undefined {
+  const ahead = new Map<number, number>();
+  for (const [i, { lane }] of items.entries()) {
+    if (places[i] !== i || found.has(i)) continue;
+    const refused = refusalOf(tx, tx.laneOf(lane).uses, ahead);
+    if (refused !== undefined) return { ok: false, item: i, ...refused };
+  }
+  return undefined;
 }
 
 function standOf(tx: Transaction, task: number): TaskState | undefined {
@@ -42,6 +81,7 @@ function store(
   places: StandIns,
   found: ReadonlyMap<number, Made>,
   stands: ReadonlyMap<number, TaskState>,
+  kin: Kin | undefined,
 ): readonly Made[] {
   const fresh = places.flatMap((place, i) => (place === i && !found.has(i) ? [i] : []));
   // This transaction is the only writer, so the next ids are known.
@@ -51,7 +91,8 @@ function store(
   const births = birthsOf(items, tasks, fresh, stands);
   for (const up of upsOf(births, stands)) tx.sql.get('depWatch').run(up);
   const states = new Map<number, TaskState>();
-  for (const birth of births) states.set(birth.task, bear(tx, birth));
+  for (const birth of births) states.set(birth.task, bear(tx, birth, kin));
+  if (kin !== undefined && births.length > 0) tx.sql.get('treeMark').run(kin.root);
   for (const [i, answer] of found) nameTask(tx, items[i] as GraphTask, answer);
   const doomed = births.filter((birth) => birth.doomed);
   // That they were made is told before that they ended.
@@ -69,8 +110,9 @@ function store(
   });
 }
 
-function bear(tx: Transaction, { item, task, flags, open, edges }: Birth): TaskState {
+function bear(tx: Transaction, { item, task, flags, open, edges }: Birth, kin: Kin | undefined): TaskState {
   const { now } = tx;
+  if (kin !== undefined) makeRoom(tx, tx.laneOf(item.lane).uses);
   const due = dueAt(item, now);
   const waits = open > 0;
   const state = waits ? 'waiting' : due === null ? 'ready' : 'scheduled';
@@ -92,6 +134,8 @@ function bear(tx: Transaction, { item, task, flags, open, edges }: Birth): TaskS
       waits ? due : null,
       wait === undefined ? null : waits ? wait : (due ?? now) + wait,
       inline ? item.payload : null,
+      kin?.parent ?? null,
+      kin?.root ?? null,
     );
   if (!inline) putPayload(tx.sql, task, item.payload);
   if (item.resultKey !== undefined) putResultKey(tx.sql, task, item.resultKey);

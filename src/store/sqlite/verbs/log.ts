@@ -1,4 +1,5 @@
-import { STREAMS, type Stream } from '../../../core/log.ts';
+import type { Lease } from '../../../core/lease.ts';
+import { type LogEntry, STREAMS, type Stream } from '../../../core/log.ts';
 import type { LogAnswer, LogAppend, LogLine, LogQuery } from '../../store.ts';
 import type { Prepared } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
@@ -6,9 +7,14 @@ import type { Transaction } from '../transaction.ts';
 /** The look holds for the writes that follow it: this transaction is the only writer. */
 export function appendLog(tx: Transaction, { task, attempt, entries }: LogAppend): LogAnswer {
   if (tx.sql.get('logFence').get(task, attempt) === undefined) return 'lost';
+  appendLines(tx, { task, attempt }, entries);
+  return 'done';
+}
+
+/** For an attempt that is known to run. */
+export function appendLines(tx: Transaction, { task, attempt }: Lease, entries: readonly LogEntry[]): void {
   const add = tx.sql.get('logAdd');
   for (const { seq, at, stream, text } of entries) add.run(task, attempt, seq, at, STREAMS.indexOf(stream), text);
-  return 'done';
 }
 
 export function readLog(sql: Prepared, { task, after, limit }: LogQuery): readonly LogLine[] {

@@ -1,75 +1,79 @@
-import type { ParkAnswer, ParkItem, WaitRecord } from '../../store.ts';
+import type { Lease } from '../../../core/lease.ts';
+import type { Park, WaitRecord } from '../../store.ts';
 import { type WaitRow, waitOf } from '../../wait-rows.ts';
 import type { Prepared } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
-import { endedAs, recordAttempt, settleTask } from './settle.ts';
+import { recordAttempt } from './settle.ts';
 
-interface Running {
+/** What a turn knows of the task that it is of. */
+export interface Running {
   readonly lane: number;
   readonly created_at: number;
   readonly holder: number | null;
   readonly started_at: number | null;
   readonly cancel_at: number | null;
+  readonly root: number | null;
+}
+
+/** A park whose children are known by their numbers. */
+export interface ParkItem extends Lease, Omit<Park, 'children'> {
+  readonly children?: readonly number[] | undefined;
+}
+
+export type Parked = { readonly went: 'parked' } | { readonly went: 'woken'; readonly body?: string | undefined };
+
+/** A later wait of this attempt has come already: this one was sent again by somebody who has had his answer. */
+export function isLate(tx: Transaction, { task, attempt }: Lease, { nth = 0 }: Park): boolean {
+  return tx.sql.get('waitLater').get(task, attempt, nth) !== undefined;
 }
 
 /** The looks hold for the writes that follow them: this transaction is the only writer. */
-export function parkTask(tx: Transaction, item: ParkItem): ParkAnswer {
+export function parkTask(tx: Transaction, item: ParkItem, row: Running): Parked {
   const { task, attempt } = item;
-  const row = tx.sql.get('returnLook').get(task, attempt) as Running | undefined;
-  if (row === undefined) {
-    if (endedAs(tx, task, attempt, 'parked')) return { kind: 'parked' };
-    return { kind: endedAs(tx, task, attempt, 'cancelled') ? 'cancelled' : 'lost' };
-  }
-  const hint = { lane: row.lane, createdAt: row.created_at };
-  if (row.cancel_at !== null) {
-    const answer = settleTask(tx, { task, attempt, hint, to: 'cancelled', reason: 'requested' });
-    return { kind: answer === 'done' ? 'cancelled' : 'lost' };
-  }
-  // A later wait of this attempt has come already: this one was sent again by somebody who has had his answer.
-  if (tx.sql.get('waitLater').get(task, attempt, item.turn ?? 0) !== undefined) return { kind: 'lost' };
   const there = alreadyThere(tx, item);
   if (there !== undefined) return there;
   const open = openChildren(tx, item);
-  if (open === 0) return { kind: 'woken', body: undefined };
+  if (open === 0) return { went: 'woken' };
   const deadline = item.timeoutMs === undefined ? null : tx.now + item.timeoutMs;
-  if (tx.sql.get('parkTask').run(deadline, open ?? 0, task, attempt).changes === 0) return { kind: 'lost' };
+  tx.sql.get('parkTask').run(deadline, open ?? 0, task, attempt);
   putWait(tx, item, deadline, 0, null);
   recordAttempt(tx, task, attempt, row.holder, row.started_at, 'parked');
   const { queue, uses } = tx.laneOf(row.lane);
   tx.slots.give(uses);
   tx.ledger.note(queue, 'parked', 'running', 'waiting', task, attempt, row.created_at);
-  return { kind: 'parked' };
+  return { went: 'parked' };
 }
 
 /** A signal that came before, or the one that this very call had taken when its answer was lost. */
-function alreadyThere(tx: Transaction, item: ParkItem): ParkAnswer | undefined {
+function alreadyThere(tx: Transaction, item: ParkItem): Parked | undefined {
   const { task, attempt, key, channel } = item;
   if (channel === undefined) return undefined;
   const taken = tx.sql.get('waitTaken').get(task, attempt, key) as { body: string | null } | undefined;
-  if (taken !== undefined) return { kind: 'woken', body: taken.body ?? undefined };
+  if (taken !== undefined) return { went: 'woken', body: taken.body ?? undefined };
   const signal = tx.sql.get('signalTake').get(channel) as { body: string } | undefined;
   if (signal === undefined) return undefined;
   // Kept with the wait: whoever comes after a crash finds it there.
   putWait(tx, item, null, 1, signal.body);
-  return { kind: 'woken', body: signal.body };
+  return { went: 'woken', body: signal.body };
 }
 
 /** How many ends it waits for; undefined: it waits for none. Its children know of it from here on. */
-function openChildren(tx: Transaction, { task, attempt, children, any }: ParkItem): number | undefined {
+function openChildren(tx: Transaction, { task, attempt, children, need }: ParkItem): number | undefined {
   if (children === undefined) return undefined;
   const all = new Set(children);
   const open = [...all].filter((child) => tx.sql.get('parkChild').get(child) !== undefined);
-  if (open.length === 0 || (any && open.length < all.size)) return 0;
+  const left = Math.min(need ?? all.size, all.size) - (all.size - open.length);
+  if (left <= 0) return 0;
   for (const child of open) {
     tx.sql.get('parkWatch').run(child);
     tx.sql.get('parkDep').run(child, task, attempt);
   }
-  return any ? 1 : open.length;
+  return left;
 }
 
 function putWait(tx: Transaction, item: ParkItem, deadline: number | null, state: number, body: string | null): void {
-  const { task, attempt, turn = 0, key, channel, form } = item;
-  tx.sql.get('waitPut').run(task, attempt, turn, key, channel ?? null, form ?? null, tx.now, deadline, state, body);
+  const { task, attempt, nth = 0, key, channel, form } = item;
+  tx.sql.get('waitPut').run(task, attempt, nth, key, channel ?? null, form ?? null, tx.now, deadline, state, body);
 }
 
 export function getWait(sql: Prepared, task: number): WaitRecord | undefined {

@@ -131,7 +131,7 @@ function uniqueAnswer(tx: Transaction, item: NewTask): PushAnswer | undefined {
   return { ok: true, task: held.task, ...stand, fresh: false };
 }
 
-function standOf(tx: Transaction, task: number): { state: TaskState; createdAt: number } | undefined {
+export function standOf(tx: Transaction, task: number): { state: TaskState; createdAt: number } | undefined {
   const row = tx.sql.get('taskStand').get(task) as { state: number; created_at: number } | undefined;
   return row && { state: STATES[row.state] as TaskState, createdAt: row.created_at };
 }

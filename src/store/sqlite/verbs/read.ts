@@ -31,6 +31,8 @@ interface TaskRow {
   readonly ended_at: number | null;
   readonly reason: number;
   readonly result: string | null;
+  readonly parent: number | null;
+  readonly root: number | null;
 }
 
 export function getTask(sql: Prepared, task: number): TaskRecord | undefined {
@@ -120,5 +122,7 @@ function taskOf(sql: Prepared, row: TaskRow): TaskRecord {
     payload: payloadOf(sql, row.id, row.flags, row.payload),
     result: resultOf(sql, row.id, row.flags, row.result),
     unique: (sql.get('uniqOf').get(row.id) as { key: string } | undefined)?.key,
+    parent: row.parent ?? undefined,
+    root: row.root ?? undefined,
   };
 }

@@ -20,7 +20,8 @@ export function sendSignal(tx: Transaction, item: NewSignal): SignalAnswer {
   return { woken };
 }
 
-function deliver(tx: Transaction, { channel, body, broadcast }: NewSignal): readonly number[] {
+/** Says whom it woke; none: it is kept. */
+export function deliver(tx: Transaction, { channel, body, broadcast }: Omit<NewSignal, 'op'>): readonly number[] {
   if (broadcast) {
     const open = tx.sql.get('waitAll').all(channel) as unknown as OpenWait[];
     return open.filter((wait) => wake(tx, wait, body)).map(({ task }) => task);

@@ -1,36 +1,37 @@
 import assert from 'node:assert/strict';
 import type { Lease } from '../../core/lease.ts';
-import type { CheckpointAnswer } from '../store.ts';
 import { park } from './parks.ts';
 import { DAY, HOUR, type Scene, TTL } from './scene.ts';
 import type { Topic } from './topic.ts';
+import { rememberAll, type ValueAnswer } from './turning.ts';
 
 const STORED = { kind: 'stored' };
 const LOST = { kind: 'lost' };
 
-async function put({ store }: Scene, { task, attempt }: Lease, key: string, value: string): Promise<CheckpointAnswer> {
-  const [answer] = await store.checkpointPut({ items: [{ task, attempt, key, value }] });
-  return answer as CheckpointAnswer;
+async function put({ store }: Scene, { task, attempt }: Lease, key: string, value: string): Promise<ValueAnswer> {
+  const [answer] = await rememberAll(store, [{ task, attempt, key, value }]);
+  return answer as ValueAnswer;
 }
 
-const valuesOf = async ({ store }: Scene, task: number): Promise<readonly (readonly [string, number, string])[]> =>
-  (await store.checkpointList({ task })).map(({ key, attempt, value }) => [key, attempt, value]);
+const valuesOf = async ({ store }: Scene, task: number): Promise<readonly unknown[]> =>
+  (await store.journalList({ task })).map(({ key, attempt, value }) => [key, attempt, value]);
 
-export const CHECKPOINTS: Topic = {
-  name: 'checkpoints',
+export const JOURNALS: Topic = {
+  name: 'journals',
   cases: {
     'what an attempt has remembered is there for the next, with its attempt and its time': async (scene) => {
       const grant = await scene.running();
-      assert.deepEqual(await scene.store.checkpointList({ task: grant.task }), []);
+      assert.deepEqual(await scene.store.journalList({ task: grant.task }), []);
       await scene.pass(10);
       assert.deepEqual(await put(scene, grant, 'a#1', '{"n":1}'), STORED);
       await scene.giveBack(grant);
       const next = await scene.claimOne();
       assert.deepEqual(await put(scene, next, 'b#1', 'null'), STORED);
       const at = grant.createdAt + 10;
-      assert.deepEqual(await scene.store.checkpointList({ task: grant.task }), [
-        { key: 'a#1', attempt: 1, value: '{"n":1}', at },
-        { key: 'b#1', attempt: 2, value: 'null', at },
+      const bare = { kind: 'value', at, ref: undefined, began: undefined, usage: undefined };
+      assert.deepEqual(await scene.store.journalList({ task: grant.task }), [
+        { ...bare, key: 'a#1', attempt: 1, value: '{"n":1}' },
+        { ...bare, key: 'b#1', attempt: 2, value: 'null' },
       ]);
     },
 
@@ -82,30 +83,12 @@ export const CHECKPOINTS: Topic = {
       assert.deepEqual(await put(scene, next, 'wait:a', '4'), STORED, 'it is remembered anew');
     },
 
-    'those of several tasks are found by how their keys begin': async (scene) => {
-      const one = await scene.running({ queue: 'one' });
-      const two = await scene.running({ queue: 'two' });
-      const long = JSON.stringify('x'.repeat(50_000));
-      for (const key of ['spawn:b', 'spawn', 'spawn:', 'spaxn:', 'span:', 'Spawn:a', 'spawn:🎄']) {
-        await put(scene, one, key, key === 'spawn:b' ? long : '1');
-      }
-      await put(scene, two, 'spawn:\uFFFD', '2');
-      await put(scene, two, 'other', '2');
-      const found = await scene.store.checkpointScan({ tasks: [two.task, one.task, 4711, two.task], prefix: 'spawn:' });
-      assert.deepEqual(found, [
-        { task: one.task, key: 'spawn:', value: '1' },
-        { task: one.task, key: 'spawn:b', value: long },
-        { task: one.task, key: 'spawn:🎄', value: '1' },
-        { task: two.task, key: 'spawn:\uFFFD', value: '2' },
-      ]);
-    },
-
     'they are listed in the order of their times, and by key where these are the same': async (scene) => {
       const grant = await scene.running();
       for (const key of ['z', 'b', 'é', 'a', '🎄', '\uFFFD']) await put(scene, grant, key, '1');
       await scene.pass(1);
       await put(scene, grant, 'A', '2');
-      const keys = (await scene.store.checkpointList({ task: grant.task })).map(({ key }) => key);
+      const keys = (await scene.store.journalList({ task: grant.task })).map(({ key }) => key);
       assert.deepEqual(keys, ['a', 'b', 'z', 'é', '🎄', '\uFFFD', 'A']);
     },
 
@@ -116,7 +99,7 @@ export const CHECKPOINTS: Topic = {
         const key = `крок "${n}"\\{},NULL`;
         assert.deepEqual(await put(scene, grant, key, value), STORED);
         assert.deepEqual(await put(scene, grant, key, '1'), { kind: 'kept', value });
-        const list = await scene.store.checkpointList({ task: grant.task });
+        const list = await scene.store.journalList({ task: grant.task });
         assert.ok(list.find((one) => one.key === key)?.value === value, `the value of ${n} units`);
       }
     },
@@ -174,18 +157,16 @@ export const CHECKPOINTS: Topic = {
         { task: two.task, attempt: 1 },
       ];
       await put(scene, two, 'old', '0');
-      const answers = await scene.store.checkpointPut({
-        items: [
-          { ...b, key: 'k', value: '1' },
-          { ...a, key: 'k', value: '2' },
-          { ...a, key: 'k', value: '3' },
-          { ...a, attempt: 2, key: 'x', value: '4' },
-          { ...b, key: 'old', value: '5' },
-          { ...b, key: 'new', value: '6' },
-          { ...b, key: 'new', value: '6' },
-          { task: 4711, attempt: 1, key: 'k', value: '7' },
-        ],
-      });
+      const answers = await rememberAll(scene.store, [
+        { ...b, key: 'k', value: '1' },
+        { ...a, key: 'k', value: '2' },
+        { ...a, key: 'k', value: '3' },
+        { ...a, attempt: 2, key: 'x', value: '4' },
+        { ...b, key: 'old', value: '5' },
+        { ...b, key: 'new', value: '6' },
+        { ...b, key: 'new', value: '6' },
+        { task: 4711, attempt: 1, key: 'k', value: '7' },
+      ]);
       assert.deepEqual(answers, [
         STORED,
         STORED,
@@ -197,10 +178,10 @@ export const CHECKPOINTS: Topic = {
         LOST,
       ]);
       assert.deepEqual(await valuesOf(scene, one.task), [['k', 1, '2']]);
-      assert.deepEqual(await scene.store.checkpointPut({ items: [] }), []);
+      assert.deepEqual(await scene.store.taskTurn({ items: [] }), []);
     },
 
-    'checkpoints and waits go with their task': async (scene) => {
+    'journals and waits go with their task': async (scene) => {
       const duty = await scene.duty('pruner', 30 * DAY);
       const grant = await scene.running();
       await put(scene, grant, 'k', '1');
