@@ -91,6 +91,26 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   treeOpen: ['SEARCH task USING INDEX task_root (root=?)'],
   treeRest: ['SEARCH task USING COVERING INDEX task_root (root=?)'],
   treeGoing: BY_ID,
+  treeRemove: BY_ID,
+  treeCount: [
+    'SEARCH task USING INDEX task_root (root=?)',
+    'SEARCH task USING INTEGER PRIMARY KEY (rowid=?)',
+    'SCAN (subquery-2)',
+  ],
+  treeNeeded: [
+    'SEARCH m USING INDEX task_root (root=?)',
+    'SEARCH d USING PRIMARY KEY (up=?)',
+    'SEARCH t USING INTEGER PRIMARY KEY (rowid=?)',
+  ],
+  pruneNeeded: ['SEARCH d USING PRIMARY KEY (up=?)', 'SEARCH t USING INTEGER PRIMARY KEY (rowid=?)'],
+  // Once a round of the pruner, and only where an old signal is kept: over all that is unfinished, by numbers alone.
+  oldestUnfinished: [
+    'SEARCH task USING INTEGER PRIMARY KEY (rowid=?)',
+    'SEARCH task USING COVERING INDEX task_ready',
+    'SEARCH task USING COVERING INDEX task_running',
+    'SEARCH task USING INDEX task_due',
+    'SEARCH (subquery-3)',
+  ],
   documentGet: ['SEARCH d USING INDEX sqlite_autoindex_task_document_1 (id=?)', ...SHOWN],
   documentOf: ['SEARCH d USING INDEX task_document_task (task=?)', ...SHOWN],
   documentTree: ['SEARCH d USING INDEX task_document_root (root=?)', ...SHOWN],
@@ -171,7 +191,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   pruneWalk: ['SEARCH task USING INTEGER PRIMARY KEY (rowid>?)'],
   // The second is the largest id, one step down the right edge of the tree.
   pruneTask: [...BY_ID, 'SEARCH task'],
-  pruneJournal: ['SEARCH journal USING COVERING INDEX journal_key (task=?)'],
+  pruneJournal: ['SEARCH journal USING INDEX journal_key (task=?)'],
   // The first ones of the table's own tree: LIMIT ends it there.
   pruneSignals: ['SEARCH signal USING INTEGER PRIMARY KEY (rowid=?)', 'SCAN signal', 'SCAN (subquery-1)'],
   pruneUniq: ['SEARCH uniq USING INDEX uniq_task (task=?)'],
@@ -258,9 +278,8 @@ function loadedDatabase(): DatabaseSync {
     ${many(5_000)} INSERT INTO wait (task, gen, key, channel, form, since, state)
       SELECT i, 1, 'k', 'c' || (i % 100), CASE WHEN i % 9 = 0 THEN '{}' END, i, i % 3 FROM s;
     ${many(5_000)} INSERT INTO signal (channel, body, at) SELECT 'c' || (i % 100), '1', i FROM s;
-    ${many(5_000)} INSERT INTO checkpoint (task, key, attempt, value, at)
-      SELECT i / 10, 'k' || i, 1, CASE WHEN i % 2 = 0 THEN '1' END, i FROM s;
-    ${many(5_000)} INSERT INTO checkpoint_body (task, key, data) SELECT i / 10, 'k' || i, 'x' FROM s;
+    ${many(5_000)} INSERT INTO journal (task, key, kind, attempt, value, at) SELECT i / 10, 'k' || i, 0, 1, '1', 1 FROM s;
+    UPDATE task SET parent = 1, root = 1 WHERE id % 7 = 3;
     ${many(5_000)} INSERT INTO kept_result (key, task, attempt, born, value, at, expires_at)
       SELECT 'k' || i, i, 1, i, '1', i, i FROM s;
     ${many(5_000)} INSERT INTO entry_token (kind, role, name, hash, prefix, made_by, created_at, expires_at, revoked_at)
