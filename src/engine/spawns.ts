@@ -32,11 +32,12 @@ export class Spawns {
     this.#deps = deps;
   }
 
-  /** Counts so many more; refused when they would be too many. Those that are not stored stay counted, which does no harm. */
-  async admit(parent: Parent, births: number): Promise<void> {
+  /** Counts so many more; refused when they would be too many. Returns what takes back those that are none. */
+  async admit(parent: Parent, births: number): Promise<(none: number) => void> {
     const count = await this.#countOf(parent);
     if (count.children + births > MAX_CHILDREN) throw refuse(`a task has at most ${MAX_CHILDREN} children`);
     count.children += births;
+    return (none) => void (count.children -= none);
   }
 
   /** Ready for the store. */

@@ -88,7 +88,20 @@ export class Turns {
 
   async #send(lease: HeldLease, { entries, logs, then: wish }: CheckedTurn): Promise<Turned> {
     const then = await this.#deps.settles.thenOf(lease, wish);
-    const placed = entries.some(isChild) ? await this.#place(lease, entries) : (entries as readonly NewEntry[]);
+    const births = entries.filter(isChild).length;
+    if (births === 0) return this.#commit(lease, entries as readonly NewEntry[], logs, then);
+    const takeBack = await this.#deps.spawns.admit(lease, births);
+    let fresh = 0;
+    try {
+      const turned = await this.#commit(lease, await this.#place(lease, entries), logs, then);
+      fresh = turned.entries.filter((entered) => entered?.child?.fresh).length;
+      return turned;
+    } finally {
+      takeBack(births - fresh);
+    }
+  }
+
+  async #commit(lease: HeldLease, placed: readonly NewEntry[], logs: CheckedTurn['logs'], then: Then): Promise<Turned> {
     const { task, attempt, lane, createdAt } = lease;
     const hint = lane === undefined || createdAt === undefined ? undefined : { lane, createdAt };
     const answer = await this.#kind.submit({ task, attempt, hint, entries: placed, logs, then });
@@ -100,7 +113,6 @@ export class Turns {
   }
 
   async #place(lease: HeldLease, entries: readonly CheckedEntry[]): Promise<readonly NewEntry[]> {
-    await this.#deps.spawns.admit(lease, entries.filter(isChild).length);
     const placed: NewEntry[] = [];
     for (const entry of entries) {
       if (!isChild(entry)) placed.push(entry);
