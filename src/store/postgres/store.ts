@@ -42,6 +42,7 @@ import {
 import { getLanes, internLanes, internSpecs, laneDepths, scanLanes } from './verbs/intern.ts';
 import { attemptWorkers, cancelledLeases, listLeases, overdueLeases, reapLeases, renewLeases } from './verbs/lease.ts';
 import {
+  changeLimit,
   getSlots,
   limitChanges,
   listLimits,
@@ -619,8 +620,8 @@ export class PostgresStore implements port.Store {
     return this.#run((session) => handlerQueues(session, limit));
   }
 
-  viewPut({ view }: { view: port.NewView }): Promise<port.ViewRecord> {
-    return this.#run((session) => putView(session, view));
+  viewPut({ view, most }: { view: port.NewView; most: number }): Promise<port.ViewRecord | undefined> {
+    return this.#transaction((session) => putView(session, view, most));
   }
 
   viewList(): Promise<readonly port.ViewRecord[]> {
@@ -670,7 +671,13 @@ export class PostgresStore implements port.Store {
 
   limitPut({ name, limit, by }: { name: string; limit: Limit; by: string }): Promise<number> {
     const put = this.#transaction((session) => putLimit(session, name, limit, by));
-    return put.finally(() => this.#wakeups.tellAll());
+    return put.then(({ revision }) => revision).finally(() => this.#wakeups.tellAll());
+  }
+
+  limitEdit(editing: port.LimitEditing): Promise<port.LimitEdited> {
+    const flight = this.#flights.next();
+    const edited = this.#transaction((session) => changeLimit(session, flight, editing));
+    return edited.finally(() => this.#wakeups.tellAll());
   }
 
   limitRemove({ name, by }: { name: string; by: string }): Promise<boolean> {
