@@ -52,8 +52,8 @@ function checkTerms(name: string, before: Kept | undefined, { must, ifRevision }
     throw fault('CONFLICT', { problem: `there is a limit ${name} already` }, { hint });
   }
   if (ifRevision === undefined || ifRevision === before.revision) return;
-  const problem = `the limit ${name} has revision ${before.revision}, not ${ifRevision}`;
-  throw fault('CONFLICT', { problem }, { hint: 'Somebody has changed it meanwhile. Look at it again, then decide.' });
+  const problem = `somebody has changed the limit ${name} meanwhile: it has revision ${before.revision}, not ${ifRevision}`;
+  throw fault('CONFLICT', { problem }, { hint: 'Nothing was changed. Look at it as it is now, then change it.' });
 }
 
 function merged(before: Limit | undefined, edit: LimitEdit): LimitInput {
