@@ -69,11 +69,13 @@ export function handlerQueues(session: Session, limit: number): Promise<readonly
 }
 
 /** In a transaction: who counts the views sees those of everybody who came before. */
-export async function putView(session: Session, view: NewView, most: number): Promise<ViewRecord | undefined> {
+export function putView(session: Session, flight: Flight, view: NewView, most: number): Promise<ViewRecord | null> {
   const { name, screen, query, by } = view;
-  await lockChannels(session, ['views']);
-  const [row] = await session.all<ViewRow>('viewPut', [name, screen, query, by, most]);
-  return row && viewOf(row);
+  return once(session, 'view', flight, async () => {
+    await lockChannels(session, ['views']);
+    const [row] = await session.all<ViewRow>('viewPut', [name, screen, query, by, most]);
+    return row === undefined ? null : viewOf(row);
+  });
 }
 
 export async function listViews(session: Session): Promise<readonly ViewRecord[]> {

@@ -27,8 +27,6 @@ import type {
 } from '../../store.ts';
 import { booleans, numbers, texts } from '../arrays.ts';
 import type { Session } from '../database.ts';
-import type { Flight } from '../flights.ts';
-import { once } from './once.ts';
 
 export interface DefRow {
   readonly id: number;
@@ -87,15 +85,13 @@ export async function putLimit(session: Session, name: string, limit: Limit, by:
 type DefVersion = VersionRow & { readonly id: number };
 
 /** In a transaction. A row that is made only to be locked goes with what is refused. */
-export function changeLimit(session: Session, flight: Flight, editing: LimitEditing): Promise<LimitEdited> {
+export async function changeLimit(session: Session, editing: LimitEditing): Promise<LimitEdited> {
   const { name, edit, by, ...terms } = editing;
-  return once(session, 'limit', flight, async () => {
-    const [row] = await session.all<DefVersion>('limitTake', [name]);
-    const before = versionOf(row);
-    const limit = editLimit(name, before, edit, terms);
-    const after = limit === undefined ? (before as LimitVersion) : await putLimit(session, name, limit, by);
-    return { ...(before && { before }), after };
-  });
+  const [row] = await session.all<DefVersion>('limitTake', [name]);
+  const before = versionOf(row);
+  const limit = editLimit(name, before, edit, terms);
+  const after = limit === undefined ? (before as LimitVersion) : await putLimit(session, name, limit, by);
+  return { ...(before && { before }), after };
 }
 
 export async function removeLimit(session: Session, name: string, by: string): Promise<boolean> {
