@@ -18,6 +18,8 @@ import type {
   JournalEntry,
   KeptResult,
   LimitChange,
+  LimitEdited,
+  LimitEditing,
   LimitRecord,
   LogLine,
   LogPlace,
@@ -692,6 +694,17 @@ export class Engine {
     });
     this.ring.hint();
     return revision;
+  }
+
+  /** Changes what is given of a limit, or makes it. */
+  async editLimit({ name, by, ...editing }: LimitEditing): Promise<LimitEdited> {
+    const edited = await this.store.limitEdit({
+      name: checkName('limit', name),
+      by: by === '' ? '' : checkKey('by', by),
+      ...editing,
+    });
+    this.ring.hint();
+    return edited;
   }
 
   /** Takes its bounds away. Tasks that name it are taken no longer; those that are there run as if it were not. */

@@ -13,6 +13,7 @@ import type {
 } from '../store/store.ts';
 import { checkLease } from './check.ts';
 import type { Coalescer, Kind } from './coalescer.ts';
+import { InOrder } from './in-order.ts';
 import type { Placer, Pushed } from './pushes.ts';
 import type { HeldLease, Settles } from './settles.ts';
 import type { Spawns } from './spawns.ts';
@@ -56,8 +57,8 @@ export interface TurnsDeps {
 export class Turns {
   readonly #deps: TurnsDeps;
   readonly #kind: Kind<Turn, TurnAnswer>;
-  /** The last turn of each task that is under way: those of one attempt are committed in the order of the calls. */
-  readonly #last = new Map<number, Promise<unknown>>();
+  /** Those of one attempt are committed in the order of the calls. */
+  readonly #inOrder = new InOrder();
 
   constructor(deps: TurnsDeps) {
     this.#deps = deps;
@@ -74,16 +75,7 @@ export class Turns {
   async turn(lease: HeldLease, request: TurnRequest): Promise<Turned> {
     checkLease(lease);
     const checked = checkTurn(request);
-    const before = this.#last.get(lease.task);
-    // Not awaited where nothing has to be: the call then leaves in this turn of the loop.
-    const sent = before === undefined ? this.#send(lease, checked) : before.then(() => this.#send(lease, checked));
-    const over = sent.catch(() => {});
-    this.#last.set(lease.task, over);
-    try {
-      return await sent;
-    } finally {
-      if (this.#last.get(lease.task) === over) this.#last.delete(lease.task);
-    }
+    return this.#inOrder.take(lease.task, () => this.#send(lease, checked));
   }
 
   async #send(lease: HeldLease, { entries, logs, then: wish }: CheckedTurn): Promise<Turned> {
