@@ -45,6 +45,7 @@ const workerOf = async ({ store }: Scene, worker: number) =>
 
 export const TOKENS: Topic = {
   name: 'tokens',
+  needs: ['whole'],
   cases: {
     'a token is found by its hash with what was said of it, and by no other': async (scene) => {
       const { calendar } = await scene.store.clock();

@@ -126,6 +126,7 @@ export class SqliteStore implements port.Store {
       callerTransactions: !parts.inMemory,
       numbersEvents: true,
       commitsTurns: true,
+      whole: true,
     };
   }
 
