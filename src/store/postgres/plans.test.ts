@@ -146,6 +146,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   rootsLive: [BY_ID],
   rootsDone: [DONE_BY_ID],
   reviveLook: [BY_ID, DONE_BY_ID],
+  endHold: [DONE_BY_ID],
   resultKeys: ['body_pkey(task, part)'],
   resultFind: ['kept_result_pkey(key)'],
   resultKeep: [BY_ID],
@@ -256,6 +257,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   pruneMark: [DONE_BY_ID],
   pruneMembers: [DONE_BY_ID, 'done_root((root, id), root)'],
   pruneRoot: [DONE_BY_ID],
+  pruneNeeded: [BY_ID, 'dep_pkey(up)'],
   pruneDone: [BY_ID, 'dep_pkey(up)', DONE_BY_ID],
 
   triggerPut: [],

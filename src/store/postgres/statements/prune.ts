@@ -46,6 +46,8 @@ export function pruneStatements({ s, NOW }: Words) {
     pruneMembers: `DELETE FROM ${s}.done WHERE id = ANY(ARRAY(SELECT id FROM ${s}.done WHERE root IS NOT NULL AND (root, id) > ($1, 0)
       AND root <= $1 ORDER BY root, id LIMIT $2)) RETURNING id`,
     pruneRoot: `DELETE FROM ${s}.done WHERE id = $1 RETURNING id`,
+    /** Of tasks that were just removed, those that something has come to need while their locks were waited for. */
+    pruneNeeded: `SELECT up FROM unnest($1::bigint[]) x(up) WHERE NOT ${free('x.up')}`,
     pruneDone: `DELETE FROM ${s}.done h WHERE h.id = ANY($1::bigint[]) AND h.ended_at < $2 AND ${free('h.id')} RETURNING id`,
   } as const;
 }

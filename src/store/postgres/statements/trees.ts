@@ -23,6 +23,10 @@ export function treeStatements({ s }: Words) {
     rootsOf: `SELECT id, root FROM ${s}.done WHERE id = ANY($1::bigint[])`,
     rootsLive: `SELECT id FROM ${s}.task WHERE id = ANY($1::bigint[]) ORDER BY id FOR KEY SHARE`,
     rootsDone: `SELECT id, flags FROM ${s}.done WHERE id = ANY($1::bigint[]) ORDER BY id FOR SHARE`,
+    /** Finished tasks that something will need. Their roots are locked. */
+    endHold: `SELECT h.id, h.state FROM ${s}.done h WHERE h.id = ANY($1::bigint[]) AND h.flags & ${REMOVING} = 0
+        AND (h.root IS NULL OR (SELECT r.flags FROM ${s}.done r WHERE r.id = h.root LIMIT 1) & ${REMOVING} IS DISTINCT FROM ${REMOVING})
+      ORDER BY h.id FOR KEY SHARE OF h`,
     /** How a task is that was not revived; `gone`: its root is nowhere. */
     reviveLook: `SELECT x.state, x.lane, coalesce(r.flags, 0) & ${REMOVING} <> 0 AS removing,
         x.root IS NOT NULL AND r.flags IS NULL AS gone

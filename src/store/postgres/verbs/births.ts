@@ -1,4 +1,4 @@
-import { isFinal, type TaskState } from '../../../core/task.ts';
+import type { TaskState } from '../../../core/task.ts';
 import { fitsInline, stateOf } from '../../codes.ts';
 import { type Birth, birthsOf, type StandIns, upsOf } from '../../graph.ts';
 import type { GraphAnswer, GraphTask, NamedUse, PushAnswer } from '../../store.ts';
@@ -104,16 +104,30 @@ async function lockUps(
     for (const [id] of await session.rows('depLock', [numbers(missing)])) stands.set(id as number, 'waiting');
     missing = missing.filter((task) => !stands.has(task));
     if (missing.length === 0) break;
-    const ended = await standOf(session, missing);
-    // One that is unfinished now was revived between the two looks.
-    for (const [task, state] of ended) if (isFinal(state)) stands.set(task, state);
-    // Of what an operation id remembers, the task may be gone by now.
-    for (const { task, state } of found) if (!ended.has(task) && !stands.has(task)) stands.set(task, state);
+    for (const [task, state] of await holdEnded(session, missing)) stands.set(task, state);
     missing = missing.filter((task) => !stands.has(task));
-    const unknown = missing.find((task) => !ended.has(task));
+    if (missing.length === 0) break;
+    // One that is there all the same was revived between the two looks.
+    const there = await standOf(session, missing);
+    // Of what an operation id remembers, the task may be gone by now.
+    for (const { task, state } of found) if (!there.has(task) && !stands.has(task)) stands.set(task, state);
+    missing = missing.filter((task) => !stands.has(task));
+    const unknown = missing.find((task) => !there.has(task));
     if (unknown !== undefined) return unknown;
   }
   return stands;
+}
+
+/** How these have ended. They stay until the commit, and so do their trees; what is of one that is being pruned is not there. */
+async function holdEnded(session: Session, tasks: readonly number[]): Promise<ReadonlyMap<number, TaskState>> {
+  type Kin = readonly [task: number, root: number | null];
+  const kin = (await session.rows('rootsOf', [numbers(tasks)])) as readonly Kin[];
+  if (kin.length === 0) return new Map();
+  const roots = new Set(kin.flatMap(([, root]) => root ?? []));
+  if (roots.size > 0) await session.rows('rootsDone', [numbers([...roots].sort((a, b) => a - b))]);
+  type Row = { readonly id: number; readonly state: number };
+  const rows = await session.all<Row>('endHold', [numbers(tasks.toSorted((a, b) => a - b))]);
+  return new Map(rows.map(({ id, state }) => [id, stateOf(state)]));
 }
 
 type Asked = ReadonlyMap<number, readonly NamedUse[]>;

@@ -113,8 +113,7 @@ async function walkDone(
   const old = rows.filter((row) => row.old);
   const single = old.filter((row) => row.root === null && !isRoot(row)).map(({ id }) => id);
   single.push(...(await rootless(session, old)));
-  const gone = single.length === 0 ? [] : await session.rows('pruneDone', [numbers(single), before]);
-  const ids = gone.map(([id]) => id as number);
+  const ids = await takeSingles(session, single, before);
   const roots = rows.filter((row) => isRoot(row) && (row.old || isGoing(row)));
   const trees = await walkTrees(session, roots, before, limit - ids.length);
   ids.push(...trees.gone);
@@ -124,6 +123,18 @@ async function walkDone(
   const next = trees.left === undefined ? rows.at(-1)?.id : trees.left - 1;
   await session.rows('dutyCursor', [duty.name, duty.epoch, round ? 0 : next]);
   return { tasks: ids.length, done: round };
+}
+
+/** Whoever comes to need a finished task holds its row until the commit: what is removed then is looked at again, and brought back. */
+async function takeSingles(session: Session, tasks: readonly number[], before: number): Promise<number[]> {
+  if (tasks.length === 0) return [];
+  const take = async (): Promise<number[]> =>
+    (await session.rows('pruneDone', [numbers(tasks), before])).map(([id]) => id as number);
+  await session.raw('SAVEPOINT singles');
+  const gone = await take();
+  if ((await session.rows('pruneNeeded', [numbers(gone)])).length === 0) return gone;
+  await session.raw('ROLLBACK TO SAVEPOINT singles');
+  return take();
 }
 
 /** No more than so many tasks; `left` is the root of the first tree that is not gone whole. */
