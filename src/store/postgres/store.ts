@@ -82,7 +82,7 @@ import {
 } from './verbs/token.ts';
 import { countTree, listMembers } from './verbs/tree.ts';
 import { dueTriggers, listTriggers, putTrigger } from './verbs/trigger.ts';
-import { type Form, formOf, parkOf, roundsOf, takePlain } from './verbs/turn.ts';
+import { type Form, formOf, parkOf, roundsOf, takeEnds, takePlain } from './verbs/turn.ts';
 import { FullTurn } from './verbs/turn-full.ts';
 import {
   beatAll,
@@ -399,9 +399,19 @@ export class PostgresStore implements port.Store {
       this.#logs.add(new Set(turns.map(({ task }) => task)), answers);
       return answers;
     }
+    if (form === 'end') return this.#ends(turns);
     if (form === 'park') return this.#park(turns.map(parkOf)).then((answers) => answers.map(parkedTurn));
     if (form === 'back') return this.taskReturn({ items: turns.map(returnOf) }).then((all) => all.map(returnedTurn));
     return severally(turns, (turn) => this.#fullTurn(turn));
+  }
+
+  async #ends(turns: readonly port.Turn[]): Promise<readonly port.TurnAnswer[]> {
+    await this.#logs.behind(turns);
+    const quick = await this.#run((session) => takeEnds(session, turns));
+    this.#wakeups.tell([], this.#slotsOf(turns.map(({ hint }) => hint?.lane)));
+    const left = turns.filter((_, i) => quick[i] === undefined);
+    const others = (await severally(left, (turn) => this.#fullTurn(turn))).values();
+    return quick.map((answer) => answer ?? (others.next().value as port.TurnAnswer));
   }
 
   async #fullTurn(turn: port.Turn): Promise<port.TurnAnswer> {
