@@ -2,18 +2,16 @@ import type { Store } from '../store/store.ts';
 
 /** Of one worker; what it has met before that it can still read by public ids. */
 const MOST = 100_000;
-/** Under this a handler remembers each of its children; see worker/memory. */
-const SPAWNED = 'spawn:';
-
 /**
  * Tasks that a worker of another machine may ask for by their numbers: those that it has run or spawned, and the children of the
- * one that it runs. Numbers can be counted up, and must not show it the results of everybody.
+ * one that it runs. Numbers can be counted up, and must not show it the results of everybody. Who is a child is written by the
+ * node, with its birth.
  */
 export class Acquaintances {
-  readonly #store: Pick<Store, 'checkpointScan'>;
+  readonly #store: Pick<Store, 'journalList'>;
   #met = new Set<number>();
 
-  constructor(store: Pick<Store, 'checkpointScan'>) {
+  constructor(store: Pick<Store, 'journalList'>) {
     this.#store = store;
   }
 
@@ -25,16 +23,8 @@ export class Acquaintances {
   /** Which of these it may ask for while it runs `task`. */
   async among(task: number, numbers: readonly number[]): Promise<ReadonlySet<number>> {
     if (numbers.some((number) => !this.#met.has(number))) {
-      for (const { value } of await this.#store.checkpointScan({ tasks: [task], prefix: SPAWNED })) {
-        const child = childOf(value);
-        if (child !== undefined) this.meet(child);
-      }
+      for (const { ref } of await this.#store.journalList({ task })) if (ref !== undefined) this.meet(ref);
     }
     return new Set(numbers.filter((number) => this.#met.has(number)));
   }
-}
-
-function childOf(text: string): number | undefined {
-  const { task } = (JSON.parse(text) ?? {}) as { readonly task?: unknown };
-  return typeof task === 'number' ? task : undefined;
 }

@@ -6,14 +6,14 @@ import { isFinal, type TaskState } from '../core/task.ts';
 import { checkNames } from '../engine/check.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { HeldLease } from '../engine/settles.ts';
+import type { EntryRequest } from '../engine/turn-request.ts';
 import type { WaitRequest } from '../engine/waits.ts';
 import type {
   Assignment,
-  ChildRequest,
+  ChildKey,
   Failing,
   Hello,
   Link,
-  Parked,
   Remembered,
   RenewalAddress,
   RenewalAnswer,
@@ -21,6 +21,9 @@ import type {
   Session,
   TaskRef,
   TaskResult,
+  TurnEntry,
+  Turned,
+  TurnRequest,
   Waited,
   Waiting,
   Want,
@@ -214,9 +217,14 @@ class DirectSession implements Session {
     return this.#engine.appendLog(lease, entries);
   }
 
-  async checkpoints(lease: Assignment): Promise<readonly Remembered[]> {
+  async journal(lease: Assignment): Promise<readonly Remembered[]> {
     await this.#requireHeld(lease);
-    return this.#engine.checkpoints(lease.task);
+    const entries = await this.#engine.journal(lease.task);
+    return entries.map(({ key, value = 'null', ref }) => {
+      if (ref === undefined) return { key, value };
+      const id = this.#engine.idOf({ task: ref, createdAt: Number(value) });
+      return { key, value: JSON.stringify({ id, task: ref }) };
+    });
   }
 
   /** A proof of a lease is good for ever, and what is read by it must not be what another attempt has written since. */
@@ -226,23 +234,37 @@ class DirectSession implements Session {
     if (record?.state !== 'running' || record.attempt !== attempt) throw fault('LEASE_LOST', { task, attempt });
   }
 
-  checkpoint(lease: Assignment, key: string, value: unknown): Promise<string> {
-    return this.#engine.checkpoint(lease, key, value);
+  async turn(lease: Assignment, { entries, then }: TurnRequest): Promise<Turned> {
+    for (const entry of entries) if (entry.kind === 'child') await this.#admit(entry.child.queue);
+    const turned = await this.#engine.turn(heldOf(lease), {
+      entries: entries.map((entry) => this.#entry(entry)),
+      then: then.go === 'park' ? { go: 'park', ...this.#wait(then) } : then,
+    });
+    const { went, state, body } = turned;
+    if (state !== undefined && isFinal(state)) this.#beats.ended(this.#worker);
+    for (const entered of turned.entries)
+      if (entered?.child !== undefined) this.#acquaintances?.meet(entered.child.task);
+    return { went, state, body, entries: turned.entries.map((entered) => entered?.text ?? null) };
   }
 
-  async park(lease: Assignment, wait: Waiting): Promise<Parked> {
-    const parked = await this.#engine.park(heldOf(lease), this.#request(wait));
-    if (parked.kind === 'cancelled') this.#beats.ended(this.#worker);
-    return parked;
+  #entry(entry: TurnEntry): EntryRequest {
+    if (entry.kind !== 'child' || entry.after === undefined) return entry as EntryRequest;
+    const after = entry.after.map(({ on, optional = false }) => ({ on: this.#childOf(on), optional }));
+    return { ...entry, after };
   }
 
-  #request({ children, timeoutMs, until, ...wait }: Waiting): WaitRequest {
+  #wait({ go: _, children, timeoutMs, until, ...wait }: Waiting & { readonly go: 'park' }): WaitRequest {
     const timeout = until === undefined ? timeoutMs : Math.max(0, until - Math.floor(this.#engine.world.clock.wall()));
     return {
       ...wait,
-      ...(children === undefined ? {} : { children: children.map((child) => this.#numberOf(child)) }),
+      ...(children === undefined ? {} : { children: children.map((child) => this.#childOf(child)) }),
       ...(timeout === undefined ? {} : { timeout }),
     };
+  }
+
+  /** A number, or the key of a child of the same turn. */
+  #childOf(ref: TaskRef | ChildKey): number | string {
+    return typeof ref === 'object' ? ref.child : this.#numberOf(ref);
   }
 
   async waited(lease: Assignment): Promise<Waited | undefined> {
@@ -252,17 +274,6 @@ class DirectSession implements Session {
     const { key, outcome, body, deadline } = wait;
     const now = Math.floor(this.#engine.world.clock.wall());
     return { key, outcome, body, leftMs: deadline === undefined ? undefined : Math.max(0, deadline - now) };
-  }
-
-  async spawn(lease: Assignment, child: ChildRequest): Promise<{ readonly id: string; readonly task: number }> {
-    // A push has no fence. Should the lease be lost right after this look, the newer attempt finds the child by its name.
-    const { task, attempt } = lease;
-    const { held } = await this.#engine.renew({ task, attempt });
-    if (!held) throw fault('LEASE_LOST', { task, attempt });
-    await this.#admit(child.queue);
-    const pushed = await this.#engine.spawn(heldOf(lease), child);
-    this.#acquaintances?.meet(pushed.task);
-    return { id: pushed.id, task: pushed.task };
   }
 
   async results(lease: Assignment, tasks: readonly TaskRef[]): Promise<readonly TaskResult[]> {

@@ -30,7 +30,7 @@ async function scene(t: TestContext, { aheadMs = 0 } = {}) {
   return { engine, worker, operator, limits: operator.limits };
 }
 
-const SPAN = { max: 100, windowMs: 60_000 };
+const SPAN = { max: 100, window: 60_000 };
 
 test('a limit is made with what is given, and a change leaves the rest of it as it was', async (t) => {
   const { limits } = await scene(t);
@@ -61,7 +61,7 @@ test('a burst that nobody chose follows the rate, and one that was chosen stays'
     (await limits.set('api', edit, '')).limit.rate?.burst;
   assert.equal(await burst({ rate: SPAN }), 10);
   assert.equal(await burst({ rate: { ...SPAN, max: 200 } }), 20);
-  assert.equal(await burst({ rateBurst: 50 }), 50);
+  assert.equal(await burst({ rate: { burst: 50 } }), 50);
   assert.equal(await burst({ rate: { ...SPAN, max: 300 } }), 50);
   assert.equal(await refusal(limits.set('api', { rate: { ...SPAN, max: 40 } }, '')), 'INVALID_INPUT', 'more than max');
   assert.equal(await burst({ rate: null }), undefined);
@@ -69,14 +69,15 @@ test('a burst that nobody chose follows the rate, and one that was chosen stays'
 
 test('what belongs to a rate changes it alone, and is refused where there is none', async (t) => {
   const { limits } = await scene(t);
-  await limits.set('api', { rate: SPAN, cost: { max: 90_000, windowMs: 60_000 } }, '');
-  const { limit } = await limits.set('api', { ratePerKey: true, costBurst: 90_000 }, '');
+  await limits.set('api', { rate: SPAN, cost: { max: 90_000, window: 60_000 } }, '');
+  const { limit } = await limits.set('api', { rate: { perKey: true }, cost: { burst: 90_000 } }, '');
   assert.deepEqual(limit.rate, { max: 100, window: '1m', burst: 10, perKey: true });
   assert.deepEqual(limit.cost, { max: 90_000, window: '1m', burst: 90_000, perKey: false });
-  const back = await limits.set('api', { ratePerKey: false }, '');
+  const back = await limits.set('api', { rate: { perKey: false } }, '');
   assert.equal(back.limit.rate?.perKey, false);
-  assert.equal(await refusal(limits.set('db', { rateBurst: 5 }, '')), 'INVALID_INPUT');
-  assert.equal(await refusal(limits.set('api', { cost: null, costPerKey: true }, '')), 'INVALID_INPUT');
+  assert.equal(await refusal(limits.set('db', { rate: { burst: 5 } }, '')), 'INVALID_INPUT');
+  await limits.set('api', { cost: null }, '');
+  assert.equal(await refusal(limits.set('api', { cost: { perKey: true } }, '')), 'INVALID_INPUT');
   assert.deepEqual(
     (await limits.list()).map(({ name }) => name),
     ['api'],
@@ -135,7 +136,7 @@ test('a pause holds the whole limit or one key until it is over or ended', async
 
 test('a pause is told in the time of the calendar, however far that is from the time of leases', async (t) => {
   const { engine, limits } = await scene(t, { aheadMs: 3_600_000 });
-  await limits.set('api', { concurrent: 3, rate: { max: 1, windowMs: 60_000 } }, '');
+  await limits.set('api', { concurrent: 3, rate: { max: 1, window: 60_000 } }, '');
   await engine.push({ queue: 'q', handler: 'h', limits: [{ name: 'api', key: 'alice' }] });
   const { pausedUntil, freesAt } = await limits.pause('api', undefined, 60_000);
   for (const until of [pausedUntil ?? 0, freesAt ?? 0]) {

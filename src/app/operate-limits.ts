@@ -1,34 +1,11 @@
-import { parseDuration } from '../core/duration.ts';
-import { fault } from '../core/errors.ts';
-import { freesIn, type Limit, type LimitInput, normalizeLimit, type Rate, type RateInput } from '../core/limit.ts';
+import { fault, isEngineError } from '../core/errors.ts';
+import { freesIn } from '../core/limit.ts';
+import type { EditTerms, LimitEdit } from '../core/limit-edit.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { LimitRecord, SlotRecord, StoreTime } from '../store/store.ts';
+import type { LimitEdited, LimitEditing, LimitRecord, LimitVersion, SlotRecord, StoreTime } from '../store/store.ts';
 import { type LimitBounds, type LimitView, viewBounds, viewLimit } from './views.ts';
 
-/** What is to change of a limit. What is not given stays as it is, null takes the bound away. */
-export interface LimitEdit {
-  readonly concurrent?: number | null | undefined;
-  readonly perKey?: number | null | undefined;
-  readonly rate?: Span | null | undefined;
-  readonly rateBurst?: number | undefined;
-  readonly ratePerKey?: boolean | undefined;
-  readonly cost?: Span | null | undefined;
-  readonly costBurst?: number | undefined;
-  readonly costPerKey?: boolean | undefined;
-  readonly strategy?: Limit['strategy'] | undefined;
-  readonly backlog?: number | null | undefined;
-}
-
-/** What is to change, as it comes over the wire: a rate as a whole. */
-export interface LimitWire extends Pick<LimitEdit, 'concurrent' | 'perKey' | 'strategy' | 'backlog'> {
-  readonly rate?: RateInput | null | undefined;
-  readonly cost?: RateInput | null | undefined;
-}
-
-interface Span {
-  readonly max: number;
-  readonly windowMs: number;
-}
+export type { LimitEdit };
 
 /** What one key of a limit has, or its total. Times are calendar milliseconds. */
 export interface LimitUseView {
@@ -92,37 +69,25 @@ export class LimitDesk {
     };
   }
 
-  /** Makes it if there is none. What would change nothing is not written, so that the history tells of changes only. */
-  async set(name: string, edit: LimitEdit, by: string): Promise<LimitAnswer> {
-    const before = await this.#find(name);
-    const wanted = normalizeLimit(edited(before?.limit, edit));
-    const changed = before === undefined || JSON.stringify(wanted) !== JSON.stringify(before.limit);
-    if (changed) await this.#engine.setLimit(name, inputOf(wanted), by);
+  /** Makes it if there is none, unless the terms say otherwise. What would change nothing is not written. */
+  async set(name: string, edit: LimitEdit, by: string, terms: EditTerms = {}): Promise<LimitAnswer> {
+    const { before, after } = await this.#edit({ name, edit, by, ...terms });
+    const { active = 0, waiting = 0 } = (await this.#find(name)) ?? {};
+    const view = (version: LimitVersion): LimitView => viewLimit({ name, ...version, active, waiting });
     return {
-      limit: viewLimit(await this.#require(name)),
-      ...(before === undefined ? {} : { before: viewLimit(before) }),
-      changed,
+      limit: view(after),
+      ...(before === undefined ? {} : { before: view(before) }),
+      changed: before?.revision !== after.revision,
     };
   }
 
-  /** The same in the words of the wire. `new`: it must not be there yet; `there`: it must. */
-  async change(name: string, wire: LimitWire, by: string, must: 'new' | 'there'): Promise<LimitView> {
-    const found = must === 'there' ? await this.#require(name) : await this.#find(name);
-    if (must === 'new' && found !== undefined) {
-      const hint = 'Change it with PATCH, or choose another name.';
-      throw fault('CONFLICT', { problem: `there is a limit ${name} already` }, { hint });
+  async #edit(editing: LimitEditing): Promise<LimitEdited> {
+    try {
+      return await this.#engine.editLimit(editing);
+    } catch (error) {
+      if (isEngineError(error, 'NOT_FOUND')) throw await this.#missing(editing.name);
+      throw error;
     }
-    const { rate, cost, ...bounds } = wire;
-    const edit = {
-      ...bounds,
-      rate: rate && spanOf('rate', rate),
-      rateBurst: rate?.burst,
-      ratePerKey: rate?.perKey,
-      cost: cost && spanOf('cost', cost),
-      costBurst: cost?.burst,
-      costPerKey: cost?.perKey,
-    };
-    return (await this.set(name, edit, by)).limit;
   }
 
   /** Answers what it was. */
@@ -154,18 +119,18 @@ export class LimitDesk {
   async #require(name: string): Promise<LimitRecord> {
     const found = await this.#find(name);
     if (found !== undefined) return found;
+    throw await this.#missing(name);
+  }
+
+  async #missing(name: string): Promise<Error> {
     const [last] = await this.#engine.limitHistory(name, 1);
     const gone = last === undefined ? '' : ` It was removed${last.by === '' ? '' : ` by ${last.by}`}.`;
-    throw fault(
+    return fault(
       'NOT_FOUND',
       { kind: 'limit', id: name },
       { hint: `"leasehold limits list" shows the limits, "leasehold limits set ${name}" makes one.${gone}` },
     );
   }
-}
-
-function spanOf(kind: 'rate' | 'cost', { max, window }: RateInput): Span {
-  return { max, windowMs: parseDuration(window, `${kind}.window`) };
 }
 
 /** Counters go by the clock of leases, which is not that of the calendar: one was set back, the other never is. */
@@ -178,55 +143,4 @@ function useOf(slot: SlotRecord, { calendar, lease }: StoreTime): LimitUseView {
     ...(pausedUntil > lease ? { pausedUntil: Math.round(pausedUntil - lease + calendar) } : {}),
     ...(waitMs > 0 ? { freesAt: Math.round(calendar + waitMs) } : {}),
   };
-}
-
-function edited(before: Limit | undefined, edit: LimitEdit): LimitInput {
-  return {
-    concurrent: bound(before?.concurrent, edit.concurrent),
-    perKey: bound(before?.perKey, edit.perKey),
-    rate: editedRate('rate', before?.rate, { span: edit.rate, burst: edit.rateBurst, perKey: edit.ratePerKey }),
-    cost: editedRate('cost', before?.cost, { span: edit.cost, burst: edit.costBurst, perKey: edit.costPerKey }),
-    strategy: edit.strategy ?? before?.strategy,
-    backlog: bound(before?.backlog, edit.backlog),
-  };
-}
-
-function bound(before: number | undefined, edit: number | null | undefined): number | undefined {
-  return edit === undefined ? before : (edit ?? undefined);
-}
-
-interface RateEdit {
-  readonly span: Span | null | undefined;
-  readonly burst: number | undefined;
-  readonly perKey: boolean | undefined;
-}
-
-function editedRate(kind: 'rate' | 'cost', before: Rate | undefined, edit: RateEdit): RateInput | undefined {
-  const { span, burst, perKey } = edit;
-  const basis = span === undefined ? before : (span ?? undefined);
-  if (basis === undefined) {
-    if (burst === undefined && perKey === undefined) return undefined;
-    throw noRateToChange(kind, burst === undefined ? 'per-key' : 'burst');
-  }
-  return {
-    max: basis.max,
-    window: basis.windowMs,
-    burst: burst ?? (before !== undefined && chosen(before) ? before.burst : undefined),
-    perKey: perKey ?? before?.perKey,
-  };
-}
-
-export function noRateToChange(kind: 'rate' | 'cost', part: 'per-key' | 'burst'): Error {
-  const problem = `there is no ${kind} that it could change; give --${kind} too`;
-  return fault('INVALID_INPUT', { field: `--${kind}-${part}`, problem });
-}
-
-/** A burst that nobody chose stays what follows from the rate. */
-function chosen({ max, windowMs, burst }: Rate): boolean {
-  return normalizeLimit({ rate: { max, window: windowMs } }).rate?.burst !== burst;
-}
-
-function inputOf({ rate, cost, ...limit }: Limit): LimitInput {
-  const input = ({ max, windowMs, burst, perKey }: Rate): RateInput => ({ max, window: windowMs, burst, perKey });
-  return { ...limit, rate: rate && input(rate), cost: cost && input(cost) };
 }

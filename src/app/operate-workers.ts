@@ -94,8 +94,7 @@ export class WorkerDesk {
       );
     }
     // Before the secret: who has one may come at once, and must find what it was given.
-    if (priority !== undefined) await this.set([name], { priority });
-    if (tags.length > 0) await this.tag(name, { add: tags, remove: [] });
+    if (priority !== undefined || tags.length > 0) await this.#engine.setWorker({ name, priority, addTags: tags });
     const told = code ? { code: await enrolment.code(name, by) } : { secret: await enrolment.secret(name, by) };
     return { ...((await this.look([name]))[0] as WorkerSettingView), ...told };
   }
@@ -140,9 +139,7 @@ export class WorkerDesk {
     name: string,
     { add, remove }: { readonly add: readonly string[]; readonly remove: readonly string[] },
   ): Promise<TagAnswer> {
-    const [before] = (await this.look([name])) as [WorkerSettingView];
-    const tags = [...new Set([...before.tags, ...add])].filter((tag) => !remove.includes(tag));
-    await this.#engine.setWorker({ name, tags });
+    await this.#engine.setWorker({ name, addTags: add, removeTags: remove });
     const fleet = await this.#living();
     const carries = new Set(fleet.filter((member) => member.name === name).flatMap((member) => member.tags));
     return {

@@ -100,6 +100,7 @@ export interface OperatingFleet {
 export interface OperatingLimits {
   list(): Promise<readonly LimitView[]>;
   detail(name: string): Promise<LimitDetail>;
+  /** Makes it if there is none. */
   set(name: string, edit: LimitEdit, by: string): Promise<LimitAnswer>;
   remove(name: string, by: string): Promise<LimitView>;
   /** For 0 ms it is open again. */

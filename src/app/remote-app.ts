@@ -24,6 +24,7 @@ import { RemoteHandle } from './remote-app-handle.ts';
 import { pushGraph, pushOne, pushSeveral } from './remote-app-pushes.ts';
 import { cancelOne, cancelTree, retryOne, retryTree } from './remote-app-trees.ts';
 import { type RemoteWorkerOptions, remoteAppWorker } from './remote-app-worker.ts';
+import { setLimit } from './remote-operator-limits.ts';
 import type { TaskView } from './views.ts';
 
 export type { RemoteWorkerOptions } from './remote-app-worker.ts';
@@ -187,13 +188,7 @@ export class RemoteApp implements Leasehold {
     const { rate, cost, concurrent = null, perKey = null, strategy, backlog = null } = normalizeLimit(limit);
     // Null where there is no bound: what is not said would stay as it was.
     const edit = { concurrent, perKey, rate: wireRate(rate), cost: wireRate(cost), strategy, backlog };
-    checkName('limit', name);
-    try {
-      return (await this.#client.call('editLimit', { params: { name }, body: edit, by })).revision;
-    } catch (error) {
-      if (!isEngineError(error, 'NOT_FOUND')) throw error;
-      return (await this.#client.call('createLimit', { body: { name, ...edit }, by })).revision;
-    }
+    return (await setLimit(this.#client, checkName('limit', name), edit, by)).limit.revision;
   }
 
   async removeLimit(name: string, by?: string): Promise<void> {

@@ -1,10 +1,11 @@
 import type { Client } from '../client/client.ts';
-import type { AskedOf } from '../protocol/paths.ts';
-import { type LimitAnswer, type LimitDetail, type LimitEdit, noRateToChange } from './operate-limits.ts';
+import { isEngineError } from '../core/errors.ts';
+import type { LimitAnswer, LimitDetail, LimitEdit } from './operate-limits.ts';
 import type { OperatingLimits } from './operating.ts';
-import type { LimitView, RateView } from './views.ts';
+import type { LimitView } from './views.ts';
 
-type Wire = AskedOf<'editLimit'>;
+/** Somebody who makes a limit and takes it away as often as this between two calls does not do it by chance. */
+const TRIES = 5;
 
 /** Limits of a node. */
 export class RemoteLimits implements OperatingLimits {
@@ -22,15 +23,8 @@ export class RemoteLimits implements OperatingLimits {
     return (await this.#client.call('getLimit', { params: { name } })) as LimitDetail;
   }
 
-  /** Makes it if there is none. */
-  async set(name: string, edit: LimitEdit, by: string): Promise<LimitAnswer> {
-    const before = (await this.list()).find((one) => one.name === name);
-    const body = wireOf(edit, before);
-    const limit = (await (before === undefined
-      ? this.#client.call('createLimit', { body: { name, ...body }, by })
-      : this.#client.call('editLimit', { params: { name }, body, by }))) as LimitView;
-    if (before === undefined) return { limit, changed: true };
-    return { limit, before, changed: limit.revision !== before.revision };
+  set(name: string, edit: LimitEdit, by: string): Promise<LimitAnswer> {
+    return setLimit(this.#client, name, edit, by);
   }
 
   async remove(name: string, by: string): Promise<LimitView> {
@@ -43,24 +37,26 @@ export class RemoteLimits implements OperatingLimits {
   }
 }
 
-/** Over the wire a rate is said as a whole: what is not to change of it is what it was. */
-function wireOf(edit: LimitEdit, before: LimitView | undefined): Wire {
-  const { concurrent, perKey, strategy, backlog } = edit;
-  const rate = rateOf('rate', before?.rate, { span: edit.rate, burst: edit.rateBurst, perKey: edit.ratePerKey });
-  const cost = rateOf('cost', before?.cost, { span: edit.cost, burst: edit.costBurst, perKey: edit.costPerKey });
-  return { concurrent, perKey, rate, cost, strategy, backlog };
-}
-
-interface RateEdit {
-  readonly span: LimitEdit['rate'];
-  readonly burst: number | undefined;
-  readonly perKey: boolean | undefined;
-}
-
-function rateOf(kind: 'rate' | 'cost', before: RateView | undefined, { span, burst, perKey }: RateEdit): Wire['rate'] {
-  const rest = { ...(burst === undefined ? {} : { burst }), ...(perKey === undefined ? {} : { perKey }) };
-  if (span !== undefined && span !== null) return { max: span.max, window: span.windowMs, ...rest };
-  if (Object.keys(rest).length === 0) return span;
-  if (before === undefined || span === null) throw noRateToChange(kind, burst === undefined ? 'per-key' : 'burst');
-  return { max: before.max, window: before.window, ...rest };
+/** Changes it, or makes it where there is none: the node has a call for each, and either is refused to who comes too late for it. */
+export async function setLimit(
+  client: Client,
+  name: string,
+  edit: LimitEdit,
+  by: string | undefined,
+  tries = TRIES,
+): Promise<LimitAnswer> {
+  try {
+    const { before, ...limit } = await client.call('editLimit', { params: { name }, body: edit, by });
+    const changed = before !== undefined;
+    return { limit: limit as LimitView, before: (before ?? limit) as LimitView, changed };
+  } catch (error) {
+    if (!isEngineError(error, 'NOT_FOUND')) throw error;
+  }
+  try {
+    const limit = await client.call('createLimit', { body: { name, ...edit }, by });
+    return { limit: limit as LimitView, changed: true };
+  } catch (error) {
+    if (!isEngineError(error, 'CONFLICT') || tries === 1) throw error;
+  }
+  return setLimit(client, name, edit, by, tries - 1);
 }

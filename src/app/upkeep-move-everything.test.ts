@@ -148,7 +148,7 @@ async function furnish(app: App): Promise<Scene> {
   await store.nodeBeat({ id: 'n', incarnation: 'that vanished', first: true, wish: 'auto', stand: 'leader' });
   const document = { parent: undefined, user: 'ada "b"', body: '{"name":"Ä \\"x\\""}' };
   await store.documentWrite({ root: 'doc', version: 0, add: [{ id: 'doc', ...document }] });
-  await store.viewPut({ view: { name: 'Ä "view"', screen: 'tasks', query: 'state=failed', by: 'ada' } });
+  await store.viewPut({ view: { name: 'Ä "view"', screen: 'tasks', query: 'state=failed', by: 'ada' }, most: 500 });
   await store.schemaPut({ schemas: [{ handler: 'send', schema: '{"title":"Ä"}' }] });
   await store.documentWrite({ root: 'doc', version: 1, change: [{ id: 'doc', dropped: true, ...document }] });
   // The rest of the kernel.

@@ -55,7 +55,14 @@ const WORKER: ReadonlySet<string> = new Set([
   // Beside what a store keeps of the worker itself.
   'schemas',
 ] satisfies (keyof NewWorker | 'schemas')[]);
-const SETTING: ReadonlySet<string> = new Set(['name', 'enabled', 'priority', 'tags'] satisfies (keyof WorkerSetting)[]);
+const SETTING: ReadonlySet<string> = new Set([
+  'name',
+  'enabled',
+  'priority',
+  'tags',
+  'addTags',
+  'removeTags',
+] satisfies (keyof WorkerSetting)[]);
 const BEAT: ReadonlySet<string> = new Set([
   'worker',
   'state',
@@ -228,14 +235,19 @@ function checkPriority(priority: unknown): number {
 
 export function checkWorkerSetting(setting: WorkerSetting): WorkerSetting {
   checkOptions('worker', setting, SETTING);
-  const { enabled, priority, tags } = setting;
+  const { enabled, priority } = setting;
   checkFlag('enabled', enabled);
-  if (tags !== undefined) checkList('tags', tags);
+  const tags = (field: 'tags' | 'addTags' | 'removeTags'): readonly string[] | undefined => {
+    if (setting[field] !== undefined) checkList(field, setting[field]);
+    return setting[field]?.map((tag) => checkKey(field, tag));
+  };
   return {
     name: checkWorkerId('worker name', setting.name),
     enabled,
     priority: priority === undefined || priority === null ? priority : checkPriority(priority),
-    tags: tags?.map((tag) => checkKey('tags', tag)),
+    tags: tags('tags'),
+    addTags: tags('addTags'),
+    removeTags: tags('removeTags'),
   };
 }
 

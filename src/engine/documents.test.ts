@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { isEngineError } from '../core/errors.ts';
 import type { FinalState } from '../core/task.ts';
+import { tempFolder } from '../store/conformance/temp-folder.ts';
 import { openSqlite } from '../store/sqlite/open.ts';
 import { VirtualWorld } from '../testing.ts';
 import type { DocumentBody } from './document-body.ts';
@@ -321,4 +323,28 @@ test('documents that share a key share a result', async (t) => {
     await it.engine.keepResult(grant as never, 'first');
     await it.engine.complete(grant as never, 'first');
   }
+});
+
+test('of many edits of one tree at once none is lost or gives up, through several engines too', async (t) => {
+  const world = new VirtualWorld();
+  const file = join(tempFolder('documents'), 'edits.db');
+  const engines: Engine[] = [];
+  for (let i = 0; i < 3; i++) {
+    const store = await openSqlite({ file, world, housekeeping: false });
+    t.after(() => store.close());
+    engines.push(new Engine({ store, world }));
+  }
+  const [first] = engines as [Engine];
+  await first.documents.create(['r', 'a<r'].map((text) => draft(text, { inputs: {} })));
+  const edits = Array.from({ length: 90 }, (_, n) =>
+    (engines[n % 3] as Engine).documents.edit(n % 2 === 0 ? 'r' : 'a', ({ body }) => ({
+      body: { inputs: { ...body.inputs, [`k${n}`]: n } },
+    })),
+  );
+  await Promise.all(edits);
+  const kept = (await first.documents.tree('r')).flatMap(({ body }) => Object.values(body.inputs ?? {}) as number[]);
+  assert.deepEqual(
+    kept.toSorted((a, b) => a - b),
+    edits.map((_, n) => n),
+  );
 });

@@ -13,6 +13,7 @@ import type {
 import { type DocumentBody, requestOf } from './document-body.ts';
 import { busy, flawed, refuse, refusedRun, refusedWrite } from './document-refusals.ts';
 import type { GraphRequest, Graphs } from './graphs.ts';
+import { InOrder } from './in-order.ts';
 import type { Pushed } from './pushes.ts';
 
 /** A document, read. */
@@ -54,8 +55,8 @@ export interface DocumentsDeps {
 export const MAX_DOCUMENTS = 1000;
 /** What the tasks of one execution wait for, all together. */
 const MAX_EDGES = 50_000;
-/** A tree that changes more often than this under a writer is not let go of by somebody else. */
-const TRIES = 20;
+/** A tree that changes more often than this under a writer is not let go of by other processes: those of one process take turns. */
+const TRIES = 100;
 
 type Change<T> = { readonly write: Omit<DocumentWrite, 'root' | 'version'>; readonly answer: T };
 
@@ -66,6 +67,8 @@ type Change<T> = { readonly write: Omit<DocumentWrite, 'root' | 'version'>; read
 export class Documents {
   readonly #store: Store;
   readonly #graphs: Graphs;
+  /** By the root of the tree. Without them 160 of 200 edits of a tree at once gave up, each having been overtaken 20 times in a row. */
+  readonly #inOrder = new InOrder();
 
   constructor({ store, graphs }: DocumentsDeps) {
     this.#store = store;
@@ -212,6 +215,10 @@ export class Documents {
   /** Starts what an execution of this document runs, all or nothing. `admit` hears how many tasks that are before they are pushed, by queue. */
   async execute(id: string, admit: Admit = () => {}): Promise<Execution> {
     const { root } = await this.get(id);
+    return this.#inOrder.take(root, () => this.#execute(id, root, admit));
+  }
+
+  async #execute(id: string, root: string, admit: Admit): Promise<Execution> {
     let seen: ReadonlyMap<string, number> | undefined;
     for (let i = 0; i < TRIES; i++) {
       const tree = await this.#read(root);
@@ -242,7 +249,11 @@ export class Documents {
     throw busy(root);
   }
 
-  async #change<T>(root: string, decide: (tree: readonly Document[]) => Change<T>): Promise<T> {
+  #change<T>(root: string, decide: (tree: readonly Document[]) => Change<T>): Promise<T> {
+    return this.#inOrder.take(root, () => this.#write(root, decide));
+  }
+
+  async #write<T>(root: string, decide: (tree: readonly Document[]) => Change<T>): Promise<T> {
     for (let i = 0; i < TRIES; i++) {
       const tree = await this.#read(root);
       const { write, answer } = decide(tree);

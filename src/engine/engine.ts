@@ -13,11 +13,13 @@ import type {
   AttemptRecord,
   CallerTransaction,
   CancelAnswer,
-  Checkpoint,
   Dependency,
   Grant,
+  JournalEntry,
   KeptResult,
   LimitChange,
+  LimitEdited,
+  LimitEditing,
   LimitRecord,
   LogLine,
   LogPlace,
@@ -76,7 +78,7 @@ import { Results } from './results.ts';
 import { Ring, SCAN_MS } from './ring.ts';
 import { oldestByQueue, type QueueScale, queueScale } from './scale.ts';
 import { type FailOptions, type HeldLease, type ReleaseOptions, Settles } from './settles.ts';
-import { type Parent, Spawns } from './spawns.ts';
+import { Spawns } from './spawns.ts';
 import {
   type CancelAct,
   type RetryAct,
@@ -86,7 +88,9 @@ import {
   type TreeOptions,
 } from './subtrees.ts';
 import { TaskLogs } from './task-logs.ts';
-import { type SignalOptions, type WaitRequest, Waits } from './waits.ts';
+import type { TurnRequest } from './turn-request.ts';
+import { type Turned, Turns } from './turns.ts';
+import { type SignalOptions, Waits } from './waits.ts';
 
 export interface EngineOptions {
   readonly store: Store;
@@ -177,7 +181,7 @@ export class Engine {
   readonly #waits: Waits;
   readonly #kept: KeptResults;
   readonly #claims: Claims;
-  readonly #spawns: Spawns;
+  readonly #turns: Turns;
   readonly #settles: Settles;
   readonly #feed: Feed;
   readonly #results: Results;
@@ -210,6 +214,8 @@ export class Engine {
     const coalescer = new Coalescer(world);
     const onDue = (inMs: number): void => this.onDue(inMs);
     const onCommit = (): void => this.#committed();
+    const onReady = (lane: number | undefined, priority: number | undefined): void =>
+      lane === undefined ? this.ring.hint() : this.ring.mark(lane, priority);
     // What an attempt said leaves before its settle, after which it could say nothing more.
     this.#logs = new TaskLogs({ store, coalescer, world });
     // What frees leaves before what takes, so that a settle and the next claim can share a commit.
@@ -219,7 +225,7 @@ export class Engine {
       coalescer,
       interner,
       random: world.random,
-      onReady: (lane, priority) => (lane === undefined ? this.ring.hint() : this.ring.mark(lane, priority)),
+      onReady,
       onFreeing: (lane) => this.ring.freeing(this.#usesOf(lane)),
       onFreed: (lane) => this.#freed(lane),
       onDue,
@@ -256,22 +262,25 @@ export class Engine {
       onRevived: (lane) => this.ring.mark(lane),
       onCommit: () => this.#committed(),
     });
-    this.#waits = new Waits({
+    const onEnded = (task: number): void => {
+      onCommit();
+      this.#logs.nudge(task);
+    };
+    const onWoken = (): void => this.ring.hint();
+    this.#waits = new Waits({ store, coalescer, onWoken, onCommit: onEnded });
+    this.#turns = new Turns({
       store,
       coalescer,
+      placer: this.#pushes,
+      spawns: new Spawns({ store, interner, placer: this.#pushes }),
+      settles: this.#settles,
       onDue,
-      onWoken: () => this.ring.hint(),
-      onParked: (lease) => {
-        const { lane } = lease as HeldLease;
-        if (lane !== undefined) this.#freed(lane);
-      },
-      onCommit: (task) => {
-        onCommit();
-        this.#logs.nudge(task);
-      },
+      onWoken,
+      onReady,
+      onFreed: (lane) => this.#freed(lane),
+      onCommit: onEnded,
     });
     this.#kept = new KeptResults({ store, coalescer, interner });
-    this.#spawns = new Spawns({ store, interner, pushes: this.#pushes });
     this.fleet = new Fleet(store, world, this.workerStaleMs);
     this.#claims = new Claims({
       store: { taskClaim: (params) => this.#timed('claim', () => store.taskClaim(params)) },
@@ -293,11 +302,6 @@ export class Engine {
   push(request: PushRequest): Promise<Pushed> {
     if (this.world.tracing !== undefined) return this.#traced([request], async () => this.#pushes.push(request));
     return this.#pushes.push(request);
-  }
-
-  /** A task that a running one starts: no deeper than 32 of them, and no more than 10,000 of one. */
-  spawn(parent: Parent, request: PushRequest): Promise<Pushed> {
-    return this.#spawns.spawn(parent, request);
   }
 
   /** All are checked before any is sent. A unique key that another input holds is refused; the others are stored. */
@@ -447,18 +451,18 @@ export class Engine {
     await this.#logs.append(lease, entries);
   }
 
-  /** Gives the lease back until what is waited for has come; `woken` with the lease kept where it is there already. */
-  park(lease: Lease, request: WaitRequest): ReturnType<Waits['park']> {
-    return this.#waits.park(lease, request);
+  /**
+   * Commits a turn of an attempt: what it remembers, the children that it bears, signals and lines, and how it goes on; all
+   * of it or nothing. Children lie no deeper than 32, and a task has no more than 10,000.
+   */
+  turn(lease: HeldLease, request: TurnRequest): Promise<Turned> {
+    return this.#turns.turn(lease, request);
   }
 
-  /** Remembers a value under the fence. Answers the JSON text that counts: the first that was ever put there. */
-  checkpoint(lease: Lease, key: string, value: unknown): Promise<string> {
-    return this.#waits.checkpoint(lease, key, value);
-  }
-
-  checkpoints(task: number): Promise<readonly Checkpoint[]> {
-    return this.#waits.checkpoints(task);
+  /** What the attempts of a task have written, in the order of their times. */
+  async journal(task: number): Promise<readonly JournalEntry[]> {
+    checkTask(task);
+    return this.store.journalList({ task });
   }
 
   /** What a task waits for now, or waited for last. */
@@ -529,8 +533,8 @@ export class Engine {
   }
 
   /**
-   * Cancels a task, everything that was made to wait for it, and what any of these has spawned; those that run are asked. What
-   * a task that runs spawns after that is its own.
+   * Cancels a task, everything that was made to wait for it, and what any of these has spawned; those that run are asked, and
+   * bear nobody from then on.
    */
   async cancelTree(task: number, options: TreeOptions = {}): Promise<TreeAnswer<CancelAct>> {
     return this.#subtrees.cancel(task, options);
@@ -690,6 +694,17 @@ export class Engine {
     });
     this.ring.hint();
     return revision;
+  }
+
+  /** Changes what is given of a limit, or makes it. */
+  async editLimit({ name, by, ...editing }: LimitEditing): Promise<LimitEdited> {
+    const edited = await this.store.limitEdit({
+      name: checkName('limit', name),
+      by: by === '' ? '' : checkKey('by', by),
+      ...editing,
+    });
+    this.ring.hint();
+    return edited;
   }
 
   /** Takes its bounds away. Tasks that name it are taken no longer; those that are there run as if it were not. */

@@ -31,7 +31,8 @@ export interface PushesDeps {
 
 /** Turns requests into tasks for the store and answers into what callers hear, for pushes of another kind. */
 export interface Placer {
-  place(request: PushRequest): Promise<NewTask>;
+  /** `depth`: of a task that another one spawns. */
+  place(request: PushRequest, depth?: number): Promise<NewTask>;
   pushed(items: readonly NewTask[], answers: readonly (PushAnswer & { readonly ok: true })[]): readonly Pushed[];
 }
 
@@ -54,9 +55,8 @@ export class Pushes implements Placer {
     });
   }
 
-  /** `depth`: of a task that another one spawns. */
-  async push(request: PushRequest, depth?: number): Promise<Pushed> {
-    const checked = this.#check(request, depth);
+  async push(request: PushRequest): Promise<Pushed> {
+    const checked = this.#check(request);
     // No wait on the hot path: the call must leave in this turn.
     const task = this.#placed(checked) ?? (await this.#place(checked));
     const sent = this.#kind.submit(task);
@@ -93,8 +93,8 @@ export class Pushes implements Placer {
     return this.#pushedAll(drafts, await this.#deps.store.taskPushIn({ tx, items }));
   }
 
-  async place(request: PushRequest): Promise<NewTask> {
-    const checked = this.#check(request);
+  async place(request: PushRequest, depth?: number): Promise<NewTask> {
+    const checked = this.#check(request, depth);
     return this.#placed(checked) ?? this.#place(checked);
   }
 

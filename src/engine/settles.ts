@@ -4,11 +4,21 @@ import { describeFailure } from '../core/failure.ts';
 import { afterFailure, afterRelease, type Lease, MAX_BOUNCES } from '../core/lease.ts';
 import { encodePayload } from '../core/payload.ts';
 import type { FinalState, Reason, TaskState } from '../core/task.ts';
-import type { Grant, RenewAnswer, RenewItem, ReturnItem, SettleAnswer, SettleItem, Store } from '../store/store.ts';
+import type {
+  Grant,
+  RenewAnswer,
+  RenewItem,
+  ReturnItem,
+  SettleAnswer,
+  SettleItem,
+  Store,
+  Then,
+} from '../store/store.ts';
 import { checkFlag, checkLease, checkOptions } from './check.ts';
 import type { Coalescer, Kind } from './coalescer.ts';
 import type { Interner } from './interner.ts';
 import { readSpec } from './spec.ts';
+import type { CheckedThen } from './turn-request.ts';
 
 /**
  * A lease as a caller may hold it. What the grant told beyond (task, attempt) saves a read, and is believed: `tries`,
@@ -94,28 +104,38 @@ export class Settles {
 
   async fail(lease: HeldLease, error: unknown, options: FailOptions): Promise<TaskState> {
     checkLease(lease);
+    const verdict = await this.#afterFailure(lease, error, options);
+    if (verdict.go === 'back') return this.#giveBack(lease, verdict);
+    await this.#end(lease, verdict.to, verdict.reason, verdict.result);
+    return verdict.to;
+  }
+
+  /** How a turn goes on, for the store. */
+  async thenOf(lease: HeldLease, then: CheckedThen): Promise<Then> {
+    if (then.go === 'fail') return this.#afterFailure(lease, then.error, then.options);
+    if (then.go !== 'complete') return then;
+    const result = then.result === undefined ? undefined : encodePayload(then.result, RESULT);
+    return { go: 'end', to: 'completed', reason: 'none', result };
+  }
+
+  async #afterFailure(
+    lease: HeldLease,
+    error: unknown,
+    options: FailOptions,
+  ): Promise<Then & { readonly go: 'end' | 'back' }> {
     checkFail(options);
     const text = describeFailure(error);
+    const back = { go: 'back', change: 'retried', bounced: false, error: text } as const;
     if (options.retryAfterMs !== undefined) {
-      return this.#giveBack(lease, {
-        change: 'retried',
-        delayMs: parseDuration(options.retryAfterMs, 'retryAfterMs'),
-        refund: true,
-        bounced: false,
-        error: text,
-        pause: { limit: options.limit },
-      });
+      const delayMs = parseDuration(options.retryAfterMs, 'retryAfterMs');
+      return { ...back, delayMs, refund: true, pause: { limit: options.limit } };
     }
+    if (options.giveUp) return { go: 'end', to: 'failed', reason: 'gave_up', result: text };
     const held = await this.#known(lease);
-    const verdict = options.giveUp
-      ? ({ to: 'failed', reason: 'gave_up' } as const)
-      : afterFailure(held, readSpec(await this.#deps.interner.specBody(held.spec)).retry, this.#deps.random());
-    if (verdict.to === 'again') {
-      const { delayMs } = verdict;
-      return this.#giveBack(lease, { change: 'retried', delayMs, refund: false, bounced: false, error: text });
-    }
-    await this.#end(lease, verdict.to, verdict.reason, text);
-    return verdict.to;
+    const { retry } = readSpec(await this.#deps.interner.specBody(held.spec));
+    const verdict = afterFailure(held, retry, this.#deps.random());
+    if (verdict.to === 'again') return { ...back, delayMs: verdict.delayMs, refund: false };
+    return { go: 'end', to: verdict.to, reason: verdict.reason, result: text };
   }
 
   async release(lease: HeldLease, options: ReleaseOptions): Promise<TaskState> {
@@ -151,7 +171,9 @@ export class Settles {
   }
 
   async #giveBack(lease: HeldLease, item: Omit<ReturnItem, keyof Lease>): Promise<TaskState> {
-    const answer = await this.#return.submit({ task: lease.task, attempt: lease.attempt, ...item });
+    const { change, delayMs, refund, bounced, error, pause } = item;
+    const { task, attempt } = lease;
+    const answer = await this.#return.submit({ task, attempt, change, delayMs, refund, bounced, error, pause });
     if (answer === 'lost') throw leaseLost(lease);
     this.#deps.onCommit(lease.task);
     if (lease.lane !== undefined) this.#deps.onFreed(lease.lane);

@@ -1,12 +1,22 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import type { Lease } from '../core/lease.ts';
 import { openSqlite } from '../store/sqlite/open.ts';
 import type { Grant } from '../store/store.ts';
 import { VirtualWorld } from '../testing.ts';
 import { Engine } from './engine.ts';
+import type { PushRequest } from './push.ts';
+import type { Pushed } from './pushes.ts';
 import { MAX_CHILDREN, MAX_DEPTH } from './spawns.ts';
 
 const CHILD = { queue: 'q', handler: 'h' } as const;
+
+let keys = 0;
+/** A child of the lease, by an entry of its own if not said otherwise. */
+async function spawn(engine: Engine, lease: Lease, child: PushRequest = CHILD, key = `k${keys++}`): Promise<Pushed> {
+  const { entries } = await engine.turn(lease, { entries: [{ key, kind: 'child', child }] });
+  return entries[0]?.child as Pushed;
+}
 
 async function rig(t: TestContext) {
   const world = new VirtualWorld();
@@ -33,7 +43,7 @@ test('a task that spawns itself comes to its end 32 spawns deep, also when every
     const { task, attempt, spec } = await claim(here);
     // Over a wire a lease is known by its numbers alone.
     const parent = depth % 3 === 0 ? { task, attempt } : { task, attempt, spec };
-    const error = await here.spawn(parent, CHILD).then(
+    const error = await spawn(here, parent).then(
       () => undefined,
       (reason: unknown) => (reason as Error).message,
     );
@@ -51,7 +61,7 @@ test('what is pushed is not deep, whoever pushes it', async (t) => {
   const { engine, claim } = await rig(t);
   await engine.push(CHILD);
   const first = await claim();
-  await engine.spawn(first, CHILD);
+  await spawn(engine, first);
   await engine.push({ ...CHILD, queue: 'r' });
   const specs = (await Promise.all([claim(), claim()])).map(({ spec }) => spec);
   assert.notEqual(specs[0], specs[1]);
@@ -62,16 +72,16 @@ test('of a task 10,000 are spawned and no more, however many are asked for at on
   const { engine, claim } = await rig(t);
   await engine.push(CHILD);
   const parent = await claim();
-  const spawn = (n: number): Promise<boolean> =>
-    engine.spawn(parent, { ...CHILD, op: `spawn:${n}` }).then(
+  const bear = (n: number): Promise<boolean> =>
+    spawn(engine, parent, CHILD, `spawn:${n}`).then(
       () => true,
       (error: unknown) => {
         assert.match(String(error), /at most 10000 children/);
         return false;
       },
     );
-  assert.ok((await Promise.all(Array.from({ length: 100 }, () => spawn(0)))).every(Boolean));
-  const answers = await Promise.all(Array.from({ length: MAX_CHILDREN + 50 }, (_, n) => spawn(n + 1)));
+  assert.ok((await Promise.all(Array.from({ length: 100 }, () => bear(0)))).every(Boolean));
+  const answers = await Promise.all(Array.from({ length: MAX_CHILDREN + 50 }, (_, n) => bear(n + 1)));
   assert.equal(answers.filter(Boolean).length, MAX_CHILDREN - 1);
   assert.equal((await engine.queues())[0]?.stats.ready, MAX_CHILDREN);
 });
@@ -80,14 +90,16 @@ test('children that it has written down are counted by who takes over', async (t
   const { engine, claim, another } = await rig(t);
   await engine.push(CHILD);
   const parent = await claim();
-  for (let n = 0; n < 3; n++) await engine.checkpoint(parent, `spawn:${n}`, { task: n + 2 });
-  const scan = t.mock.method(engine.store, 'checkpointScan');
+  for (let n = 0; n < 3; n++) await spawn(engine, parent);
+  await engine.release(parent);
+  const next = await claim();
+  const list = t.mock.method(engine.store, 'journalList');
   const other = another();
-  await other.spawn(parent, CHILD);
-  await other.spawn(parent, CHILD);
+  await spawn(other, next);
+  await spawn(other, next);
   assert.deepEqual(
-    scan.mock.calls.map((call) => call.arguments[0]),
-    [{ tasks: [parent.task], prefix: 'spawn:' }],
+    list.mock.calls.map((call) => call.arguments[0]),
+    [{ task: parent.task }],
     'once for each parent',
   );
 });
@@ -96,9 +108,9 @@ test('a child that is refused is not counted', async (t) => {
   const { engine, claim } = await rig(t);
   await engine.push(CHILD);
   const parent = await claim();
-  for (let n = 0; n < 3; n++) await assert.rejects(engine.spawn(parent, { queue: '', handler: 'h' }));
+  for (let n = 0; n < 3; n++) await assert.rejects(spawn(engine, parent, { queue: '', handler: 'h' }));
   const answers = await Promise.allSettled(
-    Array.from({ length: MAX_CHILDREN }, (_, n) => engine.spawn(parent, { ...CHILD, op: `${n}` })),
+    Array.from({ length: MAX_CHILDREN }, (_, n) => spawn(engine, parent, CHILD, `${n}`)),
   );
   assert.ok(answers.every(({ status }) => status === 'fulfilled'));
 });

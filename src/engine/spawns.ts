@@ -1,9 +1,9 @@
 import { fault } from '../core/errors.ts';
 import type { Lease } from '../core/lease.ts';
-import type { Store, TaskRecord } from '../store/store.ts';
+import type { NewTask, Store, TaskRecord } from '../store/store.ts';
 import type { Interner } from './interner.ts';
 import type { PushRequest } from './push.ts';
-import type { Pushed, Pushes } from './pushes.ts';
+import type { Placer } from './pushes.ts';
 import { readSpec } from './spec.ts';
 
 /** A task that spawns itself, and that one again, comes to its end here. */
@@ -11,21 +11,18 @@ export const MAX_DEPTH = 32;
 export const MAX_CHILDREN = 10_000;
 /** Parents whose children are counted here; of others the count is read again. */
 const MAX_PARENTS = 10_000;
-/** Under this a handler remembers each of its children; see worker/memory. */
-const SPAWNED = 'spawn:';
-
 /** Who spawns: its lease, and its spec where that is known without a look. */
 export type Parent = Lease & Partial<Pick<TaskRecord, 'spec'>>;
 
 export interface SpawnsDeps {
-  readonly store: Pick<Store, 'taskGet' | 'checkpointScan'>;
+  readonly store: Pick<Store, 'taskGet' | 'journalList'>;
   readonly interner: Interner;
-  readonly pushes: Pushes;
+  readonly placer: Placer;
 }
 
 /**
- * Children of running tasks. How deep a task lies is part of its spec, so that every process knows it; how many children it has
- * is counted here, beginning with those that it has written down.
+ * Children of running tasks, and their bounds. How deep a task lies is part of its spec, so that every process knows it; how
+ * many children it has is counted here, beginning with those that earlier attempts bore.
  */
 export class Spawns {
   readonly #deps: SpawnsDeps;
@@ -35,21 +32,19 @@ export class Spawns {
     this.#deps = deps;
   }
 
-  async spawn(parent: Parent, request: PushRequest): Promise<Pushed> {
+  /** Counts so many more; refused when they would be too many. Returns what takes back those that are none. */
+  async admit(parent: Parent, births: number): Promise<(none: number) => void> {
+    const count = await this.#countOf(parent);
+    if (count.children + births > MAX_CHILDREN) throw refuse(`a task has at most ${MAX_CHILDREN} children`);
+    count.children += births;
+    return (none) => void (count.children -= none);
+  }
+
+  /** Ready for the store. */
+  async place(parent: Parent, request: PushRequest): Promise<NewTask> {
     const depth = (await this.#depthOf(parent)) + 1;
     if (depth > MAX_DEPTH) throw refuse(`it would lie ${depth} spawns deep, and the most is ${MAX_DEPTH}`);
-    const count = await this.#countOf(parent.task);
-    // Before it is stored: of several at once none goes over the bound.
-    if (count.children >= MAX_CHILDREN) throw refuse(`a task has at most ${MAX_CHILDREN} children`);
-    count.children++;
-    try {
-      const pushed = await this.#deps.pushes.push(request, depth);
-      if (!pushed.fresh) count.children--;
-      return pushed;
-    } catch (error) {
-      count.children--;
-      throw error;
-    }
+    return this.#deps.placer.place(request, depth);
   }
 
   async #depthOf({ task, attempt, spec }: Parent): Promise<number> {
@@ -58,16 +53,21 @@ export class Spawns {
     return readSpec(await this.#deps.interner.specBody(known)).depth ?? 0;
   }
 
-  #countOf(task: number): Promise<{ children: number }> {
+  #countOf({ task, attempt }: Parent): Promise<{ children: number }> {
     const known = this.#counts.get(task);
     if (known !== undefined) return known;
     if (this.#counts.size >= MAX_PARENTS) this.#counts.clear();
-    const count = this.#deps.store
-      .checkpointScan({ tasks: [task], prefix: SPAWNED })
-      .then((found) => ({ children: found.length }));
+    const count = this.#bornBefore(task, attempt);
     this.#counts.set(task, count);
     count.catch(() => this.#counts.delete(task));
     return count;
+  }
+
+  async #bornBefore(task: number, attempt: number): Promise<{ children: number }> {
+    // Nobody was here before.
+    if (attempt === 1) return { children: 0 };
+    const entries = await this.#deps.store.journalList({ task });
+    return { children: entries.filter(({ kind }) => kind === 'child').length };
   }
 }
 

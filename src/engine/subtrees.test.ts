@@ -169,13 +169,19 @@ test('children that tasks have spawned belong to the tree, and the parent that w
   const { engine, push, claim, states } = await rig(t);
   const parents = await push([{ name: 'parent' }, { name: 'after', after: ['parent'] }]);
   const grant = await claim(parents.get('parent'));
-  const children = await push([{ name: 'one' }, { name: 'two' }, { name: 'behind two', after: ['two'] }]);
-  for (const name of ['one', 'two']) {
-    await engine.checkpoint(grant, `spawn:${name}#0`, { id: 'x', task: children.get(name) });
-  }
-  await engine.checkpoint(grant, 'spawn:odd', 'no child');
-  const kids = ['one', 'two'].map((name) => children.get(name) as number);
-  assert.equal((await engine.park(grant, { key: 'k', children: kids })).kind, 'parked');
+  const kid = (key: string) => ({ key, kind: 'child', child: { queue: 'q', handler: 'h' } }) as const;
+  const { entries, went } = await engine.turn(grant, {
+    entries: [kid('one'), kid('two')],
+    then: { go: 'park', key: 'k', children: ['one', 'two'] },
+  });
+  assert.equal(went, 'parked');
+  const [one, two] = entries.map((entered) => entered?.child?.task as number);
+  const behind = await engine.pushGraph([{ queue: 'q', handler: 'h', after: [two as number] }]);
+  const children = new Map([
+    ['one', one as number],
+    ['two', two as number],
+    ['behind two', behind[0]?.task as number],
+  ]);
   const names = new Map([...parents, ...children]);
   const { counts } = await engine.cancelTree(children.get('two') as number, { dryRun: true });
   assert.deepEqual(counts, { cancelled: 2, requested: 0, finished: 0 });
@@ -192,13 +198,44 @@ test('children that tasks have spawned belong to the tree, and the parent that w
   });
 });
 
-test('tasks that lead in a circle are seen to once each', async (t) => {
+test('what is born while its tree is cancelled is cancelled too, and a task that was asked bears no more', async (t) => {
   const { engine, push, claim } = await rig(t);
-  const names = await push([{ name: 'a' }, { name: 'b', after: ['a'] }]);
-  const grant = await claim(names.get('a'));
-  for (const name of ['a', 'b']) await engine.checkpoint(grant, `spawn:${name}`, { task: names.get(name) });
-  const { counts } = await engine.cancelTree(names.get('a') as number);
-  assert.deepEqual(counts, { cancelled: 1, requested: 1, finished: 0 });
+  const names = await push([{ name: 'root' }]);
+  const root = names.get('root') as number;
+  const grant = await claim(root);
+  const bear = (key: string) =>
+    engine.turn(grant, { entries: [{ key, kind: 'child', child: { queue: 'q', handler: 'h' } }] });
+  await bear('before');
+  const { store } = engine;
+  let looks = 0;
+  const subtrees = new Subtrees({
+    store: {
+      taskGet: (params) => store.taskGet(params),
+      depDependents: (params) => store.depDependents(params),
+      depNeeds: (params) => store.depNeeds(params),
+      treeList: (params) => store.treeList(params),
+      journalList: (params) => store.journalList(params),
+      taskCancel: async (params) => {
+        // Found, and not asked yet.
+        if (looks++ === 0) await bear('meanwhile');
+        return store.taskCancel(params);
+      },
+      taskRevive: (params) => store.taskRevive(params),
+    },
+    idOf: (one) => engine.idOf(one),
+    onCancelled: () => {},
+    onRevived: () => {},
+    onCommit: () => {},
+  });
+  const { counts } = await subtrees.cancel(root, {});
+  assert.deepEqual(counts, { cancelled: 2, requested: 1, finished: 0 });
+  assert.equal((await bear('after')).went, 'cancelled');
+  assert.deepEqual(await store.treeCount({ root }), {
+    ...(await store.treeCount({ root })),
+    cancelled: 3,
+    ready: 0,
+    running: 0,
+  });
 });
 
 for (const [shape, after] of [
@@ -244,7 +281,8 @@ test('one that fails again while the rest is on its way keeps what needs it from
       taskGet: (params) => store.taskGet(params),
       depDependents: (params) => store.depDependents(params),
       depNeeds: (params) => store.depNeeds(params),
-      checkpointScan: (params) => store.checkpointScan(params),
+      treeList: (params) => store.treeList(params),
+      journalList: (params) => store.journalList(params),
       taskCancel: (params) => store.taskCancel(params),
       taskRevive: async (params) => {
         const answers = await store.taskRevive(params);
@@ -287,8 +325,7 @@ test('a tree is shown with the task first, and with what each of them hangs on',
   const { engine, push, claim } = await rig(t);
   const names = await push(DIAMOND);
   const left = await claim(names.get('top'));
-  const child = await engine.push({ queue: 'q', handler: 'child' });
-  await engine.checkpoint(left, 'spawn:one', { task: child.task, id: child.id });
+  await engine.turn(left, { entries: [{ key: 'one', kind: 'child', child: { queue: 'q', handler: 'child' } }] });
   const tree = await engine.tree(names.get('top') as number);
   const nameOf = new Map([...names].map(([name, task]) => [task, name]));
   const byId = new Map(tree.map(({ id, task }) => [id, nameOf.get(task) ?? 'child']));

@@ -1,6 +1,6 @@
 import { fault } from '../core/errors.ts';
 import { isFinal, type TaskState } from '../core/task.ts';
-import type { CancelAnswer, Planned, ReviveAnswer, Store, TaskRecord } from '../store/store.ts';
+import type { CancelAnswer, Planned, ReviveAnswer, Store, TaskRecord, TreeRecord } from '../store/store.ts';
 import { checkFlag, checkOptions, checkSignal, checkTask } from './check.ts';
 
 export interface TreeOptions {
@@ -55,7 +55,7 @@ export interface TreeAnswer<Act extends string> {
 export interface SubtreesDeps {
   readonly store: Pick<
     Store,
-    'taskGet' | 'depDependents' | 'depNeeds' | 'checkpointScan' | 'taskCancel' | 'taskRevive'
+    'taskGet' | 'depDependents' | 'depNeeds' | 'treeList' | 'journalList' | 'taskCancel' | 'taskRevive'
   >;
   readonly idOf: (task: Pick<TaskRecord, 'task' | 'createdAt'>) => string;
   readonly onCancelled: (task: number, answer: CancelAnswer) => void;
@@ -69,11 +69,10 @@ const LOOK = 100;
 /** Tasks of one transaction. */
 const BATCH = 250;
 const MOST = 100_000;
-/** Under these a handler remembers what it has spawned, and how its waits came out; see worker/memory. */
-const SPAWNED = 'spawn:';
-const WAITED = 'wait:';
+/** Members of a tree that are read at once. */
+const PAGE = 1000;
 
-type Node = Pick<TaskRecord, 'task' | 'createdAt' | 'queue' | 'handler' | 'state' | 'reason' | 'attempt'>;
+type Node = Omit<TreeRecord, 'parent'>;
 
 interface Tree {
   /** In the order in which they can be ended without waking anything. */
@@ -81,6 +80,49 @@ interface Tree {
   /** What each has spawned. */
   readonly childrenOf: ReadonlyMap<number, readonly number[]>;
   readonly waits: readonly Planned[];
+}
+
+/** What a walk has read: tasks, and of each tree that it came to all members. */
+class Sightings {
+  readonly nodes = new Map<number, Node>();
+  readonly childrenOf = new Map<number, number[]>();
+  readonly #store: SubtreesDeps['store'];
+  readonly #roots = new Set<number>();
+
+  constructor(store: SubtreesDeps['store']) {
+    this.#store = store;
+  }
+
+  /** Reads those that are not known, and the trees that they are of. */
+  async see(tasks: readonly number[]): Promise<void> {
+    const roots = new Set<number>();
+    for (const page of slices(
+      tasks.filter((task) => !this.nodes.has(task)),
+      LOOK,
+    )) {
+      for (const record of await this.#store.taskGet({ tasks: page })) {
+        if (record === undefined) continue;
+        this.nodes.set(record.task, nodeOf(record));
+        roots.add(record.root ?? record.task);
+      }
+    }
+    for (const root of roots) if (!this.#roots.has(root)) await this.#tree(root);
+  }
+
+  async #tree(root: number): Promise<void> {
+    this.#roots.add(root);
+    for (let after = 0; ; ) {
+      const page = await this.#store.treeList({ root, after, limit: PAGE });
+      for (const { parent, ...node } of page) {
+        this.nodes.set(node.task, node);
+        put(this.childrenOf, parent, node.task);
+      }
+      const last = page.at(-1);
+      if (last === undefined || page.length < PAGE) return;
+      if (this.nodes.size > MOST) throw tooMany();
+      after = last.task;
+    }
+  }
 }
 
 /**
@@ -116,19 +158,35 @@ export class Subtrees {
 
   async cancel(root: number, options: TreeOptions): Promise<TreeAnswer<CancelAct>> {
     const { dryRun, tell } = this.#begin(root, options);
-    const { nodes } = await this.#fromBelow(root, options.signal, tell);
-    const tasks: TreeTask<CancelAct>[] = [];
-    for (const some of slices(nodes, BATCH)) {
-      options.signal?.throwIfAborted();
-      const answers = dryRun ? some.map(wouldCancel) : await this.#cancel(some.map(({ task }) => task));
-      for (const [i, node] of some.entries()) {
-        // Pruned since it was found, so it had ended.
-        const answer = answers[i] === 'unknown' ? 'finished' : (answers[i] as CancelAct);
-        tasks.push(this.#view(node, answer));
+    const seen = new Map<number, TreeTask<CancelAct>>();
+    // What is born while this goes on is found by the next look. A task that was asked to stop bears no more, so it ends.
+    for (let left = await this.#idle(root, options.signal, tell, seen); left.length > 0; ) {
+      for (const some of slices(left, BATCH)) {
+        options.signal?.throwIfAborted();
+        const answers = dryRun ? some.map(wouldCancel) : await this.#cancel(some.map(({ task }) => task));
+        for (const [i, node] of some.entries()) {
+          // Pruned since it was found, so it had ended.
+          const answer = answers[i] === 'unknown' ? 'finished' : (answers[i] as CancelAct);
+          if (!seen.has(node.task) || answer !== 'finished') seen.set(node.task, this.#view(node, answer));
+        }
+        tell(Math.max(left.length, seen.size), seen.size);
       }
-      tell(nodes.length, tasks.length);
+      left = dryRun ? [] : await this.#idle(root, options.signal, tell, seen);
     }
+    const tasks = [...seen.values()];
     return { tasks, counts: count(tasks, ['cancelled', 'requested', 'finished']), dryRun };
+  }
+
+  /** At first all; then those that are unfinished and were not asked to stop. */
+  async #idle(
+    root: number,
+    signal: AbortSignal | undefined,
+    tell: (found: number, done: number) => void,
+    seen: ReadonlyMap<number, unknown>,
+  ): Promise<readonly Node[]> {
+    const { nodes } = await this.#fromBelow(root, signal, seen.size === 0 ? tell : () => {});
+    if (seen.size === 0) return nodes;
+    return nodes.filter(({ state, cancelRequestedAt }) => !isFinal(state) && cancelRequestedAt === undefined);
   }
 
   async retry(root: number, options: TreeOptions): Promise<TreeAnswer<RetryAct>> {
@@ -166,7 +224,7 @@ export class Subtrees {
     const { store } = this.#deps;
     const befores: (readonly [first: number, then: number])[] = [];
     const waits: Planned[] = [];
-    const childrenOf = new Map<number, number[]>();
+    const sightings = new Sightings(store);
     const found = new Set([root]);
     // It grows while it is gone through.
     const open = [root];
@@ -174,10 +232,8 @@ export class Subtrees {
       signal?.throwIfAborted();
       const tasks = open.slice(at, at + BATCH);
       at += tasks.length;
-      const [edges, spawned] = await Promise.all([
-        store.depDependents({ tasks }),
-        store.checkpointScan({ tasks, prefix: SPAWNED }),
-      ]);
+      await sightings.see(tasks);
+      const edges = await store.depDependents({ tasks });
       const reach = (next: number, before: readonly [first: number, then: number]): void => {
         befores.push(before);
         if (!found.has(next)) open.push(next);
@@ -187,16 +243,12 @@ export class Subtrees {
         waits.push(edge);
         reach(edge.down, [edge.down, edge.up]);
       }
-      for (const { task, value } of spawned) {
-        const child = childOf(value);
-        if (child === undefined) continue;
-        reach(child, [task, child]);
-        put(childrenOf, task, child);
-      }
-      if (open.length > MOST) throw fault('CONFLICT', { problem: `more than ${MOST} tasks hang on this one` });
+      for (const task of tasks) for (const child of sightings.childrenOf.get(task) ?? []) reach(child, [task, child]);
+      if (open.length > MOST) throw tooMany();
       tell(open.length, 0);
     }
-    const nodes = await this.#look(open);
+    const { childrenOf } = sightings;
+    const nodes = new Map(open.flatMap((task) => pairOf(task, sightings.nodes.get(task))));
     if (!nodes.has(root)) throw fault('NOT_FOUND', { kind: 'task', id: root });
     return { nodes: inOrder(nodes, befores), childrenOf, waits };
   }
@@ -275,10 +327,13 @@ export class Subtrees {
       again.has(task),
     );
     const ids = new Set([...(await this.#look(children)).values()].map(idOf));
-    const waits = await store.checkpointScan({ tasks: parents, prefix: WAITED });
-    return waits
-      .filter(({ value }) => endsOf(value).some((id) => ids.has(id as string)))
-      .map(({ task, key }) => ({ task, key }));
+    const outdated: { readonly task: number; readonly key: string }[] = [];
+    for (const task of parents) {
+      for (const { key, kind, value } of await store.journalList({ task })) {
+        if (kind === 'wait' && endsOf(value).some((id) => ids.has(id as string))) outdated.push({ task, key });
+      }
+    }
+    return outdated;
   }
 
   #view<Act>(node: Node, act: Act): TreeTask<Act> {
@@ -287,17 +342,20 @@ export class Subtrees {
   }
 }
 
-function nodeOf({ task, createdAt, queue, handler, state, reason, attempt }: TaskRecord): Node {
-  return { task, createdAt, queue, handler, state, reason, attempt };
+function nodeOf(record: TaskRecord): Node {
+  const { task, createdAt, queue, handler, state, reason, attempt, cancelRequestedAt } = record;
+  return { task, createdAt, queue, handler, state, reason, attempt, cancelRequestedAt };
 }
 
-function childOf(value: string): number | undefined {
-  const { task } = (JSON.parse(value) ?? {}) as { readonly task?: unknown };
-  return Number.isSafeInteger(task) && (task as number) > 0 ? (task as number) : undefined;
+const pairOf = <T>(key: number, value: T | undefined): readonly (readonly [number, T])[] =>
+  value === undefined ? [] : [[key, value]];
+
+function tooMany(): Error {
+  return fault('CONFLICT', { problem: `more than ${MOST} tasks hang on this one` });
 }
 
 /** The children of which a remembered wait tells. */
-function endsOf(value: string): readonly unknown[] {
+function endsOf(value = 'null'): readonly unknown[] {
   const { value: ends } = (JSON.parse(value) ?? {}) as { readonly value?: unknown };
   return Array.isArray(ends) ? ends.map((end: unknown) => (end as { readonly id?: unknown } | null)?.id) : [];
 }

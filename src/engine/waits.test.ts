@@ -6,6 +6,8 @@ import type { Grant } from '../store/store.ts';
 import { VirtualWorld } from '../testing.ts';
 import { Roster } from './duties/roster.ts';
 import { Engine } from './engine.ts';
+import type { Turned } from './turns.ts';
+import type { WaitRequest } from './waits.ts';
 
 interface Rig {
   readonly world: VirtualWorld;
@@ -13,6 +15,13 @@ interface Rig {
   readonly roster: Roster;
   readonly claim: (waitMs?: number) => Promise<Grant | undefined>;
   readonly running: () => Promise<Grant>;
+}
+
+const park = (engine: Engine, lease: Grant, wait: WaitRequest): Promise<Turned> =>
+  engine.turn(lease, { then: { go: 'park', ...wait } });
+
+async function remember(engine: Engine, lease: Grant, key: string, value: unknown): Promise<string | undefined> {
+  return (await engine.turn(lease, { entries: [{ key, value }] })).entries[0]?.text;
 }
 
 async function rig(t: TestContext): Promise<Rig> {
@@ -44,7 +53,7 @@ async function rig(t: TestContext): Promise<Rig> {
 test('a signal wakes who waits, at once, with what it said', async (t) => {
   const { engine, claim, running, world } = await rig(t);
   const grant = await running();
-  assert.equal((await engine.park(grant, { key: 'w#0', channel: 'news' })).kind, 'parked');
+  assert.equal((await park(engine, grant, { key: 'w#0', channel: 'news' })).went, 'parked');
   const heard: (Grant | undefined)[] = [];
   void claim(60_000).then((again) => void heard.push(again));
   await world.settle();
@@ -60,14 +69,15 @@ test('a signal that came first is taken without giving the lease back', async (t
   const { engine, running } = await rig(t);
   await engine.signal('news', 'early');
   const grant = await running();
-  assert.deepEqual(await engine.park(grant, { key: 'w#0', channel: 'news' }), { kind: 'woken', body: '"early"' });
+  const { went, body } = await park(engine, grant, { key: 'w#0', channel: 'news' });
+  assert.deepEqual([went, body], ['woken', '"early"']);
   await engine.complete(grant);
 });
 
 test('a deadline wakes with an outcome of its own', async (t) => {
   const { engine, claim, running, world, roster } = await rig(t);
   const grant = await running();
-  await engine.park(grant, { key: 'w#0', channel: 'news', timeout: '1m' });
+  await park(engine, grant, { key: 'w#0', channel: 'news', timeout: '1m' });
   await world.advance(60_000);
   await roster.tick('stager');
   assert.equal((await claim())?.task, grant.task);
@@ -82,8 +92,12 @@ test('children wake their parent when all have ended, or the first where that is
       { queue: 'c', handler: 'h' },
       { queue: 'c', handler: 'h' },
     ]);
-    const parked = await engine.park(parent, { key: 'w#0', children: children.map(({ task }) => task), any });
-    assert.equal(parked.kind, 'parked');
+    const parked = await park(engine, parent, {
+      key: 'w#0',
+      children: children.map(({ task }) => task),
+      ...(any ? { need: 1 } : {}),
+    });
+    assert.equal(parked.went, 'parked');
     const first = (await claim()) as Grant;
     await engine.complete(first, 1);
     assert.equal((await engine.get(parent.task))?.state, any ? 'ready' : 'waiting');
@@ -104,7 +118,7 @@ test('a parked task gives its slot of a limit back, and takes one again when it 
   ]);
   const first = (await claim()) as Grant;
   assert.equal(await claim(), undefined);
-  await engine.park(first, { key: 'w#0', channel: 'news' });
+  await park(engine, first, { key: 'w#0', channel: 'news' });
   const second = (await claim()) as Grant;
   assert.ok(second.task !== first.task);
   await engine.signal('news', null);
@@ -116,14 +130,14 @@ test('a parked task gives its slot of a limit back, and takes one again when it 
 test('a value is remembered once, under the fence', async (t) => {
   const { engine, claim, running } = await rig(t);
   const grant = await running();
-  assert.equal(await engine.checkpoint(grant, 'a#0', { x: 1 }), '{"x":1}');
-  assert.equal(await engine.checkpoint(grant, 'a#0', { x: 2 }), '{"x":1}', 'the first one stays');
+  assert.equal(await remember(engine, grant, 'a#0', { x: 1 }), '{"x":1}');
+  assert.equal(await remember(engine, grant, 'a#0', { x: 2 }), '{"x":1}', 'the first one stays');
   await engine.release(grant);
-  assert.equal(await refusal(engine.checkpoint(grant, 'b#0', 1)), 'LEASE_LOST');
+  assert.equal(await refusal(remember(engine, grant, 'b#0', 1)), 'LEASE_LOST');
   const again = (await claim()) as Grant;
-  await engine.checkpoint(again, 'b#0', 2);
+  await remember(engine, again, 'b#0', 2);
   assert.deepEqual(
-    (await engine.checkpoints(grant.task)).map(({ key, value, attempt }) => [key, value, attempt]),
+    (await engine.journal(grant.task)).map(({ key, value, attempt }) => [key, value, attempt]),
     [
       ['a#0', '{"x":1}', 1],
       ['b#0', '2', 2],
@@ -134,7 +148,7 @@ test('a value is remembered once, under the fence', async (t) => {
 test('a wait that nothing would ever end is refused, and so is one of a lost lease', async (t) => {
   const { engine, running } = await rig(t);
   const grant = await running();
-  assert.equal(await refusal(engine.park(grant, { key: 'w#0' })), 'INVALID_INPUT');
+  assert.equal(await refusal(park(engine, grant, { key: 'w#0' })), 'INVALID_INPUT');
   await engine.release(grant);
-  assert.equal(await refusal(engine.park(grant, { key: 'w#0', timeout: 1 })), 'LEASE_LOST');
+  assert.equal(await refusal(park(engine, grant, { key: 'w#0', timeout: 1 })), 'LEASE_LOST');
 });

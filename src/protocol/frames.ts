@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ErrorBody } from '../core/errors.ts';
+import { AFTER_FAILURE } from '../core/graph.ts';
 import { utf8Length } from '../core/payload.ts';
 import { MAX_SCHEMA_BYTES } from '../core/worker.ts';
 import { Duration } from './shapes/common.ts';
@@ -54,7 +55,6 @@ const Child = z.strictObject({
   queue: text,
   handler: text,
   input: text.optional(),
-  op: text,
   priority: z.number().optional(),
   delay: Duration.optional(),
   runAt: z.number().optional(),
@@ -71,16 +71,48 @@ const Child = z.strictObject({
     .optional(),
 });
 
+const ChildKey = z.strictObject({ child: text });
+const key = text;
+const Entry = z.discriminatedUnion('kind', [
+  z.strictObject({
+    key,
+    kind: z.enum(['value', 'element', 'mark', 'wait']),
+    value: text,
+    began: z.number().optional(),
+    usage: text.optional(),
+  }),
+  z.strictObject({
+    key,
+    kind: z.literal('child'),
+    child: Child,
+    after: z
+      .array(z.strictObject({ on: z.union([ref, ChildKey]), optional: z.boolean().optional() }))
+      .max(1000)
+      .optional(),
+    afterFailure: z.enum(AFTER_FAILURE).optional(),
+  }),
+  z.strictObject({ key, kind: z.literal('signal'), channel: text, body: text, broadcast: z.boolean().optional() }),
+]);
+
 const Waiting = z.strictObject({
   key: text,
-  turn: z.number().int().optional(),
+  nth: z.number().int().optional(),
   channel: text.optional(),
   form: text.optional(),
-  children: z.array(ref).optional(),
-  any: z.boolean().optional(),
+  children: z.array(z.union([ref, ChildKey])).optional(),
+  need: z.number().int().optional(),
   timeoutMs: z.number().optional(),
   until: z.number().optional(),
 });
+
+const Failing = { giveUp: z.boolean().optional(), retryAfterMs: z.number().optional(), limit: text.optional() };
+
+const Then = z.discriminatedUnion('go', [
+  z.strictObject({ go: z.literal('on') }),
+  z.strictObject({ go: z.literal('park'), ...Waiting.shape }),
+  z.strictObject({ go: z.literal('complete'), result: text.optional() }),
+  z.strictObject({ go: z.literal('fail'), error: text, ...Failing }),
+]);
 
 const LogEntries = z.array(
   z.strictObject({
@@ -101,9 +133,7 @@ export const Asked = z.discriminatedUnion('type', [
     n,
     lease: LeaseProof,
     error: text,
-    giveUp: z.boolean().optional(),
-    retryAfterMs: z.number().optional(),
-    limit: text.optional(),
+    ...Failing,
   }),
   z.strictObject({
     type: z.literal('task_release'),
@@ -114,11 +144,9 @@ export const Asked = z.discriminatedUnion('type', [
   }),
   z.strictObject({ type: z.literal('task_cancelled'), n, lease: LeaseProof }),
   z.strictObject({ type: z.literal('task_progress'), n, lease: LeaseProof, logs: LogEntries }),
-  z.strictObject({ type: z.literal('checkpoints'), n, lease: LeaseProof }),
-  z.strictObject({ type: z.literal('checkpoint'), n, lease: LeaseProof, key: text, value: text.optional() }),
-  z.strictObject({ type: z.literal('task_park'), n, lease: LeaseProof, wait: Waiting }),
+  z.strictObject({ type: z.literal('journal'), n, lease: LeaseProof }),
+  z.strictObject({ type: z.literal('task_turn'), n, lease: LeaseProof, entries: z.array(Entry).max(1000), then: Then }),
   z.strictObject({ type: z.literal('waited'), n, lease: LeaseProof }),
-  z.strictObject({ type: z.literal('task_spawn'), n, lease: LeaseProof, child: Child }),
   z.strictObject({ type: z.literal('results'), n, lease: LeaseProof, tasks: z.array(ref) }),
   z.strictObject({ type: z.literal('dependencies'), n, lease: LeaseProof }),
   z.strictObject({ type: z.literal('reusable'), n, lease: LeaseProof }),

@@ -1,4 +1,5 @@
 import type { Duration } from '../core/duration.ts';
+import type { AfterFailure } from '../core/graph.ts';
 import type { FairnessInput } from '../core/lane.ts';
 import type { Lease } from '../core/lease.ts';
 import type { LimitUseInput } from '../core/limit.ts';
@@ -92,26 +93,95 @@ export interface Waiting {
   /** Names the wait among those of the task: its outcome is told under it. */
   readonly key: string;
   /** Counts the waits of the attempt: one that comes after a later one was sent twice, and changes nothing. */
-  readonly turn?: number;
+  readonly nth?: number;
   readonly channel?: string;
   /** What people are shown who decide: any JSON value. */
   readonly form?: unknown;
-  readonly children?: readonly TaskRef[];
-  /** The first child that ends is enough. */
-  readonly any?: boolean;
+  /** Tasks, or children that are born in the same turn. */
+  readonly children?: readonly (TaskRef | ChildKey)[];
+  /** So many ends of children are enough; not given: all. */
+  readonly need?: number;
   /** Woken after so long whatever happens. */
   readonly timeoutMs?: number;
   /** The same as a calendar time, by the clock of the cluster; instead of `timeoutMs`. */
   readonly until?: number;
 }
 
+/** A child by the key of its entry. */
+export interface ChildKey {
+  readonly child: string;
+}
+
+/** What an attempt commits at once: all of it, or nothing. */
+export interface TurnRequest {
+  /** What it writes into the journal of its task. No key comes twice. */
+  readonly entries: readonly TurnEntry[];
+  readonly then: TurnThen;
+}
+
+export type TurnEntry = ValueEntry | ChildEntry | SignalEntry;
+
+/** Remembers a value; the first one under a key stays. */
+export interface ValueEntry {
+  readonly key: string;
+  readonly kind: 'value' | 'element' | 'mark' | 'wait';
+  /** Any JSON value. */
+  readonly value: unknown;
+  /** When what it stands for was begun: calendar time. */
+  readonly began?: number;
+  /** What it took: any JSON value. */
+  readonly usage?: unknown;
+}
+
+/** Starts a task whose parent is this one. A repeat of the entry leads to the same child. */
+export interface ChildEntry {
+  readonly key: string;
+  readonly kind: 'child';
+  readonly child: ChildRequest;
+  /** What must have ended before. */
+  readonly after?: readonly ChildNeed[];
+  /** What becomes of it when something that it needs has failed or was cancelled; default `cancel`. */
+  readonly afterFailure?: AfterFailure;
+}
+
+export interface ChildNeed {
+  readonly on: TaskRef | ChildKey;
+  /** Its end is waited for, whatever it is; default: it must have completed. */
+  readonly optional?: boolean;
+}
+
+/** Sends a signal, once. */
+export interface SignalEntry {
+  readonly key: string;
+  readonly kind: 'signal';
+  readonly channel: string;
+  /** Any JSON value. */
+  readonly body: unknown;
+  readonly broadcast?: boolean;
+}
+
+/** How the attempt goes on. */
+export type TurnThen =
+  | { readonly go: 'on' }
+  | (Waiting & { readonly go: 'park' })
+  | { readonly go: 'complete'; readonly result?: unknown }
+  | (Failing & { readonly go: 'fail'; readonly error: unknown });
+
 /**
- * `parked`: it waits, and its lease is gone. `woken`: what it would wait for is there, and it goes on with its lease; `body`
- * is the JSON text of the signal. `cancelled`: it was asked to stop, and has ended.
+ * What came of a turn. `parked`: it waits, and its lease is gone. `woken`: what it would wait for is there, and it goes on
+ * with its lease; `body` is the JSON text of the signal. `cancelled`: it was asked to stop, and has ended instead.
  */
-export type Parked =
-  | { readonly kind: 'parked' | 'cancelled' }
-  | { readonly kind: 'woken'; readonly body?: string | undefined };
+export interface Turned {
+  readonly went: 'on' | 'parked' | 'woken' | 'ended' | 'back' | 'cancelled';
+  /** Of a task that has ended or was given back. */
+  readonly state?: TaskState | undefined;
+  readonly body?: string | undefined;
+  /**
+   * The JSON text that counts under each key, in the order of the entries: the first that was ever put there. Of a child it
+   * has its `id` and its number `task`. Null: the task has ended instead.
+   */
+  readonly entries: readonly (string | null)[];
+}
 
 /** What a task waited for last, and what came of it. */
 export interface Waited {
@@ -128,8 +198,6 @@ export interface ChildRequest {
   readonly queue: string;
   readonly handler: string;
   readonly input?: unknown;
-  /** Operation id: a repeat leads to the same child. */
-  readonly op: string;
   readonly priority?: number;
   readonly delay?: Duration;
   readonly runAt?: number;
@@ -197,16 +265,12 @@ export interface Session {
   cancelled(lease: Assignment): Promise<void>;
   log(lease: Assignment, entries: readonly LogEntry[]): Promise<void>;
 
-  /** All that the attempts of the task have remembered. A read. */
-  checkpoints(lease: Assignment): Promise<readonly Remembered[]>;
-  /** Remembers a value. Resolves to the JSON text that counts: the first that was ever put there. */
-  checkpoint(lease: Assignment, key: string, value: unknown): Promise<string>;
-  /** Gives the lease back until what is waited for has come. May be repeated. */
-  park(lease: Assignment, wait: Waiting): Promise<Parked>;
+  /** All that the attempts of the task have written into its journal, as `Turned.entries` tells it. A read. */
+  journal(lease: Assignment): Promise<readonly Remembered[]>;
+  /** Commits a turn of the attempt. May be repeated: what was written once is not written again. */
+  turn(lease: Assignment, turn: TurnRequest): Promise<Turned>;
   /** A read. */
   waited(lease: Assignment): Promise<Waited | undefined>;
-  /** Pushes a child. One operation id leads to one child, however often and by whichever attempt it is asked for. */
-  spawn(lease: Assignment, child: ChildRequest): Promise<{ readonly id: string; readonly task: number }>;
   /** How these tasks stand, in the same order. A read. */
   results(lease: Assignment, tasks: readonly TaskRef[]): Promise<readonly TaskResult[]>;
   /** How the tasks stand that this one waited for. A read. */

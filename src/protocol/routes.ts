@@ -5,7 +5,7 @@ import { type Answer, type Body, type Params, type Query, type Route, route } fr
 import { Cluster, ClusterNode, NodeEdit } from './shapes/cluster.ts';
 import { Duration, digits, Paging, pathName, Switch, several, TaskState } from './shapes/common.ts';
 import { Event, EventPage } from './shapes/event.ts';
-import { Limit, LimitDetail, LimitEdit, LimitInput, LimitPause, LimitResume } from './shapes/limit.ts';
+import { Limit, LimitDetail, LimitEdit, LimitEdited, LimitInput, LimitPause, LimitResume } from './shapes/limit.ts';
 import {
   Failures,
   HandlerInfo,
@@ -483,7 +483,7 @@ export const ROUTES = {
     does: 'Changes a limit while everything runs; lowering drains',
     params: oneLimit,
     body: LimitEdit,
-    answer: Limit,
+    answer: LimitEdited,
   }),
   removeLimit: route({
     method: 'DELETE',

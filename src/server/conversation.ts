@@ -40,7 +40,7 @@ const MAX_OPEN_READS = 8;
 const MAX_OPEN_LOG_UNITS = 64 * 1024;
 export const READS: ReadonlySet<Asked['type']> = new Set([
   'task_claim',
-  'checkpoints',
+  'journal',
   'waited',
   'results',
   'dependencies',

@@ -1,11 +1,11 @@
+import type { EditTerms, LimitEdit } from '../core/limit-edit.ts';
 import type { PushRequest } from '../engine/push.ts';
 import type { Pushed } from '../engine/pushes.ts';
 import type { AnswerOf, BodyOf } from '../protocol/routes.ts';
 
 type Item<T> = T extends readonly (infer I)[] ? I : never;
 export type TaskShape = Item<AnswerOf<'listTasks'>['tasks']>;
-export type LimitShape = AnswerOf<'createLimit'>;
-export type LimitEdit = BodyOf<'editLimit'>;
+type LimitShape = AnswerOf<'createLimit'>;
 type QueueShape = AnswerOf<'pauseQueue'>;
 type SettingShape = AnswerOf<'editWorker'>;
 type Tree = AnswerOf<'cancelTask'>;
@@ -60,7 +60,12 @@ export interface Desk {
   readonly limits: {
     list(): Promise<readonly LimitShape[]>;
     detail(name: string): Promise<AnswerOf<'getLimit'>>;
-    change(name: string, edit: LimitEdit, by: string, must: 'new' | 'there'): Promise<LimitShape>;
+    set(
+      name: string,
+      edit: LimitEdit,
+      by: string,
+      terms: EditTerms,
+    ): Promise<{ readonly limit: LimitShape; readonly before?: LimitShape; readonly changed: boolean }>;
     remove(name: string, by: string): Promise<LimitShape>;
     pause(name: string, key: string | undefined, forMs: number): Promise<AnswerOf<'getLimit'>>;
   };

@@ -2,7 +2,8 @@ import type { Lease } from '../core/lease.ts';
 import type { World } from '../core/world.ts';
 import type { Asked, LeaseProof } from '../protocol/frames.ts';
 import { HeldLeases, keyOf } from '../protocol/held-leases.ts';
-import type { Assignment, ChildRequest, RenewalAnswer, Session, Waiting, WorkerState } from '../protocol/link.ts';
+import type { Assignment, RenewalAnswer, Session, Turned, WorkerState } from '../protocol/link.ts';
+import { turnOf } from '../protocol/turn-message.ts';
 import { parseBody } from './json-body.ts';
 import { holderOf, type LeaseTokens } from './lease-tokens.ts';
 import type { Room } from './outlet.ts';
@@ -172,7 +173,7 @@ export class WorkerDesk {
     const lease = this.#tokens.check(asked.lease, this.#holderFor(asked));
     try {
       const value = await this.#say(this.#assignment(lease), asked);
-      const stays = asked.type === 'task_park' && (value as { kind: string }).kind === 'woken';
+      const stays = asked.type === 'task_turn' && STAYS.has((value as Turned).went);
       if (ENDS.has(asked.type) && !stays) this.#granted.drop(lease);
       return value;
     } catch (error) {
@@ -185,8 +186,9 @@ export class WorkerDesk {
    * What an earlier start of this worker left unsaid may be said for it: its logs and its ends, under the same fence. Its leases are
    * not inherited: nothing else is heard, and nothing renews them.
    */
-  #holderFor({ type, lease: { incarnation } }: Fenced): string {
-    if (incarnation === undefined || !LEFTOVERS.has(type)) return this.#holder;
+  #holderFor(asked: Fenced): string {
+    const { incarnation } = asked.lease;
+    if (incarnation === undefined || !isLeftover(asked)) return this.#holder;
     return holderOf(this.#holder.slice(0, this.#holder.indexOf('/')), incarnation);
   }
 
@@ -219,23 +221,12 @@ export class WorkerDesk {
         return session.cancelled(lease);
       case 'task_progress':
         return session.log(lease, asked.logs);
-      case 'checkpoints':
-        return session.checkpoints(lease);
-      case 'checkpoint':
-        return session.checkpoint(lease, asked.key, parsed(asked.value));
-      case 'task_park': {
-        const { form, ...wait } = asked.wait;
-        return session.park(lease, { ...wait, ...(form === undefined ? {} : { form: parsed(form) }) } as Waiting);
-      }
+      case 'journal':
+        return session.journal(lease);
+      case 'task_turn':
+        return session.turn(lease, turnOf(asked, parseBody));
       case 'waited':
         return session.waited(lease);
-      case 'task_spawn': {
-        const { input, ...child } = asked.child;
-        return session.spawn(lease, {
-          ...child,
-          ...(input === undefined ? {} : { input: parsed(input) }),
-        } as ChildRequest);
-      }
       case 'results':
         return session.results(lease, asked.tasks);
       case 'dependencies':
@@ -268,8 +259,11 @@ const ENDS: ReadonlySet<Asked['type']> = new Set([
   'task_failed',
   'task_release',
   'task_cancelled',
-  'task_park',
+  'task_turn',
 ]);
+
+/** After these the worker has its lease still. */
+const STAYS: ReadonlySet<Turned['went']> = new Set(['on', 'woken']);
 
 const LEFTOVERS: ReadonlySet<Asked['type']> = new Set([
   'task_progress',
@@ -279,6 +273,12 @@ const LEFTOVERS: ReadonlySet<Asked['type']> = new Set([
   'task_release',
   'task_cancelled',
 ]);
+
+/** What ends an attempt, and what was said before its end. */
+function isLeftover(asked: Fenced): boolean {
+  if (asked.type === 'task_turn') return asked.then.go === 'complete' || asked.then.go === 'fail';
+  return LEFTOVERS.has(asked.type);
+}
 
 /** One at least: the bound of its input is far below that of an answer. */
 function howManyFit(assignments: readonly Assignment[]): number {

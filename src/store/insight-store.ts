@@ -14,8 +14,8 @@ export interface InsightStore {
   /** In which queues handlers have had tasks, as the newest lanes tell, whether one waits there or not. No more than `limit` are looked at. */
   handlerQueues(params: { readonly limit: number }): Promise<readonly HandlerQueue[]>;
 
-  /** Keeps a view under its name, in the place of one that has it. */
-  viewPut(params: { readonly view: NewView }): Promise<ViewRecord>;
+  /** Keeps a view under its name, in the place of one that has it. Undefined: it would be a new one, and there are `most` already. */
+  viewPut(params: { readonly view: NewView; readonly most: number }): Promise<ViewRecord | undefined>;
   /** By name. */
   viewList(): Promise<readonly ViewRecord[]>;
   /** False: there was none of that name. */

@@ -1,10 +1,16 @@
 import type { Limit, Slot } from '../core/limit.ts';
+import type { EditTerms, LimitEdit } from '../core/limit-edit.ts';
 import type { DutyTerm } from './queue-store.ts';
 
 /** The part of the port for limits: counters that change in the same transaction as the tasks that they admit. */
 export interface LimitStore {
   /** Makes a limit or changes it, for everybody at once; what runs goes on. Answers its revision. */
   limitPut(params: { readonly name: string; readonly limit: Limit; readonly by: string }): Promise<number>;
+  /**
+   * Changes what the edit names, by the rule of `core/limit-edit.ts` on the limit as it is when nobody else can change it: none of several edits
+   * is lost, and each has its line in the history. What is refused, or is so already, writes nothing.
+   */
+  limitEdit(params: LimitEditing): Promise<LimitEdited>;
   /** Takes the bounds away; its counters go on, so that the same name can come back. False: there is none. */
   limitRemove(params: { readonly name: string; readonly by: string }): Promise<boolean>;
   limitList(): Promise<readonly LimitRecord[]>;
@@ -22,12 +28,28 @@ export interface LimitStore {
   slotAudit(params: { readonly duty: DutyTerm }): Promise<readonly SlotDrift[]>;
 }
 
-export interface LimitRecord {
+export interface LimitEditing extends EditTerms {
   readonly name: string;
+  readonly edit: LimitEdit;
+  readonly by: string;
+}
+
+/** What the edit found, and what it left; of the same revision where it had nothing to change. */
+export interface LimitEdited {
+  /** Absent: there was none. */
+  readonly before?: LimitVersion;
+  readonly after: LimitVersion;
+}
+
+export interface LimitVersion {
   readonly limit: Limit;
   readonly revision: number;
   readonly changedAt: number;
   readonly changedBy: string;
+}
+
+export interface LimitRecord extends LimitVersion {
+  readonly name: string;
   /** Of the total. */
   readonly active: number;
   /** Tasks that are ready and take something of it, counted up to 10,000. */

@@ -1,5 +1,5 @@
 import type { Limit, Slot } from '../core/limit.ts';
-import type { NamedUse, SlotRecord } from './store.ts';
+import type { LimitRecord, LimitVersion, NamedUse, SlotRecord } from './store.ts';
 
 /** Tasks that wait for a limit are counted so far: two million took 1.3 s on Postgres, at every look of a scraper. */
 export const MOST_WAITING = 10_000;
@@ -29,6 +29,32 @@ export function limitOf(body: string): Limit {
   const limit = JSON.parse(body) as Limit;
   limits.set(body, limit);
   return limit;
+}
+
+/** A limit as it was last written, in every store. */
+export interface VersionRow {
+  /** Null: it was removed. */
+  readonly body: string | null;
+  readonly revision: number;
+  readonly changed_at: number;
+  readonly changed_by: string;
+}
+
+export function versionOf(row: VersionRow | undefined): LimitVersion | undefined {
+  if (row === undefined || row.body === null) return undefined;
+  const { body, revision, changed_at: changedAt, changed_by: changedBy } = row;
+  return { limit: limitOf(body), revision, changedAt, changedBy };
+}
+
+export interface LimitRow extends VersionRow {
+  readonly name: string;
+  readonly active: number;
+  readonly waiting: number;
+}
+
+/** Of one that is there. */
+export function recordOf({ name, active, waiting, ...row }: LimitRow): LimitRecord {
+  return { name, ...(versionOf(row) as LimitVersion), active, waiting };
 }
 
 /** The cap is the row's own; rates are those of the total, or of each key if the limit says so. */

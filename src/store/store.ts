@@ -70,7 +70,10 @@ export interface Store
 
   /** A new row for each process start: an incarnation never inherits the leases of its predecessor. */
   workerRegister(params: NewWorker): Promise<number>;
-  /** What is said of a worker by its name: holds at once for those that live, and for all that come. */
+  /**
+   * What is said of a worker by its name: holds at once for those that live, and for all that come. Of several changes at a time none undoes
+   * what another one says of something else.
+   */
   workerSet(params: WorkerSetting): Promise<void>;
   workerSettings(): Promise<readonly WorkerSettingRecord[]>;
   /**
@@ -233,8 +236,12 @@ export interface WorkerSetting {
   readonly enabled?: boolean | undefined;
   /** Instead of the worker's own; null gives it back its own. */
   readonly priority?: number | null | undefined;
-  /** Tags besides those that the worker brings. */
+  /** Tags besides those that the worker brings: all of them, in the place of those that there were. */
   readonly tags?: readonly string[] | undefined;
+  /** Some more of them, whatever others there are by then. */
+  readonly addTags?: readonly string[] | undefined;
+  /** Some of them no longer; what is in both is taken away. */
+  readonly removeTags?: readonly string[] | undefined;
 }
 
 export interface WorkerSettingRecord {

@@ -6,11 +6,12 @@ export const UNSET: Omit<WorkerSettingRecord, 'name'> = { enabled: true, priorit
 
 /** A setting after a change: what the change does not name stays as it was. */
 export function changed(before: Omit<WorkerSettingRecord, 'name'>, change: WorkerSetting): WorkerSettingRecord {
+  const { tags = before.tags, addTags = [], removeTags = [] } = change;
   return {
     name: change.name,
     enabled: change.enabled ?? before.enabled,
     priority: change.priority === undefined ? before.priority : (change.priority ?? undefined),
-    tags: change.tags ?? before.tags,
+    tags: allTags(tags, addTags).filter((tag) => !removeTags.includes(tag)),
   };
 }
 

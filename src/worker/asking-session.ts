@@ -9,21 +9,21 @@ import type { Ask, LeaseProof } from '../protocol/frames.ts';
 import { HeldLeases } from '../protocol/held-leases.ts';
 import type {
   Assignment,
-  ChildRequest,
   Failing,
   Hello,
-  Parked,
   Remembered,
   RenewalAnswer,
   Reusable,
   Session,
   TaskRef,
   TaskResult,
+  Turned,
+  TurnRequest,
   Waited,
-  Waiting,
   Want,
   WorkerState,
 } from '../protocol/link.ts';
+import { messageOf } from '../protocol/turn-message.ts';
 import { renewMs } from './reach.ts';
 import { type LogAsk, Outbox } from './spool/outbox.ts';
 import { replay } from './spool/replay.ts';
@@ -34,8 +34,6 @@ import type { WorkerLog } from './worker-log.ts';
 export interface ProvenAssignment extends Assignment {
   readonly token: string;
 }
-
-type Fenced = Extract<Ask, { lease: unknown }>;
 
 /** Every lease is renewed well within its time: one that was not for so many leases is given up. */
 const FORGOTTEN_LEASES = 3;
@@ -154,39 +152,23 @@ export abstract class AskingSession implements Session {
     await (this.#outbox === undefined ? this.ask(ask) : this.#outbox.log(ask));
   }
 
-  async checkpoints(lease: Assignment): Promise<readonly Remembered[]> {
-    return (await this.ask({ type: 'checkpoints', lease: proofOf(lease) })) as readonly Remembered[];
+  async journal(lease: Assignment): Promise<readonly Remembered[]> {
+    return (await this.ask({ type: 'journal', lease: proofOf(lease) })) as readonly Remembered[];
   }
 
-  async checkpoint(lease: Assignment, key: string, value: unknown): Promise<string> {
-    const text = value === undefined ? {} : { value: encodePayload(value, { field: 'value' }) };
-    return (await this.ask({ type: 'checkpoint', lease: proofOf(lease), key, ...text })) as string;
-  }
-
-  async park(lease: Assignment, wait: Waiting): Promise<Parked> {
-    const { form, children, ...rest } = wait;
-    const said = {
-      ...rest,
-      ...(form === undefined ? {} : { form: encodePayload(form, { field: 'form' }) }),
-      ...(children === undefined ? {} : { children: [...children] }),
-    };
+  async turn(lease: Assignment, turn: TurnRequest): Promise<Turned> {
+    const ask = { type: 'task_turn', lease: proofOf(lease), ...messageOf(turn) } as const;
+    const { go } = turn.then;
+    if (go === 'complete' || go === 'fail') return wholeTurn((await this.#end(lease, ask)) as Turned);
     // What was said before it belongs to the attempt, which ends here.
-    await this.#outbox?.drained(lease);
-    const parked = (await this.ask({ type: 'task_park', lease: proofOf(lease), wait: said })) as Parked;
-    if (parked.kind === 'woken') return { kind: 'woken', body: parked.body };
-    this.holding.drop(lease);
-    return parked;
+    if (go === 'park') await this.#outbox?.drained(lease);
+    const turned = wholeTurn((await this.ask(ask)) as Turned);
+    if (turned.went !== 'on' && turned.went !== 'woken') this.holding.drop(lease);
+    return turned;
   }
 
   async waited(lease: Assignment): Promise<Waited | undefined> {
     return (await this.ask({ type: 'waited', lease: proofOf(lease) })) as Waited | undefined;
-  }
-
-  async spawn(lease: Assignment, child: ChildRequest): Promise<{ readonly id: string; readonly task: number }> {
-    const { input, ...rest } = child;
-    const said = { ...rest, ...(input === undefined ? {} : { input: encodePayload(input) }) };
-    const ask = { type: 'task_spawn', lease: proofOf(lease), child: said } as unknown as Fenced;
-    return (await this.ask(ask)) as { id: string; task: number };
   }
 
   async results(lease: Assignment, tasks: readonly TaskRef[]): Promise<readonly TaskResult[]> {
@@ -264,6 +246,10 @@ export function proofOf(lease: Assignment): LeaseProof {
 }
 
 /** What does not apply is not sent; here it is there, and undefined. */
+function wholeTurn({ went, state, body, entries }: Turned): Turned {
+  return { went, state, body, entries };
+}
+
 function wholeResult<T extends TaskResult>(found: T): T {
   return { ...found, id: found.id, result: found.result };
 }

@@ -2,15 +2,15 @@ import { CATALOGUE, fault, isEngineError } from '../core/errors.ts';
 import type { World } from '../core/world.ts';
 import type {
   Assignment,
-  ChildRequest,
-  Parked,
   Remembered,
   Reusable,
   Session,
   TaskRef,
   TaskResult,
+  Turned,
+  TurnRequest,
+  TurnThen,
   Waited,
-  Waiting,
 } from '../protocol/link.ts';
 import type { Desk } from './runner/runner.ts';
 
@@ -35,7 +35,7 @@ export class LeaseDesk implements Desk {
   readonly #world: World;
   readonly #lease: Assignment;
   readonly #keeper: DeskKeeper;
-  #turn = 0;
+  #waits = 0;
   #parking = false;
   #dropped = false;
   readonly #gone = Promise.withResolvers<never>();
@@ -59,32 +59,33 @@ export class LeaseDesk implements Desk {
     return this.#parking;
   }
 
-  checkpoints(): Promise<readonly Remembered[]> {
-    return this.#patiently(() => this.#session.checkpoints(this.#lease));
+  journal(): Promise<readonly Remembered[]> {
+    return this.#patiently(() => this.#session.journal(this.#lease));
   }
 
-  checkpoint(key: string, value: unknown): Promise<string> {
-    return this.#patiently(() => this.#session.checkpoint(this.#lease, key, value));
+  async turn(turn: TurnRequest): Promise<Turned> {
+    const turned = turn.then.go === 'park' ? await this.#park(turn) : await this.#commit(turn);
+    const { went } = turned;
+    if (went === 'parked' || went === 'cancelled') this.#keeper.onLeft(went);
+    return turned;
   }
 
-  async park(wait: Waiting): Promise<Parked> {
+  async #park({ entries, then }: TurnRequest): Promise<Turned> {
     if (!this.#keeper.mayPark()) throw fault('CONFLICT', { problem: 'the attempt was told to stop' });
     await this.#keeper.flush();
-    const turn = ++this.#turn;
+    const nth = ++this.#waits;
     this.#parking = true;
-    const answer = await this.#patiently(() => this.#session.park(this.#lease, { ...wait, turn })).finally(() => {
+    return this.#commit({ entries, then: { ...then, nth } as TurnThen }).finally(() => {
       this.#parking = false;
     });
-    if (answer.kind !== 'woken') this.#keeper.onLeft(answer.kind);
-    return answer;
+  }
+
+  #commit(turn: TurnRequest): Promise<Turned> {
+    return this.#patiently(() => this.#session.turn(this.#lease, turn));
   }
 
   waited(): Promise<Waited | undefined> {
     return this.#patiently(() => this.#session.waited(this.#lease));
-  }
-
-  spawn(child: ChildRequest): Promise<{ readonly id: string; readonly task: number }> {
-    return this.#patiently(() => this.#session.spawn(this.#lease, child));
   }
 
   results(tasks: readonly TaskRef[]): Promise<readonly TaskResult[]> {

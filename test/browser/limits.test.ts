@@ -66,6 +66,37 @@ test(
 );
 
 test(
+  'a limit that somebody else changes while its dialog is open is not changed back, and the dialog says so',
+  inBrowser(
+    async ({ house, visit, page }) => {
+      await house.call('createLimit', { body: { name: 'shared', concurrent: 2, perKey: 1 } });
+      await visit.open('/limits/shared');
+      const drawer = page.getByRole('dialog', { name: 'shared' }).first();
+      await drawer.getByRole('button', { name: 'Edit' }).click();
+      const edit = page.getByRole('dialog', { name: 'Edit shared' });
+      await edit.getByLabel('For each key').fill('5');
+      await house.call('editLimit', { params: { name: 'shared' }, body: { concurrent: 9 } });
+      await drawer.getByText('0 of 9').waitFor();
+      await edit.getByRole('button', { name: 'Change the limit' }).click();
+      await edit.getByRole('alert').getByText('somebody has changed the limit shared meanwhile').waitFor();
+      const kept = await house.call('getLimit', { params: { name: 'shared' } });
+      assert.deepEqual([kept.concurrent, kept.perKey, kept.revision], [9, 1, 2]);
+
+      await edit.getByRole('button', { name: 'Close' }).last().click();
+      await drawer.getByRole('button', { name: 'Edit' }).click();
+      assert.equal(await edit.getByLabel('At once').inputValue(), '9');
+      await edit.getByLabel('For each key').fill('5');
+      await edit.getByRole('button', { name: 'Change the limit' }).click();
+      await edit.waitFor({ state: 'detached' });
+      const { concurrent, perKey } = await house.call('getLimit', { params: { name: 'shared' } });
+      assert.deepEqual([concurrent, perKey], [9, 5]);
+      await house.call('removeLimit', { params: { name: 'shared' } });
+    },
+    { forgive: [/status of 409/, /status of 404/] },
+  ),
+);
+
+test(
   'what a limit refuses is said in the dialog, which stays open',
   inBrowser(
     async ({ visit, page }) => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { realWorld } from '../../src/app/world.ts';
+import { normalizeLimit } from '../../src/core/limit.ts';
 import { openPostgres } from '../../src/store/postgres/open.ts';
 import type { PostgresStore } from '../../src/store/postgres/store.ts';
 import type { Grant, NewTask, Store } from '../../src/store/store.ts';
@@ -194,6 +195,47 @@ test('tokens that are made, exchanged and ended with lost answers are so once, a
   assert.deepEqual(await lost((store) => store.workerForget({ name: 'w' })), { setting: true, tokens: 1 });
   assert.deepEqual(await alive(), []);
   await assert.rejects(it.store.tokenAdd({ token: { ...token, hash: 'b' } }), { code: 'CONFLICT' });
+});
+
+test('edits whose answers are lost are made once, and undo nothing that was said meanwhile', async (t) => {
+  const it = await scene(t);
+  const lost = async <T>(call: (store: Store) => Promise<T>, meanwhile?: () => Promise<unknown>): Promise<T> => {
+    it.relay.loseAnswer('COMMIT', async () => void (await meanwhile?.()));
+    const answer = await call(it.store);
+    assert.ok(!it.relay.waiting, 'the answer was lost');
+    return answer;
+  };
+  const limit = (concurrent: number) => ({ name: 'api', by: 'me', limit: normalizeLimit({ concurrent }) });
+  const edit = (concurrent: number, ifRevision?: number) => ({
+    name: 'api',
+    by: 'me',
+    edit: { concurrent },
+    ifRevision,
+  });
+  const history = async (): Promise<readonly (number | undefined)[]> =>
+    (await it.other.limitHistory({ name: 'api', limit: 100 })).map((change) => change.limit?.concurrent).toReversed();
+  assert.equal(await lost((store) => store.limitPut(limit(1))), 1);
+  const { before, after } = await lost(
+    (store) => store.limitEdit(edit(2, 1)),
+    () => it.other.limitEdit(edit(3)),
+  );
+  assert.deepEqual([before?.revision, after.revision, after.limit.concurrent], [1, 2, 2]);
+  assert.equal(await lost((store) => store.limitRemove({ name: 'api', by: 'me' })), true);
+  assert.deepEqual(await history(), [1, 2, 3, undefined]);
+
+  await lost(
+    (store) => store.workerSet({ name: 'box', addTags: ['a', 'b'] }),
+    () => it.other.workerSet({ name: 'box', removeTags: ['a'] }),
+  );
+  assert.deepEqual((await it.other.workerSettings())[0]?.tags, ['b']);
+
+  const view = { name: 'v', screen: 'tasks', query: '', by: 'me' };
+  const saved = await lost(
+    (store) => store.viewPut({ view, most: 1 }),
+    () => it.other.viewPut({ view: { ...view, query: 'state=ready' }, most: 1 }),
+  );
+  assert.equal(saved?.query, '');
+  assert.equal((await it.other.viewList())[0]?.query, 'state=ready');
 });
 
 test('what one claim was granted is told, though the store is gone before the next one', async (t) => {

@@ -174,6 +174,7 @@ test('wrong usage of limits, workers and placement has status 2 and says what wo
     [['limits', 'set', 'api'], 2, /says not what the limit should be\.\nGive at least one of --concurrent/],
     [['limits', 'set', 'api', '--rate', '100'], 2, /"100" is not a number and a time, such as 100\/1m/],
     [['limits', 'set', 'api', '--rate-burst', '5'], 2, /give --rate too/],
+    [['limits', 'set', 'api', '--cost', 'none', '--cost-per-key'], 2, /--cost none leaves no cost/],
     [['limits', 'set', 'api', '--strategy', 'wait'], 2, /is not one of queue, refuse, cancel_oldest, replace_pending/],
     [['limits', 'set', 'Not A Name', '--concurrent', '1'], 2, /limit name is not valid/],
     [['limits', 'pause', 'api'], 2, /--for is not valid: it must be given, such as --for 5m/],

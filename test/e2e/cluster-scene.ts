@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Running, run, temporaryFolder } from '../support/leasehold.ts';
 import { freshDatabase } from '../support/postgres.ts';
 
-const TOKEN = 'an-admin-token-of-a-test';
+export const TOKEN = 'an-admin-token-of-a-test';
 const PATIENCE_MS = 90_000;
 
 /** As the API shows them. */

@@ -20,7 +20,7 @@ const EDITS = [
   'costPerKey',
   'strategy',
   'backlog',
-] as const satisfies readonly (OptionKey & keyof LimitEdit)[];
+] as const satisfies readonly OptionKey[];
 
 /** `leasehold limits set NAME`. */
 export const set: Command = {
@@ -52,15 +52,23 @@ export const set: Command = {
 };
 
 function editOf(config: Config): LimitEdit {
-  const edit: LimitEdit = Object.fromEntries(
-    EDITS.flatMap((key) => (config[key] === undefined ? [] : [[key, config[key]]])),
-  );
-  if (Object.keys(edit).length > 0) return edit;
-  throw fault(
-    'INVALID_INPUT',
-    { field: 'command line', problem: 'it says not what the limit should be' },
-    { hint: `Give at least one of ${EDITS.map(flagOf).join(', ')}.` },
-  );
+  const { concurrent, perKey, strategy, backlog } = config;
+  if (EDITS.every((key) => config[key] === undefined)) {
+    throw fault(
+      'INVALID_INPUT',
+      { field: 'command line', problem: 'it says not what the limit should be' },
+      { hint: `Give at least one of ${EDITS.map(flagOf).join(', ')}.` },
+    );
+  }
+  return { concurrent, perKey, rate: rateOf(config, 'rate'), cost: rateOf(config, 'cost'), strategy, backlog };
+}
+
+function rateOf(config: Config, kind: 'rate' | 'cost'): LimitEdit['rate'] {
+  const { [kind]: span, [`${kind}Burst` as const]: burst, [`${kind}PerKey` as const]: perKey } = config;
+  if (burst === undefined && perKey === undefined && (span === undefined || span === null)) return span;
+  if (span !== null) return { ...(span && { max: span.max, window: span.windowMs }), burst, perKey };
+  const field = flagOf(`${kind}${burst === undefined ? 'PerKey' : 'Burst'}`);
+  throw fault('INVALID_INPUT', { field, problem: `${flagOf(kind)} none leaves no ${kind} that it could change` });
 }
 
 function tell({ limit, before, changed }: LimitAnswer, out: Out): void {

@@ -1,29 +1,33 @@
 import { z } from 'zod';
 import { Duration, Time } from './common.ts';
 
-const RateInput = z.strictObject({
-  max: z.number(),
-  window: Duration,
-  burst: z.number().optional(),
-  perKey: z.boolean().optional(),
-});
+const RateEdit = z
+  .strictObject({
+    max: z.number().optional(),
+    window: Duration.optional(),
+    burst: z.number().optional(),
+    perKey: z.boolean().optional(),
+  })
+  .describe('What is not given stays; a new one needs max and window');
 
 const Strategy = z.enum(['queue', 'refuse', 'cancel_oldest', 'replace_pending']);
 
-/** Null takes a bound away; what is not given stays. `limit` is another word for `concurrent`. */
-export const LimitEdit = z
-  .strictObject({
-    concurrent: z.number().nullable().optional(),
-    limit: z.number().nullable().optional(),
-    perKey: z.number().nullable().optional(),
-    rate: RateInput.nullable().optional(),
-    cost: RateInput.nullable().optional(),
-    strategy: Strategy.optional(),
-    backlog: z.number().nullable().optional(),
-  })
-  .meta({ id: 'LimitEdit' });
+const Edit = z.strictObject({
+  concurrent: z.number().nullable().optional(),
+  limit: z.number().nullable().optional(),
+  perKey: z.number().nullable().optional(),
+  rate: RateEdit.nullable().optional(),
+  cost: RateEdit.nullable().optional(),
+  strategy: Strategy.optional(),
+  backlog: z.number().nullable().optional(),
+});
 
-export const LimitInput = LimitEdit.extend({ name: z.string() });
+/** Null takes a bound away; what is not given stays. `limit` is another word for `concurrent`. */
+export const LimitEdit = Edit.extend({
+  ifRevision: z.number().optional().describe('The revision that was read: 409 if it is another one by now'),
+}).meta({ id: 'LimitEdit' });
+
+export const LimitInput = Edit.extend({ name: z.string() });
 
 const Rate = z.object({ max: z.number(), window: z.string(), burst: z.number(), perKey: z.boolean() });
 
@@ -44,6 +48,10 @@ export const Limit = Bounds.extend({
   changedAt: Time,
   changedBy: z.string(),
 }).meta({ id: 'Limit' });
+
+export const LimitEdited = Limit.extend({
+  before: Limit.optional().describe('What it was, where something was changed'),
+});
 
 const Use = z.object({
   used: z.number(),

@@ -106,12 +106,10 @@ export class InsightDesk {
     if (/\p{Cc}/u.test(view.query) || !view.query.isWellFormed()) {
       throw fault('INVALID_INPUT', { field: 'query', problem: 'it has characters that no address has' });
     }
-    const known = await this.views();
-    if (known.length >= MOST_VIEWS && !known.some(({ name }) => name === view.name)) {
-      const hint = 'Remove some that nobody needs any more.';
-      throw fault('CONFLICT', { problem: `there are ${known.length} saved views, and no more are kept` }, { hint });
-    }
-    return this.#engine.store.viewPut({ view: { ...view, by } });
+    const saved = await this.#engine.store.viewPut({ view: { ...view, by }, most: MOST_VIEWS });
+    if (saved !== undefined) return saved;
+    const hint = 'Remove some that nobody needs any more.';
+    throw fault('CONFLICT', { problem: `there are ${MOST_VIEWS} saved views, and no more are kept` }, { hint });
   }
 
   async removeView(name: string): Promise<void> {

@@ -224,7 +224,9 @@ test('no more views are kept than a person can look through', async (t) => {
   const node = await scene(t);
   const view = { screen: 'tasks', query: '' };
   await Promise.all(
-    Array.from({ length: 500 }, (_, i) => node.engine.store.viewPut({ view: { ...view, name: `v${i}`, by: 'me' } })),
+    Array.from({ length: 500 }, (_, i) =>
+      node.engine.store.viewPut({ view: { ...view, name: `v${i}`, by: 'me' }, most: 500 }),
+    ),
   );
   const more = await node.ask('/api/v1/views', { body: { ...view, name: 'more' } });
   assert.deepEqual([more.status, more.body.error.code], [409, 'CONFLICT']);

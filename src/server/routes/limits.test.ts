@@ -84,6 +84,31 @@ test('a change keeps the rest, and null takes a bound away', async (t) => {
   assert.equal((await edit(node, 'api', {})).revision, less.revision, 'nothing to change is no change');
 });
 
+test('who names the revision that was read changes nothing that somebody else has changed', async (t) => {
+  const node = await nodeScene(t);
+  const { revision } = await create(node, { name: 'api', concurrent: 4 });
+  const first = await edit(node, 'api', { concurrent: 5, ifRevision: revision });
+  assert.deepEqual([first.concurrent, first.before.concurrent], [5, 4]);
+  const late = await node.ask(`${LIMITS}/api`, { method: 'PATCH', body: { concurrent: 6, ifRevision: revision } });
+  assert.deepEqual([late.status, late.body.error.code], [409, 'CONFLICT']);
+  assert.match(late.body.error.message, /somebody has changed the limit api meanwhile: it has revision 2, not 1/);
+  const { concurrent, history } = await node.call('getLimit', `${LIMITS}/api`);
+  assert.deepEqual([concurrent, history.length], [5, 2]);
+  const same = await edit(node, 'api', { concurrent: 5, ifRevision: first.revision });
+  assert.deepEqual([same.revision, same.before], [2, undefined], 'nothing to change');
+});
+
+test('a part of a rate is changed alone, and refused where there is none', async (t) => {
+  const node = await nodeScene(t);
+  await create(node, { name: 'api', rate: { max: 100, window: '1m' } });
+  const { rate } = await edit(node, 'api', { rate: { burst: 30 } });
+  assert.deepEqual(rate, { max: 100, window: '1m', burst: 30, perKey: false });
+  for (const body of [{ rate: { max: 20 } }, { cost: { burst: 1 } }, { cost: { max: 1 } }]) {
+    assert.equal(await refused(node, `${LIMITS}/api`, { body, method: 'PATCH' }), '400 INVALID_INPUT');
+  }
+  assert.equal(await refused(node, LIMITS, { body: { name: 'db', rate: { max: 5 } } }), '400 INVALID_INPUT');
+});
+
 test('limit is another word for concurrent, and only one of them is taken', async (t) => {
   const node = await nodeScene(t);
   assert.equal((await create(node, { name: 'api', limit: 3 })).concurrent, 3);

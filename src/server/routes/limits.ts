@@ -1,6 +1,6 @@
 import { parseDuration } from '../../core/duration.ts';
 import { fault } from '../../core/errors.ts';
-import type { LimitEdit } from '../desk.ts';
+import type { LimitEdit } from '../../core/limit-edit.ts';
 import type { Handlers } from '../route-handler.ts';
 
 export const limitRoutes: Handlers<
@@ -10,13 +10,17 @@ export const limitRoutes: Handlers<
     return { limits: await desk().limits.list() };
   },
 
-  createLimit({ body: { name, ...edit }, desk, by }) {
-    return desk().limits.change(name, oneWord(edit), by, 'new');
+  async createLimit({ body: { name, ...edit }, desk, by }) {
+    return (await desk().limits.set(name, oneWord(edit), by, { must: 'new' })).limit;
   },
 
   getLimit: ({ params, desk }) => desk().limits.detail(params.name),
 
-  editLimit: ({ params, body, desk, by }) => desk().limits.change(params.name, oneWord(body), by, 'there'),
+  async editLimit({ params, body: { ifRevision, ...edit }, desk, by }) {
+    const terms = { must: 'there', ifRevision } as const;
+    const { limit, before, changed } = await desk().limits.set(params.name, oneWord(edit), by, terms);
+    return { ...limit, ...(changed && { before }) };
+  },
 
   removeLimit: ({ params, desk, by }) => desk().limits.remove(params.name, by),
 
@@ -26,7 +30,7 @@ export const limitRoutes: Handlers<
 };
 
 /** Document 004 says `limit` where we say `concurrent`. */
-function oneWord({ limit, ...edit }: LimitEdit): LimitEdit {
+function oneWord({ limit, ...edit }: LimitEdit & { readonly limit?: number | null | undefined }): LimitEdit {
   if (limit === undefined) return edit;
   if (edit.concurrent !== undefined) {
     throw fault('INVALID_INPUT', { field: 'limit', problem: 'it is another word for concurrent; give one of them' });

@@ -37,11 +37,7 @@ export const workerRoutes: Handlers<
   async editWorker({ params, body, desk, engine }) {
     const { fleet } = desk();
     const name = checkWorkerId('worker name', params.name);
-    const { addTags: add = [], removeTags: remove = [], ...edit } = body;
-    const before = (await fleet.look([name]))[0]?.tags ?? [];
-    const tags = [...new Set([...before, ...add])].filter((tag) => !remove.includes(tag));
-    // In one write, so that what is bad in one part of it changes nothing.
-    await engine.setWorker({ name, ...edit, ...(add.length + remove.length === 0 ? {} : { tags }) });
+    await engine.setWorker({ name, ...body });
     const [setting] = await fleet.look([name]);
     return setting as NonNullable<typeof setting>;
   },

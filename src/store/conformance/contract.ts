@@ -11,6 +11,7 @@ import { CLAIM_TASK } from './claim-task.ts';
 import { CLOSING } from './closing.ts';
 import { DOCUMENTS } from './documents.ts';
 import { DUTIES } from './duties.ts';
+import { EDITS } from './edits.ts';
 import { EVENTS } from './events.ts';
 import { EXPIRE } from './expire.ts';
 import { FENCES } from './fences.ts';
@@ -97,6 +98,7 @@ export const TOPICS: readonly Topic[] = [
   TRIGGERS,
   PLACING,
   LIMITS,
+  EDITS,
   GRAPHS,
   GRAPH_ENDS,
   PARKS,

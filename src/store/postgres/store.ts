@@ -43,6 +43,7 @@ import { getLanes, internLanes, internSpecs, laneDepths, scanLanes } from './ver
 import { listJournal } from './verbs/journal.ts';
 import { attemptWorkers, cancelledLeases, listLeases, overdueLeases, reapLeases, renewLeases } from './verbs/lease.ts';
 import {
+  changeLimit,
   getSlots,
   limitChanges,
   listLimits,
@@ -54,6 +55,7 @@ import {
 } from './verbs/limit.ts';
 import { appendLogs, readLog } from './verbs/log.ts';
 import { askNode, beatNode, leaveNode, listDuties, listNodes } from './verbs/node.ts';
+import { once } from './verbs/once.ts';
 import {
   areTimers,
   getWait,
@@ -625,8 +627,7 @@ export class PostgresStore implements port.Store {
   }
 
   workerSet(setting: port.WorkerSetting): Promise<void> {
-    const set = this.#transaction((session) => setWorker(session, setting));
-    return set.finally(() => this.#wakeups.tellAll());
+    return this.#edit('setting', (session) => setWorker(session, setting).then(() => null)).then(() => {});
   }
 
   workerSettings(): Promise<readonly port.WorkerSettingRecord[]> {
@@ -683,8 +684,9 @@ export class PostgresStore implements port.Store {
     return this.#run((session) => handlerQueues(session, limit));
   }
 
-  viewPut({ view }: { view: port.NewView }): Promise<port.ViewRecord> {
-    return this.#run((session) => putView(session, view));
+  async viewPut({ view, most }: { view: port.NewView; most: number }): Promise<port.ViewRecord | undefined> {
+    const flight = this.#flights.next();
+    return (await this.#transaction((session) => putView(session, flight, view, most))) ?? undefined;
   }
 
   viewList(): Promise<readonly port.ViewRecord[]> {
@@ -733,13 +735,15 @@ export class PostgresStore implements port.Store {
   }
 
   limitPut({ name, limit, by }: { name: string; limit: Limit; by: string }): Promise<number> {
-    const put = this.#transaction((session) => putLimit(session, name, limit, by));
-    return put.finally(() => this.#wakeups.tellAll());
+    return this.#edit('limit', (session) => putLimit(session, name, limit, by)).then(({ revision }) => revision);
+  }
+
+  limitEdit(editing: port.LimitEditing): Promise<port.LimitEdited> {
+    return this.#edit('limit', (session) => changeLimit(session, editing));
   }
 
   limitRemove({ name, by }: { name: string; by: string }): Promise<boolean> {
-    const removed = this.#transaction((session) => removeLimit(session, name, by));
-    return removed.finally(() => this.#wakeups.tellAll());
+    return this.#edit('limit', (session) => removeLimit(session, name, by));
   }
 
   limitList(): Promise<readonly port.LimitRecord[]> {
@@ -916,6 +920,13 @@ export class PostgresStore implements port.Store {
 
   #transaction<T>(body: (session: Session, tried: Try) => Promise<T>): Promise<T> {
     return this.#parts.database.transaction(body);
+  }
+
+  /** What an operator says: made once, though its answer were lost, and looked at by all who wait for work. */
+  #edit<T>(verb: string, body: (session: Session) => Promise<T>): Promise<T> {
+    const flight = this.#flights.next();
+    const edited = this.#transaction((session) => once(session, verb, flight, () => body(session)));
+    return edited.finally(() => this.#wakeups.tellAll());
   }
 
   #tellReady(items: readonly port.NewTask[], answers: readonly port.PushAnswer[]): void {

@@ -16,7 +16,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 7, file: '007-documents.sql', compatibleFrom: 5 },
   { version: 8, file: '008-insight.sql', compatibleFrom: 5 },
   // An older program would look for checkpoints where none are, and prune what a living tree needs.
-  { version: 10, file: '010-trees.sql', compatibleFrom: 10 },
+  { version: 9, file: '009-trees.sql', compatibleFrom: 9 },
 ];
 
 export const SCHEMA_VERSION = knownVersion(MIGRATIONS);

@@ -315,7 +315,7 @@ export const STATEMENTS = {
     WHERE name = ?2 AND kind = ?3 AND id <> ?4 AND ${LIVE}`,
 
   // limits
-  limitFind: 'SELECT id, body, revision FROM limit_def WHERE name = ?',
+  limitFind: 'SELECT id, body, revision, changed_at, changed_by FROM limit_def WHERE name = ?',
   limitPut: `INSERT INTO limit_def (name, body, revision, changed_at, changed_by) VALUES (?, ?, 1, ?, ?)
     ON CONFLICT (name) DO UPDATE SET body = excluded.body, revision = revision + 1, changed_at = excluded.changed_at,
       changed_by = excluded.changed_by RETURNING id, revision`,
@@ -491,7 +491,8 @@ export const STATEMENTS = {
     WHERE t.state = 5 AND t.id < ? ORDER BY t.id DESC LIMIT ?`,
   handlerQueues: `SELECT l.handler, q.name AS queue FROM lane l CROSS JOIN queue q ON q.id = l.queue
     ORDER BY l.id DESC LIMIT ?`,
-  viewPut: `INSERT INTO saved_view (name, screen, query, saved_by, saved_at) VALUES (?, ?, ?, ?, ?)
+  viewPut: `INSERT INTO saved_view (name, screen, query, saved_by, saved_at) SELECT ?1, ?2, ?3, ?4, ?5
+    WHERE (SELECT count(*) FROM saved_view WHERE name <> ?1) < ?6
     ON CONFLICT (name) DO UPDATE SET screen = excluded.screen, query = excluded.query, saved_by = excluded.saved_by,
       saved_at = excluded.saved_at`,
   viewList: 'SELECT name, screen, query, saved_by, saved_at FROM saved_view ORDER BY name',

@@ -50,6 +50,7 @@ import {
 } from './verbs/lease.ts';
 import {
   auditSlots,
+  changeLimit,
   getSlot,
   limitChanges,
   listLimits,
@@ -470,8 +471,8 @@ export class SqliteStore implements port.Store {
     return this.#writer.read(({ sql }) => handlerQueues(sql, limit));
   }
 
-  viewPut({ view }: { view: port.NewView }): Promise<port.ViewRecord> {
-    return this.#writer.write('rest', (tx) => putView(tx, view));
+  viewPut({ view, most }: { view: port.NewView; most: number }): Promise<port.ViewRecord | undefined> {
+    return this.#writer.write('rest', (tx) => putView(tx, view, most));
   }
 
   viewList(): Promise<readonly port.ViewRecord[]> {
@@ -516,6 +517,10 @@ export class SqliteStore implements port.Store {
 
   limitPut({ name, limit, by }: { name: string; limit: Limit; by: string }): Promise<number> {
     return this.#writer.write('rest', (tx) => putLimit(tx, name, limit, by));
+  }
+
+  limitEdit(editing: port.LimitEditing): Promise<port.LimitEdited> {
+    return this.#writer.write('rest', (tx) => changeLimit(tx, editing));
   }
 
   limitRemove({ name, by }: { name: string; by: string }): Promise<boolean> {

@@ -2,7 +2,9 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { type EngineError, fault } from '../../core/errors.ts';
 import { checkKey } from '../../core/names.ts';
 import { encodePayload } from '../../core/payload.ts';
+import type { ChildRequest, Turned, ValueEntry, Waiting } from '../../protocol/link.ts';
 import type { Desk, Job } from '../runner/runner.ts';
+import { Commits } from './commits.ts';
 
 /** What takes a place in a handler. Each kind counts for itself. */
 export type Kind = 'step' | 'list' | 'wait' | 'spawn';
@@ -45,6 +47,7 @@ export class Journal {
   readonly #taken = new Set<string>();
   readonly #underWay = new Set<Promise<unknown>>();
   readonly #uncertain = new WeakSet<object>();
+  readonly #commits: Commits;
   #known: Promise<Map<string, string>> | undefined;
   /** The last of the waits. */
   #turn: Promise<unknown> | undefined;
@@ -55,6 +58,7 @@ export class Journal {
     this.id = job.id;
     this.attempt = job.attempt;
     this.#signal = signal;
+    this.#commits = new Commits(desk);
   }
 
   /** The attempt has parked, or was ended by its request to. Waits that nobody has waited for come to their end first. */
@@ -189,14 +193,43 @@ export class Journal {
     return (await this.#load()).get(key);
   }
 
-  /** Remembers a value; answers the JSON text that counts. */
-  async record(key: string, value: unknown, field: string): Promise<string> {
+  /** Remembers a value; answers the JSON text that counts, once it is stored. */
+  async record(key: string, kind: ValueEntry['kind'], value: unknown, field: string): Promise<string> {
     // Refused here, with a name that its writer knows.
     encodePayload(value ?? null, { field });
     const known = await this.#load();
-    const text = await this.desk.checkpoint(key, value ?? null);
+    const text = await this.#counted(this.#commits.add({ key, kind, value: value ?? null }));
     known.set(key, text);
     return text;
+  }
+
+  /** The same for what can be found out again: it waits for the next commit of this attempt. */
+  async note(key: string, kind: ValueEntry['kind'], value: unknown, field: string): Promise<string> {
+    const text = encodePayload(value ?? null, { field });
+    const known = await this.#load();
+    this.#commits.note({ key, kind, value: value ?? null });
+    known.set(key, text);
+    return text;
+  }
+
+  /** Starts a child; answers the JSON text of its id and number. */
+  async bear(key: string, child: ChildRequest): Promise<string> {
+    encodePayload(child.input);
+    const known = await this.#load();
+    const text = await this.#counted(this.#commits.add({ key, kind: 'child', child }));
+    known.set(key, text);
+    return text;
+  }
+
+  /** Nothing is under way when a wait begins, and what was noted goes with it. */
+  park(wait: Waiting): Promise<Turned> {
+    return this.#commits.park(wait);
+  }
+
+  async #counted(text: Promise<string | null>): Promise<string> {
+    const counted = await text;
+    if (counted === null) throw this.leave('the task was cancelled: this attempt is over');
+    return counted;
   }
 
   #load(): Promise<Map<string, string>> {
@@ -213,7 +246,7 @@ export class Journal {
   async #read(): Promise<Map<string, string>> {
     // Nobody was here before.
     if (this.attempt === 1) return new Map();
-    return new Map((await this.desk.checkpoints()).map(({ key, value }) => [key, value]));
+    return new Map((await this.desk.journal()).map(({ key, value }) => [key, value]));
   }
 }
 

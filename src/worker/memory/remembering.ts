@@ -158,7 +158,7 @@ export interface HandlerRef {
   readonly handler: string;
 }
 
-export interface SpawnOptions extends Partial<Omit<ChildRequest, 'handler' | 'input' | 'op'>> {
+export interface SpawnOptions extends Partial<Omit<ChildRequest, 'handler' | 'input'>> {
   /** Names the place in the handler; default the name of the task. */
   readonly name?: string;
 }

@@ -40,10 +40,7 @@ export class Spawns {
       const known = await journal.recall(key);
       if (known !== undefined) return JSON.parse(known) as Child;
       journal.refuseStopped();
-      // The operation id leads to the same child, should this attempt end before the child is written down.
-      const op = `spawn:${journal.id}:${place}`;
-      const { id, task: number } = await journal.desk.spawn(await requestOf(task, handler, input, options, op));
-      return JSON.parse(await journal.record(key, { id, task: number }, `child ${place}`)) as Child;
+      return JSON.parse(await journal.bear(key, await requestOf(task, handler, input, options))) as Child;
     });
   };
 
@@ -56,14 +53,13 @@ async function requestOf(
   handler: string,
   input: unknown,
   { name: _name, ...options }: SpawnOptions,
-  op: string,
 ): Promise<ChildRequest> {
   const said = withoutUndefined(options);
-  if ('handler' in task) return { queue: task.queue, ...said, handler, input, op };
+  if ('handler' in task) return { queue: task.queue, ...said, handler, input };
   await parseInput(task.schema, input, handler);
   const { queue, retry, maxAttempts, timeoutMs, waitTimeoutMs, placement, limits, reuse } = task;
   const defaults = { retry, maxAttempts, timeout: timeoutMs, waitTimeout: waitTimeoutMs, placement, limits, reuse };
-  return { queue, ...withoutUndefined(defaults), ...said, handler, input, op };
+  return { queue, ...withoutUndefined(defaults), ...said, handler, input };
 }
 
 function withoutUndefined<T extends object>(options: T): { [K in keyof T]?: NonNullable<T[K]> } {

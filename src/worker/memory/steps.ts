@@ -32,7 +32,7 @@ export class Steps {
     journal.refuseStopped();
     const again = policy === 'repeat' ? false : await this.#mark(place, policy);
     const value = await journal.run(() => fn({ key: journal.keyOf(place), again }));
-    return journal.record(place, value, `value of step ${name}`);
+    return journal.record(place, 'value', value, `value of step ${name}`);
   }
 
   /** Leaves word that it begins. True: somebody had begun before. */
@@ -41,7 +41,7 @@ export class Steps {
     const mark = `${place}!`;
     const begun = (await journal.recall(mark)) !== undefined;
     if (begun && policy === 'exact') throw journal.uncertain(place);
-    if (!begun) await journal.record(mark, journal.attempt, 'mark');
+    if (!begun) await journal.record(mark, 'mark', journal.attempt, 'mark');
     return begun;
   }
 
@@ -83,7 +83,7 @@ class GrowingList<T> implements RememberedList<T> {
     const before = this.#last;
     const added = this.#journal.at('list', this.#name, async (place) => {
       const journal = this.#journal;
-      const text = (await journal.recall(place)) ?? (await journal.record(place, value, field));
+      const text = (await journal.recall(place)) ?? (await journal.record(place, 'element', value, field));
       await before;
       this.#texts.push(text);
       return JSON.parse(text) as Stored<T>;

@@ -93,26 +93,26 @@ export class Waits {
     const journal = this.#journal;
     // Something else has woken it, such as a person who had it run again: what is left of its time still counts.
     const left = own?.leftMs === undefined || request.timeoutMs === undefined ? {} : { timeoutMs: own.leftMs };
-    const answer = await journal.desk.park({ ...request, ...left });
-    switch (answer.kind) {
-      case 'woken':
-        return {
-          outcome: 'woken',
-          ...(answer.body === undefined ? {} : { value: JSON.parse(answer.body) as unknown }),
-        };
-      case 'parked':
-        throw journal.leave(`the task waits (${request.key}) and will be run again: this attempt is over`);
-      case 'cancelled':
-        throw journal.leave('the task was cancelled: this attempt is over');
+    const { went, body } = await journal.park({ ...request, ...left });
+    if (went === 'woken') {
+      return { outcome: 'woken', ...(body === undefined ? {} : { value: JSON.parse(body) as unknown }) };
     }
+    if (went === 'cancelled') throw journal.leave('the task was cancelled: this attempt is over');
+    throw journal.leave(`the task waits (${request.key}) and will be run again: this attempt is over`);
   }
 
   async #withResults(place: string, outcome: Outcome['outcome'], children: readonly ChildRef[]): Promise<Outcome> {
     const results = await this.#results(children);
     const whole: Outcome = { outcome, value: results };
-    if (JSON.stringify(whole).length <= MOST_RESULTS) return this.#remember(place, whole);
+    const fits = JSON.stringify(whole).length <= MOST_RESULTS;
     const states = results.map(({ id, state }) => ({ id, state }));
-    return this.#remember(place, { outcome, value: states, apart: true });
+    const told = fits ? whole : { outcome, value: states, apart: true };
+    // The ends of all of them can be read again; which of them had ended is gone with the next end.
+    return this.#remember(
+      place,
+      told,
+      states.every(({ state }) => state !== 'gone' && isFinal(state)) ? 'note' : 'record',
+    );
   }
 
   /** The end of a task does not change, so what had ended then can be read at any time. */
@@ -131,8 +131,9 @@ export class Waits {
     return results;
   }
 
-  async #remember(place: string, outcome: Outcome): Promise<Outcome> {
-    const text = await this.#journal.record(keyOf(place), outcome, `outcome of wait ${place}`);
+  /** Noted where the store can tell it again: then it has no commit of its own. */
+  async #remember(place: string, outcome: Outcome, how: 'note' | 'record' = 'note'): Promise<Outcome> {
+    const text = await this.#journal[how](keyOf(place), 'wait', outcome, `outcome of wait ${place}`);
     return JSON.parse(text) as Outcome;
   }
 
@@ -161,8 +162,7 @@ export class Waits {
       }
       case 'children': {
         const children = checkChildren(name, given.children as readonly ChildRef[]).map(refOf);
-        const any = given.any === undefined ? {} : { any: given.any as boolean };
-        return { key: place, children, ...any, ...timeout };
+        return { key: place, children, ...(given.any === true ? { need: 1 } : {}), ...timeout };
       }
     }
   }

@@ -1,12 +1,12 @@
 import { EngineError, fault, isEngineError } from '../../core/errors.ts';
-import { encodePayload } from '../../core/payload.ts';
-import type { ChildRequest, Parked, Remembered, TaskRef, TaskResult, Waited, Waiting } from '../../protocol/link.ts';
+import type { Remembered, TaskRef, TaskResult, Turned, TurnRequest, Waited } from '../../protocol/link.ts';
+import { messageOf, type TurnMessage, turnOf } from '../../protocol/turn-message.ts';
 import { type Answer, plainError, type Question, type Verb } from './messages.ts';
 import type { Desk } from './runner.ts';
 
 // How the desk of a worker is reached from its child processes: one question, one answer, both as plain values.
 
-const VERBS: readonly Verb[] = ['checkpoints', 'checkpoint', 'park', 'waited', 'spawn', 'results', 'dependencies'];
+const VERBS: readonly Verb[] = ['journal', 'turn', 'waited', 'results', 'dependencies'];
 
 /** The desk as it is seen from a child process. */
 export class FarDesk implements Desk {
@@ -16,28 +16,17 @@ export class FarDesk implements Desk {
     this.#ask = ask;
   }
 
-  checkpoints(): Promise<readonly Remembered[]> {
-    return this.#get('checkpoints');
+  journal(): Promise<readonly Remembered[]> {
+    return this.#get('journal');
   }
 
-  async checkpoint(key: string, value: unknown): Promise<string> {
-    // Checked on this side: what JSON would change on its way is refused.
-    encodePayload(value, { field: 'value' });
-    return this.#get('checkpoint', key, value);
-  }
-
-  async park(wait: Waiting): Promise<Parked> {
-    if (wait.form !== undefined) encodePayload(wait.form, { field: 'form' });
-    return this.#get('park', wait);
+  async turn(turn: TurnRequest): Promise<Turned> {
+    // As texts, made on this side: what JSON would change on its way is refused.
+    return this.#get('turn', messageOf(turn));
   }
 
   waited(): Promise<Waited | undefined> {
     return this.#get('waited');
-  }
-
-  async spawn(child: ChildRequest): Promise<{ readonly id: string; readonly task: number }> {
-    encodePayload(child.input);
-    return this.#get('spawn', child);
   }
 
   results(tasks: readonly TaskRef[]): Promise<readonly TaskResult[]> {
@@ -63,7 +52,8 @@ export async function answerTo(question: Question, desk: Desk | undefined): Prom
     if (desk === undefined) throw fault('CONFLICT', { problem: 'this run has no worker that could remember anything' });
     if (!VERBS.includes(verb) || !Array.isArray(args)) throw fault('INVALID_INPUT', { field: 'question' });
     const call = desk[verb] as (...args: readonly unknown[]) => Promise<unknown>;
-    return { ok: true, value: await call.apply(desk, args) };
+    const said = verb === 'turn' ? [turnOf(args[0] as TurnMessage, JSON.parse)] : args;
+    return { ok: true, value: await call.apply(desk, said) };
   } catch (error) {
     if (!isEngineError(error)) return { ok: false, other: plainError(error) };
     const { code, message, retryable, status, details, hint } = error;

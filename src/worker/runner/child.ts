@@ -160,7 +160,7 @@ function ask(mine: Current, question: Question): Promise<Answer> {
   if (current !== mine) return promise;
   const number = ++asks;
   asked.set(number, resolve);
-  if (question.verb === 'park') capture.flush();
+  if (question.verb === 'turn') capture.flush();
   outbox.flush();
   send({ type: 'ask', run: mine.run, ask: number, question });
   return promise;

@@ -1,5 +1,5 @@
 import type { Stream } from '../../core/log.ts';
-import type { ChildRequest, Parked, Remembered, TaskRef, TaskResult, Waited, Waiting } from '../../protocol/link.ts';
+import type { Remembered, TaskRef, TaskResult, Turned, TurnRequest, Waited } from '../../protocol/link.ts';
 
 /** One attempt, as a runner sees it. */
 export interface Job {
@@ -30,12 +30,10 @@ export interface Sink {
  * be any more is refused with `LEASE_LOST`.
  */
 export interface Desk {
-  checkpoints(): Promise<readonly Remembered[]>;
-  checkpoint(key: string, value: unknown): Promise<string>;
-  /** After `parked` and `cancelled` the run is over: whatever it does then counts no more. */
-  park(wait: Waiting): Promise<Parked>;
+  journal(): Promise<readonly Remembered[]>;
+  /** After `parked`, `cancelled`, `ended` and `back` the run is over: whatever it does then counts no more. */
+  turn(turn: TurnRequest): Promise<Turned>;
   waited(): Promise<Waited | undefined>;
-  spawn(child: ChildRequest): Promise<{ readonly id: string; readonly task: number }>;
   results(tasks: readonly TaskRef[]): Promise<readonly TaskResult[]>;
   dependencies(): Promise<readonly (TaskResult & { readonly optional: boolean })[]>;
 }

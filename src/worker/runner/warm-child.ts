@@ -201,8 +201,8 @@ export class WarmChild {
     const errand = run === this.#run ? this.#errand : undefined;
     // The run is over, and with it whoever asked.
     if (errand === undefined) return;
-    // What it has printed belongs to the attempt that is about to give its lease back.
-    if (question?.verb === 'park') await this.#pipes.drain();
+    // What it has printed belongs to the attempt, which may be about to give its lease back.
+    if (question?.verb === 'turn') await this.#pipes.drain();
     const answer = await answerTo(question, errand.host?.desk);
     this.#tell({ type: 'answer', ask, answer });
   }

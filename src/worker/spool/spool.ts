@@ -15,7 +15,7 @@ export const LOG = 'log-';
 /** What says how an attempt has ended; a result that is kept for others is one, too. */
 export type EndingAsk = Extract<
   Ask,
-  { type: 'task_complete' | 'task_failed' | 'task_release' | 'task_cancelled' | 'keep' }
+  { type: 'task_complete' | 'task_failed' | 'task_release' | 'task_cancelled' | 'task_turn' | 'keep' }
 >;
 
 /** A line of the file of ends. */

@@ -409,6 +409,8 @@ function EditDialog({
   readonly onDone: () => void;
 }) {
   const [name, setName] = useState(of?.name ?? '');
+  // What the fields were filled from: the limit itself is looked at again while they are open.
+  const [ifRevision] = useState(of?.revision);
   const [concurrent, setConcurrent] = useState(of?.concurrent?.toString() ?? (of === undefined ? '1' : ''));
   const [perKey, setPerKey] = useState(of?.perKey?.toString() ?? '');
   const [max, setMax] = useState(of?.rate?.max.toString() ?? '');
@@ -433,7 +435,7 @@ function EditDialog({
             : { max: Number(max), window: window.trim(), ...(of?.rate?.perKey ? { perKey: true } : {}) };
         const bounds = { concurrent: number(concurrent), perKey: number(perKey), rate, strategy };
         if (of === undefined) await client.call('createLimit', { body: { name: name.trim(), ...bounds } });
-        else await client.call('editLimit', { params: { name: of.name }, body: bounds });
+        else await client.call('editLimit', { params: { name: of.name }, body: { ...bounds, ifRevision } });
         onDone();
       }}
     >

@@ -25,7 +25,8 @@ export function insightStatements({ s, NOW }: Words) {
       FROM ${s}.done t WHERE t.state = 5 AND t.id < $1::bigint ORDER BY t.id DESC LIMIT $2::int`,
     handlerQueues: `SELECT DISTINCT n.handler, (SELECT name FROM ${s}.queue q WHERE q.id = n.queue) AS queue
       FROM (SELECT handler, queue FROM ${s}.lane ORDER BY id DESC LIMIT $1::int) n`,
-    viewPut: `INSERT INTO ${s}.saved_view (name, screen, query, saved_by, saved_at) VALUES ($1, $2, $3, $4, ${NOW})
+    viewPut: `INSERT INTO ${s}.saved_view (name, screen, query, saved_by, saved_at) SELECT $1, $2, $3, $4, ${NOW}
+      WHERE (SELECT count(*) FROM ${s}.saved_view WHERE name <> $1) < $5
       ON CONFLICT (name) DO UPDATE SET screen = excluded.screen, query = excluded.query, saved_by = excluded.saved_by,
         saved_at = excluded.saved_at RETURNING name, screen, query, saved_by, saved_at`,
     viewList: `SELECT name, screen, query, saved_by, saved_at FROM ${s}.saved_view ORDER BY name`,

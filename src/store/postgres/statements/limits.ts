@@ -13,7 +13,10 @@ export function limitStatements({ s, NOW }: Words) {
     limitFind: `SELECT id, name, body FROM ${s}.limit_def WHERE name = ANY($1::text[])`,
     limitPut: `INSERT INTO ${s}.limit_def AS d (name, body, revision, changed_at, changed_by) VALUES ($1, $2, 1, ${NOW}, $3)
       ON CONFLICT (name) DO UPDATE SET body = excluded.body, revision = d.revision + 1, changed_at = excluded.changed_at,
-        changed_by = excluded.changed_by RETURNING id, revision`,
+        changed_by = excluded.changed_by RETURNING id, body, revision, changed_at, changed_by`,
+    /** Locks it until the commit, whether it is there or not. */
+    limitTake: `INSERT INTO ${s}.limit_def AS d (name, revision, changed_at, changed_by) VALUES ($1, 0, ${NOW}, '')
+      ON CONFLICT (name) DO UPDATE SET revision = d.revision RETURNING id, body, revision, changed_at, changed_by`,
     limitRemove: `UPDATE ${s}.limit_def SET body = NULL, revision = revision + 1, changed_at = ${NOW}, changed_by = $2
       WHERE name = $1 AND body IS NOT NULL RETURNING id`,
     limitChangeAdd: `INSERT INTO ${s}.limit_change (def, at, by, body) VALUES ($1, ${NOW}, $2, $3)`,

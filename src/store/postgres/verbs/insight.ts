@@ -6,6 +6,7 @@ import type { Failure, HandlerQueue, NewView, TaskCount, TaskCounts, ViewRecord 
 import { numbers, texts } from '../arrays.ts';
 import type { Session } from '../database.ts';
 import type { Flight } from '../flights.ts';
+import { lockChannels } from '../latches.ts';
 import { once } from './once.ts';
 
 export async function listFailures(
@@ -67,9 +68,14 @@ export function handlerQueues(session: Session, limit: number): Promise<readonly
   return session.all<HandlerQueue>('handlerQueues', [limit]);
 }
 
-export async function putView(session: Session, { name, screen, query, by }: NewView): Promise<ViewRecord> {
-  const [row] = await session.all<ViewRow>('viewPut', [name, screen, query, by]);
-  return viewOf(row as ViewRow);
+/** In a transaction: who counts the views sees those of everybody who came before. */
+export function putView(session: Session, flight: Flight, view: NewView, most: number): Promise<ViewRecord | null> {
+  const { name, screen, query, by } = view;
+  return once(session, 'view', flight, async () => {
+    await lockChannels(session, ['views']);
+    const [row] = await session.all<ViewRow>('viewPut', [name, screen, query, by, most]);
+    return row === undefined ? null : viewOf(row);
+  });
 }
 
 export async function listViews(session: Session): Promise<readonly ViewRecord[]> {

@@ -1,7 +1,30 @@
 import { fault } from '../../../core/errors.ts';
 import type { Limit, LimitUse } from '../../../core/limit.ts';
-import { capsOf, isPlain, limitOf, MOST_WAITING, type SlotRow, slotOf } from '../../slot-rows.ts';
-import type { LimitChange, LimitRecord, NamedUse, SlotDrift, SlotHolder, SlotRecord, SlotSight } from '../../store.ts';
+import { editLimit } from '../../../core/limit-edit.ts';
+import {
+  capsOf,
+  isPlain,
+  type LimitRow,
+  limitOf,
+  MOST_WAITING,
+  recordOf,
+  type SlotRow,
+  slotOf,
+  type VersionRow,
+  versionOf,
+} from '../../slot-rows.ts';
+import type {
+  LimitChange,
+  LimitEdited,
+  LimitEditing,
+  LimitRecord,
+  LimitVersion,
+  NamedUse,
+  SlotDrift,
+  SlotHolder,
+  SlotRecord,
+  SlotSight,
+} from '../../store.ts';
 import { booleans, numbers, texts } from '../arrays.ts';
 import type { Session } from '../database.ts';
 
@@ -52,12 +75,23 @@ function named({ name, key, weight, cost }: LimitUse, defs: ReadonlyMap<string, 
 }
 
 /** Every cap changes with it: from this commit on no claim goes by the old one. */
-export async function putLimit(session: Session, name: string, limit: Limit, by: string): Promise<number> {
+export async function putLimit(session: Session, name: string, limit: Limit, by: string): Promise<LimitVersion> {
   const body = JSON.stringify(limit);
-  const [row] = await session.all<{ id: number; revision: number }>('limitPut', [name, body, by]);
-  const { id, revision } = row as { id: number; revision: number };
-  await recap(session, id, limit, by, body);
-  return revision;
+  const [row] = (await session.all<DefVersion>('limitPut', [name, body, by])) as [DefVersion];
+  await recap(session, row.id, limit, by, body);
+  return versionOf(row) as LimitVersion;
+}
+
+type DefVersion = VersionRow & { readonly id: number };
+
+/** In a transaction. A row that is made only to be locked goes with what is refused. */
+export async function changeLimit(session: Session, editing: LimitEditing): Promise<LimitEdited> {
+  const { name, edit, by, ...terms } = editing;
+  const [row] = await session.all<DefVersion>('limitTake', [name]);
+  const before = versionOf(row);
+  const limit = editLimit(name, before, edit, terms);
+  const after = limit === undefined ? (before as LimitVersion) : await putLimit(session, name, limit, by);
+  return { ...(before && { before }), after };
 }
 
 export async function removeLimit(session: Session, name: string, by: string): Promise<boolean> {
@@ -74,18 +108,7 @@ async function recap(session: Session, def: number, limit: Limit | undefined, by
 }
 
 export async function listLimits(session: Session): Promise<readonly LimitRecord[]> {
-  const rows = await session.all<{
-    name: string;
-    body: string;
-    revision: number;
-    changed_at: number;
-    changed_by: string;
-    active: number;
-    waiting: number;
-  }>('limitList', [MOST_WAITING]);
-  return rows.map(({ name, body, revision, changed_at: changedAt, changed_by: changedBy, active, waiting }) => {
-    return { name, limit: limitOf(body), revision, changedAt, changedBy, active, waiting };
-  });
+  return (await session.all<LimitRow>('limitList', [MOST_WAITING])).map(recordOf);
 }
 
 export async function limitChanges(session: Session, name: string, limit: number): Promise<readonly LimitChange[]> {

@@ -98,9 +98,10 @@ export function handlerQueues(sql: Prepared, limit: number): readonly HandlerQue
   return [...known.values()];
 }
 
-export function putView(tx: Transaction, { name, screen, query, by }: NewView): ViewRecord {
-  tx.sql.get('viewPut').run(name, screen, query, by, tx.now);
-  return { name, screen, query, by, savedAt: tx.now };
+export function putView(tx: Transaction, view: NewView, most: number): ViewRecord | undefined {
+  const { name, screen, query, by } = view;
+  const { changes } = tx.sql.get('viewPut').run(name, screen, query, by, tx.now, most);
+  return changes === 0 ? undefined : { name, screen, query, by, savedAt: tx.now };
 }
 
 export function listViews(sql: Prepared): readonly ViewRecord[] {

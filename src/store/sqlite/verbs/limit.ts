@@ -1,13 +1,33 @@
 import { fault } from '../../../core/errors.ts';
 import type { Limit, LimitUse } from '../../../core/limit.ts';
-import { capsOf, limitOf, MOST_WAITING, type SlotRow, slotOf } from '../../slot-rows.ts';
-import type { LimitChange, LimitRecord, NamedUse, SlotDrift, SlotHolder, SlotRecord } from '../../store.ts';
+import { editLimit } from '../../../core/limit-edit.ts';
+import {
+  capsOf,
+  type LimitRow,
+  limitOf,
+  MOST_WAITING,
+  recordOf,
+  type SlotRow,
+  slotOf,
+  type VersionRow,
+  versionOf,
+} from '../../slot-rows.ts';
+import type {
+  LimitChange,
+  LimitEdited,
+  LimitEditing,
+  LimitRecord,
+  LimitVersion,
+  NamedUse,
+  SlotDrift,
+  SlotHolder,
+  SlotRecord,
+} from '../../store.ts';
 import type { Prepared } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
 
-export interface DefRow {
+export interface DefRow extends VersionRow {
   readonly id: number;
-  readonly body: string | null;
 }
 
 /** The counters that tasks with these limits take from: the total of each, and that of the key, made on first sight. */
@@ -43,6 +63,16 @@ export function putLimit(tx: Transaction, name: string, limit: Limit | undefined
   return revision;
 }
 
+export function changeLimit(tx: Transaction, { name, edit, by, ...terms }: LimitEditing): LimitEdited {
+  const before = versionOf(tx.sql.get('limitFind').get(name) as DefRow | undefined);
+  const limit = editLimit(name, before, edit, terms);
+  const after =
+    limit === undefined
+      ? (before as LimitVersion)
+      : { limit, revision: putLimit(tx, name, limit, by), changedAt: tx.now, changedBy: by };
+  return { ...(before && { before }), after };
+}
+
 export function removeLimit(tx: Transaction, name: string, by: string): boolean {
   const def = tx.sql.get('limitFind').get(name) as DefRow | undefined;
   if (def === undefined || def.body === null) return false;
@@ -51,18 +81,8 @@ export function removeLimit(tx: Transaction, name: string, by: string): boolean 
 }
 
 export function listLimits(sql: Prepared): readonly LimitRecord[] {
-  const rows = sql.get('limitList').all(MOST_WAITING) as unknown as {
-    name: string;
-    body: string;
-    revision: number;
-    changed_at: number;
-    changed_by: string;
-    active: number;
-    waiting: number;
-  }[];
-  return rows.map(({ name, body, revision, changed_at: changedAt, changed_by: changedBy, active, waiting }) => {
-    return { name, limit: limitOf(body), revision, changedAt, changedBy, active, waiting };
-  });
+  const rows = sql.get('limitList').all(MOST_WAITING) as unknown as LimitRow[];
+  return rows.map(recordOf);
 }
 
 export function limitChanges(sql: Prepared, name: string, limit: number): readonly LimitChange[] {

@@ -1,0 +1,85 @@
+import { describeFailure } from '../core/failure.ts';
+import { encodePayload } from '../core/payload.ts';
+import type { Ask } from './frames.ts';
+import type { TurnEntry, TurnRequest, TurnThen } from './link.ts';
+
+/** A turn as it goes over a wire: values of users are JSON text, as everywhere. */
+export type TurnMessage = Pick<Extract<Ask, { type: 'task_turn' }>, 'entries' | 'then'>;
+
+type EntryMessage = TurnMessage['entries'][number];
+
+export function messageOf({ entries, then }: TurnRequest): TurnMessage {
+  return { entries: entries.map(entryMessage), then: thenMessage(then) };
+}
+
+/** `read` makes values of texts, and refuses what should not be read. */
+export function turnOf({ entries, then }: TurnMessage, read: (text: string) => unknown): TurnRequest {
+  return { entries: entries.map((entry) => entryOf(entry, read)), then: thenOf(then, read) };
+}
+
+function entryMessage(entry: TurnEntry): EntryMessage {
+  switch (entry.kind) {
+    case 'child': {
+      const { input, ...child } = entry.child;
+      const text = input === undefined ? {} : { input: encodePayload(input) };
+      return { ...entry, child: { ...child, ...text } } as EntryMessage;
+    }
+    case 'signal':
+      return { ...entry, body: encodePayload(entry.body ?? null, { field: 'signal' }) };
+    default: {
+      const { usage, ...rest } = entry;
+      const text = usage === undefined ? {} : { usage: encodePayload(usage, { field: 'usage' }) };
+      return { ...rest, value: encodePayload(entry.value ?? null, { field: 'value' }), ...text };
+    }
+  }
+}
+
+function entryOf(entry: EntryMessage, read: (text: string) => unknown): TurnEntry {
+  switch (entry.kind) {
+    case 'child': {
+      const { input, ...child } = entry.child;
+      return { ...entry, child: { ...child, ...(input === undefined ? {} : { input: read(input) }) } } as TurnEntry;
+    }
+    case 'signal':
+      return { ...entry, body: read(entry.body) } as TurnEntry;
+    default: {
+      const { usage, ...rest } = entry;
+      const said = usage === undefined ? {} : { usage: read(usage) };
+      return { ...rest, value: read(entry.value), ...said } as TurnEntry;
+    }
+  }
+}
+
+function thenMessage(then: TurnThen): TurnMessage['then'] {
+  switch (then.go) {
+    case 'on':
+      return then;
+    case 'park': {
+      const { form, ...wait } = then;
+      const text = form === undefined ? {} : { form: encodePayload(form, { field: 'form' }) };
+      return { ...wait, ...text } as TurnMessage['then'];
+    }
+    case 'complete':
+      return {
+        go: 'complete',
+        ...(then.result === undefined ? {} : { result: encodePayload(then.result, { field: 'result' }) }),
+      };
+    case 'fail':
+      return { ...then, error: describeFailure(then.error) };
+  }
+}
+
+function thenOf(then: TurnMessage['then'], read: (text: string) => unknown): TurnThen {
+  switch (then.go) {
+    case 'on':
+      return then;
+    case 'park': {
+      const { form, ...wait } = then;
+      return { ...wait, ...(form === undefined ? {} : { form: read(form) }) } as TurnThen;
+    }
+    case 'complete':
+      return { go: 'complete', ...(then.result === undefined ? {} : { result: read(then.result) }) };
+    case 'fail':
+      return { ...then, error: read(then.error) } as TurnThen;
+  }
+}
