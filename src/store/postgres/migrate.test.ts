@@ -222,7 +222,7 @@ for (const { what, version: newest, tables } of [
     assert.equal(MIGRATIONS.find(({ version }) => version === newest)?.compatibleFrom, newest < 4 ? 2 : 4);
   });
 
-const BEFORE_TREES = MIGRATIONS.filter(({ version }) => version < 9);
+const BEFORE_TREES = MIGRATIONS.filter(({ version }) => version < 8);
 const DAY = 24 * 3_600_000;
 
 /** Tasks of numbers from 1 on, of which those in `done` have ended on the first day or on none that has a table. */

@@ -15,11 +15,11 @@ export const MIGRATIONS: readonly PostgresMigration[] = [
   { version: 5, file: '005-nodes.sql', compatibleFrom: 4 },
   { version: 6, file: '006-documents.sql', compatibleFrom: 4 },
   { version: 7, file: '007-insight.sql', compatibleFrom: 4 },
-  { version: 9, file: '009-trees.sql', compatibleFrom: 4 },
-  { version: 10, file: '010-finished-trees.sql', compatibleFrom: 4 },
+  { version: 8, file: '008-trees.sql', compatibleFrom: 4 },
+  { version: 9, file: '009-finished-trees.sql', compatibleFrom: 4 },
   // An older program would look for checkpoints where none are, lose the kin of what it ends, and prune what a living tree needs.
-  { version: 11, file: '011-journal.sql', compatibleFrom: 11 },
-  { version: 12, file: '012-tree-index.sql', compatibleFrom: 11, apart: true, fill: fillTrees },
+  { version: 10, file: '010-journal.sql', compatibleFrom: 10 },
+  { version: 11, file: '011-tree-index.sql', compatibleFrom: 10, apart: true, fill: fillTrees },
 ];
 
 export interface PostgresMigration extends Migration {
