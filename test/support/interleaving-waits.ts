@@ -1,7 +1,8 @@
-/** Parks, signals, checkpoints and kept results that meet: a wake-up is neither lost nor told twice, in whatever order their statements run. */
+/** Parks, signals, remembered values and kept results that meet: a wake-up is neither lost nor told twice, in whatever order their statements run. */
 import type { Lease } from '../../src/core/lease.ts';
 import { DAY, type Scene } from '../../src/store/conformance/scene.ts';
-import type { Grant, NewSignal, ParkItem } from '../../src/store/store.ts';
+import { type ParkItem, parkAll, rememberAll } from '../../src/store/conformance/turning.ts';
+import type { Grant, NewSignal } from '../../src/store/store.ts';
 import type { Act } from './interleaving.ts';
 import {
   both,
@@ -22,7 +23,7 @@ import {
 
 const park = (name: string, { task, attempt }: Lease, what: Partial<ParkItem> = { channel: 'c' }): Act => ({
   name,
-  act: (store) => store.taskPark({ items: [{ key: 'k', ...what, task, attempt }] }),
+  act: (store) => parkAll(store, [{ key: 'k', ...what, task, attempt }]),
 });
 
 const signal = (name: string, more: Partial<NewSignal> = {}): Act => ({
@@ -32,7 +33,7 @@ const signal = (name: string, more: Partial<NewSignal> = {}): Act => ({
 
 const remember = (name: string, { task, attempt }: Lease, value = '1'): Act => ({
   name,
-  act: (store) => store.checkpointPut({ items: [{ task, attempt, key: 'k', value }] }),
+  act: (store) => rememberAll(store, [{ task, attempt, key: 'k', value }]),
 });
 
 const keep = (name: string, { task, attempt }: Lease): Act => ({
@@ -44,7 +45,7 @@ const keep = (name: string, { task, attempt }: Lease): Act => ({
 async function waiter(scene: Scene, what: Partial<ParkItem> = { channel: 'c' }): Promise<Grant> {
   const grant = await scene.running({ queue: 'waiters' });
   const { task, attempt } = grant;
-  await scene.store.taskPark({ items: [{ key: 'k', ...what, task, attempt }] });
+  await parkAll(scene.store, [{ key: 'k', ...what, task, attempt }]);
   await scene.pass(1);
   return grant;
 }
@@ -214,19 +215,19 @@ export const WAITS: Readonly<Record<string, Case>> = {
     { faults: [] },
   ),
 
-  'checkpoint × checkpoint': both(async (scene) => {
+  'value × value': both(async (scene) => {
     const grant = await scene.running();
     return [remember('one', grant), remember('two', grant, '2')];
   }),
-  'checkpoint × settle': both(async (scene) => {
+  'value × settle': both(async (scene) => {
     const grant = await scene.running();
     return [remember('remember', grant), settle('settle', grant)];
   }),
-  'checkpoint × park': both(async (scene) => {
+  'value × park': both(async (scene) => {
     const grant = await scene.running();
     return [remember('remember', grant), park('park', grant)];
   }),
-  'checkpoint × reap': both(async (scene) => {
+  'value × reap': both(async (scene) => {
     const { grant, duty } = await overdue(scene);
     return [remember('remember', grant), reap('reap', duty, grant)];
   }),

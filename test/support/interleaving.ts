@@ -56,7 +56,10 @@ const QUIET: ReadonlySet<StatementName> = new Set([
   'pruneLogs',
   'pruneDeps',
   'pruneWaits',
-  'pruneCheckpoints',
+  'pruneJournals',
+  'journalAdd',
+  'treeMark',
+  'turnWait',
   'pruneWorkers',
   'dutyCursor',
   'taskIds',
@@ -73,7 +76,7 @@ const QUIET: ReadonlySet<StatementName> = new Set([
 ]);
 const QUIET_RAW = /^(SET LOCAL|SAVEPOINT|SELECT c\.relname)/;
 const IDLE = 'SELECT pg_current_xact_id_if_assigned() IS NULL AS idle';
-const READS = /^SELECT (?![^]*(FOR (UPDATE|SHARE|NO KEY)|nextval|pg_notify))/;
+const READS = /^SELECT (?![^]*(FOR (UPDATE|SHARE|NO KEY|KEY)|nextval|pg_notify))/;
 
 type State = 'ready' | 'running' | 'blocked' | 'over';
 
@@ -504,6 +507,8 @@ function nextOf(decisions: readonly Decision[]): readonly number[] | undefined {
   return [...decisions.slice(0, last).map(({ chosen }) => chosen), (decisions[last] as Decision).chosen + 1];
 }
 
+const NUMBERS: ReadonlySet<string> = new Set(['task', 'conflict', 'parent', 'root', 'ref']);
+
 /** Answers and everything visible, with tasks numbered by their order, so that it does not matter which ids were drawn. */
 function endOf({ tasks, queues, events, workers, triggers }: Sight, { answers }: Outcome): string {
   const ranks = new Map(tasks.map(({ task }, i) => [task, i]));
@@ -512,6 +517,6 @@ function endOf({ tasks, queues, events, workers, triggers }: Sight, { answers }:
     stories.get(task)?.map(({ change, state, attempt }) => [change, state, attempt]),
   );
   const named = (key: string, value: unknown): unknown =>
-    (key === 'task' || key === 'conflict') && typeof value === 'number' ? `#${ranks.get(value) ?? '?'}` : value;
+    NUMBERS.has(key) && typeof value === 'number' ? `#${ranks.get(value) ?? '?'}` : value;
   return JSON.stringify({ answers, tasks, told, queues, workers, triggers }, named);
 }

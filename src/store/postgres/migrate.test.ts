@@ -7,6 +7,7 @@ import { isEngineError } from '../../core/errors.ts';
 import { refusal } from '../conformance/scene.ts';
 import { parseAddress } from './address.ts';
 import { Connection } from './connection.ts';
+import type { Fill } from './fill-trees.ts';
 import {
   MIGRATIONS,
   type MigrateOptions,
@@ -47,7 +48,7 @@ async function run(
       connect,
       schema,
       migrations: [...MIGRATIONS, ...own],
-      read: ({ file }) => texts[Number(file)]?.[0] ?? '',
+      ...(texts.length === 0 ? {} : { read: ({ file }) => texts[Number(file)]?.[0] ?? '' }),
       pause: wait,
       onRan: ({ version }) => ran.push(version),
       ...options,
@@ -220,6 +221,168 @@ for (const { what, version: newest, tables } of [
     );
     assert.equal(MIGRATIONS.find(({ version }) => version === newest)?.compatibleFrom, newest < 4 ? 2 : 4);
   });
+
+const BEFORE_TREES = MIGRATIONS.filter(({ version }) => version < 8);
+const DAY = 24 * 3_600_000;
+
+/** Tasks of numbers from 1 on, of which those in `done` have ended on the first day or on none that has a table. */
+async function oldStore(
+  here: ReturnType<typeof place>,
+  tasks: number,
+  done: readonly number[],
+  checkpoints: readonly (readonly [task: number, key: string, value: string])[],
+): Promise<void> {
+  const connection = await here.connect();
+  await migrate({ ...here, connection, pause: wait, migrations: BEFORE_TREES });
+  const own = (table: string): string => `${here.schema}.${table}`;
+  await connection.raw(
+    `CREATE TABLE ${own('done_19700101')} PARTITION OF ${own('done')} FOR VALUES FROM (0) TO (${DAY})`,
+  );
+  await connection.raw(`INSERT INTO ${own('queue')} (name) VALUES ('q')`);
+  await connection.raw(`INSERT INTO ${own('lane')} (queue, handler, hash, used_at) VALUES (1, 'h', 'x', 0)`);
+  await connection.raw(`INSERT INTO ${own('task')} (id, created_at, queue, lane, spec, state, prio, max_tries, flags)
+    SELECT i, 1000 + i, 1, 1, 1, 0, 0, 1, 2 FROM generate_series(1, ${tasks}) i WHERE i <> ALL ('{${done.join()}}')`);
+  await connection.raw(`INSERT INTO ${own('done')} (id, created_at, ended_at, queue, lane, spec, attempt, state, reason, prio, tries,
+      max_tries, bounces, flags)
+    SELECT i, 1000 + i, i % 2 * ${2 * DAY}, 1, 1, 1, 1, 4, 0, 0, 1, 1, 0, 2 FROM unnest('{${done.join()}}'::bigint[]) i`);
+  for (const [task, key, value] of checkpoints) {
+    const sql = `INSERT INTO ${own('checkpoint')} (task, key, attempt, value, at) VALUES ($1, $2, 1, $3, 7)`;
+    await connection.all(undefined, sql, [task, key, value]);
+  }
+  await connection.close();
+}
+
+const spawned = (task: number): string => JSON.stringify({ id: `id-${task}`, task });
+
+test('kinship that only checkpoints told of is written to the tasks, and these become entries of journals', async () => {
+  const here = place();
+  // 1 bore 2 and 3, 3 bore 4 and 5; 2, 5 and 6 have ended.
+  await oldStore(
+    here,
+    7,
+    [2, 5, 6],
+    [
+      [1, 'spawn:a#1', spawned(2)],
+      [1, 'spawn:b#1', spawned(3)],
+      [3, 'spawn:a#1', spawned(4)],
+      [3, 'spawn:b#1', spawned(5)],
+      [3, 'spawn:gone#1', spawned(4711)],
+      // Nobody bears who is older; of two that say so the first one did; what is no child's is a value.
+      [7, 'spawn:a#1', spawned(6)],
+      [6, 'spawn:a#1', spawned(5)],
+      [6, 'spawn:b#1', '"not a child"'],
+      [6, 'spawn:c#1', 'no json'],
+      [6, 'spawner', '1'],
+      [4, 'wait:w#1', '{"outcome":"woken"}'],
+      [4, 'step#1', '1'],
+      [4, 'step#2!', '1'],
+      [4, 'list#1[0]', '1'],
+      [4, 'list#1[12]', '1'],
+      [4, 'list#1[x]', '1'],
+    ],
+  );
+  const store = await openPostgres({ url: here.url, world, pool: 1 });
+  const records = await store.taskGet({ tasks: [1, 2, 3, 4, 5, 6, 7] });
+  assert.deepEqual(
+    records.map((record) => [record?.parent, record?.root]),
+    [
+      [undefined, undefined],
+      [1, 1],
+      [1, 1],
+      [3, 1],
+      [3, 1],
+      [undefined, undefined],
+      [undefined, undefined],
+    ],
+  );
+  assert.deepEqual(
+    (await store.treeList({ root: 1, after: 0, limit: 10 })).map(({ task }) => task),
+    [2, 3, 4, 5],
+  );
+  const entries = async (task: number) =>
+    (await store.journalList({ task })).map(({ key, kind, ref, value, at }) => [key, kind, ref, value, at]);
+  assert.deepEqual(await entries(3), [
+    ['spawn:a#1', 'child', 4, '1004', 7],
+    ['spawn:b#1', 'child', 5, '1005', 7],
+    ['spawn:gone#1', 'child', 4711, '0', 7],
+  ]);
+  assert.deepEqual(await entries(7), [['spawn:a#1', 'value', undefined, spawned(6), 7]]);
+  assert.deepEqual(
+    (await store.journalList({ task: 6 })).map(({ kind }) => kind),
+    ['value', 'value', 'value', 'value'],
+  );
+  assert.deepEqual(
+    (await store.journalList({ task: 4 })).map(({ key, kind }) => `${kind} ${key}`),
+    ['element list#1[0]', 'element list#1[12]', 'value list#1[x]', 'value step#1', 'mark step#2!', 'wait wait:w#1'],
+  );
+  const flags = await ask<{ id: number; flags: number }>(
+    here,
+    `SELECT id, flags FROM ${here.schema}.task UNION ALL SELECT id, flags FROM ${here.schema}.done ORDER BY id`,
+  );
+  assert.deepEqual(
+    flags.filter((row) => row.flags !== 2),
+    [{ id: 1, flags: 130 }],
+    'of all only the root has members',
+  );
+  await store.close();
+});
+
+test('kinship is written a page at a time, also of a chain that goes over many, and what was cut off is begun anew', async () => {
+  const here = place();
+  const tasks = 2300;
+  const chain = Array.from({ length: tasks - 1 }, (_, i) => [i + 1, 'spawn:next#1', spawned(i + 2)] as const);
+  await oldStore(
+    here,
+    tasks,
+    chain.filter((_, i) => i % 3 === 0).map(([task]) => task),
+    chain,
+  );
+  const connection = await here.connect();
+  const cut = MIGRATIONS.map((one) => {
+    return one.fill === undefined
+      ? one
+      : {
+          ...one,
+          fill: (params: Parameters<NonNullable<typeof one.fill>>[0]) => cutAfter(1, one.fill as Fill, params),
+        };
+  });
+  await assert.rejects(migrate({ ...here, connection, pause: wait, migrations: cut }), /cut off/);
+  await connection.close();
+  const filled = `SELECT count(*) AS n FROM (SELECT root FROM ${here.schema}.task UNION ALL SELECT root FROM ${here.schema}.done) t
+    WHERE root = 1`;
+  assert.deepEqual(await ask(here, filled), [{ n: 1000 }], 'what was committed stays');
+  await migrateDatabase(here.url, world);
+  assert.deepEqual(await ask(here, filled), [{ n: tasks - 1 }]);
+});
+
+/** Lets so many pages through, after what attaches the indexes of the two parts that are there. */
+function cutAfter(pages: number, fill: Fill, params: Parameters<Fill>[0]): Promise<void> {
+  let left = pages + 3;
+  return fill({
+    ...params,
+    brief: (work) => (--left > 0 ? params.brief(work) : Promise.reject(new Error('cut off'))),
+  });
+}
+
+test('the index of members is there for every day, and for those that come', async () => {
+  const here = place();
+  await oldStore(here, 3, [1, 2, 3], []);
+  const store = await openPostgres({ url: here.url, world, pool: 1 });
+  const duty = await store.dutyTake({ name: 'pruner', holder: 'x', ttlMs: 10_000 });
+  assert.ok(duty);
+  await store.taskPrune({ duty, retentionMs: 100_000 * DAY, limit: 1 });
+  await store.close();
+  const rows = await ask<{ table: string; indexed: boolean }>(
+    here,
+    `SELECT i.inhrelid::regclass::text AS table, EXISTS (SELECT FROM pg_index x JOIN pg_inherits h ON h.inhrelid = x.indexrelid
+        WHERE x.indrelid = i.inhrelid AND x.indisvalid AND h.inhparent = '${here.schema}.done_root'::regclass) AS indexed
+      FROM pg_inherits i WHERE i.inhparent = '${here.schema}.done'::regclass`,
+  );
+  assert.equal(rows.length, 5, 'the rest, the day that was there, and three that were made');
+  assert.ok(rows.every(({ indexed }) => indexed));
+  const whole = `SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = '${here.schema}.done_root'::regclass`;
+  assert.deepEqual(await ask(here, whole), [{ valid: true }]);
+});
 
 test('a store that was open when a column came goes on with what it had prepared', async () => {
   const here = place();

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fault } from '../../core/errors.ts';
 import { knownVersion, type Migration, planMigrations, type SchemaStand } from '../migrations.ts';
 import type { Connection } from './connection.ts';
+import { type Fill, fillTrees } from './fill-trees.ts';
 
 /** Forward only, in order, each once. A released one never changes. */
 export const MIGRATIONS: readonly PostgresMigration[] = [
@@ -14,11 +15,18 @@ export const MIGRATIONS: readonly PostgresMigration[] = [
   { version: 5, file: '005-nodes.sql', compatibleFrom: 4 },
   { version: 6, file: '006-documents.sql', compatibleFrom: 4 },
   { version: 7, file: '007-insight.sql', compatibleFrom: 4 },
+  { version: 8, file: '008-trees.sql', compatibleFrom: 4 },
+  { version: 9, file: '009-finished-trees.sql', compatibleFrom: 4 },
+  // An older program would look for checkpoints where none are, lose the kin of what it ends, and prune what a living tree needs.
+  { version: 10, file: '010-journal.sql', compatibleFrom: 10 },
+  { version: 11, file: '011-tree-index.sql', compatibleFrom: 10, apart: true, fill: fillTrees },
 ];
 
 export interface PostgresMigration extends Migration {
   /** Statements that Postgres runs outside of a transaction only, such as an index made while others write. */
   readonly apart?: boolean;
+  /** What comes after the statements of one that runs apart, in short transactions while others work; it may be begun anew. */
+  readonly fill?: Fill;
 }
 
 export const SCHEMA_VERSION = knownVersion(MIGRATIONS);
@@ -129,7 +137,9 @@ async function runApart(options: MigrateOptions, migration: PostgresMigration): 
     if (went !== undefined) return went;
     // An index of a large table takes minutes. What waits for locks here holds up nobody who reads or writes.
     if (!pooled) await connection.raw('SET statement_timeout = 0; SET lock_timeout = 0');
-    for (const statement of statementsOf(read(migration), schema)) await alone(connection, schema, statement);
+    const one = (statement: string): Promise<void> => alone(connection, schema, statement);
+    for (const statement of statementsOf(read(migration), schema)) await one(statement);
+    await migration.fill?.({ connection, schema, alone: one, brief: (work) => brief(options, work) });
     await note(guard, schema, migration);
     await guard.raw('COMMIT');
     return 'ran';
@@ -139,6 +149,23 @@ async function runApart(options: MigrateOptions, migration: PostgresMigration): 
   } finally {
     if (!pooled && connection.usable) await connection.raw('RESET statement_timeout; RESET lock_timeout');
     await guard.close();
+  }
+}
+
+/** A transaction that gives up a lock which it cannot have at once, and is tried again. */
+async function brief<T>({ connection, pause, tries = TRIES }: MigrateOptions, work: () => Promise<T>): Promise<T> {
+  for (let i = 0; ; i++) {
+    await connection.raw('BEGIN');
+    try {
+      await connection.raw(`SET LOCAL lock_timeout = '${LOCK_MS}ms'`);
+      const answer = await work();
+      await connection.raw('COMMIT');
+      return answer;
+    } catch (error) {
+      await connection.raw('ROLLBACK');
+      if (!isLocked(error) || i >= tries) throw error;
+    }
+    await pause(200 * (1 + Math.random()));
   }
 }
 

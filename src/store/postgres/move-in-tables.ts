@@ -103,12 +103,13 @@ export const TRANSFERS: readonly Transfer[] = [
       ...numbers('int', 'open'),
       ...numbers('smallint', 'state', 'prio', 'tries', 'max_tries', 'bounces', 'flags'),
       ...texts('payload'),
+      ...numbers('bigint', 'parent', 'root'),
     ],
     select: `SELECT t.id, created_at, started_at, run_at,
         CASE WHEN state = 1 THEN :server + max(coalesce(lease_until, 0) - :lease, ${LEASE_MS})
           WHEN state = 3 THEN lease_until END, cancel_at,
         CASE WHEN attempt = 0 THEN expires_at END, l.queue, lane, spec, attempt, holder, open, state, ${PRIO}, tries,
-        max_tries, bounces, flags, payload
+        max_tries, bounces, flags, payload, parent, root
       FROM ${TASKS} WHERE state < 4 ORDER BY t.id`,
   },
   {
@@ -119,9 +120,10 @@ export const TRANSFERS: readonly Transfer[] = [
       ...numbers('bigint', 'attempt', 'holder'),
       ...numbers('smallint', 'state', 'reason', 'prio', 'tries', 'max_tries', 'bounces', 'flags'),
       ...texts('payload', 'result'),
+      ...numbers('bigint', 'parent', 'root'),
     ],
     select: `SELECT t.id, created_at, started_at, coalesce(ended_at, created_at), cancel_at, l.queue, lane, spec, attempt,
-        holder, state, reason, ${PRIO}, tries, max_tries, bounces, flags, payload, result
+        holder, state, reason, ${PRIO}, tries, max_tries, bounces, flags, payload, result, parent, root
       FROM ${TASKS} WHERE state >= 4 ORDER BY t.id`,
   },
   {
@@ -270,17 +272,15 @@ export const TRANSFERS: readonly Transfer[] = [
     select: 'SELECT id, channel, body, at FROM signal ORDER BY id',
   },
   {
-    // Long values lie apart in SQLite only.
-    table: 'checkpoint',
+    table: 'journal',
     columns: [
       ...numbers('bigint', 'task'),
       ...texts('key'),
-      ...numbers('bigint', 'attempt'),
-      ...texts('value'),
-      ...numbers('bigint', 'at'),
+      ...numbers('smallint', 'kind'),
+      ...numbers('bigint', 'attempt', 'at', 'began', 'ref'),
+      ...texts('usage', 'value'),
     ],
-    select: `SELECT c.task, c.key, attempt, coalesce(value, data), at FROM checkpoint c
-      LEFT JOIN checkpoint_body b ON b.task = c.task AND b.key = c.key ORDER BY c.task, c.key`,
+    select: 'SELECT task, key, kind, attempt, at, began, ref, usage, value FROM journal ORDER BY task, key',
   },
   {
     table: 'kept_result',
@@ -336,10 +336,10 @@ export const TRANSFERS: readonly Transfer[] = [
 export const LEFT_BEHIND: Readonly<Record<'sqlite' | 'postgres', Readonly<Record<string, string>>>> = {
   sqlite: {
     meta: 'clocks and versions of the file; the key of the ids and the name of the move are handed over apart',
-    checkpoint_body: 'read together with its checkpoint',
     'duty.until': 'every duty is free at once',
     cluster_node: 'every node has ended with the file',
     'event.body': 'nothing writes it',
+    'journal.id': 'numbers the rows of the file',
   },
   postgres: {
     meta: 'its own versions; the key of the ids and the name of the move are put there apart',
@@ -380,7 +380,8 @@ export interface Check {
   readonly postgres: string;
 }
 
-const SOME = 'count(*), coalesce(sum(attempt), 0), coalesce(sum(tries), 0), coalesce(sum(length(payload)), 0), max(id)';
+const SOME = `count(*), coalesce(sum(attempt), 0), coalesce(sum(tries), 0), coalesce(sum(length(payload)), 0), max(id),
+  coalesce(sum(parent), 0), coalesce(sum(root), 0)`;
 const SUMS = ['ready', 'running', 'scheduled', 'waiting', 'completed', 'failed', 'cancelled']
   .map((state) => `sum(${state})`)
   .join(', ');
@@ -396,8 +397,8 @@ export const CHECKS: readonly Check[] = [
     sqlite: `SELECT state, ${SOME}, sum(${PRIO}), coalesce(sum(length(result)), 0) FROM task WHERE lane > 0
       GROUP BY state ORDER BY state`,
     postgres: `SELECT state, ${SOME}, sum(prio), coalesce(sum(length(result)), 0) FROM (
-        SELECT id, state, attempt, tries, prio, payload, NULL AS result FROM {s}.task
-        UNION ALL SELECT id, state, attempt, tries, prio, payload, result FROM {s}.done) t
+        SELECT id, state, attempt, tries, prio, payload, parent, root, NULL AS result FROM {s}.task
+        UNION ALL SELECT id, state, attempt, tries, prio, payload, parent, root, result FROM {s}.done) t
       GROUP BY state ORDER BY state`,
   },
   both('counters', SUMS, 'qstat'),
@@ -431,10 +432,9 @@ export const CHECKS: readonly Check[] = [
   both('saved views', 'count(*), max(saved_at), sum(length(name)), sum(length(query))', 'saved_view'),
   both('schemas of handlers', 'count(*), max(told_at), sum(length(schema))', 'handler_schema'),
   both('kept results', 'count(*), sum(task), sum(length(value)), max(expires_at)', 'kept_result'),
-  {
-    what: 'checkpoints',
-    sqlite: `SELECT count(*), sum(attempt), sum(length(coalesce(value, data))) FROM checkpoint c
-      LEFT JOIN checkpoint_body b ON b.task = c.task AND b.key = c.key`,
-    postgres: 'SELECT count(*), sum(attempt), sum(length(value)) FROM {s}.checkpoint',
-  },
+  both(
+    'journals',
+    'count(*), sum(attempt), sum(kind), sum(ref), sum(began), sum(length(usage)), sum(length(value))',
+    'journal',
+  ),
 ];

@@ -132,11 +132,22 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   wake: [BY_ID, WAIT],
   signalTake: ['signal_channel(channel)', 'signal_pkey(id)'],
   signalAdd: [],
-  checkpointAdd: [BY_ID],
-  checkpointFind: ['checkpoint_pkey(task, key)'],
-  checkpointList: ['checkpoint_pkey(task)'],
-  checkpointForget: ['checkpoint_pkey(task, key)'],
-  checkpointScan: ['checkpoint_pkey(task, key)'],
+  turnPlain: [BY_ID],
+  turnEnd: [...GIVE, BY_ID],
+  turnLook: [BY_ID],
+  turnWait: [WAIT],
+  journalAdd: [],
+  journalFind: ['journal_pkey(task, key)'],
+  journalList: ['journal_pkey(task)'],
+  journalForget: ['journal_pkey(task, key)'],
+  treeMark: [BY_ID],
+  treeList: ['done_root((root, id), root)', 'lane_pkey(id)', 'queue_pkey(id)', 'task_root((root, id), root)'],
+  treeCount: [DONE_BY_ID, 'done_root(root)', BY_ID, 'task_root(root)'],
+  rootsOf: [DONE_BY_ID],
+  rootsLive: [BY_ID],
+  rootsDone: [DONE_BY_ID],
+  reviveLook: [BY_ID, DONE_BY_ID],
+  endHold: [DONE_BY_ID],
   resultKeys: ['body_pkey(task, part)'],
   resultFind: ['kept_result_pkey(key)'],
   resultKeep: [BY_ID],
@@ -171,7 +182,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   expireNext: ['task_expires(first)'],
   cancelIdle: [BY_ID, WAIT],
   cancelAsk: [BY_ID],
-  revive: ['body_pkey(task, part)', CARRY, 'dep_down(down)', DONE_BY_ID, WAIT],
+  revive: ['body_pkey(task, part)', CARRY, 'dep_down(down)', DONE_BY_ID, BY_ID, WAIT],
 
   settleWatched: [...GIVE, BY_ID],
   watched: [BY_ID],
@@ -238,11 +249,17 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   pruneLogs: ['log_pkey(task)'],
   pruneUniq: ['uniq_task(task)'],
   pruneWaits: [WAIT],
-  pruneCheckpoints: ['checkpoint_pkey(task)'],
+  pruneJournals: ['journal_pkey(task)'],
   pruneResults: ['kept_result_expires(expires_at)', 'kept_result_pkey(key)'],
   pruneTokens: ['entry_token_ended(COALESCE)', 'entry_token_pkey(id)'],
-  pruneSignals: ['signal_pkey(first)', 'signal_pkey(id)'],
-  pruneDone: [DONE_BY_ID],
+  pruneSignals: ['signal_pkey(first)', 'signal_pkey(id)', 'task_pkey(first)'],
+  pruneRoots: [DONE_BY_ID],
+  pruneTrees: [BY_ID, 'dep_pkey(up)', 'done_root(root)', 'task_root(root)'],
+  pruneMark: [DONE_BY_ID],
+  pruneMembers: [DONE_BY_ID, 'done_root((root, id), root)'],
+  pruneRoot: [DONE_BY_ID],
+  pruneNeeded: [BY_ID, 'dep_pkey(up)'],
+  pruneDone: [BY_ID, 'dep_pkey(up)', DONE_BY_ID],
 
   triggerPut: [],
   triggerRemove: ['trigger_def_pkey(name)'],
@@ -343,11 +360,14 @@ function scanOf(node: PlanNode, relation: string, limited: boolean): string {
   // The parts of a table that is cut by days count as one.
   const whole = index
     .replace(/^done_(?:rest|\d+)_id_idx$/, 'done_id')
-    .replace(/^done_(?:rest|\d+)_id_idx1$/, 'done_failed');
+    .replace(/^done_(?:rest|\d+)_id_idx1$/, 'done_failed')
+    .replace(/^done_(?:rest|\d+)_root_id_idx$/, 'done_root');
   return `${whole}(${keys})`;
 }
 
 const DAY = 24 * 3_600_000;
+/** Half of the tasks are members of trees, a thousand of each. */
+const KIN = 'CASE WHEN i % 2 = 0 THEN 1 END, CASE WHEN i % 2 = 0 THEN 1 + i / 1000 END';
 
 /** Whatever stands here only decides which days of `done` are looked at. */
 function sample(type: string): string {
@@ -429,15 +449,15 @@ class Ground {
       `INSERT INTO s.worker (name, incarnation, slots, beat_at, state)
         SELECT 'w' || i, 'w' || i, 8, 0, CASE WHEN i > 50 THEN 3 ELSE 1 END FROM ${some(few)}`,
       `INSERT INTO s.task (created_at, queue, lane, spec, state, prio, max_tries, run_at, lease_until, holder, attempt,
-          expires_at, payload)
+          expires_at, payload, parent, root)
         SELECT i, 1 + i % 10, 1 + i % ${few}, 1, CASE WHEN i % 1000 = 16 THEN 1 WHEN i % 20 < 14 THEN 0 ELSE 2 END, i % 3, 3,
           CASE WHEN i % 20 >= 14 AND i % 1000 <> 16 THEN i END, CASE WHEN i % 1000 = 16 THEN i END,
           CASE WHEN i % 1000 = 16 THEN 1 + i % 50 END, CASE WHEN i % 1000 = 16 THEN 1 ELSE 0 END,
-          CASE WHEN i % 7 = 0 THEN i END, repeat('x', 100) FROM ${some(n)}`,
+          CASE WHEN i % 7 = 0 THEN i END, repeat('x', 100), ${KIN} FROM ${some(n)}`,
       `INSERT INTO s.done (id, created_at, started_at, ended_at, queue, lane, spec, attempt, state, reason, prio, tries,
-          max_tries, bounces, flags, payload, result)
+          max_tries, bounces, flags, payload, result, parent, root)
         SELECT i + ${n}, i, i, (i % 4) * ${DAY}::bigint + i % 1000, 1 + i % 10, 1 + i % ${few}, 1, 1,
-          4 + (i % 20 = 0)::int, 0, 0, 1, 3, 0, 0, repeat('x', 100), '1' FROM ${some(n)}`,
+          4 + (i % 20 = 0)::int, 0, 0, 1, 3, 0, 0, repeat('x', 100), '1', ${KIN} FROM ${some(n)}`,
       `INSERT INTO s.outbox (at, queue, kind, state, n, ids, attempts, born)
         SELECT i, 1 + i % 10, 0, 0, 1, ARRAY[i], '{0}', '{0}' FROM ${some(n / 10)}`,
       `INSERT INTO s.event (seq, n, at, queue, kind, state, ids, attempts, born)
@@ -450,7 +470,7 @@ class Ground {
       `INSERT INTO s.wait (task, gen, key, channel, form, since, state)
         SELECT i, 1, 'k', 'c' || i % 100, CASE WHEN i % 9 = 0 THEN '{}' END, i, i % 3 FROM ${some(n / 2)}`,
       `INSERT INTO s.signal (channel, body, at) SELECT 'c' || i % 100, '1', i FROM ${some(n / 2)}`,
-      `INSERT INTO s.checkpoint (task, key, attempt, value, at) SELECT i / 10, 'k' || i, 1, '1', i FROM ${some(n / 2)}`,
+      `INSERT INTO s.journal (task, key, attempt, value, at) SELECT i / 10, 'k' || i, 1, '1', i FROM ${some(n / 2)}`,
       `INSERT INTO s.kept_result (key, task, attempt, born, value, at, expires_at)
         SELECT 'k' || i, i, 1, i, '1', i, i FROM ${some(n / 2)}`,
       `INSERT INTO s.entry_token (kind, role, name, hash, prefix, made_by, created_at, expires_at, revoked_at)

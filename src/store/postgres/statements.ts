@@ -7,13 +7,16 @@ import { insightStatements } from './statements/insight.ts';
 import { laneStatements } from './statements/lanes.ts';
 import { limitStatements } from './statements/limits.ts';
 import { nodeStatements } from './statements/nodes.ts';
+import { pruneStatements } from './statements/prune.ts';
 import { pushStatements } from './statements/push.ts';
 import { readStatements } from './statements/reads.ts';
 import { resultStatements } from './statements/results.ts';
 import { settleStatements } from './statements/settle.ts';
 import { takeoverStatements } from './statements/takeover.ts';
 import { tokenStatements } from './statements/tokens.ts';
+import { treeStatements } from './statements/trees.ts';
 import { triggerStatements } from './statements/triggers.ts';
+import { turnStatements } from './statements/turns.ts';
 import { waitingStatements } from './statements/waiting.ts';
 import { words } from './statements/words.ts';
 import { workerStatements } from './statements/workers.ts';
@@ -23,7 +26,7 @@ import { workerStatements } from './statements/workers.ts';
  * statement depends on the search path of its connection (a pooler, or a caller's own transaction).
  *
  * States: 0 ready, 1 running, 2 scheduled, 3 waiting, 4 completed, 5 failed, 6 cancelled. Flags: 1 watched, 2 the payload
- * lies apart, 8 the result does, 16 suspect. Kinds of events and reasons are positions in the lists of core/task.ts.
+ * lies apart, 8 the result does, 16 suspect, 128 a root that has members, 512 one whose tree is being pruned. Kinds of events and reasons are positions in the lists of core/task.ts.
  *
  * `state + 0 = 1` keeps the planner from walking the index of running tasks for a batch of ids (78 instead of 4.8 ms for
  * 500 tasks); `= ANY(ARRAY(…))` keeps it from a hash join over the whole table, and so does `few`. A plan lives as long as
@@ -38,12 +41,15 @@ export function statements(schema: string) {
     ...settleStatements(all),
     ...takeoverStatements(all),
     ...waitingStatements(all),
+    ...turnStatements(all),
+    ...treeStatements(all),
     ...endingStatements(all),
     ...graphStatements(all),
     ...readStatements(all),
     ...workerStatements(all),
     ...limitStatements(all),
     ...dutyStatements(all),
+    ...pruneStatements(all),
     ...triggerStatements(all),
     ...resultStatements(all),
     ...tokenStatements(all),

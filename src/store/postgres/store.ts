@@ -2,6 +2,7 @@ import type { QueueStats } from '../../core/event.ts';
 import type { Lease } from '../../core/lease.ts';
 import type { Limit } from '../../core/limit.ts';
 import type { NodeOverride } from '../../core/node.ts';
+import type { TaskState } from '../../core/task.ts';
 import type { HandlerSchema, WorkerState } from '../../core/worker.ts';
 import type * as port from '../store.ts';
 import { pushInCallerTransaction } from './caller-transaction.ts';
@@ -13,7 +14,6 @@ import { prioOf } from './prio.ts';
 import { admit, choosy } from './verbs/admit.ts';
 import { recount, repair } from './verbs/audit.ts';
 import { cancelTasks, reviveTask, reviveTogether, someDepend } from './verbs/cancel.ts';
-import { listCheckpoints, putCheckpoints, scanCheckpoints } from './verbs/checkpoint.ts';
 import { apart, claimTasks, needsTransaction } from './verbs/claim.ts';
 import { areAmple, claimAmple } from './verbs/claim-ample.ts';
 import { cappedOf, claimCapped } from './verbs/claim-capped.ts';
@@ -40,6 +40,7 @@ import {
   putView,
 } from './verbs/insight.ts';
 import { getLanes, internLanes, internSpecs, laneDepths, scanLanes } from './verbs/intern.ts';
+import { listJournal } from './verbs/journal.ts';
 import { attemptWorkers, cancelledLeases, listLeases, overdueLeases, reapLeases, renewLeases } from './verbs/lease.ts';
 import {
   changeLimit,
@@ -55,7 +56,16 @@ import {
 import { appendLogs, readLog } from './verbs/log.ts';
 import { askNode, beatNode, leaveNode, listDuties, listNodes } from './verbs/node.ts';
 import { once } from './verbs/once.ts';
-import { areTimers, getWait, listWaits, parkBatches, parkedBefore, parkTasks } from './verbs/park.ts';
+import {
+  areTimers,
+  getWait,
+  listWaits,
+  type ParkAnswer,
+  type ParkItem,
+  parkBatches,
+  parkedBefore,
+  parkTasks,
+} from './verbs/park.ts';
 import { prune } from './verbs/prune.ts';
 import { type Drawn, isReady, pushedBefore, pushKeyed, pushTasks, waves } from './verbs/push.ts';
 import { getTasks, listAttempts, listQueues, listTasks, queueStats, readyTasks } from './verbs/read.ts';
@@ -72,7 +82,10 @@ import {
   revokeToken,
   revokeTokensNamed,
 } from './verbs/token.ts';
+import { countTree, listMembers } from './verbs/tree.ts';
 import { dueTriggers, listTriggers, putTrigger } from './verbs/trigger.ts';
+import { type Form, formOf, parkOf, roundsOf, takeEnds, takePlain } from './verbs/turn.ts';
+import { FullTurn } from './verbs/turn-full.ts';
 import {
   beatAll,
   forgetWorker,
@@ -86,6 +99,8 @@ import {
 import type { PostgresWakeups } from './wakeups.ts';
 
 const AUDIT_MS = 10 * 60_000;
+/** Transactions of turns that one call has under way. */
+const AT_ONCE = 4;
 
 /** The port on Postgres: each verb is a function in `verbs/`, on a connection of the pool. */
 export class PostgresStore implements port.Store {
@@ -366,14 +381,77 @@ export class PostgresStore implements port.Store {
     return { expired: expired + rest.expired, nextInMs: rest.nextInMs };
   }
 
-  async taskPark({ items }: { items: readonly port.ParkItem[] }): Promise<readonly port.ParkAnswer[]> {
+  async taskTurn({ items }: { items: readonly port.Turn[] }): Promise<readonly port.TurnAnswer[]> {
+    const answers: port.TurnAnswer[] = [];
+    for (const round of roundsOf(items)) {
+      const forms = Map.groupBy(round, (i) => formOf(items[i] as port.Turn));
+      await Promise.all(
+        [...forms].map(async ([form, places]) => {
+          const given = await this.#turns(form, pick(items, places));
+          for (const [at, i] of places.entries()) answers[i] = given[at] as port.TurnAnswer;
+        }),
+      );
+    }
+    return answers;
+  }
+
+  #turns(form: Form, turns: readonly port.Turn[]): Promise<readonly port.TurnAnswer[]> {
+    if (form === 'plain') {
+      const answers = this.#run((session) => takePlain(session, turns));
+      this.#logs.add(new Set(turns.map(({ task }) => task)), answers);
+      return answers;
+    }
+    if (form === 'end') return this.#ends(turns);
+    if (form === 'park') return this.#park(turns.map(parkOf)).then((answers) => answers.map(parkedTurn));
+    if (form === 'back') return this.taskReturn({ items: turns.map(returnOf) }).then((all) => all.map(returnedTurn));
+    return severally(turns, (turn) => this.#fullTurn(turn));
+  }
+
+  async #ends(turns: readonly port.Turn[]): Promise<readonly port.TurnAnswer[]> {
+    await this.#logs.behind(turns);
+    const quick = await this.#run((session) => takeEnds(session, turns));
+    this.#wakeups.tell([], this.#slotsOf(turns.map(({ hint }) => hint?.lane)));
+    const left = turns.filter((_, i) => quick[i] === undefined);
+    const others = (await severally(left, (turn) => this.#fullTurn(turn))).values();
+    return quick.map((answer) => answer ?? (others.next().value as port.TurnAnswer));
+  }
+
+  async #fullTurn(turn: port.Turn): Promise<port.TurnAnswer> {
+    await this.#logs.behind([turn]);
+    const sendings: Drawn = [];
+    const taken = await this.#transaction((session, tried) =>
+      new FullTurn(session, this.#parts, turn, tried, sendings).take(),
+    );
+    const { answer, born, lanes, woken, left } = taken;
+    this.#tellReady(
+      born.map(({ item }) => item),
+      born.map((one) => one.answer),
+    );
+    this.#ready([...lanes, ...woken], left);
+    if (woken.size > 0) for (const hear of this.#listeners) hear([...woken]);
+    return answer;
+  }
+
+  journalList({ task }: { task: number }): Promise<readonly port.JournalEntry[]> {
+    return this.#run((session) => listJournal(session, task));
+  }
+
+  treeList(params: { root: number; after: number; limit: number }): Promise<readonly port.TreeRecord[]> {
+    return this.#run((session) => listMembers(session, params.root, params.after, params.limit));
+  }
+
+  treeCount({ root }: { root: number }): Promise<Readonly<Record<TaskState, number>>> {
+    return this.#run((session) => countTree(session, root));
+  }
+
+  async #park(items: readonly ParkItem[]): Promise<readonly ParkAnswer[]> {
     await this.#logs.behind(items);
-    const answers: (port.ParkAnswer | undefined)[] = items.map(() => undefined);
+    const answers: (ParkAnswer | undefined)[] = items.map(() => undefined);
     for (const batch of parkBatches(items)) {
       const some = pick(items, batch);
       const body = (session: Session): ReturnType<typeof parkTasks> => parkTasks(session, some);
       const parked = await (areTimers(some) ? this.#run(body) : this.#transaction(body));
-      for (const i of batch) answers[i] = parked.get((items[i] as port.ParkItem).task);
+      for (const i of batch) answers[i] = parked.get((items[i] as ParkItem).task);
     }
     const open = items.flatMap((_, i) => (answers[i] === undefined ? [i] : []));
     if (open.length > 0) {
@@ -386,7 +464,7 @@ export class PostgresStore implements port.Store {
       for (const [at, i] of open.entries()) answers[i] = given[at];
     }
     this.#wakeups.tell([]);
-    return answers as port.ParkAnswer[];
+    return answers as ParkAnswer[];
   }
 
   waitGet({ task }: { task: number }): Promise<port.WaitRecord | undefined> {
@@ -403,20 +481,6 @@ export class PostgresStore implements port.Store {
     const { woken, lanes } = await this.#transaction((session) => sendSignals(session, flight, items));
     this.#ready(lanes);
     return woken.map((tasks) => ({ woken: tasks }));
-  }
-
-  checkpointPut({ items }: { items: readonly port.NewCheckpoint[] }): Promise<readonly port.CheckpointAnswer[]> {
-    const answers = this.#run((session) => putCheckpoints(session, items));
-    this.#logs.add(new Set(items.map(({ task }) => task)), answers);
-    return answers;
-  }
-
-  checkpointList({ task }: { task: number }): Promise<readonly port.Checkpoint[]> {
-    return this.#run((session) => listCheckpoints(session, task));
-  }
-
-  checkpointScan(params: { tasks: readonly number[]; prefix: string }): Promise<readonly port.FoundCheckpoint[]> {
-    return this.#run((session) => scanCheckpoints(session, params.tasks, params.prefix));
   }
 
   resultKeys({ tasks }: { tasks: readonly number[] }): Promise<readonly (string | undefined)[]> {
@@ -897,4 +961,33 @@ export class PostgresStore implements port.Store {
 
 function pick<T>(items: readonly T[], places: readonly number[]): readonly T[] {
   return places.map((i) => items[i] as T);
+}
+
+/** Turns that need a transaction of their own, a few at once: each waits for its own commit. */
+async function severally<T, A>(items: readonly T[], act: (item: T) => Promise<A>): Promise<readonly A[]> {
+  const answers: A[] = [];
+  const places = items.keys();
+  const work = async (): Promise<void> => {
+    for (const i of places) answers[i] = await act(items[i] as T);
+  };
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, work));
+  return answers;
+}
+
+const ENTRYLESS = { kind: 'done', entries: [] } as const;
+
+function parkedTurn(answer: ParkAnswer): port.TurnAnswer {
+  if (answer.went === 'lost') return { kind: 'lost' };
+  return { ...ENTRYLESS, ...answer, cancelRequested: answer.went === 'cancelled' };
+}
+
+function returnOf({ task, attempt, then }: port.Turn): port.ReturnItem {
+  const { go: _, ...item } = then as port.Then & { readonly go: 'back' };
+  return { ...item, task, attempt };
+}
+
+function returnedTurn(answer: port.SettleAnswer): port.TurnAnswer {
+  if (answer === 'lost') return { kind: 'lost' };
+  const cancelled = answer === 'cancelled';
+  return { ...ENTRYLESS, went: cancelled ? 'cancelled' : 'back', cancelRequested: cancelled };
 }

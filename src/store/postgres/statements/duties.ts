@@ -48,28 +48,5 @@ export function dutyStatements({ s, NOW }: Words) {
     statAdd: `INSERT INTO ${s}.qstat AS c (queue, ready, running, scheduled, waiting) VALUES ($1, $2, $3, $4, $5)
       ON CONFLICT (queue) DO UPDATE SET ready = c.ready + excluded.ready, running = c.running + excluded.running,
         scheduled = c.scheduled + excluded.scheduled, waiting = c.waiting + excluded.waiting`,
-
-    // prune
-    pruneOps: `DELETE FROM ${s}.op WHERE id = ANY(ARRAY(SELECT id FROM ${s}.op WHERE until < ${NOW} LIMIT $1))`,
-    pruneFlights: `DELETE FROM ${s}.flight WHERE (store, n) IN (SELECT store, n FROM ${s}.flight WHERE at < ${NOW} - $1 LIMIT $2)`,
-    pruneEventsLook: `SELECT seq, n, at FROM ${s}.event ORDER BY seq LIMIT $1`,
-    pruneEvents: `DELETE FROM ${s}.event WHERE seq <= $1 AND seq < (SELECT max(seq) FROM ${s}.event)`,
-    pruneWorkers: `DELETE FROM ${s}.worker WHERE id = ANY(ARRAY(SELECT w.id FROM ${s}.worker w
-      WHERE w.state IN (3, 4) AND w.beat_at < ${NOW} - $1
-      AND NOT EXISTS (SELECT FROM ${s}.task t WHERE t.state = 1 AND t.holder = w.id) LIMIT $2)) RETURNING id`,
-    /** Nobody of the name is kept any more. */
-    pruneTotals: `DELETE FROM ${s}.worker_total t WHERE NOT EXISTS (SELECT FROM ${s}.worker w WHERE w.name = t.name)`,
-    /** What belongs to tasks that are gone. */
-    pruneBodies: `DELETE FROM ${s}.body WHERE task = ANY($1::bigint[])`,
-    pruneAttempts: `DELETE FROM ${s}.attempt WHERE task = ANY($1::bigint[])`,
-    pruneLogs: `DELETE FROM ${s}.log WHERE task = ANY($1::bigint[])`,
-    pruneDeps: `DELETE FROM ${s}.dep WHERE down = ANY($1::bigint[])`,
-    pruneUniq: `DELETE FROM ${s}.uniq WHERE task = ANY($1::bigint[])`,
-    pruneWaits: `DELETE FROM ${s}.wait WHERE task = ANY($1::bigint[])`,
-    pruneCheckpoints: `DELETE FROM ${s}.checkpoint WHERE task = ANY($1::bigint[])`,
-    /** From the oldest on: their numbers are in the order of their times. */
-    pruneSignals: `DELETE FROM ${s}.signal WHERE id = ANY(ARRAY(SELECT id FROM
-      (SELECT id, at FROM ${s}.signal ORDER BY id LIMIT $2) x WHERE at < $1)) RETURNING id`,
-    pruneDone: `DELETE FROM ${s}.done WHERE id = ANY($1::bigint[]) AND ended_at < $2 RETURNING id`,
   } as const;
 }

@@ -1,3 +1,4 @@
+import { REMOVING } from '../../codes.ts';
 import { type Words } from './words.ts';
 
 /** Statements that end tasks from outside, and bring them back. */
@@ -6,7 +7,7 @@ export function endingStatements({ s, NOW, tell, where, end }: Words) {
     which: string,
   ): string => `WITH x AS (DELETE FROM ${s}.task WHERE id = ANY($1::bigint[]) AND state + 0 <> 1 ${which}
         RETURNING id, created_at, started_at, ${NOW} AS cancel_at, queue, lane, spec, attempt, holder, prio, tries, max_tries,
-          bounces, payload, flags, state),
+          bounces, payload, parent, root, flags, state),
       h AS (${end('x', '6', '$2::smallint', 'flags & ~16', 'NULL')}),
       w AS (DELETE FROM ${s}.wait WHERE task = ANY(ARRAY(SELECT id FROM x WHERE state = 3))),
       e AS (${tell('x', 4, 6, { ready: `-${where('state', 0)}`, scheduled: `-${where('state', 2)}`, waiting: `-${where('state', 3)}`, cancelled: 'count(*)' })})
@@ -19,12 +20,21 @@ export function endingStatements({ s, NOW, tell, where, end }: Words) {
         RETURNING id, queue, attempt, created_at),
       e AS (${tell('x', 10, 1)})
       SELECT id FROM x`,
-    /** Ready, or waiting for so many others; `$3` is 1 when others wait for it. */
-    revive: `WITH x AS (DELETE FROM ${s}.done WHERE id = $1 RETURNING *),
+    /**
+     * Ready, or waiting for so many others; `$3` is 1 when others wait for it. The root of a member stays as it is until the commit,
+     * so that the pruner does not begin to remove its tree meanwhile; one that has moved between the two tables is looked for
+     * again. `$4`: it is nowhere.
+     */
+    revive: `WITH r AS MATERIALIZED (SELECT root FROM ${s}.done WHERE id = $1),
+      t AS MATERIALIZED (SELECT id FROM ${s}.task WHERE id = (SELECT root FROM r) FOR KEY SHARE),
+      d AS MATERIALIZED (SELECT flags FROM ${s}.done WHERE id = (SELECT root FROM r) FOR SHARE),
+      x AS (DELETE FROM ${s}.done WHERE id = $1 AND flags & ${REMOVING} = 0
+          AND (root IS NULL OR $4 OR EXISTS (SELECT FROM t) OR EXISTS (SELECT FROM d WHERE flags & ${REMOVING} = 0)) RETURNING *),
       i AS (INSERT INTO ${s}.task (id, created_at, started_at, run_at, queue, lane, spec, attempt, state, open, prio, max_tries,
-          flags, payload)
+          flags, payload, parent, root)
         SELECT id, created_at, started_at, CASE WHEN $2::int = 0 THEN ${NOW} END, queue, lane, spec, attempt,
-          CASE WHEN $2::int = 0 THEN 0 ELSE 3 END, $2::int, prio, max_tries, (flags & ~24) | $3::smallint, payload FROM x),
+          CASE WHEN $2::int = 0 THEN 0 ELSE 3 END, $2::int, prio, max_tries, (flags & ~24) | $3::smallint, payload, parent, root
+        FROM x),
       k AS (DELETE FROM ${s}.dep_carry WHERE up = $1 AND EXISTS (SELECT FROM x)),
       a AS (INSERT INTO ${s}.attempt (task, attempt, holder, started_at, ended_at, outcome, error)
         SELECT id, attempt, holder, started_at, ended_at, state - 1,

@@ -16,10 +16,10 @@ export function graphStatements({ s, NOW, tell, where, end }: Words) {
             $9::bigint[], $10::bigint[], $11::bigint[], $12::smallint[], $13::int[])
             x(id, queue, lane, spec, prio, max_tries, payload, apart, run_at, delay, wait, flags, open)) x),
       i AS (INSERT INTO ${s}.task (id, created_at, queue, lane, spec, state, prio, max_tries, flags, open, run_at, lease_until,
-          expires_at, payload)
+          expires_at, payload, parent, root)
         SELECT id, ${NOW}, queue, lane, spec, state, prio, max_tries, flags | CASE WHEN apart THEN 2 ELSE 0 END, open,
           CASE WHEN open = 0 THEN at END, CASE WHEN open > 0 THEN at END,
-          CASE WHEN open > 0 THEN wait ELSE coalesce(at, ${NOW}) + wait END, CASE WHEN NOT apart THEN payload END FROM x),
+          CASE WHEN open > 0 THEN wait ELSE coalesce(at, ${NOW}) + wait END, CASE WHEN NOT apart THEN payload END, $17, $18 FROM x),
       b AS (INSERT INTO ${s}.body (task, part, data) SELECT id, 0, payload FROM x WHERE apart
         UNION ALL SELECT task, 2, key FROM unnest($15::bigint[], $16::text[]) k(task, key)),
       e AS (INSERT INTO ${s}.outbox (at, queue, kind, state, n, d_ready, d_scheduled, d_waiting, ids, attempts, born, note)
@@ -54,7 +54,7 @@ export function graphStatements({ s, NOW, tell, where, end }: Words) {
       SELECT id, ends, flags & 1 = 1 FROM x`,
     /** What these tasks were made to wait for. */
     depPlans: `SELECT up, down, optional FROM ${s}.dep WHERE down = ANY($1::bigint[]) AND planned`,
-    doneLock: `SELECT id, attempt FROM ${s}.done WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE`,
+    doneLock: `SELECT id, attempt, flags FROM ${s}.done WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE`,
     depReopen: `UPDATE ${s}.dep d SET gen = x.n, parked = false, open = d.up = ANY($3::bigint[]) FROM unnest($1::bigint[], $2::bigint[]) x(task, n)
       WHERE d.down = x.task AND d.planned AND ${few('x.task')}`,
     depList: `SELECT d.up, d.optional, t.created_at, t.state, coalesce(t.result, CASE WHEN t.flags & 8 <> 0 THEN

@@ -19,7 +19,7 @@ export function record(s: string, table: 'task' | 'done'): string {
       : 't.ended_at, t.reason, t.result, NULL::bigint AS run_at, NULL::bigint AS lease_until, NULL::bigint AS expires_at';
   return `SELECT t.id, t.lane, t.spec, (SELECT name FROM ${s}.queue q WHERE q.id = t.queue) AS queue,
     (SELECT handler FROM ${s}.lane l WHERE l.id = t.lane) AS handler, t.state, t.prio, t.attempt, t.tries, t.max_tries, t.bounces,
-    t.flags, t.holder, t.created_at, t.started_at, t.cancel_at, t.payload, ${own},
+    t.flags, t.holder, t.created_at, t.started_at, t.cancel_at, t.payload, t.parent, t.root, ${own},
     (SELECT key FROM ${s}.uniq u WHERE u.task = t.id LIMIT 1) AS unique_key,
     CASE WHEN t.flags & 2 <> 0 THEN (SELECT data FROM ${s}.body b WHERE b.task = t.id AND b.part = 0) END AS payload_apart,
     CASE WHEN t.flags & 8 <> 0 THEN (SELECT data FROM ${s}.body b WHERE b.task = t.id AND b.part = 1) END AS result_apart

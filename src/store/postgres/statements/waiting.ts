@@ -1,6 +1,6 @@
 import { few, type Words } from './words.ts';
 
-/** Statements of parks, signals and checkpoints. */
+/** Statements of parks and signals. */
 export function waitingStatements({ s, NOW, tell, give }: Words) {
   /** The newest wait of each task: it replaces the one before. */
   const waiting = (
@@ -10,7 +10,7 @@ export function waitingStatements({ s, NOW, tell, give }: Words) {
         form = excluded.form, since = excluded.since, deadline = excluded.deadline, state = excluded.state, body = excluded.body`;
 
   return {
-    // parks, signals, checkpoints; a park and a checkpoint are fenced like a settle
+    // parks and signals; a park is fenced like a settle
     latchLock: `SELECT id FROM ${s}.latch WHERE id = ANY($1::smallint[]) ORDER BY id FOR UPDATE`,
     parkLook: `SELECT t.id, coalesce(w.key = x.key AND w.state = 1, false) AS taken, coalesce(w.turn > x.turn, false) AS late, w.body
       FROM (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::int[]) x(task, n, key, turn) WHERE ${few('task')}) x
@@ -62,19 +62,5 @@ export function waitingStatements({ s, NOW, tell, give }: Words) {
       RETURNING id, channel, body`,
     signalAdd: `INSERT INTO ${s}.signal (channel, body, at)
       SELECT channel, body, ${NOW} FROM unnest($1::text[], $2::text[]) WITH ORDINALITY x(channel, body, o) ORDER BY o`,
-    checkpointAdd: `WITH t AS MATERIALIZED (SELECT t.id, x.n
-        FROM (SELECT DISTINCT * FROM unnest($1::bigint[], $2::bigint[]) x(task, n) WHERE ${few('task')}) x
-        JOIN ${s}.task t ON t.id = x.task AND t.attempt = x.n WHERE t.state + 0 = 1 ORDER BY t.id FOR NO KEY UPDATE OF t),
-      i AS (INSERT INTO ${s}.checkpoint (task, key, attempt, value, at)
-        SELECT c.task, c.key, c.n, c.value, ${NOW}
-        FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[]) WITH ORDINALITY c(task, n, key, value, o)
-        JOIN t ON t.id = c.task AND t.n = c.n ORDER BY c.task, c.key, c.o ON CONFLICT DO NOTHING RETURNING 1)
-      SELECT t.id, t.n, (SELECT count(*) FROM i) AS stored FROM t`,
-    checkpointFind: `SELECT c.task, c.key, c.attempt, c.value FROM unnest($1::bigint[], $2::text[]) x(task, key)
-      JOIN ${s}.checkpoint c ON c.task = x.task AND c.key = x.key WHERE ${few('x.task')}`,
-    checkpointList: `SELECT key, attempt, value, at FROM ${s}.checkpoint WHERE task = $1`,
-    checkpointForget: `DELETE FROM ${s}.checkpoint c USING unnest($1::bigint[], $2::text[]) x(task, key)
-      WHERE c.task = x.task AND c.key = x.key AND ${few('x.task')}`,
-    checkpointScan: `SELECT task, key, value FROM ${s}.checkpoint WHERE task = ANY($1::bigint[]) AND key >= $2 AND key < $3`,
   } as const;
 }

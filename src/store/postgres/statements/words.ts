@@ -8,7 +8,10 @@ export const GRANT =
   'id, attempt, tries, max_tries, bounces, lane, spec, prio, flags, created_at, lease_until, payload';
 /** Of `task`; those that a finished row has besides come after. */
 export const KEPT = `id, created_at, started_at, cancel_at, queue, lane, spec, attempt, holder, prio, tries, max_tries, bounces,
-  payload`;
+  payload, parent, root`;
+
+/** All of `done`. */
+export const FINISHED = `${KEPT}, state, reason, flags, ended_at, result`;
 
 /** Rows of events, newest first, among which those of a call must be whose answer was lost: far more than its deadline has. */
 const RECENT = 1_000_000;
@@ -45,7 +48,7 @@ export function words(s: string) {
     cancelled: where(state, 6),
   });
   const end = (from: string, state: string, reason: string, flags: string, result: string): string =>
-    `INSERT INTO ${s}.done (${KEPT}, state, reason, flags, ended_at, result)
+    `INSERT INTO ${s}.done (${FINISHED})
       SELECT ${KEPT}, ${state}, ${reason}, ${flags}, ${NOW}, ${result} FROM ${from}`;
   /**
    * What the tasks of `from` take of their limits changes their slots: several are locked in the order of their numbers, because

@@ -1,5 +1,5 @@
 import { isFinal, type Reason } from '../../../core/task.ts';
-import { reasonCode, stateOf, WATCHED } from '../../codes.ts';
+import { REMOVING, reasonCode, stateOf, WATCHED } from '../../codes.ts';
 import type { CancelAnswer, ReviveAnswer, ReviveParams } from '../../store.ts';
 import { numbers, texts } from '../arrays.ts';
 import type { Session, Try } from '../database.ts';
@@ -55,15 +55,27 @@ export async function cancelTasks(
   });
 }
 
-/** The only way out of a final state. The attempt that ended the task moves to `attempt`, so that a repeat is known again. */
+interface Unrevived {
+  readonly state: number;
+  readonly lane: number;
+  readonly removing: boolean;
+  readonly gone: boolean;
+}
+
+/**
+ * The only way out of a final state. The attempt that ended the task moves to `attempt`, so that a repeat is known again. What is
+ * part of a tree that is being pruned is as good as gone.
+ */
 export async function reviveTask(session: Session, task: number, tried: Try): Promise<ReviveAnswer> {
+  let rootless = false;
   for (let look = 0; ; look++) {
-    const [row] = await session.all<{ lane: number }>('revive', [task, 0, 0]);
+    const [row] = await session.all<{ lane: number }>('revive', [task, 0, 0, rootless]);
     if (row !== undefined) return { ok: true, lane: row.lane };
-    const [record] = await session.all<{ state: number; lane: number }>('taskGet', [numbers([task])]);
-    if (record === undefined) return { ok: false, state: undefined };
+    const [record] = await session.all<Unrevived>('reviveLook', [task]);
+    if (record === undefined || record.removing) return { ok: false, state: undefined };
     const state = stateOf(record.state);
-    if (isFinal(state) && look < LOOKS) continue; // it ended between the two looks
+    rootless = record.gone;
+    if (isFinal(state) && look < LOOKS) continue; // it or its root changed between the two looks
     return tried.again && !isFinal(state) ? { ok: true, lane: record.lane } : { ok: false, state };
   }
 }
@@ -81,11 +93,14 @@ export async function reviveTogether(
   { tasks, forget = [] }: ReviveParams,
   tried: Try,
 ): Promise<readonly ReviveAnswer[]> {
+  const rootOf = await holdRoots(session, tasks);
   const plans = (await session.rows('depPlans', [numbers(tasks)])) as readonly (readonly [number, number])[];
   const ups = [...new Set(plans.map(([up]) => up))];
   const unfinished = new Set((await session.rows('depLock', [numbers(ups)])).map(([id]) => id as number));
+  const rows = (await session.rows('doneLock', [numbers(tasks)])) as readonly (readonly [number, number, number])[];
+  const removing = new Set(rows.filter(([, , flags]) => (flags & REMOVING) !== 0).map(([id]) => id));
   const finished = new Map(
-    (await session.rows('doneLock', [numbers(tasks)])) as readonly (readonly [number, number])[],
+    rows.flatMap(([id, attempt]) => (isRemoved(rootOf.get(id) ?? id, removing) ? [] : [[id, attempt] as const])),
   );
   const isOpen = (up: number): boolean => unfinished.has(up) || finished.has(up);
   const own = plans.filter(([up, down]) => finished.has(down) && isOpen(up));
@@ -95,7 +110,7 @@ export async function reviveTogether(
   const revived = new Map<number, number>();
   for (const task of finished.keys()) {
     const open = waits.get(task)?.length ?? 0;
-    const [row] = await session.all<{ lane: number }>('revive', [task, open, watched.has(task) ? WATCHED : 0]);
+    const [row] = await session.all<{ lane: number }>('revive', [task, open, watched.has(task) ? WATCHED : 0, false]);
     if (row !== undefined) revived.set(task, row.lane);
   }
   const values = [numbers([...finished.keys()]), numbers([...finished.values()]), numbers([...watched])];
@@ -103,7 +118,7 @@ export async function reviveTogether(
   // Their rows are locked: nobody remembers anything for them meanwhile.
   const gone = forget.filter(({ task }) => revived.has(task));
   if (gone.length > 0) {
-    await session.rows('checkpointForget', [numbers(gone.map(({ task }) => task)), texts(gone.map(({ key }) => key))]);
+    await session.rows('journalForget', [numbers(gone.map(({ task }) => task)), texts(gone.map(({ key }) => key))]);
   }
   const answers: ReviveAnswer[] = [];
   for (const task of tasks) {
@@ -112,4 +127,22 @@ export async function reviveTogether(
     revived.delete(task);
   }
   return answers;
+}
+
+/** A root, or that it is being removed. */
+type Root = number | 'removing';
+
+const isRemoved = (root: Root, removing: ReadonlySet<number>): boolean => root === 'removing' || removing.has(root);
+
+/** Other roots that these tasks have stay as they are until the commit: the pruner does not begin with their trees meanwhile. */
+async function holdRoots(session: Session, tasks: readonly number[]): Promise<ReadonlyMap<number, Root>> {
+  const rows = (await session.rows('rootsOf', [numbers(tasks)])) as readonly (readonly [number, number | null])[];
+  const kin = rows.flatMap(([task, root]) => (root === null ? [] : [[task, root] as const]));
+  const own = new Set(tasks);
+  const others = [...new Set(kin.map(([, root]) => root))].filter((root) => !own.has(root)).sort((a, b) => a - b);
+  if (others.length === 0) return new Map(kin);
+  await session.rows('rootsLive', [numbers(others)]);
+  const ended = (await session.rows('rootsDone', [numbers(others)])) as readonly (readonly [number, number])[];
+  const removing = new Set(ended.filter(([, flags]) => (flags & REMOVING) !== 0).map(([id]) => id));
+  return new Map(kin.map(([task, root]) => [task, removing.has(root) ? 'removing' : root]));
 }

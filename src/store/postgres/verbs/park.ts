@@ -1,5 +1,5 @@
 import type { Lease } from '../../../core/lease.ts';
-import type { ParkAnswer, ParkItem, WaitRecord } from '../../store.ts';
+import type { Park, WaitRecord } from '../../store.ts';
 import { type WaitRow, waitOf } from '../../wait-rows.ts';
 import { inOrder, numbers, texts } from '../arrays.ts';
 import type { Session } from '../database.ts';
@@ -7,10 +7,20 @@ import type { Lanes } from '../lanes.ts';
 import { lockChannels } from '../latches.ts';
 import { cancelAsked, outcomesOf, type Woken } from './settle.ts';
 
+/** A park whose children are known by their numbers. */
+export interface ParkItem extends Lease, Omit<Park, 'children'> {
+  readonly children?: readonly number[] | undefined;
+}
+
+export type ParkAnswer =
+  | { readonly went: 'lost' }
+  | { readonly went: 'parked' | 'cancelled' }
+  | { readonly went: 'woken'; readonly body: string | undefined };
+
 const nameOf = ({ task, attempt }: Lease): string => `${task}/${attempt}`;
 
 /** What was decided about a task; undefined: no such attempt runs, or it was asked to stop. */
-type Parked = ParkAnswer | undefined;
+export type Parked = ParkAnswer | undefined;
 
 /**
  * Those that can share a transaction, by their places; in it no task comes twice. Who waits for children goes alone: two that
@@ -40,7 +50,7 @@ export async function parkTasks(
   const items = inOrder(unordered);
   const answers = new Map<number, Parked>();
   if (areTimers(items)) {
-    for (const task of await park(session, items, new Map())) answers.set(task, { kind: 'parked' });
+    for (const task of await park(session, items, new Map())) answers.set(task, { went: 'parked' });
     return answers;
   }
   await lockChannels(
@@ -49,23 +59,41 @@ export async function parkTasks(
   );
   const unfinished = await lockChildren(session, items);
   const running = await lockOwn(session, items, answers);
-  await takeSignals(
-    session,
-    running.filter((item) => !answers.has(item.task)),
-    answers,
-  );
-  const open = new Map<number, readonly number[]>();
-  for (const { task, children, any } of running) {
-    if (children === undefined || answers.has(task)) continue;
-    const all = new Set(children);
-    const left = [...all].filter((child) => unfinished.has(child));
-    if (left.length === 0 || (any && left.length < all.size)) answers.set(task, { kind: 'woken', body: undefined });
-    else open.set(task, left);
-  }
-  const waiting = running.filter(({ task }) => !answers.has(task));
-  await watchChildren(session, waiting, open);
-  for (const task of await park(session, waiting, open)) answers.set(task, { kind: 'parked' });
+  await beginWaits(session, running, unfinished, answers);
   return answers;
+}
+
+/** Those that have no answer yet; what they wait for and their own tasks are locked. */
+export async function beginWaits(
+  session: Session,
+  items: readonly ParkItem[],
+  unfinished: ReadonlySet<number>,
+  answers: Map<number, Parked>,
+): Promise<void> {
+  const isOpen = ({ task }: ParkItem): boolean => !answers.has(task);
+  await takeSignals(session, items.filter(isOpen), answers);
+  const needs = new Map<number, Need>();
+  for (const item of items.filter(isOpen)) {
+    if (item.children === undefined) continue;
+    const need = needOf(item.children, item.need, unfinished);
+    if (need.ends <= 0) answers.set(item.task, { went: 'woken', body: undefined });
+    else needs.set(item.task, need);
+  }
+  const waiting = items.filter(isOpen);
+  await watchChildren(session, waiting, needs);
+  for (const task of await park(session, waiting, needs)) answers.set(task, { went: 'parked' });
+}
+
+interface Need {
+  readonly children: readonly number[];
+  /** After so many ends of them it goes on. */
+  readonly ends: number;
+}
+
+function needOf(children: readonly number[], need: number | undefined, unfinished: ReadonlySet<number>): Need {
+  const all = new Set(children);
+  const left = [...all].filter((child) => unfinished.has(child));
+  return { children: left, ends: Math.min(need ?? all.size, all.size) - (all.size - left.length) };
 }
 
 /** The children that have not ended. None of them ends before this transaction does. */
@@ -87,13 +115,13 @@ async function lockOwn(
     numbers(items.map(({ task }) => task)),
     numbers(items.map(({ attempt }) => attempt)),
     texts(items.map(({ key }) => key)),
-    numbers(items.map(({ turn = 0 }) => turn)),
+    numbers(items.map(({ nth = 0 }) => nth)),
   ]);
   const byId = new Map(rows.map((row) => [row.id, row]));
   return items.filter(({ task, channel }) => {
     const row = byId.get(task);
-    if (row?.late) answers.set(task, { kind: 'lost' });
-    else if (row?.taken && channel !== undefined) answers.set(task, { kind: 'woken', body: row.body ?? undefined });
+    if (row?.late) answers.set(task, { went: 'lost' });
+    else if (row?.taken && channel !== undefined) answers.set(task, { went: 'woken', body: row.body ?? undefined });
     return row !== undefined;
   });
 }
@@ -115,16 +143,18 @@ async function takeSignals(session: Session, items: readonly ParkItem[], answers
     const signal = kept.get(item.channel ?? '')?.shift();
     return signal === undefined || item.channel === undefined ? [] : [{ ...item, body: signal.body }];
   });
-  for (const { task, body } of taken) answers.set(task, { kind: 'woken', body });
+  for (const { task, body } of taken) answers.set(task, { went: 'woken', body });
   await session.rows('waitTaken', [...columns(taken), texts(taken.map(({ body }) => body))]);
 }
 
 async function watchChildren(
   session: Session,
   items: readonly ParkItem[],
-  open: ReadonlyMap<number, readonly number[]>,
+  needs: ReadonlyMap<number, Need>,
 ): Promise<void> {
-  const edges = items.flatMap(({ task, attempt }) => (open.get(task) ?? []).map((up) => ({ up, task, attempt })));
+  const edges = items.flatMap(({ task, attempt }) =>
+    (needs.get(task)?.children ?? []).map((up) => ({ up, task, attempt })),
+  );
   if (edges.length === 0) return;
   await session.rows('depWatch', [numbers([...new Set(edges.map(({ up }) => up))])]);
   await session.rows('parkDep', [
@@ -138,13 +168,13 @@ async function watchChildren(
 async function park(
   session: Session,
   items: readonly ParkItem[],
-  open: ReadonlyMap<number, readonly number[]>,
+  needs: ReadonlyMap<number, Need>,
 ): Promise<readonly number[]> {
   if (items.length === 0) return [];
   const rows = await session.rows('park', [
     ...columns(items),
     numbers(items.map(({ timeoutMs }) => timeoutMs)),
-    numbers(items.map(({ task, any }) => (any && open.has(task) ? 1 : (open.get(task)?.length ?? 0)))),
+    numbers(items.map(({ task }) => needs.get(task)?.ends ?? 0)),
   ]);
   return rows.map(([id]) => id as number);
 }
@@ -156,7 +186,7 @@ function columns(items: readonly ParkItem[]): readonly string[] {
     texts(items.map(({ key }) => key)),
     texts(items.map(({ channel }) => channel)),
     texts(items.map(({ form }) => form)),
-    numbers(items.map(({ turn = 0 }) => turn)),
+    numbers(items.map(({ nth = 0 }) => nth)),
   ];
 }
 
@@ -174,9 +204,9 @@ export async function parkedBefore(
   const ended = await outcomesOf(session, items);
   return items.map((item) => {
     const name = nameOf(item);
-    if (asked.has(name)) return asked.get(name) && { kind: 'cancelled' };
+    if (asked.has(name)) return asked.get(name) && { went: 'cancelled' };
     const outcome = ended.get(name);
-    return { kind: outcome === 'parked' || outcome === 'cancelled' ? outcome : 'lost' };
+    return outcome === 'parked' || outcome === 'cancelled' ? { went: outcome } : { went: 'lost' };
   });
 }
 

@@ -1,9 +1,11 @@
 import type { DutyTerm, PruneAnswer, PruneQuery } from '../../store.ts';
 import { numbers, texts } from '../arrays.ts';
 import type { Session } from '../database.ts';
-import { detachDay, dropDay, expiredDay, makeDays, setAside } from '../days.ts';
+import { dropDay, expiredDay, makeDays, setAside } from '../days.ts';
 import type { PostgresParts } from '../parts.ts';
 import { requireDuty } from './duty.ts';
+import { takeOut } from './prune-days.ts';
+import { closeTrees, isGoing, isRoot, type OldRow, rootless, takeTree } from './prune-trees.ts';
 
 const DAY_MS = 24 * 3_600_000;
 /** From here on finished tasks go by whole days, and are kept up to one day longer than asked. */
@@ -27,7 +29,7 @@ export async function prune({ database, schema }: PostgresParts, query: PruneQue
       const [left] = await setAside(session, schema);
       if (left !== undefined) return left;
       const day = await expiredDay(session, schema, before);
-      if (day !== undefined) await detachDay(session, schema, day);
+      if (day !== undefined) await takeOut(session, schema, day, before);
       return day;
     }),
   );
@@ -41,7 +43,7 @@ export async function prune({ database, schema }: PostgresParts, query: PruneQue
     const events = await pruneEvents(session, before, now, limit);
     await session.rows('pruneOps', [limit]);
     const results = (await session.rows('pruneResults', [limit])).length;
-    const signals = (await session.rows('pruneSignals', [before, limit])).length;
+    const signals = (await session.rows('pruneSignals', [before, limit, retentionMs])).length;
     const tokens = (await session.rows('pruneTokens', [before, limit])).length;
     await session.rows('pruneFlights', [FLIGHT_MS, 10 * limit]);
     await session.rows('nodePrune', []);
@@ -93,25 +95,65 @@ interface Walk {
   readonly byDays: boolean;
 }
 
+interface Walked extends OldRow {
+  readonly old: boolean;
+}
+
+/** Tasks that nobody bore and that bore nobody go one by one, trees as a whole; members are left to their roots. */
 async function walkDone(
   session: Session,
   { schema, duty, before, limit, byDays }: Walk,
   cursor: number,
 ): Promise<{ readonly tasks: number; readonly done: boolean }> {
   const table = byDays ? 'done_rest' : 'done';
-  const rows = await session.raw<{ id: number; old: boolean }>(
-    `SELECT id, ended_at < $3 AS old FROM ${schema}.${table} WHERE id > $1 ORDER BY id LIMIT $2`,
+  const rows = await session.raw<Walked>(
+    `SELECT id, ended_at < $3 AS old, root, flags FROM ${schema}.${table} WHERE id > $1 ORDER BY id LIMIT $2`,
     [cursor, limit, before],
   );
-  const old = rows.filter((row) => row.old).map(({ id }) => id);
-  const gone = old.length === 0 ? [] : await session.rows('pruneDone', [numbers(old), before]);
-  await forget(
-    session,
-    gone.map(([id]) => id as number),
-  );
-  const round = rows.length < limit;
-  await session.rows('dutyCursor', [duty.name, duty.epoch, round ? 0 : rows.at(-1)?.id]);
-  return { tasks: gone.length, done: round };
+  const old = rows.filter((row) => row.old);
+  const single = old.filter((row) => row.root === null && !isRoot(row)).map(({ id }) => id);
+  single.push(...(await rootless(session, old)));
+  const ids = await takeSingles(session, single, before);
+  const roots = rows.filter((row) => isRoot(row) && (row.old || isGoing(row)));
+  const trees = await walkTrees(session, roots, before, limit - ids.length);
+  ids.push(...trees.gone);
+  await forget(session, ids);
+  const round = rows.length < limit && trees.left === undefined;
+  // What was not removed of a tree is the first that the next step comes to.
+  const next = trees.left === undefined ? rows.at(-1)?.id : trees.left - 1;
+  await session.rows('dutyCursor', [duty.name, duty.epoch, round ? 0 : next]);
+  return { tasks: ids.length, done: round };
+}
+
+/** Whoever comes to need a finished task holds its row until the commit: what is removed then is looked at again, and brought back. */
+async function takeSingles(session: Session, tasks: readonly number[], before: number): Promise<number[]> {
+  if (tasks.length === 0) return [];
+  const take = async (): Promise<number[]> =>
+    (await session.rows('pruneDone', [numbers(tasks), before])).map(([id]) => id as number);
+  await session.raw('SAVEPOINT singles');
+  const gone = await take();
+  if ((await session.rows('pruneNeeded', [numbers(gone)])).length === 0) return gone;
+  await session.raw('ROLLBACK TO SAVEPOINT singles');
+  return take();
+}
+
+/** No more than so many tasks; `left` is the root of the first tree that is not gone whole. */
+async function walkTrees(
+  session: Session,
+  roots: readonly OldRow[],
+  before: number,
+  most: number,
+): Promise<{ readonly gone: readonly number[]; readonly left: number | undefined }> {
+  const gone: number[] = [];
+  const closed = await closeTrees(session, roots, before);
+  for (const root of [...closed].sort((a, b) => a - b)) {
+    const room = most - gone.length;
+    if (room <= 0) return { gone, left: root };
+    const tree = await takeTree(session, root, room);
+    gone.push(...tree.gone);
+    if (!tree.whole) return { gone, left: root };
+  }
+  return { gone, left: undefined };
 }
 
 /** The key goes with its task, not with its window: a revived task is unfinished and holds its key again. */
@@ -124,7 +166,7 @@ async function forget(session: Session, tasks: readonly number[]): Promise<void>
     'pruneDeps',
     'pruneUniq',
     'pruneWaits',
-    'pruneCheckpoints',
+    'pruneJournals',
   ] as const) {
     await session.rows(name, [numbers(tasks)]);
   }

@@ -33,6 +33,8 @@ interface TaskRow {
   readonly lease_until: number | null;
   readonly expires_at: number | null;
   readonly unique_key: string | null;
+  readonly parent: number | null;
+  readonly root: number | null;
   readonly payload_apart: string | null;
   readonly result_apart: string | null;
 }
@@ -135,5 +137,7 @@ function taskOf(row: TaskRow): TaskRecord {
     payload: row.payload ?? row.payload_apart ?? 'null',
     result: row.result ?? row.result_apart ?? undefined,
     unique: row.unique_key ?? undefined,
+    parent: row.parent ?? undefined,
+    root: row.root ?? undefined,
   };
 }

@@ -82,13 +82,13 @@ interface OpenWait {
 }
 
 /** Under the latches of its channels: nobody begins to wait on one of them meanwhile. */
-class Delivery {
+export class Delivery {
   readonly woken = new Map<number, readonly number[]>();
   readonly lanes = new Set<number>();
   readonly #session: Session;
-  readonly #items: readonly NewSignal[];
+  readonly #items: readonly Omit<NewSignal, 'op'>[];
 
-  constructor(session: Session, items: readonly NewSignal[]) {
+  constructor(session: Session, items: readonly Omit<NewSignal, 'op'>[]) {
     this.#session = session;
     this.#items = items;
   }
@@ -171,7 +171,7 @@ class Delivery {
     return awake;
   }
 
-  #at(i: number): NewSignal {
+  #at(i: number): Omit<NewSignal, 'op'> {
     return this.#items[i] as NewSignal;
   }
 }
