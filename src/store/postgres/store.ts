@@ -112,6 +112,7 @@ export class PostgresStore implements port.Store {
     callerTransactions: true,
     numbersEvents: false,
     commitsTurns: false,
+    whole: true,
   };
   readonly #parts: PostgresParts;
   readonly #wakeups: PostgresWakeups;
