@@ -106,7 +106,8 @@ test('what a worker ends counts for its name, whatever the end, and what it give
   await engine.cancel(back.task);
   const stopped = await run(session);
   await engine.cancel(stopped.task);
-  assert.equal((await session.park(stopped, { key: 'k', timeoutMs: 5 })).kind, 'cancelled');
+  const nap = { go: 'park', key: 'k', timeoutMs: 5 } as const;
+  assert.equal((await session.turn(stopped, { entries: [], then: nap })).went, 'cancelled');
   const lost = await run(session);
   await session.complete(lost, 1);
   await assert.rejects(session.fail(lost, 'late'), { code: 'LEASE_LOST' });
