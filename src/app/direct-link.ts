@@ -236,6 +236,7 @@ class DirectSession implements Session {
 
   async turn(lease: Assignment, { entries, then }: TurnRequest): Promise<Turned> {
     for (const entry of entries) if (entry.kind === 'child') await this.#admit(entry.child.queue);
+    await this.#refuseStrangers(lease, entries);
     const turned = await this.#engine.turn(heldOf(lease), {
       entries: entries.map((entry) => this.#entry(entry)),
       then: then.go === 'park' ? { go: 'park', ...this.#wait(then) } : then,
@@ -245,6 +246,20 @@ class DirectSession implements Session {
     for (const entered of turned.entries)
       if (entered?.child !== undefined) this.#acquaintances?.meet(entered.child.task);
     return { went, state, body, entries: turned.entries.map((entered) => entered?.text ?? null) };
+  }
+
+  /** What a child waits for it may read: by its number that is nothing that its parent could not read. */
+  async #refuseStrangers(lease: Assignment, entries: readonly TurnEntry[]): Promise<void> {
+    const acquaintances = this.#acquaintances;
+    if (acquaintances === undefined) return;
+    const needs = entries.flatMap((entry) => (entry.kind === 'child' ? (entry.after ?? []) : []));
+    const numbers = needs.flatMap(({ on }) => (typeof on === 'number' ? [on] : []));
+    // A turn that ended its attempt may come again, without a lease to look by.
+    if (numbers.every((number) => acquaintances.knows(number))) return;
+    await this.#requireHeld(lease);
+    const known = await acquaintances.among(lease.task, numbers);
+    const stranger = numbers.find((number) => !known.has(number));
+    if (stranger !== undefined) throw fault('NOT_FOUND', { kind: 'task', id: stranger });
   }
 
   #entry(entry: TurnEntry): EntryRequest {

@@ -29,6 +29,7 @@ export interface LinkPush {
   readonly timeout?: number;
   readonly retry?: { readonly baseMs: number };
   readonly reuse?: true | number | { readonly key: string };
+  readonly unique?: string;
 }
 
 export interface LinkGraphPush extends LinkPush {
