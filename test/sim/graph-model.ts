@@ -49,6 +49,7 @@ export class GraphModel {
     if (ups.size > known.openUps.size) this.#board.gates.reach('graph hung on what had ended before');
     const doomed = failed && afterFailure !== 'run';
     if (doomed || known.openUps.size > 0) known.state = 'waiting';
+    known.due = known.openUps.size;
     known.bornAs = known.state;
     if (doomed) this.#doomed.add(task);
     return doomed;
@@ -61,6 +62,13 @@ export class GraphModel {
   /** What a task was made to wait for. */
   parents(task: number): readonly number[] {
     return [...(this.#plans.get(task)?.ups.keys() ?? [])];
+  }
+
+  /** Unfinished tasks that were made to wait for this one, or have parked for it: they will ask what became of it. */
+  needing(up: number): readonly number[] {
+    return [...(this.#downs.get(up) ?? [])].filter((down) => {
+      return this.#board.isOpen(down) && (this.#plans.get(down)?.ups.has(up) || this.#children.get(down)?.has(up));
+    });
   }
 
   /** A running task parks for the ends of others. */
@@ -88,7 +96,7 @@ export class GraphModel {
     for (const up of this.#plans.get(task)?.ups.keys() ?? []) {
       if (this.#board.isOpen(up)) known.openUps.add(up);
     }
-    known.any = false;
+    known.due = known.openUps.size;
     this.#children.delete(task);
     known.state = known.openUps.size > 0 ? 'waiting' : 'ready';
     if (known.state === 'waiting') this.#board.gates.reach('revived task waits for its parents again');
@@ -125,7 +133,7 @@ export class GraphModel {
       const known = this.#board.task(down);
       if (known.state !== 'waiting' || this.#doomed.has(down) || !known.openUps.delete(up)) continue;
       if (!this.#met(down, known, up, state)) this.#fail(down);
-      else if (known.any || known.openUps.size === 0) this.#wake(known);
+      else if (--known.due === 0) this.#wake(known);
     }
   }
 
@@ -143,7 +151,9 @@ export class GraphModel {
   #wake(known: Known): void {
     if (known.wait?.outcome === 'open') {
       known.wait.outcome = 'woken';
-      this.#board.gates.reach(known.any ? 'first child woke its parent' : 'last child woke its parent');
+      this.#board.gates.reach(
+        known.openUps.size > 0 ? 'some children woke their parent' : 'last child woke its parent',
+      );
     }
     this.#board.wake(known);
   }
