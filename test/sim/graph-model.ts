@@ -26,6 +26,9 @@ export class GraphModel {
   /** Task → those that wait for its end, or did. */
   readonly #downs = new Map<number, Set<number>>();
 
+  /** Somebody has waited for these while they were unfinished. */
+  readonly #watched = new Set<number>();
+
   /** Made, and about to end: nothing wakes these any more. */
   readonly #doomed = new Set<number>();
 
@@ -43,7 +46,7 @@ export class GraphModel {
     for (const [up, optional] of ups) {
       this.#watch(up, task);
       const { state } = this.#board.task(up);
-      if (!isFinal(state)) known.openUps.add(up);
+      if (!isFinal(state)) this.#await(known, up);
       else failed ||= !optional && state !== 'completed';
     }
     if (ups.size > known.openUps.size) this.#board.gates.reach('graph hung on what had ended before');
@@ -64,8 +67,12 @@ export class GraphModel {
     return [...(this.#plans.get(task)?.ups.keys() ?? [])];
   }
 
-  /** Unfinished tasks that were made to wait for this one, or have parked for it: they will ask what became of it. */
+  /**
+   * Unfinished tasks that were made to wait for this one, or have parked for it: they will ask what became of it. One that
+   * nobody ever had to wait for, because it had ended before, is not kept for those.
+   */
   needing(up: number): readonly number[] {
+    if (!this.#watched.has(up)) return [];
     return [...(this.#downs.get(up) ?? [])].filter((down) => {
       return this.#board.isOpen(down) && (this.#plans.get(down)?.ups.has(up) || this.#children.get(down)?.has(up));
     });
@@ -77,6 +84,7 @@ export class GraphModel {
     this.#children.set(task, own);
     for (const child of children) {
       own.add(child);
+      this.#watched.add(child);
       this.#watch(child, task);
     }
   }
@@ -94,7 +102,7 @@ export class GraphModel {
   /** What it was made to wait for and is unfinished is waited for again. */
   revived(task: number, known: Known): void {
     for (const up of this.#plans.get(task)?.ups.keys() ?? []) {
-      if (this.#board.isOpen(up)) known.openUps.add(up);
+      if (this.#board.isOpen(up)) this.#await(known, up);
     }
     known.due = known.openUps.size;
     this.#children.delete(task);
@@ -121,6 +129,11 @@ export class GraphModel {
       () => `${task} was told of ${JSON.stringify(have)}, it depends on ${JSON.stringify(due)}`,
     );
     if (have.length > 0) this.#board.gates.reach('dependent read the results of its parents');
+  }
+
+  #await(known: Known, up: number): void {
+    known.openUps.add(up);
+    this.#watched.add(up);
   }
 
   #watch(up: number, down: number): void {

@@ -95,7 +95,10 @@ async function entriesOf(
     }
     case 'launch':
       return [...drawChildren(run, parentOf(attempt), key, step.count), { key, kind: 'mark', value: { by } }];
-    default: {
+    case 'signal':
+    case 'time':
+    case 'approval':
+    case 'children': {
       const value = await waited(attempt, key, nth, step);
       return value === undefined ? undefined : [{ key, kind: 'wait', value }];
     }
@@ -282,7 +285,9 @@ function thenOf(ending: Ending, result: unknown): ThenRequest | undefined {
       return { go: 'fail', error: { message: 'simulated' }, giveUp: true };
     case 'later':
       return { go: 'fail', error: { message: 'later' }, retryAfterMs: 200 };
-    default:
+    case 'cancelled':
+    case 'release':
+    case 'bounce':
       return undefined;
   }
 }

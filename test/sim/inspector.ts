@@ -214,8 +214,7 @@ export class Inspector {
     let pruned = 0;
     for (const task of this.#model.tasks.keys()) {
       if (there.has(task) || this.#model.board.isPruned(task)) continue;
-      must(this.#model.prunable(task, this.#retentionMs), 'I5', () => `task ${task} is gone`);
-      this.#model.board.prune(task);
+      this.#model.pruned(task, this.#retentionMs);
       pruned++;
     }
     // The root of a tree goes last.

@@ -278,8 +278,9 @@ export class Model {
   }
 
   /** The pruner may take what ended longer ago than the retention, in whole trees, and nothing else. */
-  prunable(task: number, retentionMs: number): boolean {
-    return this.trees.prunable(task, this.board.wall - retentionMs + 1);
+  pruned(task: number, retentionMs: number): void {
+    this.trees.mayGo(task, this.board.wall - retentionMs + 1);
+    this.board.prune(task);
   }
 
   unfinished(): readonly number[] {

@@ -41,14 +41,20 @@ export class TreeModel {
    * The pruner may take what ended longer ago than the retention, of a tree only the whole, and nothing that an unfinished
    * task depends on.
    */
-  prunable(task: number, before: number): boolean {
+  mayGo(task: number, before: number): void {
     const tree = this.tree(this.rootOf(task));
     const own = new Set(tree.map(([one]) => one));
     const left = tree.filter(([one]) => !this.#board.isPruned(one));
+    for (const [one, { state, endedAt }] of left) {
+      must(
+        isFinal(state) && endedAt < before,
+        'I5',
+        () => `task ${task} is gone, and ${one} is ${state} since ${endedAt}`,
+      );
+      const needing = this.#graph.needing(one).filter((down) => !own.has(down));
+      must(needing.length === 0, 'I5', () => `task ${task} is gone, and ${needing} need ${one}`);
+    }
     if (tree.length > 1) this.#board.gates.reach('tree pruned');
-    return left.every(([one, { state, endedAt }]) => {
-      return isFinal(state) && endedAt < before && this.#graph.needing(one).every((down) => own.has(down));
-    });
   }
 
   /** Some of it is gone: nothing of it may come back. */
