@@ -1,0 +1,49 @@
+/** What files of tests cost when they were last measured (`--record`): the dearest start first, so that no core is idle at the end. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import type { FileSpent, Scale } from './job.ts';
+
+const PATH = join(import.meta.dirname, 'costs.json');
+/** What is cheaper is not written down. */
+const LEAST_S = 1;
+
+type Spent = readonly [wallS: number, cpuS: number];
+
+interface Costs {
+  readonly measured: string;
+  readonly machine: string;
+  /** Of files and tools. */
+  readonly spent: Readonly<Partial<Record<Scale, Readonly<Record<string, Spent>>>>>;
+}
+
+const costs: Costs = existsSync(PATH)
+  ? (JSON.parse(readFileSync(PATH, 'utf8')) as Costs)
+  : { measured: '', machine: '', spent: {} };
+
+export function isKnown(name: string, scale: Scale): boolean {
+  return costs.spent[scale]?.[name] !== undefined;
+}
+
+/** CPU seconds, or a part of the wall time where that was spent waiting. */
+export function costOf(name: string, scale: Scale): number {
+  const [wallS, cpuS] = costs.spent[scale]?.[name] ?? costs.spent.short?.[name] ?? [LEAST_S, LEAST_S];
+  return Math.max(wallS / 2, cpuS);
+}
+
+export function record(spent: readonly FileSpent[]): void {
+  const round = (seconds: number): number => Math.round(seconds * 10) / 10;
+  const recorded = (scale: Scale): readonly [Scale, Readonly<Record<string, Spent>>] => {
+    const now = spent.filter((one) => one.scale === scale);
+    const kept = Object.entries(costs.spent[scale] ?? {}).filter(([file]) => !now.some((one) => one.file === file));
+    const dear = now.filter(({ wallS, cpuS }) => scale !== 'short' || Math.max(wallS, cpuS) >= LEAST_S);
+    const all = [...kept, ...dear.map(({ file, wallS, cpuS }): [string, Spent] => [file, [round(wallS), round(cpuS)]])];
+    return [scale, Object.fromEntries(all.toSorted(([a], [b]) => (a < b ? -1 : 1)))];
+  };
+  const written: Costs = {
+    measured: new Date().toISOString().slice(0, 10),
+    machine: `${availableParallelism()} cores, shared`,
+    spent: Object.fromEntries((['short', 'middle', 'full'] as const).map(recorded)),
+  };
+  writeFileSync(PATH, `${JSON.stringify(written).replaceAll(/("[^"]+":(\[|\{"))/g, '\n$1')}\n`);
+}
