@@ -15,11 +15,19 @@ const MERGE: readonly RegExp[] = [
 /** Of those folders what runs with `npm test` all the same: a user's first minute on each way in. */
 const SMOKE: ReadonlySet<string> = new Set([
   'test/browser/story.test.ts',
-  'test/e2e/cli-postgres.test.ts',
   'test/e2e/cli-push.test.ts',
   'test/e2e/entry.test.ts',
   'test/e2e/examples.test.ts',
+  'test/e2e/exit.test.ts',
+  'test/e2e/guide-postgres.test.ts',
   'test/e2e/up.test.ts',
+]);
+
+/** What tests of `src` share: named as tests so that they are not built into the package, and without any. */
+export const HELPERS: ReadonlySet<string> = new Set([
+  'src/worker/handlers/try-out.test.ts',
+  'src/worker/memory/memory-trial.test.ts',
+  'src/worker/runner/process-trial.test.ts',
 ]);
 
 export type Kind = 'core' | 'shared' | 'own' | 'smoke' | 'rest' | 'browser' | 'chaos';
@@ -38,7 +46,9 @@ export function testFiles(): readonly TestFile[] {
 
 function findFiles(): readonly TestFile[] {
   const planted = /^test\/lint\/planted\//;
-  const files = globSync('{src,test,web/src}/**/*.test.ts', { cwd: ROOT }).filter((file) => !planted.test(file));
+  const files = globSync('{src,test,web/src}/**/*.test.ts', { cwd: ROOT }).filter(
+    (file) => !planted.test(file) && !HELPERS.has(file),
+  );
   return files.toSorted().map((file) => {
     const tier = !SMOKE.has(file) && MERGE.some((pattern) => pattern.test(file)) ? 'merge' : 'test';
     return { file, tier, kind: kindOf(file, tier) };

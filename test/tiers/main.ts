@@ -6,6 +6,7 @@ import { commitOfCheckout } from './commit.ts';
 import { record } from './costs.ts';
 import type { Scale } from './job.ts';
 import { cpuOfTree, endAll } from './measured.ts';
+import { judgeNeeds, needs } from './needs.ts';
 import { everyPart, shareTier } from './share.ts';
 import { runStage, type Stage, type StageResult } from './stage.ts';
 import { type Tier, tiers } from './tiers.ts';
@@ -59,6 +60,17 @@ async function main(): Promise<void> {
   endWithTheirs('SIGINT', 130);
   endWithTheirs('SIGTERM', 143);
   const tier = chosenTier();
+  const { told, refused } = judgeNeeds(
+    needs(),
+    process.env['CI'] === 'true',
+    (process.env['LEASEHOLD_WITHOUT'] ?? '').split(/[ ,]+/),
+  );
+  for (const line of told) console.log(line);
+  if (refused) {
+    console.log('\n0 passed, 1 failed');
+    process.exitCode = 1;
+    return;
+  }
   const startedAt = performance.now();
   await globalSetup();
   const results = await runAll(tier);

@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { asksForScale, testFiles } from './files.ts';
+import { asksForScale, HELPERS, testFiles } from './files.ts';
 import { ROOT } from './job.ts';
 import { parts, shares, shareTier } from './share.ts';
 import { type Tier, tiers } from './tiers.ts';
 
 const COMMIT = '80ef0ee41c0d5c2a8f1f6f9a1d4b7c3e2a5b6c7d';
 const exclude = ['**/node_modules/**', '**/dist/**', 'test/lint/planted/**'];
-const everyFile = globSync('**/*.test.{ts,tsx,js,mjs}', { cwd: ROOT, exclude }).toSorted();
+const everyFile = globSync('**/*.test.{ts,tsx,js,mjs}', { cwd: ROOT, exclude })
+  .filter((file) => !HELPERS.has(file))
+  .toSorted();
 
 function filesOf({ stages }: Tier): readonly string[] {
   return stages.flatMap(({ jobs }) => jobs.flatMap(({ files = [] }) => files)).toSorted();
@@ -23,6 +26,12 @@ const [inTest, inMerge, inAll] = ['test', 'merge', 'all'].map((name) => {
 test('every file of tests of the repository runs in one of the tiers test and merge, and only in one', () => {
   assert.ok(everyFile.length > 400, 'the files are found');
   assert.deepEqual([...inTest, ...inMerge].toSorted(), everyFile);
+});
+
+test('what is named as a test and left out has no test', () => {
+  for (const file of HELPERS) {
+    assert.doesNotMatch(readFileSync(join(ROOT, file), 'utf8'), /^import (?!type ).*'node:test'|[cC]ontract\(/m, file);
+  }
 });
 
 test('the tier all has every file', () => {
