@@ -34,9 +34,14 @@ const CHECK: Stage = {
     tool('tsc'),
     tool('tsc', '-p', 'web'),
     tool('tsc', '-p', 'test/browser'),
-    // For the pages that the browser is shown.
-    tool('node', 'web/ensure-built.js'),
   ],
+};
+
+const PAGES: Stage = {
+  name: 'pages',
+  what: 'the pages that the browser is shown, built when they are not',
+  atOnce: 1,
+  jobs: [tool('node', 'web/ensure-built.js')],
 };
 
 export function tiers(commit: string): readonly Tier[] {
@@ -46,7 +51,7 @@ export function tiers(commit: string): readonly Tier[] {
   return [
     { name: 'test', scale: 'short', stages: testStages(test, 10), cpuBudgetS: CPU_BUDGET_S.test },
     { name: 'merge', scale: 'short', stages: mergeStages(merge, 100, commit), cpuBudgetS: CPU_BUDGET_S.merge },
-    { name: 'all', scale: 'full', stages: [...testStages(test, 10), ...mergeStages(merge, 1000)] },
+    { name: 'all', scale: 'full', stages: [...testStages(test, 10), ...mergeStages(merge, 1000).slice(1)] },
   ];
 }
 
@@ -60,6 +65,7 @@ function testStages(files: readonly TestFile[], seeds: number): readonly Stage[]
       atOnce: AT_ONCE,
       jobs: [...shared(of(files, 'shared')), ...own(of(files, 'own')), simulator(seeds)],
     },
+    PAGES,
     {
       name: 'smoke',
       what: 'end to end and in a browser, the first steps',
@@ -71,6 +77,7 @@ function testStages(files: readonly TestFile[], seeds: number): readonly Stage[]
 
 function mergeStages(files: readonly TestFile[], seeds: number, commit?: string): readonly Stage[] {
   return [
+    PAGES,
     {
       name: 'rest',
       what: 'end to end, attacks, properties, interleavings, guides, the simulator',
