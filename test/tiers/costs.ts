@@ -17,9 +17,13 @@ interface Costs {
   readonly spent: Readonly<Partial<Record<Scale, Readonly<Record<string, Spent>>>>>;
 }
 
-const costs: Costs = existsSync(PATH)
-  ? (JSON.parse(readFileSync(PATH, 'utf8')) as Costs)
-  : { measured: '', machine: '', spent: {} };
+const costs = read();
+
+function read(): Costs {
+  return existsSync(PATH)
+    ? (JSON.parse(readFileSync(PATH, 'utf8')) as Costs)
+    : { measured: '', machine: '', spent: {} };
+}
 
 export function isKnown(name: string, scale: Scale): boolean {
   return costs.spent[scale]?.[name] !== undefined;
@@ -28,18 +32,20 @@ export function isKnown(name: string, scale: Scale): boolean {
 /** By how much more is done than at the short size, where it was not measured: most numbers are ten to twenty times as large at full length. */
 const MORE: Readonly<Record<Scale, number>> = { short: 1, middle: 4, full: 15 };
 
-/** CPU seconds, or half of the wall time where that was spent waiting. */
+/** CPU seconds, or a quarter of the wall time where that was spent waiting: it was measured beside four others who wanted the same two cores. */
 export function costOf(name: string, scale: Scale): number {
   const measured = costs.spent[scale]?.[name];
   const [wallS, cpuS] = measured ?? costs.spent.short?.[name] ?? [LEAST_S, LEAST_S];
-  return Math.max(wallS / 2, cpuS) * (measured === undefined ? MORE[scale] : 1);
+  return Math.max(wallS / 4, cpuS) * (measured === undefined ? MORE[scale] : 1);
 }
 
 export function record(spent: readonly FileSpent[]): void {
+  // Another run may have written meanwhile.
+  const before = read();
   const round = (seconds: number): number => Math.round(seconds * 10) / 10;
   const recorded = (scale: Scale): readonly [Scale, Readonly<Record<string, Spent>>] => {
     const now = spent.filter((one) => one.scale === scale);
-    const kept = Object.entries(costs.spent[scale] ?? {}).filter(([file]) => !now.some((one) => one.file === file));
+    const kept = Object.entries(before.spent[scale] ?? {}).filter(([file]) => !now.some((one) => one.file === file));
     const dear = now.filter(({ wallS, cpuS }) => scale !== 'short' || Math.max(wallS, cpuS) >= LEAST_S);
     const all = [...kept, ...dear.map(({ file, wallS, cpuS }): [string, Spent] => [file, [round(wallS), round(cpuS)]])];
     return [scale, Object.fromEntries(all.toSorted(([a], [b]) => (a < b ? -1 : 1)))];
@@ -49,5 +55,7 @@ export function record(spent: readonly FileSpent[]): void {
     machine: `${availableParallelism()} cores, shared`,
     spent: Object.fromEntries((['short', 'middle', 'full'] as const).map(recorded)),
   };
-  writeFileSync(PATH, `${JSON.stringify(written).replaceAll(/("[^"]+":(\[|\{"))/g, '\n$1')}\n`);
+  // As the formatter wants it: a file a line.
+  const pairs = /\[\n\s+([\d.]+),\n\s+([\d.]+)\n\s+\]/g;
+  writeFileSync(PATH, `${JSON.stringify(written, undefined, 2).replaceAll(pairs, '[$1, $2]')}\n`);
 }
