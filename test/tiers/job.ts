@@ -70,7 +70,7 @@ export async function runJob(job: Job, scaleOfTier: Scale): Promise<JobResult> {
     const outcome = await runMeasured([program === 'node' ? process.execPath : join(BIN, program), ...args], {
       cwd: ROOT,
       env: environment(scale, args, env),
-      atMostMs: full ? 7_200_000 : 600_000,
+      atMostMs: full ? 7_200_000 : 1_200_000,
     });
     return judge(job, scale, outcome, tool === undefined ? read(told) : undefined);
   } finally {
