@@ -1,5 +1,5 @@
 /** One process of a tier: a tool, or `node --test` over one file or over several that may share a process. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -48,7 +48,10 @@ export interface JobResult extends Counts, Outcome {
   readonly skips: readonly string[];
 }
 
-export async function runJob(job: Job, scaleOfTier: Scale): Promise<JobResult> {
+/** A test that failed may have left open what keeps its process. After so long without a word from the others, it is ended. */
+const SILENT_MS = 300_000;
+
+export async function runJob(job: Job, scaleOfTier: Scale, silentMs = SILENT_MS): Promise<JobResult> {
   const { tool, files = [], options = [], env = {}, scale = scaleOfTier } = job;
   const full = scale !== 'short';
   const folder = mkdtempSync(join(tmpdir(), 'leasehold-tier-'));
@@ -71,6 +74,7 @@ export async function runJob(job: Job, scaleOfTier: Scale): Promise<JobResult> {
       cwd: ROOT,
       env: environment(scale, args, env),
       atMostMs: full ? 7_200_000 : 1_200_000,
+      isStuck: () => isStuck(told, silentMs),
     });
     return judge(job, scale, outcome, tool === undefined ? read(told) : undefined);
   } finally {
@@ -89,6 +93,11 @@ function environment(scale: Scale, args: readonly string[], more: Readonly<Recor
     ...(args.some((arg) => arg.includes('coverage')) ? {} : { NODE_COMPILE_CACHE: COMPILED }),
     ...more,
   };
+}
+
+function isStuck(told: string, silentMs: number): boolean {
+  const silentFor = Date.now() - (statSync(told, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
+  return silentFor > silentMs && read(told).some(({ type }) => type === 'failed');
 }
 
 function read(path: string): readonly Told[] {

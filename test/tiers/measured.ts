@@ -18,13 +18,19 @@ export interface MeasuredOptions {
   readonly env: NodeJS.ProcessEnv;
   /** After this it is ended, with its process group. */
   readonly atMostMs: number;
+  /** Asked every second: whether it will not end by itself. */
+  readonly isStuck?: () => boolean;
 }
 
 /** The shell waits for the command and then says what it and everything below it has used. */
 const SCRIPT = '"$@"; status=$?; times >&3; exit $status';
+const LOOK_MS = 1000;
 const groups = new Set<number>();
 
-export function runMeasured(command: readonly string[], { cwd, env, atMostMs }: MeasuredOptions): Promise<Outcome> {
+export function runMeasured(
+  command: readonly string[],
+  { cwd, env, atMostMs, isStuck = () => false }: MeasuredOptions,
+): Promise<Outcome> {
   const startedAt = performance.now();
   const child = spawn('sh', ['-c', SCRIPT, 'sh', ...command], {
     cwd,
@@ -36,21 +42,22 @@ export function runMeasured(command: readonly string[], { cwd, env, atMostMs }: 
   if (pid !== undefined) groups.add(pid);
   let output = '';
   let times = '';
-  let late = false;
+  let late: string | undefined;
   const keep = (text: string): void => void (output += text);
   child.stdout?.setEncoding('utf8').on('data', keep);
   child.stderr?.setEncoding('utf8').on('data', keep);
   child.stdio[3]?.on('data', (text: Buffer) => void (times += String(text)));
-  const timer = setTimeout(() => {
-    late = true;
-    endGroup(pid);
-  }, atMostMs);
+  const look = setInterval(() => {
+    if (performance.now() - startedAt > atMostMs) late = `nothing after ${atMostMs / 1000} s`;
+    else if (isStuck()) late = 'no end after its last test';
+    if (late !== undefined) endGroup(pid);
+  }, LOOK_MS);
   return new Promise((resolve) => {
     const end = (status: number | string): void => {
-      clearTimeout(timer);
+      clearInterval(look);
       if (pid !== undefined) groups.delete(pid);
       const wallS = (performance.now() - startedAt) / 1000;
-      resolve({ status: late ? `nothing after ${atMostMs / 1000} s` : status, output, wallS, cpuS: cpuOf(times) });
+      resolve({ status: late ?? status, output, wallS, cpuS: cpuOf(times) });
     };
     child.once('error', (error) => end(error.message));
     child.once('close', (code, signal) => end(code ?? signal ?? 'nothing'));

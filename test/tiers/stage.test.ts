@@ -109,6 +109,12 @@ test('what hangs is ended with everything that it has started', async () => {
   assert.equal(status, 'nothing after 0.2 s');
 });
 
+test('a test that fails and leaves its process waiting for ever does not hold up the tier', async (t) => {
+  const { ok, problem, failedFiles } = await runJob(written(t, `${FAILS} setInterval(() => {}, 1000);`), 'short', 500);
+  assert.deepEqual({ ok, problem }, { ok: false, problem: 'ended with no end after its last test' });
+  assert.equal(failedFiles.length, 1);
+});
+
 test('a tier that uses more CPU than its budget says so', () => {
   const tier = { name: 'trial', scale: 'short', stages: [], cpuBudgetS: 100 } as const;
   assert.equal(isOver({ wallS: 1, cpuS: 100 }, 100), false);
