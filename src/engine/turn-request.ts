@@ -126,23 +126,20 @@ export function checkTurn(request: TurnRequest): CheckedTurn {
 }
 
 function checkEntry(entry: EntryRequest): CheckedEntry {
-  switch (entry?.kind) {
-    case 'child':
-      return checkChild(entry);
-    case 'signal': {
-      checkOptions('entry', entry, SIGNAL);
-      checkFlag('broadcast', entry.broadcast);
-      return {
-        key: checkKey('key', entry.key),
-        kind: 'signal',
-        channel: checkKey('channel', entry.channel),
-        body: encodePayload(entry.body ?? null, { field: 'signal' }),
-        ...(entry.broadcast === undefined ? {} : { broadcast: entry.broadcast }),
-      };
-    }
-    default:
-      return checkValue(entry);
-  }
+  if (entry?.kind === 'child') return checkChild(entry);
+  return entry?.kind === 'signal' ? checkNotice(entry) : checkValue(entry);
+}
+
+function checkNotice(entry: SignalRequest): NewNotice {
+  checkOptions('entry', entry, SIGNAL);
+  checkFlag('broadcast', entry.broadcast);
+  return {
+    key: checkKey('key', entry.key),
+    kind: 'signal',
+    channel: checkKey('channel', entry.channel),
+    body: encodePayload(entry.body ?? null, { field: 'signal' }),
+    ...(entry.broadcast === undefined ? {} : { broadcast: entry.broadcast }),
+  };
 }
 
 function checkValue(entry: ValueRequest): NewValue {

@@ -18,36 +18,26 @@ export function turnOf({ entries, then }: TurnMessage, read: (text: string) => u
 }
 
 function entryMessage(entry: TurnEntry): EntryMessage {
-  switch (entry.kind) {
-    case 'child': {
-      const { input, ...child } = entry.child;
-      const text = input === undefined ? {} : { input: encodePayload(input) };
-      return { ...entry, child: { ...child, ...text } } as EntryMessage;
-    }
-    case 'signal':
-      return { ...entry, body: encodePayload(entry.body ?? null, { field: 'signal' }) };
-    default: {
-      const { usage, ...rest } = entry;
-      const text = usage === undefined ? {} : { usage: encodePayload(usage, { field: 'usage' }) };
-      return { ...rest, value: encodePayload(entry.value ?? null, { field: 'value' }), ...text };
-    }
+  if (entry.kind === 'child') {
+    const { input, ...child } = entry.child;
+    const text = input === undefined ? {} : { input: encodePayload(input) };
+    return { ...entry, child: { ...child, ...text } } as EntryMessage;
   }
+  if (entry.kind === 'signal') return { ...entry, body: encodePayload(entry.body ?? null, { field: 'signal' }) };
+  const { usage, ...rest } = entry;
+  const text = usage === undefined ? {} : { usage: encodePayload(usage, { field: 'usage' }) };
+  return { ...rest, value: encodePayload(entry.value ?? null, { field: 'value' }), ...text };
 }
 
 function entryOf(entry: EntryMessage, read: (text: string) => unknown): TurnEntry {
-  switch (entry.kind) {
-    case 'child': {
-      const { input, ...child } = entry.child;
-      return { ...entry, child: { ...child, ...(input === undefined ? {} : { input: read(input) }) } } as TurnEntry;
-    }
-    case 'signal':
-      return { ...entry, body: read(entry.body) } as TurnEntry;
-    default: {
-      const { usage, ...rest } = entry;
-      const said = usage === undefined ? {} : { usage: read(usage) };
-      return { ...rest, value: read(entry.value), ...said } as TurnEntry;
-    }
+  if (entry.kind === 'child') {
+    const { input, ...child } = entry.child;
+    return { ...entry, child: { ...child, ...(input === undefined ? {} : { input: read(input) }) } } as TurnEntry;
   }
+  if (entry.kind === 'signal') return { ...entry, body: read(entry.body) } as TurnEntry;
+  const { usage, ...rest } = entry;
+  const said = usage === undefined ? {} : { usage: read(usage) };
+  return { ...rest, value: read(entry.value), ...said } as TurnEntry;
 }
 
 function thenMessage(then: TurnThen): TurnMessage['then'] {

@@ -4,7 +4,7 @@ import { entryOf, inOrderOfTime, type JournalRow, type KnownEntry, keptAnswer } 
 import type { EntryAnswer, JournalEntry, NewEntry, NewValue, Turn } from '../../store.ts';
 import type { Prepared } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
-import { standOf } from './push.ts';
+import { standOf } from './stand.ts';
 
 export function findEntry(sql: Prepared, task: number, key: string): KnownEntry | undefined {
   return sql.get('journalGet').get(task, key) as KnownEntry | undefined;

@@ -1,9 +1,10 @@
-import { isFinal, STATES, type TaskState } from '../../../core/task.ts';
+import { isFinal } from '../../../core/task.ts';
 import { fitsInline, PAYLOAD_APART } from '../../codes.ts';
 import type { NewTask, PushAnswer, UniqueKey } from '../../store.ts';
 import { putPayload, putResultKey } from '../body.ts';
 import type { Transaction } from '../transaction.ts';
 import { admit } from './admit.ts';
+import { standOf } from './stand.ts';
 
 /** How long an operation id is remembered. */
 export const OP_MS = 24 * 3_600_000;
@@ -129,11 +130,6 @@ function uniqueAnswer(tx: Transaction, item: NewTask): PushAnswer | undefined {
   if (stand === undefined || (held.until <= tx.now && isFinal(stand.state))) return undefined;
   if (held.hash !== item.unique.hash) return { ok: false, conflict: held.task };
   return { ok: true, task: held.task, ...stand, fresh: false };
-}
-
-export function standOf(tx: Transaction, task: number): { state: TaskState; createdAt: number } | undefined {
-  const row = tx.sql.get('taskStand').get(task) as { state: number; created_at: number } | undefined;
-  return row && { state: STATES[row.state] as TaskState, createdAt: row.created_at };
 }
 
 function holdKey(tx: Transaction, lane: number, unique: UniqueKey, task: number): void {
