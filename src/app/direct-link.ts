@@ -281,7 +281,8 @@ class DirectSession implements Session {
     return { ...entry, after };
   }
 
-  #wait({ go: _, children, timeoutMs, until, ...wait }: Waiting & { readonly go: 'park' }): WaitRequest {
+  #wait(then: Waiting & { readonly go: 'park' }): WaitRequest {
+    const { go: _, children, timeoutMs, until, ...wait } = then;
     const timeout = until === undefined ? timeoutMs : Math.max(0, until - Math.floor(this.#engine.world.clock.wall()));
     return {
       ...wait,
