@@ -375,6 +375,38 @@ test('a frame that comes twice, at once or later, does what it did once', async 
   assert.deepEqual([stats.completed, stats.failed], [2, 2]);
 });
 
+test('a text in a turn that is no JSON, or is deeper than a value may be, is refused, and nothing of the turn is written', async (t) => {
+  const scene = await hubScene(t);
+  const worker = await scene.worker({ name: 'a' });
+  await scene.push();
+  const lease = proofOf(await worker.claimOne());
+  const before = await sightOf(scene, lease.task);
+  const fine = { key: 'fine', kind: 'value', value: '1' };
+  const child = { queue: 'children', handler: 'echo' };
+  const on = { go: 'on' };
+  for (const text of ['', '{', 'undefined', '1 2', "'x'", 'NaN', '['.repeat(100) + ']'.repeat(100)]) {
+    for (const [entry, then] of [
+      [{ ...fine, key: 'k', value: text }, on],
+      [{ ...fine, key: 'k', usage: text }, on],
+      [{ key: 'k', kind: 'signal', channel: 'c', body: text }, on],
+      [{ key: 'k', kind: 'child', child: { ...child, input: text } }, on],
+      [
+        { ...fine, key: 'k' },
+        { go: 'park', key: 'w', channel: 'c', form: text },
+      ],
+      [
+        { ...fine, key: 'k' },
+        { go: 'complete', result: text },
+      ],
+    ] as const) {
+      const { code } = await worker.denied('task_turn', { lease, entries: [fine, entry], then });
+      assert.equal(code, 'INVALID_INPUT', `${JSON.stringify(entry)} ${JSON.stringify(then)}`);
+    }
+  }
+  assert.deepEqual(await sightOf(scene, lease.task), before);
+  await worker.told('task_turn', { lease, entries: [fine], then: { go: 'complete' } });
+});
+
 // What must fit
 
 test('large inputs come in portions that fit, and what does not fit goes back with its try', async (t) => {

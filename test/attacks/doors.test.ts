@@ -204,7 +204,15 @@ test('A44: each role reaches what is its own and nothing else, streams and logs 
     found.filter((one: { state: string }) => one.state !== 'gone').map((one: { task: number }) => one.task),
     [lease.task],
   );
-  const { task } = await worker.told('task_spawn', { lease: proof, child: { queue: 'w', handler: 'x', op: 'o' } });
+  const entries = [
+    { key: 'c', kind: 'child', child: { queue: 'w', handler: 'x' } },
+    // What only looks like a child is none.
+    { key: 'spawn:x#0', kind: 'value', value: JSON.stringify({ task: other.task }) },
+  ];
+  const turned = await worker.told('task_turn', { lease: proof, entries, then: { go: 'on' } });
+  const { task } = JSON.parse(turned.entries[0]);
+  const [stranger] = await worker.told('results', { lease: proof, tasks: [other.task] });
+  assert.equal(stranger.state, 'gone');
   const [child] = await worker.told('results', { lease: proof, tasks: [task] });
   assert.equal(child.state, 'ready', 'its own child it sees');
   assert.equal(other.task, 2);

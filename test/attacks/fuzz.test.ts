@@ -281,6 +281,16 @@ test('fuzz: frames of a worker', async (t) => {
   };
   const lease = { task: 1, attempt: 1, token: 'AAAAAAAAAAAAAAAAAAAAAA' };
   const logs = [{ seq: 1, at: 0, stream: 'log', text: 'x' }];
+  const entry = { key: 'k', kind: 'value', value: '1', began: 5, usage: '{}' };
+  const child = {
+    key: 'c',
+    kind: 'child',
+    child: { queue: 'q', handler: 'h', input: '1', limits: ['api'], placement: { only: ['x'] } },
+    after: [{ on: 1, optional: true }, { on: { child: 'k' } }],
+    afterFailure: 'run',
+  };
+  const notice = { key: 's', kind: 'signal', channel: 'c', body: '1', broadcast: true };
+  const wait = { key: 'w', nth: 1, channel: 'c', timeoutMs: 5, form: '{}' };
   const good: readonly object[] = [
     { type: 'task_claim', max: 1, waitMs: 0 },
     { type: 'claim_stop', claim: 1 },
@@ -288,14 +298,17 @@ test('fuzz: frames of a worker', async (t) => {
     { type: 'task_failed', lease, error: '"x"', retryAfterMs: 5, limit: 'api' },
     { type: 'task_release', lease, delayMs: 5 },
     { type: 'task_progress', lease, logs },
-    { type: 'checkpoint', lease, key: 'k', value: '1' },
-    { type: 'checkpoints', lease },
-    { type: 'task_park', lease, wait: { key: 'w', channel: 'c', timeoutMs: 5, form: '{}' } },
+    { type: 'journal', lease },
+    { type: 'task_turn', lease, entries: [entry], then: { go: 'on' } },
+    { type: 'task_turn', lease, entries: [entry, child, notice], then: { go: 'park', ...wait } },
     {
-      type: 'task_spawn',
+      type: 'task_turn',
       lease,
-      child: { queue: 'q', handler: 'h', op: 'o', input: '1', limits: ['api'], placement: { only: ['x'] } },
+      entries: [child],
+      then: { go: 'park', key: 'w', children: [1, { child: 'c' }], need: 1 },
     },
+    { type: 'task_turn', lease, entries: [notice], then: { go: 'complete', result: '{"a":1}' } },
+    { type: 'task_turn', lease, entries: [], then: { go: 'fail', error: '"x"', retryAfterMs: 5, limit: 'api' } },
     { type: 'results', lease, tasks: [1, 'x'] },
     { type: 'lease_renew', leases: [lease] },
     { type: 'heartbeat', state: 'online' },
@@ -316,6 +329,9 @@ test('fuzz: frames of a worker', async (t) => {
     );
     for (const key of inner)
       Object.assign(frame[key] as object, rng.chance(0.7) ? object(rng, Object.keys(frame[key] as object)) : {});
+    // Entries of turns lie in a list, each an object of its own.
+    const entries = Array.isArray(frame.entries) ? (frame.entries as object[]) : [];
+    for (const one of entries) if (rng.chance(0.3)) Object.assign(one, object(rng, Object.keys(one)));
     for (const key of Object.keys(frame))
       if (key !== 'n' && key !== 'type' && rng.chance(0.2)) frame[key] = value(rng, NAMES);
     const text = JSON.stringify(frame);

@@ -16,6 +16,12 @@ import { HOSTILE } from './strings.ts';
 
 const ALL = Object.entries(ROUTES as Record<string, Route>);
 
+/** A turn that starts a child. */
+const bearing = (handler: string, key: string): object => ({
+  entries: [{ key, kind: 'child', child: { queue: 'q', handler } }],
+  then: { go: 'on' },
+});
+
 test('A33: JSON that is too deep, too large, no JSON, or would not stay what it is, is refused whole', async (t) => {
   const { node, log } = await target(t);
   const push = (input: string) => node.ask('/api/v1/tasks', { body: `{"queue":"q","input":${input}}` });
@@ -375,7 +381,7 @@ test('A46: who floods is told when to come back, others are served, and what spa
   let depth = 0;
   for (;;) {
     const lease = proofOf(await worker.claimOne());
-    const said = await worker.ask('task_spawn', { lease, child: { queue: 'q', handler: 'echo', op: `op ${depth}` } });
+    const said = await worker.ask('task_turn', { lease, ...bearing('echo', 'child') });
     await worker.told('task_complete', { lease });
     if (said.type === 'refused') {
       assert.match(String(said.error?.message), /33 spawns deep/);
@@ -390,7 +396,7 @@ test('A46: who floods is told when to come back, others are served, and what spa
   const lease = proofOf(await fan.worker.claimOne());
   const answers = [];
   for (let n = 0; n < 40; n++) {
-    answers.push(await fan.worker.ask('task_spawn', { lease, child: { queue: 'q', handler: 'other', op: `op ${n}` } }));
+    answers.push(await fan.worker.ask('task_turn', { lease, ...bearing('other', `child ${n}`) }));
   }
   assert.ok(
     answers.some(({ error }) => error?.code === 'TOO_MANY'),

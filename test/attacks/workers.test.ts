@@ -15,6 +15,18 @@ interface Session {
   readonly headers: { readonly 'x-session-token': string };
 }
 
+/** A turn that remembers. */
+const remembering = (key: string, value: string): object => ({
+  entries: [{ key, kind: 'value', value }],
+  then: { go: 'on' },
+});
+
+/** A turn that starts a child. */
+const bearing = (handler: string): object => ({
+  entries: [{ key: 'child', kind: 'child', child: { queue: 'q', handler } }],
+  then: { go: 'on' },
+});
+
 /** A worker over HTTP. */
 async function register(node: NodeScene, secret: string): Promise<Session> {
   const body = { hostname: 'h', capabilities: ['echo'] };
@@ -28,7 +40,7 @@ test('A7: a worker can neither end, nor log for, nor read what another one holds
   const owner = await hire(node, 'owner');
   const { task, id } = await node.engine.push({ ...PUSH, input: { secret: 4711 } });
   const lease = proofOf(await owner.worker.claimOne());
-  await owner.worker.told('checkpoint', { lease, key: 'step:a', value: '{"secret":4711}' });
+  await owner.worker.told('task_turn', { lease, ...remembering('step:a', '{"secret":4711}') });
   await node.engine.push(PUSH);
   const own = proofOf(await thief.worker.claimOne());
   const forged = [
@@ -46,11 +58,13 @@ test('A7: a worker can neither end, nor log for, nor read what another one holds
     ['task_release', {}],
     ['task_cancelled', {}],
     ['task_progress', { logs: [{ seq: 1, at: 0, stream: 'log', text: 'stolen' }] }],
-    ['checkpoints', {}],
-    ['checkpoint', { key: 'step:b', value: '"stolen"' }],
-    ['task_park', { wait: { key: 'w', timeoutMs: 1 } }],
+    ['journal', {}],
+    ['task_turn', remembering('step:b', '"stolen"')],
+    ['task_turn', { entries: [], then: { go: 'park', key: 'w', timeoutMs: 1 } }],
+    ['task_turn', { entries: [], then: { go: 'complete', result: '"stolen"' } }],
+    ['task_turn', { entries: [], then: { go: 'fail', error: '"stolen"', giveUp: true } }],
     ['waited', {}],
-    ['task_spawn', { child: { queue: 'q', handler: 'stolen', op: 'o' } }],
+    ['task_turn', bearing('stolen')],
     ['results', { tasks: [task] }],
     ['dependencies', {}],
     ['reusable', {}],
@@ -105,9 +119,9 @@ test('A7: who held a task before reads nothing of what the one after it has writ
   const old = proofOf(await before.worker.claimOne());
   await before.worker.told('task_release', { lease: old });
   const lease = proofOf(await after.worker.claimOne());
-  await after.worker.told('checkpoint', { lease, key: 'step:a', value: '{"secret":4711}' });
+  await after.worker.told('task_turn', { lease, ...remembering('step:a', '{"secret":4711}') });
   for (const [type, fields] of [
-    ['checkpoints', {}],
+    ['journal', {}],
     ['waited', {}],
     ['dependencies', {}],
     ['results', { tasks: [lease.task] }],
@@ -115,7 +129,7 @@ test('A7: who held a task before reads nothing of what the one after it has writ
   ] as const) {
     assert.equal((await before.worker.denied(type, { lease: old, ...fields })).code, 'LEASE_LOST', type);
   }
-  assert.equal((await after.worker.told('checkpoints', { lease })).length, 1);
+  assert.equal((await after.worker.told('journal', { lease })).length, 1);
 });
 
 test('A8: a worker that says more of itself than it was given is refused, and what it says of its version or name gives it nothing', async (t) => {
@@ -202,7 +216,7 @@ test('A9: frames that come twice, late or in another order change nothing that o
   again.say([
     { type: 'task_complete', n: 80, lease: second, result: '2' },
     { type: 'task_progress', n: 81, lease: second, logs: [{ seq: 1, at: 0, stream: 'log', text: 'late' }] },
-    { type: 'task_spawn', n: 82, lease: second, child: { queue: 'q', handler: 'late', op: 'late' } },
+    { type: 'task_turn', n: 82, lease: second, ...bearing('late') },
     { type: 'task_failed', n: 83, lease: second, error: '"late"' },
   ]);
   assert.equal((await again.hear(({ re }) => re === 83)).error?.code, 'LEASE_LOST');

@@ -30,6 +30,8 @@ export class Trial {
   /** Before, or right after, it says this for the first time, the attempt is cut off: nothing more of it arrives. */
   dieBefore: string | undefined;
   dieAfter: string | undefined;
+  /** Comes to pass between the word and its arrival. */
+  meanwhile: ((word: string) => Promise<void>) | undefined;
   /** What the next calls meet instead of success. */
   readonly faults: unknown[] = [];
   readonly workers: Worker[] = [];
@@ -147,6 +149,7 @@ export class Trial {
         this.dieBefore = undefined;
         throw fault('LEASE_LOST', { task: number, attempt });
       }
+      await this.meanwhile?.(word);
       const answer = await call(lease, first, ...rest);
       if (this.dieAfter !== word) return answer;
       this.dieAfter = undefined;
