@@ -110,7 +110,7 @@ async function parked(): Promise<void> {
       }
       await work(engine, to - from, async (grant) => {
         const { n } = JSON.parse(grant.payload) as { n: number };
-        await engine.park(grant, { key: 'word', channel: `c${n}` });
+        await engine.turn(grant, { then: { go: 'park', key: 'word', channel: `c${n}` } });
       });
       return heapMb();
     };

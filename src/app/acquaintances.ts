@@ -20,6 +20,11 @@ export class Acquaintances {
     this.#met.add(task);
   }
 
+  /** As far as is known without a look. */
+  knows(task: number): boolean {
+    return this.#met.has(task);
+  }
+
   /** Which of these it may ask for while it runs `task`. */
   async among(task: number, numbers: readonly number[]): Promise<ReadonlySet<number>> {
     if (numbers.some((number) => !this.#met.has(number))) {

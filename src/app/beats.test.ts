@@ -106,7 +106,8 @@ test('what a worker ends counts for its name, whatever the end, and what it give
   await engine.cancel(back.task);
   const stopped = await run(session);
   await engine.cancel(stopped.task);
-  assert.equal((await session.park(stopped, { key: 'k', timeoutMs: 5 })).kind, 'cancelled');
+  const nap = { go: 'park', key: 'k', timeoutMs: 5 } as const;
+  assert.equal((await session.turn(stopped, { entries: [], then: nap })).went, 'cancelled');
   const lost = await run(session);
   await session.complete(lost, 1);
   await assert.rejects(session.fail(lost, 'late'), { code: 'LEASE_LOST' });
@@ -119,6 +120,32 @@ test('what a worker ends counts for its name, whatever the end, and what it give
     (await store.workerList()).map(({ totalTasks }) => totalTasks),
     [6, 6],
   );
+});
+
+test('what a worker ends by a turn counts once, and what it gives back or waits with does not', async (t) => {
+  const { engine, open, run, totalOf } = await rig(t);
+  const session = await open('w');
+  const complete = { entries: [], then: { go: 'complete', result: 1 } } as const;
+  const done = await run(session);
+  assert.equal((await session.turn(done, complete)).state, 'completed');
+  const failed = await run(session);
+  await session.turn(failed, { entries: [], then: { go: 'fail', error: 'no', giveUp: true } });
+  const back = await run(session);
+  const later = { go: 'fail', error: 'no', retryAfterMs: 1000 } as const;
+  assert.equal((await session.turn(back, { entries: [], then: later })).state, 'scheduled');
+  await engine.cancel(back.task);
+  const parked = await run(session);
+  await session.turn(parked, { entries: [], then: { go: 'park', key: 'k', channel: 'c' } });
+  await engine.cancel(parked.task);
+  await session.turn(await run(session), { entries: [], then: { go: 'on' } });
+  await session.beat('offline');
+  assert.equal(await totalOf('w'), 2);
+  // Their answers were lost.
+  assert.equal((await session.turn(done, complete)).went, 'ended');
+  const plain = await run(session);
+  for (let n = 0; n < 2; n++) await session.complete(plain, 1);
+  await session.beat('offline');
+  assert.equal(await totalOf('w'), 3);
 });
 
 test('the feed tells of a registration, and of the life of a worker once in each minute', async (t) => {

@@ -83,6 +83,9 @@ export class DirectLink implements Link {
   }
 }
 
+/** An end is said again within seconds, or by another process. */
+const MOST_ENDED = 1000;
+
 const NOT_HERE = { host: undefined, pid: undefined };
 
 /** What a grant told is kept with the assignment: it saves a read when the task is settled. */
@@ -113,6 +116,8 @@ class DirectSession implements Session {
   /** Of a worker that came in by a secret; others work on the store itself. */
   readonly #acquaintances: Acquaintances | undefined;
   readonly #admit: (queue: string) => Promise<void> | undefined;
+  /** The attempts that have ended last, by their tasks. */
+  #ended = new Map<number, number>();
   /** By spec, of which there are few. */
   readonly #terms = new Map<number, Terms>();
   readonly #filter: {
@@ -191,26 +196,34 @@ class DirectSession implements Session {
 
   async complete(lease: Assignment, result: unknown): Promise<void> {
     await this.#engine.complete(heldOf(lease), result);
-    this.#beats.ended(this.#worker);
+    this.#count(lease);
   }
 
   async fail(lease: Assignment, error: unknown, options: Failing = {}): Promise<TaskState> {
-    return this.#counted(await this.#engine.fail(heldOf(lease), error, options));
+    return this.#counted(lease, await this.#engine.fail(heldOf(lease), error, options));
   }
 
   async release(lease: Assignment, options: { bounced?: boolean; delayMs?: number } = {}): Promise<TaskState> {
-    return this.#counted(await this.#engine.release(heldOf(lease), options));
+    return this.#counted(lease, await this.#engine.release(heldOf(lease), options));
   }
 
   async cancelled(lease: Assignment): Promise<void> {
     await this.#engine.cancelled(heldOf(lease));
-    this.#beats.ended(this.#worker);
+    this.#count(lease);
   }
 
   /** What has ended is told with the next beat. */
-  #counted(state: TaskState): TaskState {
-    if (isFinal(state)) this.#beats.ended(this.#worker);
+  #counted(lease: Lease, state: TaskState): TaskState {
+    if (isFinal(state)) this.#count(lease);
     return state;
+  }
+
+  /** Once, though an end whose answer was lost is said again. */
+  #count({ task, attempt }: Lease): void {
+    if (this.#ended.get(task) === attempt) return;
+    if (this.#ended.size >= MOST_ENDED) this.#ended = new Map();
+    this.#ended.set(task, attempt);
+    this.#beats.ended(this.#worker);
   }
 
   log(lease: Assignment, entries: readonly LogEntry[]): Promise<void> {
@@ -236,15 +249,30 @@ class DirectSession implements Session {
 
   async turn(lease: Assignment, { entries, then }: TurnRequest): Promise<Turned> {
     for (const entry of entries) if (entry.kind === 'child') await this.#admit(entry.child.queue);
+    await this.#refuseStrangers(lease, entries);
     const turned = await this.#engine.turn(heldOf(lease), {
       entries: entries.map((entry) => this.#entry(entry)),
       then: then.go === 'park' ? { go: 'park', ...this.#wait(then) } : then,
     });
     const { went, state, body } = turned;
-    if (state !== undefined && isFinal(state)) this.#beats.ended(this.#worker);
+    if (state !== undefined) this.#counted(lease, state);
     for (const entered of turned.entries)
       if (entered?.child !== undefined) this.#acquaintances?.meet(entered.child.task);
     return { went, state, body, entries: turned.entries.map((entered) => entered?.text ?? null) };
+  }
+
+  /** What a child waits for it may read: by its number that is nothing that its parent could not read. */
+  async #refuseStrangers(lease: Assignment, entries: readonly TurnEntry[]): Promise<void> {
+    const acquaintances = this.#acquaintances;
+    if (acquaintances === undefined) return;
+    const needs = entries.flatMap((entry) => (entry.kind === 'child' ? (entry.after ?? []) : []));
+    const numbers = needs.flatMap(({ on }) => (typeof on === 'number' ? [on] : []));
+    // A turn that ended its attempt may come again, without a lease to look by.
+    if (numbers.every((number) => acquaintances.knows(number))) return;
+    await this.#requireHeld(lease);
+    const known = await acquaintances.among(lease.task, numbers);
+    const stranger = numbers.find((number) => !known.has(number));
+    if (stranger !== undefined) throw fault('NOT_FOUND', { kind: 'task', id: stranger });
   }
 
   #entry(entry: TurnEntry): EntryRequest {

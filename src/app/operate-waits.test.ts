@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { isEngineError } from '../core/errors.ts';
+import type { WaitRequest } from '../engine/waits.ts';
 import { type App, open } from './open.ts';
 import { WaitDesk } from './operate-waits.ts';
 
@@ -10,11 +11,11 @@ async function desk(t: TestContext) {
   const { engine } = app;
   const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 9 });
   /** A task that waits by hand. */
-  const parked = async (wait: Parameters<typeof engine.park>[1]): Promise<number> => {
+  const parked = async (wait: WaitRequest): Promise<number> => {
     const { task } = await engine.push({ queue: 'q', handler: 'h' });
     const [grant] = await engine.claim({ worker, max: 1, task });
     assert.ok(grant);
-    assert.equal((await engine.park(grant, wait)).kind, 'parked');
+    assert.equal((await engine.turn(grant, { then: { go: 'park', ...wait } })).went, 'parked');
     return task;
   };
   return { app, engine, waits: new WaitDesk(engine), parked };

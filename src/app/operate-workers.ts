@@ -1,4 +1,4 @@
-import { fault } from '../core/errors.ts';
+import { fault, isEngineError } from '../core/errors.ts';
 import { parseTest, passes, readTag } from '../core/tag.ts';
 import type { Engine } from '../engine/engine.ts';
 import { Enrolment } from '../server/enrolment.ts';
@@ -84,18 +84,14 @@ export class WorkerDesk {
   /** Makes room for a worker that proves who it is by a secret. It, or a code for it, is told this once. */
   async create(name: string, { tags, priority, code }: NewWorker, by: string): Promise<Enrolled> {
     const enrolment = new Enrolment(this.#engine.store);
-    if (await enrolment.expects(name)) {
-      throw fault(
-        'CONFLICT',
-        { problem: `there is a worker ${name} already` },
-        {
-          hint: `"leasehold workers rotate ${name}" gives it another secret, "workers remove" forgets it.`,
-        },
-      );
-    }
-    // Before the secret: who has one may come at once, and must find what it was given.
-    if (priority !== undefined || tags.length > 0) await this.#engine.setWorker({ name, priority, addTags: tags });
-    const told = code ? { code: await enrolment.code(name, by) } : { secret: await enrolment.secret(name, by) };
+    const setting = { name, priority, addTags: tags.length === 0 ? undefined : tags };
+    const told = await enrolment.create(setting, by, code ? 'code' : 'secret').catch((error: unknown) => {
+      if (!isEngineError(error, 'CONFLICT')) throw error;
+      const hint = `"leasehold workers rotate ${name}" gives it another secret, "workers remove" forgets it.`;
+      throw fault('CONFLICT', { problem: `there is a worker ${name} already` }, { hint });
+    });
+    this.#engine.fleet.forget();
+    this.#engine.ring.hint();
     return { ...((await this.look([name]))[0] as WorkerSettingView), ...told };
   }
 

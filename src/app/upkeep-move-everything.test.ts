@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { Client } from 'pg';
 import { freshDatabase } from '../../test/support/postgres.ts';
+import type { WaitRequest } from '../engine/waits.ts';
 import { tempFolder } from '../store/conformance/temp-folder.ts';
 import { LEFT_BEHIND, TRANSFERS } from '../store/postgres/move-in-tables.ts';
 import { task } from '../worker/task.ts';
@@ -119,18 +120,21 @@ async function furnish(app: App): Promise<Scene> {
   assert.ok(first);
   await engine.complete(first);
   // Remembers, and waits: once for a signal, once for a decision, once for a time.
-  const parked = async (name: string, wait: Parameters<App['engine']['park']>[1]) => {
+  const parked = async (name: string, wait: WaitRequest) => {
     const handle = await app.push(agent, undefined);
     keep(name, handle);
     const grant = await claim('agent');
     assert.equal(grant.task, handle.task);
-    await engine.checkpoint(grant, 'think#0', LONG);
-    await engine.checkpoint(grant, 'count#0', 1);
+    const entries = [
+      { key: 'think#0', value: LONG },
+      { key: 'count#0', value: 1 },
+    ];
+    await engine.turn(grant, { entries });
     const { task: number, attempt } = grant;
     await store.resultKeep({
       items: [{ task: number, attempt, key: `of ${name}`, value: JSON.stringify(LONG), maxAgeMs: HOUR }],
     });
-    assert.equal((await engine.park(grant, wait)).kind, 'parked');
+    assert.equal((await engine.turn(grant, { then: { go: 'park', ...wait } })).went, 'parked');
   };
   await parked('signalled', { key: 'word#0', channel: 'word' });
   await parked('asked', { key: 'other', channel: 'asked', form: { title: 'Send "it"?', actions: ['go', 'stop'] } });
@@ -214,7 +218,7 @@ const RETOLD: Readonly<Record<string, readonly string[]>> = {
   duty: ['until', 'holder', 'epoch', 'cursor'],
   slot: ['tat', 'cost_tat', 'paused_until'],
   lane: ['slots'],
-  checkpoint: ['value'],
+  journal: ['value'],
 };
 
 test('a store with a row of every kind moves whole, and its work goes on to the end', async (t) => {

@@ -10,8 +10,8 @@ import { isEngineError } from '../core/errors.ts';
 import { refusal } from '../store/conformance/scene.ts';
 import { checkBooks, lookAt, type Sight } from '../store/conformance/sight.ts';
 import { tempFolder } from '../store/conformance/temp-folder.ts';
+import { type ParkItem, parkAll, rememberAll } from '../store/conformance/turning.ts';
 import { MoveOut } from '../store/sqlite/move-out.ts';
-import type { ParkItem } from '../store/store.ts';
 import { type Node, openNode } from './node.ts';
 import { upkeepOf } from './upkeep.ts';
 import { moveBetween } from './upkeep-move.ts';
@@ -70,15 +70,13 @@ async function furnish({ engine }: Node): Promise<void> {
   const { store } = engine;
   const { task: sleeper, attempt } = await claim('sleeping');
   const remember = (key: string, value: unknown) => ({ task: sleeper, attempt, key, value: JSON.stringify(value) });
-  await store.checkpointPut({ items: [remember('short', 1), remember('long "1"', LONG)] });
+  await rememberAll(store, [remember('short', 1), remember('long "1"', LONG)]);
   for (const body of ['1', '2']) await store.signalSend({ items: [{ channel: 'early', body, op: `signal-${body}` }] });
   const { task: taker, attempt: n } = await claim('taking');
-  await store.taskPark({
-    items: [
-      { task: sleeper, attempt, key: 'approval', channel: 'a "channel"', form: '{"q":"?"}', timeoutMs: 1e9 },
-      { task: taker, attempt: n, key: 'k', channel: 'early' },
-    ],
-  });
+  await parkAll(store, [
+    { task: sleeper, attempt, key: 'approval', channel: 'a "channel"', form: '{"q":"?"}', timeoutMs: 1e9 },
+    { task: taker, attempt: n, key: 'k', channel: 'early' },
+  ]);
   const [lane] = await store.laneIntern({ lanes: [{ queue: 'cron', handler: 'tick' }] });
   const [spec] = await store.specIntern({ specs: ['{}'] });
   await store.triggerPut({
@@ -170,7 +168,7 @@ test('everything that the port shows is the same in the new place, and the work 
   assert.ok(taker);
   for (const body of ['2', '3']) {
     const item: ParkItem = { task: taker.task, attempt: taker.attempt, key: body, channel: 'early' };
-    assert.deepEqual(await engine.store.taskPark({ items: [item] }), [{ kind: 'woken', body }]);
+    assert.deepEqual(await parkAll(engine.store, [item]), [{ kind: 'woken', body }]);
   }
   // Keys and operations are remembered, and new numbers come after all old ones.
   const same = await engine.push({ queue: 'mail', handler: 'send', input: LONG, unique: 'key "1"', op: 'op-1' });

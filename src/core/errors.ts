@@ -57,6 +57,13 @@ export const CATALOGUE = Object.freeze({
     message: 'That is more than is taken at once: {problem|others are to have their turn}.',
     hint: 'Wait as long as Retry-After says and try again, with less at a time.',
   },
+  UNSUPPORTED: {
+    family: 'request',
+    status: 501,
+    retryable: false,
+    message: 'A {store|plain} store cannot do this: it has no {part|more than a plain queue needs}.',
+    hint: 'Use a SQLite file or Postgres, which have every part; plain queues, retries and delays work on any store.',
+  },
   INVALID_ID: {
     family: 'request',
     status: 400,

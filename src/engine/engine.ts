@@ -25,6 +25,7 @@ import type {
   LogPlace,
   NewWorker,
   QueueRecord,
+  QueueStore,
   RenewAnswer,
   SignalAnswer,
   SlotRecord,
@@ -72,6 +73,7 @@ import { Gathering } from './gathering.ts';
 import { type GraphRequest, Graphs } from './graphs.ts';
 import { Interner } from './interner.ts';
 import { KeptResults, type ReusingLease } from './kept-results.ts';
+import { wholeStore } from './plain-queue.ts';
 import type { PushRequest } from './push.ts';
 import { type Pushed, Pushes } from './pushes.ts';
 import { Results } from './results.ts';
@@ -93,7 +95,8 @@ import { type Turned, Turns } from './turns.ts';
 import { type SignalOptions, Waits } from './waits.ts';
 
 export interface EngineOptions {
-  readonly store: Store;
+  /** The whole port, or only what a plain queue needs: the rest is refused with `UNSUPPORTED` then. */
+  readonly store: QueueStore;
   readonly world: World;
   /** How long a claim holds without being renewed, from 10 ms to 24 h; default 30 s. */
   readonly leaseMs?: Duration;
@@ -198,7 +201,8 @@ export class Engine {
 
   constructor(options: EngineOptions) {
     checkOptions('engine options', options, OPTIONS);
-    const { store, world } = options;
+    const { world } = options;
+    const store = wholeStore(options.store);
     this.store = store;
     this.world = world;
     this.leaseMs = checkLeaseMs(options.leaseMs ?? DEFAULT_LEASE_MS);

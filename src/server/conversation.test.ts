@@ -24,6 +24,11 @@ function withoutPings(t: TestContext): void {
   t.mock.timers.enable({ apis: ['setInterval'] });
 }
 
+/** Says a turn that remembers a value, and goes on. */
+function remembering(key: string, value: unknown): object {
+  return { entries: [{ key, kind: 'value', value: JSON.stringify(value) }], then: { go: 'on' } };
+}
+
 /** Counts the looks at what is remembered, the tasks that were granted, and what of logs is under way. */
 class Counting {
   granted = 0;
@@ -35,7 +40,7 @@ class Counting {
   readonly link = (direct: Link): Link => ({ open: async (hello) => this.#counted(await direct.open(hello)) });
 
   #counted(session: Session): Session {
-    const checkpoints = session.checkpoints.bind(session);
+    const journal = session.journal.bind(session);
     const claim = session.claim.bind(session);
     session.claim = async (want) => {
       const granted = await claim(want);
@@ -55,11 +60,11 @@ class Counting {
         logs.units -= units;
       }
     };
-    session.checkpoints = async (lease) => {
+    session.journal = async (lease) => {
       this.begun++;
       this.most = Math.max(this.most, ++this.open);
       try {
-        return await checkpoints(lease);
+        return await journal(lease);
       } finally {
         this.open--;
       }
@@ -73,7 +78,7 @@ async function withMuch(scene: HubScene): Promise<readonly [RawWorker, LeaseProo
   const worker = await scene.worker({ name: 'a' });
   await scene.push();
   const lease = proofOf(await worker.claimOne());
-  await worker.told('checkpoint', { lease, key: 'k', value: JSON.stringify('x'.repeat(MIB - 10)) });
+  await worker.told('task_turn', { lease, ...remembering('k', 'x'.repeat(MIB - 10)) });
   return [worker, lease];
 }
 
@@ -141,9 +146,9 @@ test('an answer that no worker would take is refused, and the connection goes on
   const scene = await hubScene(t);
   const [worker, lease] = await withMuch(scene);
   for (let i = 0; i < 17; i++) {
-    await worker.told('checkpoint', { lease, key: `k${i}`, value: JSON.stringify('x'.repeat(MIB - 10)) });
+    await worker.told('task_turn', { lease, ...remembering(`k${i}`, 'x'.repeat(MIB - 10)) });
   }
-  const error = await worker.denied('checkpoints', { lease });
+  const error = await worker.denied('journal', { lease });
   assert.equal(error.code, 'TOO_LARGE');
   assert.match(error.hint ?? '', /Ask for less at once/);
   await worker.told('task_complete', { lease });
@@ -152,7 +157,7 @@ test('an answer that no worker would take is refused, and the connection goes on
 test('answers of one turn leave in frames that a worker takes', async (t) => {
   const scene = await hubScene(t);
   const [worker, lease] = await withMuch(scene);
-  worker.say(Array.from({ length: 40 }, (_, i) => ({ type: 'checkpoints', n: i + 1000, lease })));
+  worker.say(Array.from({ length: 40 }, (_, i) => ({ type: 'journal', n: i + 1000, lease })));
   for (let i = 0; i < 40; i++) {
     assert.equal((await worker.hear(({ re }) => re === i + 1000)).value[0].value.length, MIB - 8);
   }
@@ -168,8 +173,8 @@ test('a worker that does not take its answers is heard no more until it does, an
   worker.socket.pause();
   const asked = 150;
   // In frames of their own and together: neither way may cost us a megabyte for each.
-  worker.say(Array.from({ length: 100 }, (_, i) => ({ type: 'checkpoints', n: i + 1, lease })));
-  for (let i = 100; i < asked; i++) worker.say({ type: 'checkpoints', n: i + 1, lease });
+  worker.say(Array.from({ length: 100 }, (_, i) => ({ type: 'journal', n: i + 1, lease })));
+  for (let i = 100; i < asked; i++) worker.say({ type: 'journal', n: i + 1, lease });
   await standstill(() => counting.begun);
   // What the system takes on the way is a few megabytes more.
   assert.ok(counting.begun < 60, `${counting.begun} of ${asked} were looked into`);
@@ -192,7 +197,7 @@ test('nothing is claimed for a worker that does not read, though it waited befor
   await worker.quiet();
   worker.socket.pause();
   const reads = 60;
-  worker.say(Array.from({ length: reads }, (_, i) => ({ type: 'checkpoints', n: i + 1000, lease })));
+  worker.say(Array.from({ length: reads }, (_, i) => ({ type: 'journal', n: i + 1000, lease })));
   await standstill(() => counting.begun);
   counting.granted = 0;
   for (let i = 0; i < 8; i++) await scene.push('x'.repeat(MIB / 4 - 10));

@@ -1,5 +1,6 @@
 import { fault } from '../core/errors.ts';
 import { checkName } from '../core/names.ts';
+import { checkWorkerSetting } from '../engine/check.ts';
 import type { Engine } from '../engine/engine.ts';
 import { hashOf, newSecret, prefixOf } from './secrets.ts';
 
@@ -7,6 +8,8 @@ type EnrolStore = Pick<
   Engine['store'],
   'tokenAdd' | 'tokenFind' | 'tokenExchange' | 'tokenList' | 'tokenAlive' | 'workerForget' | 'workerSettings'
 >;
+
+type Terms = Pick<Parameters<EnrolStore['tokenAdd']>[0], 'unless' | 'setting'>;
 
 const CODE_MS = 600_000;
 
@@ -18,20 +21,36 @@ export class Enrolment {
     this.#store = store;
   }
 
+  /** Makes room for a worker that nobody expects: its secret or a code for it, and with it what is said of its name. */
+  async create(
+    said: Parameters<Engine['setWorker']>[0],
+    by: string,
+    kind: 'secret' | 'code',
+  ): Promise<{ readonly secret: string } | { readonly code: string }> {
+    const { name, ...setting } = checkWorkerSetting(said);
+    const isSaid = Object.values(setting).some((value) => value !== undefined);
+    const terms = { unless: ['secret', 'code'], setting: isSaid ? setting : undefined } as const;
+    return kind === 'code'
+      ? { code: await this.code(name, by, terms) }
+      : { secret: await this.secret(name, by, 0, terms) };
+  }
+
   /** A new secret. The others of that name end after the grace. */
-  async secret(name: string, by: string, graceMs = 0): Promise<string> {
+  async secret(name: string, by: string, graceMs = 0, terms: Terms = {}): Promise<string> {
     const secret = newSecret('worker');
-    await this.#store.tokenAdd({ token: secretOf(checkName('worker name', name), secret, by), replaces: { graceMs } });
+    const token = secretOf(checkName('worker name', name), secret, by);
+    await this.#store.tokenAdd({ token, replaces: { graceMs }, ...terms });
     return secret;
   }
 
   /** A code for the secret: good once, and not for long, so that it may stand on a screen or in a chat. */
-  async code(name: string, by: string): Promise<string> {
+  async code(name: string, by: string, terms: Terms = {}): Promise<string> {
     const code = newSecret('code');
     const token = { kind: 'code', role: 'worker', name: checkName('worker name', name), by, ttlMs: CODE_MS } as const;
     await this.#store.tokenAdd({
       token: { ...token, hash: hashOf(code), prefix: prefixOf(code) },
       replaces: { graceMs: 0 },
+      ...terms,
     });
     return code;
   }

@@ -1,4 +1,4 @@
-import { fault } from '../core/errors.ts';
+import { fault, isEngineError } from '../core/errors.ts';
 import { checkKey } from '../core/names.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Role } from '../protocol/route.ts';
@@ -40,16 +40,18 @@ export class TokenDesk implements TokenBook {
 
   async create({ name, role, ttlMs }: NewBearer, by: string): Promise<Shown> {
     checkKey('name', name);
-    // A rotation ends what has the same name, which must not be another one.
-    const named = (await this.#store.tokenList()).filter((one) => one.kind === 'bearer' && one.name === name);
-    if ((await this.#store.tokenAlive({ ids: named.map(({ id }) => id) })).includes(true)) {
-      const hint = 'Give it another name, or rotate or revoke that one.';
-      throw fault('CONFLICT', { problem: `there is a token named ${name} already` }, { hint });
-    }
     const token = newSecret(role);
-    const record = await this.#store.tokenAdd({
-      token: { kind: 'bearer', role, name, hash: hashOf(token), prefix: prefixOf(token), by, ttlMs },
-    });
+    const record = await this.#store
+      .tokenAdd({
+        token: { kind: 'bearer', role, name, hash: hashOf(token), prefix: prefixOf(token), by, ttlMs },
+        // A rotation ends what has the same name, which must not be another one.
+        unless: ['bearer'],
+      })
+      .catch((error: unknown) => {
+        if (!isEngineError(error, 'CONFLICT')) throw error;
+        const hint = 'Give it another name, or rotate or revoke that one.';
+        throw fault('CONFLICT', error.details, { hint });
+      });
     return { ...record, token };
   }
 

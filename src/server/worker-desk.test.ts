@@ -21,17 +21,30 @@ function writesFor(lease: LeaseProof): readonly Saying[] {
     ['task_release', { lease, bounced: true, delayMs: 1 }],
     ['task_cancelled', { lease }],
     ['task_progress', { lease, logs: [LINE] }],
-    ['checkpoint', { lease, key: 'k', value: '"stolen"' }],
-    ['task_park', { lease, wait: { key: 'k', channel: 'c' } }],
-    ['task_spawn', { lease, child: { queue: 'work', handler: 'echo', op: 'stolen' } }],
+    ...turnsFor(lease),
     ['keep', { lease, result: '"stolen"' }],
+  ];
+}
+
+/** Each thing that a turn can write, and each way that it can go on. */
+function turnsFor(lease: LeaseProof): readonly Saying[] {
+  const turn = (entries: readonly object[], then: object): Saying => ['task_turn', { lease, entries, then }];
+  const on = { go: 'on' };
+  return [
+    turn([], on),
+    turn([{ key: 'k', kind: 'value', value: '"stolen"' }], on),
+    turn([{ key: 'c', kind: 'child', child: { queue: 'work', handler: 'echo' } }], on),
+    turn([{ key: 's', kind: 'signal', channel: 'c', body: '"stolen"' }], on),
+    turn([], { go: 'park', key: 'k', channel: 'c' }),
+    turn([], { go: 'complete', result: '"stolen"' }),
+    turn([], { go: 'fail', error: '"stolen"' }),
   ];
 }
 
 /** And what only reads. */
 function readsFor(lease: LeaseProof): readonly Saying[] {
   return [
-    ['checkpoints', { lease }],
+    ['journal', { lease }],
     ['waited', { lease }],
     ['results', { lease, tasks: [lease.task] }],
     ['dependencies', { lease }],
@@ -45,7 +58,7 @@ async function sightOf({ engine }: HubScene, task: number): Promise<unknown> {
     record: await engine.get(task),
     attempts: await engine.attempts(task),
     log: await engine.readLog(task),
-    steps: await engine.checkpoints(task),
+    entries: await engine.journal(task),
     wait: await engine.waitOf(task),
     tasks: (await engine.list({ limit: 100 })).length,
   };
@@ -94,6 +107,12 @@ const SAID_FOR_OTHERS: ReadonlySet<string> = new Set([
   'keep',
 ]);
 
+/** A turn is one of these when it ends the attempt. */
+function isSaidForOthers([type, fields]: Saying): boolean {
+  const { go } = (fields as { then?: { go: string } }).then ?? {};
+  return SAID_FOR_OTHERS.has(type) || go === 'complete' || go === 'fail';
+}
+
 test('what an earlier start left unsaid is heard from the next one of the same name, and from nobody else', async (t) => {
   const scene = await hubScene(t);
   const [a, b, lease] = await twoWorkers(scene);
@@ -104,7 +123,7 @@ test('what an earlier start left unsaid is heard from the next one of the same n
   const next = await scene.worker({ name: 'b' });
   // Its own is not that of the lease; and what would keep the lease, or go on with the work, is not said for others.
   await allLost(scene, next, writesFor(lease), lease.task);
-  const others = [...writesFor(left), ...readsFor(left)].filter(([type]) => !SAID_FOR_OTHERS.has(type));
+  const others = [...writesFor(left), ...readsFor(left)].filter((saying) => !isSaidForOthers(saying));
   await allLost(scene, next, others, lease.task);
   assert.deepEqual(await next.told('lease_renew', { leases: [left] }), ['lost']);
   await next.told('task_progress', { lease: left, logs: [{ ...LINE, text: 'its last words' }] });
@@ -118,6 +137,32 @@ test('what an earlier start left unsaid is heard from the next one of the same n
   );
 });
 
+test('a turn that ended an attempt is heard from the next start with all that it wrote, and once', async (t) => {
+  const scene = await hubScene(t);
+  const [, b, lease] = await twoWorkers(scene);
+  const [before] = (await scene.engine.workers()).filter(({ name }) => name === 'b');
+  await b.hangUp();
+  const next = await scene.worker({ name: 'b' });
+  const turn = {
+    lease: { ...lease, incarnation: before?.incarnation },
+    entries: [
+      { key: 'k', kind: 'value', value: '1' },
+      { key: 'c', kind: 'child', child: { queue: 'children', handler: 'echo' } },
+    ],
+    then: { go: 'complete', result: '"done"' },
+  };
+  const first = await next.told('task_turn', turn);
+  assert.deepEqual([first.went, first.state], ['ended', 'completed']);
+  assert.deepEqual(await next.told('task_turn', turn), first);
+  const record = await scene.engine.get(lease.task);
+  assert.deepEqual([record?.state, record?.result, record?.attempt], ['completed', '"done"', 1]);
+  assert.deepEqual(
+    (await scene.engine.journal(lease.task)).map(({ key }) => key),
+    ['c', 'k'],
+  );
+  assert.equal((await scene.engine.list({ queue: 'children', limit: 10 })).length, 1);
+});
+
 test('what an earlier start left is refused once its lease was taken back, though nobody has claimed since', async (t) => {
   const scene = await hubScene(t, { leaseMs: 1000 });
   const [, b, lease] = await twoWorkers(scene);
@@ -128,7 +173,7 @@ test('what an earlier start left is refused once its lease was taken back, thoug
   const next = await scene.worker({ name: 'b' });
   const left = { ...lease, incarnation: before?.incarnation };
   // It asked for nothing to be kept, so that nothing is.
-  const said = writesFor(left).filter(([type]) => SAID_FOR_OTHERS.has(type) && type !== 'keep');
+  const said = writesFor(left).filter((saying) => isSaidForOthers(saying) && saying[0] !== 'keep');
   await allLost(scene, next, said, lease.task);
   assert.equal((await scene.engine.get(lease.task))?.state, 'ready');
 });
@@ -289,29 +334,31 @@ test('a frame that comes twice, at once or later, does what it did once', async 
   const scene = await hubScene(t);
   const worker = await scene.worker({ name: 'a' });
   const leases: LeaseProof[] = [];
-  for (let i = 0; i < 5; i++) {
+  for (let i = 0; i < 7; i++) {
     await scene.push({ i });
     leases.push(proofOf(await worker.claimOne()));
   }
-  const [done, failed, released, parked, parent] = leases as [
-    LeaseProof,
-    LeaseProof,
-    LeaseProof,
-    LeaseProof,
-    LeaseProof,
-  ];
+  const proofs = leases as [LeaseProof, LeaseProof, LeaseProof, LeaseProof, LeaseProof, LeaseProof, LeaseProof];
+  const [done, failed, released, parked, parent, ended, gaveUp] = proofs;
+  const turn = (n: number, lease: LeaseProof, then: object, ...entries: object[]) => {
+    return { type: 'task_turn', n, lease, entries, then };
+  };
+  const on = { go: 'on' };
+  const child = { kind: 'child', child: { queue: 'children', handler: 'echo' } };
   const said = [
     { type: 'task_progress', n: 100, lease: done, logs: [LINE] },
-    { type: 'checkpoint', n: 101, lease: done, key: 'k', value: '1' },
-    { type: 'task_spawn', n: 102, lease: parent, child: { queue: 'children', handler: 'echo', op: 'child' } },
+    turn(101, done, on, { key: 'k', kind: 'value', value: '1' }),
+    turn(102, parent, on, { ...child, key: 'one' }, { key: 's', kind: 'signal', channel: 'kept', body: '1' }),
   ];
   const ends = [
     { type: 'task_complete', n: 103, lease: done, result: '{"i":0}' },
     { type: 'task_failed', n: 104, lease: failed, error: '"no"', giveUp: true },
     { type: 'task_release', n: 105, lease: released },
-    { type: 'task_park', n: 106, lease: parked, wait: { key: 'w', turn: 1, channel: 'c' } },
+    turn(106, parked, { go: 'park', key: 'w', nth: 1, channel: 'c' }, { ...child, key: 'two' }),
     { type: 'lease_renew', n: 107, leases: [parent] },
     { type: 'heartbeat', n: 108, state: 'online' },
+    turn(109, ended, { go: 'complete', result: '{"i":5}' }, { ...child, key: 'three' }),
+    turn(110, gaveUp, { go: 'fail', error: '"no"', giveUp: true }, { ...child, key: 'four' }),
   ];
   for (const frames of [said, ends]) {
     worker.say([...frames, ...frames]);
@@ -321,11 +368,11 @@ test('a frame that comes twice, at once or later, does what it did once', async 
   await worker.quiet();
   await scene.world.settle();
   const states = await Promise.all(leases.map(async ({ task }) => (await scene.engine.get(task))?.state));
-  assert.deepEqual(states, ['completed', 'failed', 'ready', 'waiting', 'running']);
+  assert.deepEqual(states, ['completed', 'failed', 'ready', 'waiting', 'running', 'completed', 'failed']);
   assert.equal((await scene.engine.readLog(done.task)).length, 1);
-  assert.equal((await scene.engine.list({ queue: 'children', limit: 10 })).length, 1);
+  assert.equal((await scene.engine.list({ queue: 'children', limit: 10 })).length, 4);
   const stats = await scene.engine.stats('work');
-  assert.deepEqual([stats.completed, stats.failed], [1, 1]);
+  assert.deepEqual([stats.completed, stats.failed], [2, 2]);
 });
 
 // What must fit

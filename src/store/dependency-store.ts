@@ -1,6 +1,7 @@
 import type { AfterFailure } from '../core/graph.ts';
 import type { TaskState } from '../core/task.ts';
-import type { DutyTerm, NewTask, PushAnswer } from './queue-store.ts';
+import type { DutyTerm } from './duty-store.ts';
+import type { NewTask, PushAnswer } from './queue-store.ts';
 
 /** The part of the port for tasks that wait for the end of others. */
 export interface DependencyStore {

@@ -1,6 +1,6 @@
 import type { Limit, Slot } from '../core/limit.ts';
 import type { EditTerms, LimitEdit } from '../core/limit-edit.ts';
-import type { DutyTerm } from './queue-store.ts';
+import type { DutyTerm } from './duty-store.ts';
 
 /** The part of the port for limits: counters that change in the same transaction as the tasks that they admit. */
 export interface LimitStore {

@@ -13,8 +13,6 @@ export interface NodeStore {
   nodeLeave(params: { readonly id: string; readonly incarnation: string }): Promise<void>;
   /** Asks something else of a node than it was started with; false when there is none of that id. */
   nodeRole(params: { readonly id: string; readonly role: NodeOverride }): Promise<boolean>;
-  /** Every duty that was ever held, by name. */
-  dutyList(): Promise<DutySight>;
 }
 
 export interface NodeBeat {
@@ -61,17 +59,4 @@ export interface NodeSight {
   /** Lease time, in which beats are told. */
   readonly now: number;
   readonly nodes: readonly NodeRecord[];
-}
-
-export interface DutyRecord {
-  readonly name: string;
-  readonly holder: string;
-  readonly epoch: number;
-  /** Lease time; 0 when it was given back. */
-  readonly until: number;
-}
-
-export interface DutySight {
-  readonly now: number;
-  readonly duties: readonly DutyRecord[];
 }

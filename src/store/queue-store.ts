@@ -5,16 +5,22 @@ import type { LimitUse, SlotUse } from '../core/limit.ts';
 import type { LogEntry } from '../core/log.ts';
 import type { Placement } from '../core/placement.ts';
 import type { FinalState, Reason, TaskState } from '../core/task.ts';
+import type { DutyStore, DutyTerm } from './duty-store.ts';
+import type { EventStore } from './event-store.ts';
+import type { WorkerStore } from './worker-store.ts';
 
 /**
- * The part of the port that a plain queue needs: push, claim, settle, give back, renew, expire, stage, count.
+ * The part of the port that a plain queue needs: push, claim, settle, give back, renew, expire, stage, cancel, count, prune, with
+ * workers, duties and the feed. The engine runs on it alone (`engine/plain-queue.ts`): a store may have no more than this.
  *
  * Verbs are named noun first and take one parameter object. Hot verbs take many items, because the engine coalesces; each
  * item has an answer of its own and one bad item never fails its neighbours. An answer is given only after the commit.
  * Every write after the claim names its attempt and changes nothing unless that is the newest one of a running task.
  */
-export interface QueueStore {
+export interface QueueStore extends WorkerStore, DutyStore, EventStore {
   readonly capabilities: Capabilities;
+  /** The key of the public ids: 32 hex digits, made once with the data and copied with it. */
+  readonly clusterKey: string;
 
   /**
    * Gives each kind of task its lane, made on first sight, in a transaction of its own. A limit that does not exist is
@@ -72,6 +78,24 @@ export interface QueueStore {
   taskGet(params: { readonly tasks: readonly number[] }): Promise<readonly (TaskRecord | undefined)[]>;
   queueStats(params: { readonly queue: string }): Promise<QueueStats | undefined>;
 
+  specIntern(params: { readonly specs: readonly string[] }): Promise<readonly number[]>;
+  specGet(params: { readonly spec: number }): Promise<string | undefined>;
+  /** Ends what does not run; asks the worker of what does. */
+  taskCancel(params: { readonly tasks: readonly number[] }): Promise<readonly CancelAnswer[]>;
+  /** Makes finished tasks ready again: tries 0, the attempt keeps growing. */
+  taskRevive(params: ReviveParams): Promise<readonly ReviveAnswer[]>;
+  taskList(params: TaskQuery): Promise<readonly TaskRecord[]>;
+  /** What time it is for this store. */
+  clock(): Promise<StoreTime>;
+  /** Attempts that did not end their task, oldest first; the last attempt is the task's own record. */
+  attemptList(params: { readonly task: number }): Promise<readonly AttemptRecord[]>;
+  queuePause(params: { readonly queue: string; readonly paused: boolean }): Promise<void>;
+  queueList(): Promise<readonly QueueRecord[]>;
+  /** One step of removing what is older than the retention; goes on from the duty's cursor. */
+  taskPrune(params: PruneQuery): Promise<PruneAnswer>;
+  /** Recounts the counters from the rows, repairs them and reports every difference. */
+  statsAudit(params: { readonly duty: DutyTerm }): Promise<readonly Drift[]>;
+
   /**
    * Calls back after another process has committed, and after this one has woken tasks that no answer names: only a hint,
    * which may come late, doubled or never. While nobody wants to know, the store does not look.
@@ -99,6 +123,8 @@ export interface Capabilities {
   readonly numbersEvents: boolean;
   /** What is asked for in one turn of the loop shares a commit. */
   readonly commitsTurns: boolean;
+  /** It has every part of the port. False: only what a plain queue needs. */
+  readonly whole: boolean;
 }
 
 export interface LaneName {
@@ -356,12 +382,6 @@ export interface ExpireAnswer {
   readonly nextInMs: number | undefined;
 }
 
-/** Proof of holding a duty: every duty write is conditional on the epoch, inside its own transaction. */
-export interface DutyTerm {
-  readonly name: string;
-  readonly epoch: number;
-}
-
 export interface TaskRecord extends LaneName {
   readonly task: number;
   readonly lane: number;
@@ -391,3 +411,71 @@ export interface TaskRecord extends LaneName {
   readonly parent: number | undefined;
   readonly root: number | undefined;
 }
+
+/** What the store's two clocks say. */
+export interface StoreTime {
+  readonly calendar: number;
+  readonly lease: number;
+}
+
+export interface ReviveParams {
+  readonly tasks: readonly number[];
+  /** Entries of journals that go with it, of those that are revived. */
+  readonly forget?: readonly { readonly task: number; readonly key: string }[] | undefined;
+}
+
+/** Newest first, below `before`. */
+export interface TaskQuery {
+  readonly queue?: string;
+  /** One of these. */
+  readonly handlers?: readonly string[];
+  readonly states?: readonly TaskState[];
+  readonly before?: number;
+  /** Created then or later: calendar time. */
+  readonly from?: number;
+  /** Created before. */
+  readonly until?: number;
+  readonly limit: number;
+}
+
+export interface AttemptRecord {
+  readonly attempt: number;
+  readonly holder: number | undefined;
+  readonly startedAt: number | undefined;
+  readonly endedAt: number;
+  readonly outcome: 'retried' | 'released' | 'expired' | 'completed' | 'failed' | 'cancelled' | 'parked';
+  readonly error: string | undefined;
+}
+
+export interface QueueRecord {
+  readonly name: string;
+  readonly paused: boolean;
+  readonly stats: QueueStats;
+}
+
+export interface PruneQuery {
+  readonly duty: DutyTerm;
+  readonly retentionMs: number;
+  readonly limit: number;
+}
+
+export interface PruneAnswer {
+  readonly tasks: number;
+  readonly events: number;
+  readonly workers: number;
+  /** True when the walk has come round: nothing more to do for now. */
+  readonly done: boolean;
+}
+
+export interface Drift {
+  readonly queue: string;
+  readonly state: TaskState;
+  readonly counted: number;
+  readonly kept: number;
+}
+
+export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'unknown';
+
+export type ReviveAnswer =
+  | { readonly ok: true; readonly lane: number }
+  | { readonly ok: false; readonly state: TaskState | undefined };

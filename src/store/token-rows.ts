@@ -33,6 +33,10 @@ export function tokenOf(row: TokenRow): TokenRecord {
   };
 }
 
+export function nameTaken({ name }: Pick<TokenRecord, 'name'>): EngineError {
+  return fault('CONFLICT', { problem: `there is a token named ${name} already` });
+}
+
 export function tokenTaken(): EngineError {
   return fault('CONFLICT', { problem: 'there is a token with this hash already' });
 }

@@ -1,7 +1,9 @@
+import type { WorkerSetting } from './store.ts';
+
 /** The part of the port for tokens: who may come in over the network. Times are calendar time. */
 export interface TokenStore {
   /** A hash that is there already, of an ended token too, is CONFLICT: nothing is added and nothing ends. */
-  tokenAdd(params: { readonly token: NewToken; readonly replaces?: Rotation | undefined }): Promise<TokenRecord>;
+  tokenAdd(params: TokenAdding): Promise<TokenRecord>;
   /** A live token by its hash: not revoked, not expired, and if it is a code, not used. */
   tokenFind(params: { readonly hash: string }): Promise<TokenRecord | undefined>;
   /**
@@ -44,6 +46,15 @@ export interface NewToken {
  */
 export interface Rotation {
   readonly graceMs: number;
+}
+
+export interface TokenAdding {
+  readonly token: NewToken;
+  readonly replaces?: Rotation | undefined;
+  /** Only if no live token of these kinds has its name, else it is CONFLICT too: of several at once one is added. */
+  readonly unless?: readonly TokenKind[] | undefined;
+  /** What is said of the worker of its name, in the same write: who has the secret finds it. */
+  readonly setting?: Omit<WorkerSetting, 'name'> | undefined;
 }
 
 export interface TokenExchange {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fault } from '../core/errors.ts';
 import type { TaskState } from '../core/task.ts';
-import type { Assignment, Parked, Reusable, Session } from '../protocol/link.ts';
+import type { Assignment, Reusable, Session, TurnEntry, Turned } from '../protocol/link.ts';
 import { VirtualWorld } from '../testing.ts';
 import { Attempt, type Parting } from './attempt.ts';
 import type { Renewal } from './renewal.ts';
@@ -22,6 +22,10 @@ const ASSIGNMENT: Assignment = {
   timeoutMs: undefined,
 };
 
+const ENTRY: TurnEntry = { key: 'k', kind: 'value', value: 1 };
+const REMEMBER = { entries: [ENTRY], then: { go: 'on' } } as const;
+const PARK = { entries: [], then: { go: 'park', key: 'w', channel: 'c' } } as const;
+
 /** An attempt between a session and a runner that only take notes. */
 function rig(assignment: Partial<Assignment> = {}) {
   const world = new VirtualWorld();
@@ -30,7 +34,7 @@ function rig(assignment: Partial<Assignment> = {}) {
   const faults: unknown[] = [];
   const states: TaskState[] = [];
   /** What the next park comes to. */
-  const park: { kind: Parked['kind'] } = { kind: 'parked' };
+  const park: { went: Turned['went'] } = { went: 'parked' };
   /** What a task like it has come to. */
   const kept: { result?: Reusable } = {};
   const call = async (what: string): Promise<void> => {
@@ -51,13 +55,10 @@ function rig(assignment: Partial<Assignment> = {}) {
     },
     cancelled: () => call('cancelled'),
     log: (_lease, entries) => call(`log ${entries.map((entry) => entry.text).join('|')}`),
-    checkpoint: async (_lease, key, value) => {
-      await call(`checkpoint ${key}`);
-      return text(value);
-    },
-    park: async (_lease, { key }) => {
-      await call(`park ${key}`);
-      return park;
+    turn: async (_lease, { entries, then }) => {
+      const keys = entries.map(({ key }) => key);
+      await call(['turn', ...keys, ...(then.go === 'park' ? [`park ${then.key}`] : [])].join(' '));
+      return { went: then.go === 'park' ? park.went : 'on', entries: keys.map(() => '1') };
     },
     reusable: async () => {
       await call('reusable');
@@ -320,24 +321,24 @@ test('a runner that throws did not start it', async () => {
 test('once it has parked its lease is let go at once, and nothing more of it counts', async () => {
   for (const how of ['parked', 'cancelled'] as const) {
     const it = rig({ timeoutMs: 5000 });
-    it.park.kind = how;
+    it.park.went = how;
     const running = it.attempt.run(it.runner, false);
     it.say('before');
     it.calls.length = 0;
-    const parking = it.attempt.desk.park({ key: 'w', channel: 'c' });
+    const parking = it.attempt.desk.turn(PARK);
     await it.world.advance(0); // what it said leaves with the next tick
-    assert.deepEqual(await parking, { kind: how });
-    assert.deepEqual(it.calls, ['log before', 'park w', 'drop 5']);
+    assert.deepEqual(await parking, { went: how, entries: [] });
+    assert.deepEqual(it.calls, ['log before', 'turn park w', 'drop 5']);
     assert.deepEqual([it.attempt.left, it.stops], [true, [how]]);
     it.say('after');
     it.attempt.stop('shutdown');
     it.attempt.stop('lost');
     await it.world.advance(60_000);
     assert.deepEqual(it.stops, [how], 'not even its timeout');
-    await assert.rejects(it.attempt.desk.checkpoint('k', 1), { code: 'LEASE_LOST' });
+    await assert.rejects(it.attempt.desk.turn(REMEMBER), { code: 'LEASE_LOST' });
     it.end.resolve({ kind: 'failed', error: 'whatever' });
     assert.equal(await it.attempt.settle(await running), how);
-    assert.deepEqual(it.calls, ['log before', 'park w', 'drop 5']);
+    assert.deepEqual(it.calls, ['log before', 'turn park w', 'drop 5']);
   }
 });
 
@@ -346,7 +347,7 @@ test('who waits for an answer of the store when its lease cannot be kept waits n
     const it = rig();
     const running = it.attempt.run(it.runner, false);
     it.faults.push(fault('STORE_BUSY'));
-    const remembering = it.attempt.desk.checkpoint('k', 1);
+    const remembering = it.attempt.desk.turn(REMEMBER);
     await it.world.advance(0);
     it.attempt.stop(why);
     await assert.rejects(remembering, { code: 'LEASE_LOST' });
@@ -358,9 +359,9 @@ test('who waits for an answer of the store when its lease cannot be kept waits n
 
 test('what is there already is no park: the lease is kept', async () => {
   const it = rig();
-  it.park.kind = 'woken';
+  it.park.went = 'woken';
   const running = it.attempt.run(it.runner, false);
-  await it.attempt.desk.park({ key: 'w', channel: 'c' });
+  await it.attempt.desk.turn(PARK);
   assert.equal(it.attempt.left, false);
   it.end.resolve({ kind: 'done', result: 1 });
   assert.equal(await it.attempt.settle(await running), 'completed');
@@ -377,7 +378,7 @@ test('a desk tells of a lost lease, and is closed when the run is over', async (
   const it = rig();
   const running = it.attempt.run(it.runner, false);
   it.faults.push(fault('LEASE_LOST'));
-  await assert.rejects(it.attempt.desk.checkpoint('k', 1), { code: 'LEASE_LOST' });
+  await assert.rejects(it.attempt.desk.turn(REMEMBER), { code: 'LEASE_LOST' });
   assert.deepEqual(it.stops, ['lost']);
   it.end.resolve({ kind: 'failed', error: 'stopped' });
   assert.equal(await it.attempt.settle(await running), 'lost');
@@ -385,7 +386,7 @@ test('a desk tells of a lost lease, and is closed when the run is over', async (
   const over = other.attempt.run(other.runner, false);
   other.end.resolve({ kind: 'done', result: 1 });
   await over;
-  await assert.rejects(other.attempt.desk.checkpoint('k', 1), { code: 'LEASE_LOST' });
+  await assert.rejects(other.attempt.desk.turn(REMEMBER), { code: 'LEASE_LOST' });
 });
 
 test('one that reuses results looks for one first, and keeps its own before it ends', async () => {

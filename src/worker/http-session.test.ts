@@ -160,7 +160,7 @@ test('questions are answered one by one: what is odd or too much is refused, or 
     ],
   );
   const lease = { task: 1, attempt: 1, token: 'x' };
-  const reads = await ask(Array.from({ length: 20 }, (_, i) => ({ type: 'checkpoints', n: i + 1, lease })));
+  const reads = await ask(Array.from({ length: 20 }, (_, i) => ({ type: 'journal', n: i + 1, lease })));
   assert.deepEqual(
     reads.body.answers.map(({ re, error }: Wire) => [re, error.code]),
     Array.from({ length: 8 }, (_, i) => [i + 1, 'LEASE_LOST']),
@@ -175,12 +175,16 @@ test('many reads at once are all answered, and a wish that no request holds is r
   const session = await openSession(t, node.service.address, await secretOf(node));
   await push(node);
   const [lease] = (await claim(session)) as [Assignment];
-  await session.checkpoint(lease, 'k', 1);
-  const reads = await Promise.all(Array.from({ length: 30 }, () => session.checkpoints(lease)));
+  const then = { go: 'on' } as const;
+  await session.turn(lease, { entries: [{ key: 'k', kind: 'value', value: 1 }], then });
+  const reads = await Promise.all(Array.from({ length: 30 }, () => session.journal(lease)));
   assert.ok(reads.every((found) => found[0]?.value === '1'));
-  const child = { queue: 'work', handler: 'echo', op: 'o' };
-  const huge = session.spawn(lease, { ...child, unique: 'é'.repeat(3 * 1024 * 1024) });
-  const odd = session.spawn(lease, { ...child, colour: 'red' } as never);
+  const spawn = (wish: object) => {
+    const child = { queue: 'work', handler: 'echo', ...wish };
+    return session.turn(lease, { entries: [{ key: 'c', kind: 'child', child }], then });
+  };
+  const huge = spawn({ unique: 'é'.repeat(3 * 1024 * 1024) });
+  const odd = spawn({ colour: 'red' });
   await assert.rejects(huge, { code: 'TOO_LARGE' });
   await assert.rejects(odd, { code: 'INVALID_INPUT' });
   await session.complete(lease, 'x'.repeat(1_048_576 - 2));

@@ -12,7 +12,7 @@ import { realWorld } from '../app/world.ts';
 import { isEngineError } from '../core/errors.ts';
 import type { World } from '../core/world.ts';
 import { SILENT } from '../engine/log.ts';
-import type { Assignment, Hello, Session, WorkerState } from '../protocol/link.ts';
+import type { Assignment, Hello, Session, Turned, WorkerState } from '../protocol/link.ts';
 import { IDLE_TICK_MS } from '../protocol/silence.ts';
 import { newSecret } from '../server/secrets.ts';
 import { tempFolder } from '../store/conformance/temp-folder.ts';
@@ -51,6 +51,16 @@ const push = ({ engine }: { readonly engine: NodeScene['engine'] }, input: unkno
 const claim = (session: Session, max = 1, waitMs = 0): Promise<readonly Assignment[]> =>
   session.claim({ max, waitMs, signal: NEVER });
 
+const ON = { go: 'on' } as const;
+
+const remember = (session: Session, lease: Assignment, key: string, value: unknown): Promise<Turned> =>
+  session.turn(lease, { entries: [{ key, kind: 'value', value }], then: ON });
+
+function spawn(session: Session, lease: Assignment, wish: object = {}): Promise<Turned> {
+  const child = { queue: 'children', handler: 'other', ...wish };
+  return session.turn(lease, { entries: [{ key: 'child', kind: 'child', child }], then: ON });
+}
+
 // Coming back
 
 test('after a restart of its node a worker is back with its leases, and what it asked meanwhile is done once', async (t) => {
@@ -68,8 +78,8 @@ test('after a restart of its node a worker is back with its leases, and what it 
   const asked = Promise.all([
     session.complete(a, { of: 'a' }),
     session.log(b, [{ seq: 1, at: 5, stream: 'stdout', text: 'said while nobody was there' }]),
-    session.checkpoint(b, 'step', 1),
-    session.spawn(b, { queue: 'children', handler: 'other', op: 'child' }),
+    remember(session, b, 'step', 1),
+    spawn(session, b),
     session.fail(c, new Error('of c'), { giveUp: true }),
     session.renew([b, d]),
   ]);
@@ -466,10 +476,9 @@ test('a question that no frame holds is refused here, and the others go on', asy
   const session = await openSession(t, { url: node.service.address, secret: await secretOf(node) });
   await push(node);
   const [lease] = (await claim(session)) as [Assignment];
-  const child = { queue: 'work', handler: 'echo', op: 'o' };
   const huge = 'é'.repeat(3 * 1024 * 1024);
-  await assert.rejects(session.spawn(lease, { ...child, unique: huge }), { code: 'TOO_LARGE' });
-  await assert.rejects(session.checkpoint(lease, huge, 1), { code: 'TOO_LARGE' });
+  await assert.rejects(spawn(session, lease, { unique: huge }), { code: 'TOO_LARGE' });
+  await assert.rejects(remember(session, lease, huge, 1), { code: 'TOO_LARGE' });
   assert.deepEqual(await session.renew([lease]), ['held']);
   await session.complete(lease, 1);
 });
@@ -481,9 +490,8 @@ test('an odd wish of a handler is refused, and does not end the connection of al
   const session = await openSession(t, { url: proxy.address, secret: await secretOf(node) });
   await push(node);
   const [lease] = (await claim(session)) as [Assignment];
-  const child = { queue: 'work', handler: 'echo', op: 'o' };
   for (const odd of [{ priority: 'high' }, { colour: 'red' }, { delay: {} }, { queue: 7 }]) {
-    await assert.rejects(session.spawn(lease, { ...child, ...odd } as never), { code: 'INVALID_INPUT' });
+    await assert.rejects(spawn(session, lease, odd), { code: 'INVALID_INPUT' });
   }
   await session.complete(lease, 1);
   assert.equal(proxy.count, 1);

@@ -865,8 +865,8 @@ test('a renewal that finds a task parked before its park was answered loses noth
   const it = await rig(t);
   const gate = Promise.withResolvers<void>();
   const link = linkWith(it.link, (session) => ({
-    park: async (lease, wait) => {
-      const answer = await session.park(lease, wait);
+    turn: async (lease, turn) => {
+      const answer = await session.turn(lease, turn);
       await gate.promise;
       return answer;
     },

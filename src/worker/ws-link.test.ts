@@ -117,5 +117,5 @@ let spools = 0;
 linkContract({
   name: 'WebSocket, with what is owed on disk',
   open: () => setting(join(FOLDER, String(++spools))),
-  topics: ['settling', 'storing', 'fencing', 'logging', 'remembering and waiting', 'reusing results'],
+  topics: ['settling', 'storing', 'fencing', 'logging', 'remembering and waiting', 'turns', 'reusing results'],
 });

@@ -13,6 +13,7 @@ import type { TaskRecord } from '../../src/store/store.ts';
 import { socketFolder } from '../support/deaf-proxy.ts';
 import { type Running, run } from '../support/leasehold.ts';
 import { freshDatabase } from '../support/postgres.ts';
+import { scaled } from '../support/scale.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
 import { scratch } from './children.ts';
 import { ClusterFarm, type Gap, PATIENCE_MS } from './cluster-farm.ts';
@@ -23,14 +24,14 @@ import { processesMarked, until } from './survivors.ts';
 const SCHEMA = 'cluster';
 const NODES = 5;
 /**
- * By hand: `LEASEHOLD_CLUSTER=full` strikes as often as the promise says, which takes nine minutes; `LEASEHOLD_CLUSTER=defaults`
- * has the leases that nobody has set.
+ * At full length it strikes as often as the promise says, which takes nine minutes. By hand, on a machine of its own:
+ * `LEASEHOLD_CLUSTER=full` does so too and allows no standstill, `LEASEHOLD_CLUSTER=defaults` has the leases that nobody has set.
  */
 const LONG = process.env['LEASEHOLD_CLUSTER'] === 'full';
 const DEFAULTS = process.env['LEASEHOLD_CLUSTER'] === 'defaults';
-const KILLS = LONG ? 20 : 4;
-const FREEZES = LONG ? 10 : 2;
-const TASKS = LONG ? 10_000 : 600;
+const KILLS = LONG ? 20 : scaled(4, 20);
+const FREEZES = LONG ? 10 : scaled(2, 10);
+const TASKS = LONG ? 10_000 : scaled(600, 10_000);
 const LEASE_MS = DEFAULTS ? 30_000 : 3000;
 const LEADER_LEASE_MS = DEFAULTS ? 30_000 : 2000;
 const LEADER_RENEW_MS = DEFAULTS ? 10_000 : 600;
@@ -38,7 +39,7 @@ const POLL_MS = 1000;
 /** By hand, on a machine of its own, it is the poll itself; a busy one stands still now and then. */
 const STANDSTILL_MS = LONG || DEFAULTS ? POLL_MS : 3 * POLL_MS;
 /** Seven processes and their children take a while to start where others keep the machine busy. */
-const TIMEOUT_MS = LONG ? 3_600_000 : 600_000;
+const TIMEOUT_MS = LONG ? 3_600_000 : scaled(600_000, 3_600_000);
 /** Of duties, after a blow. */
 const RESUMED_MS = LEADER_LEASE_MS + 2000;
 

@@ -81,7 +81,10 @@ interface Quiet {
 async function quiet(t: TestContext): Promise<Quiet> {
   const folder = scratch(t, 'farm');
   const url = `sqlite:${join(folder, 'quiet.db')}`;
-  const environment = { NODE_COMPILE_CACHE: join(folder, 'compiled'), FARM_FOLDER: folder };
+  const environment = {
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(folder, 'compiled'),
+    FARM_FOLDER: folder,
+  };
   const nursery = new Nursery(t, { environment });
   await nursery
     .start(new URL('./farm-keeper-child.ts', import.meta.url), [url, folder, String(LEASE_MS)])

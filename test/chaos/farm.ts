@@ -131,7 +131,10 @@ class Farm {
     this.#rng = new Rng(options.seed);
     this.#notes = new Notes(folder, 'farm');
     this.#nursery = new Nursery({ after } as unknown as TestContext, {
-      environment: { NODE_COMPILE_CACHE: join(folder, 'compiled'), FARM_FOLDER: folder },
+      environment: {
+        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(folder, 'compiled'),
+        FARM_FOLDER: folder,
+      },
     });
   }
 

@@ -26,7 +26,9 @@ test('what four clients were told stays true when they are killed at random mome
   const folder = scratch(t, 'kill');
   const file = join(folder, 'kill.db');
   const program = new URL('./kill-child.ts', import.meta.url);
-  const nursery = new Nursery(t, { environment: { NODE_COMPILE_CACHE: join(folder, 'compiled') } });
+  const nursery = new Nursery(t, {
+    environment: { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(folder, 'compiled') },
+  });
   const histories: string[] = [];
   const start = (unanswered: readonly Asked[] = []): Client => {
     const name = `client-${histories.length}`;

@@ -24,7 +24,7 @@ test('on a store in memory the engine does what the model says, whatever happens
   compare(t, new Ground('memory')));
 
 test('the model notices each planted defect that its operations can meet', {
-  skip: full ? false : 'only in the full ladder',
+  skip: full ? false : 'at full scale only',
 }, async (t) => {
   const noticed: string[] = [];
   for (const name of (Object.keys(DEFECTS) as (keyof typeof DEFECTS)[]).filter((one) => !OUT_OF_SIGHT.includes(one))) {

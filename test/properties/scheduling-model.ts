@@ -30,8 +30,8 @@ export interface Wait {
   readonly channel?: string;
   readonly deadline?: number;
   readonly children?: readonly number[];
-  /** The first child that ends is enough. */
-  readonly any?: boolean;
+  /** So many ends of children are enough; otherwise all. */
+  readonly need?: number;
 }
 
 export interface Task {
@@ -39,6 +39,10 @@ export interface Task {
   readonly wanted: Wanted;
   readonly ups: readonly Up[];
   readonly afterFailure: AfterFailure;
+  /** Who bore it. */
+  readonly parent: Task | undefined;
+  /** What its turns have remembered: the key, and the value or the number of the child. */
+  readonly journal: Map<string, string | number>;
   state: 'ready' | 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled';
   grant?: Grant | undefined;
   worker?: number | undefined;
@@ -111,8 +115,15 @@ export class SchedulingModel {
     return isOpen(worker) && able && chosen && served && recent && !never.includes(worker.name);
   }
 
-  push(id: number, wanted: Wanted, ups: readonly Up[] = [], afterFailure: AfterFailure = 'cancel'): void {
-    this.tasks.set(id, { id, wanted, ups, afterFailure, state: ups.length > 0 ? 'waiting' : 'ready', asked: false });
+  push(
+    id: number,
+    wanted: Wanted,
+    ups: readonly Up[] = [],
+    afterFailure: AfterFailure = 'cancel',
+    parent?: Task,
+  ): void {
+    const state = ups.length > 0 ? 'waiting' : 'ready';
+    this.tasks.set(id, { id, wanted, ups, afterFailure, parent, journal: new Map(), state, asked: false });
     this.#look(this.tasks.get(id) as Task);
   }
 
@@ -240,10 +251,10 @@ export class SchedulingModel {
     this.#leave(task, 'ready');
   }
 
-  /** All of its children have ended, or one is enough. */
-  #home({ children = [], any }: Wait): boolean {
+  /** All of its children have ended, or enough of them. */
+  #home({ children = [], need = children.length }: Wait): boolean {
     const ended = children.filter((child) => isEnded(this.tasks.get(child)));
-    return children.length > 0 && (any ? ended.length > 0 : ended.length === children.length);
+    return children.length > 0 && ended.length >= Math.min(need, children.length);
   }
 
   #leave(task: Task, state: Task['state']): void {
@@ -269,6 +280,11 @@ export class SchedulingModel {
 /** It may be given something. */
 export function isOpen({ enabled, draining }: Worker): boolean {
   return enabled && !draining;
+}
+
+/** The first of its line; of a task that nobody bore none. */
+export function rootOf({ parent }: Task): number | undefined {
+  return parent && (rootOf(parent) ?? parent.id);
 }
 
 export function isEnded(task: Task | undefined): boolean {

@@ -4,7 +4,7 @@ import { type Seen, scheduling } from './scheduling.ts';
 import type { GroundMaker } from './scheduling-grounds.ts';
 
 export const WHAT =
-  'random workers, limits, graphs, waits and edits: who may starts, within the limits, and as Explain says';
+  'random workers, limits, graphs, turns, waits and edits: who may starts, within the limits, and as Explain says';
 const STEPS = 120;
 /** The same worlds each time; `LEASEHOLD_SEED=$RANDOM` begins elsewhere. */
 const FIRST = Number.parseInt(process.env['LEASEHOLD_SEED'] ?? '', 10) || 1;
@@ -16,6 +16,10 @@ function nothing(): Seen {
     edits: 0,
     reaped: 0,
     parked: 0,
+    births: 0,
+    grandchildren: 0,
+    turnsRepeated: 0,
+    stoppedBirths: 0,
     signalsTaken: 0,
     signalsKept: 0,
     deadlines: 0,

@@ -1,19 +1,21 @@
 /**
- * Random workers, tags, limits, graphs, waits and edits against a model that is too simple to be wrong. Who may run what is
+ * Random workers, tags, limits, graphs, turns, waits and edits against a model that is too simple to be wrong. Who may run what is
  * judged there by other code than the engine's, and what a limit holds is added up from what was granted.
  */
 import assert from 'node:assert/strict';
-import { AFTER_FAILURE } from '../../src/core/graph.ts';
+import { AFTER_FAILURE, type AfterFailure } from '../../src/core/graph.ts';
 import type { LimitInput, RateInput } from '../../src/core/limit.ts';
 import type { PlacementInput } from '../../src/core/placement.ts';
 import { GRACE_MS } from '../../src/core/rank.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import type { PushRequest } from '../../src/engine/push.ts';
+import type { EntryRequest, ThenRequest, TurnRequest } from '../../src/engine/turn-request.ts';
 import type { Grant } from '../../src/store/store.ts';
 import { type Ground, LEASE_MS } from './scheduling-grounds.ts';
 import {
   isEnded,
   isOpen,
+  rootOf,
   SchedulingModel,
   type Task,
   type Up,
@@ -48,6 +50,10 @@ export interface Seen {
   edits: number;
   reaped: number;
   parked: number;
+  births: number;
+  grandchildren: number;
+  turnsRepeated: number;
+  stoppedBirths: number;
   signalsTaken: number;
   signalsKept: number;
   deadlines: number;
@@ -109,7 +115,7 @@ class Trial {
   }
 
   async step(): Promise<void> {
-    const kind = this.#roll(40);
+    const kind = this.#roll(43);
     if (kind < 8) await this.push(1 + this.#roll(6));
     else if (kind < 11) await this.#graph();
     else if (kind < 20) await this.#claim();
@@ -121,6 +127,7 @@ class Trial {
     else if (kind < 35) await this.#edit(this.#one(LIMITS));
     else if (kind < 37) await this.#switch();
     else if (kind < 39) await this.#stage();
+    else if (kind < 42) await this.#turn();
     else await this.#reap();
     if (this.#roll(3) === 0) await this.#pass(this.#roll(200));
     await this.check();
@@ -261,15 +268,88 @@ class Trial {
     const wait: Wait = {
       since: this.#model.now,
       ...(timeout === undefined ? {} : { deadline: this.#model.now + timeout }),
-      ...(children.length > 0 ? { children, any: this.#roll(2) === 0 } : { channel: this.#one(CHANNELS) }),
+      ...(children.length > 0 ? { children, ...this.#need(children.length) } : { channel: this.#one(CHANNELS) }),
     };
     const { since: _since, deadline: _deadline, ...what } = wait;
     const request = { key: `wait ${this.#words++}`, ...what, ...(timeout === undefined ? {} : { timeout }) };
-    const answer = await this.#engine.park(task.grant as Grant, request);
+    const answer = await this.#engine.turn(task.grant as Grant, { then: { go: 'park', ...request } });
     const due = this.#model.park(task, wait);
-    assert.equal(answer.kind, due, `task ${task.id} parks`);
-    if (answer.kind === 'woken' && wait.channel !== undefined) this.#heard(task, answer.body);
+    assert.equal(answer.went, due, `task ${task.id} parks`);
+    if (answer.went === 'woken' && wait.channel !== undefined) this.#heard(task, answer.body);
     if (due === 'parked') this.#seen.parked++;
+  }
+
+  #need(children: number): { readonly need?: number } {
+    return this.#roll(2) === 0 ? {} : { need: 1 + this.#roll(children) };
+  }
+
+  /** A value, children that wait for each other and for older ones, and how it goes on: one commit, now and then said twice. */
+  async #turn(): Promise<void> {
+    const held = this.#model.in('running');
+    if (held.length === 0) return;
+    const task = this.#one(held);
+    const grant = task.grant as Grant;
+    if (this.#roll(8) === 0) await this.#ask(task);
+    const births = this.#births(task);
+    const key = `value ${this.#words++}`;
+    // With a deadline: what a child waits for may come to wait for its parent.
+    const wait: Wait = { since: this.#model.now, deadline: this.#model.now + 500, ...this.#need(births.length) };
+    const then = this.#one<ThenRequest>([
+      { go: 'on' },
+      { go: 'complete' },
+      { go: 'fail', error: 'no', giveUp: true },
+      { go: 'park', key, children: births.map((one) => one.key), timeout: 500, ...(wait.need && { need: wait.need }) },
+    ]);
+    const request: TurnRequest = { entries: [{ key, value: 1 }, ...births.map(entryOf)], then };
+    const turned = await this.#engine.turn(grant, request);
+    task.journal.set(key, '1');
+    if (task.asked) {
+      assert.deepEqual([turned.went, turned.entries.slice(1)], ['cancelled', births.map(() => undefined)]);
+      this.#seen.stoppedBirths++;
+      return this.#end(task, 'cancelled');
+    }
+    const children = turned.entries.slice(1).map((entered) => entered?.child?.task as number);
+    this.#born(task, births, children);
+    if (then.go === 'park') assert.equal(turned.went, this.#model.park(task, { ...wait, children }), `task ${task.id}`);
+    else if (then.go === 'complete') this.#end(task, 'completed');
+    else if (then.go === 'fail') this.#end(task, 'failed');
+    if (this.#roll(2) === 0) return;
+    const again = await this.#engine.turn(grant, request);
+    this.#seen.turnsRepeated++;
+    assert.equal(again.went, turned.went, `the turn of ${task.id} is repeated`);
+    assert.deepEqual(
+      again.entries.slice(1).map((entered) => [entered?.child?.task, entered?.child?.fresh]),
+      children.map((child) => [child, false]),
+    );
+  }
+
+  #births(task: Task): readonly Birth[] {
+    const older = [...this.#model.tasks.keys()].filter((id) => id < task.id).slice(-6);
+    const births: Birth[] = [];
+    for (let i = this.#roll(3); i >= 0; i--) {
+      births.push({
+        key: `child ${this.#words++}`,
+        wanted: this.#wanted(),
+        afterFailure: this.#one(AFTER_FAILURE),
+        after: [...this.#some(older, 6), ...this.#some(births, 3).map((one) => one.key)].map((on) => {
+          return { on, optional: this.#roll(2) === 0 };
+        }),
+      });
+    }
+    return births;
+  }
+
+  #born(task: Task, births: readonly Birth[], children: readonly number[]): void {
+    for (const [i, { key, wanted, afterFailure, after }] of births.entries()) {
+      const child = children[i] as number;
+      const ups = after.map(({ on, optional }): Up => {
+        return { task: typeof on === 'number' ? on : (task.journal.get(on) as number), optional };
+      });
+      task.journal.set(key, child);
+      this.#model.push(child, wanted, ups, afterFailure, task);
+      this.#seen.births++;
+      if (task.parent !== undefined) this.#seen.grandchildren++;
+    }
   }
 
   async #signal(channel: string): Promise<void> {
@@ -294,7 +374,17 @@ class Trial {
     if (task === undefined) return;
     const answer = await this.#engine.cancel(task.id);
     assert.equal(answer, task.state === 'running' ? 'requested' : 'cancelled', `the cancel of ${task.id}`);
-    if (task.state !== 'running') return this.#end(task, 'cancelled');
+    if (task.state === 'running') this.#asked(task);
+    else this.#end(task, 'cancelled');
+  }
+
+  /** Somebody wants it to stop. */
+  async #ask(task: Task): Promise<void> {
+    assert.equal(await this.#engine.cancel(task.id), 'requested', `the cancel of ${task.id}`);
+    this.#asked(task);
+  }
+
+  #asked(task: Task): void {
     task.asked = true;
     this.#seen.cancelledRunning++;
   }
@@ -378,8 +468,16 @@ class Trial {
     ]);
   }
 
-  async #compare({ id, state }: Task): Promise<void> {
+  async #compare(task: Task): Promise<void> {
+    const { id, state, parent, journal } = task;
     const record = await this.#engine.get(id);
+    assert.deepEqual([record?.parent, record?.root], [parent?.id, rootOf(task)], `who bore task ${id}`);
+    const entries = await this.#engine.journal(id);
+    assert.deepEqual(
+      new Map(entries.map(({ key, ref, value }) => [key, ref ?? value])),
+      journal,
+      `what task ${id} remembers`,
+    );
     // What comes back after a time is there for the model already.
     const found = record?.state === 'scheduled' ? 'ready' : record?.state;
     assert.equal(found, state, `task ${id}`);
@@ -489,6 +587,18 @@ class Trial {
     }
     assert.equal(await this.#ground.roster.tick('auditor'), 0, 'the auditor found a difference');
   }
+}
+
+/** A child that a turn bears. */
+interface Birth {
+  readonly key: string;
+  readonly wanted: Wanted;
+  readonly afterFailure: AfterFailure;
+  readonly after: readonly { readonly on: number | string; readonly optional: boolean }[];
+}
+
+function entryOf({ key, wanted, afterFailure, after }: Birth): EntryRequest {
+  return { key, kind: 'child', child: requestOf(wanted), after, afterFailure };
 }
 
 /** A worker that serves some queues asks for nothing else. */

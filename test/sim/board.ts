@@ -25,17 +25,25 @@ export interface Known {
   expiresAt: number;
   /** The attempts that ended the task by a settle of their own (more than one, if it was revived), and how. */
   readonly endedBy: Map<number, TaskState>;
+  /** The attempts that gave the task back, and how. */
+  readonly wentBack: Map<number, string>;
   /** It has ended at least once. */
   everEnded: boolean;
   endedAt: number;
   result: string | undefined;
   readonly lane: number;
   readonly payload: string;
+  readonly createdAt: number;
+  /** Who bore it, and the first of its line; neither of a task that nobody bore. */
+  readonly parent: number | undefined;
+  readonly root: number | undefined;
+  /** Monotonic time at which it was run again last. */
+  revivedAt: number;
 
   /** The tasks whose ends it waits for. */
   readonly openUps: Set<number>;
-  /** One of those is enough. */
-  any: boolean;
+  /** So many of those ends are enough. */
+  due: number;
   /** What it is waiting for, or waited for last, as a running task that parked. */
   wait: Wait | undefined;
   /** A wait of an earlier life that was never told of its end: its record may be there or not, and says nothing. */
@@ -97,6 +105,12 @@ export class Board {
   }
 
   end(task: number, state: FinalState, result?: string): void {
+    this.endUntold(task, state, result);
+    this.onEnd(task, state);
+  }
+
+  /** Those who depend on it hear of it later. */
+  endUntold(task: number, state: FinalState, result?: string): void {
     const known = this.task(task);
     known.state = state;
     known.result = result;
@@ -104,7 +118,7 @@ export class Board {
     known.everEnded = true;
     known.endedAt = this.wall;
     known.openUps.clear();
-    this.onEnd(task, state);
+    known.due = 0;
   }
 
   /** What it waited for has come. */
@@ -112,6 +126,7 @@ export class Board {
     known.state = 'ready';
     known.dueAt = 0;
     known.openUps.clear();
+    known.due = 0;
     known.wokenUntold = true;
   }
 

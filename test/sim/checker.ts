@@ -14,7 +14,8 @@ export type FinalLook = ReadonlyMap<number, TaskRecord | undefined>;
 export function checkHistory(history: History, final: FinalLook): void {
   const of = <K extends Entry['kind']>(kind: K): Of<K>[] => history.entries.filter((e): e is Of<K> => e.kind === kind);
   const revived = new Set(of('revive').map(({ task }) => task));
-  checkPushes(of('push'), history.openPushes, final);
+  const births = checkBirths(of('birth'), final);
+  checkPushes(of('push'), history, births, final);
   checkGrants(of('grant'));
   checkSettles(of('settle'), revived, final);
   for (const { task, answer, status } of of('cancel')) {
@@ -32,9 +33,32 @@ export function checkHistory(history: History, final: FinalLook): void {
   }
 }
 
-function checkPushes(pushes: readonly Of<'push'>[], open: number, final: FinalLook): void {
+/** Under one key a task has one child, whoever asks. Returns the children by parent and key. */
+function checkBirths(births: readonly Of<'birth'>[], final: FinalLook): ReadonlyMap<string, number> {
+  const children = new Map<string, number>();
+  for (const { task, key, child } of births) {
+    const before = children.get(`${task} ${key}`) ?? child;
+    must(before === child, 'tree', () => `${key} of task ${task} was child ${before} and became ${child}`);
+    children.set(`${task} ${key}`, child);
+    must(final.has(child), 'I5', () => `child ${child} of ${task}, which was acknowledged, is lost`);
+  }
+  for (const [task, record] of final) {
+    if (record?.parent === undefined) continue;
+    const parent = final.get(record.parent);
+    const root = parent === undefined ? record.root : (parent.root ?? parent.task);
+    must(record.root === root, 'tree', () => `the root of ${task} is ${record.root}, that of its parent ${root}`);
+  }
+  return children;
+}
+
+function checkPushes(
+  pushes: readonly Of<'push'>[],
+  { openPushes, births }: History,
+  children: ReadonlyMap<string, number>,
+  final: FinalLook,
+): void {
   const byOp = new Map<string, number>();
-  const known = new Set<number>();
+  const known = new Set(children.values());
   for (const push of pushes) {
     if (push.status !== 'ok' || push.task === undefined) continue;
     const { task, op } = push;
@@ -47,7 +71,8 @@ function checkPushes(pushes: readonly Of<'push'>[], open: number, final: FinalLo
     byOp.set(op, task);
     must(record === undefined || record.payload === push.input, 'I12', () => `task ${task} has another input`);
   }
-  const unknown = open + pushes.filter(({ status }) => status === 'unknown').length;
+  const unborn = [...births].filter((birth) => !children.has(birth)).length;
+  const unknown = openPushes + unborn + pushes.filter(({ status }) => status === 'unknown').length;
   const invented = [...final].filter(
     ([task, record]) => record !== undefined && record.queue !== 'cron' && !known.has(task),
   ).length;

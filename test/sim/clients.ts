@@ -15,6 +15,8 @@ const DOINGS = [
   'cancel',
   'cancel',
   'cancel',
+  'cancelTree',
+  'cancelTree',
   'revive',
   'redo',
   'pause',
@@ -54,8 +56,13 @@ export async function useIt(run: Run, name: string): Promise<void> {
       case 'cancel':
         if (task !== undefined) await cancel(run, me, rng.chance(0.5) ? (running(run) ?? task) : task);
         break;
+      case 'cancelTree': {
+        const root = rng.chance(0.8) ? (bearing(run) ?? task) : task;
+        if (root !== undefined) await cancelTree(run, me, root);
+        break;
+      }
       case 'revive':
-        if (task !== undefined) await revive(run, me, task);
+        if (task !== undefined) await revive(run, me, rng.chance(0.3) ? (member(run) ?? task) : task);
         break;
       case 'redo':
         if (task !== undefined) await redo(run, me, rng.chance(0.5) ? (busyDependent(run) ?? task) : task);
@@ -89,6 +96,26 @@ export async function useIt(run: Run, name: string): Promise<void> {
 async function cancel(run: Run, me: Owner, task: number): Promise<void> {
   const { status, value } = await outcome(run, me, run.anyProcess().engine.cancel(task));
   run.history.add({ kind: 'cancel', task, answer: value, status });
+}
+
+/** With all that it has borne, while they bear more. */
+async function cancelTree(run: Run, me: Owner, task: number): Promise<void> {
+  const since = run.scheduler.now;
+  const { status, value } = await outcome(run, me, run.anyProcess().engine.cancelTree(task));
+  for (const one of value?.tasks ?? []) run.history.add({ kind: 'cancel', task: one.task, answer: one.act, status });
+  if (status === 'ok') run.guard(() => run.model.trees.cancelled(task, since));
+}
+
+/** One that may bear children now, or has. */
+function bearing({ model, rng }: Run): number | undefined {
+  const some = model.unfinished().filter((task) => /"(children|launch)"/.test(model.board.task(task).payload));
+  return some.length > 0 ? rng.pick(some) : undefined;
+}
+
+/** One of a tree. */
+function member({ model, rng }: Run): number | undefined {
+  const some = [...model.tasks].filter(([task, { root }]) => root !== undefined && !model.board.isPruned(task));
+  return some.length > 0 ? rng.pick(some)[0] : undefined;
 }
 
 async function revive(run: Run, me: Owner, task: number): Promise<void> {

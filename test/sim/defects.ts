@@ -257,7 +257,7 @@ const SCHEDULING_DEFECTS = {
     'AND planned = 2',
   ]),
   'checkpoint-replaced': plant('the last value that is remembered stays', [
-    'checkpointAdd',
+    'journalAdd',
     'INSERT OR IGNORE',
     'INSERT OR REPLACE',
   ]),

@@ -15,8 +15,12 @@ const READS: ReadonlySet<string> = new Set([
   'logRead',
   'waitGet',
   'waitList',
-  'checkpointList',
+  'journalList',
+  'treeList',
+  'treeCount',
   'depList',
+  'depDependents',
+  'depNeeds',
   'resultKeys',
   'resultFind',
   'taskGet',
@@ -43,8 +47,7 @@ const HARMLESS: ReadonlySet<string> = new Set([
   'taskStage',
   'taskExpire',
   'logAppend',
-  'taskPark',
-  'checkpointPut',
+  'taskTurn',
   'resultKeep',
   'workerBeat',
   'workerReap',
@@ -52,7 +55,7 @@ const HARMLESS: ReadonlySet<string> = new Set([
 ] satisfies Verb[]);
 
 /** There are few of these, so more of them come twice, and soon enough to meet the attempt that sent them. */
-const FEW: ReadonlySet<string> = new Set(['taskPark', 'checkpointPut', 'signalSend'] satisfies Verb[]);
+const FEW: ReadonlySet<string> = new Set(['taskTurn', 'signalSend'] satisfies Verb[]);
 
 /** Harmless under their operation ids. */
 const NAMED: ReadonlySet<string> = new Set(['taskPush', 'graphPush', 'signalSend'] satisfies Verb[]);
@@ -68,9 +71,16 @@ export function faultyStore(real: port.Store, process: SimProcess, run: Run): po
       if (typeof member !== 'function' || name === 'watch' || name === 'close' || name === 'taskPushIn') {
         return typeof member === 'function' ? member.bind(target) : member;
       }
-      return (params: unknown) => travel(name as Verb, params, (member as Call).bind(target), process, run);
+      const exec = (member as Call).bind(target);
+      return (params: unknown) =>
+        travel(name as Verb, name === 'taskPrune' ? small(params, run) : params, exec, process, run);
     },
   });
+}
+
+/** A pruner whose steps are so small that it leaves a tree half removed between two of them. */
+function small(params: unknown, { plan }: Run): unknown {
+  return { ...(params as object), limit: plan.pruneBatch };
 }
 
 function travel(verb: Verb, params: unknown, exec: Call, process: SimProcess, run: Run): Promise<unknown> {

@@ -26,6 +26,9 @@ export class GraphModel {
   /** Task → those that wait for its end, or did. */
   readonly #downs = new Map<number, Set<number>>();
 
+  /** Somebody has waited for these while they were unfinished. */
+  readonly #watched = new Set<number>();
+
   /** Made, and about to end: nothing wakes these any more. */
   readonly #doomed = new Set<number>();
 
@@ -43,12 +46,13 @@ export class GraphModel {
     for (const [up, optional] of ups) {
       this.#watch(up, task);
       const { state } = this.#board.task(up);
-      if (!isFinal(state)) known.openUps.add(up);
+      if (!isFinal(state)) this.#await(known, up);
       else failed ||= !optional && state !== 'completed';
     }
     if (ups.size > known.openUps.size) this.#board.gates.reach('graph hung on what had ended before');
     const doomed = failed && afterFailure !== 'run';
     if (doomed || known.openUps.size > 0) known.state = 'waiting';
+    known.due = known.openUps.size;
     known.bornAs = known.state;
     if (doomed) this.#doomed.add(task);
     return doomed;
@@ -63,12 +67,24 @@ export class GraphModel {
     return [...(this.#plans.get(task)?.ups.keys() ?? [])];
   }
 
+  /**
+   * Unfinished tasks that were made to wait for this one, or have parked for it: they will ask what became of it. One that
+   * nobody ever had to wait for, because it had ended before, is not kept for those.
+   */
+  needing(up: number): readonly number[] {
+    if (!this.#watched.has(up)) return [];
+    return [...(this.#downs.get(up) ?? [])].filter((down) => {
+      return this.#board.isOpen(down) && (this.#plans.get(down)?.ups.has(up) || this.#children.get(down)?.has(up));
+    });
+  }
+
   /** A running task parks for the ends of others. */
   parked(task: number, children: readonly number[]): void {
     const own = this.#children.get(task) ?? new Set();
     this.#children.set(task, own);
     for (const child of children) {
       own.add(child);
+      this.#watched.add(child);
       this.#watch(child, task);
     }
   }
@@ -86,9 +102,9 @@ export class GraphModel {
   /** What it was made to wait for and is unfinished is waited for again. */
   revived(task: number, known: Known): void {
     for (const up of this.#plans.get(task)?.ups.keys() ?? []) {
-      if (this.#board.isOpen(up)) known.openUps.add(up);
+      if (this.#board.isOpen(up)) this.#await(known, up);
     }
-    known.any = false;
+    known.due = known.openUps.size;
     this.#children.delete(task);
     known.state = known.openUps.size > 0 ? 'waiting' : 'ready';
     if (known.state === 'waiting') this.#board.gates.reach('revived task waits for its parents again');
@@ -115,6 +131,11 @@ export class GraphModel {
     if (have.length > 0) this.#board.gates.reach('dependent read the results of its parents');
   }
 
+  #await(known: Known, up: number): void {
+    known.openUps.add(up);
+    this.#watched.add(up);
+  }
+
   #watch(up: number, down: number): void {
     const downs = this.#downs.get(up) ?? new Set();
     this.#downs.set(up, downs.add(down));
@@ -125,7 +146,7 @@ export class GraphModel {
       const known = this.#board.task(down);
       if (known.state !== 'waiting' || this.#doomed.has(down) || !known.openUps.delete(up)) continue;
       if (!this.#met(down, known, up, state)) this.#fail(down);
-      else if (known.any || known.openUps.size === 0) this.#wake(known);
+      else if (--known.due === 0) this.#wake(known);
     }
   }
 
@@ -143,7 +164,9 @@ export class GraphModel {
   #wake(known: Known): void {
     if (known.wait?.outcome === 'open') {
       known.wait.outcome = 'woken';
-      this.#board.gates.reach(known.any ? 'first child woke its parent' : 'last child woke its parent');
+      this.#board.gates.reach(
+        known.openUps.size > 0 ? 'some children woke their parent' : 'last child woke its parent',
+      );
     }
     this.#board.wake(known);
   }

@@ -1,47 +1,55 @@
 import type { Engine } from '../../src/engine/engine.ts';
+import type { EntryRequest, ThenRequest } from '../../src/engine/turn-request.ts';
+import type { Turned } from '../../src/engine/turns.ts';
 import type { WaitRequest } from '../../src/engine/waits.ts';
 import type { Grant } from '../../src/store/store.ts';
 import { type Answered, outcome, patiently, sleep } from './calls.ts';
 import type { SimProcess } from './process.ts';
-import { pushOne } from './pusher.ts';
 import type { Run } from './run.ts';
-import { drawChild, type Input, type Step } from './wishes.ts';
+import { drawChildren, type Input, mayHang, type Step, type WaitStep } from './wishes.ts';
 
 /** One attempt at a task, in its process. */
 interface Attempt {
   readonly run: Run;
   readonly process: SimProcess;
   readonly grant: Grant;
+  readonly depth: number;
   /** Waits for which a signal was there already. */
   readonly gone: WaitRequest[];
+  /** Done, and not committed yet: the next turn takes it along. */
+  pending: EntryRequest[];
+  /** Of its log. */
+  lines: number;
 }
 
 export async function perform(run: Run, process: SimProcess, grant: Grant): Promise<void> {
   const { rng, plan, faults } = run;
   if (rng.chance(faults.abandon)) return;
-  const { poison, steps } = JSON.parse(grant.payload) as Input;
+  const { poison, steps, depth = 0 } = JSON.parse(grant.payload) as Input;
   if (poison && !run.healed && rng.chance(0.7) && run.crash(process, `poisoned by ${grant.task}`)) return;
   const renews = rng.chance(0.7) || run.healed;
   if (rng.chance(0.3)) await outcome(run, process, process.engine.dependencies(grant.task));
-  if (steps !== undefined && !(await follow({ run, process, grant, gone: [] }, steps))) return;
-  let lines = 0;
+  const attempt: Attempt = { run, process, grant, depth, gone: [], pending: [], lines: 0 };
+  if (steps !== undefined && !(await follow(attempt, steps))) return;
   for (let left = rng.int(0, plan.leaseMs * (run.healed ? 0.5 : 2)); left > 0; ) {
     const nap = Math.min(left, Math.ceil(plan.leaseMs / 3));
     await sleep(run, process, nap);
     left -= nap;
-    if (rng.chance(0.4)) {
-      const line = { seq: ++lines, at: run.scheduler.wall, stream: 'log', text: process.name } as const;
-      await outcome(run, process, process.engine.appendLog(grant, [line]));
-    }
+    if (rng.chance(0.4)) await outcome(run, process, process.engine.appendLog(grant, [lineOf(attempt)]));
     if (!renews) continue;
     const renewed = await outcome(run, process, process.engine.renew(grant));
     if (renewed.value?.held === false) return;
     if (renewed.value?.held && renewed.value.cancelRequested && rng.chance(0.7)) {
-      await settle(run, process, grant, 'cancelled');
+      await settle(attempt, 'cancelled');
       return;
     }
   }
-  await settle(run, process, grant, run.healed ? 'completed' : rng.pick(ENDINGS));
+  await settle(attempt, run.healed ? 'completed' : rng.pick(ENDINGS));
+}
+
+function lineOf(attempt: Attempt) {
+  const { run, process } = attempt;
+  return { seq: ++attempt.lines, at: run.scheduler.wall, stream: 'log', text: process.name } as const;
 }
 
 // What comes before the end
@@ -50,23 +58,85 @@ export async function perform(run: Run, process: SimProcess, grant: Grant): Prom
 async function follow(attempt: Attempt, steps: readonly Step[]): Promise<boolean> {
   const { run, process, grant } = attempt;
   const { rng } = run;
-  const { engine } = process;
-  const known = await patiently(run, process, () => engine.checkpoints(grant.task));
-  if (known.value === undefined) return false;
+  const journal = await patiently(run, process, () => process.engine.journal(grant.task));
+  if (journal.value === undefined) return false;
+  const known = new Set(journal.value.map(({ key }) => key));
   // Some handlers do not look first, and are told what was there.
   const forgetful = rng.chance(0.1);
   for (const [i, step] of steps.entries()) {
     const key = `s${i}`;
-    if (known.value.some((one) => one.key === key) && !(forgetful && step.do === 'remember')) continue;
+    if (known.has(key) && !(forgetful && (step.do === 'remember' || step.do === 'tell'))) continue;
     // Long enough for some to lose their lease on the way.
     if (!run.healed && rng.chance(0.25)) await sleep(run, process, rng.int(1, run.plan.leaseMs * 1.5));
-    const value = step.do === 'remember' ? { by: grant.attempt } : await waited(attempt, key, i + 1, step);
-    if (value === undefined) return false;
-    const put = await patiently(run, process, () => engine.checkpoint(grant, key, value));
-    if (put.value === undefined) return false;
-    run.history.add({ kind: 'remember', task: grant.task, key, value: put.value });
+    const done = await entriesOf(attempt, key, i + 1, step);
+    if (done === undefined) return false;
+    attempt.pending.push(...done);
+    if (rng.chance(0.5) && (await turn(attempt, { go: 'on' })) === undefined) return false;
   }
   return true;
+}
+
+/** What a step leaves in the journal. Undefined: the task waits, or this attempt is over. */
+async function entriesOf(
+  attempt: Attempt,
+  key: string,
+  nth: number,
+  step: Step,
+): Promise<readonly EntryRequest[] | undefined> {
+  const { run, grant } = attempt;
+  const by = grant.attempt;
+  switch (step.do) {
+    case 'remember':
+      return Array.from({ length: step.count }, (_, i) => ({ key: i === 0 ? key : `${key}.${i}`, value: { by } }));
+    case 'tell': {
+      const { channel, broadcast } = step;
+      const body = { op: `turn/${grant.task}/${key}`, broadcast };
+      return [{ key, kind: 'signal', channel, body, ...(broadcast ? { broadcast } : {}) }];
+    }
+    case 'launch':
+      return [...drawChildren(run, parentOf(attempt), key, step.count), { key, kind: 'mark', value: { by } }];
+    case 'signal':
+    case 'time':
+    case 'approval':
+    case 'children': {
+      const value = await waited(attempt, key, nth, step);
+      return value === undefined ? undefined : [{ key, kind: 'wait', value }];
+    }
+  }
+}
+
+const parentOf = ({ grant: { task }, depth }: Attempt) => ({ task, depth });
+
+/** Commits what is pending and goes on so. Undefined: this attempt is over, or nobody knows. */
+async function turn(attempt: Attempt, then: ThenRequest): Promise<Turned | undefined> {
+  const { run, process, grant } = attempt;
+  const entries = attempt.pending;
+  attempt.pending = [];
+  const logs = run.rng.chance(0.2) ? [lineOf(attempt)] : [];
+  const { value } = await patiently(run, process, () => turnOnce(attempt, entries, logs, then));
+  if (value?.went === 'cancelled') {
+    run.history.add({ ...grantOf(grant), kind: 'settle', to: 'cancelled', result: undefined, status: 'ok' });
+    return undefined;
+  }
+  return value;
+}
+
+async function turnOnce(
+  { run, process, grant }: Attempt,
+  entries: readonly EntryRequest[],
+  logs: readonly ReturnType<typeof lineOf>[],
+  then: ThenRequest,
+): Promise<Turned> {
+  const { task } = grant;
+  for (const { key, kind } of entries) if (kind === 'child') run.history.bears(task, key);
+  const turned = await process.engine.turn(leaseOf(run, grant), { entries, logs, then });
+  for (const [i, { key, kind }] of entries.entries()) {
+    const entered = turned.entries[i];
+    if (entered === undefined) continue;
+    if (entered.child !== undefined) run.history.add({ kind: 'birth', task, key, child: entered.child.task });
+    else if (kind !== 'signal') run.history.add({ kind: 'remember', task, key, value: entered.text });
+  }
+  return turned;
 }
 
 interface Heard {
@@ -75,12 +145,7 @@ interface Heard {
 }
 
 /** What came of the wait: of an earlier attempt, or at once. Undefined: the task waits, or this attempt is over. */
-async function waited(
-  attempt: Attempt,
-  key: string,
-  turn: number,
-  step: Exclude<Step, { do: 'remember' }>,
-): Promise<unknown> {
+async function waited(attempt: Attempt, key: string, nth: number, step: WaitStep): Promise<Heard | undefined> {
   const { run, process, grant } = attempt;
   const { task } = grant;
   const hear = ({ outcome: how, body }: Heard): Heard => {
@@ -94,26 +159,19 @@ async function waited(
   }
   const asked = await requestOf(attempt, key, step);
   if (asked === undefined) return undefined;
-  const request = { ...asked, turn };
-  const parked = await patiently(run, process, () => process.engine.park(leaseOf(run, grant), request));
-  if (parked.value?.kind === 'woken') {
-    // One that was sent twice comes late.
-    const [before] = attempt.gone;
-    if (before !== undefined && run.rng.chance(0.5)) await outcome(run, process, process.engine.park(grant, before));
-    if (step.do === 'signal') attempt.gone.push(request);
-    return hear({ outcome: 'woken', body: parked.value.body });
+  const request = { ...asked, nth };
+  const parked = await turn(attempt, { go: 'park', ...request });
+  if (parked?.went !== 'woken') return undefined;
+  // One that was sent twice comes late.
+  const [before] = attempt.gone;
+  if (before !== undefined && run.rng.chance(0.5)) {
+    await outcome(run, process, process.engine.turn(grant, { then: { go: 'park', ...before } }));
   }
-  if (parked.value?.kind === 'cancelled') {
-    run.history.add({ ...grantOf(grant), kind: 'settle', to: 'cancelled', result: undefined, status: 'ok' });
-  }
-  return undefined;
+  if (step.do === 'signal') attempt.gone.push(request);
+  return hear({ outcome: 'woken', body: parked.body });
 }
 
-async function requestOf(
-  attempt: Attempt,
-  key: string,
-  step: Exclude<Step, { do: 'remember' }>,
-): Promise<WaitRequest | undefined> {
+async function requestOf(attempt: Attempt, key: string, step: WaitStep): Promise<WaitRequest | undefined> {
   switch (step.do) {
     case 'time':
       return { key, timeout: step.timeout };
@@ -126,31 +184,44 @@ async function requestOf(
   }
 }
 
+/** Children that are born in the turn that waits for them, or in one before. */
 async function waitForChildren(
-  { run, process, grant }: Attempt,
+  attempt: Attempt,
   key: string,
-  { count, any, timeout }: Extract<Step, { do: 'children' }>,
+  { count, need, timeout }: Extract<Step, { do: 'children' }>,
 ): Promise<WaitRequest | undefined> {
+  const { run, process, grant } = attempt;
   const { rng } = run;
-  const children: number[] = [];
-  for (let i = 0; i < count; i++) {
-    const child = await pushOne(run, process, drawChild(run, `child/${grant.task}/${key}/${i}`));
-    if (child === undefined) return undefined;
-    children.push(child);
+  const births = drawChildren(run, parentOf(attempt), key, count);
+  let children: readonly (number | string)[] = births.map((birth) => birth.key);
+  attempt.pending.push(...births);
+  const before = attempt.pending.length - births.length;
+  if (rng.chance(0.4)) {
+    const turned = await turn(attempt, { go: 'on' });
+    if (turned === undefined) return undefined;
+    children = turned.entries.slice(before).map((entered) => entered?.child?.task as number);
+    // Some of them may have ended when it comes to the wait.
+    if (rng.chance(0.6)) await sleep(run, process, rng.int(1, run.plan.leaseMs));
   }
-  // Some of them may have ended when it comes to the wait.
-  if (rng.chance(0.3)) await sleep(run, process, rng.int(1, run.plan.leaseMs));
   const parents = run.model.graph.parents(grant.task);
   const others = run.model.unfinished();
   const again = others.filter((task) => parents.includes(task));
-  if (again.length > 0 && rng.chance(0.8)) children.push(...again);
   // Whoever waits for just anybody may be waited for by it, and needs a deadline.
+  let most = births.some(mayHang) ? (timeout ?? 1000) : timeout;
+  if (again.length > 0 && rng.chance(0.8)) children = [...children, ...again];
   else if (others.length > 0 && rng.chance(0.2)) {
-    return { key, children: [...children, rng.pick(others)], any, timeout: timeout ?? 1000 };
+    children = [...children, rng.pick(others)];
+    most ??= 1000;
   }
   // A signal is as good as the children, now and then.
   const channel = rng.chance(0.4) ? { channel: 'news' } : {};
-  return { key, children, any, ...channel, ...(timeout === undefined ? {} : { timeout }) };
+  return {
+    key,
+    children,
+    ...channel,
+    ...(need === undefined ? {} : { need }),
+    ...(most === undefined ? {} : { timeout: most }),
+  };
 }
 
 // Its end
@@ -175,27 +246,65 @@ const leaseOf = ({ rng }: Run, grant: Grant): Parameters<Engine['fail']>[0] =>
   rng.chance(0.5) ? grant : grantOf(grant);
 
 /** Says it again while no answer comes: the fence makes that harmless. */
-async function settle(run: Run, process: SimProcess, grant: Grant, ending: Ending): Promise<void> {
-  const { task, attempt } = grant;
-  const result = JSON.stringify({ by: process.name, attempt });
+async function settle(attempt: Attempt, ending: Ending): Promise<void> {
+  const { run, process, grant } = attempt;
+  const result = JSON.stringify({ by: process.name, attempt: grant.attempt });
   const lease = leaseOf(run, grant);
+  const then = run.rng.chance(0.5) || attempt.pending.length > 0 ? thenOf(ending, JSON.parse(result)) : undefined;
+  const entries = then === undefined ? [] : lastEntries(attempt);
+  const logs = then !== undefined && run.rng.chance(0.3) ? [lineOf(attempt)] : [];
   for (let i = 0; i < 4; i++) {
     const said: Answered<string | undefined> = await outcome(
       run,
       process,
-      say(process.engine, lease, ending, JSON.parse(result)),
+      then === undefined
+        ? say(process.engine, lease, ending, JSON.parse(result))
+        : turnOnce(attempt, entries, logs, then).then(({ state }) => state),
     );
     const to =
-      ending === 'completed'
-        ? 'completed'
-        : ending === 'cancelled' || said.value === 'cancelled'
-          ? 'cancelled'
+      ending === 'cancelled' || said.value === 'cancelled'
+        ? 'cancelled'
+        : ending === 'completed'
+          ? 'completed'
           : said.value === 'failed'
             ? 'failed'
             : 'again';
-    run.history.add({ kind: 'settle', task, attempt, to, result, status: said.status });
+    run.history.add({ ...grantOf(grant), kind: 'settle', to, result, status: said.status });
     if (said.status !== 'unknown') return;
   }
+}
+
+/** What a turn says that ends the attempt; undefined: no turn says so. */
+function thenOf(ending: Ending, result: unknown): ThenRequest | undefined {
+  switch (ending) {
+    case 'completed':
+      return { go: 'complete', result };
+    case 'fail':
+      return { go: 'fail', error: { message: 'simulated' } };
+    case 'giveUp':
+      return { go: 'fail', error: { message: 'simulated' }, giveUp: true };
+    case 'later':
+      return { go: 'fail', error: { message: 'later' }, retryAfterMs: 200 };
+    case 'cancelled':
+    case 'release':
+    case 'bounce':
+      return undefined;
+  }
+}
+
+/** What is pending, and now and then a last word, a signal or children that nobody waits for. */
+function lastEntries(attempt: Attempt): readonly EntryRequest[] {
+  const { run, grant, depth } = attempt;
+  const { rng } = run;
+  const entries = [...attempt.pending];
+  if (rng.chance(0.4)) entries.push({ key: 'end', value: { by: grant.attempt } });
+  if (run.healed) return entries;
+  if (depth < 2 && rng.chance(0.06)) entries.push(...drawChildren(run, parentOf(attempt), 'end', rng.int(1, 2)));
+  if (rng.chance(0.06)) {
+    const body = { op: `turn/${grant.task}/bye`, broadcast: false };
+    entries.push({ key: 'bye', kind: 'signal', channel: 'news', body });
+  }
+  return entries;
 }
 
 async function say(

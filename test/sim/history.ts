@@ -39,6 +39,8 @@ export type Entry =
       readonly outcome: string;
       readonly body: string | undefined;
     }
+  /** The child that a handler was told of under a key. */
+  | { readonly kind: 'birth'; readonly task: number; readonly key: string; readonly child: number }
   /** What a handler was told to be remembered. */
   | { readonly kind: 'remember'; readonly task: number; readonly key: string; readonly value: string }
   | { readonly kind: 'event'; readonly seq: number; readonly task: number };
@@ -53,6 +55,12 @@ export class History {
   readonly entries: Entry[] = [];
   /** Pushes that were sent and have not been answered. */
   openPushes = 0;
+  /** Births that somebody has asked for: the task and the key. */
+  readonly births = new Set<string>();
+
+  bears(task: number, key: string): void {
+    this.births.add(`${task} ${key}`);
+  }
 
   add(entry: Entry): void {
     this.entries.push(entry);

@@ -1,5 +1,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { CHANGES, type Change, STATES, type TaskState } from '../../src/core/task.ts';
+import { ENTRY_KINDS } from '../../src/store/codes.ts';
+import type { EntryKind } from '../../src/store/store.ts';
 import type { Model } from './model.ts';
 import { must } from './trace.ts';
 
@@ -15,6 +17,17 @@ interface TaskRow {
   readonly ended_at: number | null;
   readonly open: number;
   readonly queue: number;
+  readonly parent: number | null;
+  readonly root: number | null;
+}
+
+interface EntryRow {
+  readonly task: number;
+  readonly key: string;
+  readonly kind: number;
+  readonly attempt: number;
+  readonly ref: number | null;
+  readonly value: string | null;
 }
 
 interface SlotRow {
@@ -41,6 +54,8 @@ export class Inspector {
   readonly #stats: StatementSync;
   readonly #slots: StatementSync;
   readonly #signals: StatementSync;
+  readonly #journal: StatementSync;
+  readonly #lines: StatementSync;
   /** Slot → what it had at the last look. */
   readonly #active = new Map<number, number>();
   #seen = -1;
@@ -55,11 +70,13 @@ export class Inspector {
     this.#version = this.#db.prepare('PRAGMA data_version');
     this.#events = this.#db.prepare('SELECT seq, n, kind, state, ids, attempts FROM event WHERE seq > ? ORDER BY seq');
     const tasks = `SELECT t.id, t.state, t.attempt, t.tries, t.max_tries, t.holder, t.lease_until, t.run_at,
-      t.ended_at, t.open, l.queue FROM task t JOIN lane l ON l.id = t.lane`;
+      t.ended_at, t.open, l.queue, t.parent, t.root FROM task t JOIN lane l ON l.id = t.lane`;
     this.#all = this.#db.prepare(tasks);
     this.#open = this.#db.prepare(`${tasks} WHERE t.state < 4`);
     this.#count = this.#db.prepare('SELECT count(*) AS n FROM task');
     this.#stats = this.#db.prepare('SELECT * FROM qstat');
+    this.#journal = this.#db.prepare('SELECT task, key, kind, attempt, ref, value FROM journal');
+    this.#lines = this.#db.prepare('SELECT count(*) AS n FROM log');
     this.#signals = this.#db.prepare('SELECT channel, body FROM signal ORDER BY id');
     this.#slots =
       this.#db.prepare(`SELECT s.id, s.key, s.cap, s.active, coalesce((SELECT sum(ls.weight) FROM lane_slot ls
@@ -89,6 +106,7 @@ export class Inspector {
     for (const row of rows) this.#row(row);
     const gone = this.#gone(rows);
     this.#pruned += gone;
+    this.#entries();
     return gone;
   }
 
@@ -137,10 +155,11 @@ export class Inspector {
     must(state !== 'running' || row.holder !== null, 'I1', is);
     // Who waits holds nothing, and knows how many ends it waits for.
     must(state !== 'waiting' || row.holder === null, 'I1', is);
-    must(state !== 'waiting' || row.open === (known.any ? 1 : known.openUps.size), 'deps', is);
+    must(state !== 'waiting' || row.open === known.due, 'deps', is);
     // Of a ready task it says since when that is so.
     must(state !== 'scheduled' || row.run_at !== null, 'I17', is);
     must((row.ended_at !== null) === row.state >= 4, 'I3', is);
+    must(row.parent === (known.parent ?? null) && row.root === (known.root ?? null), 'tree', is);
   }
 
   /** What a slot has is what runs, and no grant took it above its cap. */
@@ -158,11 +177,21 @@ export class Inspector {
 
   /** Signals that nobody has taken are there, in the order in which they came. */
   #kept(): void {
-    const rows = this.#signals.all() as unknown as { channel: string; body: string }[];
-    const said = (signals: readonly { channel: string; body: string }[]): string =>
-      signals.map(({ channel, body }) => `${channel} ${body}`).join();
-    const { kept } = this.#model.waits;
-    must(said(rows) === said(kept), 'signal', () => `the signals ${said(rows)} are kept, it should be ${said(kept)}`);
+    this.#model.waits.look(this.#signals.all() as unknown as { channel: string; body: string }[]);
+  }
+
+  /** Whatever turns have done is in the journals of their tasks, and nothing else is. */
+  #entries(): void {
+    const rows = (this.#journal.all() as unknown as EntryRow[]).map(({ kind, ref, value, ...row }) => {
+      return { ...row, kind: ENTRY_KINDS[kind] as EntryKind, ref: ref ?? undefined, value: value ?? undefined };
+    });
+    const journals = Map.groupBy(rows, ({ task }) => task);
+    const { journal } = this.#model;
+    for (const task of new Set([...journals.keys(), ...journal.writers()])) {
+      journal.compare(task, journals.get(task) ?? [], 'has written');
+    }
+    const { n } = this.#lines.get() as { n: number };
+    must(n === journal.countLines(), 'I2', () => `there are ${n} lines of logs, of ${journal.countLines()}`);
   }
 
   #counters(rows: readonly TaskRow[]): void {
@@ -185,9 +214,12 @@ export class Inspector {
     let pruned = 0;
     for (const task of this.#model.tasks.keys()) {
       if (there.has(task) || this.#model.board.isPruned(task)) continue;
-      must(this.#model.prunable(task, this.#retentionMs), 'I5', () => `task ${task} is gone`);
-      this.#model.board.prune(task);
+      this.#model.pruned(task, this.#retentionMs);
       pruned++;
+    }
+    // The root of a tree goes last.
+    for (const { id, root } of rows) {
+      must(root === null || there.has(root), 'tree', () => `the root ${root} of ${id} is gone`);
     }
     return pruned;
   }

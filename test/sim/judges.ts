@@ -1,6 +1,7 @@
 import type * as port from '../../src/store/store.ts';
 import type { SimProcess } from './process.ts';
 import type { Run } from './run.ts';
+import { sayTurn } from './turn-model.ts';
 
 export type Verb = {
   [K in keyof port.Store]: port.Store[K] extends (params: never) => Promise<unknown> ? K : never;
@@ -94,7 +95,7 @@ const JUDGES: { readonly [K in Verb]?: Judge<K> } = {
     return undefined;
   },
   taskCancel: ({ model }, { tasks }, answers) => {
-    for (const [i, task] of tasks.entries()) model.cancelled(task, answers[i] as port.CancelAnswer);
+    model.cancelled(tasks, answers);
     return `${tasks}: ${answers}`;
   },
   taskRevive: (_run, { tasks }, answers) => `${tasks}: ${answers.map((a) => (a.ok ? 'ready' : a.state))}`,
@@ -106,9 +107,17 @@ const JUDGES: { readonly [K in Verb]?: Judge<K> } = {
     model.graph.listed(task, dependencies);
     return undefined;
   },
-  taskPark: ({ model }, { items }, answers) => {
-    for (const [i, item] of items.entries()) model.waits.parked(item, answers[i] as port.ParkAnswer);
-    return items.map((item, i) => `${item.task}#${item.attempt} ${sayWait(item)}: ${answers[i]?.kind}`).join(', ');
+  taskTurn: ({ model }, { items }, answers) => {
+    model.turns.took(items, answers);
+    return items.map((item, i) => `${sayTurn(item)}: ${sayAnswer(answers[i] as port.TurnAnswer)}`).join(', ');
+  },
+  journalList: ({ model }, { task }, entries) => {
+    model.journal.listed(task, entries);
+    return undefined;
+  },
+  treeList: ({ model }, query, records) => {
+    model.trees.listed(query, records);
+    return undefined;
   },
   waitGet: ({ model }, { task }, record) => {
     model.waits.seen(task, record);
@@ -121,14 +130,6 @@ const JUDGES: { readonly [K in Verb]?: Judge<K> } = {
   signalSend: ({ model }, { items }, answers) => {
     for (const [i, item] of items.entries()) model.waits.signalled(item, answers[i] as port.SignalAnswer);
     return items.map((item, i) => `${item.channel} ${item.body}: ${answers[i]?.woken}`).join(', ');
-  },
-  checkpointPut: ({ model }, { items }, answers) => {
-    for (const [i, item] of items.entries()) model.memory.put(item, answers[i] as port.CheckpointAnswer);
-    return items.map((item, i) => `${item.task}#${item.attempt} ${item.key}: ${answers[i]?.kind}`).join(', ');
-  },
-  checkpointList: ({ model }, { task }, checkpoints) => {
-    model.memory.listed(task, checkpoints);
-    return undefined;
   },
   laneIntern: ({ model }, _params, lanes) => {
     model.fleet.interned(lanes);
@@ -159,6 +160,8 @@ export function judge(verb: Verb, params: unknown, answer: unknown, process: Sim
   if (judged !== undefined) run.trace.say(process.name, `${verb} ${judged}`);
 }
 
-function sayWait({ key, channel, children, timeoutMs }: port.ParkItem): string {
-  return `${key} ${JSON.stringify({ channel, children, timeoutMs })}`;
+function sayAnswer(answer: port.TurnAnswer): string {
+  if (answer.kind !== 'done') return JSON.stringify(answer);
+  const children = answer.entries.flatMap((entry) => (entry.kind === 'child' ? [entry.task] : []));
+  return children.length === 0 ? answer.went : `${answer.went} (${children})`;
 }

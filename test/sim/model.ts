@@ -18,10 +18,12 @@ import { DutyModel } from './duty-model.ts';
 import { FleetModel } from './fleet-model.ts';
 import type { Gates } from './gates.ts';
 import { GraphModel } from './graph-model.ts';
-import { MemoryModel } from './memory-model.ts';
+import { JournalModel } from './journal-model.ts';
 import { PushModel } from './push-model.ts';
 import type { Scheduler } from './scheduler.ts';
 import { must } from './trace.ts';
+import { TreeModel } from './tree-model.ts';
+import { TurnModel } from './turn-model.ts';
 import { WaitModel } from './wait-model.ts';
 
 /** One event as the feed shows it. */
@@ -44,7 +46,9 @@ export class Model {
   readonly pushes: PushModel;
   readonly graph: GraphModel;
   readonly waits: WaitModel;
-  readonly memory: MemoryModel;
+  readonly journal: JournalModel;
+  readonly turns: TurnModel;
+  readonly trees: TreeModel;
   readonly fleet: FleetModel;
   readonly duties: DutyModel;
   readonly #granted = new Set<string>();
@@ -56,7 +60,10 @@ export class Model {
     this.graph = new GraphModel(this.board);
     this.pushes = new PushModel(this.board, this.graph);
     this.waits = new WaitModel(this.board, this.graph);
-    this.memory = new MemoryModel(this.board);
+    this.journal = new JournalModel(this.board);
+    const { board, journal, pushes, waits } = this;
+    this.turns = new TurnModel({ board, journal, pushes, waits, ends: this });
+    this.trees = new TreeModel(this.board, this.graph);
     this.fleet = new FleetModel(this.board);
     this.duties = new DutyModel(this.board);
   }
@@ -131,6 +138,7 @@ export class Model {
       return;
     }
     must(answer === 'done', 'I5', () => `${key} of the holder was answered ${answer}`);
+    task.wentBack.set(item.attempt, item.change);
     if (item.refund) {
       task.tries--;
       this.gates.reach(item.change === 'released' ? 'released with its try' : 'come back later with its try');
@@ -160,7 +168,8 @@ export class Model {
   logged(item: LogAppend, answer: LogAnswer): void {
     const holds = this.board.held(item.task, item.attempt) !== undefined;
     must(answer === (holds ? 'done' : 'lost'), 'I2', () => `a line of ${item.task}#${item.attempt}: ${answer}`);
-    if (!holds) this.gates.reach('stale log line refused');
+    if (holds) this.journal.wrote(item, item.entries);
+    else this.gates.reach('stale log line refused');
   }
 
   askedToStop(holder: number, leases: readonly Lease[]): void {
@@ -172,7 +181,13 @@ export class Model {
     if (have.length > 0) this.gates.reach('worker looked up its cancel requests');
   }
 
-  cancelled(id: number, answer: CancelAnswer): void {
+  /** Those who depend on several of them hear of their ends when all have ended. */
+  cancelled(tasks: readonly number[], answers: readonly CancelAnswer[]): void {
+    const ended = tasks.filter((task, i) => this.#cancelled(task, answers[i] as CancelAnswer));
+    for (const task of ended) this.board.onEnd(task, 'cancelled');
+  }
+
+  #cancelled(id: number, answer: CancelAnswer): boolean {
     const task = this.tasks.get(id);
     const due =
       task === undefined || this.board.isPruned(id)
@@ -183,12 +198,13 @@ export class Model {
             ? 'requested'
             : 'cancelled';
     must(answer === due, 'I14', () => `the cancelling of ${id}, which is ${task?.state}, was answered ${answer}`);
-    if (task === undefined || due !== 'cancelled') return;
+    if (task === undefined || due !== 'cancelled') return false;
     if (task.state === 'waiting') {
       task.wait = undefined;
       this.gates.reach('waiting task cancelled');
     }
-    this.board.end(id, 'cancelled');
+    this.board.endUntold(id, 'cancelled');
+    return true;
   }
 
   // Events: what the verbs did without being asked for one task by number
@@ -261,10 +277,10 @@ export class Model {
     );
   }
 
-  /** The pruner may take what ended longer ago than the retention, and nothing else. */
-  prunable(task: number, retentionMs: number): boolean {
-    const known = this.tasks.get(task);
-    return known !== undefined && isFinal(known.state) && known.endedAt < this.board.wall - retentionMs + 1;
+  /** The pruner may take what ended longer ago than the retention, in whole trees, and nothing else. */
+  pruned(task: number, retentionMs: number): void {
+    this.trees.mayGo(task, this.board.wall - retentionMs + 1);
+    this.board.prune(task);
   }
 
   unfinished(): readonly number[] {
@@ -295,6 +311,8 @@ export class Model {
   }
 
   #revive(task: Known, event: Seen): void {
+    must(!this.trees.isGoing(event.task), 'tree', () => `${event.task} came back while its tree was being removed`);
+    task.revivedAt = this.board.now;
     task.tries = 0;
     task.dueAt = 0;
     task.cancelRequested = false;

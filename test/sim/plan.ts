@@ -7,6 +7,8 @@ export interface Plan {
   readonly leaseMs: number;
   readonly dutyMs: number;
   readonly retentionMs: number;
+  /** Rows that one step of the pruner walks. */
+  readonly pruneBatch: number;
   readonly keys: number;
   readonly untilMs: number;
   /** One verb is slow throughout: what lies between a look and the write that follows it gets time to happen. */
@@ -42,7 +44,7 @@ const CLOGGABLE = [
   'taskReturn',
   'leaseRenew',
   'taskClaim',
-  'taskPark',
+  'taskTurn',
   undefined,
 ] as const;
 
@@ -62,12 +64,14 @@ export const CALM: Faults = {
 export function drawPlan(rng: Rng): Plan {
   const storm = rng.pick([0, 0.3, 1, 1, 2]);
   const some = (probability: number): number => (rng.chance(0.7) ? probability * storm : 0);
+  const retentionMs = rng.chance(0.2) ? 2000 : 600_000;
   return {
     processes: rng.int(2, 4),
     clients: rng.int(1, 3),
     leaseMs: rng.pick([300, 600, 1000]),
     dutyMs: rng.pick([600, 1500]),
-    retentionMs: rng.chance(0.2) ? 2000 : 600_000,
+    retentionMs,
+    pruneBatch: retentionMs === 2000 ? 12 : 500,
     keys: rng.int(1, 4),
     untilMs: rng.int(4000, 9000),
     clogged: rng.pick(CLOGGABLE),

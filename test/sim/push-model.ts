@@ -37,6 +37,21 @@ export class PushModel {
 
   /** All or nothing. */
   graphPushed(items: readonly GraphTask[], answer: GraphAnswer): void {
+    const fresh = this.#graphAnswered(items, answer, undefined);
+    if (fresh !== undefined) this.#board.gates.reach(fresh > 0 ? 'graph pushed' : 'graph repeated by operation id');
+  }
+
+  /** Children of one turn; those that a key leads to stay whose they were. */
+  born(parent: number, items: readonly GraphTask[], answer: GraphAnswer): void {
+    const fresh = this.#graphAnswered(items, answer, parent);
+    if (fresh === undefined) return;
+    this.#board.gates.reach(this.#board.task(parent).parent === undefined ? 'child born' : 'grandchild born', fresh);
+    this.#board.gates.reach('key led a birth to a task that was there', items.length - fresh);
+    if (fresh > 0 && items.some(({ after }) => after.length > 0)) this.#board.gates.reach('child born to wait');
+  }
+
+  /** How many are new; undefined: none, because it was refused. */
+  #graphAnswered(items: readonly GraphTask[], answer: GraphAnswer, parent: number | undefined): number | undefined {
     const places = placesOf(items);
     const expected = items.map((item, i) => (places[i] === i ? this.#expect(item) : undefined));
     const twice = places.indexOf('conflict');
@@ -44,18 +59,18 @@ export class PushModel {
     if (refused >= 0) {
       const right = !answer.ok && 'conflict' in answer && answer.item === refused;
       must(right, 'I12', () => `a graph with a key that is taken was answered ${JSON.stringify(answer)}`);
-      this.#board.gates.reach('graph refused for the key of one');
-      return;
+      if (parent === undefined) this.#board.gates.reach('graph refused for the key of one');
+      return undefined;
     }
     const gone = items.flatMap(({ after }) => after).find(({ task }) => task !== undefined && !this.#isThere(task));
     if (gone !== undefined) {
       const right = !answer.ok && 'unknown' in answer && answer.unknown === gone.task;
       must(right, 'deps', () => `a graph after ${gone.task}, which is gone, was answered ${JSON.stringify(answer)}`);
-      this.#board.gates.reach('graph refused for a task that is gone');
-      return;
+      if (parent === undefined) this.#board.gates.reach('graph refused for a task that is gone');
+      return undefined;
     }
     must(answer.ok, 'deps', () => `a graph was refused without reason: ${JSON.stringify(answer)}`);
-    this.#graphMade(items, answer.tasks, places, expected as readonly (number | undefined)[]);
+    return this.#graphMade(items, answer.tasks, places, expected as readonly (number | undefined)[], parent);
   }
 
   #graphMade(
@@ -63,7 +78,8 @@ export class PushModel {
     made: readonly Made[],
     places: readonly (number | 'conflict')[],
     expected: readonly (number | undefined)[],
-  ): void {
+    parent: number | undefined,
+  ): number {
     const tasks = made.map(({ task }) => task);
     const fresh: { readonly item: GraphTask; readonly made: Made }[] = [];
     for (const [i, item] of items.entries()) {
@@ -75,7 +91,7 @@ export class PushModel {
       } else if (before !== undefined) {
         this.#repeated(item, own, before);
       } else {
-        this.#fresh(item, own);
+        this.#fresh(item, own, parent);
         fresh.push({ item, made: own });
       }
     }
@@ -85,7 +101,7 @@ export class PushModel {
       const { state } = this.#board.task(one.task);
       must(one.state === state, 'deps', () => `${one.task} of a graph was called ${one.state}, it is ${state}`);
     }
-    this.#board.gates.reach(fresh.length > 0 ? 'graph pushed' : 'graph repeated by operation id');
+    return fresh.length;
   }
 
   fired(firing: TriggerFiring, moved: boolean, answers: readonly PushAnswer[]): void {
@@ -109,10 +125,10 @@ export class PushModel {
     }
   }
 
-  #fresh(item: NewTask, answer: Made): void {
+  #fresh(item: NewTask, answer: Made, parent?: number): void {
     const old = this.#board.tasks.has(answer.task);
     must(answer.fresh && !old, 'I6', () => `push answered with old task ${answer.task}`);
-    this.#remember(item, answer.task);
+    this.#remember(item, answer.task, parent);
   }
 
   #repeated(item: NewTask, answer: Made, expected: number): void {
@@ -138,7 +154,7 @@ export class PushModel {
     return this.#board.tasks.has(task) && !this.#board.isPruned(task);
   }
 
-  #remember(item: NewTask, task: number): void {
+  #remember(item: NewTask, task: number, parent: number | undefined): void {
     const { wall } = this.#board;
     const dueAt = item.runAt ?? (item.delayMs === undefined ? 0 : wall + item.delayMs);
     const state = dueAt > wall ? 'scheduled' : 'ready';
@@ -156,13 +172,18 @@ export class PushModel {
       expiresAt:
         item.waitTimeoutMs === undefined ? Number.POSITIVE_INFINITY : Math.max(dueAt, wall) + item.waitTimeoutMs,
       endedBy: new Map(),
+      wentBack: new Map(),
       everEnded: false,
       endedAt: 0,
       result: undefined,
       lane: item.lane,
       payload: item.payload,
+      createdAt: wall,
+      parent,
+      root: parent === undefined ? undefined : (this.#board.task(parent).root ?? parent),
+      revivedAt: 0,
       openUps: new Set(),
-      any: false,
+      due: 0,
       wait: undefined,
       mute: undefined,
       wokenUntold: false,

@@ -1,4 +1,5 @@
-import type { NewSignal, ParkAnswer, ParkItem, SignalAnswer, WaitRecord } from '../../src/store/store.ts';
+import type { Lease } from '../../src/core/lease.ts';
+import type { NewSignal, Park, SignalAnswer, WaitRecord, Went } from '../../src/store/store.ts';
 import type { Board, Known, Wait } from './board.ts';
 import type { GraphModel } from './graph-model.ts';
 import { must } from './trace.ts';
@@ -7,6 +8,18 @@ interface Kept {
   readonly channel: string;
   readonly body: string;
   readonly at: number;
+  /** The pruner has come by since the last look, and might have taken it. */
+  mayGo: boolean;
+}
+
+/** A park whose children are known by their numbers. */
+interface ParkItem extends Lease, Omit<Park, 'children'> {
+  readonly children?: readonly number[] | undefined;
+}
+
+interface Parked {
+  readonly went: Went;
+  readonly body?: string | undefined;
 }
 
 /** Who waits for what, and which signals wait for somebody. */
@@ -22,37 +35,21 @@ export class WaitModel {
     this.#graph = graph;
   }
 
-  parked(item: ParkItem, answer: ParkAnswer): void {
-    const { task, attempt } = item;
-    const known = this.#board.held(task, attempt);
-    const is = (): string => `the park ${item.key} of ${task}#${attempt} was answered ${JSON.stringify(answer)}`;
-    if (known === undefined) {
-      must(answer.kind === this.#afterwards(task, attempt), 'I2', is);
-      this.#board.gates.reach(answer.kind === 'lost' ? 'stale park refused' : 'park repeated after a lost answer');
-      return;
-    }
-    if (known.cancelRequested) {
-      must(answer.kind === 'cancelled', 'I14', is);
-      known.endedBy.set(attempt, 'cancelled');
-      this.#board.end(task, 'cancelled');
-      this.#board.gates.reach('cancelled instead of parked');
-      return;
-    }
-    if (known.wait?.gen === attempt && known.wait.turn > (item.turn ?? 0)) {
-      must(answer.kind === 'lost', 'wait', () => `${is()} after a later one`);
-      this.#board.gates.reach('late park refused');
-      return;
-    }
+  /** A running attempt parks, or goes on with what it would have waited for. */
+  parked(item: ParkItem, known: Known, answer: Parked, is: () => string): void {
     if (this.#taken(item, known, answer, is)) return;
-    const all = new Set(item.children ?? []);
+    const { children, need } = item;
+    const all = new Set(children);
     const open = [...all].filter((child) => this.#board.isOpen(child));
-    if (item.children !== undefined && (open.length === 0 || (item.any === true && open.length < all.size))) {
-      must(answer.kind === 'woken' && answer.body === undefined, 'wait', is);
+    const due = Math.min(need ?? all.size, all.size) - (all.size - open.length);
+    if (children !== undefined && due <= 0) {
+      must(answer.went === 'woken' && answer.body === undefined, 'wait', is);
       this.#board.gates.reach('children had ended before the park');
       return;
     }
-    must(answer.kind === 'parked', 'wait', is);
+    must(answer.went === 'parked', 'wait', is);
     this.#park(item, known, open);
+    known.due = due;
   }
 
   signalled(item: NewSignal, answer: SignalAnswer): void {
@@ -66,13 +63,20 @@ export class WaitModel {
     }
     if (op !== undefined) this.#ops.set(op, answer.woken);
     const waiting = this.#waitingOn(channel);
-    const due = broadcast ? waiting : waiting.slice(0, 1);
+    const due = this.delivered({ channel, body, broadcast });
     must(`${answer.woken}` === `${due}`, 'signal', () => `${is()} when ${waiting} waited`);
+  }
+
+  /** Says whom it woke. */
+  delivered({ channel, body, broadcast }: Omit<NewSignal, 'op'>): readonly number[] {
+    const waiting = this.#waitingOn(channel);
+    const due = broadcast ? waiting : waiting.slice(0, 1);
     for (const task of due) this.#hear(this.#board.task(task), body);
     if (broadcast) {
       if (due.length > 1) this.#board.gates.reach('broadcast woke several');
     } else if (due.length > 0) this.#board.gates.reach('signal woke a task');
-    else this.kept = [...this.kept, { channel, body, at: this.#board.wall }];
+    else this.kept = [...this.kept, { channel, body, at: this.#board.wall, mayGo: false }];
+    return due;
   }
 
   /** The stager woke it, unless something else had. */
@@ -129,9 +133,27 @@ export class WaitModel {
     for (const record of records) this.seen(record.task, record);
   }
 
-  /** Signals that nobody wanted for so long go the way of finished tasks. */
+  /** Signals that nobody wanted for so long go the way of finished tasks; not those that an unfinished task was there for. */
   pruned(retentionMs: number): void {
-    const left = this.kept.filter(({ at }) => at >= this.#board.wall - retentionMs);
+    // The one that was made first: the wall clock jumps.
+    const oldest = [...this.#board.tasks].sort(([a], [b]) => a - b).find(([task]) => this.#board.isOpen(task));
+    const seenFrom = oldest === undefined ? Number.POSITIVE_INFINITY : oldest[1].createdAt - retentionMs;
+    for (const signal of this.kept) {
+      if (signal.at < this.#board.wall - retentionMs && signal.at < seenFrom) signal.mayGo = true;
+      else if (signal.at < this.#board.wall - retentionMs) this.#board.gates.reach('old signal kept for an old task');
+    }
+  }
+
+  /** What the table has of them: all, but for those that the pruner has taken. */
+  look(there: readonly Pick<Kept, 'channel' | 'body'>[]): void {
+    const left: Kept[] = [];
+    for (const signal of this.kept) {
+      const { channel, body } = there[left.length] ?? {};
+      if (channel === signal.channel && body === signal.body) left.push(signal);
+      else must(signal.mayGo, 'signal', () => `the signal ${signal.body} on ${signal.channel} is not kept`);
+      signal.mayGo = false;
+    }
+    must(left.length === there.length, 'signal', () => `${JSON.stringify(there)} are kept, it should be ${said(left)}`);
     this.#board.gates.reach('kept signal pruned', this.kept.length - left.length);
     this.kept = left;
   }
@@ -142,23 +164,15 @@ export class WaitModel {
     return endless.map((task) => this.#board.task(task).wait?.channel as string);
   }
 
-  /** What a park of an attempt that runs no more is told. */
-  #afterwards(task: number, attempt: number): ParkAnswer['kind'] {
-    const known = this.#board.tasks.get(task);
-    if (known === undefined || this.#board.isPruned(task)) return 'lost';
-    if (known.parkedBy.has(attempt)) return 'parked';
-    return known.endedBy.get(attempt) === 'cancelled' ? 'cancelled' : 'lost';
-  }
-
   /** A signal was there before; one that this very wait had taken stays its own. */
-  #taken(item: ParkItem, known: Known, answer: ParkAnswer, is: () => string): boolean {
+  #taken(item: ParkItem, known: Known, answer: Parked, is: () => string): boolean {
     const { attempt, key, channel } = item;
     if (channel === undefined) return false;
     const id = `${attempt}/${key}`;
     const took = known.taken.get(id);
     if (took !== undefined) {
       must(
-        answer.kind === 'woken' && answer.body === took,
+        answer.went === 'woken' && answer.body === took,
         'signal',
         () => `${is()}, and had taken ${took} when it was asked before`,
       );
@@ -168,7 +182,7 @@ export class WaitModel {
     const first = this.kept.find((one) => one.channel === channel);
     if (first === undefined) return false;
     must(
-      answer.kind === 'woken' && answer.body === first.body,
+      answer.went === 'woken' && answer.body === first.body,
       'signal',
       () => `${is()} when ${first.body} had come before`,
     );
@@ -183,7 +197,6 @@ export class WaitModel {
     known.state = 'waiting';
     known.tries--;
     known.suspect = false;
-    known.any = item.any === true;
     known.parkedBy.add(item.attempt);
     known.wait = this.#waitOf(item);
     known.mute = undefined;
@@ -192,7 +205,7 @@ export class WaitModel {
     this.#board.gates.reach('task parked');
   }
 
-  #waitOf({ attempt: gen, turn = 0, key, channel, form, timeoutMs }: ParkItem): Wait {
+  #waitOf({ attempt: gen, nth: turn = 0, key, channel, form, timeoutMs }: ParkItem): Wait {
     const since = this.#board.wall;
     const deadline = timeoutMs === undefined ? undefined : since + timeoutMs;
     return { gen, turn, key, channel, form, since, deadline, outcome: 'open', body: undefined };
@@ -219,6 +232,8 @@ export class WaitModel {
       .sort((a, b) => since(a) - since(b) || a - b);
   }
 }
+
+const said = (signals: readonly Kept[]): string => signals.map(({ channel, body }) => `${channel} ${body}`).join();
 
 /** In one order, so that two of them can be compared as texts. */
 function recordOf(task: number, wait: Omit<WaitRecord, 'task'> | undefined): WaitRecord | undefined {

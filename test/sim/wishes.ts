@@ -2,6 +2,7 @@ import type { AfterFailure } from '../../src/core/graph.ts';
 import type { PlacementInput } from '../../src/core/placement.ts';
 import type { GraphRequest } from '../../src/engine/graphs.ts';
 import type { PushRequest } from '../../src/engine/push.ts';
+import type { ChildDependency, ChildEntryRequest } from '../../src/engine/turn-request.ts';
 import type { Rng } from './rng.ts';
 import type { Run } from './run.ts';
 
@@ -16,11 +17,16 @@ const RETRY = { baseMs: 100, factor: 2, maxMs: 1000, jitter: 0.5 };
 
 /** What a handler does before it comes to its end; each is done once in the life of a task, whatever becomes of attempts. */
 export type Step =
-  | { readonly do: 'remember' }
+  | { readonly do: 'remember'; readonly count: number }
+  | { readonly do: 'tell'; readonly channel: string; readonly broadcast: boolean }
   | { readonly do: 'signal'; readonly channel: string; readonly timeout?: number }
   | { readonly do: 'time'; readonly timeout: number }
   | { readonly do: 'approval'; readonly timeout: number }
-  | { readonly do: 'children'; readonly count: number; readonly any: boolean; readonly timeout?: number };
+  | { readonly do: 'launch'; readonly count: number }
+  | { readonly do: 'children'; readonly count: number; readonly need?: number; readonly timeout?: number };
+
+/** What a task parks for. */
+export type WaitStep = Extract<Step, { readonly do: 'signal' | 'time' | 'approval' | 'children' }>;
 
 export interface Input {
   readonly op?: string;
@@ -28,6 +34,8 @@ export interface Input {
   readonly other?: boolean;
   readonly poison?: boolean;
   readonly steps?: readonly Step[];
+  /** How many have borne each other before it. */
+  readonly depth?: number;
 }
 
 export type Wish = PushRequest & { readonly op: string; readonly input: Input };
@@ -79,9 +87,56 @@ export function drawGraph(run: Run, op: string, known: readonly number[]): reado
   });
 }
 
-/** A plain task that another one waits for. */
-export function drawChild({ rng }: Run, op: string): Wish {
-  return { queue: rng.pick(QUEUES), handler: 'two', input: { op }, maxAttempts: rng.int(1, 3), retry: RETRY, op };
+/** So deep do trees grow. */
+const DEPTH = 2;
+
+/** Children of one turn: mostly plain, some known by a key, some with steps of their own, some that wait for others. */
+export function drawChildren(run: Run, parent: Parent, prefix: string, count: number): readonly ChildEntryRequest[] {
+  const { rng } = run;
+  return Array.from({ length: count }, (_, i) => {
+    const key = `${prefix}/${i}`;
+    const after: (string | number | ChildDependency)[] =
+      i > 0 && rng.chance(0.3) ? [`${prefix}/${rng.int(0, i - 1)}`] : [];
+    const others = run.model.tasks.size;
+    if (others > 0 && rng.chance(0.06)) after.push({ on: rng.int(1, others), optional: rng.chance(0.5) });
+    return {
+      key,
+      kind: 'child',
+      child: {
+        ...(rng.chance(0.12) ? keyedChild(run) : drawChild(run, `child/${parent.task}/${key}`, parent.depth + 1)),
+        ...(after.length === 0 && rng.chance(0.1) ? { delay: rng.int(1, 500) } : {}),
+      },
+      ...(after.length > 0 ? { after, afterFailure: rng.pick<AfterFailure>(['cancel', 'fail', 'run']) } : {}),
+    };
+  });
+}
+
+export interface Parent {
+  readonly task: number;
+  readonly depth: number;
+}
+
+/** Something that its parent does not know may keep it waiting: a task of another, or one that a key leads to. */
+export function mayHang({ child, after = [] }: ChildEntryRequest): boolean {
+  return child.unique !== undefined || after.some((one) => typeof one !== 'string');
+}
+
+function keyedChild(run: Run): ChildEntryRequest['child'] {
+  const { op: _, ...wish } = drawTask(run, '', 1);
+  return wish;
+}
+
+function drawChild(run: Run, op: string, depth: number): ChildEntryRequest['child'] {
+  const { rng } = run;
+  const steps = depth <= DEPTH && rng.chance(0.25) ? [drawStep(rng)] : undefined;
+  return {
+    queue: rng.pick(QUEUES),
+    handler: 'two',
+    input: { op, depth, ...(steps === undefined ? {} : { steps }) },
+    maxAttempts: rng.int(1, 3),
+    retry: RETRY,
+    ...(run.limited && rng.chance(0.2) ? { limits: [limitOf(rng)] } : {}),
+  };
 }
 
 export function drawTags(rng: Rng): readonly string[] {
@@ -95,20 +150,28 @@ function drawSteps(rng: Rng): readonly Step[] {
   return first?.do === 'signal' && rng.chance(0.5) ? [first, ...steps] : steps;
 }
 
+const STEPS = ['remember', 'tell', 'signal', 'signal', 'signal', 'time', 'approval', 'children', 'launch'] as const;
+
 function drawStep(rng: Rng): Step {
   const timeout = rng.int(50, 2000);
   const maybe = rng.chance(0.5) ? { timeout } : {};
-  switch (rng.pick(['remember', 'signal', 'signal', 'signal', 'time', 'approval', 'children'] as const)) {
+  switch (rng.pick(STEPS)) {
     case 'remember':
-      return { do: 'remember' };
+      return { do: 'remember', count: rng.int(1, 3) };
+    case 'tell':
+      return { do: 'tell', channel: rng.pick(CHANNELS), broadcast: rng.chance(0.25) };
+    case 'launch':
+      return { do: 'launch', count: rng.int(1, 2) };
     case 'signal':
       return { do: 'signal', channel: rng.pick(CHANNELS), ...maybe };
     case 'time':
       return { do: 'time', timeout };
     case 'approval':
       return { do: 'approval', timeout };
-    case 'children':
-      return { do: 'children', count: rng.int(1, 3), any: rng.chance(0.3), ...maybe };
+    case 'children': {
+      const count = rng.int(1, 4);
+      return { do: 'children', count, ...(rng.chance(0.4) ? { need: rng.int(1, count) } : {}), ...maybe };
+    }
   }
 }
 

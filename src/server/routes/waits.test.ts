@@ -16,7 +16,7 @@ async function scene(t: TestContext): Promise<{ node: NodeScene; parked: (wait: 
     const { task, id } = await engine.push({ queue: 'q', handler: 'h' });
     const [grant] = await engine.claim({ worker, max: 1, task });
     assert.ok(grant);
-    assert.equal((await engine.park(grant, wait)).kind, 'parked');
+    assert.equal((await engine.turn(grant, { then: { go: 'park', ...wait } })).went, 'parked');
     return id;
   };
   return { node, parked };

@@ -16,6 +16,7 @@ const case_ = (run: Run): Case => needing(['callerTransactions', 'caller'], run)
 
 export const CALLER_TRANSACTION: Topic = {
   name: "the caller's own transaction",
+  needs: ['whole'],
   cases: {
     'what is pushed in it exists when the caller commits, and for nobody before': case_(async (scene) => {
       const { tx, begin, commit } = await scene.caller();

@@ -144,7 +144,7 @@ export const CLOSING: Topic = {
       await Promise.resolve();
     },
 
-    'a closed store refuses every verb, and none of them hangs': async (scene) => {
+    'a closed store refuses every verb, and none of them hangs': needing(['whole'], async (scene) => {
       await scene.running();
       await scene.duty();
       await scene.store.close();
@@ -152,7 +152,7 @@ export const CLOSING: Topic = {
       for (const [name, verb] of Object.entries(VERBS)) {
         assert.equal(await refusal(verb(scene.store)), 'STORE_CLOSED', name);
       }
-    },
+    }),
 
     'closing twice is closing once': async (scene) => {
       await scene.store.close();

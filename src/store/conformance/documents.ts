@@ -42,6 +42,7 @@ const tree = async (scene: Scene, root = 'r'): Promise<readonly string[]> =>
 
 export const DOCUMENTS: Topic = {
   name: 'documents',
+  needs: ['whole'],
   cases: {
     'a document is kept as it was written, and found by its id': async (scene) => {
       const { calendar } = await scene.store.clock();

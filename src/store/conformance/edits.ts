@@ -121,6 +121,7 @@ async function takenInTurns(scene: Scene, stores: readonly Store[]): Promise<voi
 
 export const EDITS: Topic = {
   name: 'edits',
+  needs: ['whole'],
   cases: {
     'tags are added and taken away by themselves, and all others stay': async (scene) => {
       const { store } = scene;

@@ -10,6 +10,7 @@ const SKIPPED = ['cancelled dependency', 'failed dependency', 'ready', 'ready'];
 
 export const GRAPH_ENDS: Topic = {
   name: 'ends of graphs',
+  needs: ['whole'],
   cases: {
     'after a failure each dependent becomes what it declared': async (scene) => {
       const { parent, children } = await family(scene);

@@ -9,6 +9,7 @@ import { parkAll } from './turning.ts';
 
 export const GRAPHS: Topic = {
   name: 'graphs',
+  needs: ['whole'],
   cases: {
     'a chain runs link by link': async (scene) => {
       const tasks = await push(scene, {}, { after: [0] }, { after: [1] });

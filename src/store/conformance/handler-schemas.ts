@@ -9,6 +9,7 @@ const SEND: HandlerSchema = { handler: 'send', schema: '{"type":"object","title"
 /** What handlers take, as workers tell it. */
 export const HANDLER_SCHEMAS: Topic = {
   name: 'schemas of handlers',
+  needs: ['whole'],
   cases: {
     'what handlers take is kept as it was told, and listed by name': async ({ store }) => {
       assert.deepEqual(await store.schemaList(), []);

@@ -29,6 +29,7 @@ async function counted(scene: Scene, query: Partial<TaskCount> & Pick<TaskCount,
 
 export const INSIGHT: Topic = {
   name: 'insight',
+  needs: ['whole'],
   cases: {
     'tasks are listed by when they were created: from then on, and before': async (scene) => {
       const [t0 = 0, t1 = 0, t2 = 0, t3 = 0] = await threeTimes(scene);

@@ -18,6 +18,7 @@ const valuesOf = async ({ store }: Scene, task: number): Promise<readonly unknow
 
 export const JOURNALS: Topic = {
   name: 'journals',
+  needs: ['whole'],
   cases: {
     'what an attempt has remembered is there for the next, with its attempt and its time': async (scene) => {
       const grant = await scene.running();

@@ -47,6 +47,7 @@ async function push(scene: Scene, item: NewTask, n = 1): Promise<readonly number
 
 export const LIMITS: Topic = {
   name: 'limits',
+  needs: ['whole'],
   cases: {
     'a limit bounds what runs at once, over all lanes that take from it': async (scene) => {
       await put(scene, 'api', { concurrent: 3 });

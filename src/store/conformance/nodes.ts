@@ -26,6 +26,7 @@ const FINE = { ok: true, override: 'auto', replaced: undefined } as const;
 
 export const NODES: Topic = {
   name: 'nodes',
+  needs: ['whole'],
   cases: {
     'a node is there with its first beat, with all that it said of itself': async (scene) => {
       const said = { address: 'http://127.0.0.1:7420', version: '1.2.3', host: 'box', pid: 42 } as const;

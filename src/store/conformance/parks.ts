@@ -30,6 +30,7 @@ const send = (scene: Scene, channel: string, body = '1'): Promise<unknown> =>
 
 export const PARKS: Topic = {
   name: 'parks',
+  needs: ['whole'],
   cases: {
     'a parked task waits, holds no lease, has its try back and keeps its attempt': async (scene) => {
       const grant = await scene.running();

@@ -13,6 +13,7 @@ const recordOf = async (scene: Scene, worker: number) =>
 
 export const PLACING: Topic = {
   name: 'placing',
+  needs: ['whole'],
   cases: {
     'what a task asks of its worker makes it another lane, and comes back as it was given': async (scene) => {
       const plain = { queue: 'mail', handler: 'send' };

@@ -25,6 +25,7 @@ const valueOf = async (scene: Scene, key?: string, maxAgeMs?: number): Promise<s
 
 export const RESULTS: Topic = {
   name: 'kept results',
+  needs: ['whole'],
   cases: {
     'what is kept under a key is found with its task, its attempt and its time': async (scene) => {
       assert.equal(await find(scene), undefined);

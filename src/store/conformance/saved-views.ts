@@ -14,6 +14,7 @@ async function put(store: Store, view: Partial<NewView> = {}): Promise<ViewRecor
 /** Questions that people keep; the views of SQL have a suite of their own in `views.ts`. */
 export const SAVED_VIEWS: Topic = {
   name: 'saved views',
+  needs: ['whole'],
   cases: {
     'a view is kept under its name, with who saved it and when': async ({ store }) => {
       const { calendar } = await store.clock();

@@ -33,6 +33,7 @@ async function outcome(scene: Scene, { task }: Grant): Promise<readonly [WaitRec
 
 export const SIGNALS: Topic = {
   name: 'signals',
+  needs: ['whole'],
   cases: {
     'a signal that comes after the park wakes the task, which is ready at once': async (scene) => {
       const grant = await waiter(scene);

@@ -45,7 +45,46 @@ const workerOf = async ({ store }: Scene, worker: number) =>
 
 export const TOKENS: Topic = {
   name: 'tokens',
+  needs: ['whole'],
   cases: {
+    'a name is taken while a token of these kinds is live; what is said of its worker comes with it, or not at all':
+      async (scene) => {
+        const { store } = scene;
+        const unless = ['secret', 'code'] as const;
+        const made = await store.tokenAdd({ token: code('one', { ttlMs: HOUR }), unless, setting: { addTags: ['a'] } });
+        await add(scene, token('label', { kind: 'bearer' }));
+        const late = { token: token('two'), unless, setting: { addTags: ['b'], priority: 3 } };
+        assert.equal(await refusal(store.tokenAdd(late)), 'CONFLICT');
+        assert.deepEqual(await comeIn(scene, 'one', 'two'), ['one']);
+        const setting = { name: 'box', enabled: true, priority: undefined, tags: ['a'] };
+        assert.deepEqual(await store.workerSettings(), [setting]);
+        assert.equal(await refusal(store.tokenAdd({ token: token('three'), unless: ['bearer'] })), 'CONFLICT');
+        await store.tokenRevoke({ id: made.id });
+        await store.tokenAdd(late);
+        assert.deepEqual(await comeIn(scene, 'one', 'two', 'three'), ['two']);
+        assert.deepEqual(await store.workerSettings(), [{ ...setting, priority: 3, tags: ['a', 'b'] }]);
+      },
+
+    'of several who make a token of one name at once one does': needing(['reopen'], async (scene) => {
+      const stores = [scene.store, await scene.reopen()];
+      const texts = Array.from({ length: 12 }, (_, n) => `t${n}`);
+      const outcomes = await Promise.all(
+        texts.map((text, n) =>
+          (stores[n % 2] as Store)
+            .tokenAdd({ token: token(text), unless: ['secret'], setting: { addTags: [text] } })
+            .then(
+              () => 'made',
+              (error) => error.code,
+            ),
+        ),
+      );
+      assert.equal(outcomes.filter((one) => one === 'made').length, 1);
+      assert.equal(outcomes.filter((one) => one === 'CONFLICT').length, texts.length - 1);
+      const winner = await comeIn(scene, ...texts);
+      assert.equal(winner.length, 1);
+      assert.deepEqual((await scene.store.workerSettings())[0]?.tags, winner);
+    }),
+
     'a token is found by its hash with what was said of it, and by no other': async (scene) => {
       const { calendar } = await scene.store.clock();
       const given = { kind: 'bearer', role: 'operator', name: 'Ädas "{laptop}", \\ 🎄' } as const;

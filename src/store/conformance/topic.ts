@@ -17,6 +17,8 @@ export interface Case {
 /** Cases of one subject. The key of a case is the sentence that it proves. */
 export interface Topic {
   readonly name: string;
+  /** What each of its cases needs. */
+  readonly needs?: readonly Need[];
   readonly cases: Readonly<Record<string, Run | Case>>;
 }
 

@@ -34,6 +34,7 @@ const members = async ({ store }: Scene, root: number): Promise<readonly number[
 
 export const TREES: Topic = {
   name: 'trees',
+  needs: ['whole'],
   cases: {
     'the members of a tree are listed by their numbers, a page at a time, with their parents and states': async (
       scene,

@@ -23,6 +23,7 @@ async function trigger(scene: Scene, wish: Partial<NewTrigger> = {}): Promise<Ne
 
 export const TRIGGERS: Topic = {
   name: 'triggers',
+  needs: ['whole'],
   cases: {
     'a trigger is listed as it was put, with the names of its queue and handler': async (scene) => {
       const first = await trigger(scene, { name: 'b', priority: -5, missed: 'all' });

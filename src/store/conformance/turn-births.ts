@@ -31,6 +31,7 @@ async function limited(scene: Scene, limit: object, queue = 'children'): Promise
 
 export const TURN_BIRTHS: Topic = {
   name: 'births of turns',
+  needs: ['whole'],
   cases: {
     'a child has a parent and a root, is ready and written down': async (scene) => {
       const grant = await scene.running();

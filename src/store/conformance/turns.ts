@@ -54,6 +54,7 @@ const ENDS: readonly (readonly [name: string, then: Then, went: string, state: s
 
 export const TURNS: Topic = {
   name: 'turns',
+  needs: ['whole'],
   cases: {
     'a turn remembers values of every kind, with when they began and what they took, and writes its lines': async (
       scene,

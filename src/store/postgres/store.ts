@@ -87,16 +87,8 @@ import { dueTriggers, listTriggers, putTrigger } from './verbs/trigger.ts';
 import { type Form, formOf, parkOf, roundsOf, takeEnds, takePlain } from './verbs/turn.ts';
 import { takeFans } from './verbs/turn-fan.ts';
 import { FullTurn } from './verbs/turn-full.ts';
-import {
-  beatAll,
-  forgetWorker,
-  listFleet,
-  listSettings,
-  listWorkers,
-  reapWorkers,
-  registerWorker,
-  setWorker,
-} from './verbs/worker.ts';
+import { beatAll, forgetWorker, listFleet, listWorkers, reapWorkers, registerWorker } from './verbs/worker.ts';
+import { listSettings, setWorker } from './verbs/worker-setting.ts';
 import type { PostgresWakeups } from './wakeups.ts';
 
 const AUDIT_MS = 10 * 60_000;
@@ -113,6 +105,7 @@ export class PostgresStore implements port.Store {
     callerTransactions: true,
     numbersEvents: false,
     commitsTurns: false,
+    whole: true,
   };
   readonly #parts: PostgresParts;
   readonly #wakeups: PostgresWakeups;
@@ -665,9 +658,10 @@ export class PostgresStore implements port.Store {
     return forgotten.finally(() => this.#wakeups.tellAll());
   }
 
-  tokenAdd({ token, replaces }: { token: port.NewToken; replaces?: port.Rotation | undefined }) {
+  tokenAdd(adding: port.TokenAdding): Promise<port.TokenRecord> {
     const flight = this.#flights.next();
-    return this.#transaction((session) => addToken(session, flight, token, replaces));
+    const added = this.#transaction((session) => addToken(session, flight, adding));
+    return adding.setting === undefined ? added : added.finally(() => this.#wakeups.tellAll());
   }
 
   tokenFind({ hash }: { hash: string }): Promise<port.TokenRecord | undefined> {

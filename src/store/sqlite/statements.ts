@@ -303,6 +303,7 @@ export const STATEMENTS = {
   tokenAdd: `INSERT INTO entry_token (kind, role, name, hash, prefix, made_by, created_at, expires_at)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (hash) DO NOTHING RETURNING ${TOKEN_COLUMNS}`,
   tokenFind: `SELECT ${TOKEN_COLUMNS} FROM entry_token WHERE hash = ?2 AND ${LIVE}`,
+  tokenNamed: `SELECT 1 FROM entry_token WHERE name = ?2 AND kind IN (SELECT value FROM json_each(?3)) AND ${LIVE} LIMIT 1`,
   tokenUse: `UPDATE entry_token SET used_at = ?1 WHERE hash = ?2 AND kind = 'code' AND ${LIVE}`,
   // All at once: a node with 2,000 connections asks for their tokens twice a second.
   tokenValid: `SELECT id, expires_at FROM entry_token

@@ -87,13 +87,12 @@ import {
   beatAll,
   forgetWorker,
   listFleet,
-  listSettings,
   listWorkers,
   reapWorkers,
   registerWorker,
-  setWorker,
   someSilent,
 } from './verbs/worker.ts';
+import { listSettings, setWorker } from './verbs/worker-setting.ts';
 import { watchCommits } from './watch.ts';
 import type { Rank, Writer } from './writer.ts';
 
@@ -126,6 +125,7 @@ export class SqliteStore implements port.Store {
       callerTransactions: !parts.inMemory,
       numbersEvents: true,
       commitsTurns: true,
+      whole: true,
     };
   }
 
@@ -429,8 +429,8 @@ export class SqliteStore implements port.Store {
     return this.#writer.write('rest', (tx) => forgetWorker(tx, name));
   }
 
-  tokenAdd({ token, replaces }: { token: port.NewToken; replaces?: port.Rotation | undefined }) {
-    return this.#writer.write('rest', (tx) => addToken(tx, token, replaces));
+  tokenAdd(adding: port.TokenAdding): Promise<port.TokenRecord> {
+    return this.#writer.write('rest', (tx) => addToken(tx, adding));
   }
 
   tokenFind({ hash }: { hash: string }): Promise<port.TokenRecord | undefined> {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Assignment, Session } from '../../protocol/link.ts';
 import { type LinkCase, type LinkTopic, refusal } from './scene.ts';
+import { park, remember, spawn } from './turning.ts';
 
 type Verb = (session: Session, lease: Assignment) => Promise<unknown>;
 
@@ -15,9 +16,9 @@ const VERBS: Readonly<Record<string, Verb>> = {
   'a bounce': (session, lease) => session.release(lease, { bounced: true, delayMs: 10 }),
   cancelled: (session, lease) => session.cancelled(lease),
   log: (session, lease) => session.log(lease, [line]),
-  remembering: (session, lease) => session.checkpoint(lease, 'stale', 'stale'),
-  parking: (session, lease) => session.park(lease, { key: 'stale', channel: 'stale' }),
-  spawning: (session, lease) => session.spawn(lease, { queue: 'stale', handler: 'stale', op: 'stale' }),
+  remembering: (session, lease) => remember(session, lease, 'stale', 'stale'),
+  parking: (session, lease) => park(session, lease, { key: 'stale', channel: 'stale' }),
+  spawning: (session, lease) => spawn(session, lease, { queue: 'stale', handler: 'stale' }),
 };
 
 /** The attempt lost its task to a newer one: nothing that it says counts, and the newer one does not notice. */
@@ -29,7 +30,7 @@ function overtaken(verb: Verb): LinkCase {
     assert.equal(await refusal(verb(session, stale)), 'LEASE_LOST');
     assert.deepEqual(await scene.get(stale.task), before);
     assert.deepEqual(await scene.operator.readLog(stale.task), []);
-    assert.deepEqual(await scene.operator.checkpoints(stale.task), []);
+    assert.deepEqual(await scene.operator.journal(stale.task), []);
     await session.complete(fresh, 'fresh');
     assert.equal((await scene.get(stale.task)).result, '"fresh"');
     assert.equal(await refusal(verb(session, stale)), 'LEASE_LOST');

@@ -11,6 +11,7 @@ import { REUSING } from './reusing.ts';
 import { LinkScene, type LinkSetting, type LinkTopic } from './scene.ts';
 import { SETTLING } from './settling.ts';
 import { STORING } from './storing.ts';
+import { TURNS } from './turns.ts';
 
 export interface LinkContractOptions {
   /** What the report calls the link. */
@@ -32,6 +33,7 @@ export const LINK_TOPICS: readonly LinkTopic[] = [
   CANCELLING,
   LOGGING,
   REMEMBERING,
+  TURNS,
   REUSING,
 ];
 

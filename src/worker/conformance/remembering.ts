@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
 import type { Assignment, Session } from '../../protocol/link.ts';
 import { HANDLER, type LinkScene, type LinkTopic, QUEUE, refusal } from './scene.ts';
+import { park, remember, spawn } from './turning.ts';
 
-const PARKED = { kind: 'parked' };
-
-/** A child of this lease, in a queue that nobody serves. */
-function child(session: Session, lease: Assignment, op = 'op-1'): Promise<{ id: string; task: number }> {
-  return session.spawn(lease, { queue: 'children', handler: 'play', input: { n: 1 }, op });
-}
+const PARKED = { went: 'parked', state: undefined, body: undefined, entries: [] };
 
 /** The task comes back to the session. */
 async function again(scene: LinkScene, session: Session): Promise<Assignment> {
@@ -21,39 +17,39 @@ export const REMEMBERING: LinkTopic = {
     'what an attempt remembers is there for the next one, as JSON text': async (scene) => {
       const session = await scene.open();
       const held = await scene.running(session);
-      assert.deepEqual(await session.checkpoints(held), []);
-      assert.equal(await session.checkpoint(held, 'a#0', { to: ['ü'], not: undefined }), '{"to":["ü"]}');
-      assert.equal(await session.checkpoint(held, 'b#0', null), 'null');
+      assert.deepEqual(await session.journal(held), []);
+      assert.equal(await remember(session, held, 'a#0', { to: ['ü'], not: undefined }), '{"to":["ü"]}');
+      assert.equal(await remember(session, held, 'b#0', null), 'null');
       await session.release(held);
       const next = await scene.claimOne(session);
-      const read = (await session.checkpoints(next)).map(({ key, value }) => `${key} ${value}`);
+      const read = (await session.journal(next)).map(({ key, value }) => `${key} ${value}`);
       assert.deepEqual(read.sort(), ['a#0 {"to":["ü"]}', 'b#0 null']);
     },
 
     'the first value that is remembered under a key stays, and is the answer': async (scene) => {
       const session = await scene.open();
       const held = await scene.running(session);
-      assert.equal(await session.checkpoint(held, 'k', 1), '1');
-      assert.equal(await session.checkpoint(held, 'k', 1), '1');
-      assert.equal(await session.checkpoint(held, 'k', 2), '1');
+      assert.equal(await remember(session, held, 'k', 1), '1');
+      assert.equal(await remember(session, held, 'k', 1), '1');
+      assert.equal(await remember(session, held, 'k', 2), '1');
     },
 
     'a value that no store can keep is refused, and the lease stays usable': async (scene) => {
       const session = await scene.open();
       const held = await scene.running(session);
       for (const value of [1n, Number.NaN, new Map()]) {
-        assert.equal(await refusal(session.checkpoint(held, 'k', value)), 'INVALID_INPUT');
+        assert.equal(await refusal(remember(session, held, 'k', value)), 'INVALID_INPUT');
       }
-      assert.equal(await refusal(session.checkpoint(held, 'k', 'x'.repeat(3_000_000))), 'TOO_LARGE');
-      assert.equal(await refusal(session.checkpoint(held, '', 1)), 'INVALID_INPUT');
-      assert.equal(await session.checkpoint(held, 'k', 1), '1');
+      assert.equal(await refusal(remember(session, held, 'k', 'x'.repeat(3_000_000))), 'TOO_LARGE');
+      assert.equal(await refusal(remember(session, held, '', 1)), 'INVALID_INPUT');
+      assert.equal(await remember(session, held, 'k', 1), '1');
     },
 
     'a task that parks gives lease and try back, and comes again with what it waited for': async (scene) => {
       const session = await scene.open();
       const held = await scene.running(session, { maxAttempts: 1 });
       assert.equal(await session.waited(held), undefined);
-      assert.deepEqual(await session.park(held, { key: 'w#0', channel: 'c', form: { title: 'Go?' } }), PARKED);
+      assert.deepEqual(await park(session, held, { key: 'w#0', channel: 'c', form: { title: 'Go?' } }), PARKED);
       assert.equal(await scene.brief(held.task), 'waiting none 0/1');
       assert.deepEqual(await session.renew([held]), ['lost']);
       await scene.operator.signal('c', { say: 'hello' });
@@ -66,27 +62,27 @@ export const REMEMBERING: LinkTopic = {
     'a park that is repeated because its answer was lost is known': async (scene) => {
       const session = await scene.open();
       const held = await scene.running(session);
-      for (let n = 0; n < 2; n++) assert.deepEqual(await session.park(held, { key: 'w', channel: 'c' }), PARKED);
+      for (let n = 0; n < 2; n++) assert.deepEqual(await park(session, held, { key: 'w', channel: 'c' }), PARKED);
     },
 
     'what is there already is told at once, and the lease is kept': async (scene) => {
       const session = await scene.open();
       const held = await scene.running(session);
       await scene.operator.signal('c', 7);
-      assert.deepEqual(await session.park(held, { key: 'w', channel: 'c' }), { kind: 'woken', body: '7' });
+      assert.deepEqual(await park(session, held, { key: 'w', channel: 'c' }), { ...PARKED, went: 'woken', body: '7' });
       assert.equal(await scene.brief(held.task), 'running none 1/1');
       assert.equal((await session.waited(held))?.body, '7');
-      const { kind } = await session.park(held, { key: 'none', children: [] });
-      assert.equal(kind, 'woken');
+      const { went } = await park(session, held, { key: 'none', children: [] });
+      assert.equal(went, 'woken');
       await session.complete(held, 1);
     },
 
     'a wait has a time, as a length or as a calendar time': async (scene) => {
       const session = await scene.open();
       const length = await scene.running(session);
-      await session.park(length, { key: 'w', channel: 'c', timeoutMs: 5000 });
+      await park(session, length, { key: 'w', channel: 'c', timeoutMs: 5000 });
       const time = await scene.running(session);
-      await session.park(time, { key: 'w', until: scene.world.clock.wall() + 5000 });
+      await park(session, time, { key: 'w', until: scene.world.clock.wall() + 5000 });
       await scene.world.advance(4000);
       await scene.tick('stager');
       assert.deepEqual(await scene.claim(session), []);
@@ -100,7 +96,7 @@ export const REMEMBERING: LinkTopic = {
     'how much of its time a wait has left is told with it': async (scene) => {
       const session = await scene.open();
       const held = await scene.running(session);
-      await session.park(held, { key: 'w', channel: 'c', timeoutMs: 5000 });
+      await park(session, held, { key: 'w', channel: 'c', timeoutMs: 5000 });
       await scene.world.advance(2000);
       await scene.operator.signal('c', 1);
       assert.equal((await session.waited(await again(scene, session)))?.leftMs, 2000);
@@ -110,35 +106,39 @@ export const REMEMBERING: LinkTopic = {
       const session = await scene.open();
       const held = await scene.running(session);
       await scene.operator.cancel(held.task);
-      assert.deepEqual(await session.park(held, { key: 'w', channel: 'c' }), { kind: 'cancelled' });
+      assert.deepEqual(await park(session, held, { key: 'w', channel: 'c' }), {
+        ...PARKED,
+        went: 'cancelled',
+        state: 'cancelled',
+      });
       assert.equal(await scene.brief(held.task), 'cancelled requested 1/1');
     },
 
     'a wait for nothing, and for children that are none, is refused': async (scene) => {
       const session = await scene.open();
       const held = await scene.running(session);
-      assert.equal(await refusal(session.park(held, { key: 'w' })), 'INVALID_INPUT');
-      assert.equal(await refusal(session.park(held, { key: 'w', children: ['task_nonsense'] })), 'INVALID_ID');
+      assert.equal(await refusal(park(session, held, { key: 'w' })), 'INVALID_INPUT');
+      assert.equal(await refusal(park(session, held, { key: 'w', children: ['task_nonsense'] })), 'INVALID_ID');
       assert.equal(await scene.brief(held.task), 'running none 1/1');
     },
 
-    'a child is pushed once for each operation id, whichever attempt asks': async (scene) => {
+    'a child is born once for each key, whichever attempt asks': async (scene) => {
       const session = await scene.open();
       const { task } = await scene.push({ maxAttempts: 5 });
       const held = await scene.claimOne(session);
-      const first = await child(session, held);
-      assert.deepEqual(await child(session, held), first);
-      assert.notEqual((await child(session, held, 'op-2')).task, first.task);
+      const first = await spawn(session, held);
+      assert.deepEqual(await spawn(session, held), first);
+      assert.notEqual((await spawn(session, held, {}, 'other')).task, first.task);
       await session.release(held);
       const next = await scene.claimOne(session);
-      assert.deepEqual([next.task, await child(session, next)], [task, first]);
+      assert.deepEqual([next.task, await spawn(session, next)], [task, first]);
       assert.equal(await scene.brief(first.task), 'ready none 0/0');
     },
 
     'how other tasks stand can be read by number and by public id, in the order of the question': async (scene) => {
       const session = await scene.open();
       const parent = await scene.running(session);
-      const open = await child(session, parent);
+      const open = await spawn(session, parent);
       const [done, bad] = [await scene.running(session), await scene.running(session, { maxAttempts: 1 })];
       await session.complete(done, { n: 1 });
       await session.fail(bad, 'no');
@@ -159,16 +159,16 @@ export const REMEMBERING: LinkTopic = {
     'a task that waits for its children comes again when they have ended': async (scene) => {
       const session = await scene.open();
       const parent = await scene.running(session);
-      const children = [await child(session, parent), await child(session, parent, 'op-2')];
+      const children = [await spawn(session, parent), await spawn(session, parent, {}, 'other')];
       const wait = { key: 'w', children: children.map(({ id }) => id) };
-      assert.deepEqual(await session.park(parent, wait), PARKED);
+      assert.deepEqual(await park(session, parent, wait), PARKED);
       for (const { task } of children) {
         assert.equal(await scene.brief(parent.task), 'waiting none 0/1');
         await scene.operator.cancel(task);
       }
       const next = await again(scene, session);
       assert.equal((await session.waited(next))?.outcome, 'woken');
-      assert.deepEqual(await session.park(next, wait), { kind: 'woken', body: undefined });
+      assert.deepEqual(await park(session, next, wait), { ...PARKED, went: 'woken' });
     },
 
     'a task of a graph reads what those before it have come to': async (scene) => {

@@ -11,7 +11,7 @@ export interface LinkOperator {
   push(request: LinkPush): Promise<{ readonly task: number; readonly id: string }>;
   pushGraph(requests: readonly LinkGraphPush[]): Promise<readonly { readonly task: number; readonly id: string }[]>;
   signal(channel: string, body: unknown): Promise<unknown>;
-  checkpoints(task: number): Promise<readonly { readonly key: string; readonly value: string }[]>;
+  journal(task: number): Promise<readonly LinkEntry[]>;
   get(task: number): Promise<LinkRecord | undefined>;
   cancel(task: number): Promise<unknown>;
   pause(queue: string): Promise<void>;
@@ -29,6 +29,7 @@ export interface LinkPush {
   readonly timeout?: number;
   readonly retry?: { readonly baseMs: number };
   readonly reuse?: true | number | { readonly key: string };
+  readonly unique?: string;
 }
 
 export interface LinkGraphPush extends LinkPush {
@@ -42,6 +43,14 @@ export interface LinkRecord {
   readonly attempt: number;
   readonly tries: number;
   readonly result?: string | undefined;
+}
+
+export interface LinkEntry {
+  readonly key: string;
+  readonly kind: string;
+  readonly attempt: number;
+  /** The number of a child. */
+  readonly ref?: number | undefined;
 }
 
 export interface LinkAttempt {

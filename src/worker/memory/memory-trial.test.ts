@@ -5,7 +5,7 @@ import { DirectLink } from '../../app/direct-link.ts';
 import { type Node, openNode } from '../../app/node.ts';
 import { fault, isEngineError } from '../../core/errors.ts';
 import type { PushRequest } from '../../engine/push.ts';
-import type { Link, Session } from '../../protocol/link.ts';
+import type { Link, Session, TurnRequest } from '../../protocol/link.ts';
 import { checkBooks, lookAt } from '../../store/conformance/sight.ts';
 import { VirtualWorld } from '../../testing.ts';
 import type { AnyTask, TaskContext } from '../definition.ts';
@@ -25,7 +25,7 @@ export class Trial {
   readonly world: VirtualWorld;
   readonly node: Node;
   readonly warnings: string[] = [];
-  /** What the sessions were asked for: `checkpoint pay#0`, `park w#0`, … */
+  /** What the sessions were asked for: `turn pay#0`, `turn a#0 b#0`, `turn park w#0`, … */
   readonly calls: string[] = [];
   /** Before, or right after, it says this for the first time, the attempt is cut off: nothing more of it arrives. */
   dieBefore: string | undefined;
@@ -102,8 +102,8 @@ export class Trial {
   }
 
   async remembered(number: number): Promise<Readonly<Record<string, unknown>>> {
-    const all = await this.engine.checkpoints(number);
-    return Object.fromEntries(all.map(({ key, value }) => [key, JSON.parse(value) as unknown]));
+    const all = await this.engine.journal(number);
+    return Object.fromEntries(all.map(({ key, value = 'null', ref }) => [key, ref ?? (JSON.parse(value) as unknown)]));
   }
 
   async log(number: number): Promise<readonly string[]> {
@@ -155,20 +155,13 @@ export class Trial {
   }
 }
 
-const NOTED: ReadonlySet<keyof Session> = new Set([
-  'checkpoints',
-  'checkpoint',
-  'park',
-  'waited',
-  'spawn',
-  'results',
-  'dependencies',
-] as const);
+const NOTED: ReadonlySet<keyof Session> = new Set(['journal', 'turn', 'waited', 'results', 'dependencies'] as const);
 
+/** A turn is named by the keys of what it writes, and of what it waits for. */
 function nameOf(first: unknown): string {
-  if (typeof first === 'string') return first;
-  const { key, handler } = (first ?? {}) as { key?: string; handler?: string };
-  return key ?? handler ?? '';
+  if (typeof first !== 'object' || first === null || !('then' in first)) return '';
+  const { entries, then } = first as TurnRequest;
+  return [...entries.map(({ key }) => key), ...(then.go === 'park' ? [`park ${then.key}`] : [])].join(' ');
 }
 
 export async function trial(t: TestContext): Promise<Trial> {

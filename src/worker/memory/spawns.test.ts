@@ -39,21 +39,19 @@ test('a child is a task like any other, with what its definition says', async (t
     ],
   );
   const keys = Object.keys(await it.remembered(parent));
-  assert.deepEqual(keys.sort(), ['spawn:double#0', 'spawn:second#0', 'wait:both#0']);
+  assert.deepEqual(keys.sort(), ['spawn:double#0', 'spawn:second#0']);
 });
 
-for (const [when, dieBefore, dieAfter] of [
-  ['before the push', 'spawn work', undefined],
-  ['between the push and its record', undefined, 'spawn work'],
-  ['after the record', undefined, 'checkpoint spawn:work#0'],
+for (const [when, die] of [
+  ['before the turn that bears it', 'dieBefore'],
+  ['after the turn that bore it', 'dieAfter'],
 ] as const) {
   test(`a crash ${when} makes no second child`, async (t) => {
     const it = await trial(t);
     await it.serve({
       parent: async (_, ctx) => (await ctx.spawn({ queue: 'children', handler: 'work' }, { of: ctx.attempt })).id,
     });
-    it.dieBefore = dieBefore;
-    it.dieAfter = dieAfter;
+    it[die] = 'turn spawn:work#0';
     const { task: parent } = await it.push('parent');
     await it.expire();
     assert.equal(await it.brief(parent), 'completed none 2/2');

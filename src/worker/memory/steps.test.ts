@@ -18,7 +18,7 @@ test('after a crash between two steps only the rest runs, and what was remembere
       return results;
     },
   });
-  it.dieAfter = 'checkpoint b#0';
+  it.dieAfter = 'turn b#0';
   const { task } = await it.push('three');
   assert.deepEqual(ran, ['a in 1', 'b in 1']);
   await it.expire();
@@ -63,7 +63,7 @@ test('the n-th call with a name is the n-th in every attempt', async (t) => {
       return seen;
     },
   });
-  it.dieBefore = 'checkpoint turn#2';
+  it.dieBefore = 'turn turn#2';
   const { task } = await it.push('loop');
   await it.expire();
   assert.deepEqual(ran, [0, 1, 2, 2, 3]);
@@ -141,7 +141,7 @@ async function crash(t: Parameters<typeof trial>[0], policy: StepPolicy) {
         { policy },
       ),
   });
-  it.dieBefore = 'checkpoint pay#0';
+  it.dieBefore = 'turn pay#0';
   const { task, id } = await it.push('pay');
   assert.equal(calls.length, 1);
   await it.expire();
@@ -179,7 +179,7 @@ test('a crash before an exact step has begun lets it run', async (t) => {
   const it = await trial(t);
   let calls = 0;
   await it.serve({ pay: (_, ctx) => ctx.step('pay', () => ++calls, { policy: 'exact' }) });
-  it.dieBefore = 'checkpoint pay#0!';
+  it.dieBefore = 'turn pay#0!';
   const { task } = await it.push('pay');
   assert.equal(calls, 0);
   await it.expire();
@@ -353,7 +353,7 @@ test('a handler that remembers nothing costs nothing', async (t) => {
   await it.push('plain');
   assert.deepEqual(it.calls, []);
   await it.push('uses');
-  assert.deepEqual(it.calls, ['checkpoint x#0'], 'a first attempt has nothing to read');
+  assert.deepEqual(it.calls, ['turn x#0'], 'a first attempt has nothing to read');
 });
 
 test('a list grows by what is added to it: 100 messages of 2 kB take 200 kB', async (t) => {
@@ -375,9 +375,9 @@ test('a list grows by what is added to it: 100 messages of 2 kB take 200 kB', as
   const { task } = await it.push('talk');
   await it.pass(5000);
   assert.deepEqual(lengths, [100, 100]);
-  const stored = await it.engine.checkpoints(task);
+  const stored = await it.engine.journal(task);
   assert.equal(stored.length, 100);
-  const bytes = stored.reduce((sum, { key, value }) => sum + key.length + value.length, 0);
+  const bytes = stored.reduce((sum, { key, value }) => sum + key.length + (value?.length ?? 0), 0);
   assert.ok(bytes > 200_000 && bytes < 210_000, `${bytes} bytes`);
   assert.ok(stored.every(({ attempt }) => attempt === 1));
 });

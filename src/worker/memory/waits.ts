@@ -162,7 +162,7 @@ export class Waits {
       }
       case 'children': {
         const children = checkChildren(name, given.children as readonly ChildRef[]).map(refOf);
-        return { key: place, children, ...(given.any === true ? { need: 1 } : {}), ...timeout };
+        return { key: place, children, ...(isAny(name, given.any) ? { need: 1 } : {}), ...timeout };
       }
     }
   }
@@ -227,6 +227,11 @@ function checkApproval(name: string, approval: ApprovalRequest): ApprovalRequest
     return approval;
   }
   throw refuse('actions must be a list of texts');
+}
+
+function isAny(name: string, any: unknown): boolean {
+  if (any === undefined || typeof any === 'boolean') return any === true;
+  throw fault('INVALID_INPUT', { field: `any of wait ${name}`, problem: 'it must be true or false' });
 }
 
 function checkChildren(name: string, children: readonly ChildRef[]): readonly ChildRef[] {

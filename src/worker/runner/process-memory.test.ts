@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { fault } from '../../core/errors.ts';
-import type { Waiting } from '../../protocol/link.ts';
+import type { Turned, TurnRequest, Waiting } from '../../protocol/link.ts';
 import { errorOf, Heard, open, type Run, resultOf } from './process-trial.test.ts';
 import type { Desk, Job } from './runner.ts';
 
 // What a handler in a child process asks of its worker, and what it hears.
 
-/** A desk that takes notes and keeps checkpoints; what it does not know it refuses. */
+/** A desk that takes notes and keeps a journal; what it does not know it refuses. */
 class Notes implements Desk {
   readonly calls: string[] = [];
   readonly kept = new Map<string, string>();
@@ -15,32 +15,29 @@ class Notes implements Desk {
   lost = false;
   onPark: () => void = () => {};
 
-  async checkpoints() {
-    this.#note('checkpoints');
+  async journal() {
+    this.#note('journal');
     return [...this.kept].map(([key, value]) => ({ key, value }));
   }
 
-  async checkpoint(key: string, value: unknown) {
-    this.#note(`checkpoint ${key}`);
-    if (!this.kept.has(key)) this.kept.set(key, JSON.stringify(value));
-    return this.kept.get(key) as string;
-  }
-
-  async park(wait: Waiting) {
-    this.#note(`park ${wait.key}`);
-    this.wait = wait;
-    this.onPark();
-    return { kind: 'parked' } as const;
+  async turn({ entries, then }: TurnRequest): Promise<Turned> {
+    const said = entries.map(({ key }) => key);
+    this.#note(['turn', ...said, ...(then.go === 'park' ? [`park ${then.key}`] : [])].join(' '));
+    for (const entry of entries) {
+      const value = 'value' in entry ? entry.value : { id: 'task_child', task: 7 };
+      if (!this.kept.has(entry.key)) this.kept.set(entry.key, JSON.stringify(value));
+    }
+    if (then.go === 'park') {
+      this.wait = then;
+      this.onPark();
+    }
+    const texts = said.map((key) => this.kept.get(key) as string);
+    return { went: then.go === 'park' ? 'parked' : 'on', entries: texts };
   }
 
   async waited() {
     this.#note('waited');
     return undefined;
-  }
-
-  async spawn() {
-    this.#note('spawn');
-    return { id: 'task_child', task: 7 };
   }
 
   async results(tasks: readonly (number | string)[]) {
@@ -110,11 +107,10 @@ test('steps, lists and children of a process are kept by its worker', async (t) 
     [result.made.key, result.child, result.list],
     [`${first.job.id}/make#0`, { id: 'task_child', task: 7 }, ['one']],
   );
-  const marks = ['checkpoint l[0]', 'checkpoint make#0!', 'checkpoint make#0', 'spawn', 'checkpoint spawn:h#0'];
-  assert.deepEqual(desk.calls, marks);
+  assert.deepEqual(desk.calls, ['turn l[0]', 'turn make#0!', 'turn make#0', 'turn spawn:h#0']);
   desk.calls.length = 0;
   assert.deepEqual(await resultOf(run('steps', { id: first.job.id, attempt: 2 })), result);
-  assert.deepEqual(desk.calls, ['checkpoints']);
+  assert.deepEqual(desk.calls, ['journal']);
 });
 
 test('a process that parks is told, comes to its end, and serves the next task', async (t) => {
@@ -167,7 +163,7 @@ test('what a task writes to the channel by hand ends nobody', async (t) => {
     ${SOURCE}
     export const forge = task('forge', { run: async (run, ctx) => {
       const say = (message) => fs.writeSync(Number(process.env.NODE_CHANNEL_FD ?? 3), JSON.stringify(message) + '\\n');
-      for (const question of [undefined, null, 7, {}, { verb: 'constructor', args: [] }, { verb: 'park', args: 'x' }]) {
+      for (const question of [undefined, null, 7, {}, { verb: 'constructor', args: [] }, { verb: 'turn', args: 'x' }, { verb: 'turn', args: [] }, { verb: 'turn', args: [{ entries: 7 }] }]) {
         try { say({ type: 'ask', run: 1, ask: 99, question }); } catch {}
       }
       return 'done';

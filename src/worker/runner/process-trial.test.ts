@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { getCompileCacheDir } from 'node:module';
+import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Stream } from '../../core/log.ts';
@@ -13,6 +14,9 @@ import { WORKER_MARK } from './sweep.ts';
 // What the tests of the process runner share. It is named as a test so that it is not built into the package.
 
 const folder = tempFolder('runner');
+const compiled = getCompileCacheDir();
+/** Children start faster with what was compiled for others: 25 → 8 s of CPU for process-runner.test.ts. */
+const COMPILED = compiled === undefined ? {} : { NODE_COMPILE_CACHE: dirname(compiled) };
 let modules = 0;
 
 /** The path of a new module with this source. `task`, `ownGroup` and `spawn` are imported. */
@@ -99,7 +103,7 @@ export function prepare(t: TestContext, { source, ...options }: TrialOptions): T
     modules: source === undefined ? [] : [moduleOf(source)],
     slots: 1,
     incarnation,
-    env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin', ...COMPILED },
     log: { warn: (message, fields) => warnings.push({ message, fields }) },
     ...options,
   });

@@ -10,7 +10,7 @@ import { realWorld } from '../../app/world.ts';
 import { fault } from '../../core/errors.ts';
 import type { LogEntry } from '../../core/log.ts';
 import { SILENT } from '../../engine/log.ts';
-import type { Assignment, Hello, Link, Session } from '../../protocol/link.ts';
+import type { Assignment, Hello, Link, Session, TurnEntry } from '../../protocol/link.ts';
 import { tempFolder } from '../../store/conformance/temp-folder.ts';
 import { VirtualWorld } from '../../testing.ts';
 import { HttpLink } from '../http-link.ts';
@@ -129,6 +129,53 @@ for (const kind of ['WebSocket', 'HTTP'] as const) {
     );
     for (const lease of [done, spoke]) assert.deepEqual(await words(it, lease), ['line 1', 'line 2']);
     assert.deepEqual(await second.renew([spoke]), ['lost'], 'leases are not inherited');
+    await second.close();
+    assert.equal(existsSync(it.folder), false);
+  });
+}
+
+for (const kind of ['WebSocket', 'HTTP'] as const) {
+  test(`${kind}: a turn that ends an attempt while the node is away is said by the next process, with all that it writes`, async (t) => {
+    const it = await rig(t);
+    const first = await it.link(kind).open(HELLO);
+    const [done, failed, going] = (await claimed(first, it, 3)) as [Assignment, Assignment, Assignment];
+    sever(it);
+    const entries: readonly TurnEntry[] = [
+      { key: 'v', kind: 'value', value: { n: 'ü' }, usage: { tokens: 7 } },
+      { key: 'c', kind: 'child', child: { queue: 'children', handler: 'play', input: 1 } },
+      { key: 's', kind: 'signal', channel: 'heard', body: 1 },
+    ];
+    const unheard = Promise.allSettled([
+      first.turn(done, { entries, then: { go: 'complete', result: 'done' } }),
+      first.turn(failed, { entries, then: { go: 'fail', error: 'no', giveUp: true } }),
+      // What does not end an attempt is worth nothing without it.
+      first.turn(going, { entries, then: { go: 'on' } }),
+    ]);
+    await first.close();
+    for (const { status } of await unheard) assert.equal(status, 'rejected');
+    assert.match(it.warnings.at(-1) as string, /kept for the next start .*"ends":2/);
+    it.proxy.heal();
+    it.proxy.cut();
+    const second = await it.link(kind).open({ ...HELLO, incarnation: 'two' });
+    t.after(() => second.close());
+    assert.match(it.warnings.at(-1) as string, /"delivered":2,"late":0/);
+    const { engine } = it.node;
+    const records = await Promise.all([done, failed, going].map((one) => engine.get(one.task)));
+    assert.deepEqual(
+      records.map((record) => [record?.state, record?.attempt, record?.result]),
+      [
+        ['completed', 1, '"done"'],
+        ['failed', 1, '"no"'],
+        ['running', 1, undefined],
+      ],
+    );
+    for (const { task: number } of [done, failed]) {
+      const written = (await engine.journal(number)).map(({ key, value, usage }) => [key, value, usage]);
+      assert.deepEqual(written.toSorted().at(-1), ['v', '{"n":"ü"}', '{"tokens":7}']);
+      assert.deepEqual(written.map(([key]) => key).toSorted(), ['c', 's', 'v']);
+    }
+    assert.deepEqual(await engine.journal(going.task), []);
+    assert.equal((await engine.list({ queue: 'children', limit: 10 })).length, 2);
     await second.close();
     assert.equal(existsSync(it.folder), false);
   });

@@ -1,27 +1,7 @@
-import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
+import { findChromium } from '../../support/find-chromium.ts';
 
-/** As the packages of Debian, Ubuntu and Fedora call it, and as people do. */
-const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function find(): string | undefined {
-  const chosen = process.env.LEASEHOLD_CHROMIUM;
-  if (chosen !== undefined && chosen !== '') return chosen;
-  const folders = (process.env.PATH ?? '').split(delimiter);
-  return NAMES.flatMap((name) => folders.map((folder) => join(folder, name))).find(isExecutable);
-}
-
-const executablePath = find();
+const executablePath = findChromium();
 
 /** Why browser tests are left out here; undefined where they are not. */
 export const WITHOUT_BROWSER: string | undefined =

@@ -12,6 +12,7 @@ export function tokenStatements({ s, NOW }: Words) {
     tokenAdd: `INSERT INTO ${s}.entry_token (kind, role, name, hash, prefix, made_by, created_at, expires_at)
       VALUES ($1, $2, $3, $4, $5, $6, ${NOW}, ${NOW} + $7) ON CONFLICT (hash) DO NOTHING RETURNING ${TOKEN_COLUMNS}`,
     tokenFind: `SELECT ${TOKEN_COLUMNS} FROM ${s}.entry_token WHERE hash = $1 AND ${live}`,
+    tokenNamed: `SELECT id FROM ${s}.entry_token WHERE name = $1 AND kind = ANY($2::text[]) AND ${live} LIMIT 1`,
     tokenUse: `UPDATE ${s}.entry_token SET used_at = ${NOW} WHERE hash = $1 AND kind = 'code' AND ${live} RETURNING id`,
     tokenAlive: `SELECT id FROM ${s}.entry_token WHERE id = ANY($1::bigint[]) AND ${live}`,
     tokenList: `SELECT ${TOKEN_COLUMNS} FROM ${s}.entry_token ORDER BY id DESC`,

@@ -1,10 +1,11 @@
-import type { NewToken, Rotation, TokenExchange, TokenRecord } from '../../store.ts';
-import { type TokenRow, tokenOf, tokenTaken } from '../../token-rows.ts';
-import { numbers } from '../arrays.ts';
+import type { NewToken, Rotation, TokenAdding, TokenExchange, TokenRecord } from '../../store.ts';
+import { nameTaken, type TokenRow, tokenOf, tokenTaken } from '../../token-rows.ts';
+import { numbers, texts } from '../arrays.ts';
 import type { Session } from '../database.ts';
 import type { Flight } from '../flights.ts';
 import { lockChannels } from '../latches.ts';
 import { once } from './once.ts';
+import { setWorker } from './worker-setting.ts';
 
 /**
  * In a transaction, in a statement of its own: a rotation, an exchange and a revocation by name follow each other. Without it
@@ -17,14 +18,12 @@ function lockTokensOf(session: Session, ...names: readonly string[]): Promise<vo
   );
 }
 
-export async function addToken(
-  session: Session,
-  flight: Flight,
-  token: NewToken,
-  replaces: Rotation | undefined,
-): Promise<TokenRecord> {
+export async function addToken(session: Session, flight: Flight, adding: TokenAdding): Promise<TokenRecord> {
+  const { token, replaces, unless, setting } = adding;
   const row = await once(session, 'token', flight, async () => {
-    if (replaces !== undefined) await lockTokensOf(session, token.name);
+    if (setting !== undefined) await setWorker(session, { name: token.name, ...setting });
+    if (replaces !== undefined || unless !== undefined) await lockTokensOf(session, token.name);
+    if ((await session.rows('tokenNamed', [token.name, texts(unless ?? [])])).length > 0) throw nameTaken(token);
     return insert(session, token, replaces);
   });
   return tokenOf(row);

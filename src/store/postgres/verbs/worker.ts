@@ -1,31 +1,21 @@
 import { WORKER_STATES, type WorkerState } from '../../../core/worker.ts';
 import { mergeBeats } from '../../beats.ts';
 import { type WorkerRow, workerKind, workerOf } from '../../records.ts';
-import type {
-  DutyTerm,
-  FleetSight,
-  Forgotten,
-  NewWorker,
-  WorkerBeat,
-  WorkerRecord,
-  WorkerSetting,
-  WorkerSettingRecord,
-} from '../../store.ts';
-import { allTags, changed, takenIncarnation, UNSET } from '../../worker-settings.ts';
+import type { DutyTerm, FleetSight, Forgotten, NewWorker, WorkerBeat, WorkerRecord } from '../../store.ts';
+import { allTags, takenIncarnation } from '../../worker-settings.ts';
 import { booleans, numbers, texts } from '../arrays.ts';
 import type { Session } from '../database.ts';
 import type { Flight } from '../flights.ts';
-import { lockChannels } from '../latches.ts';
 import { requireRow } from './duty.ts';
 import { once } from './once.ts';
 import { endTokensOf } from './token.ts';
+import { lockName, settingOf } from './worker-setting.ts';
 
 export async function registerWorker(session: Session, worker: NewWorker): Promise<number> {
   const { name, incarnation, slots, tags, host = null, pid = null, handlers = [], queues, version = null } = worker;
   // A change of the setting finds the new row, or the new row has the change. The row of the setting need not be there yet.
   await lockName(session, name);
-  const [known] = await session.all<SettingRow>('settingGet', [name]);
-  const setting = known === undefined ? UNSET : readSetting(known);
+  const setting = await settingOf(session, name);
   const values = [
     name,
     incarnation,
@@ -50,33 +40,6 @@ export async function registerWorker(session: Session, worker: NewWorker): Promi
   return row.id;
 }
 
-/** Of registering, changing and forgetting, under one name, each sees what the others have done. */
-function lockName(session: Session, name: string): Promise<void> {
-  return lockChannels(session, [`worker:${name}`]);
-}
-
-interface SettingRow {
-  readonly enabled: boolean;
-  readonly priority: number | null;
-  readonly tags: string;
-}
-
-function readSetting({ enabled, priority, tags }: SettingRow): Omit<WorkerSettingRecord, 'name'> {
-  return { enabled, priority: priority ?? undefined, tags: JSON.parse(tags) as string[] };
-}
-
-/** Of the name, and of everybody who lives under it. In a transaction. */
-export async function setWorker(session: Session, change: WorkerSetting): Promise<void> {
-  await lockName(session, change.name);
-  const [row] = await session.all<SettingRow>('settingTake', [change.name]);
-  const { name, enabled, priority, tags } = changed(readSetting(row as SettingRow), change);
-  await session.rows('settingPut', [name, enabled, priority ?? null, JSON.stringify(tags)]);
-  const living = await session.all<{ id: number; own_tags: string | null }>('workersNamed', [name]);
-  const all = living.map(({ own_tags: own }) => allTags(own === null ? [] : (JSON.parse(own) as string[]), tags));
-  const ids = numbers(living.map(({ id }) => id));
-  await session.rows('workerChange', [ids, enabled, priority ?? null, texts(all.map((one) => JSON.stringify(one)))]);
-}
-
 /** In a transaction. The order of its locks is that of a change: the setting, then those who live. */
 export function forgetWorker(session: Session, flight: Flight, name: string): Promise<Forgotten> {
   return once(session, 'forget', flight, async () => {
@@ -87,11 +50,6 @@ export function forgetWorker(session: Session, flight: Flight, name: string): Pr
     await session.rows('workersRevise', [numbers(living.map(({ id }) => id))]);
     return { setting, tokens };
   });
-}
-
-export async function listSettings(session: Session): Promise<readonly WorkerSettingRecord[]> {
-  const rows = await session.all<SettingRow & { readonly name: string }>('settingList', []);
-  return rows.map((row) => ({ name: row.name, ...readSetting(row) }));
 }
 
 export async function listFleet(session: Session): Promise<FleetSight> {

@@ -1,10 +1,13 @@
-import type { NewToken, Rotation, TokenExchange, TokenRecord } from '../../store.ts';
-import { type TokenRow, tokenOf, tokenTaken } from '../../token-rows.ts';
+import type { Rotation, TokenAdding, TokenExchange, TokenRecord } from '../../store.ts';
+import { nameTaken, type TokenRow, tokenOf, tokenTaken } from '../../token-rows.ts';
 import type { Prepared } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
+import { setWorker } from './worker-setting.ts';
 
-export function addToken(tx: Transaction, token: NewToken, replaces: Rotation | undefined): TokenRecord {
+export function addToken(tx: Transaction, { token, replaces, unless = [], setting }: TokenAdding): TokenRecord {
   const { kind, role, name, hash, prefix, by, ttlMs } = token;
+  if (tx.sql.get('tokenNamed').get(tx.now, name, JSON.stringify(unless)) !== undefined) throw nameTaken(token);
+  if (setting !== undefined) setWorker(tx, { name, ...setting });
   const expiresAt = ttlMs === undefined ? null : tx.now + ttlMs;
   const values = [kind, role, name, hash, prefix, by, tx.now, expiresAt];
   const row = tx.sql.get('tokenAdd').get(...values) as TokenRow | undefined;
@@ -26,7 +29,7 @@ export function findToken(sql: Prepared, hash: string, now: number): TokenRecord
 
 export function exchangeToken(tx: Transaction, { hash, token, replaces }: TokenExchange): TokenRecord | undefined {
   if (tx.sql.get('tokenUse').run(tx.now, hash).changes === 0) return undefined;
-  return addToken(tx, token, replaces);
+  return addToken(tx, { token, replaces });
 }
 
 /** Token → when it expires, if it does: those that are neither revoked nor used up. `ids`: a list in JSON. */

@@ -1,19 +1,12 @@
 import { WORKER_STATES, type WorkerState } from '../../../core/worker.ts';
 import { mergeBeats } from '../../beats.ts';
 import { type WorkerRow, workerOf } from '../../records.ts';
-import type {
-  FleetMember,
-  Forgotten,
-  NewWorker,
-  WorkerBeat,
-  WorkerRecord,
-  WorkerSetting,
-  WorkerSettingRecord,
-} from '../../store.ts';
-import { allTags, changed, takenIncarnation, UNSET } from '../../worker-settings.ts';
+import type { FleetMember, Forgotten, NewWorker, WorkerBeat, WorkerRecord } from '../../store.ts';
+import { allTags, takenIncarnation } from '../../worker-settings.ts';
 import type { Prepared } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
 import { revokeTokensNamed } from './token.ts';
+import { settingOf } from './worker-setting.ts';
 
 export function registerWorker(tx: Transaction, worker: NewWorker): number {
   const { name, incarnation, slots, tags, host = null, pid = null, handlers = [], queues, version = null } = worker;
@@ -45,41 +38,10 @@ export function registerWorker(tx: Transaction, worker: NewWorker): number {
   return id;
 }
 
-interface SettingRow {
-  readonly enabled: number;
-  readonly priority: number | null;
-  readonly tags: string;
-}
-
-function settingOf(sql: Prepared, name: string): Omit<WorkerSettingRecord, 'name'> {
-  const row = sql.get('settingGet').get(name) as SettingRow | undefined;
-  return row === undefined ? UNSET : readSetting(row);
-}
-
-function readSetting({ enabled, priority, tags }: SettingRow): Omit<WorkerSettingRecord, 'name'> {
-  return { enabled: enabled !== 0, priority: priority ?? undefined, tags: JSON.parse(tags) as string[] };
-}
-
-/** Of the name, and of everybody who lives under it. */
-export function setWorker(tx: Transaction, change: WorkerSetting): void {
-  const { name, enabled, priority, tags } = changed(settingOf(tx.sql, change.name), change);
-  tx.sql.get('settingPut').run(name, enabled ? 1 : 0, priority ?? null, JSON.stringify(tags));
-  const living = tx.sql.get('workersNamed').all(name) as unknown as { id: number; own_tags: string | null }[];
-  for (const { id, own_tags: own } of living) {
-    const all = allTags(own === null ? [] : (JSON.parse(own) as string[]), tags);
-    tx.sql.get('workerChange').run(enabled ? 1 : 0, priority ?? null, JSON.stringify(all), id);
-  }
-}
-
 export function forgetWorker(tx: Transaction, name: string): Forgotten {
   const setting = tx.sql.get('settingDrop').run(name).changes > 0;
   tx.sql.get('workersRevise').run(name);
   return { setting, tokens: revokeTokensNamed(tx, name) };
-}
-
-export function listSettings(sql: Prepared): readonly WorkerSettingRecord[] {
-  const rows = sql.get('settingList').all() as unknown as (SettingRow & { name: string })[];
-  return rows.map((row) => ({ name: row.name, ...readSetting(row) }));
 }
 
 /** Those who only live are many, and one statement sees to all of them. */

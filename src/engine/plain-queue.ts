@@ -1,0 +1,109 @@
+import { fault } from '../core/errors.ts';
+import { EMPTY_STATS } from '../core/event.ts';
+import type { QueueStore, Store } from '../store/store.ts';
+
+/** Everything of the port that a plain queue can do without. */
+type Rest = Omit<Store, keyof QueueStore>;
+
+/** The store as the engine knows it, whole or not. */
+export function wholeStore(store: QueueStore): Store {
+  if (store.capabilities.whole) return store as Store;
+  const rest = restOf(store);
+  // Verbs stay with their own object: an adapter may be a class with private parts.
+  return new Proxy(store, {
+    get(target, name) {
+      if (!(name in target) && name in rest) return rest[name as keyof Rest];
+      const member: unknown = Reflect.get(target, name, target);
+      return typeof member === 'function' ? (member.bind(target) as unknown) : member;
+    },
+    has: (target, name) => name in target || name in rest,
+  }) as Store;
+}
+
+/**
+ * What a store without these parts says: nothing is there for who only looks, as the claim, the duties and Explain do on their
+ * way; who wants one of them is refused, and told so.
+ */
+function restOf(store: QueueStore): Rest {
+  const { name } = store.capabilities;
+  const none = async (): Promise<readonly never[]> => [];
+  const nothing = async (): Promise<undefined> => undefined;
+  const no = (part: string) => async (): Promise<never> => {
+    throw fault('UNSUPPORTED', { store: name, part });
+  };
+  const each = async ({ tasks }: { readonly tasks: readonly number[] }): Promise<readonly undefined[]> =>
+    tasks.map(() => undefined);
+  return {
+    taskPushIn: no('transactions of callers'),
+    taskReady: none,
+    taskByKey: no('search by key'),
+
+    limitPut: no('limits'),
+    limitEdit: no('limits'),
+    limitRemove: async () => false,
+    limitList: none,
+    limitHistory: none,
+    limitSlots: none,
+    slotGet: async ({ slots }) => ({ now: (await store.clock()).lease, slots: slots.map(() => undefined) }),
+    slotHolders: none,
+    slotPause: async () => false,
+    slotAudit: none,
+
+    graphPush: no('dependencies'),
+    depList: none,
+    depDependents: none,
+    depNeeds: none,
+    depCarry: async () => ({ carried: 0, lanes: [], more: false }),
+
+    taskTurn: no('turns'),
+    journalList: none,
+    treeList: none,
+    treeCount: async () => EMPTY_STATS,
+    waitGet: nothing,
+    waitList: none,
+    signalSend: no('signals'),
+
+    resultKeys: each,
+    resultFind: async ({ items }) => items.map(() => undefined),
+    resultKeep: no('kept results'),
+
+    triggerPut: no('triggers'),
+    triggerRemove: async () => false,
+    triggerList: none,
+    triggerDue: async () => ({ now: (await store.clock()).calendar, triggers: [], nextInMs: undefined }),
+    triggerFire: no('triggers'),
+
+    workerSet: no('settings of workers'),
+    workerSettings: none,
+    workerForget: async () => ({ setting: false, tokens: 0 }),
+
+    tokenAdd: no('tokens'),
+    tokenExchange: no('tokens'),
+    tokenFind: nothing,
+    tokenList: none,
+    tokenRevoke: async () => false,
+    tokenRevokeNamed: async () => 0,
+    tokenAlive: async ({ ids }) => ids.map(() => false),
+
+    nodeBeat: no('nodes'),
+    nodeList: async () => ({ now: (await store.clock()).lease, nodes: [] }),
+    nodeLeave: nothing,
+    nodeRole: async () => false,
+
+    documentWrite: no('documents'),
+    documentGet: async ({ ids }) => ids.map(() => undefined),
+    documentOf: each,
+    documentTree: none,
+    documentList: none,
+    documentCount: no('documents'),
+
+    taskCount: async () => ({ counts: [], looked: 0, last: undefined }),
+    failureList: none,
+    handlerQueues: none,
+    viewPut: no('saved views'),
+    viewList: none,
+    viewDrop: async () => false,
+    schemaPut: nothing,
+    schemaList: none,
+  };
+}

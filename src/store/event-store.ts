@@ -1,0 +1,27 @@
+import type { FeedEvent } from '../core/event.ts';
+import type { DutyTerm } from './duty-store.ts';
+
+/** The part of the port for the feed. Events are written with the changes that they tell of. */
+export interface EventStore {
+  /** Events numbered above `after`, in order. */
+  eventRead(params: { readonly after: number; readonly limit: number }): Promise<EventPage>;
+  /** Gives numbers to events that have none yet; a store that numbers them as it writes them has nothing to do. */
+  eventNumber(params: { readonly duty: DutyTerm; readonly limit: number }): Promise<NumberAnswer>;
+}
+
+export interface NumberAnswer {
+  /** How many events got their numbers. */
+  readonly events: number;
+  readonly more: boolean;
+}
+
+export interface EventPage {
+  readonly events: readonly FeedEvent[];
+  /**
+   * Set when events above `after` are no longer kept, or when `after` lies ahead of the newest one (the store was restored
+   * from a backup): the reader must start over from a fresh look at the state.
+   */
+  readonly reset: boolean;
+  /** Give this as `after` next time. */
+  readonly last: number;
+}

@@ -1,0 +1,39 @@
+import type { Assignment, ChildRequest, Session, TurnEntry, Turned, TurnThen, Waiting } from '../../protocol/link.ts';
+
+/** Turns that say one thing, and what they are told of it. */
+
+export const ON: TurnThen = { go: 'on' };
+
+/** The text that counts under the key. */
+export async function remember(
+  session: Session,
+  lease: Assignment,
+  key: string,
+  value: unknown,
+): Promise<string | null | undefined> {
+  return (await session.turn(lease, { entries: [{ key, kind: 'value', value }], then: ON })).entries[0];
+}
+
+export function park(session: Session, lease: Assignment, wait: Waiting): Promise<Turned> {
+  return session.turn(lease, { entries: [], then: { go: 'park', ...wait } });
+}
+
+/** In a queue that nobody serves, unless the child says otherwise. */
+export function childEntry(key: string, child: Partial<ChildRequest> = {}): TurnEntry {
+  return { key, kind: 'child', child: { queue: 'children', handler: 'play', input: { n: 1 }, ...child } };
+}
+
+export async function spawn(
+  session: Session,
+  lease: Assignment,
+  child: Partial<ChildRequest> = {},
+  key = 'child',
+): Promise<{ readonly id: string; readonly task: number }> {
+  const { entries } = await session.turn(lease, { entries: [childEntry(key, child)], then: ON });
+  return childOf(entries[0]);
+}
+
+/** A child from the text of its entry. */
+export function childOf(text: string | null | undefined): { readonly id: string; readonly task: number } {
+  return JSON.parse(text ?? 'null') as { id: string; task: number };
+}

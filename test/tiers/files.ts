@@ -1,0 +1,81 @@
+/** Which tier a file of tests belongs to, and whether it may share a process with others. */
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+import { importsOf } from './imports.ts';
+import { ROOT } from './job.ts';
+
+/** Everything that is not named here runs with `npm test`: whoever adds a file need not know of tiers until the budget says so. */
+const MERGE: readonly RegExp[] = [
+  /^test\/(attacks|browser|chaos|e2e|properties)\//,
+  /^test\/sim\/defects\.test\.ts$/,
+  // Two sessions in every order of their statements: 40 s of CPU, and as many of Postgres.
+  /^src\/store\/postgres\/interleavings\.test\.ts$/,
+];
+
+/** Of those folders what runs with `npm test` all the same: a user's first minute on each way in. */
+const SMOKE: ReadonlySet<string> = new Set([
+  'test/browser/story.test.ts',
+  'test/e2e/cli-push.test.ts',
+  'test/e2e/entry.test.ts',
+  'test/e2e/examples.test.ts',
+  'test/e2e/exit.test.ts',
+  'test/e2e/guide-postgres.test.ts',
+  'test/e2e/up.test.ts',
+]);
+
+/** What tests of `src` share: named as tests so that they are not built into the package, and without any. */
+export const HELPERS: ReadonlySet<string> = new Set([
+  'src/worker/handlers/try-out.test.ts',
+  'src/worker/memory/memory-trial.test.ts',
+  'src/worker/runner/process-trial.test.ts',
+]);
+
+export type Kind = 'core' | 'shared' | 'own' | 'smoke' | 'rest' | 'browser' | 'chaos';
+
+export interface TestFile {
+  readonly file: string;
+  readonly tier: 'test' | 'merge';
+  readonly kind: Kind;
+}
+
+let found: readonly TestFile[] | undefined;
+
+export function testFiles(): readonly TestFile[] {
+  return (found ??= findFiles());
+}
+
+function findFiles(): readonly TestFile[] {
+  const planted = /^test\/lint\/planted\//;
+  const files = globSync('{src,test,web/src}/**/*.test.ts', { cwd: ROOT }).filter(
+    (file) => !planted.test(file) && !HELPERS.has(file),
+  );
+  return files.toSorted().map((file) => {
+    const tier = !SMOKE.has(file) && MERGE.some((pattern) => pattern.test(file)) ? 'merge' : 'test';
+    return { file, tier, kind: kindOf(file, tier) };
+  });
+}
+
+function kindOf(file: string, tier: 'test' | 'merge'): Kind {
+  if (tier === 'merge')
+    return (/^test\/(browser|chaos)\//.exec(file)?.[1] as 'browser' | 'chaos' | undefined) ?? 'rest';
+  if (file.startsWith('src/core/')) return 'core';
+  if (SMOKE.has(file)) return 'smoke';
+  return mayShare(file) ? 'shared' : 'own';
+}
+
+/** What starts a process or a server, or talks to one, has a process of its own; so has a suite, whose tests stand in another file. */
+const ALONE = /^(node:(child_process|worker_threads|http|https|net|cluster)|fastify|pg|ws)$/;
+
+function mayShare(file: string): boolean {
+  if (!/^(src|web)\//.test(file) || file.includes('/conformance/')) return false;
+  // The engine's tests have stores in their own process, whose code knows of threads that they do not start.
+  if (file.startsWith('src/engine/')) return true;
+  return ![...importsOf(join(ROOT, file)).modules].some((name) => ALONE.test(name));
+}
+
+const SCALE = join(ROOT, 'test/support/scale.ts');
+
+/** Whether a test does more at full length: whether it reads `scale.ts`, itself or by what it imports. */
+export function asksForScale(file: string): boolean {
+  return importsOf(join(ROOT, file)).files.has(SCALE);
+}

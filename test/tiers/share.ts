@@ -1,0 +1,88 @@
+/**
+ * The share of the tier `all` that CI runs: what does more at full length, dealt into shares of a few minutes, one of which the commit chooses. So
+ * each part is run once in so many commits.
+ */
+import { DEFECTS as PLANTED } from '../sim/defects.ts';
+import { chosenBy } from './commit.ts';
+import { costOf, isKnown } from './costs.ts';
+import { asksForScale, testFiles } from './files.ts';
+import type { Job, Scale } from './job.ts';
+import type { Stage } from './stage.ts';
+import { simulator, type Tier } from './tiers.ts';
+
+/** Seconds of the dearer of wall and CPU, as they were measured. On two cores a share takes about as long, or less. */
+const SHARE_S = 240;
+const DEFECTS = 'test/sim/defects.test.ts';
+const DEFECT_PARTS = 4;
+/** CPU of a seed and of a planted defect, as measured: 67 s for 100 seeds, 21 s for 16 defects. */
+const [SEED_S, DEFECT_S] = [0.7, 1.3];
+/** The tier `merge` has tried those before them. */
+const [FIRST_SEED, LAST_SEED, SEEDS_A_PART] = [101, 1000, 150];
+
+export interface Part {
+  readonly job: Job;
+  readonly costS: number;
+  /** Wants both cores. */
+  readonly chaos: boolean;
+}
+
+/** All parts that there are. What takes longer than a share at full length is done at a length between. */
+export function parts(): readonly Part[] {
+  const files = testFiles().filter(({ file }) => file !== DEFECTS && asksForScale(file));
+  return [
+    ...files.map(({ file, kind }): Part => {
+      const scale = lengthOf(file);
+      return { job: { name: file, files: [file], scale }, costS: costOf(file, scale), chaos: kind === 'chaos' };
+    }),
+    ...Array.from({ length: DEFECT_PARTS }, (_, i) => defects(`${i + 1}/${DEFECT_PARTS}`)),
+    ...Array.from({ length: (LAST_SEED - FIRST_SEED + 1) / SEEDS_A_PART }, (_, i): Part => {
+      const job = simulator(SEEDS_A_PART, FIRST_SEED + i * SEEDS_A_PART);
+      return { job: { ...job, scale: 'full' }, costS: SEEDS_A_PART * SEED_S, chaos: false };
+    }),
+  ];
+}
+
+function defects(which: string): Part {
+  const env = { LEASEHOLD_TEST_DEFECTS: which };
+  const costS = (Object.keys(PLANTED).length / DEFECT_PARTS) * DEFECT_S;
+  return { job: { name: `${DEFECTS} ${which}`, files: [DEFECTS], env, scale: 'full' }, costS, chaos: false };
+}
+
+function lengthOf(file: string): Scale {
+  return isKnown(file, 'full') && costOf(file, 'full') <= SHARE_S ? 'full' : 'middle';
+}
+
+/** Dealt in order, the dearest first, each into the first share that has room. */
+export function shares(all: readonly Part[] = parts()): readonly (readonly Part[])[] {
+  const dealt: { readonly parts: Part[]; costS: number }[] = [];
+  for (const part of all.toSorted((a, b) => b.costS - a.costS)) {
+    let share = dealt.find(({ costS }) => costS + part.costS <= SHARE_S);
+    if (share === undefined) dealt.push((share = { parts: [], costS: 0 }));
+    share.parts.push(part);
+    share.costS += part.costS;
+  }
+  return dealt.map(({ parts }) => parts);
+}
+
+export function shareTier(commit: string): Tier {
+  const dealt = shares();
+  const number = chosenBy(commit, dealt.length);
+  return tierOf(`share ${number} of ${dealt.length}, by the commit ${commit.slice(0, 12)}`, dealt[number - 1] ?? []);
+}
+
+/** All parts at one length, to measure them. */
+export function everyPart(scale: Scale): Tier {
+  return tierOf(
+    `every part at ${scale} length`,
+    parts().map((part) => ({ ...part, job: { ...part.job, scale } })),
+  );
+}
+
+function tierOf(name: string, chosen: readonly Part[]): Tier {
+  const stage = (chaos: boolean, name: string, atOnce: number): Stage => {
+    const jobs = chosen.filter((part) => part.chaos === chaos).map(({ job }) => job);
+    return { name, what: jobs.map((job) => `${job.name} (${job.scale})`).join(', '), jobs, atOnce };
+  };
+  const stages = [stage(false, 'deep', 2), stage(true, 'deep-chaos', 1)].filter(({ jobs }) => jobs.length > 0);
+  return { name, scale: 'full', stages };
+}

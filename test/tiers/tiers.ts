@@ -1,0 +1,134 @@
+/**
+ * The three tiers. `test` is what everybody runs, `merge` what CI runs besides, `all` everything at full length, by hand. Stages run one
+ * after another, and a stage that fails keeps the later ones from being tried. A tier that uses more CPU than its budget fails: wall time depends on who
+ * else is at work on the machine, CPU far less.
+ */
+import { availableParallelism } from 'node:os';
+import { chosenBy } from './commit.ts';
+import { asksForScale, type Kind, type TestFile, testFiles } from './files.ts';
+import type { Job, Scale } from './job.ts';
+import { shards } from './shards.ts';
+import type { Stage } from './stage.ts';
+
+export interface Tier {
+  readonly name: string;
+  readonly scale: Scale;
+  readonly stages: readonly Stage[];
+  /** CPU seconds of the tier and everything that it starts. */
+  readonly cpuBudgetS?: number | undefined;
+}
+
+/**
+ * What was measured and a quarter, on two shared cores of an arm64 machine on 2026-11-17. `test`: 710 s, of which checks 66, core 9, units 430 with the simulator,
+ * their Postgres 120, smoke tests 80. `merge`: 1,280 s, of which end to end and attacks 560, properties and interleavings 140, the simulator 100, their Postgres 75, browser 155, chaos 250.
+ */
+const CPU_BUDGET_S = { test: 900, merge: 1600 } as const;
+
+/** One more than there are cores: tests wait for what they have started. */
+const AT_ONCE = availableParallelism() + 1;
+
+const CHECK: Stage = {
+  name: 'check',
+  what: 'format, lint, folder boundaries, dead code, types',
+  atOnce: 2,
+  jobs: [
+    tool('biome', 'check'),
+    tool('oxlint'),
+    tool('knip'),
+    tool('tsc'),
+    tool('tsc', '-p', 'web'),
+    tool('tsc', '-p', 'test/browser'),
+  ],
+};
+
+const PAGES: Stage = {
+  name: 'pages',
+  what: 'the pages that the browser is shown, built when they are not',
+  atOnce: 1,
+  jobs: [tool('node', 'web/ensure-built.js')],
+};
+
+export function tiers(commit: string): readonly Tier[] {
+  const all = testFiles();
+  const test = all.filter(({ tier }) => tier === 'test');
+  const merge = all.filter(({ tier }) => tier === 'merge');
+  return [
+    { name: 'test', scale: 'short', stages: testStages(test, 10), cpuBudgetS: CPU_BUDGET_S.test },
+    { name: 'merge', scale: 'short', stages: mergeStages(merge, 100, commit), cpuBudgetS: CPU_BUDGET_S.merge },
+    { name: 'all', scale: 'full', stages: [...testStages(test, 10), ...mergeStages(merge, 1000).slice(1)] },
+  ];
+}
+
+function testStages(files: readonly TestFile[], seeds: number): readonly Stage[] {
+  return [
+    CHECK,
+    { name: 'core', what: 'the pure rules, every line and branch of them', atOnce: 1, jobs: [core(of(files, 'core'))] },
+    {
+      name: 'unit',
+      what: 'units, and the contracts of stores and links',
+      atOnce: AT_ONCE,
+      jobs: [...shared(of(files, 'shared')), ...own(of(files, 'own')), simulator(seeds)],
+    },
+    PAGES,
+    {
+      name: 'smoke',
+      what: 'end to end and in a browser, the first steps',
+      atOnce: AT_ONCE,
+      jobs: own(of(files, 'smoke')),
+    },
+  ];
+}
+
+function mergeStages(files: readonly TestFile[], seeds: number, commit?: string): readonly Stage[] {
+  return [
+    PAGES,
+    {
+      name: 'rest',
+      what: 'end to end, attacks, properties, interleavings, guides, the simulator',
+      atOnce: AT_ONCE,
+      jobs: [simulator(seeds), ...own(of(files, 'rest')).map((job) => ofCommit(job, commit))],
+    },
+    {
+      name: 'browser',
+      what: 'the web UI in a real Chromium, before real nodes and workers',
+      atOnce: 2,
+      jobs: own(of(files, 'browser')),
+    },
+    // One at a time: each of them wants both cores.
+    { name: 'chaos', what: 'real processes, killed and starved', atOnce: 1, jobs: own(of(files, 'chaos')) },
+  ];
+}
+
+function of(files: readonly TestFile[], kind: Kind): readonly string[] {
+  return files.filter((one) => one.kind === kind).map(({ file }) => file);
+}
+
+function tool(...command: readonly string[]): Job {
+  return { name: command.join(' '), tool: command };
+}
+
+export function simulator(seeds: number, from = 1): Job {
+  return tool('node', 'test/sim/main.ts', '--seeds', String(seeds), '--from', String(from));
+}
+
+function core(files: readonly string[]): Job {
+  const least = ['lines', 'branches', 'functions'].map((what) => `--test-coverage-${what}=100`);
+  const which = ['--test-coverage-include=src/core/**', '--test-coverage-exclude=**/*.test.ts'];
+  return { name: 'src/core', files, options: ['--experimental-test-coverage', ...which, ...least] };
+}
+
+export function own(files: readonly string[]): readonly Job[] {
+  return files.map((file) => ({ name: file, files: [file] }));
+}
+
+/** The half of the planted defects that the commit chooses. */
+function ofCommit(job: Job, commit: string | undefined): Job {
+  if (commit === undefined || job.name !== 'test/sim/defects.test.ts') return job;
+  return { ...job, env: { LEASEHOLD_TEST_DEFECTS: `${chosenBy(commit, 2)}/2` } };
+}
+
+function shared(files: readonly string[]): readonly Job[] {
+  // What does more at full length has a process of its own there, and so here.
+  const [alone, together] = [files.filter(asksForScale), files.filter((file) => !asksForScale(file))];
+  return [...own(alone), ...shards(together, AT_ONCE)];
+}
