@@ -134,6 +134,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   signalTake: ['signal_channel(channel)', 'signal_pkey(id)'],
   signalAdd: [],
   turnPlain: [BY_ID],
+  turnFan: [BY_ID],
   turnEnd: [...GIVE, BY_ID],
   turnLook: [BY_ID],
   turnWait: [WAIT],

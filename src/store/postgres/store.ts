@@ -85,6 +85,7 @@ import {
 import { countTree, listMembers } from './verbs/tree.ts';
 import { dueTriggers, listTriggers, putTrigger } from './verbs/trigger.ts';
 import { type Form, formOf, parkOf, roundsOf, takeEnds, takePlain } from './verbs/turn.ts';
+import { takeFans } from './verbs/turn-fan.ts';
 import { FullTurn } from './verbs/turn-full.ts';
 import { beatAll, forgetWorker, listFleet, listWorkers, reapWorkers, registerWorker } from './verbs/worker.ts';
 import { listSettings, setWorker } from './verbs/worker-setting.ts';
@@ -394,10 +395,34 @@ export class PostgresStore implements port.Store {
       this.#logs.add(new Set(turns.map(({ task }) => task)), answers);
       return answers;
     }
+    if (form === 'fan') return this.#fans(turns);
     if (form === 'end') return this.#ends(turns);
     if (form === 'park') return this.#park(turns.map(parkOf)).then((answers) => answers.map(parkedTurn));
     if (form === 'back') return this.taskReturn({ items: turns.map(returnOf) }).then((all) => all.map(returnedTurn));
     return severally(turns, (turn) => this.#fullTurn(turn));
+  }
+
+  /** Those whose limits have something to say to their children are left to a transaction, and those that were asked to stop. */
+  async #fans(turns: readonly port.Turn[]): Promise<readonly port.TurnAnswer[]> {
+    const childrenOf = ({ entries }: port.Turn): readonly port.NewTask[] =>
+      entries.flatMap((entry) => (entry.kind === 'child' ? [entry.task] : []));
+    const asks = await this.#choosy(turns.flatMap(childrenOf));
+    const free = turns.filter((turn) => !childrenOf(turn).some(asks));
+    const fan = free.length === 0 ? { answers: [], born: [] } : await this.#takeFans(free);
+    this.#tellReady(
+      fan.born.map(({ item }) => item),
+      fan.born.map(({ answer }) => answer),
+    );
+    const quick = new Map(free.map((turn, i) => [turn, fan.answers[i]]));
+    const left = turns.filter((turn) => quick.get(turn) === undefined);
+    const others = (await severally(left, (turn) => this.#fullTurn(turn))).values();
+    return turns.map((turn) => quick.get(turn) ?? (others.next().value as port.TurnAnswer));
+  }
+
+  #takeFans(turns: readonly port.Turn[]): ReturnType<typeof takeFans> {
+    const fan = this.#run((session) => takeFans(session, this.#parts.lanes, turns));
+    this.#logs.add(new Set(turns.map(({ task }) => task)), fan);
+    return fan;
   }
 
   async #ends(turns: readonly port.Turn[]): Promise<readonly port.TurnAnswer[]> {

@@ -1,3 +1,4 @@
+import { TREE } from '../../codes.ts';
 import { few, type Words } from './words.ts';
 
 /** Statements of turns and journals. */
@@ -6,17 +7,28 @@ export function turnStatements({ s, NOW, tell, where, end, give }: Words) {
   const journal = `INSERT INTO ${s}.journal (task, key, kind, attempt, at, began, ref, usage, value)`;
   const lines = `INSERT INTO ${s}.log (task, attempt, seq, at, stream, data)`;
 
-  /** What the turns remember, and their lines, of the tasks of `from`, whose attempts are `n`; the parameters begin there. */
-  const said = (from: string, first: number): string => {
-    const types = 'bigint text smallint text bigint text bigint int bigint smallint text'.split(' ');
-    const [task, key, kind, value, began, usage, ...line] = types.map((type, i) => `$${first + i}::${type}[]`);
-    return `j AS (${journal} SELECT x.task, x.key, x.kind, t.attempt, ${NOW}, x.began, NULL, x.usage, x.value
-        FROM unnest(${[task, key, kind, value, began, usage].join(', ')}) x(task, key, kind, value, began, usage)
-        JOIN ${from} t ON t.id = x.task ORDER BY x.task, x.key ON CONFLICT DO NOTHING RETURNING 1),
-      l AS (${lines} SELECT x.task, t.attempt, x.seq, x.at, x.stream, x.data
-        FROM unnest(${line.join(', ')}) x(task, seq, at, stream, data)
+  const arrays = (first: number, types: string): string =>
+    types
+      .split(' ')
+      .map((type, i) => `$${first + i}::${type}[]`)
+      .join(', ');
+  /** What the turns of the tasks of `from` remember; the parameters begin there. */
+  const values = (
+    from: string,
+    first: number,
+  ): string => `SELECT x.task, x.key, x.kind, t.attempt, ${NOW}, x.began, NULL::bigint, x.usage, x.value
+        FROM unnest(${arrays(first, 'bigint text smallint text bigint text')}) x(task, key, kind, value, began, usage)
+        JOIN ${from} t ON t.id = x.task`;
+  const wrote = (
+    from: string,
+    first: number,
+  ): string => `l AS (${lines} SELECT x.task, t.attempt, x.seq, x.at, x.stream, x.data
+        FROM unnest(${arrays(first, 'bigint int bigint smallint text')}) x(task, seq, at, stream, data)
         JOIN ${from} t ON t.id = x.task ORDER BY x.task, x.seq ON CONFLICT DO NOTHING)`;
-  };
+  /** That, and their lines. */
+  const said = (from: string, first: number): string =>
+    `j AS (${journal} ${values(from, first)} ORDER BY 1, 2 ON CONFLICT DO NOTHING RETURNING 1),
+      ${wrote(from, first + 6)}`;
 
   return {
     /** Turns that remember and write lines, and go on. Fenced like a settle; the rows are held until all is in. */
@@ -25,6 +37,36 @@ export function turnStatements({ s, NOW, tell, where, end, give }: Words) {
         JOIN ${s}.task t ON t.id = x.task AND t.attempt = x.n WHERE t.state + 0 = 1 ORDER BY t.id FOR NO KEY UPDATE OF t),
       ${said('t', 3)}
       SELECT t.id, t.asked, (SELECT count(*) FROM j) AS stored FROM t`,
+    /**
+     * Turns that bear children besides, of the kind that nothing can refuse. Ids are drawn first, and an entry that is there already
+     * keeps its own: of the others the tasks are made. Those that were asked to stop are left.
+     */
+    turnFan: `WITH t AS MATERIALIZED (SELECT t.id, t.attempt, t.root, t.flags
+        FROM (SELECT * FROM unnest($1::bigint[], $2::bigint[]) x(task, n) WHERE ${few('task')}) x
+        JOIN ${s}.task t ON t.id = x.task AND t.attempt = x.n WHERE t.state + 0 = 1 AND t.cancel_at IS NULL
+        ORDER BY t.id FOR NO KEY UPDATE OF t),
+      c AS MATERIALIZED (SELECT nextval('${s}.task_id_seq') AS id, x.*, CASE WHEN x.due > ${NOW} THEN x.due END AS at
+        FROM (SELECT x.*, t.attempt, coalesce(t.root, t.id) AS root, coalesce(x.run_at, ${NOW} + x.delay) AS due
+          FROM unnest(${arrays(14, 'bigint text int int int smallint smallint text boolean bigint bigint bigint text')}) WITH ORDINALITY
+            x(parent, key, queue, lane, spec, prio, max_tries, payload, apart, run_at, delay, wait, result_key, o)
+          JOIN t ON t.id = x.parent ORDER BY x.o) x),
+      j AS (${journal} ${values('t', 3)}
+        UNION ALL SELECT parent, key, 4, attempt, ${NOW}, NULL, id, NULL, ${NOW}::text FROM c
+        ORDER BY 1, 2 ON CONFLICT DO NOTHING RETURNING ref),
+      f AS MATERIALIZED (SELECT c.*, CASE WHEN c.at IS NULL THEN 0 ELSE 2 END AS state FROM c JOIN j ON j.ref = c.id),
+      i AS (INSERT INTO ${s}.task (id, created_at, queue, lane, spec, state, prio, max_tries, flags, run_at, expires_at, payload, parent,
+          root)
+        SELECT id, ${NOW}, queue, lane, spec, state, prio, max_tries, CASE WHEN apart THEN 2 ELSE 0 END, at,
+          coalesce(at, ${NOW}) + wait, CASE WHEN NOT apart THEN payload END, parent, root FROM f ORDER BY id),
+      b AS (INSERT INTO ${s}.body (task, part, data) SELECT id, 0, payload FROM f WHERE apart
+        UNION ALL SELECT id, 2, result_key FROM f WHERE result_key IS NOT NULL),
+      e AS (INSERT INTO ${s}.outbox (at, queue, kind, state, n, d_ready, d_scheduled, ids, attempts, born)
+        SELECT ${NOW}, queue, 0, state, count(*), ${where('state', 0)}, ${where('state', 2)}, array_agg(id ORDER BY id), '{0}',
+          ARRAY[min(${NOW})] FROM f GROUP BY queue, state),
+      m AS (UPDATE ${s}.task SET flags = flags | ${TREE} WHERE id = ANY(ARRAY(SELECT t.id FROM t WHERE t.root IS NULL
+        AND t.flags & ${TREE} = 0 AND t.id IN (SELECT parent FROM f)))),
+      ${wrote('t', 9)}
+      SELECT t.id, f.key, f.id AS child, ${NOW} AS at, f.state, (SELECT count(*) FROM j) AS stored FROM t LEFT JOIN f ON f.parent = t.id`,
     /** Turns that end their tasks, as a settle does: those that something waits for are left. */
     turnEnd: `WITH d AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::smallint[], $5::text[], $6::boolean[])
         d(task, n, ends, reason, result, apart) WHERE ${few('task')}),

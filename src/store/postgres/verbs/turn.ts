@@ -1,22 +1,22 @@
 import { STREAMS } from '../../../core/log.ts';
 import { fitsInline, kindCode, reasonCode, stateCode } from '../../codes.ts';
 import { keptAnswer } from '../../journal-rows.ts';
-import type { EntryAnswer, NewValue, Then, Turn, TurnAnswer } from '../../store.ts';
+import type { EntryAnswer, NewEntry, NewValue, Then, Turn, TurnAnswer } from '../../store.ts';
 import { booleans, inOrder, numbers, texts } from '../arrays.ts';
 import type { Session } from '../database.ts';
 import { findEntries } from './journal.ts';
 import type { ParkItem } from './park.ts';
 
 /**
- * What a turn needs. `plain` and `end`: one statement for many that remember, and go on or end. `park` and `back`: they say nothing
- * else, and go together with others. `full`: a transaction of its own.
+ * What a turn needs. `plain`, `fan` and `end`: one statement for many that remember, bear children that nothing can refuse, and go
+ * on or end. `park` and `back`: they say nothing else, and go together with others. `full`: a transaction of its own.
  */
-export type Form = 'plain' | 'end' | 'park' | 'back' | 'full';
+export type Form = 'plain' | 'fan' | 'end' | 'park' | 'back' | 'full';
 
 export function formOf({ entries, logs = [], then }: Turn): Form {
   if (then.go === 'on' || then.go === 'end') {
-    if (!entries.every(isValue)) return 'full';
-    return then.go === 'on' ? 'plain' : 'end';
+    if (entries.every(isValue)) return then.go === 'on' ? 'plain' : 'end';
+    return then.go === 'on' && entries.every((entry) => isValue(entry) || isFree(entry)) ? 'fan' : 'full';
   }
   if (entries.length + logs.length > 0) return 'full';
   if (then.go === 'back') return 'back';
@@ -24,6 +24,13 @@ export function formOf({ entries, logs = [], then }: Turn): Form {
 }
 
 const isValue = (entry: Turn['entries'][number]): entry is NewValue => 'value' in entry;
+
+/** A child that nobody else can have made, and that waits for nobody. What its limits say of it is not asked here. */
+function isFree(entry: NewEntry): boolean {
+  if (entry.kind !== 'child') return false;
+  const { task, after = [] } = entry;
+  return after.length === 0 && task.unique === undefined && task.op === undefined;
+}
 
 /** A turn that only parks, and waits for no child of its own. */
 export function parkOf({ task, attempt, then }: Turn): ParkItem {
@@ -56,7 +63,7 @@ const LOST: TurnAnswer = { kind: 'lost' };
 const STORED: EntryAnswer = { kind: 'stored' };
 
 /** What turns remember and write, as columns. */
-function saidBy(turns: readonly Turn[]): readonly string[] {
+export function saidBy(turns: readonly Turn[]): readonly string[] {
   const values = turns.flatMap(({ task, entries }) => entries.filter(isValue).map((entry) => ({ task, ...entry })));
   const lines = turns.flatMap(({ task, logs = [] }) => logs.map((line) => ({ task, ...line })));
   return [
