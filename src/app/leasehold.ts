@@ -6,14 +6,14 @@ import type { TaskState } from '../core/task.ts';
 import type { Explanation } from '../engine/explain.ts';
 import type { CancelAct, RetryAct, TreeAnswer, TreeOptions, TreeTask } from '../engine/subtrees.ts';
 import type { SignalOptions } from '../engine/waits.ts';
+import type { Approval } from '../operate/approvals.ts';
+import type { TaskView } from '../operate/views.ts';
+import type { SignalView } from '../operate/waits.ts';
 import type { CancelAnswer, QueueRecord } from '../store/store.ts';
 import type { AnyTask, InputOf, ResultOf } from '../worker/definition.ts';
 import type { Decision } from '../worker/memory/remembering.ts';
 import type { Worker } from '../worker/worker.ts';
-import type { Approval } from './approvals.ts';
-import type { SignalView } from './operate-waits.ts';
 import type { GraphTaskInput, PushArguments, PushOptions } from './pushing.ts';
-import type { TaskView } from './views.ts';
 import type { AppWorkerOptions } from './worker.ts';
 
 /** One thing that happened to one task, under its public id. */

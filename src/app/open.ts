@@ -10,20 +10,21 @@ import type { GraphRequest } from '../engine/graphs.ts';
 import type { Pushed } from '../engine/pushes.ts';
 import type { CancelAct, RetryAct, TreeAnswer, TreeOptions } from '../engine/subtrees.ts';
 import type { SignalOptions } from '../engine/waits.ts';
+import { type Approval, approvals, decide } from '../operate/approvals.ts';
+import { Operator } from '../operate/sight.ts';
+import type { TaskView } from '../operate/views.ts';
+import type { SignalView } from '../operate/waits.ts';
 import type { RenewalAddress } from '../protocol/link.ts';
 import type { LimitRecord, QueueRecord, WorkerRecord, WorkerSetting } from '../store/store.ts';
 import type { AnyTask, InputOf, ResultOf } from '../worker/definition.ts';
 import type { Decision } from '../worker/memory/remembering.ts';
 import type { Worker } from '../worker/worker.ts';
-import { type Approval, approvals, decide } from './approvals.ts';
 import type { ClusterOptions } from './cluster.ts';
 import { DirectLink } from './direct-link.ts';
 import type { DirectRenewalData } from './direct-renewals.ts';
 import { TaskHandle } from './handle.ts';
 import type { AppFeedItem, Leasehold } from './leasehold.ts';
 import { type Node, type NodeOptions, openNode } from './node.ts';
-import { Operator } from './operate.ts';
-import type { SignalView } from './operate-waits.ts';
 import {
   type GraphPush,
   type GraphTaskInput,
@@ -35,7 +36,6 @@ import {
 } from './pushing.ts';
 import { type Recovered, recoverStale } from './recover.ts';
 import type { RemoteApp, RemoteOptions } from './remote-app.ts';
-import type { TaskView } from './views.ts';
 import { type AppWorkerOptions, makeWorker } from './worker.ts';
 import { realWorld } from './world.ts';
 

@@ -3,16 +3,16 @@ import type { FinalState, TaskState } from '../core/task.ts';
 import type { Explanation } from '../engine/explain.ts';
 import type { PushRequest } from '../engine/push.ts';
 import type { CancelAct, RetryAct, TreeOptions } from '../engine/subtrees.ts';
+import type { ClusterView, NodeView } from '../operate/cluster.ts';
+import type { LimitAnswer, LimitDetail, LimitEdit } from '../operate/limits.ts';
+import type { Purged, Retried, Sweep } from '../operate/queues.ts';
+import type { Operator, RetryAnswer, TaskDetail, TaskFilter, Told } from '../operate/sight.ts';
+import type { LimitView, QueueView, TaskView, WorkerView } from '../operate/views.ts';
+import type { ApprovalView, DecisionView, SignalView } from '../operate/waits.ts';
+import type { Enrolled, NewWorker, TagAnswer, TagView, WorkerEdit, WorkerSettingView } from '../operate/workers.ts';
 import type { CancelAnswer, LogLine } from '../store/store.ts';
 import type { Decision } from '../worker/memory/remembering.ts';
 import type { AppTree } from './leasehold.ts';
-import type { Operator, RetryAnswer, TaskDetail, TaskFilter, Told } from './operate.ts';
-import type { ClusterView, NodeView } from './operate-cluster.ts';
-import type { LimitAnswer, LimitDetail, LimitEdit } from './operate-limits.ts';
-import type { Purged, Retried, Sweep } from './operate-queues.ts';
-import type { ApprovalView, DecisionView, SignalView } from './operate-waits.ts';
-import type { Enrolled, NewWorker, TagAnswer, TagView, WorkerEdit, WorkerSettingView } from './operate-workers.ts';
-import type { LimitView, QueueView, TaskView, WorkerView } from './views.ts';
 
 /** A task that was pushed, as commands tell of it. */
 export interface PushedView {

@@ -10,21 +10,21 @@ import type { Explanation } from '../engine/explain.ts';
 import { type Log, SILENT } from '../engine/log.ts';
 import type { CancelAct, RetryAct, TreeOptions } from '../engine/subtrees.ts';
 import type { SignalOptions } from '../engine/waits.ts';
+import type { Approval } from '../operate/approvals.ts';
+import type { TaskView } from '../operate/views.ts';
+import type { SignalView } from '../operate/waits.ts';
 import type { AnswerOf } from '../protocol/routes.ts';
 import type { CancelAnswer, QueueRecord } from '../store/store.ts';
 import type { AnyTask, InputOf, ResultOf } from '../worker/definition.ts';
 import type { Decision } from '../worker/memory/remembering.ts';
 import type { Worker } from '../worker/worker.ts';
-import type { Approval } from './approvals.ts';
 import type { AppFeedItem, AppTree, Leasehold } from './leasehold.ts';
-import type { SignalView } from './operate-waits.ts';
 import { type GraphTaskInput, graphOf, type PushArguments, type PushOptions, pushesOf, pushOf } from './pushing.ts';
 import { itemOf } from './remote-app-events.ts';
 import { RemoteHandle } from './remote-app-handle.ts';
 import { pushGraph, pushOne, pushSeveral } from './remote-app-pushes.ts';
 import { cancelOne, cancelTree, retryOne, retryTree } from './remote-app-trees.ts';
 import { type RemoteWorkerOptions, remoteAppWorker } from './remote-app-worker.ts';
-import type { TaskView } from './views.ts';
 
 export type { RemoteWorkerOptions } from './remote-app-worker.ts';
 

@@ -1,10 +1,10 @@
 import type { Client } from '../client/client.ts';
+import { type FollowSource, followFrom } from '../operate/follow.ts';
+import type { Told } from '../operate/sight.ts';
+import type { TaskView } from '../operate/views.ts';
 import type { LogLine } from '../store/store.ts';
-import { type FollowSource, followFrom } from './follow.ts';
 import type { AppFeedItem } from './leasehold.ts';
-import type { Told } from './operate.ts';
 import { itemOf, itemOfShape } from './remote-app-events.ts';
-import type { TaskView } from './views.ts';
 
 /** Each has a stream of its own; above this only states are followed. */
 const MOST_LOGS = 20;

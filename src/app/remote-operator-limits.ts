@@ -1,8 +1,8 @@
 import type { Client } from '../client/client.ts';
+import { type LimitAnswer, type LimitDetail, type LimitEdit, noRateToChange } from '../operate/limits.ts';
+import type { LimitView, RateView } from '../operate/views.ts';
 import type { AskedOf } from '../protocol/paths.ts';
-import { type LimitAnswer, type LimitDetail, type LimitEdit, noRateToChange } from './operate-limits.ts';
 import type { OperatingLimits } from './operating.ts';
-import type { LimitView, RateView } from './views.ts';
 
 type Wire = AskedOf<'editLimit'>;
 

@@ -1,6 +1,6 @@
 import type { Client } from '../client/client.ts';
+import type { ApprovalView, DecisionView, SignalView } from '../operate/waits.ts';
 import type { Decision } from '../worker/memory/remembering.ts';
-import type { ApprovalView, DecisionView, SignalView } from './operate-waits.ts';
 import type { OperatingWaits } from './operating.ts';
 
 /** What a node shows of a list at most. */

@@ -4,11 +4,12 @@ import type { FinalState, TaskState } from '../core/task.ts';
 import type { Explanation } from '../engine/explain.ts';
 import type { PushRequest } from '../engine/push.ts';
 import type { CancelAct, RetryAct, TreeOptions } from '../engine/subtrees.ts';
+import type { ClusterView, NodeView } from '../operate/cluster.ts';
+import type { Purged, Retried } from '../operate/queues.ts';
+import type { RetryAnswer, TaskDetail, TaskFilter, Told } from '../operate/sight.ts';
+import type { QueueView, TaskView, WorkerView } from '../operate/views.ts';
 import type { CancelAnswer, LogLine } from '../store/store.ts';
 import type { AppTree } from './leasehold.ts';
-import type { RetryAnswer, TaskDetail, TaskFilter, Told } from './operate.ts';
-import type { ClusterView, NodeView } from './operate-cluster.ts';
-import type { Purged, Retried } from './operate-queues.ts';
 import type {
   Operating,
   OperatingCluster,
@@ -25,7 +26,6 @@ import { followRemote } from './remote-operator-follow.ts';
 import { RemoteLimits } from './remote-operator-limits.ts';
 import { RemoteWaits } from './remote-operator-waits.ts';
 import { RemoteFleet } from './remote-operator-workers.ts';
-import type { QueueView, TaskView, WorkerView } from './views.ts';
 
 export interface RemoteOperatorOptions {
   readonly url: string;

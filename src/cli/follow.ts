@@ -1,6 +1,6 @@
-import type { Told } from '../app/operate.ts';
 import type { Operating } from '../app/operating.ts';
-import type { TaskView } from '../app/views.ts';
+import type { Told } from '../operate/sight.ts';
+import type { TaskView } from '../operate/views.ts';
 import { errorLine } from './display/error-line.ts';
 import { logLines } from './display/log-lines.ts';
 import type { Out } from './display/out.ts';

@@ -1,5 +1,5 @@
-import type { TagView } from '../app/operate-workers.ts';
 import { loadConfig } from '../config/load.ts';
+import type { TagView } from '../operate/workers.ts';
 import type { Command } from './command.ts';
 import type { Out } from './display/out.ts';
 import { type Column, printList } from './display/table.ts';

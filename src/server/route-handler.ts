@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Engine } from '../engine/engine.ts';
+import type { Enrolment } from '../operate/enrolment.ts';
 import type { AnswerOf, BodyOf, ParamsOf, QueryOf, RouteName } from '../protocol/routes.ts';
 import type { Principal } from './access.ts';
 import type { Teller } from './audit.ts';
 import type { Desk } from './desk.ts';
-import type { Enrolment } from './enrolment.ts';
 import type { EventHub } from './event-hub.ts';
 import type { InsightDesk } from './insight/desk.ts';
 import type { PushGuard } from './push-guard.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Explanation } from '../../app/views.ts';
+import type { Explanation } from '../../operate/views.ts';
 import { describeExplanation } from './explain-page.ts';
 import { testOut } from './test-out.ts';
 

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters as plain } from 'node:util';
-import type { Explanation, LimitVerdict, TaskState, WorkerVerdict } from '../../app/views.ts';
+import type { Explanation, LimitVerdict, TaskState, WorkerVerdict } from '../../operate/views.ts';
 import { formatCount } from '../figures.ts';
 import { usedText } from './limit-words.ts';
 import type { Out } from './out.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { LimitDetail } from '../../app/operate-limits.ts';
 import { STRATEGIES } from '../../core/limit.ts';
+import type { LimitDetail } from '../../operate/limits.ts';
 import { describeLimit } from './limit-page.ts';
 import { boundsBrief, boundsText } from './limit-words.ts';
 import { testOut } from './test-out.ts';

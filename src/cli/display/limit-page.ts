@@ -1,4 +1,4 @@
-import type { LimitDetail } from '../../app/operate-limits.ts';
+import type { LimitDetail } from '../../operate/limits.ts';
 import { formatCount } from '../figures.ts';
 import { boundsBrief, boundsText, usedText } from './limit-words.ts';
 import type { Out } from './out.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { LogLine } from '../../app/views.ts';
+import type { LogLine } from '../../operate/views.ts';
 import { logLines } from './log-lines.ts';
 import { testOut } from './test-out.ts';
 

@@ -1,4 +1,4 @@
-import type { LogLine } from '../../app/views.ts';
+import type { LogLine } from '../../operate/views.ts';
 import type { Format, Out } from './out.ts';
 import { isolated, safeLog } from './safe.ts';
 import { formatClock } from './time.ts';

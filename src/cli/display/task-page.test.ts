@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { TaskDetail } from '../../app/operate.ts';
 import { STATES } from '../../core/task.ts';
+import type { TaskDetail } from '../../operate/sight.ts';
 import { describeTask, whatNext } from './task-page.ts';
 import { testOut } from './test-out.ts';
 

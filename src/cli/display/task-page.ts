@@ -1,5 +1,5 @@
-import type { TaskDetail } from '../../app/operate.ts';
-import type { AttemptView } from '../../app/views.ts';
+import type { TaskDetail } from '../../operate/sight.ts';
+import type { AttemptView } from '../../operate/views.ts';
 import { errorLine } from './error-line.ts';
 import type { Out } from './out.ts';
 import { safeJson, safeLine, safeText } from './safe.ts';

@@ -1,5 +1,5 @@
-import type { LimitView } from '../../app/views.ts';
 import { loadConfig } from '../../config/load.ts';
+import type { LimitView } from '../../operate/views.ts';
 import type { Command } from '../command.ts';
 import { isFull, rateText } from '../display/limit-words.ts';
 import type { Out } from '../display/out.ts';

@@ -1,7 +1,7 @@
-import type { LimitAnswer, LimitEdit } from '../../app/operate-limits.ts';
 import { loadCall } from '../../config/load.ts';
 import { type Config, flagOf, type OptionKey } from '../../config/options.ts';
 import { fault } from '../../core/errors.ts';
+import type { LimitAnswer, LimitEdit } from '../../operate/limits.ts';
 import type { Command } from '../command.ts';
 import { boundsText } from '../display/limit-words.ts';
 import { type Out, outFor } from '../display/out.ts';

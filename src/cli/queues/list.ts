@@ -1,5 +1,5 @@
-import type { QueueView } from '../../app/views.ts';
 import { loadConfig } from '../../config/load.ts';
+import type { QueueView } from '../../operate/views.ts';
 import type { Command } from '../command.ts';
 import type { Out } from '../display/out.ts';
 import { paintState, STATES } from '../display/state.ts';

@@ -1,5 +1,5 @@
-import type { TaskView } from '../../app/views.ts';
 import { loadConfig } from '../../config/load.ts';
+import type { TaskView } from '../../operate/views.ts';
 import type { Command } from '../command.ts';
 import { errorLine } from '../display/error-line.ts';
 import type { Out } from '../display/out.ts';

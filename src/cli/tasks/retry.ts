@@ -1,8 +1,8 @@
-import type { RetryAnswer } from '../../app/operate.ts';
 import type { Operating } from '../../app/operating.ts';
 import { loadCall } from '../../config/load.ts';
 import type { Config } from '../../config/options.ts';
 import { fault } from '../../core/errors.ts';
+import type { RetryAnswer } from '../../operate/sight.ts';
 import type { Command } from '../command.ts';
 import { confirm } from '../confirm.ts';
 import { type Out, outFor } from '../display/out.ts';

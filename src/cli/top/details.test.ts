@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { TaskDetail } from '../../app/operate.ts';
-import type { Explanation } from '../../app/views.ts';
+import type { TaskDetail } from '../../operate/sight.ts';
+import type { Explanation } from '../../operate/views.ts';
 import type { Paint } from '../display/out.ts';
 import { queuePage, taskPage, workerPage } from './details.ts';
 import { NOW, testQueue, testTask, testWorker } from './test-picture.ts';

@@ -1,7 +1,7 @@
-import type { TaskDetail } from '../../app/operate.ts';
-import type { LimitDetail } from '../../app/operate-limits.ts';
-import type { Explanation, LogLine, QueueView, TaskView, WorkerView } from '../../app/views.ts';
 import type { AnswerOf, Client } from '../../client/client.ts';
+import type { LimitDetail } from '../../operate/limits.ts';
+import type { TaskDetail } from '../../operate/sight.ts';
+import type { Explanation, LogLine, QueueView, TaskView, WorkerView } from '../../operate/views.ts';
 import { describeExplanation } from '../display/explain-page.ts';
 import { describeLimit } from '../display/limit-page.ts';
 import type { Paint } from '../display/out.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stripVTControlCharacters as plain, styleText } from 'node:util';
-import type { LogLine } from '../../app/views.ts';
+import type { LogLine } from '../../operate/views.ts';
 import type { Paint } from '../display/out.ts';
 import { draw, type Scene } from './draw.ts';
 import { listsOf, PANELS } from './lists.ts';

@@ -1,4 +1,4 @@
-import type { LogLine } from '../../app/views.ts';
+import type { LogLine } from '../../operate/views.ts';
 import { logLines } from '../display/log-lines.ts';
 import type { Paint } from '../display/out.ts';
 import { safeLine } from '../display/safe.ts';

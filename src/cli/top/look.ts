@@ -1,5 +1,5 @@
-import type { LimitView, TaskView, WorkerView } from '../../app/views.ts';
 import type { Client } from '../../client/client.ts';
+import type { LimitView, TaskView, WorkerView } from '../../operate/views.ts';
 import type { EventView, Picture } from './picture.ts';
 import { type Count, countOf, rateOf, withCount } from './rates.ts';
 

@@ -1,5 +1,5 @@
-import type { LimitView, LogLine, QueueView, TaskView, WorkerView } from '../../app/views.ts';
 import type { AnswerOf } from '../../client/client.ts';
+import type { LimitView, LogLine, QueueView, TaskView, WorkerView } from '../../operate/views.ts';
 
 export type Overview = AnswerOf<'overview'>;
 export type EventView = AnswerOf<'readEvents'>['events'][number];

@@ -1,6 +1,6 @@
-import type { WorkerSettingView } from '../../app/operate-workers.ts';
-import type { WorkerView } from '../../app/views.ts';
 import { loadConfig } from '../../config/load.ts';
+import type { WorkerView } from '../../operate/views.ts';
+import type { WorkerSettingView } from '../../operate/workers.ts';
 import type { Command } from '../command.ts';
 import type { Format, Out } from '../display/out.ts';
 import { safeLine } from '../display/safe.ts';

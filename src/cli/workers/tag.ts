@@ -1,6 +1,6 @@
-import type { TagAnswer } from '../../app/operate-workers.ts';
 import { loadCall } from '../../config/load.ts';
 import { fault } from '../../core/errors.ts';
+import type { TagAnswer } from '../../operate/workers.ts';
 import type { Command } from '../command.ts';
 import { type Out, outFor } from '../display/out.ts';
 import { safeLine } from '../display/safe.ts';

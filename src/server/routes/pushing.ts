@@ -4,11 +4,11 @@ import type { Engine } from '../../engine/engine.ts';
 import type { GraphRequest } from '../../engine/graphs.ts';
 import type { PushRequest } from '../../engine/push.ts';
 import type { Pushed } from '../../engine/pushes.ts';
+import { hashOf } from '../../operate/secrets.ts';
 import type { AnswerOf, BodyOf } from '../../protocol/routes.ts';
 import { callerOf, type Principal } from '../access.ts';
 import type { Desk, TaskShape } from '../desk.ts';
 import type { PushGuard } from '../push-guard.ts';
-import { hashOf } from '../secrets.ts';
 
 type TaskInput = Exclude<BodyOf<'pushTasks'>, { readonly tasks: unknown }>;
 type GraphTaskInput = BodyOf<'pushGraph'>['tasks'][number];

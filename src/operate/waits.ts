@@ -1,7 +1,6 @@
 import { fault, isEngineError } from '../core/errors.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { Decision } from '../worker/memory/remembering.ts';
-import { type Approval, approvalOf, approvals, decide } from './approvals.ts';
+import { type Approval, approvalOf, approvals, type Decision, decide } from './approvals.ts';
 
 /** What somebody outside could do for a task that has given its slot back. */
 export type WaitView =

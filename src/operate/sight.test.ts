@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { openNode } from '../app/node.ts';
+import { operate } from '../app/operate.ts';
 import type { Engine } from '../engine/engine.ts';
 import { refusal } from '../store/conformance/scene.ts';
 import { tempFolder } from '../store/conformance/temp-folder.ts';
-import { openNode } from './node.ts';
-import { type Operator, operate, type Told } from './operate.ts';
+import type { Operator, Told } from './sight.ts';
 
 const folder = tempFolder('operate');
 let stores = 0;

@@ -2,7 +2,7 @@ import { fault } from '../core/errors.ts';
 import type { QueueStats } from '../core/event.ts';
 import type { FinalState, TaskState } from '../core/task.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { TaskRecord } from '../store/store.ts';
+import type { TaskRecord } from '../engine/records.ts';
 import type { QueueView } from './views.ts';
 
 /** How many tasks of a queue to go through, and how sure the caller is of their number. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { type App, open } from '../app/open.ts';
 import { isEngineError } from '../core/errors.ts';
-import { type App, open } from './open.ts';
-import { WaitDesk } from './operate-waits.ts';
+import { WaitDesk } from './waits.ts';
 
 async function desk(t: TestContext) {
   const app: App = await open('memory:', { duties: false, housekeeping: false });

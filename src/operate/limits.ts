@@ -2,7 +2,7 @@ import { parseDuration } from '../core/duration.ts';
 import { fault } from '../core/errors.ts';
 import { freesIn, type Limit, type LimitInput, normalizeLimit, type Rate, type RateInput } from '../core/limit.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { LimitRecord, SlotRecord, StoreTime } from '../store/store.ts';
+import type { LimitRecord, SlotRecord, StoreTime } from '../engine/records.ts';
 import { type LimitBounds, type LimitView, viewBounds, viewLimit } from './views.ts';
 
 /** What is to change of a limit. What is not given stays as it is, null takes the bound away. */

@@ -1,8 +1,8 @@
 import { fault } from '../core/errors.ts';
 import { parseTest, passes, readTag } from '../core/tag.ts';
 import type { Engine } from '../engine/engine.ts';
-import { Enrolment } from '../server/enrolment.ts';
-import type { FleetMember, Lane, WorkerSettingRecord } from '../store/store.ts';
+import type { FleetMember, Lane, WorkerSettingRecord } from '../engine/records.ts';
+import { Enrolment } from './enrolment.ts';
 
 /** What is said of a worker's name, and who lives under it. */
 export interface WorkerSettingView {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { openNode } from '../app/node.ts';
+import { operate } from '../app/operate.ts';
 import { refusal } from '../store/conformance/scene.ts';
 import { tempFolder } from '../store/conformance/temp-folder.ts';
-import { openNode } from './node.ts';
-import { operate } from './operate.ts';
 
 const folder = tempFolder('operate-workers');
 let stores = 0;

@@ -10,7 +10,7 @@ import {
 } from '../core/node.ts';
 import { LEADER, leaderOf } from '../engine/duties/leader.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { NodeDoing, NodeRecord } from '../store/store.ts';
+import type { NodeDoing, NodeRecord } from '../engine/records.ts';
 
 export interface NodeView {
   readonly id: string;

@@ -1,7 +1,7 @@
 import type { TaskEvent } from '../core/event.ts';
 import { isFinal, type TaskState } from '../core/task.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { LogLine, TaskRecord } from '../store/store.ts';
+import type { LogLine, TaskRecord } from '../engine/records.ts';
 
 /** Something that happened to a task that is followed. `ended` comes once for each, after everything else of it. */
 export type Happening<Key = number, Last = TaskRecord> =

@@ -1,8 +1,21 @@
 import { fault } from '../core/errors.ts';
 import { checkOptions } from '../engine/check.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { WaitRecord } from '../store/store.ts';
-import type { ApprovalRequest, Decision } from '../worker/memory/remembering.ts';
+import type { WaitRecord } from '../engine/records.ts';
+
+/** What somebody has decided. */
+export interface Decision {
+  readonly action: string;
+  readonly value?: unknown;
+  readonly by?: string;
+}
+
+interface ApprovalRequest {
+  readonly title: string;
+  readonly form?: unknown;
+  readonly actions?: readonly string[];
+  readonly context?: unknown;
+}
 
 /** A task that waits for somebody to decide. */
 export interface Approval extends ApprovalRequest {

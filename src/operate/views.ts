@@ -4,10 +4,10 @@ import type { Fairness } from '../core/lane.ts';
 import type { Limit, Rate, Strategy } from '../core/limit.ts';
 import type { Placement } from '../core/placement.ts';
 import type { Reason, TaskState } from '../core/task.ts';
-import type { AttemptRecord, LaneRules, LimitRecord, TaskRecord, WorkerRecord } from '../store/store.ts';
+import type { AttemptRecord, LaneRules, LimitRecord, TaskRecord, WorkerRecord } from '../engine/records.ts';
 
 export type { Explanation, LimitVerdict, WorkerVerdict } from '../engine/explain.ts';
-export type { LogLine } from '../store/store.ts';
+export type { LogLine } from '../engine/records.ts';
 export type { Reason, TaskState };
 
 /** A task under its public names. Times are calendar milliseconds; what does not apply is absent. */

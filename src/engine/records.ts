@@ -1,0 +1,20 @@
+/** What the engine's own store hands out, for who works on an engine and knows no store. */
+export type {
+  AttemptRecord,
+  CancelAnswer,
+  FleetMember,
+  Lane,
+  LaneRules,
+  LimitRecord,
+  LogLine,
+  LogPlace,
+  NodeDoing,
+  NodeRecord,
+  SlotRecord,
+  StoreTime,
+  TaskQuery,
+  TaskRecord,
+  WaitRecord,
+  WorkerRecord,
+  WorkerSettingRecord,
+} from '../store/store.ts';
