@@ -26,8 +26,7 @@ export type { Pushed } from './engine/pushes.ts';
 export type { FailOptions, HeldLease, ReleaseOptions } from './engine/settles.ts';
 export type { CancelAct, RetryAct, TreeAnswer, TreeOptions, TreeProgress, TreeTask } from './engine/subtrees.ts';
 export { listTriggers, putTrigger, removeTrigger, type TriggerRequest } from './engine/triggers.ts';
-export type { Approval } from './operate/approvals.ts';
-export type { TaskView } from './operate/views.ts';
+export type { ApprovalView as Approval, TaskView } from './operate/views.ts';
 export type * from './store/store.ts';
 export type { AnyTask, InputOf, ResultOf, TaskContext, TaskDefinition, TaskOptions } from './worker/definition.ts';
 export type {

@@ -6,9 +6,7 @@ import type { TaskState } from '../core/task.ts';
 import type { Explanation } from '../engine/explain.ts';
 import type { CancelAct, RetryAct, TreeAnswer, TreeOptions, TreeTask } from '../engine/subtrees.ts';
 import type { SignalOptions } from '../engine/waits.ts';
-import type { Approval } from '../operate/approvals.ts';
-import type { TaskView } from '../operate/views.ts';
-import type { SignalView } from '../operate/waits.ts';
+import type { ApprovalView, SignalView, TaskView } from '../operate/views.ts';
 import type { CancelAnswer, QueueRecord } from '../store/store.ts';
 import type { AnyTask, InputOf, ResultOf } from '../worker/definition.ts';
 import type { Decision } from '../worker/memory/remembering.ts';
@@ -88,7 +86,7 @@ export interface Leasehold extends AsyncDisposable {
   /** Wakes the task that has waited longest on the channel, or is kept until one comes. */
   signal(channel: string, body?: unknown, options?: SignalOptions): Promise<SignalView>;
   /** Tasks that wait for somebody to decide, oldest first. */
-  approvals(options?: { readonly limit?: number }): Promise<readonly Approval[]>;
+  approvals(options?: { readonly limit?: number }): Promise<readonly ApprovalView[]>;
   /** Decides for a task that waits for it; the first decision counts, and a second one is refused with `CONFLICT`. */
   decide(id: string, decision: Decision): Promise<void>;
 

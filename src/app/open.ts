@@ -10,10 +10,9 @@ import type { GraphRequest } from '../engine/graphs.ts';
 import type { Pushed } from '../engine/pushes.ts';
 import type { CancelAct, RetryAct, TreeAnswer, TreeOptions } from '../engine/subtrees.ts';
 import type { SignalOptions } from '../engine/waits.ts';
-import { type Approval, approvals, decide } from '../operate/approvals.ts';
+import { approvals, decide } from '../operate/approvals.ts';
 import { Operator } from '../operate/sight.ts';
-import type { TaskView } from '../operate/views.ts';
-import type { SignalView } from '../operate/waits.ts';
+import type { ApprovalView, SignalView, TaskView } from '../operate/views.ts';
 import type { RenewalAddress } from '../protocol/link.ts';
 import type { LimitRecord, QueueRecord, WorkerRecord, WorkerSetting } from '../store/store.ts';
 import type { AnyTask, InputOf, ResultOf } from '../worker/definition.ts';
@@ -141,7 +140,7 @@ export class App implements Leasehold {
   }
 
   /** Tasks that wait for somebody to decide, oldest first. */
-  approvals({ limit = 100 }: { readonly limit?: number } = {}): Promise<readonly Approval[]> {
+  approvals({ limit = 100 }: { readonly limit?: number } = {}): Promise<readonly ApprovalView[]> {
     return approvals(this.engine, limit);
   }
 

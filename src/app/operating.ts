@@ -3,13 +3,27 @@ import type { FinalState, TaskState } from '../core/task.ts';
 import type { Explanation } from '../engine/explain.ts';
 import type { PushRequest } from '../engine/push.ts';
 import type { CancelAct, RetryAct, TreeOptions } from '../engine/subtrees.ts';
-import type { ClusterView, NodeView } from '../operate/cluster.ts';
-import type { LimitAnswer, LimitDetail, LimitEdit } from '../operate/limits.ts';
-import type { Purged, Retried, Sweep } from '../operate/queues.ts';
-import type { Operator, RetryAnswer, TaskDetail, TaskFilter, Told } from '../operate/sight.ts';
-import type { LimitView, QueueView, TaskView, WorkerView } from '../operate/views.ts';
-import type { ApprovalView, DecisionView, SignalView } from '../operate/waits.ts';
-import type { Enrolled, NewWorker, TagAnswer, TagView, WorkerEdit, WorkerSettingView } from '../operate/workers.ts';
+import type { LimitAnswer, LimitEdit } from '../operate/limits.ts';
+import type { Sweep } from '../operate/queues.ts';
+import type { Operator, RetryAnswer, TaskFilter, Told } from '../operate/sight.ts';
+import type {
+  ApprovalView,
+  ClusterView,
+  DecisionView,
+  LimitDetailView,
+  LimitView,
+  NodeView,
+  PurgedView,
+  QueueView,
+  RetriedView,
+  SignalView,
+  TagView,
+  TaskDetailView,
+  TaskView,
+  WorkerSettingView,
+  WorkerView,
+} from '../operate/views.ts';
+import type { Enrolled, NewWorker, TagAnswer, WorkerEdit } from '../operate/workers.ts';
 import type { CancelAnswer, LogLine } from '../store/store.ts';
 import type { Decision } from '../worker/memory/remembering.ts';
 import type { AppTree } from './leasehold.ts';
@@ -47,7 +61,7 @@ export interface Operating {
   /** Ids of the tasks of a queue in these states, newest first, a page at a time. */
   find(queue: string, states: readonly TaskState[]): AsyncGenerator<readonly string[]>;
   task(id: string): Promise<TaskView>;
-  detail(id: string): Promise<TaskDetail>;
+  detail(id: string): Promise<TaskDetailView>;
   explain(id: string): Promise<Explanation>;
   /** The log as it is now. */
   log(id: string): AsyncGenerator<LogLine>;
@@ -71,9 +85,9 @@ export interface Operating {
   pause(name: string): Promise<QueueView>;
   resume(name: string): Promise<QueueView>;
   /** Cancels what waits in it, some at a time. */
-  purge(name: string, part: SweepPart): Promise<Purged>;
+  purge(name: string, part: SweepPart): Promise<PurgedView>;
   /** Runs again what ended so in it, some at a time. */
-  retryAll(name: string, states: readonly FinalState[], part: SweepPart): Promise<Retried>;
+  retryAll(name: string, states: readonly FinalState[], part: SweepPart): Promise<RetriedView>;
 
   workers(): Promise<readonly WorkerView[]>;
   readonly fleet: OperatingFleet;
@@ -99,11 +113,11 @@ export interface OperatingFleet {
 
 export interface OperatingLimits {
   list(): Promise<readonly LimitView[]>;
-  detail(name: string): Promise<LimitDetail>;
+  detail(name: string): Promise<LimitDetailView>;
   set(name: string, edit: LimitEdit, by: string): Promise<LimitAnswer>;
   remove(name: string, by: string): Promise<LimitView>;
   /** For 0 ms it is open again. */
-  pause(name: string, key: string | undefined, forMs: number): Promise<LimitDetail>;
+  pause(name: string, key: string | undefined, forMs: number): Promise<LimitDetailView>;
 }
 
 export interface OperatingWaits {
@@ -148,7 +162,7 @@ export class DirectOperator implements Operating {
     return this.#own.task(id);
   }
 
-  detail(id: string): Promise<TaskDetail> {
+  detail(id: string): Promise<TaskDetailView> {
     return this.#own.detail(id);
   }
 
@@ -205,11 +219,11 @@ export class DirectOperator implements Operating {
     return this.#own.queue(name);
   }
 
-  async purge(name: string, part: SweepPart): Promise<Purged> {
+  async purge(name: string, part: SweepPart): Promise<PurgedView> {
     return this.#own.purge(name, this.#sweep(part));
   }
 
-  async retryAll(name: string, states: readonly FinalState[], part: SweepPart): Promise<Retried> {
+  async retryAll(name: string, states: readonly FinalState[], part: SweepPart): Promise<RetriedView> {
     return this.#own.retryAll(name, states, this.#sweep(part));
   }
 

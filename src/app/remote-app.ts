@@ -10,9 +10,7 @@ import type { Explanation } from '../engine/explain.ts';
 import { type Log, SILENT } from '../engine/log.ts';
 import type { CancelAct, RetryAct, TreeOptions } from '../engine/subtrees.ts';
 import type { SignalOptions } from '../engine/waits.ts';
-import type { Approval } from '../operate/approvals.ts';
-import type { TaskView } from '../operate/views.ts';
-import type { SignalView } from '../operate/waits.ts';
+import type { ApprovalView, SignalView, TaskView } from '../operate/views.ts';
 import type { AnswerOf } from '../protocol/routes.ts';
 import type { CancelAnswer, QueueRecord } from '../store/store.ts';
 import type { AnyTask, InputOf, ResultOf } from '../worker/definition.ts';
@@ -154,9 +152,9 @@ export class RemoteApp implements Leasehold {
     return this.#client.call('sendSignal', { body: { channel, body, broadcast } });
   }
 
-  async approvals({ limit = 100 }: { readonly limit?: number } = {}): Promise<readonly Approval[]> {
+  async approvals({ limit = 100 }: { readonly limit?: number } = {}): Promise<readonly ApprovalView[]> {
     const { approvals } = await this.#client.call('listApprovals', { query: { limit } });
-    return approvals as readonly Approval[];
+    return approvals as readonly ApprovalView[];
   }
 
   async decide(id: string, { by, ...decision }: Decision): Promise<void> {

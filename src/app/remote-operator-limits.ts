@@ -1,6 +1,6 @@
 import type { Client } from '../client/client.ts';
-import { type LimitAnswer, type LimitDetail, type LimitEdit, noRateToChange } from '../operate/limits.ts';
-import type { LimitView, RateView } from '../operate/views.ts';
+import { type LimitAnswer, type LimitEdit, noRateToChange } from '../operate/limits.ts';
+import type { LimitDetailView, LimitView, RateView } from '../operate/views.ts';
 import type { AskedOf } from '../protocol/paths.ts';
 import type { OperatingLimits } from './operating.ts';
 
@@ -18,8 +18,8 @@ export class RemoteLimits implements OperatingLimits {
     return (await this.#client.call('listLimits')).limits as readonly LimitView[];
   }
 
-  async detail(name: string): Promise<LimitDetail> {
-    return (await this.#client.call('getLimit', { params: { name } })) as LimitDetail;
+  async detail(name: string): Promise<LimitDetailView> {
+    return (await this.#client.call('getLimit', { params: { name } })) as LimitDetailView;
   }
 
   /** Makes it if there is none. */
@@ -37,9 +37,9 @@ export class RemoteLimits implements OperatingLimits {
     return (await this.#client.call('removeLimit', { params: { name }, by })) as LimitView;
   }
 
-  async pause(name: string, key: string | undefined, forMs: number): Promise<LimitDetail> {
+  async pause(name: string, key: string | undefined, forMs: number): Promise<LimitDetailView> {
     const body = { for: forMs, ...(key === undefined ? {} : { key }) };
-    return (await this.#client.call('pauseLimit', { params: { name }, body })) as LimitDetail;
+    return (await this.#client.call('pauseLimit', { params: { name }, body })) as LimitDetailView;
   }
 }
 

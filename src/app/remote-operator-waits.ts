@@ -1,5 +1,5 @@
 import type { Client } from '../client/client.ts';
-import type { ApprovalView, DecisionView, SignalView } from '../operate/waits.ts';
+import type { ApprovalView, DecisionView, SignalView } from '../operate/views.ts';
 import type { Decision } from '../worker/memory/remembering.ts';
 import type { OperatingWaits } from './operating.ts';
 

@@ -1,6 +1,7 @@
 import type { Client } from '../client/client.ts';
 import { isEngineError } from '../core/errors.ts';
-import type { Enrolled, NewWorker, TagAnswer, TagView, WorkerEdit, WorkerSettingView } from '../operate/workers.ts';
+import type { TagView, WorkerSettingView } from '../operate/views.ts';
+import type { Enrolled, NewWorker, TagAnswer, WorkerEdit } from '../operate/workers.ts';
 import type { AnswerOf } from '../protocol/routes.ts';
 import type { OperatingFleet } from './operating.ts';
 

@@ -4,10 +4,17 @@ import type { FinalState, TaskState } from '../core/task.ts';
 import type { Explanation } from '../engine/explain.ts';
 import type { PushRequest } from '../engine/push.ts';
 import type { CancelAct, RetryAct, TreeOptions } from '../engine/subtrees.ts';
-import type { ClusterView, NodeView } from '../operate/cluster.ts';
-import type { Purged, Retried } from '../operate/queues.ts';
-import type { RetryAnswer, TaskDetail, TaskFilter, Told } from '../operate/sight.ts';
-import type { QueueView, TaskView, WorkerView } from '../operate/views.ts';
+import type { RetryAnswer, TaskFilter, Told } from '../operate/sight.ts';
+import type {
+  ClusterView,
+  NodeView,
+  PurgedView,
+  QueueView,
+  RetriedView,
+  TaskDetailView,
+  TaskView,
+  WorkerView,
+} from '../operate/views.ts';
 import type { CancelAnswer, LogLine } from '../store/store.ts';
 import type { AppTree } from './leasehold.ts';
 import type {
@@ -94,8 +101,8 @@ export class RemoteOperator implements Operating {
     return tasks[0] as TaskView;
   }
 
-  async detail(id: string): Promise<TaskDetail> {
-    return (await this.#client.call('getTask', { params: { id } })) as TaskDetail;
+  async detail(id: string): Promise<TaskDetailView> {
+    return (await this.#client.call('getTask', { params: { id } })) as TaskDetailView;
   }
 
   async explain(id: string): Promise<Explanation> {
@@ -156,14 +163,14 @@ export class RemoteOperator implements Operating {
     return this.#client.call('resumeQueue', { params: { queue: name } });
   }
 
-  async purge(name: string, part: SweepPart): Promise<Purged> {
+  async purge(name: string, part: SweepPart): Promise<PurgedView> {
     const ask = { params: { queue: name }, body: part, timeoutMs: SWEEP_MS };
-    return (await this.#client.call('purgeQueue', ask)) as Purged;
+    return (await this.#client.call('purgeQueue', ask)) as PurgedView;
   }
 
-  async retryAll(name: string, states: readonly FinalState[], part: SweepPart): Promise<Retried> {
+  async retryAll(name: string, states: readonly FinalState[], part: SweepPart): Promise<RetriedView> {
     const ask = { params: { queue: name }, body: { ...part, states: [...states] }, timeoutMs: SWEEP_MS };
-    return (await this.#client.call('retryQueue', ask)) as Retried;
+    return (await this.#client.call('retryQueue', ask)) as RetriedView;
   }
 
   async workers(): Promise<readonly WorkerView[]> {

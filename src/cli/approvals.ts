@@ -1,5 +1,5 @@
 import { loadConfig } from '../config/load.ts';
-import type { ApprovalView } from '../operate/waits.ts';
+import type { ApprovalView } from '../operate/views.ts';
 import type { Command } from './command.ts';
 import type { Out } from './display/out.ts';
 import { type Column, printList } from './display/table.ts';

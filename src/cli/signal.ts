@@ -1,5 +1,5 @@
 import { loadCall } from '../config/load.ts';
-import type { SignalView } from '../operate/waits.ts';
+import type { SignalView } from '../operate/views.ts';
 import type { Command } from './command.ts';
 import { outFor } from './display/out.ts';
 import { safeLine } from './display/safe.ts';

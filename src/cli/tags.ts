@@ -1,5 +1,5 @@
 import { loadConfig } from '../config/load.ts';
-import type { TagView } from '../operate/workers.ts';
+import type { TagView } from '../operate/views.ts';
 import type { Command } from './command.ts';
 import type { Out } from './display/out.ts';
 import { type Column, printList } from './display/table.ts';

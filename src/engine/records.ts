@@ -8,7 +8,6 @@ export type {
   LimitRecord,
   LogLine,
   LogPlace,
-  NodeDoing,
   NodeRecord,
   SlotRecord,
   StoreTime,

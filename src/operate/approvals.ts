@@ -2,43 +2,25 @@ import { fault } from '../core/errors.ts';
 import { checkOptions } from '../engine/check.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { WaitRecord } from '../engine/records.ts';
+import type { ApprovalView, DecisionView } from '../protocol/views.ts';
 
 /** What somebody has decided. */
-export interface Decision {
-  readonly action: string;
-  readonly value?: unknown;
-  readonly by?: string;
-}
-
-interface ApprovalRequest {
-  readonly title: string;
-  readonly form?: unknown;
-  readonly actions?: readonly string[];
-  readonly context?: unknown;
-}
-
-/** A task that waits for somebody to decide. */
-export interface Approval extends ApprovalRequest {
-  /** The public id of the task; `decide` takes it. */
-  readonly id: string;
-  /** Names the wait among those of the task. */
-  readonly key: string;
-  readonly actions: readonly string[];
-  /** Calendar times in milliseconds. */
-  readonly since: number;
-  readonly deadline?: number;
-}
+export type Decision = Omit<DecisionView, 'id'>;
 
 const DECISION: ReadonlySet<string> = new Set(['action', 'value', 'by'] satisfies (keyof Decision)[]);
 const ACTIONS: readonly string[] = ['approve', 'reject'];
 
 /** Open ones, oldest first. */
-export async function approvals(engine: Engine, limit: number): Promise<readonly Approval[]> {
+export async function approvals(engine: Engine, limit: number): Promise<readonly ApprovalView[]> {
   const waits = await engine.openWaits(limit);
   const records = await engine.store.taskGet({ tasks: waits.map(({ task }) => task) });
   return waits.flatMap((wait, i) => {
     const record = records[i];
-    return record === undefined ? [] : [approvalOf(engine.idOf(record), wait)];
+    if (record === undefined) return [];
+    const { queue, handler } = record;
+    const { key, since, deadline } = wait;
+    const when = { since, ...(deadline === undefined ? {} : { deadline }) };
+    return [{ id: engine.idOf(record), key, queue, handler, ...requestOf(wait), ...when }];
   });
 }
 
@@ -51,7 +33,7 @@ export async function decide(engine: Engine, id: string, decision: Decision): Pr
     if ((await engine.get(task)) === undefined) throw fault('NOT_FOUND', { kind: 'task', id });
     throw fault('CONFLICT', { problem: 'the task does not wait for a decision' });
   }
-  const { actions } = approvalOf(id, wait);
+  const { actions } = requestOf(wait);
   if (!actions.includes(decision.action)) {
     throw fault('INVALID_INPUT', { field: 'action', problem: `it is one of ${actions.join(', ')}` });
   }
@@ -60,13 +42,12 @@ export async function decide(engine: Engine, id: string, decision: Decision): Pr
   if (!woken.includes(task)) throw fault('CONFLICT', { problem: 'somebody else has decided, or its time is over' });
 }
 
-export function approvalOf(id: string, { key, form, since, deadline }: WaitRecord): Approval {
-  const shown: unknown = form === undefined ? {} : JSON.parse(form);
-  return { id, key, ...requestOf(shown, key), since, ...(deadline === undefined ? {} : { deadline }) };
-}
-
 /** Who parks by hand may show any value, and must not pass for another wait by it: what is no request is a form. */
-function requestOf(shown: unknown, key: string): ApprovalRequest & { readonly actions: readonly string[] } {
+export function requestOf({
+  key,
+  form: text,
+}: WaitRecord): Pick<ApprovalView, 'title' | 'form' | 'context' | 'actions'> {
+  const shown: unknown = text === undefined ? {} : JSON.parse(text);
   if (typeof shown !== 'object' || shown === null || Array.isArray(shown)) {
     return { title: key, form: shown, actions: ACTIONS };
   }

@@ -1,54 +1,9 @@
 import { fault } from '../core/errors.ts';
-import {
-  DEFAULT_SILENCE,
-  holderName,
-  type NodeHealth,
-  type NodeOverride,
-  type NodeRole,
-  nodeHealth,
-  type Silence,
-} from '../core/node.ts';
+import { DEFAULT_SILENCE, holderName, type NodeOverride, nodeHealth, type Silence } from '../core/node.ts';
 import { LEADER, leaderOf } from '../engine/duties/leader.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { NodeDoing, NodeRecord } from '../engine/records.ts';
-
-export interface NodeView {
-  readonly id: string;
-  readonly state: NodeHealth;
-  /** What it does. */
-  readonly role: NodeDoing;
-  readonly roleSince: number;
-  /** What it was started as. */
-  readonly wish: NodeRole;
-  /** What is asked of it instead; `auto`: nothing. */
-  readonly override: NodeOverride;
-  readonly address?: string;
-  readonly version?: string;
-  readonly host?: string;
-  readonly pid?: number;
-  readonly startedAt: number;
-  readonly silentMs: number;
-}
-
-export interface DutyView {
-  readonly name: string;
-  /** A node, or a program that is none; not there: nobody. */
-  readonly holder?: string;
-  readonly epoch: number;
-  readonly expiresInMs: number;
-}
-
-export interface ClusterView {
-  readonly leader?: {
-    readonly node: string;
-    readonly epoch: number;
-    readonly since?: number;
-    readonly expiresInMs: number;
-  };
-  readonly nodes: readonly NodeView[];
-  readonly duties: readonly DutyView[];
-  readonly store: string;
-}
+import type { NodeRecord } from '../engine/records.ts';
+import type { ClusterView, NodeView } from '../protocol/views.ts';
 
 /** Nodes of a store, for who looks at them from outside. */
 export class ClusterDesk {

@@ -3,7 +3,7 @@ import { fault } from '../core/errors.ts';
 import { freesIn, type Limit, type LimitInput, normalizeLimit, type Rate, type RateInput } from '../core/limit.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { LimitRecord, SlotRecord, StoreTime } from '../engine/records.ts';
-import { type LimitBounds, type LimitView, viewBounds, viewLimit } from './views.ts';
+import { type LimitDetailView, type LimitView, viewBounds, viewLimit } from './views.ts';
 
 /** What is to change of a limit. What is not given stays as it is, null takes the bound away. */
 export interface LimitEdit {
@@ -30,30 +30,15 @@ interface Span {
   readonly windowMs: number;
 }
 
-/** What one key of a limit has, or its total. Times are calendar milliseconds. */
-export interface LimitUseView {
-  readonly used: number;
-  readonly cap?: number;
-  readonly pausedUntil?: number;
-  /** When time alone lets the next task start; absent while one could start now, or while another one has to end first. */
-  readonly freesAt?: number;
-}
-
-export interface LimitDetail extends LimitView, LimitUseView {
-  /** Those in use and the paused ones first. */
-  readonly keys: readonly (LimitUseView & { readonly key: string })[];
-  /** There are more keys than were read. */
-  readonly moreKeys: boolean;
-  /** Newest first. Without bounds: it was removed. */
-  readonly history: readonly { readonly at: number; readonly by: string; readonly limit?: LimitBounds }[];
-}
-
 export interface LimitAnswer {
   readonly limit: LimitView;
   /** Absent when it is new. */
   readonly before?: LimitView;
   readonly changed: boolean;
 }
+
+/** What one key of a limit has, or its total. */
+type LimitUse = Omit<LimitDetailView['keys'][number], 'key'>;
 
 const MOST_KEYS = 1000;
 const MOST_CHANGES = 20;
@@ -70,7 +55,7 @@ export class LimitDesk {
     return (await this.#engine.limits()).map(viewLimit);
   }
 
-  async detail(name: string): Promise<LimitDetail> {
+  async detail(name: string): Promise<LimitDetailView> {
     const record = await this.#require(name);
     const [slots, history, time] = await Promise.all([
       this.#engine.limitUse(name, MOST_KEYS),
@@ -133,7 +118,7 @@ export class LimitDesk {
   }
 
   /** Nothing that takes from it starts for so long; for 0 ms it is open again. Answers how it stands then. */
-  async pause(name: string, key: string | undefined, forMs: number): Promise<LimitDetail> {
+  async pause(name: string, key: string | undefined, forMs: number): Promise<LimitDetailView> {
     await this.#require(name);
     if (!(await this.#engine.store.slotPause({ name, key: key ?? '', forMs }))) {
       throw fault(
@@ -169,7 +154,7 @@ function spanOf(kind: 'rate' | 'cost', { max, window }: RateInput): Span {
 }
 
 /** Counters go by the clock of leases, which is not that of the calendar: one was set back, the other never is. */
-function useOf(slot: SlotRecord, { calendar, lease }: StoreTime): LimitUseView {
+function useOf(slot: SlotRecord, { calendar, lease }: StoreTime): LimitUse {
   const { active, cap, pausedUntil } = slot;
   const waitMs = freesIn(slot, { slot: slot.id, weight: 1, cost: 0 }, lease) ?? 0;
   return {

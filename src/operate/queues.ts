@@ -3,7 +3,7 @@ import type { QueueStats } from '../core/event.ts';
 import type { FinalState, TaskState } from '../core/task.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { TaskRecord } from '../engine/records.ts';
-import type { QueueView } from './views.ts';
+import type { PurgedView, QueueView, RetriedView } from './views.ts';
 
 /** How many tasks of a queue to go through, and how sure the caller is of their number. */
 export interface Sweep {
@@ -13,24 +13,6 @@ export interface Sweep {
   readonly limit: number;
   /** Goes on below this one, where the call before has ended. */
   readonly before?: number | undefined;
-}
-
-interface Swept {
-  readonly queue: string;
-  readonly found: number;
-  readonly dryRun: boolean;
-  /** The public id of the last one that was looked at, while there may be more. */
-  readonly cursor?: string;
-}
-
-export interface Purged extends Swept {
-  readonly cancelled: number;
-  /** Claimed at that very moment: the port has no cancel that spares what runs. */
-  readonly asked: number;
-}
-
-export interface Retried extends Swept {
-  readonly retried: number;
 }
 
 /** Changes of one write: more would hold up whoever else works on the store. */
@@ -45,7 +27,7 @@ export class QueueDesk {
   }
 
   /** Cancels what waits. */
-  async purge(queue: QueueView, sweep: Sweep): Promise<Purged> {
+  async purge(queue: QueueView, sweep: Sweep): Promise<PurgedView> {
     const begun = this.#begin(queue, ['ready', 'scheduled'], sweep);
     let [cancelled, asked] = [0, 0];
     if (sweep.dryRun) return { ...begun, cancelled, asked };
@@ -59,7 +41,7 @@ export class QueueDesk {
   }
 
   /** Runs again what has ended in one of these states. */
-  async retry(queue: QueueView, states: readonly FinalState[], sweep: Sweep): Promise<Retried> {
+  async retry(queue: QueueView, states: readonly FinalState[], sweep: Sweep): Promise<RetriedView> {
     const begun = this.#begin(queue, states, sweep);
     let retried = 0;
     if (sweep.dryRun) return { ...begun, retried };
@@ -72,7 +54,11 @@ export class QueueDesk {
     return { ...begun, retried, ...cursor };
   }
 
-  #begin(queue: QueueView, states: readonly (keyof QueueStats)[], { dryRun, expected, before }: Sweep): Swept {
+  #begin(
+    queue: QueueView,
+    states: readonly (keyof QueueStats)[],
+    { dryRun, expected, before }: Sweep,
+  ): Omit<PurgedView & RetriedView, 'cancelled' | 'asked' | 'retried'> {
     const found = [...new Set(states)].reduce((sum, state) => sum + queue[state], 0);
     if (!dryRun && before === undefined) requireExpected(found, expected);
     return { queue: queue.name, found, dryRun };

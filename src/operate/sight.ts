@@ -11,19 +11,22 @@ import type { CancelAct, RetryAct, TreeAnswer, TreeMember, TreeOptions } from '.
 import { ClusterDesk } from './cluster.ts';
 import { follow, newestEvent } from './follow.ts';
 import { LimitDesk } from './limits.ts';
-import { type Purged, QueueDesk, type Retried, type Sweep } from './queues.ts';
+import { QueueDesk, type Sweep } from './queues.ts';
 import {
-  type AttemptView,
   type Naming,
+  type PurgedView,
   type QueueView,
+  type RetriedView,
+  type TaskDetailView,
   type TaskView,
   viewAttempts,
   viewTask,
   viewWorker,
+  type WorkerDetailView,
   type WorkerView,
 } from './views.ts';
-import { WaitDesk, type WaitView } from './waits.ts';
-import { noWorker, WorkerDesk, type WorkerSettingView } from './workers.ts';
+import { WaitDesk } from './waits.ts';
+import { noWorker, WorkerDesk } from './workers.ts';
 
 export interface TaskFilter {
   /** None names all. */
@@ -37,29 +40,6 @@ export interface TaskFilter {
   /** Created then or later, and before `until`: calendar time. */
   readonly from?: number | undefined;
   readonly until?: number | undefined;
-}
-
-export interface TaskDetail extends TaskView {
-  readonly attempts: readonly AttemptView[];
-  /** What its handler last said about how far it is. */
-  readonly progress?: unknown;
-  readonly queuePaused: boolean;
-  /** Workers that beat and may have its handler. */
-  readonly workersForIt: number;
-  /** Why it does not run, in one sentence; absent once it runs or has ended. */
-  readonly summary?: string;
-  /** Some worker that is there could claim it now. */
-  readonly runnable?: boolean;
-  /** What somebody outside could give it, while it waits for that. */
-  readonly wait?: WaitView;
-}
-
-/** What is said of a worker's name, and everybody who is kept under it. */
-export interface WorkerDetail extends WorkerSettingView {
-  /** All tags of those that live. */
-  readonly carries: readonly string[];
-  /** The newest first. */
-  readonly processes: readonly WorkerView[];
 }
 
 /** `again`: it is ready again. A state: it has not ended, and nothing was changed. */
@@ -163,7 +143,7 @@ export class Operator {
     return viewTask(record, await this.#naming([record]));
   }
 
-  async detail(id: string): Promise<TaskDetail> {
+  async detail(id: string): Promise<TaskDetailView> {
     const record = await this.#record(id);
     const naming = await this.#naming([record], true);
     const queues = await this.#engine.queues();
@@ -301,19 +281,19 @@ export class Operator {
   }
 
   /** Cancels what waits in it; refused when that is more than was expected. */
-  async purge(name: string, sweep: Sweep): Promise<Purged> {
+  async purge(name: string, sweep: Sweep): Promise<PurgedView> {
     return this.#sweeps.purge(await this.queue(name), sweep);
   }
 
   /** Runs again what ended so in it. */
-  async retryAll(name: string, states: readonly FinalState[], sweep: Sweep): Promise<Retried> {
+  async retryAll(name: string, states: readonly FinalState[], sweep: Sweep): Promise<RetriedView> {
     return this.#sweeps.retry(await this.queue(name), states, sweep);
   }
 
   // Workers
 
   /** All that is known of a worker's name; refused when that is nothing. */
-  async worker(name: string): Promise<WorkerDetail> {
+  async worker(name: string): Promise<WorkerDetailView> {
     const said = await this.fleet.said(name);
     const processes = (await this.workers()).filter((worker) => worker.name === name);
     if (processes.length === 0 && !said.known) throw noWorker(name);

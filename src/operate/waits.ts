@@ -1,28 +1,7 @@
 import { fault, isEngineError } from '../core/errors.ts';
 import type { Engine } from '../engine/engine.ts';
-import { type Approval, approvalOf, approvals, type Decision, decide } from './approvals.ts';
-
-/** What somebody outside could do for a task that has given its slot back. */
-export type WaitView =
-  | ({ readonly kind: 'approval' } & Pick<Approval, 'title' | 'actions'>)
-  | { readonly kind: 'signal'; readonly channel: string };
-
-export interface ApprovalView extends Approval {
-  readonly queue: string;
-  readonly handler: string;
-}
-
-export interface SignalView {
-  readonly channel: string;
-  /** Public ids of those that it woke. */
-  readonly woken: readonly string[];
-  /** Nobody waited, and the next one that does gets it. */
-  readonly kept: boolean;
-}
-
-export interface DecisionView extends Decision {
-  readonly id: string;
-}
+import { approvals, type Decision, decide, requestOf } from './approvals.ts';
+import type { ApprovalView, DecisionView, SignalView, WaitView } from './views.ts';
 
 /** Tasks that wait for a word from outside, for who gives it from there. */
 export class WaitDesk {
@@ -43,11 +22,8 @@ export class WaitDesk {
   }
 
   /** Those that somebody is asked to decide, oldest first. */
-  async approvals(limit: number): Promise<readonly ApprovalView[]> {
-    const found = await approvals(this.#engine, limit);
-    const tasks = found.map(({ id }) => this.#engine.parseId(id));
-    const records = await this.#engine.store.taskGet({ tasks });
-    return found.map((one, i) => ({ ...one, queue: records[i]?.queue ?? '', handler: records[i]?.handler ?? '' }));
+  approvals(limit: number): Promise<readonly ApprovalView[]> {
+    return approvals(this.#engine, limit);
   }
 
   async decide(task: number, decision: Decision): Promise<DecisionView> {
@@ -72,7 +48,7 @@ export class WaitDesk {
     const wait = await this.#engine.waitOf(task);
     if (wait?.outcome !== 'open' || wait.channel === undefined) return undefined;
     if (wait.form === undefined) return { kind: 'signal', channel: wait.channel };
-    const { title, actions } = approvalOf('', wait);
+    const { title, actions } = requestOf(wait);
     return { kind: 'approval', title, actions };
   }
 }

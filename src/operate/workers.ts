@@ -2,37 +2,14 @@ import { fault } from '../core/errors.ts';
 import { parseTest, passes, readTag } from '../core/tag.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { FleetMember, Lane, WorkerSettingRecord } from '../engine/records.ts';
+import type { TagView, WorkerSettingView } from '../protocol/views.ts';
 import { Enrolment } from './enrolment.ts';
-
-/** What is said of a worker's name, and who lives under it. */
-export interface WorkerSettingView {
-  readonly name: string;
-  readonly enabled: boolean;
-  /** Instead of the worker's own. */
-  readonly priority?: number;
-  /** Tags besides those that the worker brings. */
-  readonly tags: readonly string[];
-  /** Workers of this name that are there. */
-  readonly workers: number;
-  /** Tasks that they have. */
-  readonly running: number;
-}
 
 export interface TagAnswer extends WorkerSettingView {
   /** All that the workers of this name carry now. */
   readonly carries: readonly string[];
   /** Asked to be taken away and carried still: the worker brings them itself. */
   readonly own: readonly string[];
-}
-
-/** A tag that some worker carries, or a test that tasks ask for and no worker passes. */
-export interface TagView {
-  readonly tag: string;
-  /** How many workers carry it; 0: nobody passes the test. */
-  readonly workers: number;
-  readonly names: readonly string[];
-  /** Queues with tasks that are ready and ask for it. */
-  readonly wantedBy: readonly string[];
 }
 
 export interface WorkerEdit {

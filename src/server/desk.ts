@@ -8,7 +8,6 @@ export type LimitShape = AnswerOf<'createLimit'>;
 export type LimitEdit = BodyOf<'editLimit'>;
 type QueueShape = AnswerOf<'pauseQueue'>;
 type SettingShape = AnswerOf<'editWorker'>;
-type Tree = AnswerOf<'cancelTask'>;
 type Retry = BodyOf<'retryQueue'>;
 
 /** Many tasks of a queue, some at a time. */
@@ -34,8 +33,8 @@ export interface Desk {
   numberOf(id: string): number;
   detail(id: string): Promise<AnswerOf<'getTask'>>;
   explain(id: string): Promise<AnswerOf<'explainTask'>>;
-  cancelTree(task: number, options: { readonly dryRun: boolean }): Promise<Tree>;
-  retryTree(task: number, options: { readonly dryRun: boolean }): Promise<Tree>;
+  cancelTree(task: number, options: { readonly dryRun: boolean }): Promise<AnswerOf<'cancelTask'>>;
+  retryTree(task: number, options: { readonly dryRun: boolean }): Promise<AnswerOf<'retryTask'>>;
   tree(task: number): Promise<AnswerOf<'showTree'>['tasks']>;
   queues(): Promise<readonly QueueShape[]>;
   queue(name: string): Promise<QueueShape>;

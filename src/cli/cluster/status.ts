@@ -1,5 +1,5 @@
 import { loadConfig } from '../../config/load.ts';
-import type { ClusterView, NodeView } from '../../operate/cluster.ts';
+import type { ClusterView, NodeView } from '../../operate/views.ts';
 import type { Command } from '../command.ts';
 import { type Format, type Out, outFor } from '../display/out.ts';
 import { type Column, printTable } from '../display/table.ts';

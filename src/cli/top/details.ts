@@ -1,7 +1,13 @@
 import type { AnswerOf, Client } from '../../client/client.ts';
-import type { LimitDetail } from '../../operate/limits.ts';
-import type { TaskDetail } from '../../operate/sight.ts';
-import type { Explanation, LogLine, QueueView, TaskView, WorkerView } from '../../operate/views.ts';
+import type {
+  ExplanationView,
+  LimitDetailView,
+  LogLineView,
+  QueueView,
+  TaskDetailView,
+  TaskView,
+  WorkerView,
+} from '../../operate/views.ts';
 import { describeExplanation } from '../display/explain-page.ts';
 import { describeLimit } from '../display/limit-page.ts';
 import type { Paint } from '../display/out.ts';
@@ -29,10 +35,10 @@ export async function pageOf(client: Client, open: Open, paint: Paint, signal: A
         client.call('getTask', { ...ask, params }),
         client.call('explainTask', { ...ask, params }),
       ]);
-      return taskPage(task as TaskDetail, why as Explanation, paint);
+      return taskPage(task as TaskDetailView, why as ExplanationView, paint);
     }
     case 'limits': {
-      const limit = (await client.call('getLimit', { ...ask, params: { name } })) as LimitDetail;
+      const limit = (await client.call('getLimit', { ...ask, params: { name } })) as LimitDetailView;
       return (columns, now) => describeLimit(limit, { paint, columns, mode: 'screen' }, now).slice(2);
     }
     case 'workers':
@@ -51,7 +57,7 @@ export async function pageOf(client: Client, open: Open, paint: Paint, signal: A
 const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
 
 /** Why it is where it is comes first; once it has ended, how it ended says that. */
-export function taskPage(task: TaskDetail, why: Explanation, paint: Paint): Page {
+export function taskPage(task: TaskDetailView, why: ExplanationView, paint: Paint): Page {
   return (columns, now) => {
     const out = { paint, columns, mode: 'screen' as const };
     // What its first lines say is in the title.
@@ -147,12 +153,12 @@ const MOST_LINES = 1000;
 export async function followLog(
   client: Client,
   id: string,
-  tell: (lines: readonly LogLine[]) => void,
+  tell: (lines: readonly LogLineView[]) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  let lines: LogLine[] = [];
+  let lines: LogLineView[] = [];
   for await (const { data } of client.stream('readLog', { params: { id }, signal })) {
-    lines.push(JSON.parse(data) as LogLine);
+    lines.push(JSON.parse(data) as LogLineView);
     if (lines.length > 2 * MOST_LINES) lines = lines.slice(-MOST_LINES);
     tell(lines);
   }

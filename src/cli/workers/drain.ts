@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Operating } from '../../app/operating.ts';
 import { loadCall } from '../../config/load.ts';
-import type { WorkerSettingView } from '../../operate/workers.ts';
+import type { WorkerSettingView } from '../../operate/views.ts';
 import type { Command } from '../command.ts';
 import { type Out, outFor } from '../display/out.ts';
 import { EXIT, exitCodeOfSignal, type StopSignal } from '../exit.ts';

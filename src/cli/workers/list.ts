@@ -1,6 +1,5 @@
 import { loadConfig } from '../../config/load.ts';
-import type { WorkerView } from '../../operate/views.ts';
-import type { WorkerSettingView } from '../../operate/workers.ts';
+import type { WorkerSettingView, WorkerView } from '../../operate/views.ts';
 import type { Command } from '../command.ts';
 import type { Format, Out } from '../display/out.ts';
 import { safeLine } from '../display/safe.ts';

@@ -8,6 +8,18 @@ export const Time = z.number().int().describe('Calendar time in milliseconds');
 
 export const TaskState = z.enum(['waiting', 'scheduled', 'ready', 'running', 'completed', 'failed', 'cancelled']);
 
+/** A text of which the compiler knows the words and the document says only that it is one: another word breaks no client. */
+export function word<W extends string>(): z.ZodType<W, W> {
+  return z.string() as z.ZodType as z.ZodType<W, W>;
+}
+
+/** How many there are of each; what there is none of may be absent. */
+export function tally<W extends string>(): z.ZodType<Tally<W>, Tally<W>> {
+  return z.record(z.string(), z.number()) as z.ZodType as z.ZodType<Tally<W>, Tally<W>>;
+}
+
+type Tally<W extends string> = { readonly [K in W]?: number };
+
 /** Any JSON value. */
 export const Json = z.unknown().describe('Any JSON value');
 

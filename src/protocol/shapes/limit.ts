@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { Duration, Time } from './common.ts';
+import { STRATEGIES, type Strategy } from '../../core/limit.ts';
+import { Duration, Time, word } from './common.ts';
 
 const RateInput = z.strictObject({
   max: z.number(),
@@ -7,8 +8,6 @@ const RateInput = z.strictObject({
   burst: z.number().optional(),
   perKey: z.boolean().optional(),
 });
-
-const Strategy = z.enum(['queue', 'refuse', 'cancel_oldest', 'replace_pending']);
 
 /** Null takes a bound away; what is not given stays. `limit` is another word for `concurrent`. */
 export const LimitEdit = z
@@ -18,7 +17,7 @@ export const LimitEdit = z
     perKey: z.number().nullable().optional(),
     rate: RateInput.nullable().optional(),
     cost: RateInput.nullable().optional(),
-    strategy: Strategy.optional(),
+    strategy: z.enum(STRATEGIES).optional(),
     backlog: z.number().nullable().optional(),
   })
   .meta({ id: 'LimitEdit' });
@@ -32,7 +31,7 @@ const Bounds = z.object({
   perKey: z.number().optional(),
   rate: Rate.optional(),
   cost: Rate.optional(),
-  strategy: z.string(),
+  strategy: word<Strategy>(),
   backlog: z.number().optional(),
 });
 

@@ -1,13 +1,11 @@
 import { fault } from '../../core/errors.ts';
-import { isFinal } from '../../core/task.ts';
+import { type CancelAct, isFinal, type RetryAct } from '../../core/task.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { LogLine, LogPlace } from '../../engine/task-logs.ts';
 import type { Desk, TaskShape } from '../desk.ts';
 import { type Handlers, Stream } from '../route-handler.ts';
 import { admit, graphRequest, operations, type PushedShape, pushAll, pushRequest, shownPushed } from './pushing.ts';
 import { taskPage, theseTasks } from './task-page.ts';
-
-type Tree = Awaited<ReturnType<Desk['cancelTree']>>;
 
 export const taskRoutes: Handlers<
   | 'pushTasks'
@@ -95,14 +93,19 @@ export const taskRoutes: Handlers<
     const own = desk();
     const task = own.numberOf(id);
     if (tree) return own.cancelTree(task, { dryRun });
-    return alone(own, id, dryRun, ({ state }) => (dryRun ? wouldCancel(state) : engine.cancel(task)));
+    return alone<CancelAct>(own, id, dryRun, async ({ state }) => {
+      const answer = dryRun ? wouldCancel(state) : await engine.cancel(task);
+      // It was removed since it was looked at.
+      if (answer === 'unknown') throw fault('NOT_FOUND', { kind: 'task', id });
+      return answer;
+    });
   },
 
   async retryTask({ params: { id }, body: { tree, dryRun }, desk, engine }) {
     const own = desk();
     const task = own.numberOf(id);
     if (tree) return own.retryTree(task, { dryRun });
-    return alone(own, id, dryRun, async ({ state }) => {
+    return alone<RetryAct>(own, id, dryRun, async ({ state }) => {
       // What has not ended is left as it is; the engine decides it again in its own write.
       if (!isFinal(state)) return 'unfinished';
       if (!dryRun) await engine.retry(task);
@@ -112,12 +115,12 @@ export const taskRoutes: Handlers<
 };
 
 /** What becomes of one task, in the form of a tree of one. */
-async function alone(
+async function alone<Act extends string>(
   desk: Desk,
   id: string,
   dryRun: boolean,
-  act: (before: TaskShape) => string | Promise<string>,
-): Promise<Tree> {
+  act: (before: TaskShape) => Act | Promise<Act>,
+) {
   const [before] = await desk.shown([desk.numberOf(id)]);
   if (before === undefined) throw fault('NOT_FOUND', { kind: 'task', id });
   const answer = await act(before);
@@ -125,7 +128,7 @@ async function alone(
   return { tasks: [{ id: before.id, queue, handler, state, act: answer }], counts: { [answer]: 1 }, dryRun };
 }
 
-function wouldCancel(state: TaskShape['state']): string {
+function wouldCancel(state: TaskShape['state']): CancelAct {
   if (isFinal(state)) return 'finished';
   return state === 'running' ? 'requested' : 'cancelled';
 }
