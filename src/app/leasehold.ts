@@ -3,10 +3,10 @@ import type { QueueStats, TaskEvent, WorkerEvent } from '../core/event.ts';
 import type { LimitInput } from '../core/limit.ts';
 import type { LogEntry } from '../core/log.ts';
 import type { TaskState } from '../core/task.ts';
-import type { Explanation } from '../engine/explain.ts';
-import type { CancelAct, RetryAct, TreeAnswer, TreeOptions, TreeTask } from '../engine/subtrees.ts';
+import type { CancelAct, RetryAct, TreeOptions } from '../engine/subtrees.ts';
 import type { SignalOptions } from '../engine/waits.ts';
-import type { ApprovalView, SignalView, TaskView } from '../operate/views.ts';
+import type { TreeView } from '../operate/calls.ts';
+import type { ApprovalView, ExplanationView, SignalView, TaskView } from '../operate/views.ts';
 import type { CancelAnswer, QueueRecord } from '../store/store.ts';
 import type { AnyTask, InputOf, ResultOf } from '../worker/definition.ts';
 import type { Decision } from '../worker/memory/remembering.ts';
@@ -33,9 +33,7 @@ export interface FollowOptions {
 }
 
 /** What became of the tasks of a tree. */
-export interface AppTree<Act extends string> extends Omit<TreeAnswer<Act>, 'tasks'> {
-  readonly tasks: readonly Omit<TreeTask<Act>, 'task'>[];
-}
+export type AppTree<Act extends string> = TreeView<Act>;
 
 /** A task that was pushed: what became of it, and how to stop it. */
 export interface Handle<Result = unknown> {
@@ -76,7 +74,7 @@ export interface Leasehold extends AsyncDisposable {
   handle(id: string): Handle;
   get(id: string): Promise<TaskView | undefined>;
   /** Why a task is where it is: judged by what claims go by, now. */
-  explain(id: string): Promise<Explanation>;
+  explain(id: string): Promise<ExplanationView>;
   cancel(id: string): Promise<CancelAnswer>;
   /** Runs a finished task again: tries start at 0, the attempt keeps growing. */
   retry(id: string): Promise<void>;

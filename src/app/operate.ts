@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import { fault } from '../core/errors.ts';
+import type { Silence } from '../core/node.ts';
 import type { World } from '../core/world.ts';
 import { Engine } from '../engine/engine.ts';
-import { Operator } from '../operate/sight.ts';
+import { EngineOperator } from '../operate/engine-operator.ts';
 import { isPostgres, withoutPassword } from './store-name.ts';
 import { openStore } from './store-url.ts';
 import { realWorld } from './world.ts';
@@ -12,11 +13,13 @@ export interface OperateOptions {
   readonly durability?: 'full' | 'normal';
   /** Whether a store that does not exist is made; who only looks wants none. */
   readonly create?: boolean;
+  /** After how much of it a node counts as stale, and as dead. */
+  readonly silence?: Silence;
 }
 
 /** Opens a store to work on it from outside: no duties, no thread, no worker. */
-export async function operate(options: OperateOptions): Promise<Operator> {
-  const { store: url, durability, create = false } = options;
+export async function operate(options: OperateOptions): Promise<EngineOperator> {
+  const { store: url, durability, create = false, silence } = options;
   const world = realWorld();
   if (isPostgres(url)) await (create ? undefined : requireTables(url, world));
   else if (!create) requireFile(fileOf(url));
@@ -26,7 +29,7 @@ export async function operate(options: OperateOptions): Promise<Operator> {
     housekeeping: false,
     ...(durability === undefined ? {} : { durability }),
   });
-  return new Operator(new Engine({ store, world }));
+  return new EngineOperator(new Engine({ store, world }), silence);
 }
 
 /** The file that a store's URL names; a store in memory cannot be seen from outside. */

@@ -19,7 +19,7 @@ export const tags: Command = {
 
   run(args) {
     return showList<TagView>(loadConfig(tags, args), {
-      look: (operator) => operator.fleet.tags(),
+      look: (operator) => operator.call('listTags').then(({ tags }) => tags),
       show(found, out) {
         printList(out, columns(out), found);
         if (out.mode === 'screen') hint(found, out);

@@ -1,12 +1,10 @@
 /** What the engine's own store hands out, for who works on an engine and knows no store. */
 export type {
   AttemptRecord,
-  CancelAnswer,
   FleetMember,
   Lane,
   LaneRules,
   LimitRecord,
-  LogLine,
   LogPlace,
   NodeRecord,
   SlotRecord,

@@ -1,23 +1,13 @@
 import { fault } from '../core/errors.ts';
-import { DEFAULT_SILENCE, holderName, type NodeOverride, nodeHealth, type Silence } from '../core/node.ts';
+import { holderName, nodeHealth, type Silence } from '../core/node.ts';
 import { LEADER, leaderOf } from '../engine/duties/leader.ts';
-import type { Engine } from '../engine/engine.ts';
 import type { NodeRecord } from '../engine/records.ts';
-import type { ClusterView, NodeView } from '../protocol/views.ts';
+import type { Operations } from './operation.ts';
+import type { NodeView } from './views.ts';
 
 /** Nodes of a store, for who looks at them from outside. */
-export class ClusterDesk {
-  readonly #engine: Engine;
-  readonly #silence: Silence;
-
-  constructor(engine: Engine, silence = DEFAULT_SILENCE) {
-    this.#engine = engine;
-    this.#silence = silence;
-  }
-
-  /** `silence`: after how much of it a node counts as stale, and as dead. */
-  async look(silence = this.#silence): Promise<ClusterView> {
-    const { store } = this.#engine;
+export const clusterOperations = {
+  async getCluster({ engine: { store }, silence }) {
     const [{ now, duties }, { now: then, nodes }] = await Promise.all([store.dutyList(), store.nodeList()]);
     const leader = leaderOf(duties, now);
     const leading = nodes.find(({ id, incarnation }) => leader?.holder === `${id}/${incarnation}`);
@@ -41,19 +31,18 @@ export class ClusterDesk {
         })),
       store: store.capabilities.name,
     };
-  }
+  },
 
-  async setRole(id: string, role: NodeOverride): Promise<NodeView> {
-    const { store } = this.#engine;
+  async editNode({ engine: { store }, silence }, { params: { id }, body: { role } }) {
     const known = await store.nodeRole({ id, role });
     const { now, nodes } = await store.nodeList();
     const node = nodes.find((one) => one.id === id);
-    if (known && node !== undefined) return viewOf(node, now, this.#silence);
+    if (known && node !== undefined) return viewOf(node, now, silence);
     const hint =
       nodes.length === 0 ? 'No node works on this store.' : `There are ${nodes.map((one) => one.id).join(', ')}.`;
     throw fault('NOT_FOUND', { kind: 'node', id }, { hint });
-  }
-}
+  },
+} satisfies Operations;
 
 function viewOf(node: NodeRecord, now: number, silence: Silence): NodeView {
   const { id, stand, standSince, wish, override, address, version, host, pid, startedAt, beatAt, left } = node;

@@ -6,6 +6,7 @@ import { operate } from '../app/operate.ts';
 import { realWorld } from '../app/world.ts';
 import { refusal } from '../store/conformance/scene.ts';
 import { tempFolder } from '../store/conformance/temp-folder.ts';
+import { LimitDesk } from './limits.ts';
 
 const folder = tempFolder('operate-limits');
 let stores = 0;
@@ -27,7 +28,7 @@ async function scene(t: TestContext, { aheadMs = 0 } = {}) {
     await operator.close();
     await node.close();
   });
-  return { engine, worker, operator, limits: operator.limits };
+  return { engine, worker, operator, limits: new LimitDesk(operator.engine) };
 }
 
 const SPAN = { max: 100, windowMs: 60_000 };
@@ -151,7 +152,7 @@ test('a limit that is not there is not found, and a key that nobody has used eit
     assert.equal(await refusal(asked), 'NOT_FOUND');
   await limits.set('api', { concurrent: 1 }, '');
   assert.equal(await refusal(limits.pause('api', 'alice', 1000)), 'NOT_FOUND');
-  await assert.rejects(operator.push([{ queue: 'q', handler: 'h', limits: ['nope'] }]), {
+  await assert.rejects(operator.call('pushTasks', { body: { queue: 'q', handler: 'h', limits: ['nope'] } }), {
     code: 'NOT_FOUND',
     hint: /"leasehold limits set nope" makes it/,
   });

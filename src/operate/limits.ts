@@ -3,6 +3,8 @@ import { fault } from '../core/errors.ts';
 import { freesIn, type Limit, type LimitInput, normalizeLimit, type Rate, type RateInput } from '../core/limit.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { LimitRecord, SlotRecord, StoreTime } from '../engine/records.ts';
+import type { AskedOf } from '../protocol/paths.ts';
+import type { Operations } from './operation.ts';
 import { type LimitDetailView, type LimitView, viewBounds, viewLimit } from './views.ts';
 
 /** What is to change of a limit. What is not given stays as it is, null takes the bound away. */
@@ -147,6 +149,37 @@ export class LimitDesk {
       { hint: `"leasehold limits list" shows the limits, "leasehold limits set ${name}" makes one.${gone}` },
     );
   }
+}
+
+export const limitOperations = {
+  async listLimits({ engine }) {
+    return { limits: await new LimitDesk(engine).list() };
+  },
+
+  createLimit({ engine }, { body: { name, ...edit }, by = '' }) {
+    return new LimitDesk(engine).change(name, oneWord(edit), by, 'new');
+  },
+
+  getLimit: ({ engine }, { params }) => new LimitDesk(engine).detail(params.name),
+
+  editLimit: ({ engine }, { params, body, by = '' }) =>
+    new LimitDesk(engine).change(params.name, oneWord(body), by, 'there'),
+
+  removeLimit: ({ engine }, { params, by = '' }) => new LimitDesk(engine).remove(params.name, by),
+
+  pauseLimit: ({ engine }, { params, body }) =>
+    new LimitDesk(engine).pause(params.name, body.key, parseDuration(body.for, 'for')),
+
+  resumeLimit: ({ engine }, { params, body }) => new LimitDesk(engine).pause(params.name, body.key, 0),
+} satisfies Operations;
+
+/** Document 004 says `limit` where we say `concurrent`. */
+function oneWord({ limit, ...edit }: AskedOf<'editLimit'>): LimitWire {
+  if (limit === undefined) return edit;
+  if (edit.concurrent !== undefined) {
+    throw fault('INVALID_INPUT', { field: 'limit', problem: 'it is another word for concurrent; give one of them' });
+  }
+  return { ...edit, concurrent: limit };
 }
 
 function spanOf(kind: 'rate' | 'cost', { max, window }: RateInput): Span {

@@ -3,10 +3,14 @@ import type { QueueStats } from '../core/event.ts';
 import type { FinalState, TaskState } from '../core/task.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { TaskRecord } from '../engine/records.ts';
+import { PER_SWEEP } from '../protocol/defaults.ts';
+import type { AskedOf } from '../protocol/paths.ts';
+import type { Operations } from './operation.ts';
+import type { Sight } from './sight.ts';
 import type { PurgedView, QueueView, RetriedView } from './views.ts';
 
 /** How many tasks of a queue to go through, and how sure the caller is of their number. */
-export interface Sweep {
+interface Sweep {
   readonly dryRun: boolean;
   /** So many there are at most; more are refused. */
   readonly expected?: number | undefined;
@@ -15,11 +19,63 @@ export interface Sweep {
   readonly before?: number | undefined;
 }
 
+export const queueOperations = {
+  async listQueues({ engine }) {
+    return { queues: await queuesOf(engine) };
+  },
+
+  getQueue: ({ engine }, { params }) => queueOf(engine, params.queue),
+
+  async scaleQueue({ engine }, { params }) {
+    const { runnable, running, blockedByLimit, oldestAgeMs, desired } = await engine.scale(params.queue);
+    const oldest = Math.round(oldestAgeMs) / 1000;
+    return { runnable, running, blocked_by_limit: blockedByLimit, oldest_age_s: oldest, desired };
+  },
+
+  async pauseQueue({ engine }, { params }) {
+    await engine.pause(params.queue);
+    return queueOf(engine, params.queue);
+  },
+
+  async resumeQueue({ engine }, { params }) {
+    await queueOf(engine, params.queue);
+    await engine.resume(params.queue);
+    return queueOf(engine, params.queue);
+  },
+
+  async purgeQueue(sight, { params, body }) {
+    const { engine } = sight;
+    return new Sweeps(engine).purge(await queueOf(engine, params.queue), sweepOf(sight, body));
+  },
+
+  async retryQueue(sight, { params, body }) {
+    const { engine } = sight;
+    return new Sweeps(engine).retry(await queueOf(engine, params.queue), body.states, sweepOf(sight, body));
+  },
+} satisfies Operations;
+
+async function queuesOf(engine: Engine): Promise<readonly QueueView[]> {
+  return (await engine.queues()).map(({ name, paused, stats }) => ({ name, paused, ...stats }));
+}
+
+/** Refuses a queue that nobody ever pushed to: a typing error should not pass for an empty one. */
+async function queueOf(engine: Engine, name: string): Promise<QueueView> {
+  const found = (await queuesOf(engine)).find((queue) => queue.name === name);
+  if (found !== undefined) return found;
+  const hint = '"leasehold queues list" shows the queues; the first push or pause makes one.';
+  throw fault('NOT_FOUND', { kind: 'queue', id: name }, { hint });
+}
+
+function sweepOf(sight: Sight, body: AskedOf<'purgeQueue'>): Sweep {
+  const { dryRun = false, expected, limit = PER_SWEEP, cursor } = body;
+  return { dryRun, expected, limit, before: cursor === undefined ? undefined : sight.numberOf(cursor) };
+}
+
 /** Changes of one write: more would hold up whoever else works on the store. */
 const BATCH = 250;
 
 /** What is done to many tasks of a queue, some at a time and from the newest down: what comes meanwhile is newer, and stays. */
-export class QueueDesk {
+class Sweeps {
   readonly #engine: Engine;
 
   constructor(engine: Engine) {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type App, open } from '../app/open.ts';
 import { isEngineError } from '../core/errors.ts';
-import { WaitDesk } from './waits.ts';
+import { EngineOperator } from './engine-operator.ts';
+import { waitOf } from './waits.ts';
 
 async function desk(t: TestContext) {
   const app: App = await open('memory:', { duties: false, housekeeping: false });
@@ -17,15 +18,16 @@ async function desk(t: TestContext) {
     assert.equal((await engine.park(grant, wait)).kind, 'parked');
     return task;
   };
-  return { app, engine, waits: new WaitDesk(engine), parked };
+  return { app, engine, operator: new EngineOperator(engine), parked };
 }
 
 test('whatever is shown to who decides is listed: a request, or any other value as its form', async (t) => {
-  const { app, waits, parked } = await desk(t);
+  const { app, operator, parked } = await desk(t);
   await parked({ key: 'one', channel: 'a', form: { title: 'Go?', actions: ['go'] } });
   await parked({ key: 'two', channel: 'b', form: 'a text' });
   await parked({ key: 'three', channel: 'c', form: [1, 2] });
-  const shown = (await waits.approvals(10)).map(({ title, actions, form, queue }) => ({ title, actions, form, queue }));
+  const { approvals } = await operator.call('listApprovals', { query: { limit: 10 } });
+  const shown = approvals.map(({ title, actions, form, queue }) => ({ title, actions, form, queue }));
   const both = ['approve', 'reject'];
   assert.deepEqual(shown, [
     { title: 'Go?', actions: ['go'], form: undefined, queue: 'q' },
@@ -39,23 +41,27 @@ test('whatever is shown to who decides is listed: a request, or any other value 
 });
 
 test('a waiting task says what somebody outside could give it, and nothing where nobody can', async (t) => {
-  const { engine, waits, parked } = await desk(t);
+  const { engine, operator, parked } = await desk(t);
   const asked = await parked({ key: 'k', channel: 'a', form: {} });
   const listening = await parked({ key: 'k', channel: 'word' });
   const sleeping = await parked({ key: 'k', timeout: '1h' });
-  assert.deepEqual(await waits.waitOf(asked), { kind: 'approval', title: 'k', actions: ['approve', 'reject'] });
-  assert.deepEqual(await waits.waitOf(listening), { kind: 'signal', channel: 'word' });
-  assert.equal(await waits.waitOf(sleeping), undefined);
-  const { woken } = await waits.signal('word', 1, { broadcast: false });
+  assert.deepEqual(await waitOf(engine, asked), { kind: 'approval', title: 'k', actions: ['approve', 'reject'] });
+  assert.deepEqual(await waitOf(engine, listening), { kind: 'signal', channel: 'word' });
+  assert.equal(await waitOf(engine, sleeping), undefined);
+  const { woken } = await operator.call('sendSignal', { body: { channel: 'word', body: 1 } });
   assert.deepEqual(
     woken.map((id) => engine.parseId(id)),
     [listening],
   );
-  assert.equal(await waits.waitOf(listening), undefined, 'once it was woken there is nothing to give');
-  const decided = await waits.decide(asked, { action: 'reject', value: 'no', by: 'ada' });
-  assert.deepEqual([engine.parseId(decided.id), decided.action], [asked, 'reject']);
+  assert.equal(await waitOf(engine, listening), undefined, 'once it was woken there is nothing to give');
+  const decided = await operator.call('decideApproval', {
+    params: { id: String(asked) },
+    body: { action: 'reject', value: 'no' },
+    by: 'ada',
+  });
+  assert.deepEqual([engine.parseId(decided.id), decided.action, decided.by], [asked, 'reject', 'ada']);
   await assert.rejects(
-    waits.decide(asked, { action: 'approve' }),
+    operator.call('decideApproval', { params: { id: String(asked) }, body: { action: 'approve' } }),
     (error) => isEngineError(error, 'CONFLICT') && /"leasehold approvals" lists/.test(error.hint ?? ''),
   );
 });

@@ -5,6 +5,7 @@ import { openNode } from '../app/node.ts';
 import { operate } from '../app/operate.ts';
 import { refusal } from '../store/conformance/scene.ts';
 import { tempFolder } from '../store/conformance/temp-folder.ts';
+import { WorkerDesk } from './workers.ts';
 
 const folder = tempFolder('operate-workers');
 let stores = 0;
@@ -20,7 +21,7 @@ async function scene(t: TestContext) {
     await operator.close();
     await node.close();
   });
-  return { engine, worker, operator, fleet: operator.fleet };
+  return { engine, worker, operator, fleet: new WorkerDesk(operator.engine) };
 }
 
 test('a worker that is disabled takes nothing more and keeps what it has, until it is enabled', async (t) => {
@@ -30,7 +31,7 @@ test('a worker that is disabled takes nothing more and keeps what it has, until 
   const [off] = await fleet.set(['laptop', 'laptop'], { enabled: false });
   assert.deepEqual(off, { name: 'laptop', enabled: false, tags: [], workers: 1, running: 1 });
   assert.equal((await engine.claim({ worker, max: 1 })).length, 0);
-  assert.equal((await operator.workers())[0]?.enabled, false);
+  assert.equal((await operator.call('listWorkers')).workers[0]?.enabled, false);
   await fleet.set(['laptop'], { enabled: true });
   assert.equal((await engine.claim({ worker, max: 1 })).length, 1);
 });
@@ -44,7 +45,7 @@ test('what is said of a name without a worker holds for the one that comes, and 
     { name: 'gpu-1', enabled: false, priority: -5, tags: [], workers: 0, running: 0 },
   ]);
   await engine.registerWorker({ name: 'gpu-1', incarnation: 'later', slots: 1, priority: 3 });
-  const shown = (await operator.workers()).find(({ name }) => name === 'gpu-1');
+  const shown = (await operator.call('listWorkers')).workers.find(({ name }) => name === 'gpu-1');
   assert.deepEqual([shown?.enabled, shown?.priority], [false, -5]);
   assert.deepEqual(await fleet.strays(), []);
   assert.equal(await refusal(fleet.set(['No Name'], { enabled: true })), 'INVALID_INPUT');

@@ -1,9 +1,15 @@
+import { parseDuration } from '../core/duration.ts';
 import { fault } from '../core/errors.ts';
+import { makeIdCodec } from '../core/ids.ts';
+import { checkWorkerId } from '../core/names.ts';
 import { parseTest, passes, readTag } from '../core/tag.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { FleetMember, Lane, WorkerSettingRecord } from '../engine/records.ts';
-import type { TagView, WorkerSettingView } from '../protocol/views.ts';
 import { Enrolment } from './enrolment.ts';
+import { joinOf } from './join.ts';
+import type { Operations } from './operation.ts';
+import type { Sight } from './sight.ts';
+import { type TagView, viewWorker, type WorkerSettingView, type WorkerView } from './views.ts';
 
 export interface TagAnswer extends WorkerSettingView {
   /** All that the workers of this name carry now. */
@@ -28,8 +34,8 @@ export interface NewWorker {
 }
 
 export interface Enrolled extends WorkerSettingView {
-  readonly secret?: string;
-  readonly code?: string;
+  readonly secret?: string | undefined;
+  readonly code?: string | undefined;
 }
 
 const PAGE = 1000;
@@ -169,7 +175,66 @@ export class WorkerDesk {
   }
 }
 
-export function noWorker(name: string): Error {
+export const workerOperations = {
+  async listWorkers(sight) {
+    return { workers: await workersOf(sight), absent: await new WorkerDesk(sight.engine).strays() };
+  },
+
+  /** All that is known of a worker's name; refused when that is nothing. */
+  async getWorker(sight, { params }) {
+    const name = checkWorkerId('worker name', params.name);
+    const said = await new WorkerDesk(sight.engine).said(name);
+    const processes = (await workersOf(sight)).filter((worker) => worker.name === name);
+    if (processes.length === 0 && !said.known) throw noWorker(name);
+    return { ...said.setting, carries: said.carries, processes: processes.toReversed() };
+  },
+
+  async editWorker({ engine }, { params, body }) {
+    const fleet = new WorkerDesk(engine);
+    const name = checkWorkerId('worker name', params.name);
+    const { addTags: add = [], removeTags: remove = [], ...edit } = body;
+    const before = (await fleet.look([name]))[0]?.tags ?? [];
+    const tags = [...new Set([...before, ...add])].filter((tag) => !remove.includes(tag));
+    // In one write, so that what is bad in one part of it changes nothing.
+    await engine.setWorker({ name, ...edit, ...(add.length + remove.length === 0 ? {} : { tags }) });
+    const [setting] = await fleet.look([name]);
+    return setting as NonNullable<typeof setting>;
+  },
+
+  /** Who serves it says where to join. */
+  async createWorker({ engine }, { body: { name, tags = [], priority, code = false }, by = '' }) {
+    const made = await new WorkerDesk(engine).create(name, { tags, priority, code }, by);
+    return { ...made, join: joinOf('URL', made) };
+  },
+
+  rotateWorker: ({ engine }, { params, body: { grace = 0 }, by = '' }) =>
+    new WorkerDesk(engine).rotate(params.name, parseDuration(grace, 'grace'), by),
+
+  async removeWorker({ engine }, { params }) {
+    return { removed: true, secrets: await new WorkerDesk(engine).remove(params.name) };
+  },
+
+  async listTags({ engine }) {
+    return { tags: await new WorkerDesk(engine).tags() };
+  },
+} satisfies Operations;
+
+async function workersOf(sight: Sight): Promise<readonly WorkerView[]> {
+  const { engine } = sight;
+  const ids = makeIdCodec(engine.store.clusterKey);
+  const records = await sight.workers();
+  const held = Map.groupBy(await engine.store.leaseList({}), ({ holder }) => holder);
+  const calendarOf = await sight.calendar();
+  return records.map((record) =>
+    viewWorker(record, {
+      id: ids.encode('wrk_', record.worker, record.startedAt ?? 0),
+      tasks: (held.get(record.worker) ?? []).map((task) => engine.idOf(task)),
+      calendarOf,
+    }),
+  );
+}
+
+function noWorker(name: string): Error {
   const hint = '"leasehold workers list" shows those that there are.';
   return fault('NOT_FOUND', { kind: 'worker', id: name }, { hint });
 }

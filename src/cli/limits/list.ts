@@ -22,7 +22,7 @@ export const list: Command = {
 
   run(args) {
     return showList<LimitView>(loadConfig(list, args), {
-      look: (operator) => operator.limits.list(),
+      look: (operator) => operator.call('listLimits').then(({ limits }) => limits),
       show(limits, out) {
         printList(out, columns(out, Date.now(), limits), limits);
         if (out.mode === 'screen' && limits.length === 0)

@@ -1,7 +1,6 @@
 import type { AnswerOf, Client } from '../../client/client.ts';
 import type {
   ExplanationView,
-  LimitDetailView,
   LogLineView,
   QueueView,
   TaskDetailView,
@@ -35,10 +34,10 @@ export async function pageOf(client: Client, open: Open, paint: Paint, signal: A
         client.call('getTask', { ...ask, params }),
         client.call('explainTask', { ...ask, params }),
       ]);
-      return taskPage(task as TaskDetailView, why as ExplanationView, paint);
+      return taskPage(task, why, paint);
     }
     case 'limits': {
-      const limit = (await client.call('getLimit', { ...ask, params: { name } })) as LimitDetailView;
+      const limit = await client.call('getLimit', { ...ask, params: { name } });
       return (columns, now) => describeLimit(limit, { paint, columns, mode: 'screen' }, now).slice(2);
     }
     case 'workers':
@@ -49,7 +48,7 @@ export async function pageOf(client: Client, open: Open, paint: Paint, signal: A
         client.call('scaleQueue', { ...ask, params: { queue: name } }),
         client.call('listTasks', { ...ask, query: { queue: [name], limit: NEWEST_TASKS } }),
       ]);
-      return queuePage(queue, scale, tasks as readonly TaskView[], paint);
+      return queuePage(queue, scale, tasks, paint);
     }
   }
 }
@@ -117,7 +116,7 @@ export function workerPage(worker: AnswerOf<'getWorker'>, paint: Paint): Page {
     fact(paint, 'takes', enabled ? 'tasks' : paint('yellow', 'nothing more: it is disabled')),
     ...(priority === undefined ? [] : [fact(paint, 'priority', String(priority))]),
     fact(paint, 'tags', safeLine(carries.join(', ')) || '–'),
-    ...processes.flatMap((one) => processLines(one as WorkerView, paint, now)),
+    ...processes.flatMap((one) => processLines(one, paint, now)),
   ];
 }
 

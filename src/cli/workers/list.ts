@@ -23,8 +23,9 @@ export const list: Command = {
     let strays: readonly WorkerSettingView[] = [];
     return showList<WorkerView>(loadConfig(list, args), {
       async look(operator, out) {
-        if (out.mode === 'screen') strays = await operator.fleet.strays();
-        return operator.workers();
+        const { workers, absent } = await operator.call('listWorkers');
+        if (out.mode === 'screen') strays = absent;
+        return workers;
       },
       show(workers, out) {
         printList(out, columns(out, Date.now()), workers);

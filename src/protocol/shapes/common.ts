@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PER_PAGE } from '../defaults.ts';
 
 /** `30s`, `5m`, or milliseconds. */
 export const Duration = z.union([z.string().max(40), z.number()]).describe('A duration: "30s", "5m", or milliseconds');
@@ -35,7 +36,9 @@ export function digits(number: z.ZodNumber) {
 
 /** Keyset paging: the cursor is what the page before has said. */
 export const Paging = {
-  limit: digits(z.number().min(1).max(MOST_PER_PAGE)).default(50).describe('How many at most; default 50'),
+  limit: digits(z.number().min(1).max(MOST_PER_PAGE))
+    .default(PER_PAGE)
+    .describe(`How many at most; default ${PER_PAGE}`),
   cursor: z.string().max(200).optional().describe('Where the page before ended, as it said'),
 };
 

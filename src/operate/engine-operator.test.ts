@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { openNode } from '../app/node.ts';
@@ -7,7 +6,10 @@ import { operate } from '../app/operate.ts';
 import type { Engine } from '../engine/engine.ts';
 import { refusal } from '../store/conformance/scene.ts';
 import { tempFolder } from '../store/conformance/temp-folder.ts';
-import type { Operator, Told } from './sight.ts';
+import { cancelOne, eachOf, listTasks, requireTask, retryOne } from './calls.ts';
+import type { EngineOperator } from './engine-operator.ts';
+import { follow, type Told } from './follow.ts';
+import { pushOne, pushSeveral } from './push-calls.ts';
 
 const folder = tempFolder('operate');
 let stores = 0;
@@ -17,7 +19,7 @@ interface Scene {
   /** The engine of another process, as it were: a connection of its own. */
   readonly engine: Engine;
   readonly worker: number;
-  readonly operator: Operator;
+  readonly operator: EngineOperator;
 }
 
 async function scene(t: TestContext): Promise<Scene> {
@@ -34,41 +36,32 @@ async function scene(t: TestContext): Promise<Scene> {
   return { url, engine, worker, operator };
 }
 
-test('a store that does not exist is made only for who asks for it', async () => {
-  const file = join(folder, 'none', 'x.db');
-  assert.equal(await refusal(operate({ store: `sqlite:${file}` })), 'NOT_FOUND');
-  assert.equal(existsSync(file), false);
-  const operator = await operate({ store: `sqlite:${file}`, create: true });
-  assert.ok(existsSync(file));
-  await operator.close();
-});
-
-test('a store in memory and an unknown kind of store are refused', async () => {
-  assert.equal(await refusal(operate({ store: 'memory:', create: true })), 'INVALID_INPUT');
-  assert.equal(await refusal(operate({ store: 'mysql://x' })), 'INVALID_INPUT');
-});
+const detailOf = (operator: EngineOperator, id: string) => operator.call('getTask', { params: { id } });
+const explain = (operator: EngineOperator, id: string) => operator.call('explainTask', { params: { id } });
 
 test('a task is found by its public id and by its number; an id of elsewhere is refused', async (t) => {
   const { operator } = await scene(t);
-  const [pushed] = await operator.push([{ queue: 'q', handler: 'h', input: { a: 1 } }]);
-  assert.ok(pushed);
-  const byId = await operator.task(pushed.id);
-  assert.deepEqual(byId, await operator.task(String(pushed.task)));
+  const pushed = await pushOne(operator, { queue: 'q', handler: 'h', input: { a: 1 } });
+  const byId = await requireTask(operator, pushed.id);
+  assert.deepEqual(byId, await requireTask(operator, String(operator.engine.parseId(pushed.id))));
   assert.deepEqual([byId.id, byId.state, byId.input], [pushed.id, 'ready', { a: 1 }]);
-  assert.equal(await refusal(operator.task('99')), 'NOT_FOUND');
-  assert.throws(() => operator.numberOf('task_nonsense'), { code: 'INVALID_ID' });
-  assert.throws(() => operator.numberOf('0'), { code: 'INVALID_ID' });
+  assert.equal(await refusal(requireTask(operator, '99')), 'NOT_FOUND');
+  assert.equal(await refusal(requireTask(operator, 'task_nonsense')), 'INVALID_ID');
+  assert.equal(await refusal(requireTask(operator, '0')), 'INVALID_ID');
 });
 
 test('lists are cut to their limit over all queues that are asked for, the newest first', async (t) => {
   const { operator } = await scene(t);
-  await operator.push(Array.from({ length: 1200 }, (_, i) => ({ queue: `q${i % 3}`, handler: 'h', input: i })));
+  await pushSeveral(
+    operator,
+    Array.from({ length: 1200 }, (_, i) => ({ queue: `q${i % 3}`, handler: 'h', input: i })),
+  );
   const inputs = async (queues: readonly string[], limit: number): Promise<readonly unknown[]> =>
-    (await operator.list({ queues, states: ['ready'], limit })).map(({ input }) => input);
+    (await listTasks(operator, { queue: queues, state: ['ready'] }, limit)).map(({ input }) => input);
   assert.deepEqual(await inputs([], 3), [1199, 1198, 1197]);
   assert.deepEqual(await inputs(['q0', 'q2'], 4), [1199, 1197, 1196, 1194]);
   assert.equal((await inputs([], 10_000)).length, 1200, 'over several pages');
-  assert.deepEqual(await operator.list({ queues: [], states: ['failed'], limit: 5 }), []);
+  assert.deepEqual(await listTasks(operator, { state: ['failed'] }, 5), []);
 });
 
 test('the detail of a task has its attempts, its last progress and who could run it', async (t) => {
@@ -80,7 +73,7 @@ test('the detail of a task has its attempts, its last progress and who could run
     await engine.appendLog(grant, [{ seq: 1, at: 5, stream: 'progress', text: `{"done":${n}}` }]);
     await engine.fail(grant, new Error(`no ${n}`));
   }
-  const detail = await operator.detail(id);
+  const detail = await detailOf(operator, id);
   assert.deepEqual([detail.state, detail.reason, detail.tries, detail.worker], ['failed', 'exhausted', 2, 'laptop']);
   assert.deepEqual(detail.progress, { done: 2 });
   assert.deepEqual(
@@ -97,17 +90,17 @@ test('the detail of a task has its attempts, its last progress and who could run
 test('a task that waits says why in one sentence, and is explained in full by its id or number', async (t) => {
   const { engine, worker, operator } = await scene(t);
   const { id, task } = await engine.push({ queue: 'q', handler: 'h', placement: { requires: ['gpu'] } });
-  const { summary, runnable, placement } = await operator.detail(id);
+  const { summary, runnable, placement } = await detailOf(operator, id);
   assert.match(summary ?? '', /lacks the tag gpu/);
   assert.deepEqual([runnable, placement], [false, { requires: ['gpu'] }]);
-  const why = await operator.explain(String(task));
-  assert.deepEqual(why, await operator.explain(id));
+  const why = await explain(operator, String(task));
+  assert.deepEqual(why, await explain(operator, id));
   assert.deepEqual(why.workers, [{ name: 'laptop', eligible: false, reasons: ['lacks the tag gpu'] }]);
   const plain = await engine.push({ queue: 'q', handler: 'h' });
-  assert.equal((await operator.detail(plain.id)).runnable, true);
+  assert.equal((await detailOf(operator, plain.id)).runnable, true);
   await engine.claim({ worker, max: 1 });
-  assert.equal((await operator.detail(plain.id)).summary, undefined, 'it runs');
-  assert.equal(await refusal(operator.explain('99')), 'NOT_FOUND');
+  assert.equal((await detailOf(operator, plain.id)).summary, undefined, 'it runs');
+  assert.equal(await refusal(explain(operator, '99')), 'NOT_FOUND');
 });
 
 test('a task is shown with where it may run, what it takes of limits and whose turn it uses', async (t) => {
@@ -122,7 +115,7 @@ test('a task is shown with where it may run, what it takes of limits and whose t
   });
   await engine.push({ queue: 'q', handler: 'h', limits: ['api'] });
   await engine.push({ queue: 'q', handler: 'h' });
-  const shown = await operator.list({ queues: [], states: [], limit: 5 });
+  const shown = await listTasks(operator, {}, 5);
   assert.deepEqual(
     shown.map(({ placement, limits, fairness }) => ({ placement, limits, fairness })),
     [
@@ -142,48 +135,68 @@ test('the end of a lease is told in calendar time', async (t) => {
   const { id } = await engine.push({ queue: 'q', handler: 'h' });
   const before = Date.now();
   await engine.claim({ worker, max: 1, leaseMs: '1m' });
-  const { leaseExpiresAt = 0, startedAt = 0 } = await operator.detail(id);
+  const { leaseExpiresAt = 0, startedAt = 0 } = await detailOf(operator, id);
   assert.ok(Math.abs(leaseExpiresAt - (startedAt + 60_000)) < 2000, `${leaseExpiresAt - startedAt}`);
   assert.ok(startedAt >= before - 1);
 });
 
 test('cancel and retry answer for each task', async (t) => {
   const { engine, worker, operator } = await scene(t);
-  const pushed = await operator.push(Array.from({ length: 3 }, () => ({ queue: 'q', handler: 'h' })));
-  const [first, second, third] = pushed.map(({ task }) => task) as [number, number, number];
+  const pushed = await pushSeveral(
+    operator,
+    Array.from({ length: 3 }, () => ({ queue: 'q', handler: 'h' })),
+  );
+  const [first, second, third] = pushed.map(({ id }) => id) as [string, string, string];
   const [grant] = await engine.claim({ worker, max: 1 });
-  assert.equal(grant?.task, first);
-  assert.deepEqual(await operator.cancel([first, second, 99]), ['requested', 'cancelled', 'unknown']);
-  assert.deepEqual(await operator.cancel([second]), ['finished']);
-  assert.deepEqual(await operator.retry([first, second, third, 99]), ['running', 'again', 'ready', 'unknown']);
+  assert.equal(grant?.task, engine.parseId(first));
+  assert.deepEqual(await eachOf(operator, [first, second, '99'], cancelOne), ['requested', 'cancelled', 'unknown']);
+  assert.deepEqual(await eachOf(operator, [second], cancelOne), ['finished']);
+  assert.deepEqual(await eachOf(operator, [first, second, third, '99'], retryOne), [
+    'running',
+    'again',
+    'ready',
+    'unknown',
+  ]);
+});
+
+test('an id that is none is refused before anything is changed', async (t) => {
+  const { operator } = await scene(t);
+  const { id } = await pushOne(operator, { queue: 'q', handler: 'h' });
+  assert.equal(await refusal(eachOf(operator, [id, 'task_nonsense'], cancelOne)), 'INVALID_ID');
+  assert.equal((await requireTask(operator, id)).state, 'ready');
 });
 
 test('what waits is cancelled and what runs is spared', async (t) => {
   const { engine, worker, operator } = await scene(t);
-  await operator.push(Array.from({ length: 600 }, () => ({ queue: 'q', handler: 'h' })));
+  await pushSeveral(
+    operator,
+    Array.from({ length: 600 }, () => ({ queue: 'q', handler: 'h' })),
+  );
   await engine.claim({ worker, max: 2 });
-  const all = await Array.fromAsync(operator.find('q', ['ready', 'running']));
-  const answers = await operator.cancelWaiting(all.flat());
-  assert.deepEqual([answers.length, new Set(answers)], [598, new Set(['cancelled'])]);
-  const { ready, running, cancelled } = await operator.queue('q');
+  const params = { queue: 'q' };
+  const { cancelled: count, asked } = await operator.call('purgeQueue', { params, body: { expected: 598 } });
+  assert.deepEqual([count, asked], [598, 0]);
+  const { ready, running, cancelled } = await operator.call('getQueue', { params });
   assert.deepEqual([ready, running, cancelled], [0, 2, 598]);
 });
 
+const QUEUE = { params: { queue: 'q' } };
+
 test('a queue is made by a pause, and by nothing that only asks for it', async (t) => {
   const { operator } = await scene(t);
-  assert.equal(await refusal(operator.queue('q')), 'NOT_FOUND');
-  assert.equal(await refusal(operator.resume('q')), 'NOT_FOUND');
-  await operator.pause('q');
-  assert.equal((await operator.queue('q')).paused, true);
-  await operator.resume('q');
-  assert.equal((await operator.queue('q')).paused, false);
+  assert.equal(await refusal(operator.call('getQueue', QUEUE)), 'NOT_FOUND');
+  assert.equal(await refusal(operator.call('resumeQueue', QUEUE)), 'NOT_FOUND');
+  await operator.call('pauseQueue', QUEUE);
+  assert.equal((await operator.call('getQueue', QUEUE)).paused, true);
+  await operator.call('resumeQueue', QUEUE);
+  assert.equal((await operator.call('getQueue', QUEUE)).paused, false);
 });
 
 test('workers are shown with what they run', async (t) => {
   const { engine, worker, operator } = await scene(t);
-  await operator.push(Array.from({ length: 3 }, () => ({ queue: 'q', handler: 'h' })));
+  for (let i = 0; i < 3; i += 1) await engine.push({ queue: 'q', handler: 'h' });
   await engine.claim({ worker, max: 2 });
-  const [shown] = await operator.workers();
+  const [shown] = (await operator.call('listWorkers')).workers;
   assert.deepEqual([shown?.name, shown?.slots, shown?.running, shown?.enabled], ['laptop', 4, 2, true]);
   assert.match(shown?.id ?? '', /^wrk_/);
   assert.ok(Math.abs((shown?.lastSeenAt ?? 0) - Date.now()) < 60_000);
@@ -196,12 +209,11 @@ function say(told: Told): string {
 
 test('a follower hears states, logs and the end of each task, in that order, and then is done', async (t) => {
   const { engine, worker, operator } = await scene(t);
-  const after = await operator.now();
-  const [pushed] = await operator.push([{ queue: 'q', handler: 'h' }]);
-  assert.ok(pushed);
+  const { last: after } = await operator.call('readEvents');
+  const pushed = await pushOne(operator, { queue: 'q', handler: 'h' });
   const heard: string[] = [];
   const following = (async () => {
-    for await (const told of operator.follow([pushed.task], { after, signal: new AbortController().signal })) {
+    for await (const told of follow(operator, [pushed.id], { after, signal: new AbortController().signal })) {
       heard.push(say(told));
       assert.equal(told.id, pushed.id);
       if (heard.length !== 1) continue;
@@ -224,15 +236,14 @@ test('a follower hears states, logs and the end of each task, in that order, and
 
 test('who follows a task that was faster than the look at it hears the same', async (t) => {
   const { engine, worker, operator } = await scene(t);
-  const after = await operator.now();
-  const [pushed] = await operator.push([{ queue: 'q', handler: 'h' }]);
-  assert.ok(pushed);
+  const { last: after } = await operator.call('readEvents');
+  const pushed = await pushOne(operator, { queue: 'q', handler: 'h' });
   const [grant] = await engine.claim({ worker, max: 1 });
   assert.ok(grant);
   await engine.appendLog(grant, [{ seq: 1, at: 1, stream: 'stdout', text: 'one' }]);
   await engine.complete(grant, 42);
   const heard: string[] = [];
-  for await (const told of operator.follow([pushed.task], { after, signal: new AbortController().signal })) {
+  for await (const told of follow(operator, [pushed.id], { after, signal: new AbortController().signal })) {
     heard.push(say(told));
   }
   assert.deepEqual(heard, ['ready', 'running', 'one', 'completed', 'end 42']);
@@ -240,16 +251,13 @@ test('who follows a task that was faster than the look at it hears the same', as
 
 test('who follows a task that has ended hears of its end at once, and a signal ends the following', async (t) => {
   const { operator } = await scene(t);
-  const [ended, waiting] = await operator.push([
-    { queue: 'q', handler: 'h' },
-    { queue: 'q', handler: 'h' },
-  ]);
-  assert.ok(ended && waiting);
-  await operator.cancel([ended.task]);
-  const after = await operator.now();
+  const ended = await pushOne(operator, { queue: 'q', handler: 'h' });
+  const waiting = await pushOne(operator, { queue: 'q', handler: 'h' });
+  await cancelOne(operator, ended.id);
+  const { last: after } = await operator.call('readEvents');
   const stop = new AbortController();
   const kinds: string[] = [];
-  for await (const { kind } of operator.follow([ended.task, waiting.task], { after, signal: stop.signal })) {
+  for await (const { kind } of follow(operator, [ended.id, waiting.id], { after, signal: stop.signal })) {
     kinds.push(kind);
     stop.abort();
   }
