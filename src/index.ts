@@ -1,4 +1,3 @@
-export type { Approval } from './app/approvals.ts';
 export { TaskHandle } from './app/handle.ts';
 export type {
   AppEvent,
@@ -12,7 +11,6 @@ export type {
 export { type Node, type NodeOptions, openNode } from './app/node.ts';
 export { App, type GraphTaskInput, type NodeUrl, type OpenOptions, open, type PushOptions } from './app/open.ts';
 export type { RemoteApp, RemoteOptions, RemoteWorkerOptions } from './app/remote-app.ts';
-export type { TaskView } from './app/views.ts';
 export type { AppWorkerOptions } from './app/worker.ts';
 export { CATALOGUE, EngineError, type ErrorCode, isEngineError } from './core/errors.ts';
 export type { QueueStats, TaskEvent } from './core/event.ts';
@@ -28,6 +26,7 @@ export type { Pushed } from './engine/pushes.ts';
 export type { FailOptions, HeldLease, ReleaseOptions } from './engine/settles.ts';
 export type { CancelAct, RetryAct, TreeAnswer, TreeOptions, TreeProgress, TreeTask } from './engine/subtrees.ts';
 export { listTriggers, putTrigger, removeTrigger, type TriggerRequest } from './engine/triggers.ts';
+export type { ApprovalView as Approval, TaskView } from './operate/views.ts';
 export type * from './store/store.ts';
 export type { AnyTask, InputOf, ResultOf, TaskContext, TaskDefinition, TaskOptions } from './worker/definition.ts';
 export type {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fault } from '../core/errors.ts';
-import { newSecret } from '../server/secrets.ts';
+import { newSecret } from '../operate/secrets.ts';
 
 const FILE = 'token';
 const MIN_LENGTH = 20;

@@ -1,8 +1,9 @@
 import { isEngineError } from '../core/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Log } from '../engine/log.ts';
+import { EngineOperator } from '../operate/engine-operator.ts';
+import { Enrolment } from '../operate/enrolment.ts';
 import { Access } from '../server/access.ts';
-import { Enrolment } from '../server/enrolment.ts';
 import { EventHub } from '../server/event-hub.ts';
 import { Hub, type HubOptions } from '../server/hub.ts';
 import { InsightDesk } from '../server/insight/desk.ts';
@@ -21,7 +22,6 @@ import { WorkerSettings } from '../server/worker-settings.ts';
 import { DirectLink } from './direct-link.ts';
 import { handlerSchemas } from './handler-schemas.ts';
 import type { App } from './open.ts';
-import { Operator } from './operate.ts';
 
 /** A store that does not answer within this time cannot hand out work. */
 const PATIENCE_MS = 2000;
@@ -118,7 +118,7 @@ export function frontOf(app: App, options: FrontOptions): Opened {
     insight,
     logins: new LoginDesk(engine.store.clusterKey, access, engine.world.clock),
     startedAt: Math.floor(engine.world.clock.wall()),
-    desk: () => new Operator(engine, cluster?.silence),
+    operator: new EngineOperator(engine, cluster?.silence),
     observes,
     obstacles: async () => [...(observes() ? ['this node is an observer'] : []), ...(await obstacles(engine))],
   };

@@ -4,8 +4,8 @@ import type { LogEntry } from '../core/log.ts';
 import { isFinal, type Reason, type TaskState } from '../core/task.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { CancelAct, RetryAct, TreeAnswer, TreeOptions } from '../engine/subtrees.ts';
+import { newestEvent } from '../operate/events.ts';
 import type { CancelAnswer, TaskRecord } from '../store/store.ts';
-import { newestEvent } from './follow.ts';
 import type { AppEvent, FollowOptions, Handle } from './leasehold.ts';
 
 const PAGE = 500;

@@ -3,17 +3,15 @@ import type { QueueStats, TaskEvent, WorkerEvent } from '../core/event.ts';
 import type { LimitInput } from '../core/limit.ts';
 import type { LogEntry } from '../core/log.ts';
 import type { TaskState } from '../core/task.ts';
-import type { Explanation } from '../engine/explain.ts';
-import type { CancelAct, RetryAct, TreeAnswer, TreeOptions, TreeTask } from '../engine/subtrees.ts';
+import type { CancelAct, RetryAct, TreeOptions } from '../engine/subtrees.ts';
 import type { SignalOptions } from '../engine/waits.ts';
+import type { TreeView } from '../operate/calls.ts';
+import type { ApprovalView, ExplanationView, SignalView, TaskView } from '../operate/views.ts';
 import type { CancelAnswer, QueueRecord } from '../store/store.ts';
 import type { AnyTask, InputOf, ResultOf } from '../worker/definition.ts';
 import type { Decision } from '../worker/memory/remembering.ts';
 import type { Worker } from '../worker/worker.ts';
-import type { Approval } from './approvals.ts';
-import type { SignalView } from './operate-waits.ts';
 import type { GraphTaskInput, PushArguments, PushOptions } from './pushing.ts';
-import type { TaskView } from './views.ts';
 import type { AppWorkerOptions } from './worker.ts';
 
 /** One thing that happened to one task, under its public id. */
@@ -35,9 +33,7 @@ export interface FollowOptions {
 }
 
 /** What became of the tasks of a tree. */
-export interface AppTree<Act extends string> extends Omit<TreeAnswer<Act>, 'tasks'> {
-  readonly tasks: readonly Omit<TreeTask<Act>, 'task'>[];
-}
+export type AppTree<Act extends string> = TreeView<Act>;
 
 /** A task that was pushed: what became of it, and how to stop it. */
 export interface Handle<Result = unknown> {
@@ -78,7 +74,7 @@ export interface Leasehold extends AsyncDisposable {
   handle(id: string): Handle;
   get(id: string): Promise<TaskView | undefined>;
   /** Why a task is where it is: judged by what claims go by, now. */
-  explain(id: string): Promise<Explanation>;
+  explain(id: string): Promise<ExplanationView>;
   cancel(id: string): Promise<CancelAnswer>;
   /** Runs a finished task again: tries start at 0, the attempt keeps growing. */
   retry(id: string): Promise<void>;
@@ -88,7 +84,7 @@ export interface Leasehold extends AsyncDisposable {
   /** Wakes the task that has waited longest on the channel, or is kept until one comes. */
   signal(channel: string, body?: unknown, options?: SignalOptions): Promise<SignalView>;
   /** Tasks that wait for somebody to decide, oldest first. */
-  approvals(options?: { readonly limit?: number }): Promise<readonly Approval[]>;
+  approvals(options?: { readonly limit?: number }): Promise<readonly ApprovalView[]>;
   /** Decides for a task that waits for it; the first decision counts, and a second one is refused with `CONFLICT`. */
   decide(id: string, decision: Decision): Promise<void>;
 

@@ -6,36 +6,28 @@ import type { QueueStats } from '../core/event.ts';
 import type { LimitInput } from '../core/limit.ts';
 import type { Clock } from '../core/world.ts';
 import type { Explanation } from '../engine/explain.ts';
-import type { GraphRequest } from '../engine/graphs.ts';
 import type { Pushed } from '../engine/pushes.ts';
 import type { CancelAct, RetryAct, TreeAnswer, TreeOptions } from '../engine/subtrees.ts';
 import type { SignalOptions } from '../engine/waits.ts';
+import { approvals, decide } from '../operate/approvals.ts';
+import { graphRequests } from '../operate/pushing.ts';
+import { Sight } from '../operate/sight.ts';
+import type { ApprovalView, SignalView, TaskView } from '../operate/views.ts';
+import { signal } from '../operate/waits.ts';
 import type { RenewalAddress } from '../protocol/link.ts';
 import type { LimitRecord, QueueRecord, WorkerRecord, WorkerSetting } from '../store/store.ts';
 import type { AnyTask, InputOf, ResultOf } from '../worker/definition.ts';
 import type { Decision } from '../worker/memory/remembering.ts';
 import type { Worker } from '../worker/worker.ts';
-import { type Approval, approvals, decide } from './approvals.ts';
 import type { ClusterOptions } from './cluster.ts';
 import { DirectLink } from './direct-link.ts';
 import type { DirectRenewalData } from './direct-renewals.ts';
 import { TaskHandle } from './handle.ts';
 import type { AppFeedItem, Leasehold } from './leasehold.ts';
 import { type Node, type NodeOptions, openNode } from './node.ts';
-import { Operator } from './operate.ts';
-import type { SignalView } from './operate-waits.ts';
-import {
-  type GraphPush,
-  type GraphTaskInput,
-  graphOf,
-  type PushArguments,
-  type PushOptions,
-  pushesOf,
-  pushOf,
-} from './pushing.ts';
+import { type GraphTaskInput, graphOf, type PushArguments, type PushOptions, pushesOf, pushOf } from './pushing.ts';
 import { type Recovered, recoverStale } from './recover.ts';
 import type { RemoteApp, RemoteOptions } from './remote-app.ts';
-import type { TaskView } from './views.ts';
 import { type AppWorkerOptions, makeWorker } from './worker.ts';
 import { realWorld } from './world.ts';
 
@@ -121,27 +113,17 @@ export class App implements Leasehold {
   /** Tasks that wait for each other, all or nothing; circles and unknown names are refused. Answers handles by name. */
   async pushGraph(graph: readonly GraphTaskInput[]): Promise<Readonly<Record<string, TaskHandle>>> {
     const requests = await graphOf(graph);
-    const pushed = await this.engine.pushGraph(requests.map((one) => this.#numbered(one)));
+    const pushed = await this.engine.pushGraph(graphRequests(this.engine, requests));
     return Object.fromEntries(pushed.map((one, i) => [requests[i]?.name, new TaskHandle(this.engine, one)]));
   }
 
-  #numbered({ after, ...request }: GraphPush): GraphRequest {
-    if (after === undefined) return request;
-    const numberOf = (on: string | { readonly id: string }): string | number =>
-      typeof on === 'string' ? on : this.engine.parseId(on.id);
-    return { ...request, after: after.map(({ on, ...rest }) => ({ on: numberOf(on), ...rest })) };
-  }
-
   /** Wakes the task that has waited longest on the channel, or is kept until one comes. */
-  async signal(channel: string, body?: unknown, options: SignalOptions = {}): Promise<SignalView> {
-    const { woken } = await this.engine.signal(channel, body, options);
-    const records = await this.engine.store.taskGet({ tasks: woken });
-    const ids = woken.map((task, i) => (records[i] === undefined ? String(task) : this.engine.idOf(records[i])));
-    return { channel, woken: ids, kept: woken.length === 0 && options.broadcast !== true };
+  signal(channel: string, body?: unknown, options: SignalOptions = {}): Promise<SignalView> {
+    return signal(this.engine, channel, body, options);
   }
 
   /** Tasks that wait for somebody to decide, oldest first. */
-  approvals({ limit = 100 }: { readonly limit?: number } = {}): Promise<readonly Approval[]> {
+  approvals({ limit = 100 }: { readonly limit?: number } = {}): Promise<readonly ApprovalView[]> {
     return approvals(this.engine, limit);
   }
 
@@ -199,7 +181,7 @@ export class App implements Leasehold {
 
   async get(id: string): Promise<TaskView | undefined> {
     const task = this.engine.parseId(id);
-    return (await new Operator(this.engine).shown([task]))[0];
+    return (await new Sight(this.engine).shown([task]))[0];
   }
 
   async cancel(id: string): ReturnType<Node['engine']['cancel']> {

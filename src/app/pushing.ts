@@ -1,40 +1,21 @@
-import type { Duration } from '../core/duration.ts';
 import type { AfterFailure } from '../core/graph.ts';
-import type { FairnessInput } from '../core/lane.ts';
-import type { LimitUseInput } from '../core/limit.ts';
-import type { PlacementInput } from '../core/placement.ts';
-import type { ReuseInput } from '../core/reuse.ts';
 import { checkList, checkOptions } from '../engine/check.ts';
 import type { PushRequest } from '../engine/push.ts';
+import type { AskedOf } from '../protocol/paths.ts';
 import type { CallerTransaction } from '../store/store.ts';
 import type { AnyTask, InputOf } from '../worker/definition.ts';
 import { parseInput } from '../worker/schema.ts';
 
-/** What a caller may say about one push of a defined task. */
-export interface PushOptions {
-  /** Whole number, higher first; default 0. */
-  readonly priority?: number;
-  /** Due this much later. */
-  readonly delay?: Duration;
-  /** Due at this calendar time, in milliseconds. */
-  readonly runAt?: number;
-  /** The same key and input lead to the same task, the same key and another input are refused. */
-  readonly unique?: NonNullable<PushRequest['unique']>;
+/** What a caller may say about one push of a defined task, instead of what its definition says. */
+export interface PushOptions
+  extends Pick<
+    PushRequest,
+    'priority' | 'delay' | 'runAt' | 'unique' | 'maxAttempts' | 'op' | 'placement' | 'limits' | 'fairness' | 'reuse'
+  > {
   /** Another queue than that of the definition. */
-  readonly queue?: string;
-  readonly maxAttempts?: number;
-  /** Operation id: repeating the call with it gives the first answer. */
-  readonly op?: string;
-  /** Where it may run, instead of what the definition says. */
-  readonly placement?: PlacementInput;
-  /** What it takes of which limits while it runs, instead of what the definition says; a name alone takes one. */
-  readonly limits?: readonly (string | LimitUseInput)[];
-  /** Whose turn it uses: keys share what there is, however many tasks each of them has. */
-  readonly fairness?: FairnessInput;
-  /** Whether a result of the same input, or key, takes the place of a run, instead of what the definition says. */
-  readonly reuse?: ReuseInput;
+  readonly queue?: string | undefined;
   /** The caller's own transaction: the task exists when, and only when, it commits. Not over HTTP. */
-  readonly tx?: CallerTransaction;
+  readonly tx?: CallerTransaction | undefined;
 }
 
 /** A task of a graph, and what it waits for. */
@@ -58,12 +39,13 @@ export type PushArguments<T> =
     ? [input?: InputOf<T>, options?: PushOptions]
     : [input: InputOf<T>, options?: PushOptions];
 
-/** One of a graph that was checked: what it waits for by name, or by the id of a task that exists. */
-export interface GraphPush extends PushRequest {
+/** One of a graph that was checked, as the table of routes has it. */
+export interface GraphPush extends PushRequest, Pick<GraphTask, 'afterFailure'> {
   readonly name: string;
-  readonly after?: readonly { readonly on: string | { readonly id: string }; readonly optional?: boolean }[];
-  readonly afterFailure?: AfterFailure;
+  readonly after?: readonly { readonly on: string; readonly optional?: boolean }[];
 }
+
+type GraphTask = AskedOf<'pushGraph'>['tasks'][number];
 
 const PUSH: ReadonlySet<string> = new Set([
   'priority',
@@ -107,7 +89,6 @@ export async function pushesOf(
 
 export async function graphOf(graph: readonly GraphTaskInput[]): Promise<readonly GraphPush[]> {
   checkList('graph', graph);
-  const names = new Set(graph.map((one) => one?.name ?? one?.task?.name));
   const requests: GraphPush[] = [];
   for (const one of graph) {
     checkOptions('options of a task in a graph', one, GRAPH);
@@ -116,46 +97,31 @@ export async function graphOf(graph: readonly GraphTaskInput[]): Promise<readonl
     requests.push({
       ...requestOf(task, input, options),
       name,
-      ...(after === undefined ? {} : { after: after.map((up) => upstreamOf(up, names)) }),
+      ...(after === undefined ? {} : { after: after.map(upstreamOf) }),
       ...(afterFailure === undefined ? {} : { afterFailure }),
     });
   }
   return requests;
 }
 
-function upstreamOf(
-  given: NonNullable<GraphTaskInput['after']>[number],
-  names: ReadonlySet<string>,
-): NonNullable<GraphPush['after']>[number] {
-  if (typeof given === 'string') return { on: names.has(given) || !given.startsWith('task_') ? given : { id: given } };
-  if (!('on' in given)) return { on: { id: given.id } };
-  const { on } = upstreamOf(given.on, names);
+function upstreamOf(given: NonNullable<GraphTaskInput['after']>[number]): NonNullable<GraphPush['after']>[number] {
+  if (typeof given === 'string') return { on: given };
+  if (!('on' in given)) return { on: given.id };
+  const { on } = upstreamOf(given.on);
   return given.optional === undefined ? { on } : { on, optional: given.optional };
 }
 
 function requestOf(task: AnyTask, input: unknown, { tx: _tx, ...options }: PushOptions): PushRequest {
-  const { name, queue, retry, maxAttempts, timeoutMs, waitTimeoutMs, placement, limits, reuse } = task;
-  return {
-    queue,
-    handler: name,
-    input,
-    ...(retry === undefined ? {} : { retry }),
-    ...(maxAttempts === undefined ? {} : { maxAttempts }),
-    ...(timeoutMs === undefined ? {} : { timeout: timeoutMs }),
-    ...(waitTimeoutMs === undefined ? {} : { waitTimeout: waitTimeoutMs }),
-    ...(placement === undefined ? {} : { placement }),
-    ...(limits === undefined ? {} : { limits }),
-    ...(reuse === undefined ? {} : { reuse }),
-    ...said(options),
-  };
+  const { name, queue, retry, maxAttempts, timeoutMs: timeout, waitTimeoutMs: waitTimeout } = task;
+  const { placement, limits, reuse } = task;
+  const defined = { queue, handler: name, input, retry, maxAttempts, timeout, waitTimeout, placement, limits, reuse };
+  return { ...defined, ...said(options) };
 }
 
 /** Without what is there and undefined: that says nothing, and must not hide what the task says. */
-function said<T extends object>(options: T): Partial<T> {
-  for (const value of Object.values(options)) {
-    if (value === undefined) {
-      return Object.fromEntries(Object.entries(options).filter((entry) => entry[1] !== undefined)) as Partial<T>;
-    }
-  }
-  return options;
+function said<T extends object>(options: T): Said<T> {
+  if (!Object.values(options).includes(undefined)) return options;
+  return Object.fromEntries(Object.entries(options).filter((entry) => entry[1] !== undefined)) as Said<T>;
 }
+
+type Said<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> };

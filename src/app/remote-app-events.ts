@@ -1,21 +1,34 @@
-import type { Message } from '../client/messages.ts';
+import { fault } from '../core/errors.ts';
 import type { WorkerChange } from '../core/event.ts';
 import type { Change } from '../core/task.ts';
-import type { AnswerOf } from '../protocol/routes.ts';
-import type { AppEvent, AppFeedItem } from './leasehold.ts';
+import type { FeedView } from '../operate/operator.ts';
+import type { EventView } from '../operate/views.ts';
+import type { AppFeedItem } from './leasehold.ts';
 
-type Shape = AnswerOf<'streamEvents'>;
+type Said<K extends keyof EventView> = { readonly [P in K]-?: NonNullable<EventView[P]> };
+type OfTask = EventView & Said<'task' | 'queue' | 'state' | 'attempt'> & { readonly kind: Change };
+type OfWorker = EventView & Said<'worker'> & { readonly kind: WorkerChange };
 
-/** A message of the stream of events as an item of the feed. */
-export function itemOf({ event, data }: Message & { readonly data: string }): AppFeedItem {
-  const parsed = JSON.parse(data) as unknown;
-  if (event === 'reset') return { kind: 'reset', last: (parsed as { readonly last: number }).last };
-  return itemOfShape(parsed as Shape);
+/** What a node tells, as an item of the feed. */
+export function itemOf(item: FeedView): AppFeedItem {
+  if (item.kind === 'reset') return item;
+  const { event } = item;
+  if (isOfTask(event)) {
+    const { seq, at, kind, task, queue, state, attempt } = event;
+    return { kind: 'event', event: { seq, at, queue, change: kind, state, attempt, id: task } };
+  }
+  if (isOfWorker(event)) {
+    const { seq, at, kind, worker } = event;
+    return { kind: 'worker', event: { seq, at, change: kind, name: worker } };
+  }
+  throw fault('INTERNAL', { problem: `event ${event.seq} of the node is neither of a task nor of a worker` });
 }
 
-/** What has no task tells of a worker. */
-export function itemOfShape(shape: Shape): Exclude<AppFeedItem, { kind: 'reset' }> {
-  const { seq, at, kind, task, queue, state, attempt, worker = '' } = shape;
-  if (task === undefined) return { kind: 'worker', event: { seq, at, change: kind as WorkerChange, name: worker } };
-  return { kind: 'event', event: { seq, at, queue, change: kind as Change, state, attempt, id: task } as AppEvent };
+function isOfTask(event: EventView): event is OfTask {
+  return event.task !== undefined;
+}
+
+/** With events of tasks it may be said besides. */
+function isOfWorker(event: EventView): event is OfWorker {
+  return event.worker !== undefined;
 }

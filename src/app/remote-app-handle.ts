@@ -1,27 +1,24 @@
-import type { Client } from '../client/client.ts';
 import type { Ends } from '../client/ends.ts';
 import { fault, isEngineError } from '../core/errors.ts';
 import type { LogEntry } from '../core/log.ts';
 import { isFinal, type TaskState } from '../core/task.ts';
 import type { CancelAct, RetryAct, TreeOptions } from '../engine/subtrees.ts';
-import type { CancelAnswer, LogLine } from '../store/store.ts';
-import { type Ending, failureOf } from './handle.ts';
+import { cancelOne, cancelTree, linesOf, PAGE, retryTree } from '../operate/calls.ts';
+import type { Operator } from '../operate/operator.ts';
+import type { CancelAnswer } from '../store/store.ts';
+import { failureOf } from './handle.ts';
 import type { AppEvent, AppTree, FollowOptions, Handle } from './leasehold.ts';
-import { itemOf, itemOfShape } from './remote-app-events.ts';
-import { readLog } from './remote-app-log.ts';
-import { cancelOne, cancelTree, retryTree } from './remote-app-trees.ts';
-
-const PAGE = 500;
+import { itemOf } from './remote-app-events.ts';
 
 /** A task of a node: what became of it, and how to stop it. */
 export class RemoteHandle<Result = unknown> implements Handle<Result> {
   readonly id: string;
   readonly fresh: boolean;
-  readonly #client: Client;
+  readonly #operator: Operator;
   readonly #ends: Ends;
 
-  constructor(client: Client, ends: Ends, pushed: { readonly id: string; readonly fresh: boolean }) {
-    this.#client = client;
+  constructor(operator: Operator, ends: Ends, pushed: { readonly id: string; readonly fresh: boolean }) {
+    this.#operator = operator;
     this.#ends = ends;
     this.id = pushed.id;
     this.fresh = pushed.fresh;
@@ -31,35 +28,33 @@ export class RemoteHandle<Result = unknown> implements Handle<Result> {
     const task = await this.#ends.wait(this.id, signal);
     if (task === undefined) throw fault('NOT_FOUND', { kind: 'task', id: this.id });
     if (task.state === 'completed') return task.result as Result;
-    throw failureOf(this.id, task as Ending);
+    throw failureOf(this.id, task);
   }
 
   async state(): Promise<TaskState> {
-    return (await this.#client.call('getTask', { params: { id: this.id } })).state;
+    return (await this.#operator.call('getTask', { params: { id: this.id } })).state;
   }
 
   async progress(): Promise<unknown> {
     let latest: string | undefined;
-    for await (const entry of readLog(this.#client, this.id)) if (entry.stream === 'progress') latest = entry.text;
+    for await (const entry of linesOf(this.#operator, this.id)) if (entry.stream === 'progress') latest = entry.text;
     return latest === undefined ? undefined : JSON.parse(latest);
   }
 
-  async *logs({ signal }: FollowOptions = {}): AsyncIterable<LogEntry & { readonly attempt: number }> {
-    const ask = { params: { id: this.id }, signal };
-    for await (const { data } of this.#client.stream('readLog', ask)) yield JSON.parse(data) as LogLine;
+  logs({ signal }: FollowOptions = {}): AsyncIterable<LogEntry & { readonly attempt: number }> {
+    return this.#operator.lines(this.id, { signal });
   }
 
   async *events(options: FollowOptions & { readonly after?: number } = {}): AsyncIterable<AppEvent> {
     const { signal } = options;
     // Before the look at the task: what ends it after the look comes after this position.
-    const after = options.after ?? (await this.#client.call('readEvents', { signal })).last;
+    const after = options.after ?? (await this.#operator.call('readEvents', { signal })).last;
     if (await this.#isOver()) {
       yield* this.#pastEvents(after);
       return;
     }
-    const ask = { query: { task: [this.id] }, last: String(after), signal };
-    for await (const message of this.#client.stream('streamEvents', ask)) {
-      const item = itemOf(message);
+    for await (const told of this.#operator.events({ after, tasks: [this.id], signal })) {
+      const item = itemOf(told);
       if (item.kind === 'reset') {
         if (!(await this.#isOver())) continue;
         // Its end may be among what was lost, and would never come.
@@ -73,15 +68,15 @@ export class RemoteHandle<Result = unknown> implements Handle<Result> {
   }
 
   cancel(): Promise<CancelAnswer> {
-    return cancelOne(this.#client, this.id);
+    return cancelOne(this.#operator, this.id);
   }
 
   cancelTree(options: TreeOptions = {}): Promise<AppTree<CancelAct>> {
-    return cancelTree(this.#client, this.id, options);
+    return cancelTree(this.#operator, this.id, options);
   }
 
   retryTree(options: TreeOptions = {}): Promise<AppTree<RetryAct>> {
-    return retryTree(this.#client, this.id, options);
+    return retryTree(this.#operator, this.id, options);
   }
 
   async #isOver(): Promise<boolean> {
@@ -96,8 +91,8 @@ export class RemoteHandle<Result = unknown> implements Handle<Result> {
   /** What the feed still has of it, without waiting for more. */
   async *#pastEvents(from: number): AsyncIterable<AppEvent> {
     for (let after = from; ; ) {
-      const page = await this.#client.call('readEvents', { query: { after, limit: PAGE } });
-      for (const item of page.events.map(itemOfShape)) {
+      const page = await this.#operator.call('readEvents', { query: { after, limit: PAGE } });
+      for (const item of page.events.map((event) => itemOf({ kind: 'event', event }))) {
         if (item.kind !== 'event' || item.event.id !== this.id) continue;
         yield item.event;
         if (isFinal(item.event.state)) return;

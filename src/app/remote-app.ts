@@ -6,26 +6,24 @@ import { EMPTY_STATS, type QueueStats } from '../core/event.ts';
 import { type LimitInput, normalizeLimit, type Rate } from '../core/limit.ts';
 import { checkName } from '../core/names.ts';
 import { checkOptions } from '../engine/check.ts';
-import type { Explanation } from '../engine/explain.ts';
 import { type Log, SILENT } from '../engine/log.ts';
 import type { CancelAct, RetryAct, TreeOptions } from '../engine/subtrees.ts';
 import type { SignalOptions } from '../engine/waits.ts';
-import type { AnswerOf } from '../protocol/routes.ts';
+import { cancelOne, cancelTree, findTask, retryOne, retryTree } from '../operate/calls.ts';
+import { setLimit } from '../operate/limit-calls.ts';
+import { NodeOperator } from '../operate/node-operator.ts';
+import type { Operator } from '../operate/operator.ts';
+import { pushOne, pushSeveral, wireOf } from '../operate/push-calls.ts';
+import type { ApprovalView, ExplanationView, QueueView, SignalView, TaskView } from '../operate/views.ts';
 import type { CancelAnswer, QueueRecord } from '../store/store.ts';
 import type { AnyTask, InputOf, ResultOf } from '../worker/definition.ts';
 import type { Decision } from '../worker/memory/remembering.ts';
 import type { Worker } from '../worker/worker.ts';
-import type { Approval } from './approvals.ts';
 import type { AppFeedItem, AppTree, Leasehold } from './leasehold.ts';
-import type { SignalView } from './operate-waits.ts';
 import { type GraphTaskInput, graphOf, type PushArguments, type PushOptions, pushesOf, pushOf } from './pushing.ts';
 import { itemOf } from './remote-app-events.ts';
 import { RemoteHandle } from './remote-app-handle.ts';
-import { pushGraph, pushOne, pushSeveral } from './remote-app-pushes.ts';
-import { cancelOne, cancelTree, retryOne, retryTree } from './remote-app-trees.ts';
 import { type RemoteWorkerOptions, remoteAppWorker } from './remote-app-worker.ts';
-import { setLimit } from './remote-operator-limits.ts';
-import type { TaskView } from './views.ts';
 
 export type { RemoteWorkerOptions } from './remote-app-worker.ts';
 
@@ -79,6 +77,7 @@ export function openRemote(url: string, options: RemoteOptions): RemoteApp {
 /** What an `App` is for a store here, for a store that a node has open: the same calls, over HTTP. */
 export class RemoteApp implements Leasehold {
   readonly #client: Client;
+  readonly #operator: Operator;
   readonly #ends: Ends;
   readonly #log: Log;
   readonly #mayRule: boolean;
@@ -86,6 +85,7 @@ export class RemoteApp implements Leasehold {
 
   constructor(client: Client, { token, log }: { readonly token: string | undefined; readonly log: Log }) {
     this.#client = client;
+    this.#operator = new NodeOperator(client);
     this.#ends = new Ends(client);
     this.#mayRule = token !== undefined;
     this.#log = log;
@@ -100,7 +100,7 @@ export class RemoteApp implements Leasehold {
     const [input, options = {}] = args;
     const request = await pushOf(task, input, options);
     refuseTx(options);
-    return this.#handle<ResultOf<T>>(await pushOne(this.#client, request));
+    return this.#handle<ResultOf<T>>(await pushOne(this.#operator, request));
   }
 
   async pushMany<T extends AnyTask>(
@@ -110,41 +110,44 @@ export class RemoteApp implements Leasehold {
   ): Promise<readonly RemoteHandle<ResultOf<T>>[]> {
     const requests = await pushesOf(task, inputs, options);
     refuseTx(options);
-    return (await pushSeveral(this.#client, requests)).map((one) => this.#handle<ResultOf<T>>(one));
+    return (await pushSeveral(this.#operator, requests)).map((one) => this.#handle<ResultOf<T>>(one));
   }
 
   async pushGraph(graph: readonly GraphTaskInput[]): Promise<Readonly<Record<string, RemoteHandle>>> {
-    const pushed = await pushGraph(this.#client, await graphOf(graph));
-    return Object.fromEntries(pushed.map(({ name, ...one }) => [name, this.#handle(one)]));
+    const requests = await graphOf(graph);
+    if (requests.length === 0) return {};
+    const tasks = requests.map(wireOf);
+    const pushed = await this.#operator.call('pushGraph', { body: { tasks } });
+    return Object.fromEntries(pushed.tasks.map((one) => [one.name, this.#handle(one)]));
   }
 
   handle(id: string): RemoteHandle {
     return this.#handle({ id, fresh: false });
   }
 
-  async get(id: string): Promise<TaskView | undefined> {
-    const { tasks } = await this.#client.call('listTasks', { query: { id: [id] } });
-    return tasks[0] as TaskView | undefined;
+  get(id: string): Promise<TaskView | undefined> {
+    return findTask(this.#operator, id);
   }
 
-  async explain(id: string): Promise<Explanation> {
-    return (await this.#client.call('explainTask', { params: { id } })) as Explanation;
+  explain(id: string): Promise<ExplanationView> {
+    return this.#operator.call('explainTask', { params: { id } });
   }
 
   cancel(id: string): Promise<CancelAnswer> {
-    return cancelOne(this.#client, id);
+    return cancelOne(this.#operator, id);
   }
 
-  retry(id: string): Promise<void> {
-    return retryOne(this.#client, id);
+  async retry(id: string): Promise<void> {
+    const from = await retryOne(this.#operator, id);
+    if (from !== 'again') throw fault('ILLEGAL_TRANSITION', { kind: 'task', from, to: 'ready' });
   }
 
   cancelTree(id: string, options: TreeOptions = {}): Promise<AppTree<CancelAct>> {
-    return cancelTree(this.#client, id, options);
+    return cancelTree(this.#operator, id, options);
   }
 
   retryTree(id: string, options: TreeOptions = {}): Promise<AppTree<RetryAct>> {
-    return retryTree(this.#client, id, options);
+    return retryTree(this.#operator, id, options);
   }
 
   async signal(channel: string, body?: unknown, options: SignalOptions = {}): Promise<SignalView> {
@@ -152,21 +155,20 @@ export class RemoteApp implements Leasehold {
     if (op !== undefined) {
       throw fault('INVALID_INPUT', { field: 'op', problem: 'a signal over HTTP has no operation id' });
     }
-    return this.#client.call('sendSignal', { body: { channel, body, broadcast } });
+    return this.#operator.call('sendSignal', { body: { channel, body, broadcast } });
   }
 
-  async approvals({ limit = 100 }: { readonly limit?: number } = {}): Promise<readonly Approval[]> {
-    const { approvals } = await this.#client.call('listApprovals', { query: { limit } });
-    return approvals as readonly Approval[];
+  async approvals({ limit = 100 }: { readonly limit?: number } = {}): Promise<readonly ApprovalView[]> {
+    return (await this.#operator.call('listApprovals', { query: { limit } })).approvals;
   }
 
   async decide(id: string, { by, ...decision }: Decision): Promise<void> {
-    await this.#client.call('decideApproval', { params: { id }, body: decision, by });
+    await this.#operator.call('decideApproval', { params: { id }, body: decision, by });
   }
 
   async stats(queue: string): Promise<QueueStats> {
     try {
-      return recordOf(await this.#client.call('getQueue', { params: { queue: checkName('queue', queue) } })).stats;
+      return recordOf(await this.#operator.call('getQueue', { params: { queue: checkName('queue', queue) } })).stats;
     } catch (error) {
       if (isEngineError(error, 'NOT_FOUND')) return EMPTY_STATS;
       throw error;
@@ -174,25 +176,23 @@ export class RemoteApp implements Leasehold {
   }
 
   async queues(): Promise<readonly QueueRecord[]> {
-    return (await this.#client.call('listQueues')).queues.map(recordOf);
+    return (await this.#operator.call('listQueues')).queues.map(recordOf);
   }
 
   async *events(options: { readonly after?: number; readonly signal?: AbortSignal } = {}): AsyncIterable<AppFeedItem> {
     const { after = 0, signal } = options;
-    for await (const message of this.#client.stream('streamEvents', { last: String(after), signal })) {
-      yield itemOf(message);
-    }
+    for await (const told of this.#operator.events({ after, signal })) yield itemOf(told);
   }
 
   async setLimit(name: string, limit: LimitInput, by?: string): Promise<number> {
     const { rate, cost, concurrent = null, perKey = null, strategy, backlog = null } = normalizeLimit(limit);
     // Null where there is no bound: what is not said would stay as it was.
     const edit = { concurrent, perKey, rate: wireRate(rate), cost: wireRate(cost), strategy, backlog };
-    return (await setLimit(this.#client, checkName('limit', name), edit, by)).limit.revision;
+    return (await setLimit(this.#operator, checkName('limit', name), edit, by)).limit.revision;
   }
 
   async removeLimit(name: string, by?: string): Promise<void> {
-    await this.#client.call('removeLimit', { params: { name: checkName('limit', name) }, by });
+    await this.#operator.call('removeLimit', { params: { name: checkName('limit', name) }, by });
   }
 
   /**
@@ -229,7 +229,7 @@ export class RemoteApp implements Leasehold {
   }
 
   #handle<Result = unknown>(pushed: { readonly id: string; readonly fresh: boolean }): RemoteHandle<Result> {
-    return new RemoteHandle<Result>(this.#client, this.#ends, pushed);
+    return new RemoteHandle<Result>(this.#operator, this.#ends, pushed);
   }
 }
 
@@ -242,7 +242,7 @@ function refuseTx({ tx }: PushOptions): void {
   );
 }
 
-function recordOf({ name, paused, ...stats }: AnswerOf<'getQueue'>): QueueRecord {
+function recordOf({ name, paused, ...stats }: QueueView): QueueRecord {
   return { name, paused, stats };
 }
 

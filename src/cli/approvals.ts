@@ -1,5 +1,5 @@
-import type { ApprovalView } from '../app/operate-waits.ts';
 import { loadConfig } from '../config/load.ts';
+import type { ApprovalView } from '../operate/views.ts';
 import type { Command } from './command.ts';
 import type { Out } from './display/out.ts';
 import { type Column, printList } from './display/table.ts';
@@ -23,7 +23,7 @@ export const approvals: Command = {
 
   run(args) {
     return showList<ApprovalView>(loadConfig(approvals, args), {
-      look: (operator) => operator.waits.approvals(MOST),
+      look: (operator) => operator.call('listApprovals', { query: { limit: MOST } }).then(({ approvals }) => approvals),
       show(found, out) {
         printList(out, columns(out, Date.now()), found);
         if (out.mode === 'screen') out.note(out.paint('dim', hintFor(found)));

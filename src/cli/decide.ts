@@ -27,7 +27,7 @@ function deciding(word: 'approve' | 'reject', doc: string, examples: NonNullable
       const by = who(decidedBy);
       const out = outFor(config);
       const answer = await reach(config, (operator) =>
-        operator.waits.decide(id, { action, ...value, ...(by === '' ? {} : { by }) }).catch((error: unknown) => {
+        operator.call('decideApproval', { params: { id }, body: { action, ...value }, by }).catch((error: unknown) => {
           throw isEngineError(error, 'INVALID_INPUT') && error.details?.field === 'action'
             ? fault(
                 'INVALID_INPUT',

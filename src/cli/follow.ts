@@ -1,6 +1,6 @@
-import type { Told } from '../app/operate.ts';
-import type { Operating } from '../app/operating.ts';
-import type { TaskView } from '../app/views.ts';
+import { follow, type Told } from '../operate/follow.ts';
+import type { Operator } from '../operate/operator.ts';
+import type { TaskView } from '../operate/views.ts';
 import { errorLine } from './display/error-line.ts';
 import { logLines } from './display/log-lines.ts';
 import type { Out } from './display/out.ts';
@@ -29,7 +29,7 @@ const MOST_TOLD = 20;
  * not the tasks.
  */
 export async function followTasks(
-  operator: Operating,
+  operator: Operator,
   { ids, after, out, logsOnly = false }: FollowTasks,
 ): Promise<number> {
   const stopping = new AbortController();
@@ -41,7 +41,7 @@ export async function followTasks(
   const progress = progressFor({ json: !counting }, 'ended', ids.length);
   const ended: Record<string, number> = {};
   try {
-    for await (const told of operator.follow(ids, { after, signal: stopping.signal })) {
+    for await (const told of follow(operator, ids, { after, signal: stopping.signal })) {
       if (!counting) tell(told, out, { several: ids.length > 1, logsOnly });
       if (told.kind !== 'ended') continue;
       const state = told.task?.state ?? 'removed';

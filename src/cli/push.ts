@@ -1,8 +1,10 @@
 import { createReadStream } from 'node:fs';
-import type { Operating, PushedView } from '../app/operating.ts';
 import { loadCall } from '../config/load.ts';
 import type { Config } from '../config/options.ts';
 import { fault, isEngineError } from '../core/errors.ts';
+import type { Operator } from '../operate/operator.ts';
+import { type PushRequest, pushOne, pushSeveral } from '../operate/push-calls.ts';
+import type { PushedView } from '../operate/views.ts';
 import type { Command } from './command.ts';
 import { type Out, outFor } from './display/out.ts';
 import { formatTook } from './display/time.ts';
@@ -80,15 +82,19 @@ interface Order {
   readonly out: Out;
 }
 
-async function pushAll(operator: Operating, order: Order): Promise<number> {
+async function pushAll(operator: Operator, order: Order): Promise<number> {
   const { config, out } = order;
-  const after = config.follow ? await operator.now() : 0;
+  const after = config.follow ? (await operator.call('readEvents')).last : 0;
   const tally = new Tally(order);
   const progress = progressFor(config, 'pushed', isStream(order) ? undefined : config.count);
   try {
     for await (const inputs of batchesOf(order)) {
       if (config.unique !== undefined && tally.count + inputs.length > 1) throw oneKeyOneTask();
-      const pushed = await operator.push(inputs.map((input) => request(input, order)));
+      const requests = inputs.map((input) => request(input, order));
+      const pushed =
+        requests.length === 1
+          ? [await pushOne(operator, requests[0] as PushRequest)]
+          : await pushSeveral(operator, requests);
       tally.add(pushed);
       progress.add(pushed.length);
     }
@@ -217,7 +223,7 @@ function* copies(input: unknown, count: number): Generator<readonly unknown[]> {
   }
 }
 
-function request(input: unknown, { queue, config }: Order): Parameters<Operating['push']>[0][number] {
+function request(input: unknown, { queue, config }: Order): PushRequest {
   const { handler = queue, priority, delay, unique, maxAttempts, timeout, waitTimeout } = config;
   return {
     queue,
@@ -235,12 +241,12 @@ function request(input: unknown, { queue, config }: Order): Parameters<Operating
 }
 
 /** An age or a key alone asks for it, too. */
-function reuseOf({ reuse: maxAge, reuseKey: key }: Config): Pick<Parameters<Operating['push']>[0][number], 'reuse'> {
+function reuseOf({ reuse: maxAge, reuseKey: key }: Config): Pick<PushRequest, 'reuse'> {
   return maxAge === undefined && key === undefined ? {} : { reuse: { maxAge, key } };
 }
 
 /** Where it may run, what it takes of which limits, whose turn it uses. */
-function rules(config: Config): Pick<Parameters<Operating['push']>[0][number], 'placement' | 'limits' | 'fairness'> {
+function rules(config: Config): Pick<PushRequest, 'placement' | 'limits' | 'fairness'> {
   const { require: requires, only, never, limitUse, useCost: cost, fair } = config;
   const placed = requires.length + only.length + never.length > 0;
   return {

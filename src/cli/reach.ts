@@ -1,7 +1,7 @@
-import type { Operating } from '../app/operating.ts';
 import { sourceOf } from '../config/load.ts';
 import type { Config, OptionKey } from '../config/options.ts';
 import { fault, isEngineError } from '../core/errors.ts';
+import type { Operator } from '../operate/operator.ts';
 
 /** What every command takes that works on a store alone. */
 export const STORE_OPTIONS = ['store', 'dataDir', 'json'] as const satisfies readonly OptionKey[];
@@ -21,7 +21,7 @@ export interface ReachOptions {
  */
 export async function reach<T>(
   config: Config,
-  work: (operator: Operating) => Promise<T>,
+  work: (operator: Operator) => Promise<T>,
   options: ReachOptions = {},
 ): Promise<T> {
   const node = await nodeFor(config);
@@ -33,12 +33,10 @@ export async function reach<T>(
   }
 }
 
-async function directly({ store, durability }: Config, options: ReachOptions): Promise<Operating> {
-  const [{ operate }, { DirectOperator }] = await Promise.all([
-    import('../app/operate.ts'),
-    import('../app/operating.ts'),
-  ]);
-  return new DirectOperator(await operate({ store, durability, ...options }));
+async function directly(config: Config, options: ReachOptions): Promise<Operator> {
+  const { store, durability, staleThreshold: staleMs, nodeDeadThreshold: deadMs } = config;
+  const { operate } = await import('../app/operate.ts');
+  return operate({ store, durability, silence: { staleMs, deadMs }, ...options });
 }
 
 interface Node {
@@ -46,9 +44,9 @@ interface Node {
   readonly seen: boolean;
 }
 
-async function through({ url, seen }: Node, config: Config): Promise<Operating> {
-  const { operateRemotely } = await import('../app/remote-operator.ts');
-  return operateRemotely({
+async function through({ url, seen }: Node, config: Config): Promise<Operator> {
+  const { operateNode } = await import('../app/operate-node.ts');
+  return operateNode({
     url,
     token: await tokenFor(url, config),
     seen,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Operating } from '../app/operating.ts';
 import type { Config } from '../config/options.ts';
 import { isEngineError } from '../core/errors.ts';
+import type { Operator } from '../operate/operator.ts';
 import { type Out, outFor } from './display/out.ts';
 import { safeText } from './display/safe.ts';
 import { EXIT, exitCodeOfSignal } from './exit.ts';
@@ -11,7 +11,7 @@ import { onStopSignals } from './signals.ts';
 const LOOK_MS = 1000;
 
 export interface List<Row, Found extends readonly Row[] = readonly Row[]> {
-  readonly look: (operator: Operating, out: Out) => Promise<Found>;
+  readonly look: (operator: Operator, out: Out) => Promise<Found>;
   readonly show: (found: Found, out: Out) => void;
   /** What a row is known by from one look to the next. */
   readonly nameOf: (row: Row) => string;
@@ -27,7 +27,7 @@ export async function showList<Row>(config: Config, list: List<Row>): Promise<nu
   return EXIT.fine;
 }
 
-async function watch<Row>(operator: Operating, list: List<Row>, out: Out): Promise<number> {
+async function watch<Row>(operator: Operator, list: List<Row>, out: Out): Promise<number> {
   const stopping = new AbortController();
   const unlisten = onStopSignals({
     stop: () => stopping.abort(),

@@ -1,5 +1,5 @@
-import type { SignalView } from '../app/operate-waits.ts';
 import { loadCall } from '../config/load.ts';
+import type { SignalView } from '../operate/views.ts';
 import type { Command } from './command.ts';
 import { outFor } from './display/out.ts';
 import { safeLine } from './display/safe.ts';
@@ -28,7 +28,7 @@ export const signal: Command = {
     const body = json === undefined ? null : parseInline(json, hint);
     const out = outFor(config);
     const answer = await reach(config, (operator) =>
-      operator.waits.signal(channel, body, { broadcast: config.broadcast }),
+      operator.call('sendSignal', { body: { channel, body, broadcast: config.broadcast } }),
     );
     if (out.mode === 'json') out.json(answer);
     else for (const line of describe(answer)) out.line(line);

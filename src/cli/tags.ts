@@ -1,5 +1,5 @@
-import type { TagView } from '../app/operate-workers.ts';
 import { loadConfig } from '../config/load.ts';
+import type { TagView } from '../operate/views.ts';
 import type { Command } from './command.ts';
 import type { Out } from './display/out.ts';
 import { type Column, printList } from './display/table.ts';
@@ -19,7 +19,7 @@ export const tags: Command = {
 
   run(args) {
     return showList<TagView>(loadConfig(tags, args), {
-      look: (operator) => operator.fleet.tags(),
+      look: (operator) => operator.call('listTags').then(({ tags }) => tags),
       show(found, out) {
         printList(out, columns(out), found);
         if (out.mode === 'screen') hint(found, out);

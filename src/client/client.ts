@@ -40,11 +40,17 @@ interface AskOptions {
   readonly by?: string | undefined;
 }
 
+/** Of a change of a tree: called as tasks are found, and then as they are seen to. A node tells nothing before the end. */
+interface ProgressPart {
+  readonly onProgress?: ((progress: { readonly found: number; readonly done: number }) => void) | undefined;
+}
+
 type Part<Name extends string, Value> = [keyof Value] extends [never] ? unknown : { readonly [K in Name]: Value };
 type BodyPart<N extends RouteName> = AskedOf<N> extends undefined ? unknown : { readonly body: AskedOf<N> };
 type QueryPart<N extends RouteName> = [keyof QueryOf<N>] extends [never]
   ? unknown
-  : { readonly query?: Partial<QueryOf<N>> };
+  : { readonly query?: Queried<QueryOf<N>> | undefined };
+type Queried<T> = { readonly [K in keyof T]?: T[K] extends (infer I)[] ? readonly I[] : T[K] | undefined };
 /** The key under which a repeat is done once; made where none is given. */
 type KeyPart<N extends RouteName> = N extends RepeatableName ? { readonly key?: string | undefined } : unknown;
 
@@ -53,9 +59,10 @@ export type Ask<N extends RouteName> = AskOptions &
   Part<'params', ParamsOf<N>> &
   QueryPart<N> &
   BodyPart<N> &
-  KeyPart<N>;
+  KeyPart<N> &
+  (N extends 'cancelTask' | 'retryTask' ? ProgressPart : unknown);
 
-type Needs<T> = Record<never, never> extends T ? [ask?: T] : [ask: T];
+export type Needs<T> = Record<never, never> extends T ? [ask?: T] : [ask: T];
 
 interface Loose extends AskOptions {
   readonly params?: Params;

@@ -47,6 +47,15 @@ export const REASONS = [
 ] as const;
 export type Reason = (typeof REASONS)[number];
 
+/** `cancelled`: it has ended. `requested`: it runs, and its worker was asked. `finished`: it had ended before, and is as it was. */
+export type CancelAct = 'cancelled' | 'requested' | 'finished';
+
+/**
+ * `again`: it is run again, after what it needs. `kept`: it has completed, and keeps its result. `unfinished`: it has not
+ * ended. `blocked`: something that it needs has failed and is not run again with it.
+ */
+export type RetryAct = 'again' | 'kept' | 'unfinished' | 'blocked';
+
 interface Rule {
   readonly from: readonly TaskState[];
   readonly to: readonly TaskState[];

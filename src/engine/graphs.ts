@@ -9,17 +9,17 @@ import type { Placer, Pushed } from './pushes.ts';
 /** A task of a graph: a push, with a name of its own and with what it waits for. */
 export interface GraphRequest extends PushRequest {
   /** What others of the same call know it by; default its place, counted from 0. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /** What must have ended before: names of this call, or numbers of tasks that exist. */
   readonly after?: readonly (string | number | DependencyRequest)[];
   /** What becomes of it when something that it needs has failed or was cancelled; default `cancel`. */
-  readonly afterFailure?: AfterFailure;
+  readonly afterFailure?: AfterFailure | undefined;
 }
 
 export interface DependencyRequest {
   readonly on: string | number;
   /** Its end is waited for, whatever it is; default: it must have completed. */
-  readonly optional?: boolean;
+  readonly optional?: boolean | undefined;
 }
 
 const MAX_TASKS = 10_000;

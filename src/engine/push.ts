@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
-import { type Duration, parseDuration } from '../core/duration.ts';
+import { parseDuration } from '../core/duration.ts';
 import { fault } from '../core/errors.ts';
-import { type FairnessInput, normalizeFairness } from '../core/lane.ts';
-import { type LimitUseInput, normalizeUses } from '../core/limit.ts';
+import { normalizeFairness } from '../core/lane.ts';
+import { normalizeUses } from '../core/limit.ts';
 import { checkKey, checkName } from '../core/names.ts';
 import { canonicalJson, encodePayload } from '../core/payload.ts';
-import { ANYWHERE, normalizePlacement, type PlacementInput } from '../core/placement.ts';
-import { DEFAULT_MAX_TRIES, type RetryInput } from '../core/retry.ts';
-import { normalizeReuse, type Reuse, type ReuseInput } from '../core/reuse.ts';
+import { ANYWHERE, normalizePlacement } from '../core/placement.ts';
+import type { TaskRequest } from '../core/push.ts';
+import { DEFAULT_MAX_TRIES } from '../core/retry.ts';
+import { normalizeReuse, type Reuse } from '../core/reuse.ts';
 import { MAX_TRIES_BOUND, PRIORITY_MAX, PRIORITY_MIN } from '../core/task.ts';
 import type { NewTask, UniqueKey } from '../store/store.ts';
 import { checkDuration, checkOptions, MAX_TIME, whole } from './check.ts';
@@ -15,41 +16,12 @@ import type { Rules } from './interner.ts';
 import { logicalKey } from './kept-results.ts';
 import { type SpecBody, writeSpec } from './spec.ts';
 
-/** What a caller may say about a new task. */
-export interface PushRequest {
-  readonly queue: string;
-  readonly handler: string;
-  readonly input?: unknown;
-  /** Whole number, higher first; default 0. */
-  readonly priority?: number;
-  /** Due this much later. */
-  readonly delay?: Duration;
-  /** Due at this calendar time, in milliseconds. */
-  readonly runAt?: number;
-  /** Bounds the tries, crashes included; default 3. */
-  readonly maxAttempts?: number;
-  readonly retry?: RetryInput;
-  /** How long one attempt may run, at least 1 ms; its worker stops it then. */
-  readonly timeout?: Duration;
-  /** How long it may wait for its first start once it is due, at least 1 ms; then it fails with reason `timeout`. */
-  readonly waitTimeout?: Duration;
-  /** The same key and input lead to the same task, the same key and another input are refused. */
-  readonly unique?: string | { readonly key: string; readonly window?: Duration };
+/** A new task, as a caller of the engine asks for it. */
+export interface PushRequest extends TaskRequest {
   /** Operation id: repeating the call with it gives the first answer. */
-  readonly op?: string;
-  /** Where it may run. */
-  readonly placement?: PlacementInput;
-  /** What it takes of which limits while it runs; a name alone takes one. */
-  readonly limits?: readonly (string | LimitUseInput)[];
-  /** Whose turn it uses: keys share what there is, however many tasks each of them has. */
-  readonly fairness?: FairnessInput;
-  /**
-   * A result of the same handler and input, or key, that is no older takes the place of a run: `true` (24 hours), an age, or
-   * both by name. Its own result is kept for others.
-   */
-  readonly reuse?: ReuseInput;
+  readonly op?: string | undefined;
   /** It is an execution of a document, whose dependencies add their results to its input when it is claimed. */
-  readonly gathers?: boolean;
+  readonly gathers?: boolean | undefined;
 }
 
 /** A checked request, ready but for the numbers of its lane and spec. */

@@ -1,5 +1,5 @@
 import { fault } from '../core/errors.ts';
-import { isFinal, type TaskState } from '../core/task.ts';
+import { type CancelAct, isFinal, type RetryAct, type TaskState } from '../core/task.ts';
 import type { CancelAnswer, Planned, ReviveAnswer, Store, TaskRecord, TreeRecord } from '../store/store.ts';
 import { checkFlag, checkOptions, checkSignal, checkTask } from './check.ts';
 
@@ -17,14 +17,7 @@ export interface TreeProgress {
   readonly done: number;
 }
 
-/** `cancelled`: it has ended. `requested`: it runs, and its worker was asked. `finished`: it had ended before, and is as it was. */
-export type CancelAct = Exclude<CancelAnswer, 'unknown'>;
-
-/**
- * `again`: it is run again, after what it needs. `kept`: it has completed, and keeps its result. `unfinished`: it has not
- * ended. `blocked`: something that it needs has failed and is not run again with it.
- */
-export type RetryAct = 'again' | 'kept' | 'unfinished' | 'blocked';
+export type { CancelAct, RetryAct };
 
 export interface TreeTask<Act> {
   readonly task: number;

@@ -1,12 +1,7 @@
-import type { Duration } from '../core/duration.ts';
 import type { AfterFailure } from '../core/graph.ts';
-import type { FairnessInput } from '../core/lane.ts';
 import type { Lease } from '../core/lease.ts';
-import type { LimitUseInput } from '../core/limit.ts';
 import type { LogEntry } from '../core/log.ts';
-import type { PlacementInput } from '../core/placement.ts';
-import type { RetryInput } from '../core/retry.ts';
-import type { ReuseInput } from '../core/reuse.ts';
+import type { TaskRequest } from '../core/push.ts';
 import type { TaskState } from '../core/task.ts';
 import type { HandlerSchema } from '../core/worker.ts';
 
@@ -194,23 +189,7 @@ export interface Waited {
 }
 
 /** A task that a running one starts. */
-export interface ChildRequest {
-  readonly queue: string;
-  readonly handler: string;
-  readonly input?: unknown;
-  readonly priority?: number;
-  readonly delay?: Duration;
-  readonly runAt?: number;
-  readonly maxAttempts?: number;
-  readonly retry?: RetryInput;
-  readonly timeout?: Duration;
-  readonly waitTimeout?: Duration;
-  readonly unique?: string | { readonly key: string; readonly window?: Duration };
-  readonly placement?: PlacementInput;
-  readonly limits?: readonly (string | LimitUseInput)[];
-  readonly fairness?: FairnessInput;
-  readonly reuse?: ReuseInput;
-}
+export type ChildRequest = TaskRequest;
 
 /** How another task stands. */
 export interface TaskResult {

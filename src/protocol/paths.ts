@@ -15,8 +15,15 @@ export type StreamName = {
 
 /** The body of a call as its caller writes it: what has a default may be left out. */
 export type AskedOf<N extends RouteName> = Routes[N] extends { readonly body: infer B extends z.ZodType }
-  ? z.input<B>
+  ? Deep<z.input<B>>
   : undefined;
+
+/** Who asks may have it from somebody who does not want it changed. */
+type Deep<T> = T extends readonly (infer I)[]
+  ? readonly Deep<I>[]
+  : T extends object
+    ? { readonly [K in keyof T]: Deep<T[K]> }
+    : T;
 
 /**
  * Method and path of every route, for who asks: the table itself brings zod along, which takes a command longer to load than all

@@ -34,16 +34,17 @@ import {
 } from './shapes/step.ts';
 import {
   Attempt,
+  CancelAnswer,
   Explanation,
   GraphAnswer,
   GraphInput,
   LogLine,
   PushedTask,
   PushInput,
+  RetryAnswer,
   Task,
   TaskDetail,
   Tree,
-  TreeAnswer,
   TreeInput,
 } from './shapes/task.ts';
 import { NewToken, Token, TokenInput } from './shapes/token.ts';
@@ -314,7 +315,7 @@ export const ROUTES = {
     does: 'Ends a task that waits, asks the worker of one that runs',
     params: oneTask,
     body: TreeInput,
-    answer: TreeAnswer,
+    answer: CancelAnswer,
   }),
   retryTask: route({
     method: 'POST',
@@ -323,7 +324,7 @@ export const ROUTES = {
     does: 'Runs a finished task again',
     params: oneTask,
     body: TreeInput,
-    answer: TreeAnswer,
+    answer: RetryAnswer,
   }),
 
   listQueues: route({

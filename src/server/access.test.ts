@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isEngineError } from '../core/errors.ts';
+import { hashOf, newSecret } from '../operate/secrets.ts';
 import { VirtualWorld } from '../testing.ts';
 import { Access, type Principal, type TokenBook } from './access.ts';
-import { hashOf, newSecret } from './secrets.ts';
 
 const ADMIN = newSecret('admin');
 

@@ -1,7 +1,7 @@
 import { fault } from '../core/errors.ts';
 import type { World } from '../core/world.ts';
+import { hashOf, sameHash } from '../operate/secrets.ts';
 import type { Role } from '../protocol/route.ts';
-import { hashOf, sameHash } from './secrets.ts';
 
 /** Who calls. */
 export interface Principal {

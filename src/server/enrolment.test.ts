@@ -4,8 +4,8 @@ import { type HubScene, hubScene } from '../../test/support/hub-scene.ts';
 import { nodeScene } from '../../test/support/node-scene.ts';
 import { RawWorker } from '../../test/support/raw-worker.ts';
 import { isEngineError } from '../core/errors.ts';
+import { newSecret } from '../operate/secrets.ts';
 import { Access } from './access.ts';
-import { newSecret } from './secrets.ts';
 
 async function scene(t: TestContext): Promise<HubScene & { readonly access: Access }> {
   const own = await hubScene(t);

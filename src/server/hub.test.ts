@@ -6,8 +6,8 @@ import { type HubScene, type HubSceneOptions, hubScene } from '../../test/suppor
 import { nodeScene } from '../../test/support/node-scene.ts';
 import { greeting, proofOf, RawWorker } from '../../test/support/raw-worker.ts';
 import type { ErrorBody } from '../core/errors.ts';
+import { newSecret } from '../operate/secrets.ts';
 import type { Link } from '../protocol/link.ts';
-import { newSecret } from './secrets.ts';
 
 // The upgrade
 

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Engine } from '../engine/engine.ts';
+import type { EngineOperator } from '../operate/engine-operator.ts';
+import type { Enrolment } from '../operate/enrolment.ts';
 import type { AnswerOf, BodyOf, ParamsOf, QueryOf, RouteName } from '../protocol/routes.ts';
 import type { Principal } from './access.ts';
 import type { Teller } from './audit.ts';
-import type { Desk } from './desk.ts';
-import type { Enrolment } from './enrolment.ts';
 import type { EventHub } from './event-hub.ts';
 import type { InsightDesk } from './insight/desk.ts';
 import type { PushGuard } from './push-guard.ts';
@@ -30,8 +30,8 @@ export interface Served {
   readonly address: string;
   /** When it began to, in calendar time. */
   readonly startedAt: number;
-  /** Anew for each request: it remembers what it has read. */
-  readonly desk: () => Desk;
+  /** What an operator may ask and do. */
+  readonly operator: EngineOperator;
   /** Why this node cannot hand out work; nothing when it can. */
   readonly obstacles: () => Promise<readonly string[]>;
 }

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type EngineError, fault } from '../core/errors.ts';
 import { type Log, SILENT } from '../engine/log.ts';
 import { unfailing } from '../engine/unfailing-log.ts';
+import { isOperated, type OperatedName } from '../operate/operations.ts';
 import { isWrite, mayCall, type Route } from '../protocol/route.ts';
 import { type AnswerOf, ROUTES, type RouteName } from '../protocol/routes.ts';
 import type { Access, Principal } from './access.ts';
@@ -16,20 +17,27 @@ import { type Hub, refuseUpgrade } from './hub.ts';
 import { cannotListen, makeFastify, requireGuard } from './listening.ts';
 import type { Metrics } from './metrics.ts';
 import { errorOf, noPage, notOpen, problemText, stackOf } from './refusals.ts';
-import { type Call, Foreign, type Handler, JsonText, NOTHING, type Served, Stream } from './route-handler.ts';
+import {
+  type Call,
+  Foreign,
+  type Handler,
+  type Handlers,
+  JsonText,
+  NOTHING,
+  type Served,
+  Stream,
+} from './route-handler.ts';
 import { a2aRoutes } from './routes/a2a.ts';
-import { clusterRoutes } from './routes/cluster.ts';
 import { eventRoutes } from './routes/events.ts';
 import { insightRoutes } from './routes/insight.ts';
-import { limitRoutes } from './routes/limits.ts';
 import { loginRoutes } from './routes/login.ts';
+import { logRoutes } from './routes/logs.ts';
 import { mcpRoutes } from './routes/mcp.ts';
-import { queueRoutes } from './routes/queues.ts';
+import { operated } from './routes/operator.ts';
+import { pushRoutes } from './routes/pushing.ts';
 import { stepRoutes } from './routes/steps.ts';
 import { systemRoutes } from './routes/system.ts';
-import { taskRoutes } from './routes/tasks.ts';
 import { tokenRoutes } from './routes/tokens.ts';
-import { waitRoutes } from './routes/waits.ts';
 import { workerRoutes } from './routes/workers.ts';
 import { refuseRequest } from './rpc/problems.ts';
 import { rpcRoutes } from './rpc/routes.ts';
@@ -115,7 +123,10 @@ export class Server {
     const now = (): number => this.#opened?.engine.world.clock.monotonic() ?? 0;
     servePages(this.#fastify, { folder: options.pages ?? (() => undefined), log: this.#log, now });
     const handlers = this.#handlers();
-    for (const name of Object.keys(ROUTES) as RouteName[]) this.#register(name, handlers[name] as Handler<RouteName>);
+    for (const name of Object.keys(ROUTES) as RouteName[]) {
+      const own = handlers[name] ?? (isOperated(name) ? operated(name) : undefined);
+      this.#register(name, own as Handler<RouteName>);
+    }
     this.#fastify.addHook('onResponse', (request, reply, done) => {
       // How long a stream lasts says nothing about how fast answers are.
       if (!this.#streams.has(request)) {
@@ -357,7 +368,8 @@ export class Server {
     void reply.code(error.status).type('application/json; charset=utf-8').send(problem);
   }
 
-  #handlers(): { readonly [N in RouteName]: Handler<N> } {
+  /** Those that need more than the operator. */
+  #handlers(): Handlers<Exclude<RouteName, OperatedName>> & Partial<Handlers<OperatedName>> {
     const { version, tls, publicUrl } = this.#options;
     const secure = tls !== undefined || publicUrl?.startsWith('https:') === true;
     const metrics = (): Promise<string> => (this.#opened as Opened).metrics.text();
@@ -367,13 +379,10 @@ export class Server {
       ...systemRoutes({ version, address: () => this.publicAddress, metrics }),
       ...loginRoutes({ version, secure }),
       ...insightRoutes,
-      ...taskRoutes,
-      ...queueRoutes,
+      ...pushRoutes,
+      ...logRoutes,
       ...workerRoutes,
-      ...limitRoutes,
-      ...waitRoutes,
       ...eventRoutes,
-      ...clusterRoutes,
       ...stepRoutes,
       ...tokenRoutes,
       ...a2aRoutes({ version }),

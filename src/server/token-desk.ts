@@ -1,10 +1,10 @@
 import { fault, isEngineError } from '../core/errors.ts';
 import { checkKey } from '../core/names.ts';
 import type { Engine } from '../engine/engine.ts';
+import { hashOf, newSecret, prefixOf } from '../operate/secrets.ts';
 import type { Role } from '../protocol/route.ts';
 import type { AnswerOf } from '../protocol/routes.ts';
 import type { Principal, TokenBook } from './access.ts';
-import { hashOf, newSecret, prefixOf } from './secrets.ts';
 
 type TokenStore = Pick<Engine['store'], 'tokenAdd' | 'tokenFind' | 'tokenAlive' | 'tokenList' | 'tokenRevoke'>;
 type Shown = AnswerOf<'createToken'>;

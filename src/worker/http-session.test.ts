@@ -10,8 +10,8 @@ import { TcpProxy } from '../../test/support/tcp-proxy.ts';
 import { realWorld } from '../app/world.ts';
 import { isEngineError } from '../core/errors.ts';
 import { SILENT } from '../engine/log.ts';
+import { newSecret } from '../operate/secrets.ts';
 import type { Assignment, Hello, Session } from '../protocol/link.ts';
-import { newSecret } from '../server/secrets.ts';
 import { tempFolder } from '../store/conformance/temp-folder.ts';
 import { HttpLink } from './http-link.ts';
 

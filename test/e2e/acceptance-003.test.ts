@@ -7,10 +7,10 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import pg from 'pg';
 import { type Node, openNode } from '../../src/app/node.ts';
-import { Operator } from '../../src/app/operate.ts';
 import { isEngineError } from '../../src/core/errors.ts';
 import { Election } from '../../src/engine/duties/election.ts';
 import { SILENT } from '../../src/engine/log.ts';
+import { EngineOperator } from '../../src/operate/engine-operator.ts';
 import type { Grant, Tenure } from '../../src/store/store.ts';
 import { VirtualWorld } from '../../src/testing.ts';
 import { freshDatabase } from '../support/postgres.ts';
@@ -56,7 +56,7 @@ const lead = ({ node }: Ground, holder: string): Promise<Tenure | undefined> =>
 test('D.3 1: the first node leads and the second is refused; renewals, stale leaders, releases and expiry go as they should', async (t) => {
   const here = await ground(t);
   const { store } = here.node.engine;
-  const told = async () => (await new Operator(here.node.engine).cluster.look()).leader;
+  const told = async () => (await new EngineOperator(here.node.engine).call('getCluster')).leader;
   const first = await lead(here, 'a/1');
   assert.ok(first, 'the first node wins');
   assert.equal(await lead(here, 'b/1'), undefined, 'the second is refused');
@@ -264,12 +264,12 @@ test('D.3 6: a node registers once, is stale after 30 s and dead after 120 s, an
   const here = await ground(t);
   const { engine } = here.node;
   const { store } = engine;
-  const { cluster } = new Operator(engine);
+  const operator = new EngineOperator(engine);
   const beat = (id: string) =>
     store.nodeBeat({ id, incarnation: `${id}1`, first: true, wish: 'auto', stand: 'worker' });
   await beat('a');
   await beat('a');
-  const health = async () => (await cluster.look()).nodes.map(({ id, state }) => `${id} ${state}`);
+  const health = async () => (await operator.call('getCluster')).nodes.map(({ id, state }) => `${id} ${state}`);
   assert.deepEqual(await health(), ['a healthy']);
   await here.pass(31_000);
   await beat('b');
@@ -278,7 +278,9 @@ test('D.3 6: a node registers once, is stale after 30 s and dead after 120 s, an
   assert.deepEqual(await health(), ['a dead', 'b stale']);
   await beat('a');
   assert.deepEqual(await health(), ['a healthy', 'b stale']);
-  await assert.rejects(cluster.setRole('nobody', 'worker'), (error) => isEngineError(error, 'NOT_FOUND'));
+  await assert.rejects(operator.call('editNode', { params: { id: 'nobody' }, body: { role: 'worker' } }), (error) =>
+    isEngineError(error, 'NOT_FOUND'),
+  );
   // What executes is a worker here; a heartbeat of one that nobody knows says so.
   assert.deepEqual(await store.workerBeat({ beats: [{ worker: 4711 }] }), [false]);
 });

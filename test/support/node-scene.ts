@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { type ServeOptions, type Service, serve } from '../../src/app/serve.ts';
+import { newSecret } from '../../src/operate/secrets.ts';
 import { ROUTES, type RouteName } from '../../src/protocol/routes.ts';
-import { newSecret } from '../../src/server/secrets.ts';
 import { tempFolder } from '../../src/store/conformance/temp-folder.ts';
 
 /** What came over the wire: the tests say what it should be. */

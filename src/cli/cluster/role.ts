@@ -25,7 +25,9 @@ export const role: Command = {
     const [id, text] = words as [string, string];
     const asked = nodeOverride(text, 'role');
     const out = outFor(config);
-    const node = await reach(config, (operator) => operator.cluster.setRole(id, asked));
+    const node = await reach(config, (operator) =>
+      operator.call('editNode', { params: { id }, body: { role: asked } }),
+    );
     if (out.mode === 'json') out.json(node);
     else if (asked === 'auto') out.line(`${id} goes by what it was started as: ${node.wish}.`);
     else out.line(`${id} is asked to be ${asked === 'observer' ? 'an observer' : 'a worker'}.`);

@@ -1,5 +1,5 @@
-import type { ClusterView, NodeView } from '../../app/operate-cluster.ts';
 import { loadConfig } from '../../config/load.ts';
+import type { ClusterView, NodeView } from '../../operate/views.ts';
 import type { Command } from '../command.ts';
 import { type Format, type Out, outFor } from '../display/out.ts';
 import { type Column, printTable } from '../display/table.ts';
@@ -22,8 +22,7 @@ export const status: Command = {
   async run(args) {
     const config = loadConfig(status, args);
     const out = outFor(config);
-    const silence = { staleMs: config.staleThreshold, deadMs: config.nodeDeadThreshold };
-    const cluster = await reach(config, (operator) => operator.cluster.look(silence));
+    const cluster = await reach(config, (operator) => operator.call('getCluster'));
     if (out.mode === 'json') out.json(cluster);
     else tell(cluster, out);
     return EXIT.fine;

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Explanation } from '../../app/views.ts';
+import type { ExplanationView } from '../../operate/views.ts';
 import { describeExplanation } from './explain-page.ts';
 import { testOut } from './test-out.ts';
 
 const NOW = new Date(2026, 4, 4, 13, 0, 0).getTime();
-const WHY: Explanation = {
+const WHY: ExplanationView = {
   taskId: 'task_1',
   state: 'ready',
   summary: 'The limit openai for alice is full: 2 of 2 are in use.',
@@ -15,7 +15,7 @@ const WHY: Explanation = {
   limits: [],
   dependencies: [],
 };
-const page = (why: Partial<Explanation>, mode: 'screen' | 'plain' = 'screen'): string =>
+const page = (why: Partial<ExplanationView>, mode: 'screen' | 'plain' = 'screen'): string =>
   describeExplanation({ ...WHY, ...why }, testOut(mode, 100), NOW).join('\n');
 
 test('the sentence comes first, then limits with what they hold, then who may take the task, then who may not', () => {

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters as plain } from 'node:util';
-import type { Explanation, LimitVerdict, TaskState, WorkerVerdict } from '../../app/views.ts';
+import type { ExplanationView, LimitVerdict, TaskState, WorkerVerdict } from '../../operate/views.ts';
 import { formatCount } from '../figures.ts';
 import { usedText } from './limit-words.ts';
 import type { Out } from './out.ts';
@@ -15,7 +15,7 @@ const MOST_WORKERS = 30;
 const MOST_HOLDERS = 5;
 
 /** Why a task is where it is: the sentence first, then what it is drawn from. */
-export function describeExplanation(why: Explanation, out: Sink, now: number): readonly string[] {
+export function describeExplanation(why: ExplanationView, out: Sink, now: number): readonly string[] {
   const { taskId, state, summary, reasons, limits, dependencies } = why;
   const workers = why.workers.toSorted((a, b) => Number(b.eligible) - Number(a.eligible));
   const most = out.mode === 'screen' ? MOST_WORKERS : workers.length;

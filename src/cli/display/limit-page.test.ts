@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { LimitDetail } from '../../app/operate-limits.ts';
 import { STRATEGIES } from '../../core/limit.ts';
+import type { LimitDetailView } from '../../operate/views.ts';
 import { describeLimit } from './limit-page.ts';
 import { boundsBrief, boundsText } from './limit-words.ts';
 import { testOut } from './test-out.ts';
 
 const NOW = new Date(2026, 4, 4, 13, 0, 0).getTime();
 const RATE = { max: 100, window: '1m', burst: 10, perKey: false };
-const LIMIT: LimitDetail = {
+const LIMIT: LimitDetailView = {
   name: 'openai',
   concurrent: 4,
   perKey: 2,
@@ -24,7 +24,7 @@ const LIMIT: LimitDetail = {
   moreKeys: false,
   history: [],
 };
-const page = (limit: Partial<LimitDetail>, mode: 'screen' | 'plain' = 'screen'): string =>
+const page = (limit: Partial<LimitDetailView>, mode: 'screen' | 'plain' = 'screen'): string =>
   describeLimit({ ...LIMIT, ...limit }, testOut(mode, 100), NOW).join('\n');
 
 test('a limit shows what it allows, what is in use, its keys and its history', () => {

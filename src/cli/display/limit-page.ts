@@ -1,4 +1,4 @@
-import type { LimitDetail } from '../../app/operate-limits.ts';
+import type { LimitDetailView } from '../../operate/views.ts';
 import { formatCount } from '../figures.ts';
 import { boundsBrief, boundsText, usedText } from './limit-words.ts';
 import type { Out } from './out.ts';
@@ -7,14 +7,14 @@ import { aligned, type Column } from './table.ts';
 import { formatRelative, formatTime, formatWhen } from './time.ts';
 
 type Sink = Pick<Out, 'paint' | 'columns' | 'mode'>;
-type Key = LimitDetail['keys'][number];
-type Change = LimitDetail['history'][number];
+type Key = LimitDetailView['keys'][number];
+type Change = LimitDetailView['history'][number];
 
 /** More keys than these would only push the rest away. */
 const MOST_KEYS = 30;
 
 /** Everything that a person wants to know about a limit, as lines. */
-export function describeLimit(limit: LimitDetail, out: Sink, now: number): readonly string[] {
+export function describeLimit(limit: LimitDetailView, out: Sink, now: number): readonly string[] {
   const { keys, history } = limit;
   const shown = out.mode === 'screen' ? keys.slice(0, MOST_KEYS) : keys;
   const more = limit.moreKeys ? 'and more, which were not read' : `and ${formatCount(keys.length - shown.length)} more`;
@@ -28,7 +28,7 @@ export function describeLimit(limit: LimitDetail, out: Sink, now: number): reado
   ];
 }
 
-function facts(limit: LimitDetail, now: number): readonly (readonly [string, string])[] {
+function facts(limit: LimitDetailView, now: number): readonly (readonly [string, string])[] {
   const { waiting, pausedUntil, freesAt, changedAt, changedBy, revision } = limit;
   const waits =
     waiting === 0 ? 'nothing waits' : `${formatCount(waiting)} ${waiting === 1 ? 'task waits' : 'tasks wait'}`;

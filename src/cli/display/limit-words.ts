@@ -1,4 +1,4 @@
-import type { LimitBounds, LimitView, RateView } from '../../app/views.ts';
+import type { LimitBounds, LimitView, RateView } from '../../operate/views.ts';
 import { formatCount } from '../figures.ts';
 
 /** `100/1m`, `100/1m per key`: as it is given to `limits set`. */

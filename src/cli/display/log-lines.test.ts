@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { LogLine } from '../../app/views.ts';
+import type { LogLineView } from '../../operate/views.ts';
 import { logLines } from './log-lines.ts';
 import { testOut } from './test-out.ts';
 
-const line: LogLine = { attempt: 2, seq: 1, at: Date.UTC(2026, 0, 1), stream: 'stderr', text: 'one\u001b[2J\ntwo\r' };
+const line: LogLineView = {
+  attempt: 2,
+  seq: 1,
+  at: Date.UTC(2026, 0, 1),
+  stream: 'stderr',
+  text: 'one\u001b[2J\ntwo\r',
+};
 
 test('each line of an entry has the prefix of the entry, so that none can be forged', () => {
   assert.deepEqual(logLines(line, testOut('plain')), [

@@ -1,9 +1,9 @@
-import type { LogLine } from '../../app/views.ts';
+import type { LogLineView } from '../../operate/views.ts';
 import type { Format, Out } from './out.ts';
 import { isolated, safeLog } from './safe.ts';
 import { formatClock } from './time.ts';
 
-const MARKS: Readonly<Record<LogLine['stream'], readonly [mark: string, colour: Format]>> = {
+const MARKS: Readonly<Record<LogLineView['stream'], readonly [mark: string, colour: Format]>> = {
   stdout: ['│', 'dim'],
   stderr: ['┃', 'red'],
   log: ['·', 'cyan'],
@@ -15,7 +15,7 @@ const MARKS: Readonly<Record<LogLine['stream'], readonly [mark: string, colour: 
  * One entry of a log. Each of its lines carries the whole prefix, so that a line break in it cannot pass for another
  * entry. In a pipe: time, attempt, stream and text between tabs.
  */
-export function logLines(line: LogLine, out: Pick<Out, 'mode' | 'paint' | 'colours'>): readonly string[] {
+export function logLines(line: LogLineView, out: Pick<Out, 'mode' | 'paint' | 'colours'>): readonly string[] {
   const { at, attempt, stream, text } = line;
   const lines = safeLog(text.replace(/\n$/, ''), out).split('\n');
   if (out.mode !== 'screen') return lines.map((part) => [new Date(at).toISOString(), attempt, stream, part].join('\t'));

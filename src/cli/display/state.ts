@@ -1,4 +1,4 @@
-import type { Reason, TaskState } from '../../app/views.ts';
+import type { Reason, TaskState } from '../../operate/views.ts';
 import type { Format, Out } from './out.ts';
 
 /** Told apart by symbol as well as by colour: not everybody sees colours. */

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { TaskDetail } from '../../app/operate.ts';
 import { STATES } from '../../core/task.ts';
+import type { TaskDetailView } from '../../operate/views.ts';
 import { describeTask, whatNext } from './task-page.ts';
 import { testOut } from './test-out.ts';
 
 const NOW = new Date(2026, 4, 4, 13, 0, 0).getTime();
-const TASK: TaskDetail = {
+const TASK: TaskDetailView = {
   id: 'task_1',
   queue: 'papers',
   handler: 'summarise',
@@ -23,7 +23,7 @@ const TASK: TaskDetail = {
   summary: 'The task can run now: laptop may take it.',
   runnable: true,
 };
-const page = (task: Partial<TaskDetail>): string =>
+const page = (task: Partial<TaskDetailView>): string =>
   describeTask({ ...TASK, ...task }, testOut('screen', 100), NOW).join('\n');
 
 test('a task that waits says why, and what to do about it', () => {

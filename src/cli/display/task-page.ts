@@ -1,5 +1,4 @@
-import type { TaskDetail } from '../../app/operate.ts';
-import type { AttemptView } from '../../app/views.ts';
+import type { AttemptView, TaskDetailView } from '../../operate/views.ts';
 import { errorLine } from './error-line.ts';
 import type { Out } from './out.ts';
 import { safeJson, safeLine, safeText } from './safe.ts';
@@ -10,7 +9,7 @@ import { formatRelative, formatTook, formatWhen } from './time.ts';
 type Sink = Pick<Out, 'paint' | 'columns' | 'mode'>;
 
 /** Everything that a person wants to know about a task, as lines. */
-export function describeTask(task: TaskDetail, out: Sink, now: number): readonly string[] {
+export function describeTask(task: TaskDetailView, out: Sink, now: number): readonly string[] {
   return [
     out.paint('bold', task.id),
     '',
@@ -27,7 +26,7 @@ export function describeTask(task: TaskDetail, out: Sink, now: number): readonly
   ];
 }
 
-function facts(task: TaskDetail, now: number): readonly (readonly [string, string])[] {
+function facts(task: TaskDetailView, now: number): readonly (readonly [string, string])[] {
   const { runAt, startedAt, finishedAt, leaseExpiresAt, cancelRequestedAt, unique, worker, progress } = task;
   const took =
     startedAt === undefined || finishedAt === undefined ? '' : `, took ${formatTook(finishedAt - startedAt)}`;
@@ -58,7 +57,7 @@ function facts(task: TaskDetail, now: number): readonly (readonly [string, strin
   return all.flatMap(([name, text]) => (text === undefined ? [] : [[name, safeLine(text)] as const]));
 }
 
-function placementWords(placement: NonNullable<TaskDetail['placement']>): string {
+function placementWords(placement: NonNullable<TaskDetailView['placement']>): string {
   const {
     requires = [],
     handlers = [],
@@ -83,13 +82,13 @@ function placementWords(placement: NonNullable<TaskDetail['placement']>): string
 }
 
 /** `openai:alice*2`, as it is pushed. */
-function limitWords({ name, key, weight, cost }: NonNullable<TaskDetail['limits']>[number]): string {
+function limitWords({ name, key, weight, cost }: NonNullable<TaskDetailView['limits']>[number]): string {
   const use = `${name}${key === undefined ? '' : `:${key}`}${weight === undefined ? '' : `*${weight}`}`;
   return cost === undefined ? use : `${use} (cost ${cost})`;
 }
 
 /** Why it waits stands in a line of its own. */
-function stateSentence({ state, reason, tries, runAt }: TaskDetail, now: number): string {
+function stateSentence({ state, reason, tries, runAt }: TaskDetailView, now: number): string {
   const words = reasonWords(reason) ?? waitingWords();
   return words === undefined ? stateText(state) : `${stateText(state)}: ${words}`;
 
@@ -137,7 +136,7 @@ function attemptTable(attempts: readonly AttemptView[], out: Sink, now: number):
 }
 
 type Situation = Pick<
-  TaskDetail,
+  TaskDetailView,
   'id' | 'state' | 'queue' | 'handler' | 'queuePaused' | 'workersForIt' | 'runnable' | 'cancelRequestedAt' | 'wait'
 >;
 

@@ -1,5 +1,5 @@
-import type { LimitView } from '../../app/views.ts';
 import { loadConfig } from '../../config/load.ts';
+import type { LimitView } from '../../operate/views.ts';
 import type { Command } from '../command.ts';
 import { isFull, rateText } from '../display/limit-words.ts';
 import type { Out } from '../display/out.ts';
@@ -22,7 +22,7 @@ export const list: Command = {
 
   run(args) {
     return showList<LimitView>(loadConfig(list, args), {
-      look: (operator) => operator.limits.list(),
+      look: (operator) => operator.call('listLimits').then(({ limits }) => limits),
       show(limits, out) {
         printList(out, columns(out, Date.now(), limits), limits);
         if (out.mode === 'screen' && limits.length === 0)

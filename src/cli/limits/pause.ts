@@ -26,7 +26,9 @@ export const pause: Command = {
     if (forMs === undefined)
       throw fault('INVALID_INPUT', { field: '--for', problem: 'it must be given, such as --for 5m' });
     const out = outFor(config);
-    const limit = await reach(config, (operator) => operator.limits.pause(name, key, forMs));
+    const limit = await reach(config, (operator) =>
+      operator.call('pauseLimit', { params: { name }, body: { key, for: forMs } }),
+    );
     const paused = key === undefined ? limit : limit.keys.find((one) => one.key === key);
     if (out.mode === 'json') out.json(limit);
     else {

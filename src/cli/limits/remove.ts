@@ -22,7 +22,9 @@ export const remove: Command = {
     const { config, args: words } = loadCall(remove, args);
     const [name] = words as [string];
     const out = outFor(config);
-    const limit = await reach(config, (operator) => operator.limits.remove(name, who(config.by)));
+    const limit = await reach(config, (operator) =>
+      operator.call('removeLimit', { params: { name }, by: who(config.by) }),
+    );
     if (out.mode === 'json') out.json({ ...limit, removed: true });
     else {
       const { waiting } = limit;

@@ -22,7 +22,7 @@ export const resume: Command = {
     const [name] = words as [string];
     const { key } = config;
     const out = outFor(config);
-    const limit = await reach(config, (operator) => operator.limits.pause(name, key, 0));
+    const limit = await reach(config, (operator) => operator.call('resumeLimit', { params: { name }, body: { key } }));
     if (out.mode === 'json') out.json(limit);
     else {
       const which = key === undefined ? name : `${name} for ${safeLine(key)}`;

@@ -1,7 +1,8 @@
-import type { LimitAnswer, LimitEdit } from '../../app/operate-limits.ts';
 import { loadCall } from '../../config/load.ts';
 import { type Config, flagOf, type OptionKey } from '../../config/options.ts';
 import { fault } from '../../core/errors.ts';
+import { setLimit } from '../../operate/limit-calls.ts';
+import type { LimitAnswer, LimitEdit } from '../../operate/limits.ts';
 import type { Command } from '../command.ts';
 import { boundsText } from '../display/limit-words.ts';
 import { type Out, outFor } from '../display/out.ts';
@@ -42,7 +43,7 @@ export const set: Command = {
     const [name] = words as [string];
     const edit = editOf(config);
     const out = outFor(config);
-    const answer = await reach(config, (operator) => operator.limits.set(name, edit, who(config.by)), {
+    const answer = await reach(config, (operator) => setLimit(operator, name, edit, who(config.by)), {
       create: true,
     });
     if (out.mode === 'json') out.json(answer);

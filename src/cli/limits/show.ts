@@ -21,7 +21,7 @@ export const show: Command = {
     const { config, args: words } = loadCall(show, args);
     const [name] = words as [string];
     const out = outFor(config);
-    const limit = await reach(config, (operator) => operator.limits.detail(name));
+    const limit = await reach(config, (operator) => operator.call('getLimit', { params: { name } }));
     if (out.mode === 'json') out.json(limit);
     else for (const line of describeLimit(limit, out, Date.now())) out.line(line);
     return EXIT.fine;

@@ -1,5 +1,5 @@
-import type { QueueView } from '../../app/views.ts';
 import { loadConfig } from '../../config/load.ts';
+import type { QueueView } from '../../operate/views.ts';
 import type { Command } from '../command.ts';
 import type { Out } from '../display/out.ts';
 import { paintState, STATES } from '../display/state.ts';
@@ -21,7 +21,7 @@ export const list: Command = {
 
   run(args) {
     return showList<QueueView>(loadConfig(list, args), {
-      look: (operator) => operator.queues(),
+      look: (operator) => operator.call('listQueues').then(({ queues }) => queues),
       show(queues, out) {
         printList(out, columns(out), queues);
         if (out.mode === 'screen' && queues.length === 0) out.note('No queues yet: the first push makes one.');

@@ -19,7 +19,7 @@ export const pause: Command = {
     const { config, args: words } = loadCall(pause, args);
     const [name] = words as [string];
     const out = outFor(config);
-    const queue = await reach(config, (operator) => operator.pause(name));
+    const queue = await reach(config, (operator) => operator.call('pauseQueue', { params: { queue: name } }));
     if (out.mode === 'json') out.json(queue);
     else
       out.line(

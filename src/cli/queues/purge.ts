@@ -1,6 +1,7 @@
-import type { Operating } from '../../app/operating.ts';
 import { loadCall } from '../../config/load.ts';
 import type { Config } from '../../config/options.ts';
+import { LONG_MS } from '../../operate/calls.ts';
+import type { Operator } from '../../operate/operator.ts';
 import type { Command } from '../command.ts';
 import { confirm } from '../confirm.ts';
 import { outFor } from '../display/out.ts';
@@ -31,14 +32,14 @@ export const purge: Command = {
   },
 };
 
-async function purgeQueue(operator: Operating, name: string, config: Config): Promise<number> {
+async function purgeQueue(operator: Operator, name: string, config: Config): Promise<number> {
   const out = outFor(config);
   const say = (queue: string, cancelled: number, dryRun: boolean, words: string): number => {
     if (out.mode === 'json') out.json({ queue, cancelled, dryRun });
     else out.line(words);
     return EXIT.fine;
   };
-  const before = await operator.queue(name);
+  const before = await operator.call('getQueue', { params: { queue: name } });
   const waiting = before.ready + before.scheduled;
   const what = `${formatCount(before.ready)} ready and ${formatCount(before.scheduled)} scheduled tasks`;
   if (config.dryRun) return say(name, waiting, true, `Would cancel ${what} of ${name}; nothing was changed.`);
@@ -49,7 +50,7 @@ async function purgeQueue(operator: Operating, name: string, config: Config): Pr
     return EXIT.failed;
   }
   const { cancelled, asked } = await cancelWaiting(operator, name, waiting, config);
-  const after = await operator.queue(name);
+  const after = await operator.call('getQueue', { params: { queue: name } });
   const left = after.ready + after.scheduled;
   const words = [`Cancelled ${formatCount(cancelled)} tasks of ${name}.`];
   if (asked > 0) words.push(`${formatCount(asked)} were claimed at that moment and are asked to stop.`);
@@ -59,7 +60,7 @@ async function purgeQueue(operator: Operating, name: string, config: Config): Pr
 
 /** From the newest down: what is pushed meanwhile is newer than that, and stays. */
 async function cancelWaiting(
-  operator: Operating,
+  operator: Operator,
   name: string,
   total: number,
   config: Config,
@@ -68,7 +69,8 @@ async function cancelWaiting(
   let asked = 0;
   try {
     for (let cursor: string | undefined; ; ) {
-      const some = await operator.purge(name, { dryRun: false, expected: ANY, limit: BATCH, cursor });
+      const body = { expected: ANY, limit: BATCH, cursor };
+      const some = await operator.call('purgeQueue', { params: { queue: name }, body, timeoutMs: LONG_MS });
       progress.add(some.cancelled);
       asked += some.asked;
       cursor = some.cursor;

@@ -19,7 +19,7 @@ export const resume: Command = {
     const { config, args: words } = loadCall(resume, args);
     const [name] = words as [string];
     const out = outFor(config);
-    const queue = await reach(config, (operator) => operator.resume(name));
+    const queue = await reach(config, (operator) => operator.call('resumeQueue', { params: { queue: name } }));
     if (out.mode === 'json') out.json(queue);
     else out.line(`Resumed ${name}: ${queue.ready} tasks are ready.`);
     return EXIT.fine;

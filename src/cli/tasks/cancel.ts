@@ -1,6 +1,7 @@
-import type { Operating } from '../../app/operating.ts';
 import { loadCall } from '../../config/load.ts';
 import type { Config } from '../../config/options.ts';
+import { cancelOne, cancelTree, eachOf } from '../../operate/calls.ts';
+import type { Operator } from '../../operate/operator.ts';
 import type { Command } from '../command.ts';
 import { outFor } from '../display/out.ts';
 import { EXIT } from '../exit.ts';
@@ -39,9 +40,9 @@ export const cancel: Command = {
   },
 };
 
-async function cancelThese(operator: Operating, config: Config, ids: readonly string[]): Promise<number> {
+async function cancelThese(operator: Operator, config: Config, ids: readonly string[]): Promise<number> {
   const out = outFor(config);
-  const answers = await operator.cancel(ids);
+  const answers = await eachOf(operator, ids, cancelOne);
   for (const [i, answer] of answers.entries()) {
     const id = ids[i] as string;
     if (out.mode === 'json') out.json({ id, answer });
@@ -50,14 +51,14 @@ async function cancelThese(operator: Operating, config: Config, ids: readonly st
   return answers.includes('unknown') ? EXIT.notFound : EXIT.fine;
 }
 
-async function cancelTrees(operator: Operating, config: Config, ids: readonly string[]): Promise<number> {
+async function cancelTrees(operator: Operator, config: Config, ids: readonly string[]): Promise<number> {
   await lookAtAll(operator, ids);
   for (const id of ids) {
     await runTree(config, id, {
       verb: 'cancelled',
       words: { cancelled: 'cancelled', requested: 'asked to stop', finished: 'had ended before' },
       wouldWords: { cancelled: 'would be cancelled', requested: 'would be asked to stop', finished: 'ended before' },
-      run: (options) => operator.cancelTree(id, options),
+      run: (options) => cancelTree(operator, id, options),
     });
   }
   return EXIT.fine;

@@ -21,7 +21,7 @@ export const explain: Command = {
     const { config, args: words } = loadCall(explain, args);
     const [id] = words as [string];
     const out = outFor(config);
-    const why = await reach(config, (operator) => operator.explain(id));
+    const why = await reach(config, (operator) => operator.call('explainTask', { params: { id } }));
     if (out.mode === 'json') out.json(why);
     else for (const line of describeExplanation(why, out, Date.now())) out.line(line);
     return EXIT.fine;

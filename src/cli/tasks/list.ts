@@ -1,5 +1,6 @@
-import type { TaskView } from '../../app/views.ts';
 import { loadConfig } from '../../config/load.ts';
+import { listTasks } from '../../operate/calls.ts';
+import type { TaskView } from '../../operate/views.ts';
 import type { Command } from '../command.ts';
 import { errorLine } from '../display/error-line.ts';
 import type { Out } from '../display/out.ts';
@@ -25,7 +26,7 @@ export const list: Command = {
     const config = loadConfig(list, args);
     const { queue, state, limit } = config;
     return showList<TaskView>(config, {
-      look: (operator) => operator.list({ queues: queue, states: state, limit }),
+      look: (operator) => listTasks(operator, { queue, state }, limit),
       show(tasks, out) {
         printList(out, columns(out, Date.now()), tasks);
         const hint = hintFor(tasks.length, limit);

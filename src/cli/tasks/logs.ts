@@ -1,4 +1,5 @@
 import { loadCall } from '../../config/load.ts';
+import { linesOf, requireTask } from '../../operate/calls.ts';
 import type { Command } from '../command.ts';
 import { logLines } from '../display/log-lines.ts';
 import { type Out, outFor } from '../display/out.ts';
@@ -24,11 +25,11 @@ export const logs: Command = {
     const out = outFor(config);
     return reach(config, async (operator) => {
       // Where the feed stands before the task is looked at, so that its end cannot fall between.
-      const after = await operator.now();
-      const { id: publicId, attempt } = await operator.task(id);
+      const { last: after } = await operator.call('readEvents');
+      const { id: publicId, attempt } = await requireTask(operator, id);
       if (config.follow) return followTasks(operator, { ids: [publicId], after, out, logsOnly: true });
       let shown = 0;
-      for await (const line of operator.log(publicId)) {
+      for await (const line of linesOf(operator, publicId)) {
         if (out.mode === 'json') out.json({ id: publicId, ...line });
         else {
           if (out.mode === 'screen' && line.attempt !== shown) out.line(out.paint('dim', `— attempt ${line.attempt}`));

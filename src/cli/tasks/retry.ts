@@ -1,8 +1,9 @@
-import type { RetryAnswer } from '../../app/operate.ts';
-import type { Operating } from '../../app/operating.ts';
 import { loadCall } from '../../config/load.ts';
 import type { Config } from '../../config/options.ts';
 import { fault } from '../../core/errors.ts';
+import { eachOf, LONG_MS, pagesOfTasks, retryOne, retryTree } from '../../operate/calls.ts';
+import type { Operator } from '../../operate/operator.ts';
+import type { TaskState } from '../../operate/views.ts';
 import type { Command } from '../command.ts';
 import { confirm } from '../confirm.ts';
 import { type Out, outFor } from '../display/out.ts';
@@ -36,8 +37,8 @@ export const retry: Command = {
   },
 };
 
-async function retryThese(operator: Operating, ids: readonly string[], out: Out): Promise<number> {
-  const answers = await operator.retry(ids);
+async function retryThese(operator: Operator, ids: readonly string[], out: Out): Promise<number> {
+  const answers = await eachOf(operator, ids, retryOne);
   for (const [i, answer] of answers.entries()) {
     const id = ids[i] as string;
     if (out.mode === 'json') out.json({ id, answer });
@@ -47,7 +48,7 @@ async function retryThese(operator: Operating, ids: readonly string[], out: Out)
   return answers.every((answer) => answer === 'again') ? EXIT.fine : EXIT.failed;
 }
 
-async function retryTrees(operator: Operating, config: Config, ids: readonly string[]): Promise<number> {
+async function retryTrees(operator: Operator, config: Config, ids: readonly string[]): Promise<number> {
   await lookAtAll(operator, ids);
   let blocked = 0;
   for (const id of ids) {
@@ -65,25 +66,27 @@ async function retryTrees(operator: Operating, config: Config, ids: readonly str
         unfinished: 'not ended, left alone',
         blocked: 'left alone, for something else that they need has failed',
       },
-      run: (options) => operator.retryTree(id, options),
+      run: (options) => retryTree(operator, id, options),
     });
     blocked += counts.blocked;
   }
   return blocked > 0 ? EXIT.failed : EXIT.fine;
 }
 
-function wordsFor(answer: RetryAnswer): string {
+function wordsFor(answer: string): string {
   if (answer === 'again') return 'is ready again';
   if (answer === 'unknown') return 'not found';
   return `is ${answer}: only a finished task can be run again`;
 }
 
-async function retryAll(operator: Operating, config: Config, out: Out): Promise<number> {
+async function retryAll(operator: Operator, config: Config, out: Out): Promise<number> {
   const [queue] = config.queue as [string];
   const { state: states } = config;
-  await operator.queue(queue);
+  await operator.call('getQueue', { params: { queue } });
   let found = 0;
-  for await (const page of operator.find(queue, states)) found += page.length;
+  for await (const page of pagesOfTasks(operator, { queue: [queue], state: states }, Number.POSITIVE_INFINITY)) {
+    found += page.length;
+  }
   const what = `${formatCount(found)} ${states.join(' and ')} tasks of ${queue}`;
   if (config.dryRun || found === 0) {
     if (out.mode === 'json') out.json({ queue, states, retried: 0, found, dryRun: config.dryRun });
@@ -99,9 +102,10 @@ async function retryAll(operator: Operating, config: Config, out: Out): Promise<
   }
   const progress = progressFor(config, 'retried', found);
   try {
-    const part = { dryRun: false, expected: ANY, limit: BATCH };
+    const part = { states: states.flatMap((state) => (isEnd(state) ? [state] : [])), expected: ANY, limit: BATCH };
     for (let cursor: string | undefined; ; ) {
-      const some = await operator.retryAll(queue, states as Parameters<Operating['retryAll']>[1], { ...part, cursor });
+      const ask = { params: { queue }, body: { ...part, cursor }, timeoutMs: LONG_MS };
+      const some = await operator.call('retryQueue', ask);
       progress.add(some.retried);
       cursor = some.cursor;
       if (cursor === undefined) break;
@@ -120,6 +124,10 @@ async function retryAll(operator: Operating, config: Config, out: Out): Promise<
 const BATCH = 250;
 /** They were counted and shown, and asked about; what has ended meanwhile was meant too. */
 const ANY = Number.MAX_SAFE_INTEGER;
+
+function isEnd(state: TaskState): state is 'failed' | 'cancelled' | 'completed' {
+  return state === 'failed' || state === 'cancelled' || state === 'completed';
+}
 
 function checkTogether(config: Config, ids: readonly string[]): void {
   const { queue, state } = config;
@@ -142,7 +150,7 @@ function checkTogether(config: Config, ids: readonly string[]): void {
   if (queue.length !== 1 || state.length === 0) {
     throw fault('INVALID_INPUT', { field: 'command line', problem: 'it says not which tasks to run again' }, { hint });
   }
-  const unfinished = state.find((one) => one !== 'failed' && one !== 'cancelled' && one !== 'completed');
+  const unfinished = state.find((one) => !isEnd(one));
   if (unfinished !== undefined) {
     throw fault('INVALID_INPUT', { field: '--state', problem: `a ${unfinished} task has not ended` }, { hint });
   }

@@ -24,7 +24,7 @@ export const show: Command = {
     const { config, args: words } = loadCall(show, args);
     const [id] = words as [string];
     const out = outFor(config);
-    const task = await reach(config, (operator) => operator.detail(id));
+    const task = await reach(config, (operator) => operator.call('getTask', { params: { id } }));
     if (out.mode === 'json') out.json(task);
     else for (const line of describeTask(task, out, Date.now())) out.line(line);
     return EXIT.fine;

@@ -1,7 +1,7 @@
-import type { AppTree } from '../../app/leasehold.ts';
-import type { Operating } from '../../app/operating.ts';
 import type { Config } from '../../config/options.ts';
 import { fault } from '../../core/errors.ts';
+import { requireTask, type TreeView } from '../../operate/calls.ts';
+import type { Operator } from '../../operate/operator.ts';
 import { type Out, outFor } from '../display/out.ts';
 import { paintState, stateText } from '../display/state.ts';
 import { type Column, printTable } from '../display/table.ts';
@@ -19,11 +19,11 @@ interface Job<Act extends string> {
   readonly run: (options: {
     readonly dryRun: boolean;
     readonly onProgress: (progress: { readonly found: number; readonly done: number }) => void;
-  }) => Promise<AppTree<Act>>;
+  }) => Promise<TreeView<Act>>;
 }
 
 /** Does something to a task and all that hangs on it, and prints each of them and their numbers. */
-export async function runTree<Act extends string>(config: Config, id: string, job: Job<Act>): Promise<AppTree<Act>> {
+export async function runTree<Act extends string>(config: Config, id: string, job: Job<Act>): Promise<TreeView<Act>> {
   const out = outFor(config);
   let progress: ReturnType<typeof progressFor> | undefined;
   const answer = await job
@@ -52,7 +52,7 @@ export async function runTree<Act extends string>(config: Config, id: string, jo
 function columns<Act extends string>(
   out: Out,
   words: Readonly<Record<Act, string>>,
-): readonly Column<AppTree<Act>['tasks'][number]>[] {
+): readonly Column<TreeView<Act>['tasks'][number]>[] {
   return [
     { head: 'id', cell: ({ id }) => id },
     { head: 'what', cell: ({ act }) => act, show: ({ act }) => words[act] },
@@ -68,7 +68,7 @@ function columns<Act extends string>(
 }
 
 function summary<Act extends string>(
-  { tasks, counts, dryRun }: AppTree<Act>,
+  { tasks, counts, dryRun }: TreeView<Act>,
   words: Readonly<Record<Act, string>>,
 ): string {
   const parts = (Object.keys(counts) as Act[])
@@ -79,8 +79,8 @@ function summary<Act extends string>(
 }
 
 /** Before any of several is changed: an id that is none, or of a task that is gone, changes nothing. */
-export async function lookAtAll(operator: Operating, ids: readonly string[]): Promise<void> {
-  if (ids.length > 1) for (const id of ids) await operator.task(id);
+export async function lookAtAll(operator: Operator, ids: readonly string[]): Promise<void> {
+  if (ids.length > 1) for (const id of ids) await requireTask(operator, id);
 }
 
 /** Without a tree there is nothing that one could not see before. */

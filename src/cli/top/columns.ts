@@ -1,4 +1,4 @@
-import type { LimitView, TaskView, WorkerView } from '../../app/views.ts';
+import type { LimitView, TaskView, WorkerView } from '../../operate/views.ts';
 import { rateText, usedText } from '../display/limit-words.ts';
 import type { Format, Paint } from '../display/out.ts';
 import { safeLine } from '../display/safe.ts';

@@ -1,21 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { TaskDetail } from '../../app/operate.ts';
-import type { Explanation } from '../../app/views.ts';
+import type { ExplanationView, TaskDetailView } from '../../operate/views.ts';
 import type { Paint } from '../display/out.ts';
 import { queuePage, taskPage, workerPage } from './details.ts';
 import { NOW, testQueue, testTask, testWorker } from './test-picture.ts';
 
 const bare: Paint = (_format, text) => text;
 
-const task = (more: Partial<TaskDetail> = {}): TaskDetail => ({
+const task = (more: Partial<TaskDetailView> = {}): TaskDetailView => ({
   ...testTask('task_1'),
   attempts: [],
   queuePaused: false,
   workersForIt: 1,
   ...more,
 });
-const why: Explanation = {
+const why: ExplanationView = {
   taskId: 'task_1',
   state: 'ready',
   summary: 'It waits for the limit openai.',

@@ -1,7 +1,12 @@
-import type { TaskDetail } from '../../app/operate.ts';
-import type { LimitDetail } from '../../app/operate-limits.ts';
-import type { Explanation, LogLine, QueueView, TaskView, WorkerView } from '../../app/views.ts';
 import type { AnswerOf, Client } from '../../client/client.ts';
+import type {
+  ExplanationView,
+  LogLineView,
+  QueueView,
+  TaskDetailView,
+  TaskView,
+  WorkerView,
+} from '../../operate/views.ts';
 import { describeExplanation } from '../display/explain-page.ts';
 import { describeLimit } from '../display/limit-page.ts';
 import type { Paint } from '../display/out.ts';
@@ -29,10 +34,10 @@ export async function pageOf(client: Client, open: Open, paint: Paint, signal: A
         client.call('getTask', { ...ask, params }),
         client.call('explainTask', { ...ask, params }),
       ]);
-      return taskPage(task as TaskDetail, why as Explanation, paint);
+      return taskPage(task, why, paint);
     }
     case 'limits': {
-      const limit = (await client.call('getLimit', { ...ask, params: { name } })) as LimitDetail;
+      const limit = await client.call('getLimit', { ...ask, params: { name } });
       return (columns, now) => describeLimit(limit, { paint, columns, mode: 'screen' }, now).slice(2);
     }
     case 'workers':
@@ -43,7 +48,7 @@ export async function pageOf(client: Client, open: Open, paint: Paint, signal: A
         client.call('scaleQueue', { ...ask, params: { queue: name } }),
         client.call('listTasks', { ...ask, query: { queue: [name], limit: NEWEST_TASKS } }),
       ]);
-      return queuePage(queue, scale, tasks as readonly TaskView[], paint);
+      return queuePage(queue, scale, tasks, paint);
     }
   }
 }
@@ -51,7 +56,7 @@ export async function pageOf(client: Client, open: Open, paint: Paint, signal: A
 const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
 
 /** Why it is where it is comes first; once it has ended, how it ended says that. */
-export function taskPage(task: TaskDetail, why: Explanation, paint: Paint): Page {
+export function taskPage(task: TaskDetailView, why: ExplanationView, paint: Paint): Page {
   return (columns, now) => {
     const out = { paint, columns, mode: 'screen' as const };
     // What its first lines say is in the title.
@@ -111,7 +116,7 @@ export function workerPage(worker: AnswerOf<'getWorker'>, paint: Paint): Page {
     fact(paint, 'takes', enabled ? 'tasks' : paint('yellow', 'nothing more: it is disabled')),
     ...(priority === undefined ? [] : [fact(paint, 'priority', String(priority))]),
     fact(paint, 'tags', safeLine(carries.join(', ')) || '–'),
-    ...processes.flatMap((one) => processLines(one as WorkerView, paint, now)),
+    ...processes.flatMap((one) => processLines(one, paint, now)),
   ];
 }
 
@@ -147,12 +152,12 @@ const MOST_LINES = 1000;
 export async function followLog(
   client: Client,
   id: string,
-  tell: (lines: readonly LogLine[]) => void,
+  tell: (lines: readonly LogLineView[]) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  let lines: LogLine[] = [];
+  let lines: LogLineView[] = [];
   for await (const { data } of client.stream('readLog', { params: { id }, signal })) {
-    lines.push(JSON.parse(data) as LogLine);
+    lines.push(JSON.parse(data) as LogLineView);
     if (lines.length > 2 * MOST_LINES) lines = lines.slice(-MOST_LINES);
     tell(lines);
   }

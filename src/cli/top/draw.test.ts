@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stripVTControlCharacters as plain, styleText } from 'node:util';
-import type { LogLine } from '../../app/views.ts';
+import type { LogLineView } from '../../operate/views.ts';
 import type { Paint } from '../display/out.ts';
 import { draw, type Scene } from './draw.ts';
 import { listsOf, PANELS } from './lists.ts';
@@ -38,15 +38,16 @@ function crowd(): Picture {
   const many = <T>(one: (i: number) => T): readonly T[] => Array.from({ length: 60 }, (_, i) => one(i));
   const name = (i: number): string =>
     ['q'.repeat(i), '日本語'.repeat(i), `a\u001b[2J\u202e\r\n\u0007${i}`, 'שלום'][i % 4] || 'x';
+  // A newer node may have other words for a state and a kind.
   return testPicture({
     overview: { sentence: `A sentence\u001b[2J that ${'goes on and '.repeat(30)}` },
     queues: many((i) => testQueue(`${name(i)}${i}`, { ready: i * 1e6, paused: i % 3 === 0 })),
     workers: many((i) =>
-      testWorker(`${name(i)}${i}`, { slots: i, running: i, state: ['lost', 'online', 'odd'][i % 3] as string }),
+      testWorker(`${name(i)}${i}`, { slots: i, running: i, state: ['lost', 'online', 'odd'][i % 3] as 'lost' }),
     ),
     tasks: many((i) => testTask(`task_${i}`, { queue: name(i), handler: name(i + 1), worker: name(i + 2) })),
     limits: many((i) => testLimit(`${name(i)}${i}`, { active: i })),
-    events: many((i) => testEvent(i, { queue: name(i), kind: name(i + 2) })),
+    events: many((i) => testEvent(i, { queue: name(i), kind: name(i + 2) as 'beat' })),
   });
 }
 
@@ -63,7 +64,7 @@ const STATES_TO_DRAW: readonly State[] = [
 ];
 
 const EVIL = 'a\u001b]52;c;eA==\u0007b\u009b2Jc\u202ee\rf\tg';
-const log: readonly LogLine[] = Array.from({ length: 90 }, (_, i) => ({
+const log: readonly LogLineView[] = Array.from({ length: 90 }, (_, i) => ({
   attempt: 1,
   seq: i,
   at: NOW,

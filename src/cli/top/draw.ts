@@ -1,4 +1,4 @@
-import type { LogLine } from '../../app/views.ts';
+import type { LogLineView } from '../../operate/views.ts';
 import { logLines } from '../display/log-lines.ts';
 import type { Paint } from '../display/out.ts';
 import { safeLine } from '../display/safe.ts';
@@ -136,7 +136,7 @@ function rule(text: string, { size, paint }: Scene): string {
   return `${left} ${paint('dim', '─'.repeat(Math.max(0, size.columns - widthOfPainted(left) - 1)))}`;
 }
 
-function loggedLines(log: readonly LogLine[], { paint, colours, size }: Scene): readonly string[] {
+function loggedLines(log: readonly LogLineView[], { paint, colours, size }: Scene): readonly string[] {
   return log
     .flatMap((line) => logLines(line, { mode: 'screen', paint, colours }))
     .map((line) => cut(untabbed(line), size.columns));

@@ -1,4 +1,4 @@
-import type { LimitView, TaskView, WorkerView } from '../../app/views.ts';
+import type { LimitView, TaskView, WorkerView } from '../../operate/views.ts';
 import type { EventView, Picture, QueueRow } from './picture.ts';
 
 export const PANELS = ['queues', 'workers', 'tasks', 'limits', 'events'] as const;

@@ -1,4 +1,3 @@
-import type { LimitView, TaskView, WorkerView } from '../../app/views.ts';
 import type { Client } from '../../client/client.ts';
 import type { EventView, Picture } from './picture.ts';
 import { type Count, countOf, rateOf, withCount } from './rates.ts';
@@ -55,9 +54,9 @@ export class Looking {
         perSecond: rateOf(this.#counts, queue.name),
         oldestMs: ages.get(queue.name),
       })),
-      workers: workers as readonly WorkerView[],
-      tasks: tasks as readonly TaskView[],
-      limits: limits as readonly LimitView[],
+      workers,
+      tasks,
+      limits,
       events,
     };
   }

@@ -1,5 +1,5 @@
-import type { LimitView, LogLine, QueueView, TaskView, WorkerView } from '../../app/views.ts';
 import type { AnswerOf } from '../../client/client.ts';
+import type { LimitView, LogLineView, QueueView, TaskView, WorkerView } from '../../operate/views.ts';
 
 export type Overview = AnswerOf<'overview'>;
 export type EventView = AnswerOf<'readEvents'>['events'][number];
@@ -36,5 +36,5 @@ export interface Detail {
   /** Lines that nobody has cut to a width yet. */
   readonly page: (columns: number, now: number) => readonly string[];
   /** Of a task. */
-  readonly log?: readonly LogLine[] | undefined;
+  readonly log?: readonly LogLineView[] | undefined;
 }

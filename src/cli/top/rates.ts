@@ -1,4 +1,4 @@
-import type { QueueView } from '../../app/views.ts';
+import type { QueueView } from '../../operate/views.ts';
 
 /** What had ended in each queue when. */
 export interface Count {

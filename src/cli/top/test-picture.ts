@@ -1,4 +1,4 @@
-import type { LimitView, TaskView, WorkerView } from '../../app/views.ts';
+import type { LimitView, TaskView, WorkerView } from '../../operate/views.ts';
 import type { EventView, Overview, Picture, QueueRow } from './picture.ts';
 
 /** Some afternoon; what is shown of it depends on the zone, so tests look at differences. */

@@ -1,4 +1,5 @@
 import { loadCall } from '../../config/load.ts';
+import { joinOf } from '../../operate/join.ts';
 import type { Command } from '../command.ts';
 import { outFor } from '../display/out.ts';
 import { EXIT } from '../exit.ts';
@@ -23,14 +24,15 @@ export const create: Command = {
     const { tag: tags, workerPriority, asCode: code } = config;
     const worker = { tags, code, ...(workerPriority === 0 ? {} : { priority: workerPriority }) };
     const out = outFor(config);
-    const made = await reach(config, (operator) => operator.fleet.create(name, worker, who(undefined)));
+    const { join: _, ...made } = await reach(config, (operator) =>
+      operator.call('createWorker', { body: { name, ...worker }, by: who(undefined) }),
+    );
     if (out.mode === 'json') {
       out.json(made);
       return EXIT.fine;
     }
-    const proof = made.code === undefined ? `--name ${name} --secret ${made.secret}` : `--code ${made.code}`;
     out.line(`${name} may join. On the other machine, with the address of a node in the place of URL:`);
-    out.line(`  leasehold worker --join URL ${proof}`);
+    out.line(`  ${joinOf('URL', made)}`);
     out.note(made.code === undefined ? 'The secret is shown this once.' : 'The code is good once, within ten minutes.');
     return EXIT.fine;
   },

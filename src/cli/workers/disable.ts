@@ -1,4 +1,5 @@
 import { loadCall } from '../../config/load.ts';
+import { setWorkers } from '../../operate/worker-calls.ts';
 import type { Command } from '../command.ts';
 import { outFor } from '../display/out.ts';
 import { EXIT } from '../exit.ts';
@@ -20,7 +21,7 @@ export const disable: Command = {
     const { config, args: words } = loadCall(disable, args);
     const names = workerNames(words);
     const out = outFor(config);
-    const answers = await reach(config, (operator) => operator.fleet.set(names, { enabled: false }));
+    const answers = await reach(config, (operator) => setWorkers(operator, names, { enabled: false }));
     for (const answer of answers) {
       const { name, workers, running } = answer;
       if (out.mode === 'json') out.json(answer);

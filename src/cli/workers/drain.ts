@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { WorkerSettingView } from '../../app/operate-workers.ts';
-import type { Operating } from '../../app/operating.ts';
 import { loadCall } from '../../config/load.ts';
+import type { Operator } from '../../operate/operator.ts';
+import type { WorkerSettingView } from '../../operate/views.ts';
+import { settingsOf, setWorkers } from '../../operate/worker-calls.ts';
 import type { Command } from '../command.ts';
 import { type Out, outFor } from '../display/out.ts';
 import { EXIT, exitCodeOfSignal, type StopSignal } from '../exit.ts';
@@ -40,8 +41,8 @@ export const drain: Command = {
 };
 
 /** Ends when nobody of these names has a task, or is there. Ctrl-C ends the waiting; they stay disabled. */
-async function drainAll(operator: Operating, names: readonly string[], out: Out, stop: AbortSignal): Promise<number> {
-  let answers = await operator.fleet.set(names, { enabled: false });
+async function drainAll(operator: Operator, names: readonly string[], out: Out, stop: AbortSignal): Promise<number> {
+  let answers = await setWorkers(operator, names, { enabled: false });
   const told = new Map<string, number>();
   for (;;) {
     for (const answer of answers) {
@@ -55,7 +56,7 @@ async function drainAll(operator: Operating, names: readonly string[], out: Out,
       out.note('Stopped waiting; the workers stay disabled, and what they run goes on.');
       return exitCodeOfSignal(stop.reason as StopSignal);
     }
-    answers = await operator.fleet.look(names);
+    answers = await settingsOf(operator, names);
   }
 }
 

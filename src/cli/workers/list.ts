@@ -1,6 +1,5 @@
-import type { WorkerSettingView } from '../../app/operate-workers.ts';
-import type { WorkerView } from '../../app/views.ts';
 import { loadConfig } from '../../config/load.ts';
+import type { WorkerSettingView, WorkerView } from '../../operate/views.ts';
 import type { Command } from '../command.ts';
 import type { Format, Out } from '../display/out.ts';
 import { safeLine } from '../display/safe.ts';
@@ -24,8 +23,9 @@ export const list: Command = {
     let strays: readonly WorkerSettingView[] = [];
     return showList<WorkerView>(loadConfig(list, args), {
       async look(operator, out) {
-        if (out.mode === 'screen') strays = await operator.fleet.strays();
-        return operator.workers();
+        const { workers, absent } = await operator.call('listWorkers');
+        if (out.mode === 'screen') strays = absent;
+        return workers;
       },
       show(workers, out) {
         printList(out, columns(out, Date.now()), workers);

@@ -1,6 +1,6 @@
-import type { WorkerSettingView } from '../../app/operate-workers.ts';
 import type { Argument } from '../../config/load.ts';
 import { workerId } from '../../config/parse.ts';
+import type { WorkerSettingView } from '../../operate/views.ts';
 
 /** How the commands name a worker. */
 export const NAME = {

@@ -1,6 +1,7 @@
 import { loadCall } from '../../config/load.ts';
 import { OPTIONS } from '../../config/options.ts';
 import { orNone } from '../../config/parse.ts';
+import { setWorkers } from '../../operate/worker-calls.ts';
 import type { Command } from '../command.ts';
 import { outFor } from '../display/out.ts';
 import { EXIT } from '../exit.ts';
@@ -25,7 +26,7 @@ export const priority: Command = {
     const names = workerNames([name]);
     const value = orNone(OPTIONS.workerPriority.parse)(text, 'N');
     const out = outFor(config);
-    const answers = await reach(config, (operator) => operator.fleet.set(names, { priority: value }));
+    const answers = await reach(config, (operator) => setWorkers(operator, names, { priority: value }));
     for (const answer of answers) {
       if (out.mode === 'json') out.json(answer);
       else

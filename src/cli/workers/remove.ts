@@ -20,7 +20,7 @@ export const remove: Command = {
     const { config, args: words } = loadCall(remove, args);
     const [name] = workerNames(words) as [string];
     const out = outFor(config);
-    const secrets = await reach(config, (operator) => operator.fleet.remove(name));
+    const { secrets } = await reach(config, (operator) => operator.call('removeWorker', { params: { name } }));
     if (out.mode === 'json') out.json({ name, secrets });
     else out.line(`${name} is removed${secrets === 0 ? '; it had no secret that was good' : ''}.`);
     return EXIT.fine;

@@ -21,7 +21,9 @@ export const rotate: Command = {
     const { config, args: words } = loadCall(rotate, args);
     const [name] = workerNames(words) as [string];
     const out = outFor(config);
-    const rotated = await reach(config, (operator) => operator.fleet.rotate(name, config.grace, who(undefined)));
+    const rotated = await reach(config, (operator) =>
+      operator.call('rotateWorker', { params: { name }, body: { grace: config.grace }, by: who(undefined) }),
+    );
     if (out.mode === 'json') out.json(rotated);
     else {
       out.line(`The new secret of ${name}: ${rotated.secret}`);

@@ -1,6 +1,7 @@
-import type { TagAnswer } from '../../app/operate-workers.ts';
 import { loadCall } from '../../config/load.ts';
 import { fault } from '../../core/errors.ts';
+import { tagWorker } from '../../operate/worker-calls.ts';
+import type { TagAnswer } from '../../operate/workers.ts';
 import type { Command } from '../command.ts';
 import { type Out, outFor } from '../display/out.ts';
 import { safeLine } from '../display/safe.ts';
@@ -25,7 +26,7 @@ export const tag: Command = {
     const { add, remove } = config;
     checkTogether(add, remove);
     const out = outFor(config);
-    const answer = await reach(config, (operator) => operator.fleet.tag(name, { add, remove }));
+    const answer = await reach(config, (operator) => tagWorker(operator, name, { add, remove }));
     if (out.mode === 'json') out.json(answer);
     else tell(answer, out);
     return answer.own.length === 0 ? EXIT.fine : EXIT.failed;

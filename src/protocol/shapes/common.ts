@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PER_PAGE } from '../defaults.ts';
 
 /** `30s`, `5m`, or milliseconds. */
 export const Duration = z.union([z.string().max(40), z.number()]).describe('A duration: "30s", "5m", or milliseconds');
@@ -7,6 +8,18 @@ export const Duration = z.union([z.string().max(40), z.number()]).describe('A du
 export const Time = z.number().int().describe('Calendar time in milliseconds');
 
 export const TaskState = z.enum(['waiting', 'scheduled', 'ready', 'running', 'completed', 'failed', 'cancelled']);
+
+/** A text of which the compiler knows the words and the document says only that it is one: another word breaks no client. */
+export function word<W extends string>(): z.ZodType<W, W> {
+  return z.string() as z.ZodType as z.ZodType<W, W>;
+}
+
+/** How many there are of each; what there is none of may be absent. */
+export function tally<W extends string>(): z.ZodType<Tally<W>, Tally<W>> {
+  return z.record(z.string(), z.number()) as z.ZodType as z.ZodType<Tally<W>, Tally<W>>;
+}
+
+type Tally<W extends string> = { readonly [K in W]?: number };
 
 /** Any JSON value. */
 export const Json = z.unknown().describe('Any JSON value');
@@ -23,7 +36,9 @@ export function digits(number: z.ZodNumber) {
 
 /** Keyset paging: the cursor is what the page before has said. */
 export const Paging = {
-  limit: digits(z.number().min(1).max(MOST_PER_PAGE)).default(50).describe('How many at most; default 50'),
+  limit: digits(z.number().min(1).max(MOST_PER_PAGE))
+    .default(PER_PAGE)
+    .describe(`How many at most; default ${PER_PAGE}`),
   cursor: z.string().max(200).optional().describe('Where the page before ended, as it said'),
 };
 

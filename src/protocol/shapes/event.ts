@@ -1,12 +1,14 @@
 import { z } from 'zod';
-import { TaskState, Time } from './common.ts';
+import type { WorkerChange } from '../../core/event.ts';
+import type { Change } from '../../core/task.ts';
+import { TaskState, Time, word } from './common.ts';
 
 /** One thing that happened to one task or worker; its number is the id of the message. */
 export const Event = z
   .object({
     seq: z.number(),
     at: Time,
-    kind: z.string().describe('created, claimed, completed, …; of a worker registered or beat'),
+    kind: word<Change | WorkerChange>().describe('created, claimed, completed, …; of a worker registered or beat'),
     words: z.array(z.string()).readonly().describe('What others call it: assigned, LEASE_GRANTED, WORKER_HEARTBEAT, …'),
     task: z.string().optional().describe('Its id; absent with events of workers'),
     queue: z.string().optional(),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { Duration, Time } from './common.ts';
+import { STRATEGIES, type Strategy } from '../../core/limit.ts';
+import { Duration, Time, word } from './common.ts';
 
 const RateEdit = z
   .strictObject({
@@ -10,15 +11,13 @@ const RateEdit = z
   })
   .describe('What is not given stays; a new one needs max and window');
 
-const Strategy = z.enum(['queue', 'refuse', 'cancel_oldest', 'replace_pending']);
-
 const Edit = z.strictObject({
   concurrent: z.number().nullable().optional(),
   limit: z.number().nullable().optional(),
   perKey: z.number().nullable().optional(),
   rate: RateEdit.nullable().optional(),
   cost: RateEdit.nullable().optional(),
-  strategy: Strategy.optional(),
+  strategy: z.enum(STRATEGIES).optional(),
   backlog: z.number().nullable().optional(),
 });
 
@@ -36,7 +35,7 @@ const Bounds = z.object({
   perKey: z.number().optional(),
   rate: Rate.optional(),
   cost: Rate.optional(),
-  strategy: z.string(),
+  strategy: word<Strategy>(),
   backlog: z.number().optional(),
 });
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PER_SWEEP } from '../defaults.ts';
 import { Paging } from './common.ts';
 
 export const Queue = z
@@ -39,7 +40,7 @@ const Sweep = z.strictObject({
     .describe(
       'How many there are at most, as a dry run has said: refused when there are more. Needed but for a dry run',
     ),
-  limit: z.number().int().min(1).max(5000).default(1000).describe('How many to look at in this call'),
+  limit: z.number().int().min(1).max(5000).default(PER_SWEEP).describe('How many to look at in this call'),
   cursor: Paging.cursor.describe('Where the call before ended, as it said; then nothing else is needed'),
 });
 

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { AFTER_FAILURE } from '../../core/graph.ts';
-import { Duration, Json, TaskState, Time } from './common.ts';
+import type { Stream } from '../../core/log.ts';
+import type { CancelAct, Change, Reason, RetryAct } from '../../core/task.ts';
+import { Duration, Json, TaskState, Time, tally, word } from './common.ts';
 
 export const PlacementInput = z
   .strictObject({
@@ -100,7 +102,7 @@ export const Task = z
     queue: z.string(),
     handler: z.string(),
     state: TaskState,
-    reason: z.string().optional(),
+    reason: word<Reason>().optional(),
     input: Json,
     result: Json.optional(),
     error: Json.optional(),
@@ -130,13 +132,16 @@ export const GraphAnswer = z.object({
   tasks: z.array(PushedTask.extend({ name: z.string().describe('In the graph') })).readonly(),
 });
 
+/** What has ended it, or how the task stands that it is the last of. */
+type Outcome = Extract<Change, 'retried' | 'released' | 'expired' | 'parked'> | z.output<typeof TaskState>;
+
 export const Attempt = z
   .object({
     attempt: z.number(),
     worker: z.string().optional(),
     startedAt: Time.optional(),
     endedAt: Time.optional(),
-    outcome: z.string(),
+    outcome: word<Outcome>(),
     error: Json.optional(),
   })
   .meta({ id: 'Attempt' });
@@ -180,7 +185,11 @@ export const Explanation = z
         }),
       )
       .readonly(),
-    dependencies: z.array(z.object({ taskId: z.string(), state: z.string(), optional: z.boolean() })).readonly(),
+    dependencies: z
+      .array(
+        z.object({ taskId: z.string(), state: word<z.output<typeof TaskState> | 'gone'>(), optional: z.boolean() }),
+      )
+      .readonly(),
   })
   .meta({ id: 'Explanation' });
 
@@ -189,7 +198,7 @@ export const LogLine = z
     attempt: z.number(),
     seq: z.number(),
     at: Time,
-    stream: z.string(),
+    stream: word<Stream>(),
     text: z.string(),
   })
   .meta({ id: 'LogLine' });
@@ -218,18 +227,22 @@ export const Tree = z
   .meta({ id: 'Tree' });
 
 /** What became of one task, or of those of a tree. */
-export const TreeAnswer = z.object({
-  tasks: z
-    .array(
-      z.object({
-        id: z.string(),
-        queue: z.string(),
-        handler: z.string(),
-        state: TaskState.describe('Before'),
-        act: z.string(),
-      }),
-    )
-    .readonly(),
-  counts: z.record(z.string(), z.number()),
-  dryRun: z.boolean(),
-});
+const treeAnswer = <Act extends string>() =>
+  z.object({
+    tasks: z
+      .array(
+        z.object({
+          id: z.string(),
+          queue: z.string(),
+          handler: z.string(),
+          state: TaskState.describe('Before'),
+          act: word<Act>(),
+        }),
+      )
+      .readonly(),
+    counts: tally<Act>(),
+    dryRun: z.boolean(),
+  });
+
+export const CancelAnswer = treeAnswer<CancelAct>();
+export const RetryAnswer = treeAnswer<RetryAct>();

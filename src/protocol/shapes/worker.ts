@@ -1,12 +1,13 @@
 import { z } from 'zod';
-import { Time } from './common.ts';
+import type { WorkerState } from '../../core/worker.ts';
+import { Time, word } from './common.ts';
 
 /** A worker process that has registered. */
 export const Worker = z
   .object({
     id: z.string(),
     name: z.string(),
-    state: z.string(),
+    state: word<WorkerState>(),
     enabled: z.boolean(),
     slots: z.number(),
     running: z.number(),

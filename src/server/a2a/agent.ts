@@ -20,11 +20,15 @@ import {
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors';
 import type { A2ARequestHandler } from '@a2a-js/sdk/server';
-import { fault, isEngineError } from '../../core/errors.ts';
+import { isEngineError } from '../../core/errors.ts';
 import { isFinal } from '../../core/task.ts';
 import type { Engine } from '../../engine/engine.ts';
+import { findTask } from '../../operate/calls.ts';
+import type { Caller } from '../../operate/operator.ts';
+import { pushOne } from '../../operate/push-calls.ts';
+import { numberOf } from '../../operate/sight.ts';
+import type { TaskView } from '../../operate/views.ts';
 import type { Teller } from '../audit.ts';
-import type { Desk, TaskShape } from '../desk.ts';
 import type { EventHub } from '../event-hub.ts';
 import { watchTask } from '../task-watch.ts';
 import { contextOf, inputOf, orderOf, resultOf, statesOf, statusOf, taskOf } from './words.ts';
@@ -32,7 +36,7 @@ import { contextOf, inputOf, orderOf, resultOf, statesOf, statusOf, taskOf } fro
 export interface AgentOptions {
   readonly engine: Engine;
   readonly hub: EventHub;
-  readonly desk: () => Desk;
+  readonly operator: Caller;
   readonly card: () => Promise<AgentCard>;
   /** Who asks, for histories. */
   readonly by: string;
@@ -109,19 +113,17 @@ export class Agent implements A2ARequestHandler {
   async listTasks({ contextId, status, pageSize = PAGE, pageToken }: ListTasksRequest): Promise<ListTasksResponse> {
     return told(async () => {
       const size = Math.min(Math.max(1, pageSize), MOST_PAGE);
-      const before = pageToken === '' ? undefined : this.#number(pageToken);
-      const looked = await this.#options
-        .desk()
-        .list({ queues: [], states: statesOf(status), limit: LOOKED_AT, before });
-      const ours = looked.filter((task) => {
+      const from = pageToken === '' ? undefined : String(this.#number(pageToken));
+      const query = { state: statesOf(status), limit: LOOKED_AT, cursor: from };
+      const looked = await this.#options.operator.call('listTasks', { query });
+      const ours = looked.tasks.filter((task) => {
         const context = contextOf(task);
         return context !== undefined && (contextId === '' || context === contextId);
       });
       const tasks = ours.slice(0, size);
-      const last = ours.length > size ? tasks.at(-1) : looked.length === LOOKED_AT ? looked.at(-1) : undefined;
       return {
         tasks: tasks.map((task) => taskOf(task)),
-        nextPageToken: last?.id ?? '',
+        nextPageToken: (ours.length > size ? tasks.at(-1)?.id : looked.cursor) ?? '',
         pageSize: size,
         totalSize: ours.length,
       };
@@ -167,9 +169,8 @@ export class Agent implements A2ARequestHandler {
   async #push(message: Message): Promise<number> {
     const { handler, queue, input, key } = orderOf(message, randomUUID);
     await this.#options.admit(queue);
-    const [pushed] = await this.#options.desk().push([{ queue, handler, input, unique: key }]);
-    if (pushed === undefined) throw fault('INTERNAL', { problem: 'nothing was pushed' });
-    return pushed.task;
+    const { id } = await pushOne(this.#options.operator, { queue, handler, input, unique: key });
+    return this.#number(id);
   }
 
   async #decide(message: Message): Promise<number> {
@@ -180,8 +181,9 @@ export class Agent implements A2ARequestHandler {
     const { action, value, text } = inputOf(message.parts) as Said;
     const word = action ?? text;
     if (typeof word !== 'string') throw new RequestMalformedError('The message names no action.');
+    const { operator, by } = this.#options;
     const decide = (): Promise<unknown> =>
-      this.#options.desk().waits.decide(task, { action: word, value, by: this.#options.by });
+      operator.call('decideApproval', { params: { id: message.taskId }, body: { action: word, value }, by });
     await this.#options.audited('decideApproval', message.taskId, decide);
     return task;
   }
@@ -208,7 +210,7 @@ export class Agent implements A2ARequestHandler {
     }
   }
 
-  async *#watch(task: number): AsyncGenerator<{ readonly shown: TaskShape; readonly asks: string | undefined }> {
+  async *#watch(task: number): AsyncGenerator<{ readonly shown: TaskView; readonly asks: string | undefined }> {
     for await (const shown of watchTask(this.#options, task, this.#options.gone)) {
       yield { shown, asks: shown.state === 'waiting' ? await this.#asks(shown.id) : undefined };
     }
@@ -216,26 +218,26 @@ export class Agent implements A2ARequestHandler {
 
   /** What people are asked for, if it waits for them. */
   async #asks(id: string): Promise<string | undefined> {
-    const { wait } = await this.#options.desk().detail(id);
+    const { wait } = await this.#options.operator.call('getTask', { params: { id } });
     return wait?.kind === 'approval' ? `${wait.title} (${wait.actions.join(', ')})` : undefined;
   }
 
   async #shown(task: number): Promise<Task> {
-    const [shown] = await this.#options.desk().shown([task]);
+    const shown = await findTask(this.#options.operator, String(task));
     if (shown === undefined) throw new TaskNotFoundError();
     return taskOf(shown, shown.state === 'waiting' ? await this.#asks(shown.id) : undefined);
   }
 
   /** Only what a message has made can be asked for this way. */
-  async #find(id: string): Promise<TaskShape> {
-    const [shown] = await this.#options.desk().shown([this.#number(id)]);
+  async #find(id: string): Promise<TaskView> {
+    const shown = await findTask(this.#options.operator, String(this.#number(id)));
     if (shown === undefined || contextOf(shown) === undefined) throw new TaskNotFoundError(`There is no task ${id}.`);
     return shown;
   }
 
   #number(id: string): number {
     try {
-      return this.#options.desk().numberOf(id);
+      return numberOf(this.#options.engine, id);
     } catch (error) {
       if (isEngineError(error)) throw new TaskNotFoundError(`There is no task ${id}.`);
       throw error;

@@ -1,6 +1,6 @@
 import { type Artifact, type Message, type Part, Role, type Task, TaskState, type TaskStatus } from '@a2a-js/sdk';
 import { fault } from '../../core/errors.ts';
-import type { TaskShape } from '../desk.ts';
+import type { TaskView } from '../../operate/views.ts';
 
 /** What a message asks for. */
 export interface Order {
@@ -45,11 +45,11 @@ export function inputOf(parts: readonly Part[]): unknown {
 }
 
 /** Whose task it is in the words of A2A; undefined: no message has made it. */
-export function contextOf({ unique }: Pick<TaskShape, 'unique'>): string | undefined {
+export function contextOf({ unique }: Pick<TaskView, 'unique'>): string | undefined {
   return unique === undefined ? undefined : KEY.exec(unique)?.[1];
 }
 
-const STATES: Readonly<Record<TaskShape['state'], TaskState>> = {
+const STATES: Readonly<Record<TaskView['state'], TaskState>> = {
   scheduled: TaskState.TASK_STATE_SUBMITTED,
   ready: TaskState.TASK_STATE_SUBMITTED,
   running: TaskState.TASK_STATE_WORKING,
@@ -60,13 +60,13 @@ const STATES: Readonly<Record<TaskShape['state'], TaskState>> = {
 };
 
 /** Our states behind one of theirs; none: all. */
-export function statesOf(state: TaskState): readonly TaskShape['state'][] {
+export function statesOf(state: TaskState): readonly TaskView['state'][] {
   if (state === TaskState.TASK_STATE_UNSPECIFIED) return [];
-  return (Object.keys(STATES) as TaskShape['state'][]).filter((ours) => STATES[ours] === state);
+  return (Object.keys(STATES) as TaskView['state'][]).filter((ours) => STATES[ours] === state);
 }
 
 /** `asks`: somebody has to decide before it goes on, as the title says. */
-export function statusOf(task: TaskShape, asks?: string): TaskStatus {
+export function statusOf(task: TaskView, asks?: string): TaskStatus {
   const state = asks === undefined ? STATES[task.state] : TaskState.TASK_STATE_INPUT_REQUIRED;
   const text = asks ?? (task.state === 'failed' ? failureOf(task) : undefined);
   const at = task.finishedAt ?? task.startedAt ?? task.createdAt;
@@ -77,7 +77,7 @@ export function statusOf(task: TaskShape, asks?: string): TaskStatus {
   };
 }
 
-export function taskOf(task: TaskShape, asks?: string): Task {
+export function taskOf(task: TaskView, asks?: string): Task {
   return {
     id: task.id,
     contextId: contextOf(task) ?? '',
@@ -88,7 +88,7 @@ export function taskOf(task: TaskShape, asks?: string): Task {
   };
 }
 
-export function resultOf(task: TaskShape): Artifact {
+export function resultOf(task: TaskView): Artifact {
   return {
     artifactId: 'result',
     name: 'result',
@@ -106,12 +106,12 @@ export function resultOf(task: TaskShape): Artifact {
   };
 }
 
-function failureOf({ error, reason }: TaskShape): string {
+function failureOf({ error, reason }: TaskView): string {
   const message = (error as { readonly message?: unknown } | undefined)?.message;
   return typeof message === 'string' ? message : (reason ?? 'it failed');
 }
 
-function said(task: TaskShape, text: string): Message {
+function said(task: TaskView, text: string): Message {
   return {
     messageId: `${task.id}.${task.attempt}`,
     contextId: contextOf(task) ?? '',

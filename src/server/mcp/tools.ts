@@ -1,15 +1,16 @@
 import { z } from 'zod';
-import { fault } from '../../core/errors.ts';
-import { isFinal } from '../../core/task.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { DEFAULT_UNIQUE_MS, draft } from '../../engine/push.ts';
+import { requireTask } from '../../operate/calls.ts';
+import type { Caller } from '../../operate/operator.ts';
+import { pushOne } from '../../operate/push-calls.ts';
+import type { AnswerOf } from '../../protocol/routes.ts';
 import { Duration, TaskState } from '../../protocol/shapes/common.ts';
 import type { Action } from '../audit.ts';
-import type { Desk } from '../desk.ts';
 
 export interface ToolContext {
   readonly engine: Engine;
-  readonly desk: () => Desk;
+  readonly operator: Caller;
   /** Asked before something is pushed. */
   readonly admit: (queue: string) => Promise<void>;
 }
@@ -52,9 +53,9 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     does: 'The newest tasks, of some queues and states or of all',
     input: z.object({ queue: z.string().optional(), state: TaskState.optional(), limit }),
     writes: false,
-    async run({ desk }, { queue: name, state, limit: most }) {
-      const filter = { queues: name === undefined ? [] : [name], states: state === undefined ? [] : [state] };
-      return { tasks: (await desk().list({ ...filter, limit: most })).map(cut) };
+    async run({ operator }, { queue: name, state, limit: most }) {
+      const filter = { queue: name === undefined ? [] : [name], state: state === undefined ? [] : [state] };
+      return { tasks: (await operator.call('listTasks', { query: { ...filter, limit: most } })).tasks.map(cut) };
     },
   }),
   show_task: tool({
@@ -62,27 +63,25 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     does: 'One task with its input, its result or error, and its attempts',
     input: z.object({ id }),
     writes: false,
-    run: async ({ desk }, input) => cut(await desk().detail(input.id)),
+    run: async ({ operator }, { id: named }) => cut(await operator.call('getTask', { params: { id: named } })),
   }),
   explain_task: tool({
     title: 'Explain a task',
     does: 'Why a task is where it is: the verdict for each worker and each limit',
     input: z.object({ id }),
     writes: false,
-    run: ({ desk }, input) => desk().explain(input.id),
+    run: ({ operator }, { id: named }) => operator.call('explainTask', { params: { id: named } }),
   }),
   tail_log: tool({
     title: 'Read the end of a log',
     does: 'The last lines that a task has said, without listing any other task',
     input: z.object({ id, lines: limit }),
     writes: false,
-    async run({ desk, engine }, input) {
-      const task = desk().numberOf(input.id);
-      const [shown] = await desk().shown([task]);
-      if (shown === undefined) throw fault('NOT_FOUND', { kind: 'task', id: input.id });
-      const lines = await lastLines(engine, task, input.lines);
+    async run({ operator, engine }, input) {
+      const { id: named, state } = await requireTask(operator, input.id);
+      const lines = await lastLines(engine, engine.parseId(named), input.lines);
       return {
-        state: shown.state,
+        state,
         lines: lines.map(({ attempt, at, stream, text }) => ({ attempt, at, stream, text })),
       };
     },
@@ -92,14 +91,14 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     does: 'Queues with the number of tasks in each state',
     input: z.object({}),
     writes: false,
-    run: async ({ desk }) => ({ queues: await desk().queues() }),
+    run: ({ operator }) => operator.call('listQueues'),
   }),
   list_workers: tool({
     title: 'List workers',
     does: 'Worker processes: their tags, handlers, slots and state',
     input: z.object({}),
     writes: false,
-    run: async ({ desk }) => ({ workers: await desk().workers() }),
+    run: async ({ operator }) => ({ workers: (await operator.call('listWorkers')).workers }),
   }),
   push_task: tool({
     title: 'Push a task',
@@ -115,7 +114,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
       dry_run: dryRun,
     }),
     writes: true,
-    async run({ desk, admit }, { queue: name, handler = name, max_attempts, dry_run, ...rest }) {
+    async run({ operator, admit }, { queue: name, handler = name, max_attempts, dry_run, ...rest }) {
       const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
       const request = {
         queue: name,
@@ -126,12 +125,13 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
       if (dry_run) {
         // Refuses what a push would refuse.
         draft(request, DEFAULT_UNIQUE_MS);
-        const there = (await desk().workers()).filter((worker) => worker.handlers.includes(handler));
+        const there = (await operator.call('listWorkers')).workers.filter((worker) =>
+          worker.handlers.includes(handler),
+        );
         return { dry_run: true, would_push: request, workers_with_this_handler: there.map((worker) => worker.name) };
       }
       await admit(name);
-      const [pushed] = await desk().push([request]);
-      return { dry_run: false, id: pushed?.id };
+      return { dry_run: false, id: (await pushOne(operator, request)).id };
     },
   }),
   cancel_task: tool({
@@ -140,13 +140,9 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     input: z.object({ id, tree: z.boolean().default(false), dry_run: dryRun }),
     writes: true,
     deed: 'cancelTask',
-    async run({ desk, engine }, { id: named, tree, dry_run }) {
-      const task = desk().numberOf(named);
-      if (tree) return desk().cancelTree(task, { dryRun: dry_run });
-      const state = await stateOf(desk(), named);
-      if (isFinal(state)) return { id: named, state, act: 'finished', dry_run };
-      if (dry_run) return { id: named, state, act: state === 'running' ? 'requested' : 'cancelled', dry_run };
-      return { id: named, state, act: await engine.cancel(task), dry_run };
+    async run({ operator }, { id: named, tree, dry_run }) {
+      const answer = await operator.call('cancelTask', { params: { id: named }, body: { tree, dryRun: dry_run } });
+      return tree ? answer : oneOf(named, answer);
     },
   }),
   retry_task: tool({
@@ -155,13 +151,9 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     input: z.object({ id, tree: z.boolean().default(false), dry_run: dryRun }),
     writes: true,
     deed: 'retryTask',
-    async run({ desk, engine }, { id: named, tree, dry_run }) {
-      const task = desk().numberOf(named);
-      if (tree) return desk().retryTree(task, { dryRun: dry_run });
-      const state = await stateOf(desk(), named);
-      if (!isFinal(state)) return { id: named, state, act: 'unfinished', dry_run };
-      if (!dry_run) await engine.retry(task);
-      return { id: named, state, act: 'again', dry_run };
+    async run({ operator }, { id: named, tree, dry_run }) {
+      const answer = await operator.call('retryTask', { params: { id: named }, body: { tree, dryRun: dry_run } });
+      return tree ? answer : oneOf(named, answer);
     },
   }),
   pause_queue: tool({
@@ -183,19 +175,17 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
 };
 
 async function switchQueue(
-  { desk }: ToolContext,
+  { operator }: ToolContext,
   { queue: name, dry_run }: { readonly queue: string; readonly dry_run: boolean },
   act: 'pause' | 'resume',
 ): Promise<object> {
-  const own = desk();
-  if (!dry_run) await own[act](name);
-  return { dry_run, act, queue: await own.queue(name) };
+  const route = dry_run ? 'getQueue' : act === 'pause' ? 'pauseQueue' : 'resumeQueue';
+  return { dry_run, act, queue: await operator.call(route, { params: { queue: name } }) };
 }
 
-async function stateOf(desk: Desk, named: string): Promise<Awaited<ReturnType<Desk['detail']>>['state']> {
-  const [shown] = await desk.shown([desk.numberOf(named)]);
-  if (shown === undefined) throw fault('NOT_FOUND', { kind: 'task', id: named });
-  return shown.state;
+/** What became of one task, in few words. */
+function oneOf(named: string, { tasks: [task], dryRun }: AnswerOf<'cancelTask'> | AnswerOf<'retryTask'>): object {
+  return { id: named, state: task?.state, act: task?.act, dry_run: dryRun };
 }
 
 type Lines = Awaited<ReturnType<Engine['readLog']>>;

@@ -17,7 +17,7 @@ export function a2aRoutes({ version }: { readonly version: string }): Handlers<'
     },
 
     async a2a(call) {
-      const { principal, body, engine, hub, desk, request, guard, audited } = call;
+      const { principal, body, engine, hub, operator, request, guard, audited } = call;
       if (WRITES.has(body.method) && !mayCall(principal.role, 'operator')) {
         throw fault('FORBIDDEN', {
           problem: `this needs the role operator, and the token has the role ${principal.role}`,
@@ -30,7 +30,7 @@ export function a2aRoutes({ version }: { readonly version: string }): Handlers<'
       const card = () => cardFor(call, version);
       const gone = goneOf(request);
       const may = (queue: string): Promise<void> => admit({ guard, principal }, [{ queue }]);
-      const agent = new Agent({ engine, hub, desk, card, by: principal.name, admit: may, audited, gone });
+      const agent = new Agent({ engine, hub, operator, card, by: principal.name, admit: may, audited, gone });
       const asked = request.headers['a2a-version'];
       const problem = (error: unknown): Record<string, unknown> => ({
         jsonrpc: '2.0',
@@ -61,7 +61,7 @@ export function a2aRoutes({ version }: { readonly version: string }): Handlers<'
 
 async function cardFor(call: Call<'agentCard' | 'a2a'>, version: string): Promise<import('@a2a-js/sdk').AgentCard> {
   const { agentCard } = await import('../a2a/card.ts');
-  const workers = await call.desk().workers();
+  const { workers } = await call.operator.call('listWorkers');
   const there = workers.filter(({ state }) => state === 'online' || state === 'starting');
   const handlers = [...new Set(there.flatMap((worker) => worker.handlers))].toSorted();
   return agentCard({ address: call.address, version, handlers });

@@ -3,20 +3,12 @@ import { type FeedEvent, isTaskEvent, type TaskEvent, wordsOf } from '../../core
 import { checkName, checkWorkerId } from '../../core/names.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { FeedItem } from '../../engine/feed.ts';
-import type { AnswerOf } from '../../protocol/routes.ts';
+import { eventView } from '../../operate/events.ts';
 import { type Call, type Handlers, Stream } from '../route-handler.ts';
 import type { Message } from '../sse.ts';
-import { lastEventId } from './tasks.ts';
+import { lastEventId } from './logs.ts';
 
-type EventShape = AnswerOf<'streamEvents'>;
-
-export const eventRoutes: Handlers<'readEvents' | 'streamEvents'> = {
-  async readEvents({ query: { after, limit }, hub, engine }) {
-    if (after === undefined) return { events: [], last: await hub.now(), reset: false };
-    const { events, last, reset } = await engine.store.eventRead({ after, limit });
-    return { events: events.map((event) => shapeOf(engine, event)), last, reset };
-  },
-
+export const eventRoutes: Handlers<'streamEvents'> = {
   async streamEvents(call) {
     const { hub, engine } = call;
     const after = afterOf(call) ?? (await hub.now());
@@ -49,15 +41,7 @@ async function workersOf(engine: Engine, items: readonly FeedItem[]): Promise<Re
 }
 
 function messageOf(engine: Engine, event: FeedEvent, worker?: string): Message {
-  return { id: String(event.seq), event: event.change, data: shapeOf(engine, event, worker) };
-}
-
-function shapeOf(engine: Engine, event: FeedEvent, worker?: string): EventShape {
-  const { seq, at, change } = event;
-  const common = { seq, at, kind: change, words: wordsOf(event) };
-  if (!isTaskEvent(event)) return { ...common, worker: event.name };
-  const { queue, state, attempt } = event;
-  return { ...common, task: engine.idOf(event), queue, state, attempt, ...(worker === undefined ? {} : { worker }) };
+  return { id: String(event.seq), event: event.change, data: eventView(engine, event, worker) };
 }
 
 /** A browser that comes back says it in a header; it is newer than what the address says. */

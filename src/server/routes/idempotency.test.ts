@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Answer, type NodeScene, nodeScene } from '../../../test/support/node-scene.ts';
+import type { TaskView } from '../../operate/views.ts';
 import { VirtualWorld } from '../../testing.ts';
-import type { TaskShape } from '../desk.ts';
 
 const TASKS = '/api/v1/tasks';
 
@@ -11,7 +11,7 @@ function push(scene: NodeScene, key: string, body: object, token: string = scene
   return scene.call('pushTasks', TASKS, { body, token, headers: { 'idempotency-key': key } });
 }
 
-const idOf = async (pushed: Promise<TaskShape>): Promise<string> => (await pushed).id;
+const idOf = async (pushed: Promise<TaskView>): Promise<string> => (await pushed).id;
 const count = async (scene: NodeScene): Promise<number> =>
   (await scene.call('listTasks', `${TASKS}?limit=500`)).tasks.length;
 
@@ -38,7 +38,7 @@ test('sixteen at once make one task, and one batch', async (t) => {
   assert.equal(new Set(ones).size, 1);
   const body = { tasks: Array.from({ length: 20 }, (_, input) => ({ queue: 'q', input })) };
   const batches = await sixteen(() => push(scene, 'batch', body));
-  const ids = batches.map(({ tasks }) => tasks.map(({ id }: TaskShape) => id).join());
+  const ids = batches.map(({ tasks }) => tasks.map(({ id }: TaskView) => id).join());
   assert.equal(new Set(ids).size, 1);
   assert.equal(await count(scene), 21);
 });

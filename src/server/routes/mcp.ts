@@ -4,7 +4,7 @@ import { admit } from './pushing.ts';
 /** The SDK is loaded when the first model comes. */
 export function mcpRoutes({ version }: { readonly version: string }): Handlers<'mcp'> {
   return {
-    async mcp({ principal, body, engine, desk, request, address, guard, audited }) {
+    async mcp({ principal, body, engine, operator, request, address, guard, audited }) {
       const { speakMcp } = await import('../mcp/door.ts');
       const headers = new Headers();
       for (const [name, value] of Object.entries(request.headers))
@@ -13,7 +13,7 @@ export function mcpRoutes({ version }: { readonly version: string }): Handlers<'
       const onError = (error: Error): void =>
         request.log.warn({ error: String(error) }, 'a model could not be answered');
       const may = (queue: string): Promise<void> => admit({ guard, principal }, [{ queue }]);
-      const options = { version, role: principal.role, engine, desk, admit: may, audited, onError };
+      const options = { version, role: principal.role, engine, operator, admit: may, audited, onError };
       return new Foreign(await speakMcp(asked, body, options));
     },
   };

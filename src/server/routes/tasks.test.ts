@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { messagesOf, type NodeScene, nodeScene } from '../../../test/support/node-scene.ts';
+import type { TaskView } from '../../operate/views.ts';
 import type { Grant } from '../../store/store.ts';
 import { VirtualWorld } from '../../testing.ts';
-import type { TaskShape } from '../desk.ts';
 
 const TASKS = '/api/v1/tasks';
 
-function push(scene: NodeScene, body: object): Promise<TaskShape> {
+function push(scene: NodeScene, body: object): Promise<TaskView> {
   return scene.call('pushTasks', TASKS, { body });
 }
 
@@ -69,10 +69,10 @@ test('several are pushed in order', async (t) => {
   const tasks = Array.from({ length: 40 }, (_, input) => ({ queue: `q${input % 3}`, input }));
   const answer = await scene.call('pushTasks', TASKS, { body: { tasks } });
   assert.deepEqual(
-    answer.tasks.map(({ queue, input }: TaskShape) => ({ queue, input })),
+    answer.tasks.map(({ queue, input }: TaskView) => ({ queue, input })),
     tasks,
   );
-  assert.equal(new Set(answer.tasks.map(({ id }: TaskShape) => id)).size, 40);
+  assert.equal(new Set(answer.tasks.map(({ id }: TaskView) => id)).size, 40);
 });
 
 test('a push of nothing says that a queue is missing', async (t) => {
@@ -147,7 +147,7 @@ test('pages lead through all tasks, newest first, without gap or repeat, while o
   let cursor = '';
   for (let page = 0; ; page++) {
     const answer = await scene.call('listTasks', `${TASKS}?limit=7${cursor}`);
-    seen.push(...answer.tasks.map(({ input }: TaskShape) => input as number));
+    seen.push(...answer.tasks.map(({ input }: TaskView) => input as number));
     if (answer.cursor === undefined) break;
     cursor = `&cursor=${answer.cursor}`;
     await scene.call('pushTasks', TASKS, { body: batch(1000 + 2 * page, 2) });
@@ -161,7 +161,7 @@ test('pages lead through all tasks, newest first, without gap or repeat, while o
 test('a list is narrowed by several queues and states at once', async (t) => {
   const scene = await nodeScene(t);
   const inputs = async (query: string): Promise<number[]> =>
-    (await scene.call('listTasks', `${TASKS}?${query}`)).tasks.map(({ input }: TaskShape) => input as number);
+    (await scene.call('listTasks', `${TASKS}?${query}`)).tasks.map(({ input }: TaskView) => input as number);
   const tasks = Array.from({ length: 12 }, (_, i) => ({
     queue: `q${i % 3}`,
     input: i,
@@ -271,7 +271,7 @@ test('a tree is cancelled and run again as a whole, and a dry run only says so',
   ]);
   assert.ok(root);
   const states = async (): Promise<string> =>
-    (await scene.call('listTasks', TASKS)).tasks.map(({ state }: TaskShape) => state).join();
+    (await scene.call('listTasks', TASKS)).tasks.map(({ state }: TaskView) => state).join();
   const tree = (verb: 'cancel' | 'retry', body: object): Promise<{ counts: object; dryRun: boolean }> =>
     scene.call(`${verb}Task`, `${TASKS}/${root.id}/${verb}`, { body });
   const dry = await tree('cancel', { tree: true, dryRun: true });
@@ -345,7 +345,7 @@ test('a page of large tasks ends early, and the pages lead through all of them a
     const response = await fetch(scene.url(`${TASKS}?limit=500${cursor}`), { headers: scene.headers({}) });
     const text = await response.text();
     assert.ok(text.length < 25_000_000, `a page has ${text.length} bytes`);
-    const page = JSON.parse(text) as { tasks: TaskShape[]; cursor?: string };
+    const page = JSON.parse(text) as { tasks: TaskView[]; cursor?: string };
     seen.push(...page.tasks.map(({ id }) => id));
     if (page.cursor === undefined) break;
     cursor = `&cursor=${page.cursor}`;
@@ -361,7 +361,7 @@ test('tasks are shown by their ids, in that order and without those that are gon
     await push(scene, { queue: 'q' }),
     await push(scene, { queue: 'r' }),
   ];
-  const these = async (...ids: readonly string[]): Promise<{ tasks: TaskShape[]; cursor?: string }> =>
+  const these = async (...ids: readonly string[]): Promise<{ tasks: TaskView[]; cursor?: string }> =>
     scene.call('listTasks', `${TASKS}?${ids.map((id) => `id=${id}`).join('&')}`);
   const shown = await these(c.id, a.id, '77777', b.id);
   assert.deepEqual(

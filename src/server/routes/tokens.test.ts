@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { messagesOf, type NodeScene, nodeScene } from '../../../test/support/node-scene.ts';
+import { hashOf, newSecret, prefixOf } from '../../operate/secrets.ts';
 import type { Route } from '../../protocol/route.ts';
 import { ROUTES } from '../../protocol/routes.ts';
 import { tempFolder } from '../../store/conformance/temp-folder.ts';
 import type { NewToken } from '../../store/store.ts';
 import { VirtualWorld } from '../../testing.ts';
-import { hashOf, newSecret, prefixOf } from '../secrets.ts';
 
 const TOKENS = '/api/v1/tokens';
 

@@ -1,18 +1,9 @@
 import type { Stream } from '../../core/log.ts';
-import type { Remembered, TaskRef, TaskResult, Turned, TurnRequest, Waited } from '../../protocol/link.ts';
+import type { Assignment, Remembered, TaskRef, TaskResult, Turned, TurnRequest, Waited } from '../../protocol/link.ts';
 
-/** One attempt, as a runner sees it. */
-export interface Job {
-  readonly task: number;
-  readonly attempt: number;
-  /** The public id of the task. */
-  readonly id: string;
-  readonly queue: string;
-  readonly handler: string;
-  /** JSON text of the input. */
-  readonly payload: string;
-  readonly tries: number;
-  readonly maxTries: number;
+/** One attempt, as a runner sees it: of what was assigned nothing that proves or bounds the lease. */
+export interface Job
+  extends Pick<Assignment, 'task' | 'attempt' | 'id' | 'queue' | 'handler' | 'payload' | 'tries' | 'maxTries'> {
   /** Runs in a process of its own that serves nobody before or after: it may be what killed its worker. */
   readonly alone: boolean;
   /** Of its trace, where there is one. */

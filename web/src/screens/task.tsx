@@ -377,7 +377,9 @@ function AttemptTable({ of: attempts }: { readonly of: readonly Attempt[] }) {
 }
 
 /** What became of an attempt, as people tell it. */
-function storyOf({ outcome, error }: Attempt): string {
+function storyOf({ outcome: told, error }: Attempt): string {
+  // A newer node may have another word.
+  const outcome: string = told;
   const why = messageOf(error);
   switch (outcome) {
     case 'expired':
@@ -388,8 +390,6 @@ function storyOf({ outcome, error }: Attempt): string {
       return `Given back untouched${why === '' ? '' : `: ${why}`}`;
     case 'parked':
       return 'Waits, and has given its slot back';
-    case 'timed_out':
-      return `Ran longer than it may${why === '' ? '' : `: ${why}`}`;
     case 'running':
       return 'Runs';
     default:

@@ -11,6 +11,7 @@ import { fleet } from '../fleet/good.ts';
 import { server } from '../server/good.ts';
 import { client } from '../client/good.ts';
 import { config } from '../config/good.ts';
+import { operate } from '../operate/good.ts';
 import { inner } from './inner.ts';
 
-export const app: unknown = [core, flow, store, engine, protocol, workspace, artifacts, worker, fleet, server, client, config, sep, inner];
+export const app: unknown = [core, flow, store, engine, protocol, workspace, artifacts, worker, fleet, server, client, config, operate, sep, inner];

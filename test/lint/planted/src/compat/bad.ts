@@ -11,9 +11,10 @@ import { server } from '../server/good.ts'; // expect: no-restricted-imports
 import { client } from '../client/good.ts'; // expect: no-restricted-imports
 import { config } from '../config/good.ts'; // expect: no-restricted-imports
 import { cli } from '../cli/good.ts'; // expect: no-restricted-imports
+import { operate } from '../operate/good.ts'; // expect: no-restricted-imports
 import { entry } from '../index.ts'; // expect: no-restricted-imports
 import { self } from 'leasehold'; // expect: no-restricted-imports
 import { testing } from 'leasehold/testing'; // expect: no-restricted-imports
 import { env } from 'node:process'; // expect: no-restricted-imports
 
-export const compatBreach: unknown = [core, flow, store, engine, protocol, workspace, artifacts, worker, fleet, server, client, config, cli, entry, self, testing, env];
+export const compatBreach: unknown = [core, flow, store, engine, protocol, workspace, artifacts, worker, fleet, server, client, config, cli, operate, entry, self, testing, env];

@@ -11,8 +11,9 @@ import { client } from '../client/good.ts'; // expect: no-restricted-imports
 import { app } from '../app/good.ts'; // expect: no-restricted-imports
 import { compat } from '../compat/good.ts'; // expect: no-restricted-imports
 import { cli } from '../cli/good.ts'; // expect: no-restricted-imports
+import { operate } from '../operate/good.ts'; // expect: no-restricted-imports
 import { entry } from '../index.ts'; // expect: no-restricted-imports
 import { self } from 'leasehold'; // expect: no-restricted-imports
 import { testing } from 'leasehold/testing'; // expect: no-restricted-imports
 
-export const configBreach: unknown = [flow, store, engine, protocol, workspace, artifacts, worker, fleet, server, client, app, compat, cli, entry, self, testing];
+export const configBreach: unknown = [flow, store, engine, protocol, workspace, artifacts, worker, fleet, server, client, app, compat, cli, operate, entry, self, testing];

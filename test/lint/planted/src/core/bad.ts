@@ -12,9 +12,10 @@ import { config } from '../config/good.ts'; // expect: no-restricted-imports
 import { app } from '../app/good.ts'; // expect: no-restricted-imports
 import { compat } from '../compat/good.ts'; // expect: no-restricted-imports
 import { cli } from '../cli/good.ts'; // expect: no-restricted-imports
+import { operate } from '../operate/good.ts'; // expect: no-restricted-imports
 import { entry } from '../index.ts'; // expect: no-restricted-imports
 import { self } from 'leasehold'; // expect: no-restricted-imports
 import { testing } from 'leasehold/testing'; // expect: no-restricted-imports
 import { env } from 'node:process'; // expect: no-restricted-imports
 
-export const coreBreach: unknown = [flow, store, engine, protocol, workspace, artifacts, worker, fleet, server, client, config, app, compat, cli, entry, self, testing, env];
+export const coreBreach: unknown = [flow, store, engine, protocol, workspace, artifacts, worker, fleet, server, client, config, app, compat, cli, operate, entry, self, testing, env];

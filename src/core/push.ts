@@ -1,0 +1,39 @@
+import type { Duration } from './duration.ts';
+import type { FairnessInput } from './lane.ts';
+import type { LimitUseInput } from './limit.ts';
+import type { PlacementInput } from './placement.ts';
+import type { RetryInput } from './retry.ts';
+import type { ReuseInput } from './reuse.ts';
+
+/** What may be said of a new task, by whichever door it comes: the library, a running task, the wire. */
+export interface TaskRequest {
+  readonly queue: string;
+  readonly handler: string;
+  readonly input?: unknown;
+  /** Whole number, higher first; default 0. */
+  readonly priority?: number | undefined;
+  /** Due this much later. */
+  readonly delay?: Duration | undefined;
+  /** Due at this calendar time, in milliseconds. */
+  readonly runAt?: number | undefined;
+  /** Bounds the tries, crashes included; default 3. */
+  readonly maxAttempts?: number | undefined;
+  readonly retry?: RetryInput | undefined;
+  /** How long one attempt may run, at least 1 ms; its worker stops it then. */
+  readonly timeout?: Duration | undefined;
+  /** How long it may wait for its first start once it is due, at least 1 ms; then it fails with reason `timeout`. */
+  readonly waitTimeout?: Duration | undefined;
+  /** The same key and input lead to the same task, the same key and another input are refused. */
+  readonly unique?: string | { readonly key: string; readonly window?: Duration | undefined } | undefined;
+  /** Where it may run. */
+  readonly placement?: PlacementInput | undefined;
+  /** What it takes of which limits while it runs; a name alone takes one. */
+  readonly limits?: readonly (string | LimitUseInput)[] | undefined;
+  /** Whose turn it uses: keys share what there is, however many tasks each of them has. */
+  readonly fairness?: FairnessInput | undefined;
+  /**
+   * A result of the same handler and input, or key, that is no older takes the place of a run: `true` (24 hours), an age, or
+   * both by name. Its own result is kept for others.
+   */
+  readonly reuse?: ReuseInput | undefined;
+}

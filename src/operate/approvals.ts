@@ -1,0 +1,62 @@
+import { fault } from '../core/errors.ts';
+import { checkOptions } from '../engine/check.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { WaitRecord } from '../engine/records.ts';
+import type { ApprovalView, DecisionView } from '../protocol/views.ts';
+
+/** What somebody has decided. */
+export type Decision = Omit<DecisionView, 'id'>;
+
+const DECISION: ReadonlySet<string> = new Set(['action', 'value', 'by'] satisfies (keyof Decision)[]);
+const ACTIONS: readonly string[] = ['approve', 'reject'];
+
+/** Open ones, oldest first. */
+export async function approvals(engine: Engine, limit: number): Promise<readonly ApprovalView[]> {
+  const waits = await engine.openWaits(limit);
+  const records = await engine.store.taskGet({ tasks: waits.map(({ task }) => task) });
+  return waits.flatMap((wait, i) => {
+    const record = records[i];
+    if (record === undefined) return [];
+    const { queue, handler } = record;
+    const { key, since, deadline } = wait;
+    const when = { since, ...(deadline === undefined ? {} : { deadline }) };
+    return [{ id: engine.idOf(record), key, queue, handler, ...requestOf(wait), ...when }];
+  });
+}
+
+/** Refused unless the task waits for a decision now, and offers this action. */
+export async function decide(engine: Engine, id: string, decision: Decision): Promise<void> {
+  checkOptions('decision', decision, DECISION);
+  const task = engine.parseId(id);
+  const wait = await engine.waitOf(task);
+  if (wait?.outcome !== 'open' || wait.form === undefined || wait.channel === undefined) {
+    if ((await engine.get(task)) === undefined) throw fault('NOT_FOUND', { kind: 'task', id });
+    throw fault('CONFLICT', { problem: 'the task does not wait for a decision' });
+  }
+  const { actions } = requestOf(wait);
+  if (!actions.includes(decision.action)) {
+    throw fault('INVALID_INPUT', { field: 'action', problem: `it is one of ${actions.join(', ')}` });
+  }
+  // For whoever waits now: what comes second is not kept for a later wait.
+  const { woken } = await engine.signal(wait.channel, decision, { broadcast: true });
+  if (!woken.includes(task)) throw fault('CONFLICT', { problem: 'somebody else has decided, or its time is over' });
+}
+
+/** Who parks by hand may show any value, and must not pass for another wait by it: what is no request is a form. */
+export function requestOf({
+  key,
+  form: text,
+}: WaitRecord): Pick<ApprovalView, 'title' | 'form' | 'context' | 'actions'> {
+  const shown: unknown = text === undefined ? {} : JSON.parse(text);
+  if (typeof shown !== 'object' || shown === null || Array.isArray(shown)) {
+    return { title: key, form: shown, actions: ACTIONS };
+  }
+  const { title, actions, form, context } = shown as Record<string, unknown>;
+  const offered = Array.isArray(actions) && actions.length > 0 && actions.every((one) => typeof one === 'string');
+  return {
+    title: typeof title === 'string' && title !== '' ? title : key,
+    ...(form === undefined ? {} : { form }),
+    ...(context === undefined ? {} : { context }),
+    actions: offered ? (actions as readonly string[]) : ACTIONS,
+  };
+}

@@ -1,0 +1,64 @@
+import { fault } from '../core/errors.ts';
+import { holderName, nodeHealth, type Silence } from '../core/node.ts';
+import { LEADER, leaderOf } from '../engine/duties/leader.ts';
+import type { NodeRecord } from '../engine/records.ts';
+import type { Operations } from './operation.ts';
+import type { NodeView } from './views.ts';
+
+/** Nodes of a store, for who looks at them from outside. */
+export const clusterOperations = {
+  async getCluster({ engine: { store }, silence }) {
+    const [{ now, duties }, { now: then, nodes }] = await Promise.all([store.dutyList(), store.nodeList()]);
+    const leader = leaderOf(duties, now);
+    const leading = nodes.find(({ id, incarnation }) => leader?.holder === `${id}/${incarnation}`);
+    return {
+      ...(leader && {
+        leader: {
+          node: holderName(leader.holder),
+          epoch: leader.epoch,
+          ...(leading?.stand === 'leader' ? { since: leading.standSince } : {}),
+          expiresInMs: leader.until - now,
+        },
+      }),
+      nodes: nodes.map((node) => viewOf(node, then, silence)),
+      duties: duties
+        .filter(({ name }) => name !== LEADER)
+        .map(({ name, holder, epoch, until }) => ({
+          name,
+          ...(until < now ? {} : { holder: holderName(holder) }),
+          epoch,
+          expiresInMs: Math.max(0, until - now),
+        })),
+      store: store.capabilities.name,
+    };
+  },
+
+  async editNode({ engine: { store }, silence }, { params: { id }, body: { role } }) {
+    const known = await store.nodeRole({ id, role });
+    const { now, nodes } = await store.nodeList();
+    const node = nodes.find((one) => one.id === id);
+    if (known && node !== undefined) return viewOf(node, now, silence);
+    const hint =
+      nodes.length === 0 ? 'No node works on this store.' : `There are ${nodes.map((one) => one.id).join(', ')}.`;
+    throw fault('NOT_FOUND', { kind: 'node', id }, { hint });
+  },
+} satisfies Operations;
+
+function viewOf(node: NodeRecord, now: number, silence: Silence): NodeView {
+  const { id, stand, standSince, wish, override, address, version, host, pid, startedAt, beatAt, left } = node;
+  const silentMs = Math.max(0, now - beatAt);
+  return {
+    id,
+    state: left ? 'left' : nodeHealth(silentMs, silence),
+    role: stand,
+    roleSince: standSince,
+    wish,
+    override,
+    ...(address === undefined ? {} : { address }),
+    ...(version === undefined ? {} : { version }),
+    ...(host === undefined ? {} : { host }),
+    ...(pid === undefined ? {} : { pid }),
+    startedAt,
+    silentMs,
+  };
+}

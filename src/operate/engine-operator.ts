@@ -1,0 +1,63 @@
+import type { Ask, Needs } from '../client/client.ts';
+import type { Silence } from '../core/node.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { AnswerOf } from '../protocol/routes.ts';
+import { eventView } from './events.ts';
+import { OPERATIONS, type OperatedName } from './operations.ts';
+import type { EventsOptions, FeedView, Operator } from './operator.ts';
+import { numberOf, Sight } from './sight.ts';
+import type { LogLineView } from './views.ts';
+
+/** The operator of an engine: of the routes of a node, and of a command that has the store open. */
+export class EngineOperator implements Operator {
+  readonly engine: Engine;
+  readonly #silence: Silence | undefined;
+  /** Those who follow: while there are some, changes of other processes are looked for. */
+  #followers = 0;
+  #unwatch = (): void => {};
+
+  /** `silence`: after how much of it a node counts as stale, and as dead. */
+  constructor(engine: Engine, silence?: Silence) {
+    this.engine = engine;
+    this.#silence = silence;
+  }
+
+  call<N extends OperatedName>(name: N, ...[ask]: Needs<Ask<N>>): Promise<AnswerOf<N>> {
+    return this.answer(name, (ask ?? {}) as Ask<N>);
+  }
+
+  async answer<N extends OperatedName>(name: N, ask: Ask<N>): Promise<AnswerOf<N>> {
+    return OPERATIONS[name](new Sight(this.engine, this.#silence), ask);
+  }
+
+  async *events({ after, signal }: EventsOptions): AsyncGenerator<FeedView> {
+    const options = { after, ...(signal === undefined ? {} : { signal }) };
+    for await (const item of this.#watched(this.engine.events(options))) {
+      yield item.kind === 'reset' ? item : { kind: 'event', event: eventView(this.engine, item.event) };
+    }
+  }
+
+  lines(id: string, { signal }: { readonly signal?: AbortSignal | undefined }): AsyncGenerator<LogLineView> {
+    return this.#watched(this.engine.followLog(numberOf(this.engine, id), signal === undefined ? {} : { signal }));
+  }
+
+  async close(): Promise<void> {
+    await this.engine.store.close();
+    // Who still waits for events looks again, and hears at once that the store is closed.
+    this.engine.hint();
+  }
+
+  async *#watched<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
+    const { engine } = this;
+    this.#followers += 1;
+    if (this.#followers === 1) {
+      this.#unwatch = engine.store.watch({ wanted: () => engine.waiting, onChange: () => engine.hint() });
+    }
+    try {
+      yield* items;
+    } finally {
+      this.#followers -= 1;
+      if (this.#followers === 0) this.#unwatch();
+    }
+  }
+}

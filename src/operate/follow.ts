@@ -1,0 +1,205 @@
+import { isFinal, type TaskState } from '../core/task.ts';
+import { tasksById } from './calls.ts';
+import type { FeedView, Operator } from './operator.ts';
+import type { EventView, LogLineView, TaskView } from './views.ts';
+
+/** Something that happened to a task that is followed. `ended` comes once for each, after everything else of it. */
+export type Told =
+  | {
+      readonly kind: 'state';
+      readonly id: string;
+      readonly state: TaskState;
+      readonly attempt: number;
+      readonly at: number;
+    }
+  | { readonly kind: 'log'; readonly id: string; readonly line: LogLineView }
+  | { readonly kind: 'ended'; readonly id: string; readonly task: TaskView | undefined };
+
+export interface FollowOptions {
+  /** The feed's position from before the tasks were looked at, so that nothing falls between. */
+  readonly after: number;
+  readonly signal: AbortSignal;
+}
+
+/** Each has a reader of its own; above this only states are followed. */
+const MOST_LOGS = 20;
+const PAGE = 500;
+
+/** Beyond all attempts. */
+const OVER = Number.POSITIVE_INFINITY;
+
+/** Logs, states and ends of these tasks as they come, until all have ended or the signal comes. Above twenty tasks without logs. */
+export async function* follow(
+  operator: Operator,
+  ids: readonly string[],
+  options: FollowOptions,
+): AsyncGenerator<Told> {
+  const following = new Following(operator, ids, options);
+  try {
+    yield* following.told;
+  } finally {
+    await following.stop();
+  }
+}
+
+/** Up to the newest those of all tasks: who follows waits for a number, which may be that of another one. */
+async function* eventsOf(
+  operator: Operator,
+  tasks: readonly string[],
+  { after, signal }: FollowOptions,
+): AsyncGenerator<FeedView> {
+  let last = after;
+  for (let more = true; more; ) {
+    const page = await operator.call('readEvents', { query: { after: last, limit: PAGE }, signal });
+    if (page.reset) yield { kind: 'reset', last: page.last };
+    for (const event of page.events) yield { kind: 'event', event };
+    last = page.last;
+    more = page.events.length > 0;
+  }
+  yield* operator.events({ after: last, tasks, signal });
+}
+
+/**
+ * One reader of the feed and one of each log write into a mailbox. They know nothing of each other's pace, so a line waits
+ * until the start of its attempt was told, and the end of a task until its last line.
+ */
+class Following {
+  readonly told = new Mailbox<Told>();
+  readonly #operator: Operator;
+  readonly #open: Set<string>;
+  readonly #stopping = new AbortController();
+  readonly #signal: AbortSignal;
+  readonly #logs: ReadonlyMap<string, Promise<void>>;
+  /** The newest attempt of each task that was told, and lines of later ones. */
+  readonly #attempts = new Map<string, number>();
+  readonly #early = new Map<string, LogLineView[]>();
+  readonly #watching: Promise<void>;
+
+  constructor(operator: Operator, ids: readonly string[], { after, signal }: FollowOptions) {
+    this.#operator = operator;
+    this.#open = new Set(ids);
+    this.#signal = AbortSignal.any([signal, this.#stopping.signal]);
+    const logs = ids.length <= MOST_LOGS;
+    this.#logs = new Map(logs ? [...this.#open].map((id) => [id, this.#readLog(id)]) : []);
+    this.#watching = this.#watch(after).catch((error: unknown) => this.told.fail(error));
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.allSettled([this.#watching, ...this.#logs.values()]);
+  }
+
+  async #watch(after: number): Promise<void> {
+    const found = await this.#look();
+    // Everything that the look has seen lies at or before this number: once it is told, lines and ends may follow.
+    const { last: seen } = await this.#operator.call('readEvents');
+    if (after >= seen) await this.#catchUp(found);
+    if (this.#open.size === 0) return;
+    for await (const item of eventsOf(this.#operator, [...this.#open], { after, signal: this.#signal })) {
+      if (item.kind === 'reset') await this.#catchUp(await this.#look());
+      else {
+        await this.#tell(item.event);
+        if (item.event.seq >= seen) await this.#catchUp(found);
+      }
+      if (this.#open.size === 0) return;
+    }
+    this.told.close();
+  }
+
+  /** The attempt that each has come to; {@link OVER} of those that have ended. */
+  async #look(): Promise<Map<string, number>> {
+    const tasks = await tasksById(this.#operator, [...this.#open]);
+    const attemptOf = (task: TaskView | undefined): number =>
+      task === undefined || isFinal(task.state) ? OVER : task.attempt;
+    return new Map([...this.#open].map((id) => [id, attemptOf(tasks.get(id))]));
+  }
+
+  async #tell({ task: id, state, attempt, at }: EventView): Promise<void> {
+    if (id === undefined || state === undefined || attempt === undefined || !this.#open.has(id)) return;
+    const told: Told = { kind: 'state', id, state, attempt, at };
+    if (isFinal(state)) return this.#end(id, told);
+    this.told.put(told);
+    this.#release(id, attempt);
+  }
+
+  /** Of those that a look has found, what the feed has not told. */
+  async #catchUp(found: Map<string, number>): Promise<void> {
+    for (const [id, attempt] of found) {
+      if (attempt === OVER) await this.#end(id);
+      else this.#release(id, attempt);
+    }
+    found.clear();
+  }
+
+  async #end(id: string, last?: Told): Promise<void> {
+    if (!this.#open.delete(id)) return;
+    this.#release(id, OVER);
+    // The reader of its log ends by itself once the task has, with the last line.
+    await this.#logs.get(id);
+    if (last !== undefined) this.told.put(last);
+    this.told.put({ kind: 'ended', id, task: (await tasksById(this.#operator, [id])).get(id) });
+    if (this.#open.size === 0) this.told.close();
+  }
+
+  async #readLog(id: string): Promise<void> {
+    try {
+      for await (const line of this.#operator.lines(id, { signal: this.#signal })) {
+        if (line.attempt <= (this.#attempts.get(id) ?? 0)) this.told.put({ kind: 'log', id, line });
+        else this.#earlyOf(id).push(line);
+      }
+    } catch (error) {
+      this.told.fail(error);
+    }
+  }
+
+  #release(id: string, attempt: number): void {
+    if (attempt <= (this.#attempts.get(id) ?? 0)) return;
+    this.#attempts.set(id, attempt);
+    const lines = this.#earlyOf(id);
+    const due = lines.findIndex((line) => line.attempt > attempt);
+    for (const line of lines.splice(0, due === -1 ? lines.length : due)) {
+      this.told.put({ kind: 'log', id, line });
+    }
+  }
+
+  #earlyOf(id: string): LogLineView[] {
+    const lines = this.#early.get(id) ?? [];
+    this.#early.set(id, lines);
+    return lines;
+  }
+}
+
+/** Several writers, one reader, in the order of writing. */
+class Mailbox<T> implements AsyncIterable<T> {
+  #letters: T[] = [];
+  #closed = false;
+  #failure: { readonly error: unknown } | undefined;
+  #wake = (): void => {};
+
+  put(letter: T): void {
+    this.#letters.push(letter);
+    this.#wake();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#wake();
+  }
+
+  fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.#wake();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<T> {
+    for (;;) {
+      const letters = this.#letters;
+      this.#letters = [];
+      yield* letters;
+      if (this.#letters.length > 0) continue;
+      if (this.#failure !== undefined) throw this.#failure.error;
+      if (this.#closed) return;
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
+}

@@ -1,0 +1,168 @@
+import { parseDuration } from '../core/duration.ts';
+import { fault, isEngineError } from '../core/errors.ts';
+import { freesIn } from '../core/limit.ts';
+import type { EditTerms, LimitEdit } from '../core/limit-edit.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { LimitEdited, LimitEditing, LimitRecord, LimitVersion, SlotRecord, StoreTime } from '../engine/records.ts';
+import type { AskedOf } from '../protocol/paths.ts';
+import type { Operations } from './operation.ts';
+import { type LimitDetailView, type LimitView, viewBounds, viewLimit } from './views.ts';
+
+export type { LimitEdit };
+
+export interface LimitAnswer {
+  readonly limit: LimitView;
+  /** Absent when it is new. */
+  readonly before?: LimitView;
+  readonly changed: boolean;
+}
+
+/** What one key of a limit has, or its total. */
+type LimitUse = Omit<LimitDetailView['keys'][number], 'key'>;
+
+const MOST_KEYS = 1000;
+const MOST_CHANGES = 20;
+
+/** Limits, for who looks at them and changes them from outside. */
+export class LimitDesk {
+  readonly #engine: Engine;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  async list(): Promise<readonly LimitView[]> {
+    return (await this.#engine.limits()).map(viewLimit);
+  }
+
+  async detail(name: string): Promise<LimitDetailView> {
+    const record = await this.#require(name);
+    const [slots, history, time] = await Promise.all([
+      this.#engine.limitUse(name, MOST_KEYS),
+      this.#engine.limitHistory(name, MOST_CHANGES),
+      this.#engine.store.clock(),
+    ]);
+    const total = slots.find(({ key }) => key === '');
+    const keys = slots.filter(({ key }) => key !== '').map((slot) => ({ key: slot.key, ...useOf(slot, time) }));
+    return {
+      ...viewLimit(record),
+      ...(total === undefined ? { used: record.active } : useOf(total, time)),
+      keys: keys.toSorted((a, b) => b.used - a.used || (b.pausedUntil ?? 0) - (a.pausedUntil ?? 0)),
+      moreKeys: slots.length === MOST_KEYS,
+      history: history.map(({ at, by, limit }) => ({
+        at,
+        by,
+        ...(limit === undefined ? {} : { limit: viewBounds(limit) }),
+      })),
+    };
+  }
+
+  /** Makes it if there is none, unless the terms say otherwise. What would change nothing is not written. */
+  async set(name: string, edit: LimitEdit, by: string, terms: EditTerms = {}): Promise<LimitAnswer> {
+    const { before, after } = await this.#edit({ name, edit, by, ...terms });
+    const { active = 0, waiting = 0 } = (await this.#find(name)) ?? {};
+    const view = (version: LimitVersion): LimitView => viewLimit({ name, ...version, active, waiting });
+    return {
+      limit: view(after),
+      ...(before === undefined ? {} : { before: view(before) }),
+      changed: before?.revision !== after.revision,
+    };
+  }
+
+  async #edit(editing: LimitEditing): Promise<LimitEdited> {
+    try {
+      return await this.#engine.editLimit(editing);
+    } catch (error) {
+      if (isEngineError(error, 'NOT_FOUND')) throw await this.#missing(editing.name);
+      throw error;
+    }
+  }
+
+  /** Answers what it was. */
+  async remove(name: string, by: string): Promise<LimitView> {
+    const before = await this.#require(name);
+    await this.#engine.removeLimit(name, by);
+    return viewLimit(before);
+  }
+
+  /** Nothing that takes from it starts for so long; for 0 ms it is open again. Answers how it stands then. */
+  async pause(name: string, key: string | undefined, forMs: number): Promise<LimitDetailView> {
+    await this.#require(name);
+    if (!(await this.#engine.store.slotPause({ name, key: key ?? '', forMs }))) {
+      throw fault(
+        'NOT_FOUND',
+        { kind: `key of the limit ${name}:`, id: key },
+        { hint: `A key is there once a task was pushed with it; "leasehold limits show ${name}" lists them.` },
+      );
+    }
+    // What it held back may start now, and is not seen to be ready by anything else.
+    this.#engine.ring.hint();
+    return this.detail(name);
+  }
+
+  async #find(name: string): Promise<LimitRecord | undefined> {
+    return (await this.#engine.limits()).find((limit) => limit.name === name);
+  }
+
+  async #require(name: string): Promise<LimitRecord> {
+    const found = await this.#find(name);
+    if (found !== undefined) return found;
+    throw await this.#missing(name);
+  }
+
+  async #missing(name: string): Promise<Error> {
+    const [last] = await this.#engine.limitHistory(name, 1);
+    const gone = last === undefined ? '' : ` It was removed${last.by === '' ? '' : ` by ${last.by}`}.`;
+    return fault(
+      'NOT_FOUND',
+      { kind: 'limit', id: name },
+      { hint: `"leasehold limits list" shows the limits, "leasehold limits set ${name}" makes one.${gone}` },
+    );
+  }
+}
+
+export const limitOperations = {
+  async listLimits({ engine }) {
+    return { limits: await new LimitDesk(engine).list() };
+  },
+
+  async createLimit({ engine }, { body: { name, ...edit }, by = '' }) {
+    return (await new LimitDesk(engine).set(name, oneWord(edit), by, { must: 'new' })).limit;
+  },
+
+  getLimit: ({ engine }, { params }) => new LimitDesk(engine).detail(params.name),
+
+  async editLimit({ engine }, { params, body: { ifRevision, ...edit }, by = '' }) {
+    const terms = { must: 'there', ifRevision } as const;
+    const { limit, before, changed } = await new LimitDesk(engine).set(params.name, oneWord(edit), by, terms);
+    return { ...limit, ...(changed && { before }) };
+  },
+
+  removeLimit: ({ engine }, { params, by = '' }) => new LimitDesk(engine).remove(params.name, by),
+
+  pauseLimit: ({ engine }, { params, body }) =>
+    new LimitDesk(engine).pause(params.name, body.key, parseDuration(body.for, 'for')),
+
+  resumeLimit: ({ engine }, { params, body }) => new LimitDesk(engine).pause(params.name, body.key, 0),
+} satisfies Operations;
+
+/** Document 004 says `limit` where we say `concurrent`. */
+function oneWord({ limit, ...edit }: Omit<AskedOf<'editLimit'>, 'ifRevision'>): LimitEdit {
+  if (limit === undefined) return edit;
+  if (edit.concurrent !== undefined) {
+    throw fault('INVALID_INPUT', { field: 'limit', problem: 'it is another word for concurrent; give one of them' });
+  }
+  return { ...edit, concurrent: limit };
+}
+
+/** Counters go by the clock of leases, which is not that of the calendar: one was set back, the other never is. */
+function useOf(slot: SlotRecord, { calendar, lease }: StoreTime): LimitUse {
+  const { active, cap, pausedUntil } = slot;
+  const waitMs = freesIn(slot, { slot: slot.id, weight: 1, cost: 0 }, lease) ?? 0;
+  return {
+    used: active,
+    ...(cap === undefined ? {} : { cap }),
+    ...(pausedUntil > lease ? { pausedUntil: Math.round(pausedUntil - lease + calendar) } : {}),
+    ...(waitMs > 0 ? { freesAt: Math.round(calendar + waitMs) } : {}),
+  };
+}

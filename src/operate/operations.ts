@@ -1,0 +1,30 @@
+import type { RouteName } from '../protocol/routes.ts';
+import { clusterOperations } from './cluster.ts';
+import { eventOperations } from './events.ts';
+import { limitOperations } from './limits.ts';
+import type { Operation, Operations } from './operation.ts';
+import { pushOperations } from './pushing.ts';
+import { queueOperations } from './queues.ts';
+import { taskOperations } from './tasks.ts';
+import { waitOperations } from './waits.ts';
+import { workerOperations } from './workers.ts';
+
+const ALL = {
+  ...pushOperations,
+  ...taskOperations,
+  ...queueOperations,
+  ...workerOperations,
+  ...limitOperations,
+  ...waitOperations,
+  ...eventOperations,
+  ...clusterOperations,
+} satisfies Operations;
+
+/** The routes that an operator has: those that an engine can answer. */
+export type OperatedName = keyof typeof ALL;
+
+export const OPERATIONS: { readonly [N in OperatedName]: Operation<N> } = ALL;
+
+export function isOperated(name: RouteName): name is OperatedName {
+  return Object.hasOwn(OPERATIONS, name);
+}

@@ -1,0 +1,94 @@
+import { fault, isEngineError } from '../core/errors.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { GraphRequest } from '../engine/graphs.ts';
+import type { PushRequest } from '../engine/push.ts';
+import type { Pushed } from '../engine/pushes.ts';
+import type { AskedOf } from '../protocol/paths.ts';
+import type { Operations } from './operation.ts';
+import type { Sight } from './sight.ts';
+import type { PushedView, TaskView } from './views.ts';
+
+type TaskInput = Exclude<AskedOf<'pushTasks'>, { readonly tasks: unknown }>;
+type GraphInput = AskedOf<'pushGraph'>['tasks'][number] & { readonly name: string; readonly op?: string | undefined };
+type Upstream = NonNullable<GraphInput['after']>[number];
+
+export const pushOperations = {
+  async pushTasks(sight, { body, key }) {
+    const inputs = 'tasks' in body ? body.tasks : [body];
+    const requests = inputs.map((input, i) => requestOf(input, opOf(key, i)));
+    const tasks = await shownPushed(sight, requests, await pushAll(sight.engine, requests));
+    return 'tasks' in body ? { tasks } : (tasks[0] as PushedView);
+  },
+
+  async pushGraph(sight, { body, key }) {
+    const inputs = body.tasks.map((input, i) => ({ ...input, name: input.name ?? String(i), op: opOf(key, i) }));
+    const requests = graphRequests(sight.engine, inputs);
+    const tasks = await shownPushed(sight, requests, await sight.engine.pushGraph(requests));
+    return { tasks: tasks.map((task, i) => ({ ...task, name: inputs[i]?.name ?? String(i) })) };
+  },
+} satisfies Operations;
+
+/** The operation id of a task, by its place in a call that may be repeated. */
+function opOf(key: string | undefined, place: number): string | undefined {
+  return key === undefined ? undefined : `${key}:${place}`;
+}
+
+/** Who names no handler means the one that has the name of the queue. */
+function requestOf<I extends TaskInput>(
+  input: I,
+  op: string | undefined,
+): I & { handler: string; op: string | undefined } {
+  return { ...input, handler: input.handler ?? input.queue, op };
+}
+
+/** What each waits for: what others know by a name, or a task that exists; a name of the graph goes first. */
+export function graphRequests(engine: Engine, inputs: readonly GraphInput[]): readonly GraphRequest[] {
+  const names = new Set(inputs.map(({ name }) => name));
+  const known = (on: string): string | number => (names.has(on) || !on.startsWith('task_') ? on : engine.parseId(on));
+  const upstream = (up: Upstream): NonNullable<GraphRequest['after']>[number] =>
+    typeof up === 'string' ? known(up) : { ...up, on: known(up.on) };
+  return inputs.map(({ after, op, ...input }) => ({
+    ...requestOf(input, op),
+    ...(after === undefined ? {} : { after: after.map(upstream) }),
+  }));
+}
+
+/**
+ * All or none of several. What takes of limits goes another way: they may refuse it or end others for it, which they are asked
+ * of each task by itself.
+ */
+async function pushAll(engine: Engine, requests: readonly PushRequest[]): Promise<readonly Pushed[]> {
+  const limited = requests.some(({ limits = [] }) => limits.length > 0);
+  if (requests.length > 1 && !limited) return engine.pushGraph(requests);
+  try {
+    return await engine.pushMany(requests);
+  } catch (error) {
+    if (!isEngineError(error, 'NOT_FOUND') || error.details?.kind !== 'limit') throw error;
+    const name = String(error.details.id);
+    const hint = `"leasehold limits set ${name}" makes it; "leasehold limits list" shows those that are there.`;
+    throw fault('NOT_FOUND', { kind: 'limit', id: name }, { hint, cause: error });
+  }
+}
+
+/** What was pushed, as it is now. What a key has led to before counts as new: it is the first answer again. */
+async function shownPushed(
+  sight: Sight,
+  requests: readonly PushRequest[],
+  pushed: readonly Pushed[],
+): Promise<readonly PushedView[]> {
+  const tasks = await sight.shown(pushed.map(({ task }) => task));
+  if (tasks.length < pushed.length) throw gone(pushed, tasks);
+  return tasks.map((task, i) => {
+    const { op, unique } = requests[i] as PushRequest;
+    const fresh = pushed[i]?.fresh === true || (op !== undefined && unique === undefined);
+    return { ...task, fresh };
+  });
+}
+
+/** A key is remembered for a day, and what it led to may have ended and be gone before that. */
+function gone(pushed: readonly Pushed[], kept: readonly TaskView[]): Error {
+  const ids = new Set(kept.map(({ id }) => id));
+  const id = pushed.find((one) => !ids.has(one.id))?.id;
+  const hint = 'It was pushed before under this key, has ended and is no longer kept.';
+  return fault('NOT_FOUND', { kind: 'task', id }, { hint });
+}

@@ -1,0 +1,55 @@
+import type { TaskRecord, WorkerRecord } from '../engine/records.ts';
+import type { Sight } from './sight.ts';
+import { type TaskDetailView, viewAttempts, viewTask } from './views.ts';
+import { waitOf } from './waits.ts';
+
+const PAGE = 500;
+
+/** A task with its attempts, and why it waits. */
+export async function taskDetail(sight: Sight, id: string): Promise<TaskDetailView> {
+  const { engine } = sight;
+  const record = await sight.record(id);
+  const naming = await sight.naming([record], true);
+  const queues = await engine.queues();
+  const workers = await sight.workers();
+  const progress = await lastProgress(sight, record);
+  const waits = record.state === 'ready' || record.state === 'scheduled' || record.state === 'waiting';
+  const why = waits ? await engine.explain(record.task) : undefined;
+  const wait = record.state === 'waiting' ? await waitOf(engine, record.task) : undefined;
+  return {
+    ...viewTask(record, naming),
+    attempts: viewAttempts(record, await engine.attempts(record.task), naming),
+    ...(progress === undefined ? {} : { progress }),
+    queuePaused: queues.some(({ name, paused }) => paused && name === record.queue),
+    workersForIt: workers.filter((worker) => isLive(worker) && offers(worker, record.handler)).length,
+    ...(why === undefined ? {} : { summary: why.summary, runnable: why.runnable }),
+    ...(wait === undefined ? {} : { wait }),
+  };
+}
+
+/** What its handler last said about how far it is. */
+async function lastProgress({ engine }: Sight, { task, attempt }: TaskRecord): Promise<unknown> {
+  let text: string | undefined;
+  for (let after = { attempt: attempt - 1, seq: Number.MAX_SAFE_INTEGER }; attempt > 0; ) {
+    const page = await engine.readLog(task, { limit: PAGE, after });
+    for (const line of page) if (line.stream === 'progress') text = line.text;
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE) break;
+    after = last;
+  }
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+/** One that names no handlers may have any. */
+function offers({ handlers }: WorkerRecord, handler: string): boolean {
+  return handlers.length === 0 || handlers.includes(handler);
+}
+
+function isLive({ state, enabled }: WorkerRecord): boolean {
+  return enabled && (state === 'online' || state === 'starting');
+}

@@ -1,0 +1,101 @@
+import { fault } from '../core/errors.ts';
+import { type CancelAct, isFinal, type RetryAct, type TaskState } from '../core/task.ts';
+import type { LogPlace } from '../engine/records.ts';
+import { PER_PAGE } from '../protocol/defaults.ts';
+import type { Operations } from './operation.ts';
+import type { Sight } from './sight.ts';
+import { taskDetail } from './task-detail.ts';
+import { taskPage, theseTasks } from './task-page.ts';
+import type { LogLineView } from './views.ts';
+
+/** What is shown of tasks, and done to one of them or to its tree. */
+export const taskOperations = {
+  listTasks(sight, { query = {} }) {
+    const { id: ids = [], queue: queues = [], handler: handlers = [], state: states = [] } = query;
+    const { from, until, cursor, limit = PER_PAGE } = query;
+    if (ids.length > 0) return theseTasks(sight, ids, [queues, handlers, states, from, until, cursor]);
+    const before = cursor === undefined ? undefined : sight.numberOf(cursor);
+    return taskPage(sight, { queues, handlers, states, from, until, limit, before });
+  },
+
+  getTask: (sight, { params }) => taskDetail(sight, params.id),
+
+  explainTask: (sight, { params }) => sight.engine.explain(sight.numberOf(params.id)),
+
+  async readLog(sight, { params: { id }, query: { cursor, limit = PER_PAGE } = {} }) {
+    const after = placeOf(cursor);
+    const { task } = await sight.record(id);
+    const lines = await sight.engine.readLog(task, { limit, ...(after === undefined ? {} : { after }) });
+    const last = lines.at(-1);
+    return { lines, ...(last === undefined ? {} : { cursor: cursorOf(last) }) };
+  },
+
+  async listAttempts(sight, { params }) {
+    return { attempts: (await taskDetail(sight, params.id)).attempts };
+  },
+
+  async showTree(sight, { params }) {
+    const members = await sight.engine.tree(sight.numberOf(params.id));
+    return { tasks: members.map(({ task: _task, ...member }) => member) };
+  },
+
+  async cancelTask(sight, { params: { id }, body: { tree = false, dryRun = false }, onProgress, signal }) {
+    const { engine } = sight;
+    const task = sight.numberOf(id);
+    if (tree) return engine.cancelTree(task, said({ dryRun, onProgress, signal }));
+    return alone<CancelAct>(sight, id, dryRun, async (state) => {
+      const answer = dryRun ? wouldCancel(state) : await engine.cancel(task);
+      // It was removed since it was looked at.
+      if (answer === 'unknown') throw fault('NOT_FOUND', { kind: 'task', id });
+      return answer;
+    });
+  },
+
+  async retryTask(sight, { params: { id }, body: { tree = false, dryRun = false }, onProgress, signal }) {
+    const { engine } = sight;
+    const task = sight.numberOf(id);
+    if (tree) return engine.retryTree(task, said({ dryRun, onProgress, signal }));
+    return alone<RetryAct>(sight, id, dryRun, async (state) => {
+      // What has not ended is left as it is; the engine decides it again in its own write.
+      if (!isFinal(state)) return 'unfinished';
+      if (!dryRun) await engine.retry(task);
+      return 'again';
+    });
+  },
+} satisfies Operations;
+
+/** What becomes of one task, in the form of a tree of one. */
+async function alone<Act extends string>(
+  sight: Sight,
+  id: string,
+  dryRun: boolean,
+  act: (before: TaskState) => Promise<Act>,
+) {
+  const record = await sight.record(id);
+  const { queue, handler, state } = record;
+  const answer = await act(state);
+  const tasks = [{ id: sight.engine.idOf(record), queue, handler, state, act: answer }];
+  const counts: { readonly [A in Act]?: number } = {};
+  return { tasks, counts: { ...counts, [answer]: 1 }, dryRun };
+}
+
+function wouldCancel(state: TaskState): CancelAct {
+  if (isFinal(state)) return 'finished';
+  return state === 'running' ? 'requested' : 'cancelled';
+}
+
+/** Without what is undefined. */
+function said<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const entries = Object.entries(options).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
+}
+
+export const cursorOf = ({ attempt, seq }: LogLineView): string => `${attempt}.${seq}`;
+
+export function placeOf(cursor: string | undefined): LogPlace | undefined {
+  if (cursor === undefined) return undefined;
+  const match = /^(\d{1,15})\.(\d{1,15})$/.exec(cursor);
+  if (match === null)
+    throw fault('INVALID_INPUT', { field: 'cursor', problem: 'it is not one that a page has ended with' });
+  return { attempt: Number(match[1]), seq: Number(match[2]) };
+}

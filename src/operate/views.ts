@@ -1,0 +1,148 @@
+import { formatDuration } from '../core/duration.ts';
+import type { Limit, Rate } from '../core/limit.ts';
+import type { Reason, TaskState } from '../core/task.ts';
+import type { AttemptRecord, LaneRules, LimitRecord, TaskRecord, WorkerRecord } from '../engine/records.ts';
+import type { AttemptView, LimitBounds, LimitView, RateView, TaskView, WorkerView } from '../protocol/views.ts';
+
+export type * from '../protocol/views.ts';
+export type { Reason, TaskState };
+
+/** What a record alone does not tell. */
+export interface Naming {
+  readonly idOf: (task: { readonly task: number; readonly createdAt: number }) => string;
+  readonly workerName: (worker: number) => string;
+  /** Lease time as calendar time. */
+  readonly calendarOf: (leaseTime: number) => number;
+  readonly rulesOf: (lane: number) => LaneRules | undefined;
+}
+
+export function viewTask(record: TaskRecord, { idOf, workerName, calendarOf, rulesOf }: Naming): TaskView {
+  const { state, reason, runAt, startedAt, finishedAt, holder, leaseUntil, cancelRequestedAt, unique } = record;
+  const outcome = record.result === undefined ? undefined : readJson(record.result);
+  return {
+    id: idOf(record),
+    queue: record.queue,
+    handler: record.handler,
+    state,
+    ...(reason === 'none' ? {} : { reason }),
+    input: readJson(record.payload),
+    ...(outcome === undefined ? {} : state === 'completed' ? { result: outcome } : { error: outcome }),
+    priority: record.priority,
+    attempt: record.attempt,
+    tries: record.tries,
+    maxAttempts: record.maxTries,
+    createdAt: record.createdAt,
+    ...(runAt === undefined ? {} : { runAt }),
+    ...(startedAt === undefined ? {} : { startedAt }),
+    ...(finishedAt === undefined ? {} : { finishedAt }),
+    ...(holder === undefined ? {} : { worker: workerName(holder) }),
+    ...(leaseUntil === undefined ? {} : { leaseExpiresAt: calendarOf(leaseUntil) }),
+    ...(cancelRequestedAt === undefined ? {} : { cancelRequestedAt }),
+    ...(unique === undefined ? {} : { unique }),
+    ...viewRules(rulesOf(record.lane)),
+  };
+}
+
+function viewRules(rules: LaneRules | undefined): Pick<TaskView, 'placement' | 'limits' | 'fairness'> {
+  if (rules === undefined) return {};
+  const { placement, limits, fairness } = rules;
+  return {
+    ...(Object.keys(placement).length === 0 ? {} : { placement }),
+    ...(limits.length === 0
+      ? {}
+      : {
+          limits: limits.map(({ name, key, weight, cost }) => ({
+            name,
+            ...(key === undefined ? {} : { key }),
+            ...(weight === 1 ? {} : { weight }),
+            ...(cost === 0 ? {} : { cost }),
+          })),
+        }),
+    ...(fairness === undefined ? {} : { fairness }),
+  };
+}
+
+/** The attempts that did not end the task, and the one that runs or did: that one is the task's own record. */
+export function viewAttempts(
+  task: TaskRecord,
+  attempts: readonly AttemptRecord[],
+  { workerName }: Pick<Naming, 'workerName'>,
+): readonly AttemptView[] {
+  const past = attempts.map(({ attempt, holder, startedAt, endedAt, outcome, error }) => ({
+    attempt,
+    ...(holder === undefined ? {} : { worker: workerName(holder) }),
+    ...(startedAt === undefined ? {} : { startedAt }),
+    endedAt,
+    outcome,
+    ...(error === undefined ? {} : { error: readJson(error) }),
+  }));
+  const { state, attempt, holder, startedAt, finishedAt, result } = task;
+  const waits = state === 'ready' || state === 'scheduled' || state === 'waiting';
+  if (waits || attempt === 0 || past.some((one) => one.attempt === attempt)) return past;
+  const own: AttemptView = {
+    attempt,
+    ...(holder === undefined ? {} : { worker: workerName(holder) }),
+    ...(startedAt === undefined ? {} : { startedAt }),
+    ...(finishedAt === undefined ? {} : { endedAt: finishedAt }),
+    outcome: state,
+    ...(state !== 'failed' || result === undefined ? {} : { error: readJson(result) }),
+  };
+  return [...past, own];
+}
+
+export function viewWorker(
+  record: WorkerRecord,
+  { id, tasks, calendarOf }: { readonly id: string; readonly tasks: readonly string[] } & Pick<Naming, 'calendarOf'>,
+): WorkerView {
+  const { name, enabled, slots, priority, tags, handlers, queues, version } = record;
+  const { state, host, pid, address, startedAt, seenAt, totalTasks } = record;
+  return {
+    id,
+    name,
+    state,
+    enabled,
+    slots,
+    running: tasks.length,
+    priority,
+    tags,
+    handlers,
+    ...(queues === undefined ? {} : { queues }),
+    ...(version === undefined ? {} : { version }),
+    ...(host === undefined ? {} : { host }),
+    ...(pid === undefined ? {} : { pid }),
+    ...(address === undefined ? {} : { address }),
+    ...(startedAt === undefined ? {} : { startedAt }),
+    lastSeenAt: calendarOf(seenAt),
+    totalTasks,
+    currentTasks: tasks,
+  };
+}
+
+export function viewLimit({ limit, ...record }: LimitRecord): LimitView {
+  const { name, active, waiting, revision, changedAt, changedBy } = record;
+  return { name, ...viewBounds(limit), active, waiting, revision, changedAt, changedBy };
+}
+
+export function viewBounds({ concurrent, perKey, rate, cost, strategy, backlog }: Limit): LimitBounds {
+  return {
+    ...(concurrent === undefined ? {} : { concurrent }),
+    ...(perKey === undefined ? {} : { perKey }),
+    ...(rate === undefined ? {} : { rate: viewRate(rate) }),
+    ...(cost === undefined ? {} : { cost: viewRate(cost) }),
+    strategy,
+    ...(backlog === undefined ? {} : { backlog }),
+  };
+}
+
+function viewRate({ max, windowMs, burst, perKey }: Rate): RateView {
+  return { max, window: formatDuration(windowMs), burst, perKey };
+}
+
+/** What a store keeps was made by `encodePayload`; text that is none all the same is shown as it is. */
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,252 @@
+import { parseDuration } from '../core/duration.ts';
+import { fault, isEngineError } from '../core/errors.ts';
+import { makeIdCodec } from '../core/ids.ts';
+import { checkWorkerId } from '../core/names.ts';
+import { parseTest, passes, readTag } from '../core/tag.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { FleetMember, Lane, WorkerSettingRecord } from '../engine/records.ts';
+import { Enrolment } from './enrolment.ts';
+import { joinOf } from './join.ts';
+import type { Operations } from './operation.ts';
+import type { Sight } from './sight.ts';
+import { type TagView, viewWorker, type WorkerSettingView, type WorkerView } from './views.ts';
+
+export interface TagAnswer extends WorkerSettingView {
+  /** All that the workers of this name carry now. */
+  readonly carries: readonly string[];
+  /** Asked to be taken away and carried still: the worker brings them itself. */
+  readonly own: readonly string[];
+}
+
+export interface WorkerEdit {
+  readonly enabled?: boolean;
+  /** Null: each has its own again. */
+  readonly priority?: number | null;
+}
+
+/** A worker that may come from another machine. */
+export interface NewWorker {
+  /** What it may carry. */
+  readonly tags: readonly string[];
+  readonly priority?: number | undefined;
+  /** A code that is good once, for ten minutes, instead of the secret itself. */
+  readonly code: boolean;
+}
+
+export interface Enrolled extends WorkerSettingView {
+  readonly secret?: string | undefined;
+  readonly code?: string | undefined;
+}
+
+const PAGE = 1000;
+
+/** What is said of workers by their names, and the tags that they carry. */
+export class WorkerDesk {
+  readonly #engine: Engine;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  /** What was said of names under which nobody lives. */
+  async strays(): Promise<readonly WorkerSettingView[]> {
+    const settings = await this.#engine.store.workerSettings();
+    const fleet = settings.length === 0 ? [] : await this.#living();
+    const said = ({ enabled, priority, tags }: WorkerSettingRecord): boolean =>
+      !enabled || priority !== undefined || tags.length > 0;
+    return settings
+      .map((setting) => viewSetting(setting, fleet))
+      .filter((one, i) => one.workers === 0 && said(settings[i] as WorkerSettingRecord));
+  }
+
+  async set(names: readonly string[], edit: WorkerEdit): Promise<readonly WorkerSettingView[]> {
+    for (const name of new Set(names)) await this.#engine.setWorker({ name, ...edit });
+    return this.look(names);
+  }
+
+  /** Makes room for a worker that proves who it is by a secret. It, or a code for it, is told this once. */
+  async create(name: string, { tags, priority, code }: NewWorker, by: string): Promise<Enrolled> {
+    const enrolment = new Enrolment(this.#engine.store);
+    const setting = { name, priority, addTags: tags.length === 0 ? undefined : tags };
+    const told = await enrolment.create(setting, by, code ? 'code' : 'secret').catch((error: unknown) => {
+      if (!isEngineError(error, 'CONFLICT')) throw error;
+      const hint = `"leasehold workers rotate ${name}" gives it another secret, "workers remove" forgets it.`;
+      throw fault('CONFLICT', { problem: `there is a worker ${name} already` }, { hint });
+    });
+    this.#engine.fleet.forget();
+    this.#engine.ring.hint();
+    return { ...((await this.look([name]))[0] as WorkerSettingView), ...told };
+  }
+
+  /** Another secret, told this once; the old ones are good for `graceMs` more. */
+  async rotate(name: string, graceMs: number, by: string): Promise<{ readonly name: string; readonly secret: string }> {
+    const enrolment = new Enrolment(this.#engine.store);
+    if (!(await enrolment.knows(name))) throw noWorker(name);
+    return { name, secret: await enrolment.secret(name, by, graceMs) };
+  }
+
+  /** Ends its secrets and forgets what was said of the name. Answers how many of them were good. */
+  async remove(name: string): Promise<number> {
+    const enrolment = new Enrolment(this.#engine.store);
+    if (!(await enrolment.knows(name))) throw noWorker(name);
+    const secrets = await enrolment.remove(name);
+    this.#engine.fleet.forget();
+    return secrets;
+  }
+
+  /** What is said of a name, what those under it carry, and whether anybody has said or expects something of it. */
+  async said(name: string): Promise<{
+    readonly setting: WorkerSettingView;
+    readonly carries: readonly string[];
+    readonly known: boolean;
+  }> {
+    const [setting] = (await this.look([name])) as [WorkerSettingView];
+    const carries = (await this.#living()).filter((member) => member.name === name).flatMap(({ tags }) => tags);
+    const known = setting.workers > 0 || (await new Enrolment(this.#engine.store).knows(name));
+    return { setting, carries: sorted(carries), known };
+  }
+
+  async look(names: readonly string[]): Promise<readonly WorkerSettingView[]> {
+    const [settings, fleet] = [await this.#engine.store.workerSettings(), await this.#living()];
+    return [...new Set(names)].map((name) => {
+      const setting = settings.find((one) => one.name === name);
+      return viewSetting(setting ?? { name, enabled: true, priority: undefined, tags: [] }, fleet);
+    });
+  }
+
+  async tag(
+    name: string,
+    { add, remove }: { readonly add: readonly string[]; readonly remove: readonly string[] },
+  ): Promise<TagAnswer> {
+    await this.#engine.setWorker({ name, addTags: add, removeTags: remove });
+    const fleet = await this.#living();
+    const carries = new Set(fleet.filter((member) => member.name === name).flatMap((member) => member.tags));
+    return {
+      ...((await this.look([name]))[0] as WorkerSettingView),
+      carries: sorted(carries),
+      own: remove.filter((tag) => carries.has(tag)),
+    };
+  }
+
+  /** Tags that workers carry, by name; then the tests that ready tasks ask for and nobody passes. */
+  async tags(): Promise<readonly TagView[]> {
+    const fleet = await this.#living();
+    const wanted = await this.#wanted();
+    const carriers = new Map<string, Set<string>>();
+    for (const { name, tags } of fleet) for (const tag of tags) of(carriers, tag).add(name);
+    const wantedBy = (tag: string): readonly string[] => {
+      const asking = [...wanted].filter(([test]) => passes(parseTest('tag', test), [readTag(tag)]));
+      return sorted(asking.flatMap(([, queues]) => [...queues]));
+    };
+    const carried = sorted(carriers.keys()).map((tag) => {
+      const names = sorted(of(carriers, tag));
+      const count = fleet.filter(({ tags }) => tags.includes(tag)).length;
+      return { tag, workers: count, names, wantedBy: wantedBy(tag) };
+    });
+    const missing = sorted(wanted.keys())
+      .filter((test) => !fleet.some(({ tags }) => passes(parseTest('tag', test), tags.map(readTag))))
+      .map((tag) => ({ tag, workers: 0, names: [], wantedBy: sorted(of(wanted, tag)) }));
+    return [...carried, ...missing];
+  }
+
+  /** Test → the queues of ready tasks that ask for it. */
+  async #wanted(): Promise<Map<string, Set<string>>> {
+    const wanted = new Map<string, Set<string>>();
+    for (let after = 0; ; ) {
+      const ids = (await this.#engine.store.laneScan({ after, limit: PAGE })).map(({ id }) => id);
+      for (const lane of await this.#engine.store.laneGet({ lanes: ids }))
+        for (const test of lane?.rules?.placement.requires ?? []) of(wanted, test).add((lane as Lane).queue);
+      after = ids.at(-1) ?? after;
+      if (ids.length < PAGE) return wanted;
+    }
+  }
+
+  /** Those that beat. One that has fallen silent is in the fleet until a node looks, and is left out here before. */
+  async #living(): Promise<readonly FleetMember[]> {
+    const { now, members } = await this.#engine.store.workerFleet();
+    return members.filter(({ seenAt }) => now - seenAt <= this.#engine.workerStaleMs);
+  }
+}
+
+export const workerOperations = {
+  async listWorkers(sight) {
+    return { workers: await workersOf(sight), absent: await new WorkerDesk(sight.engine).strays() };
+  },
+
+  /** All that is known of a worker's name; refused when that is nothing. */
+  async getWorker(sight, { params }) {
+    const name = checkWorkerId('worker name', params.name);
+    const said = await new WorkerDesk(sight.engine).said(name);
+    const processes = (await workersOf(sight)).filter((worker) => worker.name === name);
+    if (processes.length === 0 && !said.known) throw noWorker(name);
+    return { ...said.setting, carries: said.carries, processes: processes.toReversed() };
+  },
+
+  async editWorker({ engine }, { params, body }) {
+    const fleet = new WorkerDesk(engine);
+    const name = checkWorkerId('worker name', params.name);
+    await engine.setWorker({ name, ...body });
+    const [setting] = await fleet.look([name]);
+    return setting as NonNullable<typeof setting>;
+  },
+
+  /** Who serves it says where to join. */
+  async createWorker({ engine }, { body: { name, tags = [], priority, code = false }, by = '' }) {
+    const made = await new WorkerDesk(engine).create(name, { tags, priority, code }, by);
+    return { ...made, join: joinOf('URL', made) };
+  },
+
+  rotateWorker: ({ engine }, { params, body: { grace = 0 }, by = '' }) =>
+    new WorkerDesk(engine).rotate(params.name, parseDuration(grace, 'grace'), by),
+
+  async removeWorker({ engine }, { params }) {
+    return { removed: true, secrets: await new WorkerDesk(engine).remove(params.name) };
+  },
+
+  async listTags({ engine }) {
+    return { tags: await new WorkerDesk(engine).tags() };
+  },
+} satisfies Operations;
+
+async function workersOf(sight: Sight): Promise<readonly WorkerView[]> {
+  const { engine } = sight;
+  const ids = makeIdCodec(engine.store.clusterKey);
+  const records = await sight.workers();
+  const held = Map.groupBy(await engine.store.leaseList({}), ({ holder }) => holder);
+  const calendarOf = await sight.calendar();
+  return records.map((record) =>
+    viewWorker(record, {
+      id: ids.encode('wrk_', record.worker, record.startedAt ?? 0),
+      tasks: (held.get(record.worker) ?? []).map((task) => engine.idOf(task)),
+      calendarOf,
+    }),
+  );
+}
+
+function noWorker(name: string): Error {
+  const hint = '"leasehold workers list" shows those that there are.';
+  return fault('NOT_FOUND', { kind: 'worker', id: name }, { hint });
+}
+
+function viewSetting(setting: WorkerSettingRecord, fleet: readonly FleetMember[]): WorkerSettingView {
+  const { name, enabled, priority, tags } = setting;
+  const own = fleet.filter((member) => member.name === name);
+  return {
+    name,
+    enabled,
+    ...(priority === undefined ? {} : { priority }),
+    tags,
+    workers: own.length,
+    running: own.reduce((sum, { running }) => sum + running, 0),
+  };
+}
+
+function of(map: Map<string, Set<string>>, key: string): Set<string> {
+  const found = map.get(key) ?? new Set<string>();
+  map.set(key, found);
+  return found;
+}
+
+function sorted(texts: Iterable<string>): readonly string[] {
+  return [...new Set(texts)].sort();
+}

@@ -1,0 +1,39 @@
+import type { z } from 'zod';
+import type { Cluster, ClusterNode } from './shapes/cluster.ts';
+import type { Event } from './shapes/event.ts';
+import type { Limit, LimitDetail } from './shapes/limit.ts';
+import type { Purged, Queue, Retried } from './shapes/queue.ts';
+import type { Attempt, Explanation, LogLine, PushedTask, Task, TaskDetail } from './shapes/task.ts';
+import type { Approval, Decision, Signal } from './shapes/wait.ts';
+import type { Tag, Worker, WorkerSetting } from './shapes/worker.ts';
+
+/** What people and programs are shown, under public ids and names. Each is what the shape of an answer says, and is said nowhere else. */
+type View<S extends z.ZodType> = Readonly<z.input<S>>;
+
+/** Times are calendar milliseconds; what does not apply is absent. */
+export type TaskView = View<typeof Task>;
+export type TaskDetailView = View<typeof TaskDetail>;
+export type PushedView = View<typeof PushedTask>;
+export type AttemptView = View<typeof Attempt>;
+export type WaitView = NonNullable<TaskDetailView['wait']>;
+export type ExplanationView = View<typeof Explanation>;
+export type WorkerVerdict = ExplanationView['workers'][number];
+export type LimitVerdict = ExplanationView['limits'][number];
+export type LogLineView = View<typeof LogLine>;
+export type EventView = View<typeof Event>;
+export type QueueView = View<typeof Queue>;
+export type PurgedView = View<typeof Purged>;
+export type RetriedView = View<typeof Retried>;
+export type WorkerView = View<typeof Worker>;
+export type WorkerSettingView = View<typeof WorkerSetting>;
+export type TagView = View<typeof Tag>;
+export type LimitView = View<typeof Limit>;
+export type LimitDetailView = View<typeof LimitDetail>;
+/** What a limit allows; what it does not bound is absent. */
+export type LimitBounds = Pick<LimitView, 'concurrent' | 'perKey' | 'rate' | 'cost' | 'strategy' | 'backlog'>;
+export type RateView = NonNullable<LimitBounds['rate']>;
+export type ApprovalView = View<typeof Approval>;
+export type DecisionView = View<typeof Decision>;
+export type SignalView = View<typeof Signal>;
+export type ClusterView = View<typeof Cluster>;
+export type NodeView = View<typeof ClusterNode>;

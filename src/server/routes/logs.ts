@@ -1,0 +1,22 @@
+import { requireTask } from '../../operate/calls.ts';
+import { cursorOf, placeOf } from '../../operate/tasks.ts';
+import { type Handlers, Stream } from '../route-handler.ts';
+
+export const logRoutes: Handlers<'readLog'> = {
+  async readLog({ params, query, operator, engine, request }) {
+    if (!query.follow) return operator.call('readLog', { params, query });
+    // A browser that comes back says where it was in a header; it is newer than what the address says.
+    const after = placeOf(lastEventId(request.headers['last-event-id']) ?? query.cursor);
+    // Of a task that is not there a stream would end at once, as if it had said nothing.
+    const { id } = await requireTask(operator, params.id);
+    const at = after === undefined ? {} : { after };
+    return new Stream(async function* (signal) {
+      for await (const line of engine.followLog(engine.parseId(id), { ...at, signal }))
+        yield { id: cursorOf(line), data: line };
+    });
+  },
+};
+
+export function lastEventId(header: string | readonly string[] | undefined): string | undefined {
+  return typeof header === 'string' && header !== '' ? header : undefined;
+}
