@@ -1,5 +1,7 @@
 import { isEngineError } from '../../src/core/errors.ts';
+import type { Roster } from '../../src/engine/duties/roster.ts';
 import { outcome, patiently, sleep } from './calls.ts';
+import { SHORT_MS } from './plan.ts';
 import { pushGraph, pushOne } from './pusher.ts';
 import type { Run } from './run.ts';
 import type { Owner } from './scheduler.ts';
@@ -33,6 +35,9 @@ export async function useIt(run: Run, name: string): Promise<void> {
     const engine = run.anyProcess().engine;
     // Mostly a young one, which is likely to be running.
     const task = pushed.length > 0 ? rng.pick(rng.chance(0.7) ? pushed.slice(-5) : pushed) : undefined;
+    if (run.plan.retentionMs === SHORT_MS && rng.chance(0.3)) await housekeep(run, me, 'pruner');
+    const remains = run.model.trees.remains();
+    if (remains.length > 0 && rng.chance(0.7)) await revive(run, me, rng.pick(remains));
     switch (rng.pick(DOINGS)) {
       case 'push': {
         const made = await pushOne(run, me, { ...drawTask(run, op, 0.25), ...drawTimes(rng) });
@@ -77,20 +82,21 @@ export async function useIt(run: Run, name: string): Promise<void> {
         break;
       }
       case 'housekeep':
-        await outcome(
-          run,
-          me,
-          run
-            .anyProcess()
-            .roster.tick(rng.pick(['pruner', 'auditor', 'cron', 'stager', 'reaper'] as const))
-            .catch((error: unknown) => {
-              if (!isEngineError(error, 'DUTY_LOST')) throw error;
-            }),
-        );
+        await housekeep(run, me, rng.pick(['pruner', 'auditor', 'cron', 'stager', 'reaper'] as const));
         break;
     }
     await sleep(run, me, rng.int(5, 250));
   }
+}
+
+async function housekeep(run: Run, me: Owner, duty: Parameters<Roster['tick']>[0]): Promise<void> {
+  const ticked = run
+    .anyProcess()
+    .roster.tick(duty)
+    .catch((error: unknown) => {
+      if (!isEngineError(error, 'DUTY_LOST')) throw error;
+    });
+  await outcome(run, me, ticked);
 }
 
 async function cancel(run: Run, me: Owner, task: number): Promise<void> {

@@ -256,11 +256,6 @@ const SCHEDULING_DEFECTS = {
     'AND planned = 1',
     'AND planned = 2',
   ]),
-  'checkpoint-replaced': plant('the last value that is remembered stays', [
-    'journalAdd',
-    'INSERT OR IGNORE',
-    'INSERT OR REPLACE',
-  ]),
   'setting-unfenced': plant('a change of settings leaves the revision of a worker as it was', [
     'workerChange',
     'revision = revision + 1',
@@ -290,7 +285,83 @@ const SCHEDULING_DEFECTS = {
   ]),
 } as const satisfies Record<string, Defect>;
 
+/** And of turns, journals and trees. */
+const TURN_DEFECTS = {
+  'turn-unfenced': plant('a turn is taken from any attempt', ['turnLook', 'AND attempt = ?', ANY]),
+  'turn-after-the-end': plant('a turn is taken when nothing runs', ['turnLook', 'AND state = 1', '']),
+  'value-replaced': plant('the last value that is remembered stays', [
+    'journalAdd',
+    'INSERT OR IGNORE',
+    'INSERT OR REPLACE',
+  ]),
+  'entry-forgotten': plant('the entry of a child is not written', [
+    'journalAdd',
+    'VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    'SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 WHERE ?3 <> 4',
+  ]),
+  'signal-unwritten': plant('the entry of a signal is not written, so that it is sent again', [
+    'journalAdd',
+    'VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    'SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 WHERE ?3 <> 5',
+  ]),
+  'entry-overlooked': plant('a child is born although its entry is there', [
+    'journalGet',
+    'AND key = ?',
+    'AND key = ? AND kind <> 4',
+  ]),
+  'signal-overlooked': plant('a signal is sent although its entry is there', [
+    'journalGet',
+    'AND key = ?',
+    'AND key = ? AND kind <> 5',
+  ]),
+  'entry-without-signal': plant('the entry of a signal is written, and the signal is not kept', [
+    'signalAdd',
+    'VALUES (?, ?, ?)',
+    "SELECT ?1, ?2, ?3 WHERE ?2 NOT LIKE '%turn/%'",
+  ]),
+  'grandchild-misplaced': plant('the root of a grandchild is its parent', [
+    'turnLook',
+    'cancel_at, root FROM',
+    'cancel_at, NULL AS root FROM',
+  ]),
+  'born-after-cancel': plant('a task that was asked to stop goes on to bear, signal and wait', [
+    'turnLook',
+    'cancel_at, root FROM',
+    'NULL AS cancel_at, root FROM',
+  ]),
+  'edge-of-child-forgotten': plant('a child does not wait for its siblings', [
+    'depTask',
+    'VALUES (?, ?, ?, ?,',
+    'VALUES (?, ?, ?, 0 * ?,',
+  ]),
+  'living-tree-pruned': plant('a member of a tree goes by its own age', [
+    'treeOpen',
+    '(state < 4 OR ended_at >= ?)',
+    '(state < 0 AND ended_at >= ?)',
+  ]),
+  'needed-row-pruned': plant(
+    'what an unfinished task has waited for is pruned',
+    ['pruneNeeded', 'WHERE d.up = ?', 'WHERE d.up = ? AND 0'],
+    ['treeNeeded', 't.state < 4', 't.state < 0'],
+  ),
+  'signal-pruned-early': plant('a signal is pruned while a task is unfinished that was there for it', [
+    'oldestUnfinished',
+    'SELECT created_at FROM',
+    'SELECT created_at + 1000000000 AS created_at FROM',
+  ]),
+  'removed-tree-revived': plant('what is left of a tree that is being removed comes back', [
+    'treeGoing',
+    'AND flags & 512 <> 0',
+    'AND 0',
+  ]),
+  'member-unlisted': plant('a tree is listed without those that wait', [
+    'treeList',
+    'AND t.id > ?',
+    'AND t.id > ? AND t.state <> 3',
+  ]),
+} as const satisfies Record<string, Defect>;
+
 /** The simulator must notice each. */
-export const DEFECTS = { ...LEASE_DEFECTS, ...SCHEDULING_DEFECTS };
+export const DEFECTS = { ...LEASE_DEFECTS, ...SCHEDULING_DEFECTS, ...TURN_DEFECTS };
 
 export type DefectName = keyof typeof DEFECTS;

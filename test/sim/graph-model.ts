@@ -27,7 +27,6 @@ export class GraphModel {
   readonly #downs = new Map<number, Set<number>>();
 
   /** Somebody has waited for these while they were unfinished. */
-  readonly #watched = new Set<number>();
 
   /** Made, and about to end: nothing wakes these any more. */
   readonly #doomed = new Set<number>();
@@ -72,7 +71,6 @@ export class GraphModel {
    * nobody ever had to wait for, because it had ended before, is not kept for those.
    */
   needing(up: number): readonly number[] {
-    if (!this.#watched.has(up)) return [];
     return [...(this.#downs.get(up) ?? [])].filter((down) => {
       return this.#board.isOpen(down) && (this.#plans.get(down)?.ups.has(up) || this.#children.get(down)?.has(up));
     });
@@ -84,7 +82,6 @@ export class GraphModel {
     this.#children.set(task, own);
     for (const child of children) {
       own.add(child);
-      this.#watched.add(child);
       this.#watch(child, task);
     }
   }
@@ -133,7 +130,6 @@ export class GraphModel {
 
   #await(known: Known, up: number): void {
     known.openUps.add(up);
-    this.#watched.add(up);
   }
 
   #watch(up: number, down: number): void {

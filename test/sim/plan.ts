@@ -31,6 +31,9 @@ export interface Faults {
   readonly abandon: number;
 }
 
+/** So short that tasks go while others run. */
+export const SHORT_MS = 1500;
+
 /** After so long every call that was under way when the faults ended has ended too. */
 export const SETTLED_MS = 2500;
 
@@ -64,14 +67,14 @@ export const CALM: Faults = {
 export function drawPlan(rng: Rng): Plan {
   const storm = rng.pick([0, 0.3, 1, 1, 2]);
   const some = (probability: number): number => (rng.chance(0.7) ? probability * storm : 0);
-  const retentionMs = rng.chance(0.2) ? 2000 : 600_000;
+  const retentionMs = rng.chance(0.2) ? SHORT_MS : 600_000;
   return {
     processes: rng.int(2, 4),
     clients: rng.int(1, 3),
     leaseMs: rng.pick([300, 600, 1000]),
     dutyMs: rng.pick([600, 1500]),
     retentionMs,
-    pruneBatch: retentionMs === 2000 ? 12 : 500,
+    pruneBatch: retentionMs === SHORT_MS ? 2 : 500,
     keys: rng.int(1, 4),
     untilMs: rng.int(4000, 9000),
     clogged: rng.pick(CLOGGABLE),

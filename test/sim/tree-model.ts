@@ -62,6 +62,17 @@ export class TreeModel {
     return this.tree(this.rootOf(task)).some(([one]) => this.#board.isPruned(one));
   }
 
+  /** What is left of trees of which some is gone. */
+  remains(): readonly number[] {
+    const roots = new Set(
+      [...this.#board.tasks].flatMap(([task, { root }]) =>
+        root !== undefined && this.#board.isPruned(task) ? [root] : [],
+      ),
+    );
+    if (roots.size === 0) return [];
+    return [...this.#board.tasks.keys()].filter((task) => roots.has(this.rootOf(task)) && !this.#board.isPruned(task));
+  }
+
   /** A cancel of all that this task has borne has been answered: nobody is left who was not asked to stop. */
   cancelled(task: number, since: number): void {
     const family = this.#family(task);

@@ -186,6 +186,29 @@ export const TREES: Topic = {
       assert.deepEqual(await there(scene, [a, b, c]), [false, false, false]);
     },
 
+    'what had ended before a task was made that depends on it stays, too': async (scene) => {
+      const duty = await scene.duty('pruner', 90 * DAY);
+      const up = await scene.push({ queue: 'up' });
+      await settle(scene, up);
+      const grant = await scene.running();
+      const [member] = (await bear(scene, grant, 1, COMPLETE)) as [number];
+      await settle(scene, member);
+      const draft = await scene.draft({ queue: 'graph' });
+      const after = [up, member].map((task) => ({ task, optional: false }));
+      const answer = await scene.store.graphPush({ items: [{ ...draft, after, afterFailure: 'cancel' }] });
+      assert.ok(answer.ok);
+      await scene.pass(10 * DAY);
+      assert.equal((await scene.prune(duty, HOUR)).tasks, 0);
+      const needed = await scene.store.depList({ task: answer.tasks[0]?.task as number });
+      assert.deepEqual(
+        needed.map(({ task, result }) => [task, result]),
+        [
+          [up, `"${up}"`],
+          [member, `"${member}"`],
+        ],
+      );
+    },
+
     'a tree stays while an unfinished task outside depends on one of it': async (scene) => {
       const duty = await scene.duty('pruner', 90 * DAY);
       const grant = await scene.running();

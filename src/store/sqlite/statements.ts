@@ -434,7 +434,7 @@ export const STATEMENTS = {
   pruneNeeded: `SELECT 1 FROM dep d CROSS JOIN task t ON t.id = d.down AND t.state < 4 WHERE d.up = ? LIMIT 1`,
   treeOpen: `SELECT 1 FROM task INDEXED BY task_root WHERE root = ? AND (state < 4 OR ended_at >= ?) LIMIT 1`,
   treeNeeded: `SELECT 1 FROM task m INDEXED BY task_root CROSS JOIN dep d ON d.up = m.id CROSS JOIN task t ON t.id = d.down
-    WHERE m.root = ?1 AND m.flags & 1 = 1 AND t.state < 4 AND t.root IS NOT ?1 AND t.id <> ?1 LIMIT 1`,
+    WHERE m.root = ?1 AND t.state < 4 AND t.root IS NOT ?1 AND t.id <> ?1 LIMIT 1`,
   treeRemove: 'UPDATE task SET flags = flags | 512 WHERE id = ? AND state >= 4 AND ended_at < ?',
   treeRest: 'SELECT id FROM task INDEXED BY task_root WHERE root = ? LIMIT ?',
   treeGoing: 'SELECT 1 FROM task WHERE id = ? AND flags & 512 <> 0',

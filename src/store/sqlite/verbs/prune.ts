@@ -1,4 +1,4 @@
-import { REMOVING, TREE, WATCHED } from '../../codes.ts';
+import { REMOVING, TREE } from '../../codes.ts';
 import type { PruneAnswer, PruneQuery } from '../../store.ts';
 import type { Transaction } from '../transaction.ts';
 import { pruneNodes } from './node.ts';
@@ -54,7 +54,7 @@ function walkTasks(tx: Transaction, { limit }: PruneQuery, before: number, curso
       const members = tx.sql.get('treeRest').all(row.id, limit - tasks) as unknown as { id: number }[];
       for (const { id } of members) tasks += remove(tx, id, before);
       if (tx.sql.get('treeRest').all(row.id, 1).length > 0) return { tasks, cursor: row.id - 1, round: false };
-    } else if (row.flags & WATCHED && tx.sql.get('pruneNeeded').get(row.id) !== undefined) {
+    } else if (tx.sql.get('pruneNeeded').get(row.id) !== undefined) {
       continue;
     }
     tasks += remove(tx, row.id, before);
