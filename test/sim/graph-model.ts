@@ -66,10 +66,7 @@ export class GraphModel {
     return [...(this.#plans.get(task)?.ups.keys() ?? [])];
   }
 
-  /**
-   * Unfinished tasks that were made to wait for this one, or have parked for it: they will ask what became of it. One that
-   * nobody ever had to wait for, because it had ended before, is not kept for those.
-   */
+  /** Unfinished tasks that were made to wait for this one, or have parked for it: they will ask what became of it. */
   needing(up: number): readonly number[] {
     return [...(this.#downs.get(up) ?? [])].filter((down) => {
       return this.#board.isOpen(down) && (this.#plans.get(down)?.ups.has(up) || this.#children.get(down)?.has(up));

@@ -95,6 +95,7 @@ test('full durability is the default and is told; normal durability is not calle
         callerTransactions: true,
         numbersEvents: true,
         commitsTurns: true,
+        whole: true,
       },
       {
         name: 'sqlite',
@@ -103,6 +104,7 @@ test('full durability is the default and is told; normal durability is not calle
         callerTransactions: true,
         numbersEvents: true,
         commitsTurns: true,
+        whole: true,
       },
       {
         name: 'memory',
@@ -111,6 +113,7 @@ test('full durability is the default and is told; normal durability is not calle
         callerTransactions: false,
         numbersEvents: true,
         commitsTurns: true,
+        whole: true,
       },
     ],
   );
