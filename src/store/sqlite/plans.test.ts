@@ -98,7 +98,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
     'SCAN (subquery-2)',
   ],
   treeNeeded: [
-    'SEARCH m USING INDEX task_root (root=?)',
+    'SEARCH m USING COVERING INDEX task_root (root=?)',
     'SEARCH d USING PRIMARY KEY (up=?)',
     'SEARCH t USING INTEGER PRIMARY KEY (rowid=?)',
   ],
