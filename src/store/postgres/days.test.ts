@@ -162,3 +162,25 @@ test('a root whose members lie in other days goes last', async () => {
   await passDays(1);
   assert.deepEqual(await there(root.task, ...tasks), []);
 });
+
+test('a large day of which much stays is taken out within the deadline of a call', async () => {
+  const root = await scene.running();
+  await bear(root, 1, { go: 'park', key: 'w', channel: 'never' });
+  const [from, total, kept] = [Date.UTC(2020, 0, 1), 100_000, 10_000];
+  await admin.query(
+    `CREATE TABLE ${SCHEMA}.done_20200101 PARTITION OF ${SCHEMA}.done FOR VALUES FROM (${from}) TO (${from + DAY})`,
+  );
+  await admin.query(
+    `INSERT INTO ${SCHEMA}.done (id, created_at, ended_at, queue, lane, spec, attempt, state, reason, prio, tries, max_tries, bounces,
+        flags, parent, root)
+      SELECT 1000000 + i, 1, ${from} + i, 1, 1, 1, 1, 4, 0, 0, 1, 1, 0, 0, r, r
+      FROM (SELECT i, CASE WHEN i <= ${kept} THEN ${root.task} END AS r FROM generate_series(1, ${total}) i) x`,
+  );
+  const duty = await scene.duty('pruner', 900 * DAY);
+  await store.taskPrune({ duty, retentionMs: RETENTION, limit: 4 });
+  await store.dutyRelease({ duty });
+  const counts = await store.treeCount({ root: root.task });
+  assert.equal(counts.completed, kept);
+  const { rows } = await admin.query(`SELECT count(*)::int AS n FROM ${SCHEMA}.done WHERE id > 1000000`);
+  assert.deepEqual(rows, [{ n: kept }]);
+});

@@ -5,6 +5,9 @@ import { detachDay } from '../days.ts';
 import { FINISHED } from '../statements/words.ts';
 import { closeTrees, type OldRow } from './prune-trees.ts';
 
+/** Joined, never `= ANY`: of a parameter that is compared with each row of the day, one after another. */
+const some = (n: number): string => `unnest($${n}::bigint[])`;
+
 /**
  * Takes a day out of `done`, but for the rows that must stay: of trees that are open or have somebody younger, and what unfinished
  * tasks depend on. These move to the rest, in the same transaction: nobody ever misses one of them.
@@ -16,13 +19,12 @@ export async function takeOut(session: Session, schema: string, table: string, b
   const kept = [...(await treeRows(session, schema, day, before)), ...(await neededRows(session, schema, day))];
   await detachDay(session, schema, table);
   if (kept.length === 0) return;
-  const ids = numbers([...new Set(kept)]);
-  const columns = FINISHED;
+  // From here on everybody waits for the commit.
   await session.raw(
-    `INSERT INTO ${schema}.done (${columns}) SELECT ${columns} FROM ${day} WHERE id = ANY($1::bigint[])`,
-    [ids],
+    `WITH x AS (DELETE FROM ${day} h USING ${some(1)} k(kept) WHERE h.id = k.kept RETURNING h.*)
+      INSERT INTO ${schema}.done (${FINISHED}) SELECT ${FINISHED} FROM x`,
+    [numbers([...new Set(kept)])],
   );
-  await session.raw(`DELETE FROM ${day} WHERE id = ANY($1::bigint[])`, [ids]);
 }
 
 async function treeRows(session: Session, schema: string, day: string, before: number): Promise<readonly number[]> {
@@ -31,17 +33,22 @@ async function treeRows(session: Session, schema: string, day: string, before: n
   );
   if (found.length === 0) return [];
   const roots = numbers(found.map(({ root }) => root));
-  const ended = await session.raw<OldRow>(`SELECT id, root, flags FROM ${schema}.done WHERE id = ANY($1::bigint[])`, [
-    roots,
-  ]);
-  const live = await session.raw<{ id: number }>(`SELECT id FROM ${schema}.task WHERE id = ANY($1::bigint[])`, [roots]);
+  const ended = await session.raw<OldRow>(
+    `SELECT h.id, h.root, h.flags FROM ${some(1)} k(root) JOIN ${schema}.done h ON h.id = k.root`,
+    [roots],
+  );
+  const live = await session.raw<{ id: number }>(
+    `SELECT t.id FROM ${some(1)} k(root) JOIN ${schema}.task t ON t.id = k.root`,
+    [roots],
+  );
   const closed = await closeTrees(session, ended, before);
   const open = [...ended, ...live].map(({ id }) => id).filter((id) => !closed.has(id));
   // The root goes last: one whose tree has members elsewhere stays until they are gone.
   const rows = await session.raw<{ id: number }>(
-    `SELECT id FROM ${day} WHERE root = ANY($1::bigint[]) OR id = ANY($1::bigint[])
-      UNION SELECT r.id FROM ${day} r WHERE r.id = ANY($2::bigint[]) AND EXISTS (SELECT FROM ${schema}.done m
-        WHERE m.root IS NOT NULL AND m.root = r.id AND m.tableoid <> '${day}'::regclass)`,
+    `SELECT h.id FROM ${some(1)} k(open) JOIN ${day} h ON h.root = k.open
+      UNION SELECT h.id FROM ${some(1)} k(open) JOIN ${day} h ON h.id = k.open
+      UNION SELECT h.id FROM ${some(2)} k(closed) JOIN ${day} h ON h.id = k.closed WHERE (SELECT 1 FROM ${schema}.done m
+        WHERE m.root IS NOT NULL AND m.root = h.id AND m.tableoid <> '${day}'::regclass LIMIT 1) IS NOT NULL`,
     [numbers(open), numbers([...closed])],
   );
   return rows.map(({ id }) => id);
