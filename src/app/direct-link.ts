@@ -168,24 +168,11 @@ class DirectSession implements Session {
     }
   }
 
-  #assignment(grant: Grant, { timeoutMs, reuses }: Terms): DirectAssignment {
-    const { task, attempt, queue, handler, payload, tries, maxTries, createdAt, suspect } = grant;
-    const id = this.#engine.idOf(grant);
-    return {
-      task,
-      attempt,
-      id,
-      queue,
-      handler,
-      payload,
-      tries,
-      maxTries,
-      createdAt,
-      suspect,
-      timeoutMs,
-      reuses,
-      grant: reuses ? grant : { ...grant, payload: '' },
-    };
+  /** What only the engine goes by stays behind. */
+  #assignment(grant: Grant, terms: Terms): DirectAssignment {
+    const { lane: _lane, spec: _spec, priority: _priority, bounces: _bounces, leaseUntil: _until, ...told } = grant;
+    const kept = terms.reuses ? grant : { ...grant, payload: '' };
+    return { ...told, ...terms, id: this.#engine.idOf(grant), grant: kept };
   }
 
   async #readTerms(spec: number): Promise<Terms> {

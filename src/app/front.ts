@@ -5,6 +5,7 @@ import { EngineOperator } from '../operate/engine-operator.ts';
 import { Enrolment } from '../operate/enrolment.ts';
 import { Access } from '../server/access.ts';
 import { EventHub } from '../server/event-hub.ts';
+import { HttpDesks } from '../server/http-desks.ts';
 import { Hub, type HubOptions } from '../server/hub.ts';
 import { InsightDesk } from '../server/insight/desk.ts';
 import { LeaseTokens } from '../server/lease-tokens.ts';
@@ -83,6 +84,14 @@ export function frontOf(app: App, options: FrontOptions): Opened {
     world: engine.world,
     log: options.log,
   });
+  const desks = new HttpDesks({
+    link,
+    leases,
+    sessions,
+    settingOf: (name) => settings.of(name),
+    clock: engine.world.clock,
+    log: options.log,
+  });
   return {
     engine,
     hub,
@@ -93,14 +102,13 @@ export function frontOf(app: App, options: FrontOptions): Opened {
     workers,
     sessions,
     guard,
+    desks,
     steps: new StepDesks({
-      link,
+      desks,
       leases,
-      sessions,
       settingOf: (name) => settings.of(name),
       numberOf: (step) => engine.parseId(step),
       clock: engine.world.clock,
-      log: options.log,
     }),
     rpc: new RpcDesk({
       engine,

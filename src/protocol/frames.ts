@@ -51,6 +51,37 @@ export const Connect = z.strictObject({
   holding: z.array(LeaseProof).max(20_000),
 });
 
+/** How a worker that has no WebSocket begins a session; its secret is in a header. */
+export const Join = Connect.omit({ type: true, secret: true, holding: true });
+
+/** How it claims: in a request of its own, which waits. */
+export const Take = z.strictObject({
+  n: n.describe('Counts the claims of the session, so that one can be stopped'),
+  max: z.number().int().min(1).max(250),
+  waitMs: z.number().int().min(0).max(60_000).describe('How long to wait for the first one'),
+  holding: z
+    .array(LeaseProof)
+    .max(20_000)
+    .describe('Leases that it has: what else was granted to it never reached it, and goes back'),
+});
+
+/** A task on its way to a handler, with the proof of its lease: what a claim is answered. */
+export const Granted = z
+  .object({
+    ...LeaseProof.omit({ incarnation: true }).shape,
+    id: z.string(),
+    queue: z.string(),
+    handler: z.string(),
+    payload: z.string().describe('JSON text'),
+    tries: z.number(),
+    maxTries: z.number(),
+    createdAt: z.number(),
+    suspect: z.boolean().describe('The lease of an earlier attempt ran out: it may be what killed its worker'),
+    timeoutMs: z.number().optional(),
+    reuses: z.boolean().optional(),
+  })
+  .meta({ id: 'Granted' });
+
 const Child = z.strictObject({
   queue: text,
   handler: text,
@@ -163,6 +194,7 @@ export const Asked = z.discriminatedUnion('type', [
 export const ALIVE = '{"type":"alive"}';
 
 export type Connect = z.infer<typeof Connect>;
+export type Granted = z.infer<typeof Granted>;
 export type Asked = z.infer<typeof Asked>;
 export type LeaseProof = z.infer<typeof LeaseProof>;
 /** What is asked, before it has its number. */

@@ -53,7 +53,7 @@ export interface Assignment extends Lease {
   /** The lease of an earlier attempt ran out under its worker: this task may be what killed it. */
   readonly suspect: boolean;
   /** How long the handler may run; undefined sets no bound. */
-  readonly timeoutMs: number | undefined;
+  readonly timeoutMs?: number | undefined;
   /** It was pushed to take the result of a task like it, if one is kept, and to keep its own for others. */
   readonly reuses?: boolean | undefined;
 }

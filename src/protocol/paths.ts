@@ -92,6 +92,8 @@ export const PATHS: { readonly [N in RouteName]: `${Routes[N]['method']} ${Route
   registerWorker: 'POST /workers/register',
   beatWorker: 'POST /workers/{id}/heartbeat',
   claimSteps: 'POST /workers/{id}/claim',
+  joinWorker: 'POST /workers/join',
+  takeTasks: 'POST /workers/{id}/tasks',
   askNode: 'POST /workers/{id}/ask',
   appendEvents: 'POST /steps/{id}/events',
   completeStep: 'POST /steps/{id}/complete',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { WORDS, WORKER_CHANGES } from '../core/event.ts';
 import { CHANGES } from '../core/task.ts';
+import { Granted, Join, Take } from './frames.ts';
 import { type Answer, type Body, type Params, type Query, type Route, route } from './route.ts';
 import { Cluster, ClusterNode, NodeEdit } from './shapes/cluster.ts';
 import { Duration, digits, Paging, pathName, Switch, several, TaskState } from './shapes/common.ts';
@@ -20,8 +21,6 @@ import {
 } from './shapes/overview.ts';
 import { Purged, PurgeInput, Queue, Retried, RetryInput, Scale } from './shapes/queue.ts';
 import {
-  Answers,
-  AskInput,
   ClaimInput,
   Completed,
   CompleteInput,
@@ -59,6 +58,7 @@ import {
   WorkerEdit,
   WorkerSetting,
 } from './shapes/worker.ts';
+import { Answers, AskInput, Joined } from './shapes/worker-session.ts';
 
 const API = '/api/v1';
 const oneTask = z.strictObject({ id: pathName('The id of a task') });
@@ -611,6 +611,23 @@ export const ROUTES = {
     params: oneSession,
     body: ClaimInput,
     answer: z.array(Step).readonly(),
+  }),
+  joinWorker: route({
+    method: 'POST',
+    path: '/workers/join',
+    access: 'worker',
+    does: 'Our own worker, where it has no WebSocket, begins a session',
+    body: Join,
+    answer: Joined,
+  }),
+  takeTasks: route({
+    method: 'POST',
+    path: '/workers/{id}/tasks',
+    access: 'worker',
+    does: 'What it claims there: tasks to run, as soon as there are some; 204 when none came in time',
+    params: oneSession,
+    body: Take,
+    answer: z.array(Granted).readonly(),
   }),
   askNode: route({
     method: 'POST',

@@ -6,6 +6,7 @@ import type { AnswerOf, BodyOf, ParamsOf, QueryOf, RouteName } from '../protocol
 import type { Principal } from './access.ts';
 import type { Teller } from './audit.ts';
 import type { EventHub } from './event-hub.ts';
+import type { HttpDesks } from './http-desks.ts';
 import type { InsightDesk } from './insight/desk.ts';
 import type { PushGuard } from './push-guard.ts';
 import type { RpcDesk } from './rpc/desk.ts';
@@ -21,6 +22,7 @@ export interface Served {
   readonly hub: EventHub;
   readonly tokens: TokenDesk;
   readonly enrolment: Enrolment;
+  readonly desks: HttpDesks;
   readonly steps: StepDesks;
   readonly guard: PushGuard;
   readonly rpc: RpcDesk;

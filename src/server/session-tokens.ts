@@ -13,7 +13,7 @@ export interface WorkerSession {
   readonly queues?: readonly string[] | undefined;
   readonly slots: number;
   readonly version?: string | undefined;
-  readonly host: string;
+  readonly host?: string | undefined;
   readonly address?: string | undefined;
   readonly priority?: number | undefined;
   readonly pid?: number | undefined;

@@ -2,52 +2,25 @@ import { randomUUID } from 'node:crypto';
 import { fault, isEngineError } from '../core/errors.ts';
 import { type LogEntry, STREAMS, type Stream } from '../core/log.ts';
 import type { Clock } from '../core/world.ts';
-import type { Log } from '../engine/log.ts';
-import { Asked, exceeds, MAX_ANSWER_BYTES, type Said } from '../protocol/frames.ts';
-import type { Assignment, Hello, Link, Session } from '../protocol/link.ts';
+import type { Granted } from '../protocol/frames.ts';
+import type { Assignment } from '../protocol/link.ts';
 import type { AnswerOf, BodyOf } from '../protocol/routes.ts';
 import type { Principal } from './access.ts';
-import { checked } from './asking.ts';
-import { READS } from './conversation.ts';
-import { requireGiven } from './given-tags.ts';
+import type { HttpDesks } from './http-desks.ts';
 import { holderOf, type LeaseTokens } from './lease-tokens.ts';
-import { OPEN_ROOM } from './outlet.ts';
-import { errorOf, stackOf } from './refusals.ts';
-import type { SessionTokens, WorkerSession } from './session-tokens.ts';
-import { WorkerDesk } from './worker-desk.ts';
+import type { WorkerSession } from './session-tokens.ts';
 
 export interface StepDesksOptions {
-  readonly link: Link;
+  readonly desks: HttpDesks;
   readonly leases: LeaseTokens;
-  readonly sessions: SessionTokens;
   /** What is said of a worker's name. */
-  readonly settingOf: (name: string) => Promise<{ readonly enabled: boolean; readonly tags: readonly string[] }>;
+  readonly settingOf: (name: string) => Promise<{ readonly enabled: boolean }>;
   readonly numberOf: (step: string) => number;
   readonly clock: Clock;
-  readonly log: Log;
 }
 
 type Step = NonNullable<AnswerOf<'claimSteps'>>[number];
-type Answer = AnswerOf<'askNode'>['answers'][number];
 
-/** What a claim shows of a task: the port's words, with the token of its lease. */
-type Granted = Assignment & { readonly token: string };
-
-/** Of one session, on this node. */
-interface Place {
-  readonly desk: WorkerDesk;
-  /** The claim that waits, of a worker that counts its claims. */
-  claiming?: { readonly n: number; readonly stop: AbortController } | undefined;
-  /** Claims up to this one were stopped, though one of them may come after the word that stops it. */
-  stopped: number;
-}
-
-/** The worker that has said nothing for longest is forgotten beyond so many; its session token brings it back. */
-const MAX_PLACES = 10_000;
-/** It is a header, and all headers together are 16 KiB at most. */
-const MAX_TOKEN = 12_000;
-/** Questions of one request whose answers can be large. */
-const MAX_READS = 8;
 const HEARTBEAT_MS = 10_000;
 const MOST_TEXT = 65_536;
 /** Attempt and proof, in one spelling. */
@@ -56,8 +29,6 @@ const LEASE_TOKEN = /^([1-9]\d{0,14})\.([\w-]+)$/;
 /** Workers that come by HTTP, as document 002 has them: every call names its lease by a token. */
 export class StepDesks {
   readonly #options: StepDesksOptions;
-  /** The one that spoke last comes last. */
-  readonly #places = new Map<string, Promise<Place>>();
 
   constructor(options: StepDesksOptions) {
     this.#options = options;
@@ -68,44 +39,19 @@ export class StepDesks {
     principal: Principal,
     address?: string,
   ): Promise<AnswerOf<'registerWorker'>> {
-    const { hostname: host, capabilities, slots, version, name, incarnation, priority, pid, schemas } = body;
+    const { hostname: host, capabilities, ...told } = body;
     const { handlers, tags = [], queues } = Array.isArray(capabilities) ? { handlers: capabilities } : capabilities;
     if (handlers.length === 0) {
       throw fault('INVALID_INPUT', { field: 'capabilities', problem: 'it names no handler that the worker runs' });
     }
-    if (principal.token === undefined) throw fault('FORBIDDEN', { problem: 'this needs the secret of a worker' });
-    if (name !== undefined && name !== principal.name) {
-      throw fault('FORBIDDEN', { problem: 'the secret is not that of this worker' });
-    }
-    requireGiven(principal.name, tags, (await this.#options.settingOf(principal.name)).tags);
-    const said: WorkerSession = {
-      name: principal.name,
-      worker: incarnation ?? randomUUID(),
-      token: principal.token,
-      handlers,
-      tags,
-      queues,
-      slots,
-      version,
-      host,
-      address,
-      priority,
-      pid,
-    };
-    const token = this.#options.sessions.write(said);
-    if (token.length > MAX_TOKEN) {
-      throw fault(
-        'TOO_LARGE',
-        { field: 'capabilities', maxBytes: MAX_TOKEN },
-        { hint: 'They go with every call. Name fewer handlers and queues, or join over the WebSocket.' },
-      );
-    }
-    const session = await this.#open(said, schemas);
-    // Our own worker says it by itself, once it can take work.
-    if (incarnation === undefined) await session.beat('online');
-    const { leaseMs } = session;
+    const { desks } = this.#options;
+    const incarnation = randomUUID();
+    const hello = { ...told, incarnation, handlers, tags, queues, host };
+    const { worker, session: token, leaseMs } = await desks.join(hello, principal, address);
+    // A worker of our own says it by itself, once it can take work.
+    await (await desks.open(desks.read(token))).beat('online');
     return {
-      worker_id: said.worker,
+      worker_id: worker,
       session_token: token,
       heartbeat_interval_ms: Math.min(HEARTBEAT_MS, Math.floor(leaseMs / 3)),
       lease_ttl_ms: leaseMs,
@@ -113,7 +59,7 @@ export class StepDesks {
   }
 
   async heartbeat(said: WorkerSession, body: BodyOf<'beatWorker'>): Promise<AnswerOf<'beatWorker'>> {
-    const session = await this.#open(said);
+    const session = await this.#options.desks.open(said);
     const gone = body.status === 'offline' ? 'offline' : body.status === 'draining' ? 'draining' : 'online';
     await session.beat(gone);
     const held = body.leases.map((lease) => ({
@@ -134,69 +80,17 @@ export class StepDesks {
     };
   }
 
-  /** `gone`: nobody waits for the answer any more. What nobody hears of goes back with its try. */
+  /** `gone`: nobody waits for the answer any more. */
   async claim(said: WorkerSession, body: BodyOf<'claimSteps'>, gone: AbortSignal): Promise<readonly Step[]> {
-    const place = await this.#place(said);
-    const { max, wait_ms: waitMs, n, holding } = body;
-    const stop = new AbortController();
-    if (n !== undefined) {
-      // Who claims again has not heard the answer before, and will not.
-      place.claiming?.stop.abort();
-      place.claiming = { n, stop };
-    }
-    try {
-      if (holding !== undefined) await place.desk.settleUp(holding);
-      if (n !== undefined && n <= place.stopped) return [];
-      const ask = { type: 'task_claim', n: n ?? 1, max, waitMs } as const;
-      const granted = await place.desk.answer(ask, AbortSignal.any([gone, stop.signal]), OPEN_ROOM);
-      return (granted as readonly Granted[]).map((one) => this.#stepOf(one, place.desk.session.leaseMs));
-    } finally {
-      if (place.claiming?.stop === stop) place.claiming = undefined;
-    }
-  }
-
-  /** Steps of an answer that could not be written. */
-  async giveBack(said: WorkerSession, steps: readonly Step[]): Promise<void> {
-    const session = await this.#open(said);
-    await Promise.allSettled(steps.map(({ task, attempt }) => session.release({ task, attempt } as Assignment)));
-  }
-
-  /** The questions of the WebSocket, but for claims. What would be too much for one answer is left for the next. */
-  async ask(said: WorkerSession, { asked }: BodyOf<'askNode'>): Promise<AnswerOf<'askNode'>> {
-    const place = await this.#place(said);
-    let reads = 0;
-    const some = asked.filter(({ type }) => !READS.has(type as Asked['type']) || ++reads <= MAX_READS);
-    return { answers: await Promise.all(some.map((one) => this.#answer(place, one))) };
-  }
-
-  async #answer(place: Place, value: { readonly n: number }): Promise<Answer> {
-    const { n } = value;
-    try {
-      const answer = await this.#answerTo(place, checked('body', Asked, value) as Asked);
-      const ok = { type: 'ok', re: n, value: answer } as const satisfies Said;
-      if (!exceeds(JSON.stringify(ok), MAX_ANSWER_BYTES)) return ok;
-      throw fault('TOO_LARGE', { field: 'answer', maxBytes: MAX_ANSWER_BYTES });
-    } catch (error) {
-      if (!isEngineError(error)) {
-        this.#options.log.error('a worker could not be answered', { error: stackOf(error) });
-      }
-      return { type: 'refused', re: n, error: { ...errorOf(error).toJSON() } };
-    }
-  }
-
-  async #answerTo(place: Place, asked: Asked): Promise<unknown> {
-    if (asked.type === 'task_claim') {
-      throw fault('INVALID_INPUT', { field: 'type', problem: 'claims have a call of their own' });
-    }
-    if (asked.type !== 'claim_stop') return place.desk.answer(asked, NEVER, OPEN_ROOM);
-    place.stopped = Math.max(place.stopped, asked.claim);
-    if (place.claiming !== undefined && place.claiming.n <= asked.claim) place.claiming.stop.abort();
-    return undefined;
+    const { desks } = this.#options;
+    const granted = await desks.take(said, { max: body.max, waitMs: body.wait_ms }, gone);
+    const { leaseMs } = await desks.open(said);
+    return granted.map((one) => this.#stepOf(one, leaseMs));
   }
 
   async events(said: WorkerSession, step: string, body: BodyOf<'appendEvents'>): Promise<AnswerOf<'appendEvents'>> {
     const lease = this.#requireLease(said, step, body.lease_token);
-    const session = await this.#open(said);
+    const session = await this.#options.desks.open(said);
     const now = this.#options.clock.wall();
     const entries = body.events.map((event): LogEntry => {
       const { seq, event_type: type, payload, ts } = event;
@@ -211,7 +105,7 @@ export class StepDesks {
 
   async complete(said: WorkerSession, step: string, body: BodyOf<'completeStep'>): Promise<AnswerOf<'completeStep'>> {
     const lease = this.#requireLease(said, step, body.lease_token);
-    const session = await this.#open(said);
+    const session = await this.#options.desks.open(said);
     const { lease_token: _, status, result, error, ...told } = body;
     switch (status) {
       case 'succeeded':
@@ -230,43 +124,6 @@ export class StepDesks {
           state: await session.fail(lease, error ?? result ?? { message: 'the step failed', ...told }),
         };
     }
-  }
-
-  /** The session of a worker, on whichever node it comes. */
-  async #open(said: WorkerSession, schemas?: Hello['schemas']): Promise<Session> {
-    return (await this.#place(said, schemas)).desk.session;
-  }
-
-  #place(said: WorkerSession, schemas?: Hello['schemas']): Promise<Place> {
-    const holder = holderOf(said.name, said.worker);
-    const place = this.#places.get(holder) ?? this.#enter(said, holder, schemas);
-    this.#places.delete(holder);
-    this.#places.set(holder, place);
-    if (this.#places.size > MAX_PLACES) this.#places.delete(this.#places.keys().next().value as string);
-    place.catch(() => this.#places.delete(holder));
-    return place;
-  }
-
-  /** Its tags are those that its name was given, for as long as they are: it has none of its own. */
-  async #enter(said: WorkerSession, holder: string, schemas: Hello['schemas']): Promise<Place> {
-    const { worker, name, handlers, queues, slots, version, host, priority, pid, address, token } = said;
-    const { link, leases, clock } = this.#options;
-    const hello = {
-      name,
-      incarnation: worker,
-      slots,
-      tags: [],
-      handlers,
-      schemas,
-      queues,
-      version,
-      host,
-      priority,
-      pid,
-      address,
-      token,
-    };
-    return { desk: new WorkerDesk(await link.open(hello), holder, leases, clock.monotonic), stopped: 0 };
   }
 
   #stepOf(one: Granted, leaseMs: number): Step {
@@ -311,5 +168,3 @@ export class StepDesks {
     return lease;
   }
 }
-
-const NEVER = new AbortController().signal;

@@ -1,6 +1,6 @@
 import type { Lease } from '../core/lease.ts';
 import type { World } from '../core/world.ts';
-import type { Asked, LeaseProof } from '../protocol/frames.ts';
+import type { Asked, Granted, LeaseProof } from '../protocol/frames.ts';
 import { HeldLeases, keyOf } from '../protocol/held-leases.ts';
 import type { Assignment, RenewalAnswer, Session, Turned, WorkerState } from '../protocol/link.ts';
 import { turnOf } from '../protocol/turn-message.ts';
@@ -149,24 +149,10 @@ export class WorkerDesk {
     return proofs.map((proof) => answerTo.get(proof) ?? 'lost');
   }
 
-  #shown(one: Assignment): object {
-    const { task, attempt, id, queue, handler, payload, tries, maxTries, createdAt, suspect, timeoutMs, reuses } = one;
-    const token = this.#tokens.of(one, this.#holder);
-    return {
-      task,
-      attempt,
-      token,
-      id,
-      queue,
-      handler,
-      payload,
-      tries,
-      maxTries,
-      createdAt,
-      suspect,
-      timeoutMs,
-      reuses,
-    };
+  /** As it was assigned, with the proof; what the link keeps with it to save a read stays here. */
+  #shown(one: Assignment): Granted {
+    const { grant: _, ...told } = one as Assignment & { readonly grant?: unknown };
+    return { ...told, token: this.#tokens.of(one, this.#holder) };
   }
 
   async #fenced(asked: Fenced): Promise<unknown> {

@@ -5,7 +5,7 @@ import type { LogEntry } from '../core/log.ts';
 import { encodePayload } from '../core/payload.ts';
 import type { TaskState } from '../core/task.ts';
 import type { World } from '../core/world.ts';
-import type { Ask, LeaseProof } from '../protocol/frames.ts';
+import type { Ask, Granted, LeaseProof } from '../protocol/frames.ts';
 import { HeldLeases } from '../protocol/held-leases.ts';
 import type {
   Assignment,
@@ -29,11 +29,6 @@ import { type LogAsk, Outbox } from './spool/outbox.ts';
 import { replay } from './spool/replay.ts';
 import { type EndingAsk, Spool } from './spool/spool.ts';
 import type { WorkerLog } from './worker-log.ts';
-
-/** As a node shows it over a wire. */
-export interface ProvenAssignment extends Assignment {
-  readonly token: string;
-}
 
 /** Every lease is renewed well within its time: one that was not for so many leases is given up. */
 const FORGOTTEN_LEASES = 3;
@@ -241,7 +236,7 @@ export abstract class AskingSession implements Session {
 }
 
 export function proofOf(lease: Assignment): LeaseProof {
-  const { task, attempt, token } = lease as ProvenAssignment;
+  const { task, attempt, token } = lease as Granted;
   return { task, attempt, token };
 }
 

@@ -1,9 +1,9 @@
 import { hostname } from 'node:os';
 import { type EngineError, type ErrorBody, fault, isEngineError } from '../core/errors.ts';
-import { type Ask, exceeds, MAX_FRAME_BYTES, type Said } from '../protocol/frames.ts';
+import { type Ask, exceeds, type Granted, MAX_FRAME_BYTES, type Said } from '../protocol/frames.ts';
 import type { Assignment, Hello, Link, Session, Want } from '../protocol/link.ts';
 import type { AnswerOf, BodyOf } from '../protocol/routes.ts';
-import { type AskingOptions, AskingSession, openSession, type ProvenAssignment, proofOf } from './asking-session.ts';
+import { type AskingOptions, AskingSession, openSession, proofOf } from './asking-session.ts';
 import { HttpCaller } from './http-caller.ts';
 import { answerMs, pauseMs, tryMs } from './reach.ts';
 import { toldError } from './told-error.ts';
@@ -13,8 +13,6 @@ export interface HttpLinkOptions extends AskingOptions {
   readonly others?: readonly string[] | undefined;
   readonly secret: string;
 }
-
-type Step = NonNullable<AnswerOf<'claimSteps'>>[number];
 
 /** One wait for work: proxies cut off what is silent for longer. */
 const POLL_MS = 20_000;
@@ -78,35 +76,21 @@ class HttpSession extends AskingSession {
   }
 
   async open(): Promise<void> {
-    const { name, incarnation, slots, tags, handlers, schemas = [], queues, priority, version } = this.#hello;
-    const body: BodyOf<'registerWorker'> = {
-      hostname: hostname(),
-      capabilities: {
-        handlers: [...handlers],
-        tags: [...tags],
-        ...(queues === undefined ? {} : { queues: [...queues] }),
-      },
-      slots,
-      name,
-      incarnation,
-      pid: process.pid,
-      ...(priority === undefined ? {} : { priority }),
-      ...(version === undefined ? {} : { version }),
-      ...(schemas.length === 0 ? {} : { schemas: [...schemas] }),
-    };
-    const said = await this.#register(JSON.stringify(body));
-    this.#worker = said.worker_id;
-    this.#token = said.session_token;
-    this.leaseMs = said.lease_ttl_ms;
+    const { anyHandler: _, token: _token, address: _address, ...told } = this.#hello;
+    const hello = { ...told, host: hostname(), pid: process.pid } as BodyOf<'joinWorker'>;
+    const { worker, session, leaseMs } = await this.#join(JSON.stringify(hello));
+    this.#worker = worker;
+    this.#token = session;
+    this.leaseMs = leaseMs;
     await this.payDebts();
   }
 
-  async #register(body: string): Promise<AnswerOf<'registerWorker'>> {
+  async #join(body: string): Promise<AnswerOf<'joinWorker'>> {
     for (;;) {
       try {
-        const said = await this.#post('/workers/register', body, tryMs(this.#absence, 0));
+        const said = await this.#post('/workers/join', body, tryMs(this.#absence, 0));
         this.#tries = 0;
-        return said as AnswerOf<'registerWorker'>;
+        return said as AnswerOf<'joinWorker'>;
       } catch (error) {
         if (this.#closed !== undefined) throw this.#closed;
         if (isEngineError(error) && !error.retryable) throw error;
@@ -149,12 +133,12 @@ class HttpSession extends AskingSession {
     };
     signal.addEventListener('abort', stop, { once: true });
     try {
-      const body: BodyOf<'claimSteps'> = { max, wait_ms: waitMs, n, holding: [...this.holding.all()] };
+      const body: BodyOf<'takeTasks'> = { max, waitMs, n, holding: [...this.holding.all()] };
       const patience = waitMs + answerMs(this.leaseMs);
-      const steps = await this.#post(this.#path('claim'), JSON.stringify(body), patience, poll.signal);
-      const assignments = ((steps ?? []) as readonly Step[]).map(assignmentOf);
-      for (const one of assignments) this.holding.put(proofOf(one));
-      return assignments;
+      const found = await this.#post(this.#path('tasks'), JSON.stringify(body), patience, poll.signal);
+      const granted = (found ?? []) as readonly Granted[];
+      for (const one of granted) this.holding.put(proofOf(one));
+      return granted;
     } finally {
       signal.removeEventListener('abort', stop);
     }
@@ -290,7 +274,7 @@ class HttpSession extends AskingSession {
     this.#options.log?.warn('the node cannot be reached; trying on', { error: (error as Error).message });
   }
 
-  #path(call: 'claim' | 'ask'): string {
+  #path(call: 'tasks' | 'ask'): string {
     return `/workers/${encodeURIComponent(this.#worker)}/${call}`;
   }
 
@@ -341,23 +325,4 @@ function refusalOf(answer: unknown, status: number): Error {
   const { error } = (answer ?? {}) as { readonly error?: Partial<ErrorBody> };
   if (typeof error?.code !== 'string') return new Error(`HTTP ${status}`);
   return toldError({ ...error, code: error.code, message: error.message ?? error.code });
-}
-
-function assignmentOf(step: Step): ProvenAssignment {
-  const { task, attempt, queue, tries, suspect, reuses } = step;
-  return {
-    task,
-    attempt,
-    token: step.lease_token.slice(step.lease_token.indexOf('.') + 1),
-    id: step.step_id,
-    queue,
-    handler: step.phase,
-    payload: JSON.stringify(step.input),
-    tries,
-    maxTries: step.max_attempts,
-    createdAt: step.created_at,
-    suspect,
-    timeoutMs: step.timeout_ms ?? undefined,
-    reuses,
-  };
 }

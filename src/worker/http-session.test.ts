@@ -35,6 +35,12 @@ const push = ({ engine }: Pick<NodeScene, 'engine'>, input: unknown = null) =>
 const claim = (session: Session, max = 1, waitMs = 0): Promise<readonly Assignment[]> =>
   session.claim({ max, waitMs, signal: NEVER });
 
+/** A session that the worker "one" has, by requests of its own. */
+async function joined(node: NodeScene): Promise<string> {
+  const body = { name: 'a', incarnation: 'one', slots: 1, tags: [], handlers: ['echo'] };
+  return (await node.call('joinWorker', '/workers/join', { body, token: await secretOf(node) })).session as string;
+}
+
 /** Somebody waits for work. */
 const isAwaited = ({ engine }: NodeScene): boolean => engine.ring.signs.awaited;
 
@@ -116,21 +122,20 @@ test('what was granted in an answer that never arrived goes back with its try, a
 
 test('a claim that is stopped on its way is not begun, and the newer of two ends the older', async (t) => {
   const node = await nodeScene(t);
-  const body = { hostname: 'h', capabilities: ['echo'], incarnation: 'one' };
-  const { session_token: token } = await node.call('registerWorker', '/workers/register', {
-    body,
-    token: await secretOf(node),
-  });
+  const token = await joined(node);
   const post = (call: string, said: object): Promise<Wire> =>
     node.ask(`/workers/one/${call}`, { body: said, token: null, headers: { 'x-session-token': token } });
   const stopped = await post('ask', { asked: [{ type: 'claim_stop', n: 1, claim: 4 }] });
   assert.deepEqual(stopped.body, { answers: [{ type: 'ok', re: 1 }] });
   await push(node);
-  assert.equal((await post('claim', { n: 4, wait_ms: 60_000 })).status, 204);
-  assert.equal((await post('claim', { n: 5, wait_ms: 60_000 })).body.length, 1);
-  const older = post('claim', { n: 6, wait_ms: 60_000 });
+  const take = (n: number): Promise<Wire> => post('tasks', { n, max: 1, waitMs: 60_000, holding: held });
+  let held: readonly unknown[] = [];
+  assert.equal((await take(4)).status, 204);
+  const [{ task, attempt, token: proof }] = (await take(5)).body;
+  held = [{ task, attempt, token: proof }];
+  const older = take(6);
   while (!isAwaited(node)) await new Promise(setImmediate);
-  const newer = post('claim', { n: 7, wait_ms: 60_000 });
+  const newer = take(7);
   assert.equal((await older).status, 204);
   await push(node);
   assert.equal((await newer).body.length, 1);
@@ -138,10 +143,7 @@ test('a claim that is stopped on its way is not begun, and the newer of two ends
 
 test('questions are answered one by one: what is odd or too much is refused, or left for the next time', async (t) => {
   const node = await nodeScene(t);
-  const { session_token: token } = await node.call('registerWorker', '/workers/register', {
-    body: { hostname: 'h', capabilities: ['echo'], incarnation: 'one' },
-    token: await secretOf(node),
-  });
+  const token = await joined(node);
   const ask = (asked: readonly unknown[]): Promise<Wire> =>
     node.ask('/workers/one/ask', { body: { asked }, token: null, headers: { 'x-session-token': token } });
   const mixed = await ask([

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
-import type { Ask } from '../protocol/frames.ts';
+import type { Ask, Granted } from '../protocol/frames.ts';
 import type { Assignment, Hello, Link, Session, Want, WorkerState } from '../protocol/link.ts';
-import { type AskingOptions, AskingSession, openSession, type ProvenAssignment, proofOf } from './asking-session.ts';
+import { type AskingOptions, AskingSession, openSession, proofOf } from './asking-session.ts';
 import { Wire } from './wire.ts';
 
 export interface WsLinkOptions extends AskingOptions {
@@ -79,7 +79,7 @@ class WsSession extends AskingSession {
     const stop = (): void => void this.#wire.ask({ type: 'claim_stop', claim: n }).catch(() => {});
     signal.addEventListener('abort', stop, { once: true });
     try {
-      const assignments = (await answer) as readonly ProvenAssignment[];
+      const assignments = (await answer) as readonly Granted[];
       for (const one of assignments) this.holding.put(proofOf(one));
       return assignments;
     } finally {

@@ -281,6 +281,8 @@ const GOOD: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   registerWorker: { hostname: 'h', capabilities: ['echo'] },
   beatWorker: {},
   claimSteps: {},
+  joinWorker: { name: 'w', incarnation: 'i', slots: 1, tags: [], handlers: ['echo'] },
+  takeTasks: { n: 1, max: 1, waitMs: 0, holding: [] },
   appendEvents: { lease_token: 'x', events: [{ seq: 1, event_type: 'log' }] },
   completeStep: { lease_token: 'x', status: 'completed' },
   askNode: { asked: [{ n: 1, type: 'cancels' }] },

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { HandlerSchemas, LeaseProof } from '../frames.ts';
 import { Json, Time } from './common.ts';
 
 /** Document 002 calls a task a step, and a handler a phase. */
@@ -14,15 +13,8 @@ export const RegisterInput = z.strictObject({
   slots: z.number().int().min(1).max(10_000).default(1),
   version: z.string().max(100).optional(),
   name: z.string().max(200).optional().describe('Must be that of the secret, where it is said'),
-  incarnation: z
-    .string()
-    .min(1)
-    .max(100)
-    .optional()
-    .describe('Of this start of the process, and then its worker_id; who says it is online with its first heartbeat'),
   priority: z.number().int().optional(),
   pid: z.number().int().min(1).optional(),
-  schemas: HandlerSchemas.optional().describe('What its handlers take: JSON Schema, as text'),
 });
 
 export const Registered = z.object({
@@ -50,32 +42,6 @@ export const Heartbeat = z.object({
 export const ClaimInput = z.strictObject({
   max: z.number().int().min(1).max(250).default(1),
   wait_ms: z.number().int().min(0).max(60_000).default(0).describe('How long to wait for the first one'),
-  n: z.number().int().min(1).optional().describe('Counts the claims of the session, so that one can be stopped'),
-  holding: z
-    .array(LeaseProof)
-    .max(20_000)
-    .optional()
-    .describe('Leases that it has: what else was granted to it never reached it, and goes back'),
-});
-
-export const AskInput = z.strictObject({
-  asked: z
-    .array(z.looseObject({ type: z.string().max(100), n: z.number().int().min(1) }))
-    .min(1)
-    .max(500)
-    .describe('What a worker asks over the WebSocket, but for claims'),
-});
-
-export const Answers = z.object({
-  answers: z
-    .array(
-      z.union([
-        z.object({ type: z.literal('ok'), re: z.number(), value: z.unknown().optional() }),
-        z.object({ type: z.literal('refused'), re: z.number(), error: z.looseObject({ code: z.string() }) }),
-      ]),
-    )
-    .readonly()
-    .describe('Each names its question; one without an answer was not looked into, and may be asked again'),
 });
 
 export const Step = z

@@ -1,0 +1,29 @@
+import { z } from 'zod';
+
+/** What our own worker says over plain HTTP, in the words of the WebSocket: see frames.ts. */
+
+export const Joined = z.object({
+  worker: z.string().describe('Its id in addresses'),
+  session: z.string().describe('Goes with later calls as x-session-token'),
+  leaseMs: z.number(),
+});
+
+export const AskInput = z.strictObject({
+  asked: z
+    .array(z.looseObject({ type: z.string().max(100), n: z.number().int().min(1) }))
+    .min(1)
+    .max(500)
+    .describe('What a worker asks over the WebSocket, but for claims'),
+});
+
+export const Answers = z.object({
+  answers: z
+    .array(
+      z.union([
+        z.object({ type: z.literal('ok'), re: z.number(), value: z.unknown().optional() }),
+        z.object({ type: z.literal('refused'), re: z.number(), error: z.looseObject({ code: z.string() }) }),
+      ]),
+    )
+    .readonly()
+    .describe('Each names its question; one without an answer was not looked into, and may be asked again'),
+});
