@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { isEngineError } from '../../core/errors.ts';
 import type { World } from '../../core/world.ts';
-import type { Store } from '../store.ts';
+import type { Capabilities, Store } from '../store.ts';
 import { AUDIT } from './audit.ts';
 import { BODIES } from './bodies.ts';
 import { CALLER_TRANSACTION } from './caller-transaction.ts';
@@ -152,8 +152,12 @@ async function play(
   sentence: string,
   { needs, run }: Case,
 ): Promise<string | undefined> {
+  const lacks = capabilitiesOf.get(options);
+  const known = lacks && missing(needs, options, lacks);
+  if (known !== undefined) return known;
   const world = new VirtualWorld({ seed: seedOf(sentence) });
   const store = await options.open({ world });
+  capabilitiesOf.set(options, store.capabilities);
   const { reopen, caller, pass } = options;
   const scene = new Scene(store, world, {
     reopen: reopen && ((opened) => reopen(opened, { world })),
@@ -161,8 +165,8 @@ async function play(
     pass: pass === undefined ? (ms) => world.advance(ms) : (ms) => pass(ms, store, { world }),
   });
   try {
-    const missing = needs.find((need) => !meets(need, options, store));
-    if (missing !== undefined) return `it needs "${missing}", which ${options.name} does not have`;
+    const lacking = missing(needs, options, store.capabilities);
+    if (lacking !== undefined) return lacking;
     await run(scene);
     if (!scene.closed) await scene.checkBooks();
     return undefined;
@@ -175,8 +179,12 @@ async function play(
   }
 }
 
-function meets(need: Need, options: StoreContractOptions, store: Store): boolean {
-  return need === 'reopen' || need === 'caller' ? options[need] !== undefined : store.capabilities[need];
+/** Of stores that were opened before: what one cannot do, none of them can, and need not be opened to tell. */
+const capabilitiesOf = new WeakMap<StoreContractOptions, Capabilities>();
+
+function missing(needs: readonly Need[], options: StoreContractOptions, has: Capabilities): string | undefined {
+  const need = needs.find((one) => !(one === 'reopen' || one === 'caller' ? options[one] !== undefined : has[one]));
+  return need && `it needs "${need}", which ${options.name} does not have`;
 }
 
 /** A skip that names nothing, or says no reason, would hide a hole. */
