@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { realWorld } from '../../src/app/world.ts';
 import { checkBooks, lookAt } from '../../src/store/conformance/sight.ts';
+import { SCHEMA_VERSION } from '../../src/store/sqlite/migrate.ts';
 import { openSqlite } from '../../src/store/sqlite/open.ts';
 import { BIN, ROOT, type Running, run } from '../support/leasehold.ts';
 import { place, workAt } from './cli-calls.ts';
@@ -41,7 +42,7 @@ test('a backup made while processes push and work is a whole store, and holds no
   await pushing;
   assert.equal(backup.code, 0, backup.stderr);
   const [told] = backup.objects();
-  assert.deepEqual([told?.to, told?.schema], ['copy.db', 8]);
+  assert.deepEqual([told?.to, told?.schema], ['copy.db', SCHEMA_VERSION]);
   const follow = await call(['push', 'echo', '{"last":true}', '--priority', '5', '--follow']);
   assert.equal(follow.code, 0, 'the node works on');
   up.child.kill('SIGINT');
@@ -115,7 +116,9 @@ test('a backup that is killed in the middle leaves nothing under its name, and t
   assert.equal(next.code, 0, next.stderr);
   assert.match(
     next.stdout,
-    /^Backed up .*leasehold\.db to copy\.db in .*\nChecked: .* MB, schema 8, 1 queue, 600 tasks: 600 ready\.\n$/,
+    new RegExp(
+      String.raw`^Backed up .*leasehold\.db to copy\.db in .*\nChecked: .* MB, schema ${SCHEMA_VERSION}, 1 queue, 600 tasks: 600 ready\.\n$`,
+    ),
   );
   assert.deepEqual(
     readdirSync(cwd).filter((name) => name.startsWith('copy.db')),

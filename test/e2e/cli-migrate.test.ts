@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { SCHEMA_VERSION } from '../../src/store/sqlite/migrate.ts';
 import { ROOT } from '../support/leasehold.ts';
 import { place } from './cli-calls.ts';
 
@@ -29,7 +30,9 @@ test('migrate says what would run, runs it, and then has nothing to do', async (
   assert.equal(dry.code, 0, dry.stderr);
   assert.match(
     dry.stdout,
-    /^.*old\.db has schema version 1; this program knows version 8\.\n {2}002-workers {2}compatible from version 1: processes of the version before can go on beside it\n {2}003-scheduling {2}.*\n {2}004-tokens {2}compatible from version 3: processes of the version before can go on beside it\n {2}005-fleet {2}.*\n {2}006-nodes {2}.*\n {2}007-documents {2}.*\n {2}008-insight {2}.*\nNothing was changed; 7 to run\.\n$/,
+    new RegExp(
+      String.raw`^.*old\.db has schema version 1; this program knows version ${SCHEMA_VERSION}\.\n {2}002-workers {2}compatible from version 1: processes of the version before can go on beside it\n {2}003-scheduling {2}.*\n {2}004-tokens {2}compatible from version 3: processes of the version before can go on beside it\n {2}005-fleet {2}.*\n {2}006-nodes {2}.*\n {2}007-documents {2}.*\n {2}008-insight {2}.*\n {2}009-trees {2}.*\nNothing was changed; ${SCHEMA_VERSION - 1} to run\.\n$`,
+    ),
   );
   assert.equal(schemaOf(db), '1');
 
@@ -37,11 +40,14 @@ test('migrate says what would run, runs it, and then has nothing to do', async (
   assert.equal(real.code, 0, real.stderr);
   const [told = {}] = real.objects();
   const [ran] = told.migrations as Record<string, unknown>[];
-  assert.deepEqual([told.found, told.known, told.dryRun], [1, 8, false]);
+  assert.deepEqual([told.found, told.known, told.dryRun], [1, SCHEMA_VERSION, false]);
   assert.deepEqual([ran?.version, ran?.name, ran?.oldProcessesGoOn], [2, '002-workers', true]);
-  assert.equal(schemaOf(db), '8', 'also for whoever had it open');
+  assert.equal(schemaOf(db), String(SCHEMA_VERSION), 'also for whoever had it open');
 
-  assert.match((await call(['migrate', ...store])).stdout, /has schema version 8.*\nNothing to do\.\n$/);
+  assert.match(
+    (await call(['migrate', ...store])).stdout,
+    new RegExp(String.raw`has schema version ${SCHEMA_VERSION}.*\nNothing to do\.\n$`),
+  );
   assert.equal((await call(['push', 'echo', '{}', ...store])).code, 0);
 });
 
@@ -50,17 +56,25 @@ test('a newer schema is left alone where this program can work on it, and refuse
   assert.equal((await call(['push', 'echo', '{}'])).code, 0);
   const db = new DatabaseSync(join(cwd, '.leasehold/leasehold.db'));
   t.after(() => db.close());
-  db.exec("UPDATE meta SET value = '9' WHERE key = 'schema'");
+  const next = SCHEMA_VERSION + 1;
+  db.exec(`UPDATE meta SET value = '${next}' WHERE key = 'schema'`);
   const newer = await call(['migrate']);
   assert.equal(newer.code, 0, newer.stderr);
-  assert.match(newer.stdout, /version 9; this program knows version 8\.\nNothing to do: the store is newer/);
-  db.exec("UPDATE meta SET value = '9' WHERE key = 'compatible_from'");
+  assert.match(
+    newer.stdout,
+    new RegExp(
+      String.raw`version ${next}; this program knows version ${SCHEMA_VERSION}\.\nNothing to do: the store is newer`,
+    ),
+  );
+  db.exec(`UPDATE meta SET value = '${next}' WHERE key = 'compatible_from'`);
   for (const more of [[], ['--dry-run']]) {
     const refused = await call(['migrate', ...more]);
     assert.equal(refused.code, 1);
     assert.match(
       refused.stderr,
-      /^The store has schema version 9, newer than this program understands\.\nUpgrade leasehold/,
+      new RegExp(
+        String.raw`^The store has schema version ${next}, newer than this program understands\.\nUpgrade leasehold`,
+      ),
     );
   }
   assert.equal((await call(['backup', 'x.db'])).code, 1);

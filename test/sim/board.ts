@@ -134,6 +134,11 @@ export class Board {
     this.#pruned.add(task);
   }
 
+  /** One that is gone, if any is. */
+  get gone(): number | undefined {
+    return this.#pruned.values().next().value;
+  }
+
   isPruned(task: number): boolean {
     return this.#pruned.has(task);
   }

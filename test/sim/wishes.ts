@@ -75,8 +75,9 @@ export function drawGraph(run: Run, op: string, known: readonly number[]): reado
   const { rng } = run;
   return Array.from({ length: rng.int(2, 5) }, (_, i) => {
     const ups: (string | number)[] = Array.from({ length: i }, (__, up) => String(up)).filter(() => rng.chance(0.5));
-    // The first may be gone by now.
-    if (known.length > 0 && rng.chance(0.2)) ups.push(rng.chance(0.3) ? (known[0] as number) : rng.pick(known));
+    if (known.length > 0 && rng.chance(0.2)) {
+      ups.push(rng.chance(0.3) ? (run.model.board.gone ?? (known[0] as number)) : rng.pick(known));
+    }
     const after = ups.map((on) => ({ on, optional: rng.chance(0.3) }));
     return {
       ...drawTask(run, `${op}.${i}`, 0.05),
@@ -98,7 +99,12 @@ export function drawChildren(run: Run, parent: Parent, prefix: string, count: nu
     const after: (string | number | ChildDependency)[] =
       i > 0 && rng.chance(0.3) ? [`${prefix}/${rng.int(0, i - 1)}`] : [];
     const others = run.model.tasks.size;
-    if (others > 0 && rng.chance(0.06)) after.push({ on: rng.int(1, others), optional: rng.chance(0.5) });
+    const { gone } = run.model.board;
+    if (others > 0 && rng.chance(gone === undefined ? 0.06 : 0.25)) {
+      const any = rng.int(1, others);
+      // Once some are gone, one of those: that is refused.
+      after.push({ on: gone ?? any, optional: rng.chance(0.5) });
+    }
     return {
       key,
       kind: 'child',
