@@ -13,9 +13,9 @@ const [source = '', address = '', what = ''] = process.argv.slice(2);
 const { open, task } = (await import(pathToFileURL(join(source, 'src/index.ts')).href)) as Library;
 
 const RUNS = 64;
-const STEPS = 50;
-const CHILDREN = 20;
-const PLAIN = 4000;
+const STEPS = 100;
+const CHILDREN = 40;
+const PLAIN = 8000;
 /** 300 bytes, of which nothing repeats that a database could pack. */
 const value = (): string => Array.from({ length: 30 }, () => Math.random().toString(36).slice(2, 12)).join('');
 

@@ -112,17 +112,29 @@ export function checkTurn(request: TurnRequest): CheckedTurn {
   checkList('entries', given);
   bounded('entries', given.length, MAX_ENTRIES);
   const entries = given.map(checkEntry);
-  const keys = new Set(entries.map(({ key }) => key));
-  if (keys.size < entries.length) throw refuse('entries', 'two of them have the same key');
-  bounded('children', entries.filter(({ kind }) => kind === 'child').length, MAX_BIRTHS);
-  bounded('signals', entries.filter(({ kind }) => kind === 'signal').length, MAX_SIGNALS);
+  const counts = { children: 0, signals: 0, turn: 0 };
+  for (const entry of entries) {
+    if (entry.kind === 'child') counts.children++;
+    else if (entry.kind === 'signal') counts.signals++;
+    counts.turn += 'value' in entry ? entry.value.length : 'body' in entry ? entry.body.length : 0;
+  }
+  bounded('children', counts.children, MAX_BIRTHS);
+  bounded('signals', counts.signals, MAX_SIGNALS);
+  bounded('turn', counts.turn, MAX_TURN_LENGTH);
   const lines = logs === undefined ? [] : checkLogEntries(logs);
   bounded('logs', lines.length, MAX_LINES);
-  let length = 0;
-  for (const entry of entries)
-    length += 'value' in entry ? entry.value.length : 'body' in entry ? entry.body.length : 0;
-  bounded('turn', length, MAX_TURN_LENGTH);
-  return { entries, logs: lines.length === 0 ? undefined : lines, then: checkThen(then, keys) };
+  return { entries, logs: lines.length === 0 ? undefined : lines, then: checkThen(then, keysOf(entries)) };
+}
+
+const ONE: ReadonlySet<string> = new Set();
+
+/** Mostly there is one, of which nothing has to be asked. */
+function keysOf(entries: readonly CheckedEntry[]): ReadonlySet<string> {
+  const [only] = entries;
+  if (only === undefined || (entries.length === 1 && only.kind !== 'child')) return ONE;
+  const keys = new Set(entries.map(({ key }) => key));
+  if (keys.size < entries.length) throw refuse('entries', 'two of them have the same key');
+  return keys;
 }
 
 function checkEntry(entry: EntryRequest): CheckedEntry {

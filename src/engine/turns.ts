@@ -79,7 +79,8 @@ export class Turns {
   }
 
   async #send(lease: HeldLease, { entries, logs, then: wish }: CheckedTurn): Promise<Turned> {
-    const then = await this.#deps.settles.thenOf(lease, wish);
+    // Not awaited where nothing has to be: the call then leaves in this turn of the loop.
+    const then = wish.go === 'on' || wish.go === 'park' ? wish : await this.#deps.settles.thenOf(lease, wish);
     const births = entries.filter(isChild).length;
     if (births === 0) return this.#commit(lease, entries as readonly NewEntry[], logs, then);
     const takeBack = await this.#deps.spawns.admit(lease, births);
@@ -99,8 +100,8 @@ export class Turns {
     const answer = await this.#kind.submit({ task, attempt, hint, entries: placed, logs, then });
     if (answer.kind === 'lost') throw fault('LEASE_LOST', { task, attempt });
     if (answer.kind === 'refused') throw refusal(placed, answer.key, answer.why);
-    this.#tell(lease, placed, then, answer.went);
     const { went, body, cancelRequested } = answer;
+    if (went !== 'on' || placed.some(isActing)) this.#tell(lease, placed, then, went);
     return { went, body, cancelRequested, state: stateOf(then, went), entries: this.#entered(placed, answer.entries) };
   }
 
@@ -127,6 +128,7 @@ export class Turns {
   }
 
   #entered(entries: readonly NewEntry[], answers: readonly EntryAnswer[]): readonly (Entered | undefined)[] {
+    if (!entries.some(isChild)) return entries.map((entry, i) => entered(entry, answers[i] as EntryAnswer, undefined));
     const born = entries.flatMap((entry, i) => {
       const answer = answers[i] as EntryAnswer;
       return entry.kind === 'child' && answer.kind === 'child'
@@ -144,6 +146,9 @@ export class Turns {
 
 const isChild = <T extends { readonly kind: string }>(entry: T): entry is Extract<T, { readonly kind: 'child' }> =>
   entry.kind === 'child';
+
+/** Others may see something of it. */
+const isActing = ({ kind }: { readonly kind: string }): boolean => kind === 'child' || kind === 'signal';
 
 function entered(entry: NewEntry, answer: EntryAnswer, child: Pushed | undefined): Entered | undefined {
   if (answer.kind === 'none') return undefined;

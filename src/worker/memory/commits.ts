@@ -61,6 +61,7 @@ export class Commits {
   }
 
   #take(): readonly Waiter[] {
+    if (this.#waiting.length === 1) return this.#waiting.splice(0);
     let length = 0;
     const over = this.#waiting.findIndex(({ entry }, i) => {
       length += lengthOf(entry);
