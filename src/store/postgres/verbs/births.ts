@@ -1,14 +1,13 @@
 import type { TaskState } from '../../../core/task.ts';
-import { fitsInline, stateOf } from '../../codes.ts';
+import { stateOf } from '../../codes.ts';
 import { type Birth, birthsOf, type StandIns, upsOf } from '../../graph.ts';
 import type { GraphAnswer, GraphTask, NamedUse, PushAnswer } from '../../store.ts';
-import { booleans, numbers, texts } from '../arrays.ts';
+import { booleans, numbers } from '../arrays.ts';
 import type { Session, Try } from '../database.ts';
 import type { PostgresParts } from '../parts.ts';
-import { prioOf } from '../prio.ts';
 import { admit, choosy, type Refused } from './admit.ts';
 import { countDown, endAfter } from './countdown.ts';
-import { type Drawn, earlierAnswers, keepAnswers, resultKeys, standOf, takeKeys } from './push.ts';
+import { birthColumns, type Drawn, earlierAnswers, keepAnswers, resultKeys, standOf, takeKeys } from './push.ts';
 
 export type Made = PushAnswer & { readonly ok: true };
 
@@ -187,16 +186,7 @@ async function bear(
     const items = some.map(({ item }) => item);
     const rows = (await session.rows('graphAdd', [
       numbers(some.map(({ task }) => task)),
-      numbers(items.map(({ lane }) => lanes.known(lane)?.queueId)),
-      numbers(items.map(({ lane }) => lane)),
-      numbers(items.map(({ spec }) => spec)),
-      numbers(items.map(({ priority }) => prioOf(priority))),
-      numbers(items.map(({ maxTries }) => maxTries)),
-      texts(items.map(({ payload }) => payload)),
-      booleans(items.map(({ payload }) => !fitsInline(payload))),
-      numbers(items.map(({ runAt }) => runAt)),
-      numbers(items.map(({ delayMs }) => delayMs)),
-      numbers(items.map(({ waitTimeoutMs }) => waitTimeoutMs)),
+      ...birthColumns(lanes, items),
       numbers(some.map(({ flags }) => flags)),
       numbers(some.map(({ open }) => open)),
       note ?? null,

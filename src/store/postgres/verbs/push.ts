@@ -4,6 +4,7 @@ import { booleans, numbers, texts } from '../arrays.ts';
 import type { Session, Try } from '../database.ts';
 import { isFlown } from '../errors.ts';
 import type { Flight } from '../flights.ts';
+import type { Lanes } from '../lanes.ts';
 import type { PostgresParts } from '../parts.ts';
 import { prioOf } from '../prio.ts';
 
@@ -38,7 +39,7 @@ function isFull({ payload, delayMs, runAt, waitTimeoutMs, resultKey }: NewTask):
   return timed || resultKey !== undefined || !fitsInline(payload);
 }
 
-function columns({ lanes }: PostgresParts, items: readonly NewTask[]): readonly string[] {
+function columns(lanes: Lanes, items: readonly NewTask[]): readonly string[] {
   return [
     numbers(items.map(({ lane }) => lanes.known(lane)?.queueId)),
     numbers(items.map(({ lane }) => lane)),
@@ -46,6 +47,17 @@ function columns({ lanes }: PostgresParts, items: readonly NewTask[]): readonly 
     numbers(items.map(({ priority }) => prioOf(priority))),
     numbers(items.map(({ maxTries }) => maxTries)),
     texts(items.map(({ payload }) => payload)),
+  ];
+}
+
+/** Of tasks that are made with more than a push says: what that says, whether the payload lies apart, and their times. */
+export function birthColumns(lanes: Lanes, items: readonly NewTask[]): readonly string[] {
+  return [
+    ...columns(lanes, items),
+    booleans(items.map(({ payload }) => !fitsInline(payload))),
+    numbers(items.map(({ runAt }) => runAt)),
+    numbers(items.map(({ delayMs }) => delayMs)),
+    numbers(items.map(({ waitTimeoutMs }) => waitTimeoutMs)),
   ];
 }
 
@@ -83,7 +95,7 @@ async function pushPlain(
     const [[ids, createdAt] = []] = await session.rows('pushAlike', values);
     return ((ids ?? []) as readonly number[]).map((task) => freshAnswer(task, createdAt as number));
   }
-  const rows = await session.rows('push', [flight.store, flight.n, ...columns(parts, items), noteOf(flight)]);
+  const rows = await session.rows('push', [flight.store, flight.n, ...columns(parts.lanes, items), noteOf(flight)]);
   return rows.map(([task, createdAt]) => freshAnswer(task as number, createdAt as number));
 }
 
@@ -102,7 +114,7 @@ async function pushFull(
   const values = [
     flight.store,
     flight.n,
-    ...columns(parts, items),
+    ...columns(parts.lanes, items),
     numbers(items.map(({ runAt }) => runAt)),
     numbers(items.map(({ delayMs }) => delayMs)),
     numbers(items.map(({ waitTimeoutMs }) => waitTimeoutMs)),

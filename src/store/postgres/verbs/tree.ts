@@ -1,20 +1,9 @@
 import { EMPTY_STATS } from '../../../core/event.ts';
-import { REASONS, type Reason, type TaskState } from '../../../core/task.ts';
+import type { TaskState } from '../../../core/task.ts';
 import { stateOf } from '../../codes.ts';
 import type { TreeRecord } from '../../store.ts';
+import { type MemberRow, memberOf } from '../../tree-rows.ts';
 import type { Session } from '../database.ts';
-
-interface MemberRow {
-  readonly id: number;
-  readonly parent: number;
-  readonly created_at: number;
-  readonly queue: string;
-  readonly handler: string;
-  readonly state: number;
-  readonly reason: number;
-  readonly attempt: number;
-  readonly cancel_at: number | null;
-}
 
 export async function listMembers(
   session: Session,
@@ -24,17 +13,7 @@ export async function listMembers(
 ): Promise<readonly TreeRecord[]> {
   const rows = await session.all<MemberRow>('treeList', [root, after, limit]);
   const first = rows.toSorted((a, b) => a.id - b.id).slice(0, limit);
-  return first.map(({ id, parent, created_at, queue, handler, state, reason, attempt, cancel_at }) => ({
-    task: id,
-    parent,
-    createdAt: created_at,
-    queue,
-    handler,
-    state: stateOf(state),
-    reason: REASONS[reason] as Reason,
-    attempt,
-    cancelRequestedAt: cancel_at ?? undefined,
-  }));
+  return first.map(memberOf);
 }
 
 export async function countTree(session: Session, root: number): Promise<Readonly<Record<TaskState, number>>> {

@@ -1,13 +1,12 @@
-import { fitsInline, stateOf } from '../../codes.ts';
+import { stateOf } from '../../codes.ts';
 import { keptAnswer } from '../../journal-rows.ts';
 import type { EntryAnswer, NewChild, Turn, TurnAnswer } from '../../store.ts';
-import { booleans, inOrder, numbers, texts } from '../arrays.ts';
+import { inOrder, numbers, texts } from '../arrays.ts';
 import type { Session } from '../database.ts';
 import type { Lanes } from '../lanes.ts';
-import { prioOf } from '../prio.ts';
 import type { Made } from './births.ts';
 import { findEntries } from './journal.ts';
-import { standOf } from './push.ts';
+import { birthColumns, standOf } from './push.ts';
 import { saidBy } from './turn.ts';
 
 interface Row {
@@ -41,16 +40,7 @@ export async function takeFans(session: Session, lanes: Lanes, turns: readonly T
     ...saidBy(ordered),
     numbers(children.map(({ parent }) => parent)),
     texts(children.map(({ key }) => key)),
-    numbers(items.map(({ lane }) => lanes.known(lane)?.queueId)),
-    numbers(items.map(({ lane }) => lane)),
-    numbers(items.map(({ spec }) => spec)),
-    numbers(items.map(({ priority }) => prioOf(priority))),
-    numbers(items.map(({ maxTries }) => maxTries)),
-    texts(items.map(({ payload }) => payload)),
-    booleans(items.map(({ payload }) => !fitsInline(payload))),
-    numbers(items.map(({ runAt }) => runAt)),
-    numbers(items.map(({ delayMs }) => delayMs)),
-    numbers(items.map(({ waitTimeoutMs }) => waitTimeoutMs)),
+    ...birthColumns(lanes, items),
     texts(items.map(({ resultKey }) => resultKey)),
   ]);
   const held = Map.groupBy(rows, ({ id }) => id);
