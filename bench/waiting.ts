@@ -7,7 +7,7 @@ import { statSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import type { GraphRequest } from '../src/engine/graphs.ts';
+import type { GraphRequest } from '../src/engine/push/graphs.ts';
 import { type Engine, open, openNode, task } from '../src/index.ts';
 import { query } from './ground/databases.ts';
 import { openFiles } from './ground/files.ts';

@@ -30,11 +30,11 @@ export class Scene {
     this.place = place;
     this.nodes = nodes;
     const urls = nodes.map(({ address }) => address);
-    this.client = new Helper('../cluster/client-child.ts', { store: place, urls } satisfies ClientArgs);
+    this.client = new Helper('./client-child.ts', { store: place, urls } satisfies ClientArgs);
     this.#workers = Array.from({ length: WORKERS }, (_, i) => {
       const at = i % urls.length;
       const own = [...urls.slice(at), ...urls.slice(0, at)] as [string, ...string[]];
-      return new Helper('../cluster/worker-child.ts', { name: `w${i}`, urls: own, slots } satisfies WorkerArgs);
+      return new Helper('./worker-child.ts', { name: `w${i}`, urls: own, slots } satisfies WorkerArgs);
     });
   }
 

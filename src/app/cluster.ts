@@ -1,10 +1,10 @@
 import { hostname } from 'node:os';
 import type { NodeRole, Silence } from '../core/node.ts';
+import { Vigil } from '../engine/duties/duty-watchdog.ts';
+import { Membership, type NodeSelf } from '../engine/duties/membership.ts';
 import type { Roster } from '../engine/duties/roster.ts';
-import { Vigil } from '../engine/duties/vigil.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Log } from '../engine/log.ts';
-import { Membership, type NodeSelf } from '../engine/membership.ts';
 import type { NodeRecord } from '../store/store.ts';
 
 /** How a process is a node among others on its store. Who says nothing of it is none. */

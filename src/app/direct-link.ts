@@ -5,9 +5,9 @@ import type { LogEntry } from '../core/log.ts';
 import { isFinal, type TaskState } from '../core/task.ts';
 import { checkNames } from '../engine/check.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { HeldLease } from '../engine/settles.ts';
-import type { EntryRequest } from '../engine/turn-request.ts';
-import type { WaitRequest } from '../engine/waits.ts';
+import type { HeldLease } from '../engine/settle/settles.ts';
+import type { EntryRequest } from '../engine/settle/turn-request.ts';
+import type { WaitRequest } from '../engine/settle/waits.ts';
 import type {
   Assignment,
   ChildKey,

@@ -3,7 +3,7 @@ import { isTaskEvent, type TaskEvent } from '../core/event.ts';
 import type { LogEntry } from '../core/log.ts';
 import { isFinal, type Reason, type TaskState } from '../core/task.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { CancelAct, RetryAct, TreeAnswer, TreeOptions } from '../engine/subtrees.ts';
+import type { CancelAct, RetryAct, TreeAnswer, TreeOptions } from '../engine/trees/subtrees.ts';
 import { newestEvent } from '../operate/events.ts';
 import type { CancelAnswer, TaskRecord } from '../store/store.ts';
 import type { AppEvent, FollowOptions, Handle } from './leasehold.ts';

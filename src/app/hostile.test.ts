@@ -19,8 +19,8 @@ import {
   type WorkBackend,
 } from '../compat/index.ts';
 import { isEngineError } from '../core/errors.ts';
+import { listTriggers, putTrigger, removeTrigger } from '../engine/duties/triggers.ts';
 import type { Engine } from '../engine/engine.ts';
-import { listTriggers, putTrigger, removeTrigger } from '../engine/triggers.ts';
 import { tempFolder } from '../store/conformance/temp-folder.ts';
 import type { CallerTransaction } from '../store/store.ts';
 import { open } from './open.ts';

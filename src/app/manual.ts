@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { afterExpiry } from '../core/lease.ts';
 import { checkWorkerId } from '../core/names.ts';
 import type { Engine } from '../engine/engine.ts';
-import { readSpec } from '../engine/spec.ts';
+import { readSpec } from '../engine/push/spec.ts';
 import type { RenewalAddress } from '../protocol/link.ts';
 import type { OverdueLease, TaskRecord, Tenure } from '../store/store.ts';
 import { LeaseKeeper } from './leases.ts';
@@ -23,7 +23,7 @@ export {
 } from '../core/placement-constraints.ts';
 export type { TaskState } from '../core/task.ts';
 export { checkOptions, MAX_COUNT, whole } from '../engine/check.ts';
-export { idempotencyKey } from '../engine/idempotency.ts';
+export { idempotencyKey } from '../engine/settle/idempotency.ts';
 export type { Grant, StoreTime, TaskRecord, WorkerRecord } from '../store/store.ts';
 
 export interface ManualOptions extends NodeOptions {}

@@ -1,6 +1,6 @@
 import type { AfterFailure } from '../core/graph.ts';
 import { checkList, checkOptions } from '../engine/check.ts';
-import type { PushRequest } from '../engine/push.ts';
+import type { PushRequest } from '../engine/push/push.ts';
 import type { AskedOf } from '../protocol/paths.ts';
 import type { CallerTransaction } from '../store/store.ts';
 import type { AnyTask, InputOf } from '../worker/definition.ts';

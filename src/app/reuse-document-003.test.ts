@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
-import { logicalKey } from '../engine/kept-results.ts';
+import { logicalKey } from '../engine/settle/kept-results.ts';
 import type { Assignment, Link, Session, Want } from '../protocol/link.ts';
 import type { Grant } from '../store/store.ts';
 import { VirtualWorld } from '../testing.ts';

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { Client } from 'pg';
 import { freshDatabase } from '../../test/support/postgres.ts';
-import type { WaitRequest } from '../engine/waits.ts';
+import type { WaitRequest } from '../engine/settle/waits.ts';
 import { tempFolder } from '../store/conformance/temp-folder.ts';
 import { LEFT_BEHIND, TRANSFERS } from '../store/postgres/move-in-tables.ts';
 import { task } from '../worker/task.ts';

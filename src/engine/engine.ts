@@ -37,7 +37,6 @@ import type {
   WorkerRecord,
   WorkerSetting,
 } from '../store/store.ts';
-import { type Acquired, memberOf, refusalOf } from './acquire.ts';
 import {
   type Beat,
   checkBeat,
@@ -61,26 +60,31 @@ import {
   checkWorkerSetting,
   whole,
 } from './check.ts';
-import { Claims } from './claim.ts';
+import { type Acquired, memberOf, refusalOf } from './claim/acquire.ts';
+import { Claims } from './claim/claims.ts';
+import { executable } from './claim/executable.ts';
+import { Ring, SCAN_MS } from './claim/ready-lanes.ts';
+import { Fleet } from './claim/worker-profiles.ts';
 import { Coalescer, type Kind } from './coalescer.ts';
-import { Documents } from './documents.ts';
-import { executable } from './executable.ts';
-import { type Explanation, explain } from './explain.ts';
-import { gatherFacts } from './facts.ts';
-import { Feed, type FeedItem } from './feed.ts';
-import { Fleet } from './fleet.ts';
-import { Gathering } from './gathering.ts';
-import { type GraphRequest, Graphs } from './graphs.ts';
-import { Interner } from './interner.ts';
-import { KeptResults, type ReusingLease } from './kept-results.ts';
 import { wholeStore } from './plain-queue.ts';
-import type { PushRequest } from './push.ts';
-import { type Pushed, Pushes } from './pushes.ts';
-import { Results } from './results.ts';
-import { Ring, SCAN_MS } from './ring.ts';
-import { oldestByQueue, type QueueScale, queueScale } from './scale.ts';
-import { type FailOptions, type HeldLease, type ReleaseOptions, Settles } from './settles.ts';
-import { Spawns } from './spawns.ts';
+import { type GraphRequest, Graphs } from './push/graphs.ts';
+import { Interner } from './push/interner.ts';
+import type { PushRequest } from './push/push.ts';
+import { type Pushed, Pushes } from './push/pushes.ts';
+import { type Explanation, explain } from './read/explain.ts';
+import { gatherFacts } from './read/facts.ts';
+import { Feed, type FeedItem } from './read/feed.ts';
+import { Results } from './read/results.ts';
+import { oldestByQueue, type QueueScale, queueScale } from './read/scale.ts';
+import { KeptResults, type ReusingLease } from './settle/kept-results.ts';
+import { type FailOptions, type HeldLease, type ReleaseOptions, Settles } from './settle/settles.ts';
+import { TaskLogs } from './settle/task-logs.ts';
+import type { TurnRequest } from './settle/turn-request.ts';
+import { type Turned, Turns } from './settle/turns.ts';
+import { type SignalOptions, Waits } from './settle/waits.ts';
+import { Documents } from './trees/documents.ts';
+import { Gathering } from './trees/input-gatherer.ts';
+import { Spawns } from './trees/spawns.ts';
 import {
   type CancelAct,
   type RetryAct,
@@ -88,11 +92,7 @@ import {
   type TreeAnswer,
   type TreeMember,
   type TreeOptions,
-} from './subtrees.ts';
-import { TaskLogs } from './task-logs.ts';
-import type { TurnRequest } from './turn-request.ts';
-import { type Turned, Turns } from './turns.ts';
-import { type SignalOptions, Waits } from './waits.ts';
+} from './trees/subtrees.ts';
 
 export interface EngineOptions {
   /** The whole port, or only what a plain queue needs: the rest is refused with `UNSUPPORTED` then. */

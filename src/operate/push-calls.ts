@@ -1,6 +1,6 @@
 import { EngineError, isEngineError } from '../core/errors.ts';
 import { encodePayload } from '../core/payload.ts';
-import type { PushRequest } from '../engine/push.ts';
+import type { PushRequest } from '../engine/push/push.ts';
 import type { AskedOf } from '../protocol/paths.ts';
 import type { Caller } from './operator.ts';
 import type { PushedView } from './views.ts';

@@ -1,8 +1,8 @@
 import { fault, isEngineError } from '../core/errors.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { GraphRequest } from '../engine/graphs.ts';
-import type { PushRequest } from '../engine/push.ts';
-import type { Pushed } from '../engine/pushes.ts';
+import type { GraphRequest } from '../engine/push/graphs.ts';
+import type { PushRequest } from '../engine/push/push.ts';
+import type { Pushed } from '../engine/push/pushes.ts';
 import type { AskedOf } from '../protocol/paths.ts';
 import type { Operations } from './operation.ts';
 import type { Sight } from './sight.ts';

@@ -1,6 +1,6 @@
 import { fault, isEngineError } from '../core/errors.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { SignalOptions } from '../engine/waits.ts';
+import type { SignalOptions } from '../engine/settle/waits.ts';
 import { PER_PAGE } from '../protocol/defaults.ts';
 import { approvals, decide, requestOf } from './approvals.ts';
 import type { Operations } from './operation.ts';

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Engine } from '../engine/engine.ts';
-import type { FeedItem } from '../engine/feed.ts';
+import type { FeedItem } from '../engine/read/feed.ts';
 import { openSqlite } from '../store/sqlite/open.ts';
 import { VirtualWorld } from '../testing.ts';
 import { EventHub } from './event-hub.ts';

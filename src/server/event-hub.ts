@@ -1,6 +1,6 @@
 import { type FeedEvent, isTaskEvent, type TaskEvent } from '../core/event.ts';
 import type { Engine } from '../engine/engine.ts';
-import { type FeedItem, itemOf } from '../engine/feed.ts';
+import { type FeedItem, itemOf } from '../engine/read/feed.ts';
 
 /** Events that are kept for those who follow closely; who is further behind reads from the store. */
 const KEPT = 5000;

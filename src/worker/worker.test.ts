@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { DirectLink } from '../app/direct-link.ts';
 import { type Node, openNode } from '../app/node.ts';
 import { fault, isEngineError } from '../core/errors.ts';
-import type { PushRequest } from '../engine/push.ts';
+import type { PushRequest } from '../engine/push/push.ts';
 import type { Link, Session } from '../protocol/link.ts';
 import { refusal } from '../store/conformance/scene.ts';
 import { checkBooks, lookAt } from '../store/conformance/sight.ts';

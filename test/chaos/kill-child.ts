@@ -6,7 +6,7 @@ import { flushCompileCache } from 'node:module';
 import { setTimeout as pause } from 'node:timers/promises';
 import { openNode } from '../../src/app/node.ts';
 import type { Engine } from '../../src/engine/engine.ts';
-import type { PushRequest } from '../../src/engine/push.ts';
+import type { PushRequest } from '../../src/engine/push/push.ts';
 import { type Asked, History } from './history.ts';
 import { say } from './parent.ts';
 

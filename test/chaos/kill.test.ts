@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { openNode } from '../../src/app/node.ts';
 import type { Engine } from '../../src/engine/engine.ts';
-import type { PushRequest } from '../../src/engine/push.ts';
+import type { PushRequest } from '../../src/engine/push/push.ts';
 import { scaled } from '../support/scale.ts';
 import { type Child, Nursery, scratch } from './children.ts';
 import { type Asked, type Call, History, readHistory } from './history.ts';

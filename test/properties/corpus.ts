@@ -1,4 +1,4 @@
-import type { PushRequest } from '../../src/engine/push.ts';
+import type { PushRequest } from '../../src/engine/push/push.ts';
 import { DAY_MS, type ModelPolicy } from './model-parts.ts';
 
 /** What operations choose from. Position 0 is the plainest, because shrinking moves towards it. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { FLOOR } from '../../src/engine/claim/ready-lanes.ts';
 import type { Engine } from '../../src/engine/engine.ts';
-import type { PushRequest } from '../../src/engine/push.ts';
-import { FLOOR } from '../../src/engine/ring.ts';
+import type { PushRequest } from '../../src/engine/push/push.ts';
 import { Rng } from '../sim/rng.ts';
 import { scaled } from '../support/scale.ts';
 import { type GroundMaker, inMemory, onPostgres } from './scheduling-grounds.ts';

@@ -1,5 +1,5 @@
-import type { PushRequest } from '../../src/engine/push.ts';
-import type { Pushed } from '../../src/engine/pushes.ts';
+import type { PushRequest } from '../../src/engine/push/push.ts';
+import type { Pushed } from '../../src/engine/push/pushes.ts';
 import {
   DELAYS_MS,
   HANDLERS,

@@ -8,8 +8,8 @@ import type { LimitInput, RateInput } from '../../src/core/limit.ts';
 import type { PlacementInput } from '../../src/core/placement.ts';
 import { GRACE_MS } from '../../src/core/rank.ts';
 import type { Engine } from '../../src/engine/engine.ts';
-import type { PushRequest } from '../../src/engine/push.ts';
-import type { EntryRequest, ThenRequest, TurnRequest } from '../../src/engine/turn-request.ts';
+import type { PushRequest } from '../../src/engine/push/push.ts';
+import type { EntryRequest, ThenRequest, TurnRequest } from '../../src/engine/settle/turn-request.ts';
 import type { Grant } from '../../src/store/store.ts';
 import { type Ground, LEASE_MS } from './scheduling-grounds.ts';
 import {

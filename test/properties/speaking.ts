@@ -1,5 +1,5 @@
 import type { TaskState } from '../../src/core/task.ts';
-import type { HeldLease } from '../../src/engine/settles.ts';
+import type { HeldLease } from '../../src/engine/settle/settles.ts';
 import type { Grant } from '../../src/store/store.ts';
 import { take } from './claiming.ts';
 import { DELAYS_MS, LEASES_MS, POISON, VALUES } from './corpus.ts';

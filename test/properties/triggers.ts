@@ -1,5 +1,5 @@
 import { slotKey } from '../../src/core/schedule.ts';
-import { putTrigger, removeTrigger } from '../../src/engine/triggers.ts';
+import { putTrigger, removeTrigger } from '../../src/engine/duties/triggers.ts';
 import { SCHEDULES } from './corpus.ts';
 import { DAY_MS, must } from './model-parts.ts';
 import { at, BY, operation } from './operation.ts';

@@ -1,7 +1,7 @@
 import type { Engine } from '../../src/engine/engine.ts';
-import type { EntryRequest, ThenRequest } from '../../src/engine/turn-request.ts';
-import type { Turned } from '../../src/engine/turns.ts';
-import type { WaitRequest } from '../../src/engine/waits.ts';
+import type { EntryRequest, ThenRequest } from '../../src/engine/settle/turn-request.ts';
+import type { Turned } from '../../src/engine/settle/turns.ts';
+import type { WaitRequest } from '../../src/engine/settle/waits.ts';
 import type { Grant } from '../../src/store/store.ts';
 import { type Answered, outcome, patiently, sleep } from './calls.ts';
 import type { SimProcess } from './process.ts';

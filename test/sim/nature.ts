@@ -1,6 +1,6 @@
 import { isTaskEvent } from '../../src/core/event.ts';
+import { putTrigger } from '../../src/engine/duties/triggers.ts';
 import type { Engine } from '../../src/engine/engine.ts';
-import { putTrigger } from '../../src/engine/triggers.ts';
 import { outcome, sleep } from './calls.ts';
 import { signal } from './clients.ts';
 import { SETTLED_MS } from './plan.ts';

@@ -1,4 +1,4 @@
-import type { GraphRequest } from '../../src/engine/graphs.ts';
+import type { GraphRequest } from '../../src/engine/push/graphs.ts';
 import { outcome, sleep } from './calls.ts';
 import type { GraphNode } from './history.ts';
 import type { SimProcess } from './process.ts';

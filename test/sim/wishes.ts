@@ -1,8 +1,8 @@
 import type { AfterFailure } from '../../src/core/graph.ts';
 import type { PlacementInput } from '../../src/core/placement.ts';
-import type { GraphRequest } from '../../src/engine/graphs.ts';
-import type { PushRequest } from '../../src/engine/push.ts';
-import type { ChildDependency, ChildEntryRequest } from '../../src/engine/turn-request.ts';
+import type { GraphRequest } from '../../src/engine/push/graphs.ts';
+import type { PushRequest } from '../../src/engine/push/push.ts';
+import type { ChildDependency, ChildEntryRequest } from '../../src/engine/settle/turn-request.ts';
 import type { Rng } from './rng.ts';
 import type { Run } from './run.ts';
 

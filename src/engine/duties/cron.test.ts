@@ -7,8 +7,8 @@ import { openSqlite } from '../../store/sqlite/open.ts';
 import type { Store, TriggerFiring } from '../../store/store.ts';
 import { VirtualWorld } from '../../testing.ts';
 import { Engine } from '../engine.ts';
-import { listTriggers, putTrigger, removeTrigger, type TriggerRequest } from '../triggers.ts';
 import { Roster } from './roster.ts';
+import { listTriggers, putTrigger, removeTrigger, type TriggerRequest } from './triggers.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -2,8 +2,8 @@ import { isEngineError } from '../../core/errors.ts';
 import { dueSlots, slotKey } from '../../core/schedule.ts';
 import type { NewTask, Tenure, TriggerRecord } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
-import { DEFAULT_UNIQUE_MS } from '../push.ts';
-import { slotsOf } from '../slots.ts';
+import { DEFAULT_UNIQUE_MS } from '../push/push.ts';
+import { slotsOf } from './cron-expression.ts';
 import type { Duty, Pass } from './duty.ts';
 
 const BATCH = 100;

@@ -7,7 +7,7 @@ import { openSqlite } from '../../store/sqlite/open.ts';
 import type { Grant, Store } from '../../store/store.ts';
 import { VirtualWorld } from '../../testing.ts';
 import { Engine } from '../engine.ts';
-import type { PushRequest } from '../push.ts';
+import type { PushRequest } from '../push/push.ts';
 import { Roster } from './roster.ts';
 
 const LEASE = 30_000;

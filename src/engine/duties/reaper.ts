@@ -1,7 +1,7 @@
 import { afterExpiry } from '../../core/lease.ts';
 import type { OverdueLease, ReapItem, Tenure } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
-import { readSpec } from '../spec.ts';
+import { readSpec } from '../push/spec.ts';
 import type { Duty, Pass } from './duty.ts';
 
 const BATCH = 500;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Engine } from '../../engine/engine.ts';
-import { DEFAULT_UNIQUE_MS, draft } from '../../engine/push.ts';
+import { DEFAULT_UNIQUE_MS, draft } from '../../engine/push/push.ts';
 import { requireTask } from '../../operate/calls.ts';
 import type { Caller } from '../../operate/operator.ts';
 import { pushOne } from '../../operate/push-calls.ts';

@@ -2,7 +2,7 @@ import { fault } from '../../core/errors.ts';
 import { type FeedEvent, isTaskEvent, type TaskEvent, wordsOf } from '../../core/event.ts';
 import { checkName, checkWorkerId } from '../../core/names.ts';
 import type { Engine } from '../../engine/engine.ts';
-import type { FeedItem } from '../../engine/feed.ts';
+import type { FeedItem } from '../../engine/read/feed.ts';
 import { eventView } from '../../operate/events.ts';
 import { type Call, type Handlers, Stream } from '../route-handler.ts';
 import type { Message } from '../sse.ts';

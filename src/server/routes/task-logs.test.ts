@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { messagesOf, type NodeScene, nodeScene } from '../../../test/support/node-scene.ts';
-import type { LogLine } from '../../engine/task-logs.ts';
+import type { LogLine } from '../../engine/settle/task-logs.ts';
 import type { Grant } from '../../store/store.ts';
 import { VirtualWorld } from '../../testing.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type NodeScene, nodeScene } from '../../../test/support/node-scene.ts';
-import type { WaitRequest } from '../../engine/waits.ts';
+import type { WaitRequest } from '../../engine/settle/waits.ts';
 import { VirtualWorld } from '../../testing.ts';
 
 const APPROVALS = '/api/v1/approvals';

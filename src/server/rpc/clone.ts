@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { subtreeOf } from '../../core/document.ts';
-import type { Document, DocumentDraft } from '../../engine/documents.ts';
+import type { Document, DocumentDraft } from '../../engine/trees/documents.ts';
 import type { RpcHandlers } from './context.ts';
 import { RpcProblem } from './problems.ts';
 import { idOf } from './task-names.ts';

@@ -1,5 +1,5 @@
-import type { Admit } from '../../engine/documents.ts';
 import type { Engine } from '../../engine/engine.ts';
+import type { Admit } from '../../engine/trees/documents.ts';
 import type { MethodName, ParamsOf } from '../../protocol/rpc/methods.ts';
 import type { Principal } from '../access.ts';
 import type { EventHub } from '../event-hub.ts';

@@ -1,7 +1,7 @@
 import { subtreeOf } from '../../core/document.ts';
 import { isEngineError } from '../../core/errors.ts';
-import { handlerOf } from '../../engine/document-body.ts';
-import type { Document, Execution } from '../../engine/documents.ts';
+import { handlerOf } from '../../engine/trees/document-body.ts';
+import type { Document, Execution } from '../../engine/trees/documents.ts';
 import { Stream } from '../route-handler.ts';
 import type { RpcCall, RpcHandlers } from './context.ts';
 import { problemOf, RpcProblem } from './problems.ts';

@@ -1,6 +1,6 @@
 import { fault, isEngineError } from '../../core/errors.ts';
-import type { Refusal } from '../../engine/acquire.ts';
-import { keyOfWork } from '../../engine/document-body.ts';
+import type { Refusal } from '../../engine/claim/acquire.ts';
+import { keyOfWork } from '../../engine/trees/document-body.ts';
 import type { RpcErrorKind } from '../../protocol/rpc/envelope.ts';
 import type { RpcCall, RpcHandlers } from './context.ts';
 import { type NodeLease, readLease, writeLease } from './lease-text.ts';

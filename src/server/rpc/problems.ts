@@ -1,5 +1,5 @@
 import { type EngineError, type ErrorCode, isEngineError } from '../../core/errors.ts';
-import type { DocumentRefusal } from '../../engine/document-refusals.ts';
+import type { DocumentRefusal } from '../../engine/trees/document-refusals.ts';
 import { RPC_ERRORS, type RpcErrorKind, type RpcId } from '../../protocol/rpc/envelope.ts';
 import { errorOf } from '../refusals.ts';
 

@@ -1,5 +1,5 @@
 import { fault } from '../../core/errors.ts';
-import type { Document } from '../../engine/documents.ts';
+import type { Document } from '../../engine/trees/documents.ts';
 import type { RpcCall, RpcHandlers } from './context.ts';
 import { idOf } from './task-names.ts';
 import { nest, statusOf, viewAll, viewOne } from './view.ts';

@@ -1,7 +1,7 @@
 import { isTaskEvent } from '../../core/event.ts';
 import { isFinal } from '../../core/task.ts';
-import type { Document, Execution } from '../../engine/documents.ts';
 import type { Engine } from '../../engine/engine.ts';
+import type { Document, Execution } from '../../engine/trees/documents.ts';
 import type { EventHub } from '../event-hub.ts';
 import type { Message } from '../sse.ts';
 import { type TaskView, viewOne } from './view.ts';

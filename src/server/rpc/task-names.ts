@@ -1,5 +1,5 @@
-import type { Document } from '../../engine/documents.ts';
 import type { Engine } from '../../engine/engine.ts';
+import type { Document } from '../../engine/trees/documents.ts';
 import { RpcProblem } from './problems.ts';
 
 /** The id that a call names its task by. */

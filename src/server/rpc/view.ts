@@ -1,6 +1,6 @@
 import { fault } from '../../core/errors.ts';
-import type { Document } from '../../engine/documents.ts';
 import type { Engine } from '../../engine/engine.ts';
+import type { Document } from '../../engine/trees/documents.ts';
 import type { Status } from '../../protocol/rpc/methods.ts';
 
 type TaskRecord = NonNullable<Awaited<ReturnType<Engine['get']>>>;

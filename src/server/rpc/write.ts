@@ -1,5 +1,5 @@
-import { queueOf } from '../../engine/document-body.ts';
-import { countByQueue, type Document, type DocumentDraft } from '../../engine/documents.ts';
+import { queueOf } from '../../engine/trees/document-body.ts';
+import { countByQueue, type Document, type DocumentDraft } from '../../engine/trees/documents.ts';
 import type { RpcCall, RpcHandlers } from './context.ts';
 import { draftsOf, editOf } from './drafts.ts';
 import { idOf } from './task-names.ts';

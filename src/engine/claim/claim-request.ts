@@ -1,0 +1,70 @@
+import type { Grant } from '../../store/store.ts';
+
+/** What a worker asks for. */
+export interface Want {
+  /** The worker incarnation that will hold the leases. */
+  readonly worker: number;
+  readonly max: number;
+  readonly leaseMs: number;
+  readonly queues: ReadonlySet<string> | undefined;
+  readonly handlers: ReadonlySet<string> | undefined;
+  readonly op: string | undefined;
+  /** The number of the secret that the worker came in by; undefined: it needs none. */
+  readonly token?: number | undefined;
+}
+
+/** Wants that one claim can answer. */
+export interface Group {
+  /** Asks for all that they ask for. */
+  readonly want: Want;
+  /** Their places among all, in order. */
+  readonly places: readonly number[];
+}
+
+/**
+ * Wants of one worker for the same kinds of tasks become one: a worker that has several under way would otherwise pay a round
+ * trip for each, and the first to find a task would wait for those that find none. It is done before lanes are picked, because
+ * what a lane gave says whether it is empty only to whoever asked it. One with an operation id stays alone: so does its answer.
+ */
+export function groupWants(wants: readonly Want[]): readonly Group[] {
+  const [only, ...others] = wants;
+  // Most often: nothing to compare.
+  if (only !== undefined && others.length === 0) return [{ want: only, places: [0] }];
+  const groups = new Map<string, number[]>();
+  for (const [i, want] of wants.entries()) {
+    const key = want.op === undefined ? kindOf(want) : `alone ${i}`;
+    const places = groups.get(key);
+    if (places === undefined) groups.set(key, [i]);
+    else places.push(i);
+  }
+  return [...groups.values()].map((places) => {
+    const together = places.map((i) => wants[i] as Want);
+    return { want: { ...(together[0] as Want), max: together.reduce((sum, { max }) => sum + max, 0) }, places };
+  });
+}
+
+/** Deals what was granted together: each want is filled before the next one gets anything. */
+export function deal(
+  { places }: Group,
+  wants: readonly Want[],
+  grants: readonly Grant[],
+  into: (readonly Grant[])[],
+): void {
+  const [alone, ...others] = places as readonly [number, ...number[]];
+  // One that is sent again under its operation id gets all that it was granted before, whatever it asks for now.
+  if (others.length === 0) {
+    into[alone] = grants;
+    return;
+  }
+  let from = 0;
+  for (const place of places) {
+    const { max } = wants[place] as Want;
+    into[place] = grants.slice(from, from + max);
+    from += max;
+  }
+}
+
+function kindOf({ worker, leaseMs, queues, handlers, token }: Want): string {
+  const names = [queues, handlers].map((some) => (some === undefined ? null : [...some]));
+  return JSON.stringify([worker, leaseMs, token, ...names]);
+}

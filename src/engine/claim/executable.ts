@@ -1,0 +1,51 @@
+import { roomOf } from '../../core/limit.ts';
+import type { FleetMember, Lane, SlotRecord, Store, TaskRecord } from '../../store/store.ts';
+import { heldLikeBy } from '../read/facts.ts';
+import { unfitness } from './acquire.ts';
+
+/** Lanes that are looked at in one step. */
+const PAGE = 500;
+/** More lanes with ready tasks than this are not looked at: who asks has enough to choose from. */
+const MOST = 5000;
+
+/** Ready tasks that this worker could be granted now, in the order of a claim. Reads only: another one may be faster. */
+export async function executable(store: Store, member: FleetMember, limit: number): Promise<readonly TaskRecord[]> {
+  const free = Math.min(limit, member.slots - member.running);
+  if (free <= 0) return [];
+  const lanes: Lane[] = [];
+  for (let after = 0, seen = 0; seen < MOST; ) {
+    const page = await store.laneScan({ after, limit: PAGE });
+    const found = await store.laneGet({ lanes: page.map(({ id }) => id) });
+    for (const lane of found) if (lane !== undefined && !lane.paused) lanes.push(lane);
+    seen += page.length;
+    if (page.length < PAGE) break;
+    after = page.at(-1)?.id as number;
+  }
+  const open = await withRoom(
+    store,
+    lanes.filter((lane) => unfitness(lane, member, 0).length === 0),
+    member,
+  );
+  if (open.length === 0) return [];
+  const ready = await store.taskReady({ lanes: open.map(({ id }) => id), limit: free });
+  const records = await store.taskGet({ tasks: ready.map(({ task }) => task) });
+  return records.filter((record) => record?.state === 'ready') as readonly TaskRecord[];
+}
+
+/** Those whose limits have room for one more, and of which this worker has not enough already. */
+async function withRoom(store: Store, lanes: readonly Lane[], member: FleetMember): Promise<readonly Lane[]> {
+  const ids = [...new Set(lanes.flatMap(({ rules }) => (rules?.uses ?? []).map(({ slot }) => slot)))];
+  const { now, slots } = ids.length === 0 ? { now: 0, slots: [] } : await store.slotGet({ slots: ids });
+  const known = new Map(slots.flatMap((slot) => (slot === undefined ? [] : [[slot.id, slot] as const])));
+  const hasRoom = ({ rules }: Lane): boolean =>
+    (rules?.uses ?? []).every((use) => {
+      const slot: SlotRecord | undefined = known.get(use.slot);
+      return slot === undefined || roomOf(slot, use, now) > 0;
+    });
+  const open: Lane[] = [];
+  for (const lane of lanes.filter(hasRoom)) {
+    const held = (await heldLikeBy(store, lane)).get(member.worker) ?? 0;
+    if (unfitness(lane, member, held).length === 0) open.push(lane);
+  }
+  return open;
+}

@@ -1,0 +1,66 @@
+import type { Lane } from '../../store/store.ts';
+import type { Choice, Pickup } from './ready-lanes.ts';
+
+type Share = Omit<Pickup, 'at'>;
+
+/** Keys whose turn is not remembered any longer than this many others have come. */
+const MAX_KEYS = 10_000;
+
+/**
+ * Shares what is asked for among fairness keys, in proportion to their weights. Each key has a clock that goes on by
+ * 1 / weight for every task that it is given, and whoever's clock is behind comes first. How many lanes a key has does not
+ * matter. A key that comes (back) begins with the slowest clock of those that are there: nobody saves up turns.
+ */
+export class FairTurns {
+  readonly #clocks = new Map<string, number>();
+
+  /** Lanes of equal urgency, least lately served first. */
+  share(open: readonly Choice[], limit: number, max: number): Share[] {
+    const keys = new Map<string, Choice[]>();
+    for (const choice of open) {
+      const key = keyOf(choice.lane);
+      const lanes = keys.get(key);
+      if (lanes === undefined) keys.set(key, [choice]);
+      else lanes.push(choice);
+    }
+    if (keys.size <= 1) return equally(open.slice(0, limit), max);
+    const given = this.#deal(keys, limit, max);
+    return [...given].flatMap(([key, units]) => equally((keys.get(key) as Choice[]).slice(0, units), units));
+  }
+
+  served(lane: Lane, count: number): void {
+    const key = keyOf(lane);
+    const clock = this.#clocks.get(key);
+    // Nobody's turn is kept where there is nobody to share with.
+    if (clock !== undefined) this.#clocks.set(key, clock + count / weightOf(lane));
+  }
+
+  /** Unit by unit to the key whose clock is behind, in the order in which they come up. */
+  #deal(keys: ReadonlyMap<string, readonly Choice[]>, limit: number, max: number): ReadonlyMap<string, number> {
+    if (this.#clocks.size > MAX_KEYS) this.#clocks.clear();
+    const known = [...keys.keys()].flatMap((key) => this.#clocks.get(key) ?? []);
+    const slowest = known.length === 0 ? 0 : Math.min(...known);
+    const line = [...keys].map(([key, [first]]) => {
+      const clock = Math.max(this.#clocks.get(key) ?? slowest, slowest);
+      this.#clocks.set(key, clock);
+      return { key, clock, step: 1 / weightOf((first as Choice).lane) };
+    });
+    const given = new Map<string, number>();
+    for (let unit = 0; unit < max; unit++) {
+      let next = line[0] as (typeof line)[number];
+      for (const one of line) if (one.clock < next.clock) next = one;
+      if (!given.has(next.key) && given.size >= limit) break;
+      next.clock += next.step;
+      given.set(next.key, (given.get(next.key) ?? 0) + 1);
+    }
+    return given;
+  }
+}
+
+const keyOf = ({ rules }: Lane): string => rules?.fairness?.key ?? '';
+const weightOf = ({ rules }: Lane): number => rules?.fairness?.weight ?? 1;
+
+function equally(lanes: readonly Choice[], max: number): Share[] {
+  const share = Math.ceil(max / Math.max(1, lanes.length));
+  return lanes.map(({ lane, mark }) => ({ lane: lane.id, mark, max: share }));
+}

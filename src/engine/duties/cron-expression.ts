@@ -1,0 +1,18 @@
+import { Cron } from 'croner';
+import { fault } from '../../core/errors.ts';
+import type { NextSlot } from '../../core/schedule.ts';
+
+/** Reads a cron expression; times that a change of the clocks skips fire at the first moment after the gap. */
+export function slotsOf(expression: string, timezone: string): NextSlot {
+  let cron: Cron;
+  try {
+    cron = new Cron(expression, { timezone, paused: true });
+    cron.nextRun(new Date(0));
+  } catch (error) {
+    throw fault('INVALID_INPUT', {
+      field: 'schedule',
+      problem: error instanceof Error ? error.message : String(error),
+    });
+  }
+  return (after) => cron.nextRun(new Date(after))?.getTime();
+}

@@ -1,0 +1,253 @@
+import { fault } from '../../core/errors.ts';
+import {
+  holderName,
+  mayLead,
+  type NodeEvent,
+  type NodeOverride,
+  type NodeRole,
+  type NodeStand,
+  nextStand,
+} from '../../core/node.ts';
+import type { World } from '../../core/world.ts';
+import type { NodeBeat, NodeDoing, NodeRecord, Store } from '../../store/store.ts';
+import type { Log } from '../log.ts';
+import { unfailing } from '../unfailing-log.ts';
+import { Election, type ElectionOptions } from './election.ts';
+import { LEADER, leaderOf } from './leader.ts';
+
+/** What a node says of itself. */
+export type NodeSelf = Pick<NodeBeat, 'id' | 'incarnation' | 'address' | 'version' | 'host' | 'pid'>;
+
+export interface MembershipOptions extends Pick<ElectionOptions, 'leaseMs' | 'renewMs' | 'roster'> {
+  readonly store: Pick<
+    Store,
+    'nodeBeat' | 'nodeList' | 'nodeLeave' | 'dutyTake' | 'dutyRenew' | 'dutyRelease' | 'dutyList'
+  >;
+  readonly world: World;
+  readonly log: Log;
+  readonly self: NodeSelf;
+  /** What it was started as. */
+  readonly role: NodeRole;
+  /** How often it says that it lives. */
+  readonly beatMs: number;
+  /** Whether the process of a node is certainly over. Who is wrong about it costs a leader its term, and nothing else. */
+  readonly isGone?: (node: NodeRecord) => boolean;
+}
+
+/** How often a node looks at what is asked of it. */
+const LOOK_MS = 1000;
+
+/**
+ * The place of this process among the nodes of its store: it registers, beats, stands for election as its role says, and does what it
+ * is asked at run time. `core/node.ts` has the states.
+ *
+ * A newer process with the same id takes the row; this one then leads no more and says so, until the other one is gone.
+ */
+export class Membership {
+  readonly #options: MembershipOptions;
+  readonly #log: Log;
+  readonly #election: Election;
+  #role: NodeRole;
+  #stand: NodeStand = 'boot';
+  #beatAt = 0;
+  #looking: Promise<void> | undefined;
+  #replaced = false;
+  #resigned = false;
+  #left = false;
+  #complained = false;
+  #cancel = (): void => {};
+  readonly #listeners = new Set<(doing: NodeDoing) => void>();
+  #told: NodeDoing = 'worker';
+
+  constructor(options: MembershipOptions) {
+    const { store, world, log, self, leaseMs, renewMs, roster } = options;
+    this.#options = options;
+    this.#log = unfailing(log);
+    this.#role = options.role;
+    const holder = `${self.id}/${self.incarnation}`;
+    const onEvent = (event: NodeEvent): void => this.#happens(event);
+    this.#election = new Election({ store, world, log, holder, leaseMs, renewMs, roster, onEvent });
+  }
+
+  get id(): string {
+    return this.#options.self.id;
+  }
+
+  /** Between elections a node serves as a worker. */
+  get doing(): NodeDoing {
+    if (this.#stand === 'observer') return 'observer';
+    return this.#stand === 'leader' && this.#election.leads ? 'leader' : 'worker';
+  }
+
+  get leads(): boolean {
+    return this.#election.leads;
+  }
+
+  /** Of the term in which it leads. */
+  get epoch(): number | undefined {
+    return this.#election.epoch;
+  }
+
+  /** Calls back when this node begins to do something else. */
+  onChange(listener: (doing: NodeDoing) => void): void {
+    this.#listeners.add(listener);
+  }
+
+  /** Registers, and knows at the end whether it leads. Rejects where it was to lead, and another one does. */
+  async start(): Promise<void> {
+    const { store, self } = this.#options;
+    this.#stand = nextStand('boot', 'asked', this.#role);
+    const answer = await store.nodeBeat(this.#beatOf(true));
+    this.#beatAt = this.#now() + this.#options.beatMs;
+    this.#role = this.#effective(answer.ok ? answer.override : 'auto');
+    this.#stand = nextStand(this.#stand, 'asked', this.#role);
+    this.#told = this.doing;
+    if (mayLead(this.#role)) {
+      await this.#clear(answer.ok ? answer.replaced : undefined);
+      const won = await this.#election.stand();
+      if (!won && this.#role === 'leader') {
+        const taken = await this.#taken();
+        await this.#election.resign();
+        await store.nodeLeave(self);
+        throw taken;
+      }
+    }
+    // What it does is known by now.
+    await this.look();
+    this.#plan();
+  }
+
+  /** Leads no more and gives its duties back; the rest goes on. */
+  async resign(): Promise<void> {
+    this.#resigned = true;
+    await this.#election.resign();
+  }
+
+  /** Ends its membership. */
+  async leave(): Promise<void> {
+    this.#left = true;
+    this.#cancel();
+    await this.resign();
+    await this.#looking;
+    const { store, self } = this.#options;
+    await store.nodeLeave(self).catch((error: unknown) => {
+      this.#log.warn('this node could not say that it leaves', { error: String(error) });
+    });
+  }
+
+  /** One look at what is asked of this node, and a beat if one is due. */
+  look(): Promise<void> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  async #look(): Promise<void> {
+    const { nodes } = await this.#options.store.nodeList();
+    const { id, incarnation } = this.#options.self;
+    const row = nodes.find((node) => node.id === id);
+    const mine = row?.incarnation === incarnation;
+    const news = mine && row.stand !== this.doing;
+    if (row === undefined || news || this.#now() >= this.#beatAt) await this.#beat();
+    else if (mine) this.#ask(row.override);
+  }
+
+  async #beat(): Promise<void> {
+    const answer = await this.#options.store.nodeBeat(this.#beatOf(false));
+    this.#beatAt = this.#now() + this.#options.beatMs;
+    if (!answer.ok) return this.#giveWay(answer);
+    if (this.#replaced) this.#log.info('this node has its id back', { id: this.id });
+    this.#ask(answer.override, this.#replaced);
+    this.#replaced = false;
+  }
+
+  #beatOf(first: boolean): NodeBeat {
+    return { ...this.#options.self, first, wish: this.#options.role, stand: this.doing };
+  }
+
+  #giveWay({ host = 'unknown', pid }: { readonly host?: string | undefined; readonly pid?: number | undefined }): void {
+    const fields = { id: this.id, host, ...(pid === undefined ? {} : { pid }) };
+    this.#log.error('the same node id on two processes: a newer one has it, and this one leads no more', fields);
+    this.#replaced = true;
+    void this.#election.resign();
+  }
+
+  #effective(override: NodeOverride): NodeRole {
+    return override === 'auto' ? this.#options.role : override;
+  }
+
+  #ask(override: NodeOverride, again = false): void {
+    const role = this.#effective(override);
+    if (role === this.#role && !again) return;
+    this.#role = role;
+    this.#log.info('this node has another role', { role });
+    this.#happens('asked');
+    if (!mayLead(role)) void this.#election.resign();
+    else if (!this.#resigned) void this.#election.stand();
+  }
+
+  #happens(event: NodeEvent): void {
+    this.#stand = nextStand(this.#stand, event, this.#role);
+    const { doing } = this;
+    if (doing === this.#told) return;
+    this.#told = doing;
+    // So that its row says so at once; who cannot write it now does with the next look.
+    if (!this.#left) void this.look().catch(() => undefined);
+    for (const listener of this.#listeners) listener(doing);
+  }
+
+  /**
+   * The leader of before may be this very node, or have died on this machine: nobody need wait until its term has run out. Only the
+   * leader's: the duties of a crashed one run out by themselves, which tells their next holder that something may be amiss.
+   */
+  async #clear(replaced: string | undefined): Promise<void> {
+    const { store, self, isGone = () => false } = this.#options;
+    const { now, duties } = await store.dutyList();
+    const leader = leaderOf(duties, now);
+    if (leader === undefined) return;
+    const { nodes } = await store.nodeList();
+    const node = nodes.find(({ id, incarnation }) => leader.holder === `${id}/${incarnation}`);
+    const before = replaced !== undefined && leader.holder === `${self.id}/${replaced}`;
+    if (!before && (node === undefined || !isGone(node))) return;
+    this.#log.info('the leader of before is gone', { node: holderName(leader.holder), epoch: leader.epoch });
+    await store.dutyRelease({ duty: { name: LEADER, epoch: leader.epoch } });
+  }
+
+  async #taken(): Promise<Error> {
+    const { store } = this.#options;
+    const [{ now, duties }, { nodes }] = await Promise.all([store.dutyList(), store.nodeList()]);
+    const leader = leaderOf(duties, now);
+    const id = leader === undefined ? 'another node' : holderName(leader.holder);
+    const address = nodes.find((node) => node.id === id)?.address;
+    return fault(
+      'CONFLICT',
+      { problem: `${id}${address === undefined ? '' : ` at ${address}`} leads this cluster already` },
+      {
+        hint: 'Start this node with --role auto, so that it leads when the other one is gone; or stop that one first.',
+      },
+    );
+  }
+
+  #plan(): void {
+    if (this.#left) return;
+    const next = (): void => {
+      void this.look()
+        .then(
+          () => {
+            this.#complained = false;
+          },
+          (error: unknown) => {
+            if (!this.#complained) this.#log.warn('this node could not say that it lives', { error: String(error) });
+            this.#complained = true;
+          },
+        )
+        .then(() => this.#plan());
+    };
+    this.#cancel = this.#options.world.timers.after(LOOK_MS, next, { unref: true });
+  }
+
+  #now(): number {
+    return this.#options.world.clock.monotonic();
+  }
+}

@@ -1,0 +1,57 @@
+import { fault } from '../../core/errors.ts';
+import { checkName } from '../../core/names.ts';
+import type { MissedPolicy } from '../../core/schedule.ts';
+import type { TriggerRecord } from '../../store/store.ts';
+import type { Engine } from '../engine.ts';
+import { draft, type PushRequest } from '../push/push.ts';
+import { slotsOf } from './cron-expression.ts';
+
+/** A task that is pushed at each slot of a cron schedule. */
+export interface TriggerRequest
+  extends Pick<PushRequest, 'queue' | 'handler' | 'input' | 'priority' | 'maxAttempts' | 'retry' | 'timeout'> {
+  readonly name: string;
+  readonly cron: string;
+  /** An IANA name; default UTC. */
+  readonly timezone?: string;
+  /** What becomes of slots that passed while nobody could fire them; default `one`. */
+  readonly missed?: MissedPolicy;
+}
+
+/** Answers the next slot; a trigger whose schedule is the same as before keeps its place. */
+export async function putTrigger(engine: Engine, request: TriggerRequest): Promise<number> {
+  const { name, cron, timezone = 'UTC', missed = 'one', ...rest } = request;
+  checkName('trigger', name);
+  if (!['skip', 'one', 'all'].includes(missed)) {
+    throw fault('INVALID_INPUT', { field: 'missed', problem: 'it is one of skip, one, all' });
+  }
+  const checked = draft(rest, engine.retentionMs);
+  const next = slotsOf(cron, timezone);
+  const { now } = await engine.store.triggerDue({ limit: 0 });
+  const nextAt = next(now);
+  if (nextAt === undefined) {
+    throw fault('INVALID_INPUT', { field: 'schedule', problem: `${JSON.stringify(cron)} never comes` });
+  }
+  return engine.store.triggerPut({
+    trigger: {
+      name,
+      cron,
+      timezone,
+      missed,
+      nextAt,
+      lane: await engine.interner.lane(checked),
+      spec: await engine.interner.spec(checked.specBody),
+      priority: checked.task.priority,
+      maxTries: checked.task.maxTries,
+      payload: checked.task.payload,
+    },
+  });
+}
+
+export async function removeTrigger(engine: Engine, name: string): Promise<void> {
+  checkName('trigger', name);
+  if (!(await engine.store.triggerRemove({ name }))) throw fault('NOT_FOUND', { kind: 'trigger', id: name });
+}
+
+export function listTriggers(engine: Engine): Promise<readonly TriggerRecord[]> {
+  return engine.store.triggerList();
+}

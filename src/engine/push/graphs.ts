@@ -1,0 +1,107 @@
+import { fault } from '../../core/errors.ts';
+import { AFTER_FAILURE, type AfterFailure, checkAcyclic } from '../../core/graph.ts';
+import { checkKey } from '../../core/names.ts';
+import type { Edge, GraphAnswer, GraphTask, Store } from '../../store/store.ts';
+import { checkList, checkTask } from '../check.ts';
+import type { PushRequest } from './push.ts';
+import type { Placer, Pushed } from './pushes.ts';
+
+/** A task of a graph: a push, with a name of its own and with what it waits for. */
+export interface GraphRequest extends PushRequest {
+  /** What others of the same call know it by; default its place, counted from 0. */
+  readonly name?: string | undefined;
+  /** What must have ended before: names of this call, or numbers of tasks that exist. */
+  readonly after?: readonly (string | number | DependencyRequest)[];
+  /** What becomes of it when something that it needs has failed or was cancelled; default `cancel`. */
+  readonly afterFailure?: AfterFailure | undefined;
+}
+
+export interface DependencyRequest {
+  readonly on: string | number;
+  /** Its end is waited for, whatever it is; default: it must have completed. */
+  readonly optional?: boolean | undefined;
+}
+
+const MAX_TASKS = 10_000;
+
+export interface GraphsDeps {
+  readonly store: Pick<Store, 'graphPush'>;
+  readonly placer: Placer;
+}
+
+/** Pushes tasks that wait for each other, all or nothing. Circles and unknown names are refused before anything is stored. */
+export class Graphs {
+  readonly #deps: GraphsDeps;
+
+  constructor(deps: GraphsDeps) {
+    this.#deps = deps;
+  }
+
+  async push(requests: readonly GraphRequest[]): Promise<readonly Pushed[]> {
+    const items = await this.items(requests);
+    return this.pushed(items, await this.#deps.store.graphPush({ items }));
+  }
+
+  /** What callers hear of an answer of the store, and who else has to. */
+  pushed(items: readonly GraphTask[], answer: GraphAnswer): readonly Pushed[] {
+    if (answer.ok) return this.#deps.placer.pushed(items, answer.tasks);
+    if ('unknown' in answer) throw fault('NOT_FOUND', { kind: 'task', id: answer.unknown });
+    const { conflict: task, item } = answer;
+    throw fault('UNIQUE_CONFLICT', { key: items[item]?.unique?.key, task, index: item });
+  }
+
+  /** Checked, and ready for the store. */
+  async items(requests: readonly GraphRequest[]): Promise<readonly GraphTask[]> {
+    checkList('tasks', requests);
+    if (requests.length > MAX_TASKS) {
+      throw fault('INVALID_INPUT', { field: 'tasks', problem: `a graph has at most ${MAX_TASKS} tasks` });
+    }
+    const names = namesOf(requests);
+    const edges = requests.map(({ after = [] }) => after.map((one) => edgeOf(one, names)));
+    const labels = [...names.keys()];
+    checkAcyclic(
+      edges.map((own) => ({ after: own.flatMap(({ item }) => (item === undefined ? [] : [item])) })),
+      (place) => labels[place] ?? String(place),
+    );
+    const items: GraphTask[] = [];
+    for (const [i, { name: _, after: __, afterFailure = 'cancel', ...request }] of requests.entries()) {
+      if (!AFTER_FAILURE.includes(afterFailure)) {
+        throw fault('INVALID_INPUT', { field: 'afterFailure', problem: `it is one of ${AFTER_FAILURE.join(', ')}` });
+      }
+      const own = edges[i] as readonly Edge[];
+      if (own.length > 0 && (request.delay ?? request.runAt ?? request.waitTimeout) !== undefined) {
+        throw fault('INVALID_INPUT', {
+          field: 'after',
+          problem: 'a task that waits for others has no time of its own',
+        });
+      }
+      items.push({ ...(await this.#deps.placer.place(request)), after: own, afterFailure });
+    }
+    return items;
+  }
+}
+
+function namesOf(requests: readonly GraphRequest[]): ReadonlyMap<string, number> {
+  const names = new Map<string, number>();
+  for (const [i, request] of requests.entries()) {
+    const name = request?.name === undefined ? String(i) : checkKey('name', request.name);
+    if (names.has(name)) throw fault('INVALID_INPUT', { field: 'name', problem: `two tasks are named ${name}` });
+    names.set(name, i);
+  }
+  return names;
+}
+
+function edgeOf(given: string | number | DependencyRequest, names: ReadonlyMap<string, number>): Edge {
+  const { on, optional = false } = typeof given === 'object' && given !== null ? given : { on: given };
+  if (typeof optional !== 'boolean')
+    throw fault('INVALID_INPUT', { field: 'after', problem: 'optional is true or false' });
+  if (typeof on === 'number') {
+    checkTask(on);
+    return { task: on, optional };
+  }
+  const item = names.get(on);
+  if (item === undefined) {
+    throw fault('INVALID_INPUT', { field: 'after', problem: `no task of this graph is named ${JSON.stringify(on)}` });
+  }
+  return { item, optional };
+}

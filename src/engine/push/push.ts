@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto';
+import { parseDuration } from '../../core/duration.ts';
+import { fault } from '../../core/errors.ts';
+import { normalizeFairness } from '../../core/lane.ts';
+import { normalizeUses } from '../../core/limit.ts';
+import { checkKey, checkName } from '../../core/names.ts';
+import { canonicalJson, encodePayload } from '../../core/payload.ts';
+import { ANYWHERE, normalizePlacement } from '../../core/placement.ts';
+import type { TaskRequest } from '../../core/push.ts';
+import { DEFAULT_MAX_TRIES } from '../../core/retry.ts';
+import { normalizeReuse, type Reuse } from '../../core/reuse.ts';
+import { MAX_TRIES_BOUND, PRIORITY_MAX, PRIORITY_MIN } from '../../core/task.ts';
+import type { NewTask, UniqueKey } from '../../store/store.ts';
+import { checkDuration, checkOptions, MAX_TIME, whole } from '../check.ts';
+import { logicalKey } from '../settle/kept-results.ts';
+import type { Rules } from './interner.ts';
+import { type SpecBody, writeSpec } from './spec.ts';
+
+/** A new task, as a caller of the engine asks for it. */
+export interface PushRequest extends TaskRequest {
+  /** Operation id: repeating the call with it gives the first answer. */
+  readonly op?: string | undefined;
+  /** It is an execution of a document, whose dependencies add their results to its input when it is claimed. */
+  readonly gathers?: boolean | undefined;
+}
+
+/** A checked request, ready but for the numbers of its lane and spec. */
+export interface Draft {
+  readonly queue: string;
+  readonly handler: string;
+  /** What sets it apart from other tasks of its queue and handler; undefined for most. */
+  readonly rules: Rules | undefined;
+  readonly specBody: string;
+  /** One object of one shape from here to the store: a push is mostly the making of small objects. */
+  readonly task: Placeable;
+}
+
+type Placeable = { -readonly [K in keyof NewTask]: NewTask[K] };
+
+export const DEFAULT_UNIQUE_MS = 24 * 3_600_000;
+const KNOWN: ReadonlySet<string> = new Set([
+  'queue',
+  'handler',
+  'input',
+  'priority',
+  'delay',
+  'runAt',
+  'maxAttempts',
+  'retry',
+  'timeout',
+  'waitTimeout',
+  'unique',
+  'op',
+  'placement',
+  'limits',
+  'fairness',
+  'reuse',
+  'gathers',
+] satisfies (keyof PushRequest)[]);
+const UNIQUE: ReadonlySet<string> = new Set(['key', 'window']);
+
+/** Refuses everything that could fail later: past this point a push can only meet the world's faults. */
+export function draft(request: PushRequest, maxUniqueMs: number, depth?: number): Draft {
+  checkOptions('request', request, KNOWN);
+  const { delay, runAt, unique, op, retry, timeout, waitTimeout } = request;
+  if (delay !== undefined && runAt !== undefined) {
+    throw fault('INVALID_INPUT', { field: 'runAt', problem: 'a task has either a delay or a time, not both' });
+  }
+  const queue = checkName('queue', request.queue);
+  const handler = checkName('handler', request.handler);
+  const payload = encodePayload(request.input);
+  const reuse = request.reuse === undefined ? undefined : normalizeReuse(request.reuse);
+  return {
+    queue,
+    handler,
+    rules: rulesOf(request),
+    specBody: writeSpec(
+      retry,
+      timeout === undefined ? undefined : checkDuration('timeout', timeout, 1),
+      reuse === undefined ? undefined : wishOf(reuse),
+      depth,
+      request.gathers === true ? true : undefined,
+    ),
+    task: {
+      lane: 0,
+      spec: 0,
+      priority: whole('priority', request.priority ?? 0, PRIORITY_MIN, PRIORITY_MAX),
+      maxTries: whole('maxAttempts', request.maxAttempts ?? DEFAULT_MAX_TRIES, 1, MAX_TRIES_BOUND),
+      payload,
+      delayMs: delay === undefined ? undefined : parseDuration(delay, 'delay'),
+      runAt: runAt === undefined ? undefined : whole('runAt', runAt, 0, MAX_TIME),
+      waitTimeoutMs: waitTimeout === undefined ? undefined : checkDuration('waitTimeout', waitTimeout, 1),
+      unique: unique === undefined ? undefined : uniqueKey(unique, handler, payload, maxUniqueMs),
+      op: op === undefined ? undefined : checkKey('op', op),
+      resultKey: reuse?.key === undefined ? undefined : logicalKey(handler, { key: reuse.key }),
+    },
+  };
+}
+
+/** Without the key, of which there are as many as there are tasks. */
+function wishOf({ key, maxAgeMs }: Reuse): NonNullable<SpecBody['reuse']> {
+  return key === undefined ? { maxAgeMs } : { maxAgeMs, keyed: true };
+}
+
+function rulesOf({ placement, limits, fairness }: PushRequest): Draft['rules'] {
+  if (placement === undefined && limits === undefined && fairness === undefined) return undefined;
+  const where = placement === undefined ? ANYWHERE : normalizePlacement(placement);
+  const uses = limits === undefined ? [] : normalizeUses(limits);
+  const turn = fairness === undefined ? undefined : normalizeFairness(fairness);
+  if (where === ANYWHERE && uses.length === 0 && turn === undefined) return undefined;
+  return { placement: where, limits: uses, fairness: turn };
+}
+
+function uniqueKey(
+  unique: NonNullable<PushRequest['unique']>,
+  handler: string,
+  payload: string,
+  maxUniqueMs: number,
+): UniqueKey {
+  if (typeof unique !== 'string') checkOptions('unique', unique, UNIQUE);
+  const { key, window = Math.min(DEFAULT_UNIQUE_MS, maxUniqueMs) } =
+    typeof unique === 'string' ? { key: unique } : unique;
+  const windowMs = parseDuration(window, 'unique.window');
+  if (windowMs > maxUniqueMs) {
+    throw fault('INVALID_INPUT', {
+      field: 'unique.window',
+      problem: `${windowMs} ms is longer than finished tasks are kept (${maxUniqueMs} ms)`,
+    });
+  }
+  return { key: checkKey('unique', key), hash: hashOf(handler, payload), windowMs };
+}
+
+/** 52 bits, so that every store and JavaScript keep it exactly. */
+function hashOf(handler: string, payload: string): number {
+  const digest = createHash('sha256').update(handler).update('\u0000').update(canonicalJson(payload)).digest();
+  return Number(digest.readBigUInt64BE(0) >> 12n);
+}

@@ -1,0 +1,33 @@
+import { DEFAULT_RETRY, normalizeRetry, type RetryInput, type RetryPolicy } from '../../core/retry.ts';
+
+/** The rest of a task that has few distinct values: interned, so that a task row needs no columns for it. */
+export interface SpecBody {
+  readonly retry: RetryPolicy;
+  /** How long one attempt may run; the worker sees to it. */
+  readonly timeoutMs?: number | undefined;
+  /** A result of a task like it that is no older may take the place of a run. `keyed`: what is like it, its push has said. */
+  readonly reuse?: { readonly maxAgeMs: number; readonly keyed?: true } | undefined;
+  /** How many spawns lie between it and a task that was pushed; undefined: it was pushed itself. */
+  readonly depth?: number | undefined;
+  /** Its input is completed from what its document depends on, when it is claimed. */
+  readonly gathers?: true | undefined;
+}
+
+const DEFAULT_BODY = JSON.stringify({ retry: DEFAULT_RETRY } satisfies SpecBody);
+
+/** The text that is interned. */
+export function writeSpec(
+  retry: RetryInput | undefined,
+  timeoutMs?: number,
+  reuse?: SpecBody['reuse'],
+  depth?: number,
+  gathers?: SpecBody['gathers'],
+): string {
+  if ((retry ?? timeoutMs ?? reuse ?? depth ?? gathers) === undefined) return DEFAULT_BODY;
+  const policy = retry === undefined ? DEFAULT_RETRY : normalizeRetry(retry);
+  return JSON.stringify({ retry: policy, timeoutMs, reuse, depth, gathers } satisfies SpecBody);
+}
+
+export function readSpec(body: string | undefined): SpecBody {
+  return body === undefined ? { retry: DEFAULT_RETRY } : (JSON.parse(body) as SpecBody);
+}

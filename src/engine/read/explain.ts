@@ -1,0 +1,190 @@
+import { type Candidate, obstacles, sayObstacle } from '../../core/placement.ts';
+import { type Fleet, waitOf } from '../../core/rank.ts';
+import { isFinal, type TaskState } from '../../core/task.ts';
+import type { FleetSight, Lane, NamedUse, SlotRecord, TaskRecord, WaitRecord } from '../../store/store.ts';
+import { candidateOf, placedOf } from '../claim/worker-profiles.ts';
+
+/** Why a task is where it is: for people, and for programs that act for them. */
+export interface Explanation {
+  readonly taskId: string;
+  readonly state: TaskState;
+  /** One sentence that says it all. */
+  readonly summary: string;
+  /** It could be claimed now, by some worker that is there. */
+  readonly runnable: boolean;
+  /** What keeps it, besides workers and limits. */
+  readonly reasons: readonly string[];
+  readonly workers: readonly WorkerVerdict[];
+  readonly limits: readonly LimitVerdict[];
+  readonly dependencies: readonly DependencyVerdict[];
+}
+
+export interface WorkerVerdict {
+  readonly name: string;
+  readonly eligible: boolean;
+  readonly reasons: readonly string[];
+}
+
+export interface LimitVerdict {
+  readonly name: string;
+  readonly key?: string;
+  readonly used: number;
+  readonly cap?: number;
+  /** Public ids of tasks that hold it. */
+  readonly holders: readonly string[];
+  /** When time alone makes room, as calendar time in milliseconds. */
+  readonly freesAt?: number;
+  /** It has room for this task now. */
+  readonly open: boolean;
+}
+
+export interface DependencyVerdict {
+  readonly taskId: string;
+  readonly state: TaskState | 'gone';
+  readonly optional: boolean;
+}
+
+/** All that an explanation is made from: one look at each thing that a claim would go by. */
+export interface Facts {
+  readonly task: TaskRecord;
+  readonly taskId: string;
+  readonly lane: Lane;
+  readonly paused: boolean;
+  readonly fleet: FleetSight;
+  readonly staleMs: number;
+  /** How many tasks like this one each worker has, where the task bounds that. */
+  readonly heldLike: ReadonlyMap<number, number>;
+  readonly slots: readonly {
+    readonly use: NamedUse;
+    readonly slot: SlotRecord;
+    readonly holders: readonly string[];
+    readonly freesInMs: number | undefined;
+    readonly open: boolean;
+  }[];
+  readonly dependencies: readonly DependencyVerdict[];
+  readonly wait: WaitRecord | undefined;
+  /** Calendar time of the store. */
+  readonly now: number;
+}
+
+/** Judged by the very functions that claims go by. */
+export function explain(facts: Facts): Explanation {
+  const { task, taskId } = facts;
+  const open = !isFinal(task.state) && task.state !== 'running';
+  const workers = open ? facts.fleet.members.map((member) => verdictOf(member, facts)) : [];
+  const limits = open ? facts.slots.map((slot) => limitVerdict(slot, facts.now)) : [];
+  const reasons = open ? reasonsOf(facts) : [];
+  const able = workers.some(({ eligible }) => eligible);
+  const runnable = task.state === 'ready' && reasons.length === 0 && able && limits.every((limit) => limit.open);
+  const parts = { workers, limits, reasons, runnable };
+  return { taskId, state: task.state, summary: summaryOf(facts, parts), ...parts, dependencies: facts.dependencies };
+}
+
+function verdictOf(member: FleetSight['members'][number], facts: Facts): WorkerVerdict {
+  const candidate = candidateOf(member);
+  const reasons = obstacles(placedOf(facts.lane), candidate).map(sayObstacle);
+  const silentMs = facts.fleet.now - member.seenAt;
+  if (silentMs > facts.staleMs) reasons.push(`was not heard of for ${Math.round(silentMs / 1000)} s`);
+  if (member.running >= member.slots) reasons.push(`has all its ${member.slots} slots full`);
+  const bound = facts.lane.rules?.placement.maxPerWorker;
+  const held = facts.heldLike.get(member.worker) ?? 0;
+  if (bound !== undefined && held >= bound) reasons.push(`has ${held} such tasks, and may have ${bound}`);
+  if (reasons.length === 0) {
+    const waitMs = waitOf(member.worker, placedOf(facts.lane), rankingOf(facts), facts.fleet.now);
+    const since = facts.task.readySince;
+    const left = since === undefined ? 0 : since + waitMs - facts.now;
+    if (left > 0) reasons.push(`leaves it to a better worker for ${left} ms more`);
+  }
+  return { name: member.name, eligible: reasons.length === 0, reasons };
+}
+
+function rankingOf({ fleet, staleMs, lane }: Facts): Fleet {
+  return {
+    members: fleet.members.map((member) => ({
+      worker: candidateOf(member) satisfies Candidate,
+      free: member.slots - member.running,
+      seenAt: member.seenAt,
+    })),
+    staleMs,
+    servedLast: () => lane.rules?.servedBy,
+  };
+}
+
+function limitVerdict({ use, slot, holders, freesInMs, open }: Facts['slots'][number], now: number): LimitVerdict {
+  return {
+    name: use.name,
+    ...(use.key === '' ? {} : { key: use.key }),
+    used: slot.active,
+    ...(slot.cap === undefined ? {} : { cap: slot.cap }),
+    holders,
+    ...(freesInMs === undefined || freesInMs === 0 ? {} : { freesAt: now + freesInMs }),
+    open,
+  };
+}
+
+function reasonsOf({ task, paused, dependencies, wait, now }: Facts): readonly string[] {
+  const reasons: string[] = [];
+  if (paused) reasons.push(`its queue ${task.queue} is paused`);
+  if (task.state === 'scheduled') reasons.push(dueReason(task, now));
+  if (task.state === 'waiting') reasons.push(waitReason(dependencies, wait, now));
+  return reasons;
+}
+
+function dueReason({ attempt, runAt }: TaskRecord, now: number): string {
+  const when = `until ${timeOf(runAt ?? now)}`;
+  return attempt === 0 ? `it is not due ${when}` : `it was tried before and waits ${when} for its next try`;
+}
+
+function waitReason(dependencies: readonly DependencyVerdict[], wait: WaitRecord | undefined, now: number): string {
+  const left = dependencies.filter(({ state }) => state !== 'gone' && !isFinal(state));
+  if (left.length > 0) {
+    const named = left.slice(0, 3).map(({ taskId, state }) => `${taskId} (${state})`);
+    const more = left.length > 3 ? ` and ${left.length - 3} more` : '';
+    return `it waits for ${left.length} of ${dependencies.length} tasks: ${named.join(', ')}${more}`;
+  }
+  const until = wait?.deadline === undefined ? '' : `, until ${timeOf(wait.deadline)}`;
+  if (wait?.form !== undefined) return `it waits for somebody to decide${until}`;
+  if (wait?.channel !== undefined) return `it waits for a signal on ${wait.channel}${until}`;
+  return wait?.deadline === undefined ? 'it waits' : `it sleeps until ${timeOf(wait.deadline ?? now)}`;
+}
+
+type Parts = Pick<Explanation, 'workers' | 'limits' | 'reasons' | 'runnable'>;
+
+function summaryOf({ task, fleet }: Facts, { workers, limits, reasons, runnable }: Parts): string {
+  if (isFinal(task.state))
+    return `The task has ended: ${task.state}${task.reason === 'none' ? '' : ` (${task.reason})`}.`;
+  if (task.state === 'running') return `The task is running${runnerOf(task, fleet)}.`;
+  const [first] = reasons;
+  if (first !== undefined) return `The task does not run: ${first}.`;
+  if (workers.length === 0) return 'No worker is online at all.';
+  const full = limits.find(({ open }) => !open);
+  if (full !== undefined) return sayLimit(full);
+  if (runnable) return `The task can run now: ${namesOf(workers)} may take it.`;
+  return `No worker can run the task now: ${tally(workers)}.`;
+}
+
+function runnerOf({ holder }: TaskRecord, { members }: FleetSight): string {
+  const member = members.find(({ worker }) => worker === holder);
+  return member === undefined ? '' : ` on ${member.name}`;
+}
+
+function sayLimit({ name, key, used, cap, freesAt }: LimitVerdict): string {
+  const which = key === undefined ? `The limit ${name}` : `The limit ${name} for ${key}`;
+  if (cap !== undefined && used >= cap) return `${which} is full: ${used} of ${cap} are in use.`;
+  return `${which} lets nothing start${freesAt === undefined ? '' : ` before ${timeOf(freesAt)}`}.`;
+}
+
+function namesOf(workers: readonly WorkerVerdict[]): string {
+  const names = workers.filter(({ eligible }) => eligible).map(({ name }) => name);
+  return names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
+}
+
+/** The most frequent reasons first. */
+function tally(workers: readonly WorkerVerdict[]): string {
+  const counts = new Map<string, number>();
+  for (const { reasons } of workers) for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  const said = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 3);
+  return said.map(([reason, n]) => `${reason} (${n} of ${workers.length})`).join('; ');
+}
+
+const timeOf = (ms: number): string => new Date(ms).toISOString();

@@ -1,0 +1,91 @@
+import { freesIn, roomOf } from '../../core/limit.ts';
+import type { Lane, NamedUse, SlotRecord, Store, TaskRecord } from '../../store/store.ts';
+import type { DependencyVerdict, Facts } from './explain.ts';
+
+/** The part of an engine that is asked. */
+export interface Witness {
+  readonly store: Store;
+  readonly workerStaleMs: number;
+  idOf(task: { readonly task: number; readonly createdAt: number }): string;
+}
+
+/** Holders of a limit that are named. */
+const MAX_HOLDERS = 20;
+
+/** Looks at everything that a claim of this task would go by. */
+export async function gatherFacts(engine: Witness, task: TaskRecord): Promise<Facts> {
+  const { store } = engine;
+  const [lanes, queues, fleet, time] = await Promise.all([
+    store.laneGet({ lanes: [task.lane] }),
+    store.queueList(),
+    store.workerFleet(),
+    store.clock(),
+  ]);
+  const lane = lanes[0] as Lane;
+  const [slots, heldLike, dependencies, wait] = await Promise.all([
+    slotsOf(engine, lane.rules?.uses ?? []),
+    heldLikeBy(store, lane),
+    dependenciesOf(engine, task),
+    store.waitGet({ task: task.task }),
+  ]);
+  return {
+    task,
+    taskId: engine.idOf(task),
+    lane,
+    paused: queues.some(({ name, paused }) => name === task.queue && paused),
+    fleet,
+    staleMs: engine.workerStaleMs,
+    heldLike,
+    slots,
+    dependencies,
+    wait,
+    now: time.calendar,
+  };
+}
+
+async function slotsOf(engine: Witness, uses: readonly NamedUse[]): Promise<Facts['slots']> {
+  if (uses.length === 0) return [];
+  const { now, slots } = await engine.store.slotGet({ slots: uses.map(({ slot }) => slot) });
+  const known = uses.flatMap((use, i) => (slots[i] === undefined ? [] : [{ use, slot: slots[i] as SlotRecord }]));
+  return Promise.all(
+    known.map(async ({ use, slot }) => {
+      const holders = await engine.store.slotHolders({ slot: slot.id, limit: MAX_HOLDERS });
+      return {
+        use,
+        slot,
+        holders: holders.map((held) => engine.idOf(held)),
+        freesInMs: freesIn(slot, use, now),
+        open: roomOf(slot, use, now) > 0,
+      };
+    }),
+  );
+}
+
+/** Only where the task bounds how many one worker may have: most do not, and this reads everything that runs. */
+export async function heldLikeBy(
+  store: Pick<Store, 'taskList' | 'laneGet'>,
+  lane: Lane,
+): Promise<ReadonlyMap<number, number>> {
+  const held = new Map<number, number>();
+  if (lane.rules?.placement.maxPerWorker === undefined) return held;
+  const running = await store.taskList({ queue: lane.queue, states: ['running'], limit: 1000 });
+  const lanes = new Map<number, Lane>();
+  const ids = [...new Set(running.map((task) => task.lane))];
+  for (const one of await store.laneGet({ lanes: ids })) if (one !== undefined) lanes.set(one.id, one);
+  const placement = JSON.stringify(lane.rules.placement);
+  for (const { lane: id, handler, holder } of running) {
+    const like = handler === lane.handler && JSON.stringify(lanes.get(id)?.rules?.placement) === placement;
+    if (like && holder !== undefined) held.set(holder, (held.get(holder) ?? 0) + 1);
+  }
+  return held;
+}
+
+/** Also of a task that waits no more: what it has waited for belongs to its story. */
+async function dependenciesOf(engine: Witness, { task }: TaskRecord): Promise<readonly DependencyVerdict[]> {
+  const found = await engine.store.depList({ task });
+  return found.map(({ task: up, createdAt, optional, state: its }) => ({
+    taskId: createdAt === undefined ? `task ${up}` : engine.idOf({ task: up, createdAt }),
+    state: its ?? 'gone',
+    optional,
+  }));
+}

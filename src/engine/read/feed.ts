@@ -1,0 +1,53 @@
+import { type FeedEvent, isTaskEvent, type TaskEvent, type WorkerEvent } from '../../core/event.ts';
+import type { World } from '../../core/world.ts';
+import type { Store } from '../../store/store.ts';
+import { Wakeups } from '../duties/wakeups.ts';
+
+/** `reset`: events were lost to the retention; start over from a fresh look at the state, and go on after `last`. */
+export type FeedItem =
+  | { readonly kind: 'event'; readonly event: TaskEvent }
+  | { readonly kind: 'worker'; readonly event: WorkerEvent }
+  | { readonly kind: 'reset'; readonly last: number };
+
+/** An event as followers of a feed get it. */
+export function itemOf(event: FeedEvent): FeedItem {
+  return isTaskEvent(event) ? { kind: 'event', event } : { kind: 'worker', event };
+}
+
+const PAGE = 500;
+const POLL_MS = 1000;
+
+/** Reads the events of the store in order, with no gap and no repeat. Nudges only shorten the wait. */
+export class Feed {
+  readonly #store: Pick<Store, 'eventRead'>;
+  readonly #commits: Wakeups;
+
+  constructor(store: Pick<Store, 'eventRead'>, world: World) {
+    this.#store = store;
+    this.#commits = new Wakeups(world, POLL_MS);
+  }
+
+  get awaited(): boolean {
+    return this.#commits.awaited;
+  }
+
+  /** Something was committed. */
+  nudge(): void {
+    this.#commits.wake();
+  }
+
+  async *follow(after: number, signal?: AbortSignal): AsyncGenerator<FeedItem> {
+    for (let last = after; !signal?.aborted; ) {
+      const sign = this.#commits.arm(signal);
+      try {
+        const page = await this.#store.eventRead({ after: last, limit: PAGE });
+        if (page.reset) yield { kind: 'reset', last: (page.events[0]?.seq ?? page.last + 1) - 1 };
+        for (const event of page.events) yield itemOf(event);
+        last = page.last;
+        if (page.events.length === 0) await sign.came;
+      } finally {
+        sign.forget();
+      }
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import { isEngineError } from '../../core/errors.ts';
+import { isFinal } from '../../core/task.ts';
+import type { Store, TaskRecord } from '../../store/store.ts';
+import type { Feed } from './feed.ts';
+
+/** No event has this number, so that a reader who asks for what follows it is told the newest one. */
+const AHEAD_OF_ALL = 2 ** 52;
+
+interface Waiter {
+  readonly resolve: (record: TaskRecord | undefined) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Tells when tasks have ended. However many are waited for, the feed is read once: a task is looked at when somebody begins
+ * to wait for it and when an event says that it has ended, so that ten thousand waiters cost no more reads than ends.
+ */
+export class Results {
+  readonly #store: Pick<Store, 'taskGet' | 'eventRead'>;
+  readonly #feed: Feed;
+  readonly #waiters = new Map<number, Set<Waiter>>();
+  /** The one reader of the feed, while somebody waits. */
+  #reading: { readonly end: AbortController; readonly begun: Promise<void> } | undefined;
+
+  constructor(store: Pick<Store, 'taskGet' | 'eventRead'>, feed: Feed) {
+    this.#store = store;
+    this.#feed = feed;
+  }
+
+  /** The record of the finished task; undefined when there is no such task. */
+  async wait(task: number, signal?: AbortSignal): Promise<TaskRecord | undefined> {
+    signal?.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<TaskRecord | undefined>();
+    const waiter = { resolve, reject };
+    const waiters = this.#waiters.get(task) ?? new Set();
+    this.#waiters.set(task, waiters.add(waiter));
+    const abort = (): void => reject(signal?.reason);
+    signal?.addEventListener('abort', abort, { once: true });
+    // After the reading has begun: what ends from then on is told, what ended before is seen by this look.
+    void this.#begin()
+      .then(() => this.#look(task))
+      .catch(reject);
+    try {
+      return await promise;
+    } finally {
+      signal?.removeEventListener('abort', abort);
+      waiters.delete(waiter);
+      if (waiters.size === 0 && this.#waiters.get(task) === waiters) this.#waiters.delete(task);
+      if (this.#waiters.size === 0) this.#stop();
+    }
+  }
+
+  #stop(): void {
+    this.#reading?.end.abort();
+    this.#reading = undefined;
+  }
+
+  #begin(): Promise<void> {
+    if (this.#reading === undefined) {
+      const end = new AbortController();
+      this.#reading = { end, begun: this.#open(end.signal) };
+    }
+    return this.#reading.begun;
+  }
+
+  async #open(signal: AbortSignal): Promise<void> {
+    const { last } = await this.#store.eventRead({ after: AHEAD_OF_ALL, limit: 1 });
+    // Everybody may have left meanwhile.
+    if (!signal.aborted) void this.#follow(last, signal);
+  }
+
+  async #follow(after: number, signal: AbortSignal): Promise<void> {
+    try {
+      for await (const item of this.#feed.follow(after, signal)) {
+        if (item.kind === 'reset') await this.#lookAtAll();
+        else if (item.kind === 'event' && isFinal(item.event.state) && this.#waiters.has(item.event.task))
+          await this.#look(item.event.task);
+      }
+    } catch (error) {
+      if (!signal.aborted) this.#fail(error);
+    }
+  }
+
+  async #look(task: number): Promise<void> {
+    const [record] = await this.#store.taskGet({ tasks: [task] });
+    if (record !== undefined && !isFinal(record.state)) return;
+    for (const waiter of this.#waiters.get(task) ?? []) waiter.resolve(record);
+  }
+
+  async #lookAtAll(): Promise<void> {
+    for (const task of this.#waiters.keys()) await this.#look(task);
+  }
+
+  /** A store that is closed answers nobody any more; a fault that may pass is met by reading anew, once. */
+  #fail(error: unknown): void {
+    this.#stop();
+    if (this.#waiters.size === 0) return;
+    if (isEngineError(error) && error.retryable) {
+      void this.#begin()
+        .then(() => this.#lookAtAll())
+        .catch((again: unknown) => this.#reject(again));
+    } else {
+      this.#reject(error);
+    }
+  }
+
+  #reject(error: unknown): void {
+    this.#stop();
+    for (const waiters of this.#waiters.values()) for (const waiter of waiters) waiter.reject(error);
+  }
+}

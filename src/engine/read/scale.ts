@@ -1,0 +1,108 @@
+import { allot } from '../../core/limit.ts';
+import { type Depth, type LimitedDepth, type Scale, scaleOf } from '../../core/scale.ts';
+import type { Lane, LaneDepth, SlotRecord, Store } from '../../store/store.ts';
+
+/** Of one queue. */
+export interface QueueScale extends Scale {
+  /** How long the oldest of the runnable ones has been ready; 0: there are none. */
+  readonly oldestAgeMs: number;
+}
+
+type ScaleStore = Pick<Store, 'queueList' | 'laneScan' | 'laneGet' | 'laneDepth' | 'slotGet' | 'clock'>;
+
+const PAGE = 1000;
+/** Index entries that are read to count the lanes of a queue, however long these are: some ms on both stores. */
+const MOST_COUNTED = 5000;
+const LEAST_EACH = 100;
+
+/** What a queue could use of a fleet now: by its counter, its lanes and its limits, not through its tasks. Undefined: there is no such queue. */
+export async function queueScale(store: ScaleStore, queue: string): Promise<QueueScale | undefined> {
+  const known = (await store.queueList()).find(({ name }) => name === queue);
+  if (known === undefined) return undefined;
+  const { paused, stats } = known;
+  const lanes = stats.ready === 0 || paused ? [] : await readyLanes(store, queue);
+  const limited = lanes.filter(isLimited);
+  const most = Math.max(LEAST_EACH, Math.ceil(MOST_COUNTED / Math.max(1, limited.length)));
+  const depths = await store.laneDepth({ lanes: limited.map(({ id }) => id), most });
+  const { rooms, capped } = await roomsOf(store, limited, depths, most);
+  const others = lanes.filter((lane) => !isLimited(lane));
+  // Counted only where the limited ones could not be: how old they are is asked in any case.
+  const share = capped ? Math.max(LEAST_EACH, Math.ceil(MOST_COUNTED / Math.max(1, others.length))) : 0;
+  const free = await store.laneDepth({ lanes: others.map(({ id }) => id), most: share });
+  const scale = scaleOf({
+    ready: stats.ready,
+    running: stats.running,
+    paused,
+    limited: rooms,
+    free: capped ? free.map((depth) => depthOf(depth, share)) : undefined,
+  });
+  const open = [...free, ...depths.filter((_, i) => (rooms[i] as LimitedDepth).room > 0)];
+  return { ...scale, oldestAgeMs: scale.runnable === 0 ? 0 : await ageOf(store, open) };
+}
+
+/** How long the oldest of these lanes has had something ready. */
+async function ageOf(store: ScaleStore, depths: readonly LaneDepth[]): Promise<number> {
+  const since = depths.reduce((oldest, { readySince }) => Math.min(oldest, readySince), Number.POSITIVE_INFINITY);
+  if (since === Number.POSITIVE_INFINITY) return 0;
+  return Math.max(0, Math.floor((await store.clock()).calendar - since));
+}
+
+async function readyLanes(store: ScaleStore, queue: string): Promise<readonly Lane[]> {
+  const found: Lane[] = [];
+  for (let after = 0; ; ) {
+    const ids = (await store.laneScan({ after, limit: PAGE })).map(({ id }) => id);
+    for (const lane of await store.laneGet({ lanes: ids })) if (lane?.queue === queue) found.push(lane);
+    after = ids.at(-1) ?? after;
+    if (ids.length < PAGE) return found;
+  }
+}
+
+/** Lanes that are looked at for the oldest task of each queue. */
+const MOST_LANES = 2000;
+
+/** Since when each queue has had something ready, in calendar time; of very many lanes the first are looked at. */
+export async function oldestByQueue(
+  store: Pick<Store, 'laneScan' | 'laneGet' | 'laneDepth'>,
+): Promise<ReadonlyMap<string, number>> {
+  const lanes = (await store.laneScan({ after: 0, limit: MOST_LANES })).map(({ id }) => id);
+  const [known, depths] = await Promise.all([store.laneGet({ lanes }), store.laneDepth({ lanes, most: 0 })]);
+  const oldest = new Map<string, number>();
+  for (const [i, { readySince }] of depths.entries()) {
+    const queue = known[i]?.queue;
+    if (queue !== undefined && readySince < (oldest.get(queue) ?? Number.POSITIVE_INFINITY))
+      oldest.set(queue, readySince);
+  }
+  return oldest;
+}
+
+function isLimited({ rules }: Lane): boolean {
+  return (rules?.uses.length ?? 0) > 0;
+}
+
+/** What the limits let start of each lane: what one takes, the next one lacks. */
+async function roomsOf(
+  store: ScaleStore,
+  lanes: readonly Lane[],
+  depths: readonly LaneDepth[],
+  most: number,
+): Promise<{ readonly rooms: readonly LimitedDepth[]; readonly capped: boolean }> {
+  if (lanes.length === 0) return { rooms: [], capped: false };
+  const usesOf = (lane: Lane) => lane.rules?.uses ?? [];
+  const ids = [...new Set(lanes.flatMap((lane) => usesOf(lane).map(({ slot }) => slot)))];
+  const { now, slots } = await store.slotGet({ slots: ids });
+  const known = new Map(slots.flatMap((slot) => (slot === undefined ? [] : [[slot.id, slot satisfies SlotRecord]])));
+  const counted = depths.map((depth) => depthOf(depth, most));
+  const asks = lanes.map((lane, i) => {
+    const { ready, capped } = counted[i] as Depth;
+    return { lane: lane.id, max: capped ? Number.MAX_SAFE_INTEGER : ready, uses: usesOf(lane) };
+  });
+  const allotted = allot(asks, known, now);
+  return {
+    rooms: counted.map((depth, i) => ({ ...depth, room: allotted[i]?.max ?? 0 })),
+    capped: counted.some(({ capped }) => capped),
+  };
+}
+
+function depthOf({ ready }: LaneDepth, most: number): Depth {
+  return { ready, capped: ready >= most };
+}

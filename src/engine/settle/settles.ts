@@ -1,0 +1,226 @@
+import { parseDuration } from '../../core/duration.ts';
+import { fault } from '../../core/errors.ts';
+import { describeFailure } from '../../core/failure.ts';
+import { afterFailure, afterRelease, type Lease, MAX_BOUNCES } from '../../core/lease.ts';
+import { encodePayload } from '../../core/payload.ts';
+import type { FinalState, Reason, TaskState } from '../../core/task.ts';
+import type {
+  Grant,
+  RenewAnswer,
+  RenewItem,
+  ReturnItem,
+  SettleAnswer,
+  SettleItem,
+  Store,
+  Then,
+} from '../../store/store.ts';
+import { checkFlag, checkLease, checkOptions } from '../check.ts';
+import type { Coalescer, Kind } from '../coalescer.ts';
+import type { Interner } from '../push/interner.ts';
+import { readSpec } from '../push/spec.ts';
+import type { CheckedThen } from './turn-request.ts';
+
+/**
+ * A lease as a caller may hold it. What the grant told beyond (task, attempt) saves a read, and is believed: `tries`,
+ * `maxTries`, `bounces` and `spec` decide what becomes of the task. Callers in this process are trusted with that; a layer
+ * that speaks for others over a wire must pass on (task, attempt) alone.
+ */
+export type HeldLease = Lease & Partial<Omit<Grant, keyof Lease>>;
+
+export interface FailOptions {
+  /** No retry, whatever the budget says. */
+  readonly giveUp?: boolean;
+  /** Come back this much later; the try is given back (a 429, for instance). */
+  readonly retryAfterMs?: number;
+  /** Which of its limits shall wait with it; without a name those that have a rate or a cost. */
+  readonly limit?: string;
+}
+
+export interface ReleaseOptions {
+  /** The task was claimed in order to run it, and never started. Twenty in a row end it as undeliverable. */
+  readonly bounced?: boolean;
+  readonly delayMs?: number;
+}
+
+const FAIL: ReadonlySet<string> = new Set(['giveUp', 'retryAfterMs', 'limit'] satisfies (keyof FailOptions)[]);
+const RELEASE: ReadonlySet<string> = new Set(['bounced', 'delayMs'] satisfies (keyof ReleaseOptions)[]);
+const RESULT = { field: 'result' } as const;
+
+export interface SettlesDeps {
+  readonly store: Pick<Store, 'capabilities' | 'taskSettle' | 'taskReturn' | 'taskGet' | 'attemptList'>;
+  readonly renew: (items: readonly RenewItem[]) => Promise<readonly RenewAnswer[]>;
+  readonly coalescer: Coalescer;
+  readonly interner: Interner;
+  readonly random: () => number;
+  /** A task is ready again; in which lane is not always known. */
+  readonly onReady: (lane: number | undefined, priority: number | undefined) => void;
+  /** A task of this lane is about to end: who waits for room can ask now, and share the commit with its end. */
+  readonly onFreeing: (lane: number) => void;
+  /** What a task of this lane took of its limits is free again. */
+  readonly onFreed: (lane: number) => void;
+  readonly onDue: (inMs: number) => void;
+  readonly onCommit: (task: number) => void;
+}
+
+/** Everything that the holder of a lease can say about it. Each is fenced: an attempt that was overtaken hears `LEASE_LOST`. */
+export class Settles {
+  readonly #deps: SettlesDeps;
+  readonly #settle: Kind<SettleItem, SettleAnswer>;
+  readonly #return: Kind<ReturnItem, SettleAnswer>;
+  readonly #renew: Kind<RenewItem, RenewAnswer>;
+
+  constructor(deps: SettlesDeps) {
+    const { store, coalescer } = deps;
+    this.#deps = deps;
+    this.#settle = coalescer.kind({
+      name: 'settle',
+      maxItems: 250,
+      maxInFlight: 2,
+      send: (items) => store.taskSettle({ items }),
+    });
+    this.#return = coalescer.kind({
+      name: 'return',
+      maxItems: 250,
+      maxInFlight: 2,
+      send: (items) => store.taskReturn({ items }),
+    });
+    this.#renew = coalescer.kind({
+      name: 'renew',
+      maxItems: 500,
+      maxInFlight: 1,
+      send: (items) => deps.renew(items),
+    });
+  }
+
+  renew(lease: Lease, ttlMs: number): Promise<RenewAnswer> {
+    checkLease(lease);
+    return this.#renew.submit({ task: lease.task, attempt: lease.attempt, ttlMs });
+  }
+
+  async complete(lease: HeldLease, result?: unknown): Promise<void> {
+    checkLease(lease);
+    await this.#end(lease, 'completed', 'none', result === undefined ? undefined : encodePayload(result, RESULT));
+  }
+
+  async fail(lease: HeldLease, error: unknown, options: FailOptions): Promise<TaskState> {
+    checkLease(lease);
+    const verdict = await this.#afterFailure(lease, error, options);
+    if (verdict.go === 'back') return this.#giveBack(lease, verdict);
+    await this.#end(lease, verdict.to, verdict.reason, verdict.result);
+    return verdict.to;
+  }
+
+  /** How a turn goes on, for the store. */
+  async thenOf(lease: HeldLease, then: CheckedThen): Promise<Then> {
+    if (then.go === 'fail') return this.#afterFailure(lease, then.error, then.options);
+    if (then.go !== 'complete') return then;
+    const result = then.result === undefined ? undefined : encodePayload(then.result, RESULT);
+    return { go: 'end', to: 'completed', reason: 'none', result };
+  }
+
+  async #afterFailure(
+    lease: HeldLease,
+    error: unknown,
+    options: FailOptions,
+  ): Promise<Then & { readonly go: 'end' | 'back' }> {
+    checkFail(options);
+    const text = describeFailure(error);
+    const back = { go: 'back', change: 'retried', bounced: false, error: text } as const;
+    if (options.retryAfterMs !== undefined) {
+      const delayMs = parseDuration(options.retryAfterMs, 'retryAfterMs');
+      return { ...back, delayMs, refund: true, pause: { limit: options.limit } };
+    }
+    if (options.giveUp) return { go: 'end', to: 'failed', reason: 'gave_up', result: text };
+    const held = await this.#known(lease);
+    const { retry } = readSpec(await this.#deps.interner.specBody(held.spec));
+    const verdict = afterFailure(held, retry, this.#deps.random());
+    if (verdict.to === 'again') return { ...back, delayMs: verdict.delayMs, refund: false };
+    return { go: 'end', to: verdict.to, reason: verdict.reason, result: text };
+  }
+
+  async release(lease: HeldLease, options: ReleaseOptions): Promise<TaskState> {
+    checkLease(lease);
+    checkOptions('options', options, RELEASE);
+    checkFlag('bounced', options.bounced);
+    const bounced = options.bounced ?? false;
+    const delayMs = parseDuration(options.delayMs ?? 0, 'delayMs');
+    const bounces = bounced ? (await this.#known(lease)).bounces : 0;
+    const verdict = afterRelease(bounces, bounced, delayMs);
+    if (verdict.to === 'again') {
+      return this.#giveBack(lease, { change: 'released', delayMs: verdict.delayMs, refund: true, bounced });
+    }
+    const result = encodePayload({ message: `given back ${MAX_BOUNCES} times without being started` });
+    await this.#end(lease, verdict.to, verdict.reason, result);
+    return verdict.to;
+  }
+
+  async cancelled(lease: HeldLease): Promise<void> {
+    checkLease(lease);
+    await this.#end(lease, 'cancelled', 'requested', undefined);
+  }
+
+  async #end(lease: HeldLease, to: FinalState, reason: Reason, result: string | undefined): Promise<void> {
+    const { task, attempt, lane, createdAt } = lease;
+    const hint = lane === undefined || createdAt === undefined ? undefined : { lane, createdAt };
+    const sent = this.#settle.submit({ task, attempt, to, reason, result, hint });
+    if (lane !== undefined && this.#deps.store.capabilities.commitsTurns) this.#deps.onFreeing(lane);
+    const answer = await sent;
+    this.#deps.onCommit(lease.task);
+    if (answer === 'lost') throw leaseLost(lease);
+    if (lane !== undefined) this.#deps.onFreed(lane);
+  }
+
+  async #giveBack(lease: HeldLease, item: Omit<ReturnItem, keyof Lease>): Promise<TaskState> {
+    const { change, delayMs, refund, bounced, error, pause } = item;
+    const { task, attempt } = lease;
+    const answer = await this.#return.submit({ task, attempt, change, delayMs, refund, bounced, error, pause });
+    if (answer === 'lost') throw leaseLost(lease);
+    this.#deps.onCommit(lease.task);
+    if (lease.lane !== undefined) this.#deps.onFreed(lease.lane);
+    if (answer === 'cancelled') return 'cancelled';
+    if (item.delayMs > 0) this.#deps.onDue(item.delayMs);
+    else this.#deps.onReady(lease.lane, lease.priority);
+    return item.delayMs > 0 ? 'scheduled' : 'ready';
+  }
+
+  /** The budget and policy of the attempt, from its grant or else from its row. */
+  async #known(lease: HeldLease): Promise<Standing> {
+    const { tries, maxTries, bounces, spec } = lease;
+    if (tries !== undefined && maxTries !== undefined && bounces !== undefined && spec !== undefined) {
+      return { tries, maxTries, bounces, spec };
+    }
+    const [record] = await this.#deps.store.taskGet({ tasks: [lease.task] });
+    if (record === undefined) throw leaseLost(lease);
+    if (record.state === 'running' && record.attempt === lease.attempt) return record;
+    // Not any more: a call that is repeated because its answer was lost must come out as it did then.
+    const attempts = await this.#deps.store.attemptList({ task: lease.task });
+    const past = attempts.find(({ attempt }) => attempt === lease.attempt);
+    const ended = past?.outcome ?? (record.attempt === lease.attempt ? record.state : undefined);
+    return { spec: record.spec, ...(ended === 'failed' ? SPENT : FRESH) };
+  }
+}
+
+interface Standing {
+  readonly tries: number;
+  readonly maxTries: number;
+  readonly bounces: number;
+  readonly spec: number;
+}
+
+const SPENT = { tries: 1, maxTries: 1, bounces: MAX_BOUNCES };
+const FRESH = { tries: 1, maxTries: 2, bounces: 0 };
+
+function checkFail(options: FailOptions): void {
+  checkOptions('options', options, FAIL);
+  checkFlag('giveUp', options.giveUp);
+  if (options.giveUp && options.retryAfterMs !== undefined) {
+    throw fault('INVALID_INPUT', {
+      field: 'retryAfterMs',
+      problem: 'a task is either given up or comes back later, not both',
+    });
+  }
+}
+
+function leaseLost(lease: Lease): Error {
+  return fault('LEASE_LOST', { task: lease.task, attempt: lease.attempt });
+}

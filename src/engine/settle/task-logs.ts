@@ -1,0 +1,134 @@
+import { fault } from '../../core/errors.ts';
+import type { Lease } from '../../core/lease.ts';
+import type { LogEntry } from '../../core/log.ts';
+import { isFinal } from '../../core/task.ts';
+import type { World } from '../../core/world.ts';
+import type { LogAnswer, LogAppend, LogLine, LogPlace, Store } from '../../store/store.ts';
+import { checkLease, checkLogEntries } from '../check.ts';
+import type { Coalescer, Kind } from '../coalescer.ts';
+import { Wakeups } from '../duties/wakeups.ts';
+
+export type { LogLine, LogPlace } from '../../store/store.ts';
+
+/** Of one flush, and of one call's part in it: more would hold the loop for too long. */
+const MAX_BYTES = 1_048_576;
+const MAX_LINES = 1000;
+const PAGE = 200;
+const POLL_MS = 1000;
+
+export interface TaskLogsDeps {
+  readonly store: Pick<Store, 'logAppend' | 'logRead' | 'taskGet'>;
+  readonly coalescer: Coalescer;
+  readonly world: World;
+}
+
+/** The logs of tasks: written under a lease, read by anybody, followed until the task ends. */
+export class TaskLogs {
+  readonly #deps: TaskLogsDeps;
+  readonly #append: Kind<LogAppend, LogAnswer>;
+  /** Followers by task, so that what one task says wakes nobody else's. */
+  readonly #followed = new Map<number, Wakeups>();
+
+  constructor(deps: TaskLogsDeps) {
+    this.#deps = deps;
+    this.#append = deps.coalescer.kind({
+      name: 'log',
+      maxItems: 250,
+      maxBytes: MAX_BYTES,
+      sizeOf: ({ entries }) => bytesOf(entries),
+      maxInFlight: 2,
+      send: (items) => deps.store.logAppend({ items }),
+      sent: (items) => {
+        for (const { task } of items) this.nudge(task);
+      },
+    });
+  }
+
+  /** Somebody follows a log, so that news of other processes are wanted. */
+  get awaited(): boolean {
+    return this.#followed.values().some((wakeups) => wakeups.awaited);
+  }
+
+  /** This task said something or came to its end. */
+  nudge(task: number): void {
+    this.#followed.get(task)?.wake();
+  }
+
+  /** Others may have written anything. */
+  hint(): void {
+    for (const wakeups of this.#followed.values()) wakeups.wake();
+  }
+
+  async append(lease: Lease, entries: readonly LogEntry[]): Promise<void> {
+    checkLease(lease);
+    const { task, attempt } = lease;
+    const items = parts(checkLogEntries(entries)).map((part) => ({ task, attempt, entries: part }));
+    if (items.length === 0) return;
+    const answers = await this.#append.submitMany(items);
+    if (answers.includes('lost')) throw fault('LEASE_LOST', { task, attempt });
+  }
+
+  async *follow(task: number, after: LogPlace | undefined, signal?: AbortSignal): AsyncGenerator<LogLine> {
+    const { store } = this.#deps;
+    let last = after;
+    let ended = false;
+    let known = false;
+    try {
+      while (!signal?.aborted) {
+        const sign = this.#wakeups(task).arm(signal);
+        try {
+          const page = await store.logRead({ task, after: last, limit: PAGE });
+          yield* page;
+          last = page.at(-1) ?? last;
+          if (page.length > 0) {
+            ended = false;
+            continue;
+          }
+          // Nothing can be written after the end, so an empty look that follows it is the last one.
+          if (ended) return;
+          const [record] = await store.taskGet({ tasks: [task] });
+          if (record === undefined && !known) throw fault('NOT_FOUND', { kind: 'task', id: task });
+          known = true;
+          ended = record === undefined || isFinal(record.state);
+          if (!ended) await sign.came;
+        } finally {
+          sign.forget();
+        }
+      }
+    } finally {
+      if (!this.#followed.get(task)?.awaited) this.#followed.delete(task);
+    }
+  }
+
+  #wakeups(task: number): Wakeups {
+    let wakeups = this.#followed.get(task);
+    if (wakeups === undefined) {
+      wakeups = new Wakeups(this.#deps.world, POLL_MS);
+      this.#followed.set(task, wakeups);
+    }
+    return wakeups;
+  }
+}
+
+function bytesOf(entries: readonly LogEntry[]): number {
+  let bytes = 0;
+  for (const { text } of entries) bytes += text.length;
+  return bytes;
+}
+
+/** What one call wants to write, in pieces that a flush can take. */
+function parts(entries: readonly LogEntry[]): readonly (readonly LogEntry[])[] {
+  const all: (readonly LogEntry[])[] = [];
+  let from = 0;
+  let bytes = 0;
+  for (const [i, { text }] of entries.entries()) {
+    if (i > from && (i - from === MAX_LINES || bytes + text.length > MAX_BYTES)) {
+      all.push(entries.slice(from, i));
+      from = i;
+      bytes = 0;
+    }
+    bytes += text.length;
+  }
+  if (from < entries.length) all.push(from === 0 ? entries : entries.slice(from));
+  return all;
+}

@@ -1,0 +1,231 @@
+import { fault } from '../../core/errors.ts';
+import { AFTER_FAILURE, type AfterFailure } from '../../core/graph.ts';
+import type { LogEntry } from '../../core/log.ts';
+import { checkKey } from '../../core/names.ts';
+import { encodePayload } from '../../core/payload.ts';
+import type { ChildEdge, NewChild, NewNotice, NewValue, Park, ValueKind } from '../../store/store.ts';
+import { checkFlag, checkList, checkLogEntries, checkOptions, checkTask, MAX_TIME, whole } from '../check.ts';
+import type { PushRequest } from '../push/push.ts';
+import type { FailOptions } from './settles.ts';
+import { parkOf, type WaitRequest } from './waits.ts';
+
+/** What an attempt commits at once. */
+export interface TurnRequest {
+  /** No key comes twice. */
+  readonly entries?: readonly EntryRequest[];
+  /** Lines of its log. */
+  readonly logs?: readonly LogEntry[];
+  /** Default: it goes on. */
+  readonly then?: ThenRequest;
+}
+
+export type EntryRequest = ValueRequest | ChildEntryRequest | SignalRequest;
+
+/** Remembers a value; the first one under a key stays. */
+export interface ValueRequest {
+  readonly key: string;
+  readonly kind?: ValueKind;
+  /** Any JSON value. */
+  readonly value?: unknown;
+  /** When what it stands for was begun: calendar time. */
+  readonly began?: number;
+  /** What it took: any JSON value. */
+  readonly usage?: unknown;
+}
+
+/** Pushes a task that is a child of this one. The entry is what leads a repeat to it: it has no operation id. */
+export interface ChildEntryRequest {
+  readonly key: string;
+  readonly kind: 'child';
+  readonly child: Omit<PushRequest, 'op' | 'gathers'>;
+  /** What must have ended before: children of this task by their keys, or numbers of tasks that exist. */
+  readonly after?: readonly (string | number | ChildDependency)[];
+  /** What becomes of it when something that it needs has failed or was cancelled; default `cancel`. */
+  readonly afterFailure?: AfterFailure;
+}
+
+export interface ChildDependency {
+  readonly on: string | number;
+  /** Its end is waited for, whatever it is; default: it must have completed. */
+  readonly optional?: boolean;
+}
+
+export interface SignalRequest {
+  readonly key: string;
+  readonly kind: 'signal';
+  readonly channel: string;
+  /** Any JSON value. */
+  readonly body?: unknown;
+  /** Everybody who waits now, and nobody later. */
+  readonly broadcast?: boolean;
+}
+
+export type ThenRequest =
+  | { readonly go: 'on' }
+  | (WaitRequest & { readonly go: 'park' })
+  | { readonly go: 'complete'; readonly result?: unknown }
+  | (FailOptions & { readonly go: 'fail'; readonly error: unknown });
+
+/** A checked turn, ready but for the lanes of its children and for what becomes of a task that failed. */
+export interface CheckedTurn {
+  readonly entries: readonly CheckedEntry[];
+  readonly logs: readonly LogEntry[] | undefined;
+  readonly then: CheckedThen;
+}
+
+export type CheckedEntry = NewValue | NewNotice | (Omit<NewChild, 'task'> & { readonly task: PushRequest });
+export type CheckedThen =
+  | { readonly go: 'on' }
+  | (Park & { readonly go: 'park' })
+  | { readonly go: 'complete'; readonly result: unknown }
+  | { readonly go: 'fail'; readonly error: unknown; readonly options: FailOptions };
+
+export const MAX_ENTRIES = 1000;
+export const MAX_BIRTHS = 500;
+export const MAX_SIGNALS = 100;
+export const MAX_LINES = 1000;
+/** In UTF-16 units, of all that a turn says. */
+export const MAX_TURN_LENGTH = 2 * 1024 * 1024;
+
+const TURN: ReadonlySet<string> = new Set(['entries', 'logs', 'then'] satisfies (keyof TurnRequest)[]);
+const VALUE: ReadonlySet<string> = new Set(['key', 'kind', 'value', 'began', 'usage'] satisfies (keyof ValueRequest)[]);
+const CHILD: ReadonlySet<string> = new Set([
+  'key',
+  'kind',
+  'child',
+  'after',
+  'afterFailure',
+] satisfies (keyof ChildEntryRequest)[]);
+const SIGNAL: ReadonlySet<string> = new Set([
+  'key',
+  'kind',
+  'channel',
+  'body',
+  'broadcast',
+] satisfies (keyof SignalRequest)[]);
+const DEPENDENCY: ReadonlySet<string> = new Set(['on', 'optional'] satisfies (keyof ChildDependency)[]);
+const VALUE_KINDS: readonly ValueKind[] = ['value', 'element', 'mark', 'wait'];
+
+export function checkTurn(request: TurnRequest): CheckedTurn {
+  checkOptions('turn', request, TURN);
+  const { entries: given = [], logs, then = { go: 'on' } } = request;
+  checkList('entries', given);
+  bounded('entries', given.length, MAX_ENTRIES);
+  const entries = given.map(checkEntry);
+  const counts = { children: 0, signals: 0, turn: 0 };
+  for (const entry of entries) {
+    if (entry.kind === 'child') counts.children++;
+    else if (entry.kind === 'signal') counts.signals++;
+    counts.turn += 'value' in entry ? entry.value.length : 'body' in entry ? entry.body.length : 0;
+  }
+  bounded('children', counts.children, MAX_BIRTHS);
+  bounded('signals', counts.signals, MAX_SIGNALS);
+  bounded('turn', counts.turn, MAX_TURN_LENGTH);
+  const lines = logs === undefined ? [] : checkLogEntries(logs);
+  bounded('logs', lines.length, MAX_LINES);
+  return { entries, logs: lines.length === 0 ? undefined : lines, then: checkThen(then, keysOf(entries)) };
+}
+
+const ONE: ReadonlySet<string> = new Set();
+
+/** Mostly there is one, of which nothing has to be asked. */
+function keysOf(entries: readonly CheckedEntry[]): ReadonlySet<string> {
+  const [only] = entries;
+  if (only === undefined || (entries.length === 1 && only.kind !== 'child')) return ONE;
+  const keys = new Set(entries.map(({ key }) => key));
+  if (keys.size < entries.length) throw refuse('entries', 'two of them have the same key');
+  return keys;
+}
+
+function checkEntry(entry: EntryRequest): CheckedEntry {
+  if (entry?.kind === 'child') return checkChild(entry);
+  return entry?.kind === 'signal' ? checkNotice(entry) : checkValue(entry);
+}
+
+function checkNotice(entry: SignalRequest): NewNotice {
+  checkOptions('entry', entry, SIGNAL);
+  checkFlag('broadcast', entry.broadcast);
+  return {
+    key: checkKey('key', entry.key),
+    kind: 'signal',
+    channel: checkKey('channel', entry.channel),
+    body: encodePayload(entry.body ?? null, { field: 'signal' }),
+    ...(entry.broadcast === undefined ? {} : { broadcast: entry.broadcast }),
+  };
+}
+
+function checkValue(entry: ValueRequest): NewValue {
+  checkOptions('entry', entry, VALUE);
+  const { kind = 'value', began, usage } = entry;
+  if (!VALUE_KINDS.includes(kind)) throw refuse('kind', `it is one of ${VALUE_KINDS.join(', ')}, child, signal`);
+  return {
+    key: checkKey('key', entry.key),
+    kind,
+    value: encodePayload(entry.value ?? null, { field: 'value' }),
+    ...(began === undefined ? {} : { began: whole('began', began, 0, MAX_TIME) }),
+    ...(usage === undefined ? {} : { usage: encodePayload(usage, { field: 'usage' }) }),
+  };
+}
+
+function checkChild(entry: ChildEntryRequest): CheckedEntry {
+  checkOptions('entry', entry, CHILD);
+  const { afterFailure, child } = entry;
+  if (afterFailure !== undefined && !AFTER_FAILURE.includes(afterFailure)) {
+    throw refuse('afterFailure', `it is one of ${AFTER_FAILURE.join(', ')}`);
+  }
+  if (typeof child !== 'object' || child === null) throw refuse('child', 'it must be an object');
+  if ('op' in child) throw refuse('child', 'it has no operation id: its entry leads a repeat to it');
+  const after = entry.after === undefined ? undefined : checkAfter(entry.after);
+  return {
+    key: checkKey('key', entry.key),
+    kind: 'child',
+    task: child,
+    ...(after === undefined ? {} : { after }),
+    ...(afterFailure === undefined ? {} : { afterFailure }),
+  };
+}
+
+function checkAfter(after: NonNullable<ChildEntryRequest['after']>): readonly ChildEdge[] {
+  checkList('after', after);
+  return after.map((one) => {
+    if (typeof one === 'object') checkOptions('after', one, DEPENDENCY);
+    const { on, optional = false } = typeof one === 'object' ? one : { on: one };
+    checkFlag('optional', optional);
+    if (typeof on === 'number') {
+      checkTask(on);
+      return { task: on, optional };
+    }
+    return { child: checkKey('after', on), optional };
+  });
+}
+
+function checkThen(then: ThenRequest, keys: ReadonlySet<string>): CheckedThen {
+  switch (then?.go) {
+    case 'on':
+      return { go: 'on' };
+    case 'park': {
+      const { go: _, ...wait } = then;
+      const park = parkOf(wait);
+      const stranger = park.children?.find((child) => typeof child === 'string' && !keys.has(child));
+      if (stranger !== undefined)
+        throw refuse('children', `no child of this turn has the key ${JSON.stringify(stranger)}`);
+      return { go: 'park', ...park };
+    }
+    case 'complete':
+      return { go: 'complete', result: then.result };
+    case 'fail': {
+      const { go: _, error, ...options } = then;
+      return { go: 'fail', error, options };
+    }
+    default:
+      throw refuse('then', 'go is one of on, park, complete, fail');
+  }
+}
+
+function bounded(field: string, count: number, most: number): void {
+  if (count > most) throw refuse(field, `there is more than a turn may have (${count} of ${most})`);
+}
+
+function refuse(field: string, problem: string): Error {
+  return fault('INVALID_INPUT', { field, problem });
+}

@@ -1,0 +1,188 @@
+import { fault } from '../../core/errors.ts';
+import type { TaskState } from '../../core/task.ts';
+import type {
+  EntryAnswer,
+  NewChild,
+  NewEntry,
+  Store,
+  Then,
+  Turn,
+  TurnAnswer,
+  TurnRefusal,
+  Went,
+} from '../../store/store.ts';
+import { checkLease } from '../check.ts';
+import type { Coalescer, Kind } from '../coalescer.ts';
+import type { Placer, Pushed } from '../push/pushes.ts';
+import type { Spawns } from '../trees/spawns.ts';
+import { InOrder } from './keyed-mutex.ts';
+import type { HeldLease, Settles } from './settles.ts';
+import { type CheckedEntry, type CheckedTurn, checkTurn, type TurnRequest } from './turn-request.ts';
+
+/** What came of a turn. */
+export interface Turned {
+  readonly went: Went;
+  /** Of a task that has ended or was given back. */
+  readonly state?: TaskState | undefined;
+  /** JSON text of the signal, of one that was woken by it. */
+  readonly body?: string | undefined;
+  readonly cancelRequested: boolean;
+  /** In the order of the entries; undefined: the task has ended instead. */
+  readonly entries: readonly (Entered | undefined)[];
+}
+
+export interface Entered {
+  /** The JSON text that counts under the key: the first that was ever put there. Of a child its id and its number. */
+  readonly text: string;
+  readonly child?: Pushed;
+}
+
+export interface TurnsDeps {
+  readonly store: Pick<Store, 'taskTurn' | 'capabilities'>;
+  readonly coalescer: Coalescer;
+  readonly placer: Placer;
+  readonly spawns: Spawns;
+  readonly settles: Settles;
+  readonly onDue: (inMs: number) => void;
+  /** Tasks became ready; in which lanes is not known. */
+  readonly onWoken: () => void;
+  /** The task is ready again; in which lane is not always known. */
+  readonly onReady: (lane: number | undefined, priority: number | undefined) => void;
+  /** What a task of this lane took of its limits is free again. */
+  readonly onFreed: (lane: number) => void;
+  readonly onCommit: (task: number) => void;
+}
+
+/** A turn of an attempt: what it remembers, bears, signals and says, and how it goes on; all of it or nothing, under the fence. */
+export class Turns {
+  readonly #deps: TurnsDeps;
+  readonly #kind: Kind<Turn, TurnAnswer>;
+  /** Those of one attempt are committed in the order of the calls. */
+  readonly #inOrder = new InOrder();
+
+  constructor(deps: TurnsDeps) {
+    this.#deps = deps;
+    this.#kind = deps.coalescer.kind({
+      name: 'turn',
+      maxItems: 250,
+      maxBytes: 1_048_576,
+      sizeOf,
+      maxInFlight: 2,
+      send: (items) => deps.store.taskTurn({ items }),
+    });
+  }
+
+  async turn(lease: HeldLease, request: TurnRequest): Promise<Turned> {
+    checkLease(lease);
+    const checked = checkTurn(request);
+    return this.#inOrder.take(lease.task, () => this.#send(lease, checked));
+  }
+
+  async #send(lease: HeldLease, { entries, logs, then: wish }: CheckedTurn): Promise<Turned> {
+    // Not awaited where nothing has to be: the call then leaves in this turn of the loop.
+    const then = wish.go === 'on' || wish.go === 'park' ? wish : await this.#deps.settles.thenOf(lease, wish);
+    const births = entries.filter(isChild).length;
+    if (births === 0) return this.#commit(lease, entries as readonly NewEntry[], logs, then);
+    const takeBack = await this.#deps.spawns.admit(lease, births);
+    let fresh = 0;
+    try {
+      const turned = await this.#commit(lease, await this.#place(lease, entries), logs, then);
+      fresh = turned.entries.filter((entered) => entered?.child?.fresh).length;
+      return turned;
+    } finally {
+      takeBack(births - fresh);
+    }
+  }
+
+  async #commit(lease: HeldLease, placed: readonly NewEntry[], logs: CheckedTurn['logs'], then: Then): Promise<Turned> {
+    const { task, attempt, lane, createdAt } = lease;
+    const hint = lane === undefined || createdAt === undefined ? undefined : { lane, createdAt };
+    const answer = await this.#kind.submit({ task, attempt, hint, entries: placed, logs, then });
+    if (answer.kind === 'lost') throw fault('LEASE_LOST', { task, attempt });
+    if (answer.kind === 'refused') throw refusal(placed, answer.key, answer.why);
+    const { went, body, cancelRequested } = answer;
+    if (went !== 'on' || placed.some(isActing)) this.#tell(lease, placed, then, went);
+    return { went, body, cancelRequested, state: stateOf(then, went), entries: this.#entered(placed, answer.entries) };
+  }
+
+  async #place(lease: HeldLease, entries: readonly CheckedEntry[]): Promise<readonly NewEntry[]> {
+    const placed: NewEntry[] = [];
+    for (const entry of entries) {
+      if (!isChild(entry)) placed.push(entry);
+      else placed.push({ ...entry, task: await this.#deps.spawns.place(lease, entry.task) });
+    }
+    return placed;
+  }
+
+  /** Hints, after the commit. */
+  #tell(lease: HeldLease, entries: readonly NewEntry[], then: Then, went: Went): void {
+    const { lane, priority, task } = lease;
+    if (entries.some(({ kind }) => kind === 'signal')) this.#deps.onWoken();
+    if (went !== 'on' && went !== 'woken' && lane !== undefined) this.#deps.onFreed(lane);
+    if (went === 'parked' && then.go === 'park' && then.timeoutMs !== undefined) this.#deps.onDue(then.timeoutMs);
+    if (went === 'back' && then.go === 'back') {
+      if (then.delayMs > 0) this.#deps.onDue(then.delayMs);
+      else this.#deps.onReady(lane, priority);
+    }
+    this.#deps.onCommit(task);
+  }
+
+  #entered(entries: readonly NewEntry[], answers: readonly EntryAnswer[]): readonly (Entered | undefined)[] {
+    if (!entries.some(isChild)) return entries.map((entry, i) => entered(entry, answers[i] as EntryAnswer, undefined));
+    const born = entries.flatMap((entry, i) => {
+      const answer = answers[i] as EntryAnswer;
+      return entry.kind === 'child' && answer.kind === 'child'
+        ? [{ entry, answer: { ...answer, ok: true } as const }]
+        : [];
+    });
+    const pushed = this.#deps.placer.pushed(
+      born.map(({ entry }) => entry.task),
+      born.map(({ answer }) => answer),
+    );
+    const children = new Map(born.map(({ entry }, i) => [entry as NewEntry, pushed[i] as Pushed]));
+    return entries.map((entry, i) => entered(entry, answers[i] as EntryAnswer, children.get(entry)));
+  }
+}
+
+const isChild = <T extends { readonly kind: string }>(entry: T): entry is Extract<T, { readonly kind: 'child' }> =>
+  entry.kind === 'child';
+
+/** Others may see something of it. */
+const isActing = ({ kind }: { readonly kind: string }): boolean => kind === 'child' || kind === 'signal';
+
+function entered(entry: NewEntry, answer: EntryAnswer, child: Pushed | undefined): Entered | undefined {
+  if (answer.kind === 'none') return undefined;
+  if (child !== undefined) return { text: JSON.stringify({ id: child.id, task: child.task }), child };
+  if (entry.kind === 'child') {
+    throw fault('CONFLICT', { problem: `something else than a child is kept under ${entry.key}` });
+  }
+  if (answer.kind === 'kept') return { text: answer.value };
+  return { text: entry.kind === 'signal' ? 'null' : entry.value };
+}
+
+function stateOf(then: Then, went: Went): TaskState | undefined {
+  if (went === 'cancelled') return 'cancelled';
+  if (went === 'ended' && then.go === 'end') return then.to;
+  return went === 'back' && then.go === 'back' ? (then.delayMs > 0 ? 'scheduled' : 'ready') : undefined;
+}
+
+function refusal(entries: readonly NewEntry[], key: string, why: TurnRefusal): Error {
+  if ('limit' in why) return fault('LIMIT_REACHED', { limit: why.limit, key: why.key, entry: key });
+  if ('unknown' in why) return fault('NOT_FOUND', { kind: 'task', id: why.unknown });
+  const child = entries.find((entry) => entry.key === key) as NewChild | undefined;
+  return fault('UNIQUE_CONFLICT', { key: child?.task.unique?.key, task: why.conflict, entry: key });
+}
+
+function sizeOf({ entries, logs = [], then }: Turn): number {
+  let size = then.go === 'end' ? (then.result?.length ?? 0) : 0;
+  for (const entry of entries) {
+    size +=
+      entry.kind === 'child'
+        ? entry.task.payload.length
+        : entry.kind === 'signal'
+          ? entry.body.length
+          : entry.value.length;
+  }
+  for (const { text } of logs) size += text.length;
+  return size;
+}

@@ -1,0 +1,126 @@
+import { type Duration, parseDuration } from '../../core/duration.ts';
+import { fault } from '../../core/errors.ts';
+import { checkKey } from '../../core/names.ts';
+import { encodePayload } from '../../core/payload.ts';
+import type { NewSignal, Park, SignalAnswer, Store, WaitRecord } from '../../store/store.ts';
+import { checkFlag, checkLimit, checkList, checkOptions, checkTask, whole } from '../check.ts';
+import type { Coalescer, Kind } from '../coalescer.ts';
+
+/** What a running task may wait for: children, a signal, somebody's decision, or its time alone. */
+export interface WaitRequest {
+  /** Names the wait among those of the task. */
+  readonly key: string;
+  /** Counts the waits of an attempt, so that one which is sent again and comes late changes nothing; default 0. */
+  readonly nth?: number;
+  readonly channel?: string;
+  /** What people are shown who decide: any JSON value. */
+  readonly form?: unknown;
+  /** Numbers of tasks, or keys of children that are born in the same turn. */
+  readonly children?: readonly (number | string)[];
+  /** So many ends of children are enough; default all. */
+  readonly need?: number;
+  /** Woken after so long whatever happens; needed where nothing else is waited for. */
+  readonly timeout?: Duration;
+}
+
+export interface SignalOptions {
+  /** Everybody who waits now, and nobody later. */
+  readonly broadcast?: boolean;
+  /** Operation id: a repeat gets the first answer. */
+  readonly op?: string;
+}
+
+export interface WaitsDeps {
+  readonly store: Pick<Store, 'waitGet' | 'waitList' | 'signalSend'>;
+  readonly coalescer: Coalescer;
+  /** Tasks became ready; in which lanes is not known. */
+  readonly onWoken: () => void;
+  readonly onCommit: (task: number) => void;
+}
+
+const WAIT: ReadonlySet<string> = new Set([
+  'key',
+  'nth',
+  'channel',
+  'form',
+  'children',
+  'need',
+  'timeout',
+] satisfies (keyof WaitRequest)[]);
+const SIGNAL: ReadonlySet<string> = new Set(['broadcast', 'op'] satisfies (keyof SignalOptions)[]);
+const MAX_CHILDREN = 10_000;
+const MAX_NTH = 2 ** 31 - 1;
+
+/** What tasks wait for, and the signals that end it. A turn begins a wait. */
+export class Waits {
+  readonly #deps: WaitsDeps;
+  readonly #signal: Kind<NewSignal, SignalAnswer>;
+
+  constructor(deps: WaitsDeps) {
+    const { store, coalescer } = deps;
+    this.#deps = deps;
+    this.#signal = coalescer.kind({
+      name: 'signal',
+      maxItems: 250,
+      maxInFlight: 1,
+      send: (items) => store.signalSend({ items }),
+    });
+  }
+
+  async signal(channel: string, body: unknown, options: SignalOptions): Promise<SignalAnswer> {
+    checkOptions('options', options, SIGNAL);
+    checkFlag('broadcast', options.broadcast);
+    const answer = await this.#signal.submit({
+      channel: checkKey('channel', channel),
+      body: encodePayload(body ?? null, { field: 'signal' }),
+      ...(options.broadcast === undefined ? {} : { broadcast: options.broadcast }),
+      ...(options.op === undefined ? {} : { op: checkKey('op', options.op) }),
+    });
+    if (answer.woken.length > 0) this.#deps.onWoken();
+    for (const task of answer.woken) this.#deps.onCommit(task);
+    return answer;
+  }
+
+  async wait(task: number): Promise<WaitRecord | undefined> {
+    checkTask(task);
+    return this.#deps.store.waitGet({ task });
+  }
+
+  /** Waits that somebody is asked to decide, oldest first. */
+  async open(limit: number): Promise<readonly WaitRecord[]> {
+    return this.#deps.store.waitList({ limit: checkLimit(limit) });
+  }
+}
+
+/** A checked wait. */
+export function parkOf(request: WaitRequest): Park {
+  checkOptions('wait', request, WAIT);
+  const { channel, form, children, need, timeout } = request;
+  if (children !== undefined) checkChildren(children);
+  if (need !== undefined && children === undefined) throw refuse('need', 'it counts children, and there are none');
+  if (channel === undefined && children === undefined && timeout === undefined) {
+    throw refuse('wait', 'nothing would ever end it: give a channel, children or a timeout');
+  }
+  return {
+    key: checkKey('key', request.key),
+    nth: whole('nth', request.nth ?? 0, 0, MAX_NTH),
+    ...(channel === undefined ? {} : { channel: checkKey('channel', channel) }),
+    ...(form === undefined ? {} : { form: encodePayload(form, { field: 'form' }) }),
+    ...(children === undefined ? {} : { children: [...new Set(children)] }),
+    ...(need === undefined ? {} : { need: whole('need', need, 1, MAX_CHILDREN) }),
+    ...(timeout === undefined ? {} : { timeoutMs: parseDuration(timeout, 'timeout') }),
+  };
+}
+
+function checkChildren(children: readonly (number | string)[]): void {
+  checkList('children', children);
+  if (children.length > MAX_CHILDREN) throw refuse('children', `there are more than ${MAX_CHILDREN}`);
+  for (const child of children) {
+    if (typeof child === 'string') checkKey('children', child);
+    else checkTask(child);
+  }
+}
+
+function refuse(field: string, problem: string): Error {
+  return fault('INVALID_INPUT', { field, problem });
+}

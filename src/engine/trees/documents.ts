@@ -1,0 +1,346 @@
+import { type DocumentNode, findFlaw, needsAcross, subtreeOf } from '../../core/document.ts';
+import { planRun, type Stand } from '../../core/document-run.ts';
+import { fault } from '../../core/errors.ts';
+import type {
+  DocumentCount,
+  DocumentFilter,
+  DocumentQuery,
+  DocumentRecord,
+  DocumentWrite,
+  NewDocument,
+  Store,
+} from '../../store/store.ts';
+import type { GraphRequest, Graphs } from '../push/graphs.ts';
+import type { Pushed } from '../push/pushes.ts';
+import { InOrder } from '../settle/keyed-mutex.ts';
+import { type DocumentBody, requestOf } from './document-body.ts';
+import { busy, flawed, refuse, refusedRun, refusedWrite } from './document-refusals.ts';
+
+/** A document, read. */
+export interface Document extends Omit<DocumentRecord, 'body'> {
+  readonly body: DocumentBody;
+  readonly stand: Stand;
+}
+
+/** What a caller writes down; where it has no parent it begins a tree. */
+export interface DocumentDraft {
+  readonly id: string;
+  readonly parent: string | undefined;
+  readonly user: string | undefined;
+  readonly body: DocumentBody;
+  readonly shows?: string | undefined;
+  readonly task?: number | undefined;
+}
+
+export interface DocumentEdit {
+  readonly parent?: string | undefined;
+  readonly user?: string | undefined;
+  readonly body?: Partial<DocumentBody> | undefined;
+  /** Nothing is changed if the document has another version. */
+  readonly version?: number | undefined;
+}
+
+/** May refuse tasks before they are pushed, or written down; how many, by queue. */
+export type Admit = (tasks: ReadonlyMap<string, number>) => void | Promise<void>;
+
+/** The documents that an execution runs, and their tasks. */
+export type Execution = readonly { readonly document: Document; readonly pushed: Pushed }[];
+
+export interface DocumentsDeps {
+  readonly store: Store;
+  readonly graphs: Graphs;
+}
+
+/** Of one tree. */
+export const MAX_DOCUMENTS = 1000;
+/** What the tasks of one execution wait for, all together. */
+const MAX_EDGES = 50_000;
+/** A tree that changes more often than this under a writer is not let go of by other processes: those of one process take turns. */
+const TRIES = 100;
+
+type Change<T> = { readonly write: Omit<DocumentWrite, 'root' | 'version'>; readonly answer: T };
+
+/**
+ * Trees of tasks that are written down, and run when somebody says so. Each change reads a tree, decides by the rules of core and
+ * writes if the tree is as it was read; otherwise it begins anew.
+ */
+export class Documents {
+  readonly #store: Store;
+  readonly #graphs: Graphs;
+  /** By the root of the tree. Without them 160 of 200 edits of a tree at once gave up, each having been overtaken 20 times in a row. */
+  readonly #inOrder = new InOrder();
+
+  constructor({ store, graphs }: DocumentsDeps) {
+    this.#store = store;
+    this.#graphs = graphs;
+  }
+
+  /** Undefined: there is none, or what became of it is no longer kept. */
+  async find(id: string): Promise<Document | undefined> {
+    const [record] = await this.#store.documentGet({ ids: [id] });
+    return record === undefined ? undefined : read(record);
+  }
+
+  async get(id: string): Promise<Document> {
+    const found = await this.find(id);
+    if (found === undefined) throw fault('NOT_FOUND', { kind: 'task', id });
+    return found;
+  }
+
+  async getMany(ids: readonly string[]): Promise<readonly (Document | undefined)[]> {
+    const records = await this.#store.documentGet({ ids });
+    return records.map((record) => record && read(record));
+  }
+
+  /** The document that a task is an execution of. */
+  async of(tasks: readonly number[]): Promise<readonly (Document | undefined)[]> {
+    const records = await this.#store.documentOf({ tasks });
+    return records.map((record) => record && read(record));
+  }
+
+  /** The whole tree that a document is in. */
+  async tree(id: string): Promise<readonly Document[]> {
+    const { root } = await this.get(id);
+    return this.#read(root);
+  }
+
+  /** Newest first; `next` is where the next page begins. */
+  async page(query: DocumentQuery): Promise<{ readonly documents: readonly Document[]; readonly next?: number }> {
+    const records = await this.#store.documentList(query);
+    const documents = records.flatMap((record) => read(record) ?? []);
+    const last = records.at(-1)?.number;
+    return last === undefined || records.length < query.limit ? { documents } : { documents, next: last };
+  }
+
+  count(filter: DocumentFilter): Promise<DocumentCount> {
+    return this.#store.documentCount(filter);
+  }
+
+  /** Adds a tree, or a branch to one: then its first document has a parent there that was not executed. */
+  async create(drafts: readonly DocumentDraft[]): Promise<readonly Document[]> {
+    const own = new Set(drafts.map(({ id }) => id));
+    const foreign = [
+      ...new Set(drafts.flatMap(({ parent }) => (parent === undefined || own.has(parent) ? [] : [parent]))),
+    ];
+    if (foreign.length === 0) return this.#plant(drafts);
+    const [above] = foreign as [string];
+    const parents = await this.getMany(foreign);
+    const missing = foreign.find((_, i) => parents[i] === undefined);
+    if (missing !== undefined) throw refuse('parent', `there is no task ${missing} to be a parent`);
+    if (new Set(parents.map((parent) => parent?.root)).size > 1 || drafts.some(({ parent }) => parent === undefined)) {
+      throw refuse('tree', 'they do not form one tree');
+    }
+    const { root } = await this.get(above);
+    return this.#change(root, (tree) => {
+      for (const id of foreign) {
+        const parent = tree.find((one) => one.id === id);
+        if (parent?.stand !== 'new') throw refuse('parent', `the task ${id} was executed, and takes no more children`);
+      }
+      checkTree([...tree.map(nodeOf), ...drafts.map(nodeOf)]);
+      return { write: { add: drafts.map(newDocument) }, answer: undefined };
+    }).then(() => this.#all(drafts));
+  }
+
+  async #plant(drafts: readonly DocumentDraft[]): Promise<readonly Document[]> {
+    checkTree(drafts.map(nodeOf));
+    const root = drafts.find(({ parent }) => parent === undefined)?.id as string;
+    const answer = await this.#store.documentWrite({ root, version: 0, add: drafts.map(newDocument) });
+    if (!answer.ok) throw refusedWrite(answer);
+    return this.#all(drafts);
+  }
+
+  async #all(drafts: readonly DocumentDraft[]): Promise<readonly Document[]> {
+    const found = await this.getMany(drafts.map(({ id }) => id));
+    return found.map((one, i) => {
+      if (one === undefined) throw fault('NOT_FOUND', { kind: 'task', id: drafts[i]?.id });
+      return one;
+    });
+  }
+
+  /** Only before it was executed. `decide` may be asked again, for the document as somebody else has left it meanwhile. */
+  async edit(id: string, decide: (before: Document) => DocumentEdit): Promise<Document> {
+    const { root } = await this.get(id);
+    await this.#change(root, (tree) => {
+      const before = theOne(tree, id);
+      if (before.stand !== 'new') {
+        throw refuse('transition', `the task ${id} is ${standing(before)}, and only a pending one is changed`);
+      }
+      const edit = decide(before);
+      if (edit.version !== undefined && edit.version !== before.version) {
+        throw fault('CONFLICT', { problem: `the task ${id} has version ${before.version}, not ${edit.version}` });
+      }
+      const after = {
+        ...before,
+        parent: edit.parent ?? before.parent,
+        user: edit.user ?? before.user,
+        body: { ...before.body, ...edit.body },
+      };
+      const above = after.parent === before.parent ? undefined : tree.find((one) => one.id === after.parent);
+      if (above !== undefined && above.stand !== 'new') {
+        throw refuse('parent', `the task ${above.id} was executed, and takes no more children`);
+      }
+      checkTree(tree.map((one) => nodeOf(one.id === id ? after : one)));
+      return { write: { change: [changed(after, false)] }, answer: undefined };
+    });
+    return this.get(id);
+  }
+
+  /** It and all below it, if none of these was ever executed and nothing that stays needs them. Says which went. */
+  async remove(id: string): Promise<readonly string[]> {
+    const { root } = await this.get(id);
+    return this.#change(root, (tree) => {
+      const going = subtreeOf(tree.map(nodeOf), id).map((one) => one.id);
+      const set = new Set(going);
+      const executed = tree.find((one) => set.has(one.id) && one.run > 0);
+      if (executed !== undefined) {
+        throw refuse('removal', `the task ${executed.id} is ${standing(executed)}, and only pending ones are deleted`);
+      }
+      const across = needsAcross(tree.map(nodeOf), set);
+      if (across !== undefined) throw refuse('removal', `the task ${across.id} depends on ${across.on}`);
+      return { write: { remove: going }, answer: going };
+    });
+  }
+
+  /** Takes back what was never executed, so that it never is. Says which. */
+  async drop(ids: readonly string[]): Promise<readonly string[]> {
+    const [first] = ids;
+    if (first === undefined) return [];
+    const { root } = await this.get(first);
+    return this.#change(root, (tree) => {
+      const open = tree.filter((one) => ids.includes(one.id) && one.stand === 'new');
+      return { write: { change: open.map((one) => changed(one, true)) }, answer: open.map((one) => one.id) };
+    });
+  }
+
+  /** Starts what an execution of this document runs, all or nothing. `admit` hears how many tasks that are before they are pushed, by queue. */
+  async execute(id: string, admit: Admit = () => {}): Promise<Execution> {
+    const { root } = await this.get(id);
+    return this.#inOrder.take(root, () => this.#execute(id, root, admit));
+  }
+
+  async #execute(id: string, root: string, admit: Admit): Promise<Execution> {
+    let seen: ReadonlyMap<string, number> | undefined;
+    for (let i = 0; i < TRIES; i++) {
+      const tree = await this.#read(root);
+      const runs = new Map(tree.map((one) => [one.id, one.run]));
+      const plan = planRun(tree.map(nodeOf), id);
+      // Somebody else was faster: what has run by now was started by that one.
+      const started = seen !== undefined && [...runs].some(([one, run]) => run > (seen?.get(one) ?? 0));
+      if (started) throw refusedRun({ ok: false, why: 'running', id });
+      if (!plan.ok) throw refusedRun(plan);
+      seen ??= runs;
+      const byId = new Map(tree.map((one) => [one.id, one]));
+      const gone = plan.runs.flatMap(({ after }) => after).find((need) => !byId.has(need.id));
+      if (gone !== undefined) throw refuse('unmet', `the task ${gone.id} is no longer kept`);
+      const requests = plan.runs.map((run) => request(run, byId, new Set(plan.runs.map((one) => one.id))));
+      if (requests.reduce((sum, { after = [] }) => sum + after.length, 0) > MAX_EDGES) {
+        throw refuse('tree', `its tasks wait for each other in more than ${MAX_EDGES} ways`);
+      }
+      await admit(countByQueue(requests));
+      const items = await this.#graphs.items(requests);
+      const documents = plan.runs.map((run) => run.id);
+      const { version } = theOne(tree, root);
+      const answer = await this.#store.documentWrite({ root, version, push: { items, documents } });
+      if (!answer.ok && answer.why === 'stale') continue;
+      if (!answer.ok && answer.why === 'taken') throw refusedWrite(answer);
+      const pushed = this.#graphs.pushed(items, answer.ok ? answer : answer.answer);
+      return documents.map((one, at) => ({ document: theOne(tree, one), pushed: pushed[at] as Pushed }));
+    }
+    throw busy(root);
+  }
+
+  #change<T>(root: string, decide: (tree: readonly Document[]) => Change<T>): Promise<T> {
+    return this.#inOrder.take(root, () => this.#write(root, decide));
+  }
+
+  async #write<T>(root: string, decide: (tree: readonly Document[]) => Change<T>): Promise<T> {
+    for (let i = 0; i < TRIES; i++) {
+      const tree = await this.#read(root);
+      const { write, answer } = decide(tree);
+      const { version } = theOne(tree, root);
+      const written = await this.#store.documentWrite({ ...write, root, version });
+      if (written.ok) return answer;
+      if (written.why !== 'stale') throw refusedWrite(written);
+    }
+    throw busy(root);
+  }
+
+  async #read(root: string): Promise<readonly Document[]> {
+    return (await this.#store.documentTree({ root })).flatMap((record) => read(record) ?? []);
+  }
+}
+
+/** Undefined: what became of it is no longer kept, and so it is not either. */
+function read(record: DocumentRecord): Document | undefined {
+  const stand = standOf(record);
+  return stand === undefined ? undefined : { ...record, body: JSON.parse(record.body) as DocumentBody, stand };
+}
+
+function standOf({ shows, task, run, dropped, state }: DocumentRecord): Stand | undefined {
+  if (shows !== undefined || (task !== undefined && run === 0)) return state === undefined ? undefined : 'fixed';
+  if (task !== undefined) return state;
+  return dropped ? 'dropped' : 'new';
+}
+
+function nodeOf<D extends Pick<Document, 'id' | 'parent' | 'body'> & { readonly stand?: Stand }>({
+  id,
+  parent,
+  body,
+  stand = 'new',
+}: D): DocumentNode & { readonly stand: Stand; readonly priority: number } {
+  return { id, parent, dependencies: body.dependencies, priority: body.priority, stand };
+}
+
+function newDocument({ body, ...draft }: DocumentDraft): NewDocument {
+  return { ...draft, body: JSON.stringify(body) };
+}
+
+function changed({ id, parent, user, body }: Document, dropped: boolean) {
+  return { id, parent, user, dropped, body: JSON.stringify(body) };
+}
+
+function theOne(tree: readonly Document[], id: string): Document {
+  const found = tree.find((one) => one.id === id);
+  if (found === undefined) throw fault('NOT_FOUND', { kind: 'task', id });
+  return found;
+}
+
+function request(
+  {
+    id,
+    after,
+  }: { readonly id: string; readonly after: readonly { readonly id: string; readonly optional: boolean }[] },
+  byId: ReadonlyMap<string, Document>,
+  running: ReadonlySet<string>,
+): GraphRequest {
+  const { body, createdAt, run } = byId.get(id) as Document;
+  return {
+    ...requestOf(body, { id, createdAt, run: run + 1 }),
+    name: id,
+    afterFailure: 'fail',
+    after: after.map((need) => {
+      const on = running.has(need.id) ? need.id : (byId.get(need.id)?.task as number);
+      return { on, optional: need.optional };
+    }),
+  };
+}
+
+export function countByQueue(tasks: readonly { readonly queue: string }[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { queue } of tasks) counts.set(queue, (counts.get(queue) ?? 0) + 1);
+  return counts;
+}
+
+function checkTree(nodes: readonly DocumentNode[]): void {
+  if (nodes.length > MAX_DOCUMENTS) throw refuse('tree', `a tree has at most ${MAX_DOCUMENTS} tasks`);
+  const flaw = findFlaw(nodes);
+  if (flaw !== undefined) throw flawed(flaw);
+}
+
+/** The word that callers know. */
+function standing({ stand }: Pick<Document, 'stand'>): string {
+  if (stand === 'fixed') return 'a clone';
+  if (stand === 'new') return 'pending';
+  if (stand === 'dropped') return 'cancelled';
+  return stand === 'completed' || stand === 'failed' || stand === 'cancelled' ? stand : 'in_progress';
+}

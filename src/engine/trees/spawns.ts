@@ -1,0 +1,76 @@
+import { fault } from '../../core/errors.ts';
+import type { Lease } from '../../core/lease.ts';
+import type { NewTask, Store, TaskRecord } from '../../store/store.ts';
+import type { Interner } from '../push/interner.ts';
+import type { PushRequest } from '../push/push.ts';
+import type { Placer } from '../push/pushes.ts';
+import { readSpec } from '../push/spec.ts';
+
+/** A task that spawns itself, and that one again, comes to its end here. */
+export const MAX_DEPTH = 32;
+export const MAX_CHILDREN = 10_000;
+/** Parents whose children are counted here; of others the count is read again. */
+const MAX_PARENTS = 10_000;
+/** Who spawns: its lease, and its spec where that is known without a look. */
+export type Parent = Lease & Partial<Pick<TaskRecord, 'spec'>>;
+
+export interface SpawnsDeps {
+  readonly store: Pick<Store, 'taskGet' | 'journalList'>;
+  readonly interner: Interner;
+  readonly placer: Placer;
+}
+
+/**
+ * Children of running tasks, and their bounds. How deep a task lies is part of its spec, so that every process knows it; how
+ * many children it has is counted here, beginning with those that earlier attempts bore.
+ */
+export class Spawns {
+  readonly #deps: SpawnsDeps;
+  readonly #counts = new Map<number, Promise<{ children: number }>>();
+
+  constructor(deps: SpawnsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Counts so many more; refused when they would be too many. Returns what takes back those that are none. */
+  async admit(parent: Parent, births: number): Promise<(none: number) => void> {
+    const count = await this.#countOf(parent);
+    if (count.children + births > MAX_CHILDREN) throw refuse(`a task has at most ${MAX_CHILDREN} children`);
+    count.children += births;
+    return (none) => void (count.children -= none);
+  }
+
+  /** Ready for the store. */
+  async place(parent: Parent, request: PushRequest): Promise<NewTask> {
+    const depth = (await this.#depthOf(parent)) + 1;
+    if (depth > MAX_DEPTH) throw refuse(`it would lie ${depth} spawns deep, and the most is ${MAX_DEPTH}`);
+    return this.#deps.placer.place(request, depth);
+  }
+
+  async #depthOf({ task, attempt, spec }: Parent): Promise<number> {
+    const known = spec ?? (await this.#deps.store.taskGet({ tasks: [task] }))[0]?.spec;
+    if (known === undefined) throw fault('LEASE_LOST', { task, attempt });
+    return readSpec(await this.#deps.interner.specBody(known)).depth ?? 0;
+  }
+
+  #countOf({ task, attempt }: Parent): Promise<{ children: number }> {
+    const known = this.#counts.get(task);
+    if (known !== undefined) return known;
+    if (this.#counts.size >= MAX_PARENTS) this.#counts.clear();
+    const count = this.#bornBefore(task, attempt);
+    this.#counts.set(task, count);
+    count.catch(() => this.#counts.delete(task));
+    return count;
+  }
+
+  async #bornBefore(task: number, attempt: number): Promise<{ children: number }> {
+    // Nobody was here before.
+    if (attempt === 1) return { children: 0 };
+    const entries = await this.#deps.store.journalList({ task });
+    return { children: entries.filter(({ kind }) => kind === 'child').length };
+  }
+}
+
+function refuse(problem: string): Error {
+  return fault('INVALID_INPUT', { field: 'spawn', problem }, { hint: 'Let fewer tasks do more each.' });
+}

@@ -1,0 +1,411 @@
+import { fault } from '../../core/errors.ts';
+import { type CancelAct, isFinal, type RetryAct, type TaskState } from '../../core/task.ts';
+import type { CancelAnswer, Planned, ReviveAnswer, Store, TaskRecord, TreeRecord } from '../../store/store.ts';
+import { checkFlag, checkOptions, checkSignal, checkTask } from '../check.ts';
+
+export interface TreeOptions {
+  /** Says what would be done, and does nothing. */
+  readonly dryRun?: boolean;
+  /** Called as tasks are found, and then as they are seen to. */
+  readonly onProgress?: (progress: TreeProgress) => void;
+  /** Stops between two steps; what was done by then stays done. */
+  readonly signal?: AbortSignal;
+}
+
+export interface TreeProgress {
+  readonly found: number;
+  readonly done: number;
+}
+
+export type { CancelAct, RetryAct };
+
+export interface TreeTask<Act> {
+  readonly task: number;
+  /** The public id. */
+  readonly id: string;
+  readonly queue: string;
+  readonly handler: string;
+  /** Before. */
+  readonly state: TaskState;
+  readonly act: Act;
+}
+
+/** A task of a tree, and what it hangs on there. */
+export interface TreeMember extends Omit<TreeTask<never>, 'act'> {
+  /** Public ids of those that it was made to wait for. */
+  readonly after: readonly string[];
+  /** Public ids of those that have started it. */
+  readonly spawnedBy: readonly string[];
+}
+
+export interface TreeAnswer<Act extends string> {
+  /** In the order in which they were seen to. */
+  readonly tasks: readonly TreeTask<Act>[];
+  readonly counts: Readonly<Record<Act, number>>;
+  readonly dryRun: boolean;
+}
+
+export interface SubtreesDeps {
+  readonly store: Pick<
+    Store,
+    'taskGet' | 'depDependents' | 'depNeeds' | 'treeList' | 'journalList' | 'taskCancel' | 'taskRevive'
+  >;
+  readonly idOf: (task: Pick<TaskRecord, 'task' | 'createdAt'>) => string;
+  readonly onCancelled: (task: number, answer: CancelAnswer) => void;
+  readonly onRevived: (lane: number) => void;
+  readonly onCommit: () => void;
+}
+
+const OPTIONS: ReadonlySet<string> = new Set(['dryRun', 'onProgress', 'signal'] satisfies (keyof TreeOptions)[]);
+/** Records that are read at once; each comes with its payload. */
+const LOOK = 100;
+/** Tasks of one transaction. */
+const BATCH = 250;
+const MOST = 100_000;
+/** Members of a tree that are read at once. */
+const PAGE = 1000;
+
+type Node = Omit<TreeRecord, 'parent'>;
+
+interface Tree {
+  /** In the order in which they can be ended without waking anything. */
+  readonly nodes: readonly Node[];
+  /** What each has spawned. */
+  readonly childrenOf: ReadonlyMap<number, readonly number[]>;
+  readonly waits: readonly Planned[];
+}
+
+/** What a walk has read: tasks, and of each tree that it came to all members. */
+class Sightings {
+  readonly nodes = new Map<number, Node>();
+  readonly childrenOf = new Map<number, number[]>();
+  readonly #store: SubtreesDeps['store'];
+  readonly #roots = new Set<number>();
+
+  constructor(store: SubtreesDeps['store']) {
+    this.#store = store;
+  }
+
+  /** Reads those that are not known, and the trees that they are of. */
+  async see(tasks: readonly number[]): Promise<void> {
+    const roots = new Set<number>();
+    for (const page of slices(
+      tasks.filter((task) => !this.nodes.has(task)),
+      LOOK,
+    )) {
+      for (const record of await this.#store.taskGet({ tasks: page })) {
+        if (record === undefined) continue;
+        this.nodes.set(record.task, nodeOf(record));
+        roots.add(record.root ?? record.task);
+      }
+    }
+    for (const root of roots) if (!this.#roots.has(root)) await this.#tree(root);
+  }
+
+  async #tree(root: number): Promise<void> {
+    this.#roots.add(root);
+    for (let after = 0; ; ) {
+      const page = await this.#store.treeList({ root, after, limit: PAGE });
+      for (const { parent, ...node } of page) {
+        this.nodes.set(node.task, node);
+        put(this.childrenOf, parent, node.task);
+      }
+      const last = page.at(-1);
+      if (last === undefined || page.length < PAGE) return;
+      if (this.nodes.size > MOST) throw tooMany();
+      after = last.task;
+    }
+  }
+}
+
+/**
+ * A task, all that was made to wait for it, and what any of these has spawned. It is cancelled from below, so that nothing is
+ * woken by the end of what it waited for, and run again from above, so that everything waits for what is run again with it.
+ */
+export class Subtrees {
+  readonly #deps: SubtreesDeps;
+
+  constructor(deps: SubtreesDeps) {
+    this.#deps = deps;
+  }
+
+  /** The whole of it, from above. */
+  async show(root: number): Promise<readonly TreeMember[]> {
+    const { tell } = this.#begin(root, {});
+    const { nodes, childrenOf, waits } = await this.#fromBelow(root, undefined, tell);
+    const ids = new Map(nodes.map((node) => [node.task, this.#deps.idOf(node)]));
+    const idsOf = (tasks: readonly number[] | undefined): readonly string[] =>
+      [...new Set(tasks)].flatMap((task) => ids.get(task) ?? []);
+    const after = new Map<number, number[]>();
+    for (const { up, down } of waits) put(after, down, up);
+    const parents = new Map<number, number[]>();
+    for (const [parent, children] of childrenOf) for (const child of children) put(parents, child, parent);
+    const members = nodes.toReversed().map((node) => {
+      const { task, queue, handler, state } = node;
+      const id = ids.get(task) as string;
+      return { task, id, queue, handler, state, after: idsOf(after.get(task)), spawnedBy: idsOf(parents.get(task)) };
+    });
+    // What has spawned the root may hang on it, too; the root comes first all the same.
+    return [...members.filter(({ task }) => task === root), ...members.filter(({ task }) => task !== root)];
+  }
+
+  async cancel(root: number, options: TreeOptions): Promise<TreeAnswer<CancelAct>> {
+    const { dryRun, tell } = this.#begin(root, options);
+    const seen = new Map<number, TreeTask<CancelAct>>();
+    // What is born while this goes on is found by the next look. A task that was asked to stop bears no more, so it ends.
+    for (let left = await this.#idle(root, options.signal, tell, seen); left.length > 0; ) {
+      for (const some of slices(left, BATCH)) {
+        options.signal?.throwIfAborted();
+        const answers = dryRun ? some.map(wouldCancel) : await this.#cancel(some.map(({ task }) => task));
+        for (const [i, node] of some.entries()) {
+          // Pruned since it was found, so it had ended.
+          const answer = answers[i] === 'unknown' ? 'finished' : (answers[i] as CancelAct);
+          if (!seen.has(node.task) || answer !== 'finished') seen.set(node.task, this.#view(node, answer));
+        }
+        tell(Math.max(left.length, seen.size), seen.size);
+      }
+      left = dryRun ? [] : await this.#idle(root, options.signal, tell, seen);
+    }
+    const tasks = [...seen.values()];
+    return { tasks, counts: count(tasks, ['cancelled', 'requested', 'finished']), dryRun };
+  }
+
+  /** At first all; then those that are unfinished and were not asked to stop. */
+  async #idle(
+    root: number,
+    signal: AbortSignal | undefined,
+    tell: (found: number, done: number) => void,
+    seen: ReadonlyMap<number, unknown>,
+  ): Promise<readonly Node[]> {
+    const { nodes } = await this.#fromBelow(root, signal, seen.size === 0 ? tell : () => {});
+    if (seen.size === 0) return nodes;
+    return nodes.filter(({ state, cancelRequestedAt }) => !isFinal(state) && cancelRequestedAt === undefined);
+  }
+
+  async retry(root: number, options: TreeOptions): Promise<TreeAnswer<RetryAct>> {
+    const { dryRun, tell } = this.#begin(root, options);
+    const tree = await this.#fromBelow(root, options.signal, tell);
+    const nodes = tree.nodes.toReversed();
+    const tasks: TreeTask<RetryAct>[] = [];
+    const again = new Set<number>();
+    for (const some of slices(nodes, BATCH)) {
+      options.signal?.throwIfAborted();
+      const chosen = await this.#choose(some, again, dryRun);
+      const revived = dryRun ? chosen : await this.#revive(some, chosen, { ...tree, again });
+      for (const node of some)
+        tasks.push(this.#view(node, retried(node, chosen.has(node.task), revived.has(node.task))));
+      tell(nodes.length, tasks.length);
+    }
+    return { tasks, counts: count(tasks, ['again', 'kept', 'unfinished', 'blocked']), dryRun };
+  }
+
+  #begin(root: number, options: TreeOptions) {
+    checkTask(root);
+    checkOptions('options', options, OPTIONS);
+    checkFlag('dryRun', options.dryRun);
+    checkSignal(options.signal);
+    const tell = (found: number, done: number): void => options.onProgress?.({ found, done });
+    return { dryRun: options.dryRun ?? false, tell };
+  }
+
+  /** Everything that hangs on this task. */
+  async #fromBelow(
+    root: number,
+    signal: AbortSignal | undefined,
+    tell: (found: number, done: number) => void,
+  ): Promise<Tree> {
+    const { store } = this.#deps;
+    const befores: (readonly [first: number, then: number])[] = [];
+    const waits: Planned[] = [];
+    const sightings = new Sightings(store);
+    const found = new Set([root]);
+    // It grows while it is gone through.
+    const open = [root];
+    for (let at = 0; at < open.length; ) {
+      signal?.throwIfAborted();
+      const tasks = open.slice(at, at + BATCH);
+      at += tasks.length;
+      await sightings.see(tasks);
+      const edges = await store.depDependents({ tasks });
+      const reach = (next: number, before: readonly [first: number, then: number]): void => {
+        befores.push(before);
+        if (!found.has(next)) open.push(next);
+        found.add(next);
+      };
+      for (const edge of edges) {
+        waits.push(edge);
+        reach(edge.down, [edge.down, edge.up]);
+      }
+      for (const task of tasks) for (const child of sightings.childrenOf.get(task) ?? []) reach(child, [task, child]);
+      if (open.length > MOST) throw tooMany();
+      tell(open.length, 0);
+    }
+    const { childrenOf } = sightings;
+    const nodes = new Map(open.flatMap((task) => pairOf(task, sightings.nodes.get(task))));
+    if (!nodes.has(root)) throw fault('NOT_FOUND', { kind: 'task', id: root });
+    return { nodes: inOrder(nodes, befores), childrenOf, waits };
+  }
+
+  /** Those that are still kept. */
+  async #look(tasks: readonly number[]): Promise<ReadonlyMap<number, Node>> {
+    const nodes = new Map<number, Node>();
+    for (const page of slices(tasks, LOOK)) {
+      for (const record of await this.#deps.store.taskGet({ tasks: page })) {
+        if (record !== undefined) nodes.set(record.task, nodeOf(record));
+      }
+    }
+    return nodes;
+  }
+
+  async #cancel(tasks: readonly number[]): Promise<readonly CancelAnswer[]> {
+    const answers = await this.#deps.store.taskCancel({ tasks });
+    for (const [i, task] of tasks.entries()) this.#deps.onCancelled(task, answers[i] as CancelAnswer);
+    this.#deps.onCommit();
+    return answers;
+  }
+
+  /** Those of this batch that are run again; `again` has all so far. */
+  async #choose(some: readonly Node[], again: Set<number>, dryRun: boolean): Promise<ReadonlySet<number>> {
+    const ended = some.filter(isLost);
+    const needs = await this.#deps.store.depNeeds({ tasks: ended.map(({ task }) => task) });
+    const needsOf = Map.groupBy(
+      needs.filter(({ optional }) => !optional),
+      ({ down }) => down,
+    );
+    const own = new Set(some.map(({ task }) => task));
+    // Also of those that were revived before: one of them may have failed again already.
+    const lost = await this.#lost(needs.filter(({ up }) => !own.has(up) && !(dryRun && again.has(up))));
+    for (const { task } of ended) lost.add(task);
+    const chosen = new Set<number>();
+    for (const node of ended) {
+      const blocked = neverRan(node) && (needsOf.get(node.task) ?? []).some(({ up }) => lost.has(up));
+      if (blocked) continue;
+      chosen.add(node.task);
+      again.add(node.task);
+      lost.delete(node.task);
+    }
+    return chosen;
+  }
+
+  /** Of what is needed, what has ended and not completed. What is no longer kept says nothing. */
+  async #lost(needs: readonly Planned[]): Promise<Set<number>> {
+    const nodes = await this.#look([...new Set(needs.map(({ up }) => up))]);
+    return new Set([...nodes.values()].filter(isLost).map(({ task }) => task));
+  }
+
+  async #revive(
+    some: readonly Node[],
+    chosen: ReadonlySet<number>,
+    family: Pick<Tree, 'childrenOf'> & { readonly again: ReadonlySet<number> },
+  ): Promise<ReadonlySet<number>> {
+    const tasks = some.map(({ task }) => task).filter((task) => chosen.has(task));
+    if (tasks.length === 0) return chosen;
+    const forget = await this.#outdated(tasks, family);
+    const answers = await this.#deps.store.taskRevive({ tasks, ...(forget.length === 0 ? {} : { forget }) });
+    const revived = tasks.filter((_, i) => answers[i]?.ok);
+    for (const answer of answers as readonly ReviveAnswer[]) if (answer.ok) this.#deps.onRevived(answer.lane);
+    this.#deps.onCommit();
+    return new Set(revived);
+  }
+
+  /** What these remember of how children ended that are run again. They wait for them again; their steps they remember. */
+  async #outdated(
+    tasks: readonly number[],
+    { childrenOf, again }: Pick<Tree, 'childrenOf'> & { readonly again: ReadonlySet<number> },
+  ): Promise<readonly { readonly task: number; readonly key: string }[]> {
+    const parents = tasks.filter((task) => childrenOf.get(task)?.some((child) => again.has(child)));
+    if (parents.length === 0) return [];
+    const { store, idOf } = this.#deps;
+    const children = [...new Set(parents.flatMap((task) => childrenOf.get(task) ?? []))].filter((task) =>
+      again.has(task),
+    );
+    const ids = new Set([...(await this.#look(children)).values()].map(idOf));
+    const outdated: { readonly task: number; readonly key: string }[] = [];
+    for (const task of parents) {
+      for (const { key, kind, value } of await store.journalList({ task })) {
+        if (kind === 'wait' && endsOf(value).some((id) => ids.has(id as string))) outdated.push({ task, key });
+      }
+    }
+    return outdated;
+  }
+
+  #view<Act>(node: Node, act: Act): TreeTask<Act> {
+    const { task, queue, handler, state } = node;
+    return { task, id: this.#deps.idOf(node), queue, handler, state, act };
+  }
+}
+
+function nodeOf(record: TaskRecord): Node {
+  const { task, createdAt, queue, handler, state, reason, attempt, cancelRequestedAt } = record;
+  return { task, createdAt, queue, handler, state, reason, attempt, cancelRequestedAt };
+}
+
+const pairOf = <T>(key: number, value: T | undefined): readonly (readonly [number, T])[] =>
+  value === undefined ? [] : [[key, value]];
+
+function tooMany(): Error {
+  return fault('CONFLICT', { problem: `more than ${MOST} tasks hang on this one` });
+}
+
+/** The children of which a remembered wait tells. */
+function endsOf(value = 'null'): readonly unknown[] {
+  const { value: ends } = (JSON.parse(value) ?? {}) as { readonly value?: unknown };
+  return Array.isArray(ends) ? ends.map((end: unknown) => (end as { readonly id?: unknown } | null)?.id) : [];
+}
+
+/** What must come first does, as far as there is no circle; of a circle the rest comes as it was found. */
+function inOrder(
+  nodes: ReadonlyMap<number, Node>,
+  befores: readonly (readonly [first: number, then: number])[],
+): readonly Node[] {
+  const thens = Map.groupBy(befores, ([first]) => first);
+  const waits = new Map<number, number>();
+  for (const [first, then] of befores) if (nodes.has(first)) waits.set(then, (waits.get(then) ?? 0) + 1);
+  const order = [...nodes.keys()].filter((task) => !waits.has(task));
+  // It grows while it is gone through.
+  for (const task of order) {
+    for (const [, then] of thens.get(task) ?? []) {
+      const left = (waits.get(then) ?? 0) - 1;
+      waits.set(then, left);
+      if (left === 0 && nodes.has(then)) order.push(then);
+    }
+  }
+  const all = new Set([...order, ...nodes.keys()]);
+  return [...all].map((task) => nodes.get(task) as Node);
+}
+
+function wouldCancel({ state }: Node): CancelAct {
+  return isFinal(state) ? 'finished' : state === 'running' ? 'requested' : 'cancelled';
+}
+
+function retried({ state }: Node, chosen: boolean, revived: boolean): RetryAct {
+  if (chosen) return revived ? 'again' : 'unfinished';
+  if (state === 'completed') return 'kept';
+  return isFinal(state) ? 'blocked' : 'unfinished';
+}
+
+/** It has ended and not completed. */
+function isLost({ state }: Node): boolean {
+  return state === 'failed' || state === 'cancelled';
+}
+
+/** One that has run had what it needs, or does not mind. */
+function neverRan({ attempt, reason }: Node): boolean {
+  return attempt === 0 || reason === 'dependency';
+}
+
+function count<Act extends string>(tasks: readonly TreeTask<Act>[], acts: readonly Act[]): Record<Act, number> {
+  const counts = Object.fromEntries(acts.map((act) => [act, 0])) as Record<Act, number>;
+  for (const { act } of tasks) counts[act]++;
+  return counts;
+}
+
+function put(map: Map<number, number[]>, key: number, value: number): void {
+  const own = map.get(key);
+  if (own === undefined) map.set(key, [value]);
+  else own.push(value);
+}
+
+function* slices<T>(items: readonly T[], size: number): Generator<readonly T[]> {
+  for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size);
+}
