@@ -13,12 +13,12 @@ export { App, type GraphTaskInput, type NodeUrl, type OpenOptions, open, type Pu
 export type { RemoteApp, RemoteOptions, RemoteWorkerOptions } from './app/remote-app.ts';
 export type { AppWorkerOptions } from './app/worker.ts';
 export { CATALOGUE, EngineError, type ErrorCode, isEngineError } from './core/errors.ts';
-export type { QueueStats, TaskEvent } from './core/event.ts';
-export type { Lease } from './core/lease.ts';
-export type { LogEntry, Stream } from './core/log.ts';
-export type { RetryInput, RetryPolicy } from './core/retry.ts';
-export type { ReuseInput } from './core/reuse.ts';
-export type { Change, FinalState, Reason, TaskState } from './core/task.ts';
+export type { QueueStats, TaskEvent } from './core/task/event.ts';
+export type { Lease } from './core/task/lease.ts';
+export type { LogEntry, Stream } from './core/task/log.ts';
+export type { RetryInput, RetryPolicy } from './core/task/retry.ts';
+export type { ReuseInput } from './core/task/reuse.ts';
+export type { Change, FinalState, Reason, TaskState } from './core/task/task.ts';
 export { listTriggers, putTrigger, removeTrigger, type TriggerRequest } from './engine/duties/triggers.ts';
 export { type ClaimOptions, Engine } from './engine/engine.ts';
 export type { PushRequest } from './engine/push/push.ts';

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { realWorld } from '../../src/app/world.ts';
 import { isEngineError } from '../../src/core/errors.ts';
-import type { LogEntry } from '../../src/core/log.ts';
+import type { LogEntry } from '../../src/core/task/log.ts';
 import type { Assignment, Session } from '../../src/protocol/link.ts';
 import { WsLink } from '../../src/worker/ws-link.ts';
 import { enrol, type NodeAddress } from '../contenders/hub/enrol.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { isTaskEvent } from '../core/event.ts';
+import { isTaskEvent } from '../core/task/event.ts';
 import { Engine } from '../engine/engine.ts';
 import type { Session, WorkerState } from '../protocol/link.ts';
 import { openSqlite } from '../store/sqlite/open.ts';

@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
 import { fault } from '../core/errors.ts';
-import type { Lease } from '../core/lease.ts';
-import type { LogEntry } from '../core/log.ts';
-import { isFinal, type TaskState } from '../core/task.ts';
+import type { Lease } from '../core/task/lease.ts';
+import type { LogEntry } from '../core/task/log.ts';
+import { isFinal, type TaskState } from '../core/task/task.ts';
 import { checkNames } from '../engine/check.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { HeldLease } from '../engine/settle/settles.ts';

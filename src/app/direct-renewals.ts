@@ -1,6 +1,6 @@
 /** What the renewal thread of a worker on a direct link loads: a store and an engine of its own. */
 import { fault } from '../core/errors.ts';
-import type { Lease } from '../core/lease.ts';
+import type { Lease } from '../core/task/lease.ts';
 import { Engine } from '../engine/engine.ts';
 import type { RenewalAnswer, Renewals } from '../protocol/link.ts';
 import { openStore, type StoreOptions } from './store-url.ts';

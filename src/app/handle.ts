@@ -1,7 +1,7 @@
 import { fault } from '../core/errors.ts';
-import { isTaskEvent, type TaskEvent } from '../core/event.ts';
-import type { LogEntry } from '../core/log.ts';
-import { isFinal, type Reason, type TaskState } from '../core/task.ts';
+import { isTaskEvent, type TaskEvent } from '../core/task/event.ts';
+import type { LogEntry } from '../core/task/log.ts';
+import { isFinal, type Reason, type TaskState } from '../core/task/task.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { CancelAct, RetryAct, TreeAnswer, TreeOptions } from '../engine/trees/subtrees.ts';
 import { newestEvent } from '../operate/events.ts';

@@ -1,8 +1,8 @@
 import type { Duration } from '../core/duration.ts';
-import type { QueueStats, TaskEvent, WorkerEvent } from '../core/event.ts';
-import type { LimitInput } from '../core/limit.ts';
-import type { LogEntry } from '../core/log.ts';
-import type { TaskState } from '../core/task.ts';
+import type { LimitInput } from '../core/limits/limit.ts';
+import type { QueueStats, TaskEvent, WorkerEvent } from '../core/task/event.ts';
+import type { LogEntry } from '../core/task/log.ts';
+import type { TaskState } from '../core/task/task.ts';
 import type { SignalOptions } from '../engine/settle/waits.ts';
 import type { CancelAct, RetryAct, TreeOptions } from '../engine/trees/subtrees.ts';
 import type { TreeView } from '../operate/calls.ts';

@@ -1,4 +1,4 @@
-import type { Lease } from '../core/lease.ts';
+import type { Lease } from '../core/task/lease.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Log } from '../engine/log.ts';
 import type { RenewalAddress, RenewalAnswer } from '../protocol/link.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { afterExpiry } from '../core/lease.ts';
 import { checkWorkerId } from '../core/names.ts';
+import { afterExpiry } from '../core/task/lease.ts';
 import type { Engine } from '../engine/engine.ts';
 import { readSpec } from '../engine/push/spec.ts';
 import type { RenewalAddress } from '../protocol/link.ts';
@@ -12,16 +12,16 @@ import { App, renewalOf } from './open.ts';
 
 /** What `compat`, which imports nothing but this folder, needs of the others. */
 export { fault, isEngineError } from '../core/errors.ts';
-export { type LimitInput, type LimitUseInput, normalizeLimit, normalizeUses } from '../core/limit.ts';
+export { type LimitInput, type LimitUseInput, normalizeLimit, normalizeUses } from '../core/limits/limit.ts';
 export { checkKey } from '../core/names.ts';
-export { normalizePlacement, type PlacementInput } from '../core/placement.ts';
+export { normalizePlacement, type PlacementInput } from '../core/placement/placement.ts';
 export {
   type Capabilities,
   type PlacementConstraints,
   placementFromConstraints,
   tagsFromCapabilities,
-} from '../core/placement-constraints.ts';
-export type { TaskState } from '../core/task.ts';
+} from '../core/placement/placement-constraints.ts';
+export type { TaskState } from '../core/task/task.ts';
 export { checkOptions, MAX_COUNT, whole } from '../engine/check.ts';
 export { idempotencyKey } from '../engine/settle/idempotency.ts';
 export type { Grant, StoreTime, TaskRecord, WorkerRecord } from '../store/store.ts';

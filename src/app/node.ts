@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { type Duration, parseDuration } from '../core/duration.ts';
-import type { Tracing } from '../core/trace.ts';
-import { DEFAULT_HEARTBEAT_MS, heartbeatOf } from '../core/worker.ts';
+import { DEFAULT_HEARTBEAT_MS, heartbeatOf } from '../core/placement/worker.ts';
+import type { Tracing } from '../core/task/trace.ts';
 import type { World } from '../core/world.ts';
 import { checkOptions } from '../engine/check.ts';
 import { LeaderSight } from '../engine/duties/leader.ts';

@@ -1,4 +1,4 @@
-import type { AfterFailure } from '../core/graph.ts';
+import type { AfterFailure } from '../core/graph/graph.ts';
 import { checkList, checkOptions } from '../engine/check.ts';
 import type { PushRequest } from '../engine/push/push.ts';
 import type { AskedOf } from '../protocol/paths.ts';

@@ -1,6 +1,6 @@
 import { fault } from '../core/errors.ts';
-import type { WorkerChange } from '../core/event.ts';
-import type { Change } from '../core/task.ts';
+import type { WorkerChange } from '../core/task/event.ts';
+import type { Change } from '../core/task/task.ts';
 import type { FeedView } from '../operate/operator.ts';
 import type { EventView } from '../operate/views.ts';
 import type { AppFeedItem } from './leasehold.ts';

@@ -1,7 +1,7 @@
 import type { Ends } from '../client/ends.ts';
 import { fault, isEngineError } from '../core/errors.ts';
-import type { LogEntry } from '../core/log.ts';
-import { isFinal, type TaskState } from '../core/task.ts';
+import type { LogEntry } from '../core/task/log.ts';
+import { isFinal, type TaskState } from '../core/task/task.ts';
 import type { CancelAct, RetryAct, TreeOptions } from '../engine/trees/subtrees.ts';
 import { cancelOne, cancelTree, linesOf, PAGE, retryTree } from '../operate/calls.ts';
 import type { Operator } from '../operate/operator.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fault } from '../core/errors.ts';
-import { STATES, type TaskState } from '../core/task.ts';
+import { STATES, type TaskState } from '../core/task/task.ts';
 import type { MovedIn } from '../store/postgres/move-in.ts';
 import { TRANSFERS } from '../store/postgres/move-in-tables.ts';
 import { MoveOut, type Rows, rehearse } from '../store/sqlite/move-out.ts';

@@ -1,7 +1,7 @@
-import type { Tracing } from '../core/trace.ts';
+import type { Tracing } from '../core/task/trace.ts';
 import type { World } from '../core/world.ts';
 
-export type { Tracing } from '../core/trace.ts';
+export type { Tracing } from '../core/task/trace.ts';
 
 /** The longest a Node timer can wait; beyond it one fires at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EMPTY_STATS } from '../core/event.ts';
+import { EMPTY_STATS } from '../core/task/event.ts';
 import { figuresOf, formatBytes, formatCount, formatRate, formatUptime, isNews, type Look } from './figures.ts';
 
 const look = (at: number, queues: Record<string, Partial<typeof EMPTY_STATS>>): Look => ({

@@ -1,4 +1,4 @@
-import { isFinal, type TaskState } from '../core/task.ts';
+import { isFinal, type TaskState } from '../core/task/task.ts';
 import type { AnswerOf } from '../protocol/routes.ts';
 import type { Client } from './client.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isEngineError } from '../core/errors.ts';
-import { type Candidate, eligible, normalizePlacement } from '../core/placement.ts';
+import { type Candidate, eligible, normalizePlacement } from '../core/placement/placement.ts';
 import { open } from '../index.ts';
 import { refusal } from '../store/conformance/scene.ts';
 import { type AgentRules, limitsFromGroups, rulesFromAgentConfig, tagsFromAgent } from './index.ts';

@@ -1,7 +1,7 @@
-import { STRATEGIES } from '../core/limit.ts';
+import { STRATEGIES } from '../core/limits/limit.ts';
 import { NODE_ROLES } from '../core/node.ts';
-import { MAX_TRIES_BOUND, PRIORITY_MAX, PRIORITY_MIN, STATES } from '../core/task.ts';
-import { DEFAULT_HEARTBEAT_MS, DEFAULT_STALE_MS, MIN_HEARTBEAT_MS } from '../core/worker.ts';
+import { DEFAULT_HEARTBEAT_MS, DEFAULT_STALE_MS, MIN_HEARTBEAT_MS } from '../core/placement/worker.ts';
+import { MAX_TRIES_BOUND, PRIORITY_MAX, PRIORITY_MIN, STATES } from '../core/task/task.ts';
 import {
   atLeast,
   commaList,

@@ -1,10 +1,10 @@
 import { isIP } from 'node:net';
 import { type Duration, parseDuration } from '../core/duration.ts';
 import { fault } from '../core/errors.ts';
-import { type LimitUseInput, normalizeUses } from '../core/limit.ts';
+import { type LimitUseInput, normalizeUses } from '../core/limits/limit.ts';
 import { checkKey, checkName, checkWorkerId } from '../core/names.ts';
 import { NODE_OVERRIDES, type NodeOverride } from '../core/node.ts';
-import { parseTest } from '../core/tag.ts';
+import { parseTest } from '../core/placement/tag.ts';
 
 /** How the text of a flag or a variable becomes a value. `name` is what the error calls it. */
 export type Parse<T> = (text: string, name: string) => T;

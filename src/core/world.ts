@@ -1,4 +1,4 @@
-import type { Tracing } from './trace.ts';
+import type { Tracing } from './task/trace.ts';
 
 /**
  * What the outside hands to the engine and the stores. Nothing below `app/` reads a clock, draws a random number or sets a

@@ -1,12 +1,12 @@
 import { type Duration, parseDuration } from '../core/duration.ts';
 import { fault } from '../core/errors.ts';
 import { MAX_ID } from '../core/ids.ts';
-import type { Lease } from '../core/lease.ts';
-import { type LogEntry, STREAMS } from '../core/log.ts';
 import { checkKey, checkName, checkWorkerId } from '../core/names.ts';
-import { encodePayload, utf8Length } from '../core/payload.ts';
-import { STATES } from '../core/task.ts';
-import { type HandlerSchema, MAX_SCHEMA_BYTES, MAX_SCHEMAS_BYTES, WORKER_STATES } from '../core/worker.ts';
+import { type HandlerSchema, MAX_SCHEMA_BYTES, MAX_SCHEMAS_BYTES, WORKER_STATES } from '../core/placement/worker.ts';
+import type { Lease } from '../core/task/lease.ts';
+import { type LogEntry, STREAMS } from '../core/task/log.ts';
+import { encodePayload, utf8Length } from '../core/task/payload.ts';
+import { STATES } from '../core/task/task.ts';
 import type { LogPlace, NewWorker, TaskQuery, WorkerBeat, WorkerSetting } from '../store/store.ts';
 
 /**

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type EngineError, type ErrorCode, isEngineError } from '../core/errors.ts';
-import { EMPTY_STATS } from '../core/event.ts';
+import { EMPTY_STATS } from '../core/task/event.ts';
 import { refusal } from '../store/conformance/scene.ts';
 import { checkBooks, lookAt } from '../store/conformance/sight.ts';
 import { openSqlite } from '../store/sqlite/open.ts';

@@ -1,13 +1,13 @@
 import type { Duration } from '../core/duration.ts';
 import { fault } from '../core/errors.ts';
-import { EMPTY_STATS, type QueueStats } from '../core/event.ts';
 import { type IdCodec, MAX_ID, makeIdCodec } from '../core/ids.ts';
-import { DEFAULT_LEASE_MS, type Lease } from '../core/lease.ts';
-import { type LimitInput, normalizeLimit, type SlotUse } from '../core/limit.ts';
-import type { LogEntry } from '../core/log.ts';
+import { type LimitInput, normalizeLimit, type SlotUse } from '../core/limits/limit.ts';
 import { checkKey, checkName } from '../core/names.ts';
-import type { TaskState } from '../core/task.ts';
-import { DEFAULT_STALE_MS, type HandlerSchema } from '../core/worker.ts';
+import { DEFAULT_STALE_MS, type HandlerSchema } from '../core/placement/worker.ts';
+import { EMPTY_STATS, type QueueStats } from '../core/task/event.ts';
+import { DEFAULT_LEASE_MS, type Lease } from '../core/task/lease.ts';
+import type { LogEntry } from '../core/task/log.ts';
+import type { TaskState } from '../core/task/task.ts';
 import type { World } from '../core/world.ts';
 import type {
   AttemptRecord,

@@ -1,5 +1,5 @@
 import { fault } from '../core/errors.ts';
-import { EMPTY_STATS } from '../core/event.ts';
+import { EMPTY_STATS } from '../core/task/event.ts';
 import type { QueueStore, Store } from '../store/store.ts';
 
 /** Everything of the port that a plain queue can do without. */

@@ -1,5 +1,5 @@
 import { fault, isEngineError } from '../core/errors.ts';
-import type { CancelAct, RetryAct, TaskState } from '../core/task.ts';
+import type { CancelAct, RetryAct, TaskState } from '../core/task/task.ts';
 import type { TreeOptions, TreeTask } from '../engine/trees/subtrees.ts';
 import type { Caller } from './operator.ts';
 import type { LogLineView, TaskView } from './views.ts';

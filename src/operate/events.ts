@@ -1,4 +1,4 @@
-import { type FeedEvent, isTaskEvent, wordsOf } from '../core/event.ts';
+import { type FeedEvent, isTaskEvent, wordsOf } from '../core/task/event.ts';
 import type { Engine } from '../engine/engine.ts';
 import { PER_PAGE } from '../protocol/defaults.ts';
 import type { Operations } from './operation.ts';

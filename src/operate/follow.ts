@@ -1,4 +1,4 @@
-import { isFinal, type TaskState } from '../core/task.ts';
+import { isFinal, type TaskState } from '../core/task/task.ts';
 import { tasksById } from './calls.ts';
 import type { FeedView, Operator } from './operator.ts';
 import type { EventView, LogLineView, TaskView } from './views.ts';

@@ -1,7 +1,7 @@
 import { parseDuration } from '../core/duration.ts';
 import { fault, isEngineError } from '../core/errors.ts';
-import { freesIn } from '../core/limit.ts';
-import type { EditTerms, LimitEdit } from '../core/limit-edit.ts';
+import { freesIn } from '../core/limits/limit.ts';
+import type { EditTerms, LimitEdit } from '../core/limits/limit-edit.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { LimitEdited, LimitEditing, LimitRecord, LimitVersion, SlotRecord, StoreTime } from '../engine/records.ts';
 import type { AskedOf } from '../protocol/paths.ts';

@@ -1,5 +1,5 @@
 import { EngineError, isEngineError } from '../core/errors.ts';
-import { encodePayload } from '../core/payload.ts';
+import { encodePayload } from '../core/task/payload.ts';
 import type { PushRequest } from '../engine/push/push.ts';
 import type { AskedOf } from '../protocol/paths.ts';
 import type { Caller } from './operator.ts';

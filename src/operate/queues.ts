@@ -1,6 +1,6 @@
 import { fault } from '../core/errors.ts';
-import type { QueueStats } from '../core/event.ts';
-import type { FinalState, TaskState } from '../core/task.ts';
+import type { QueueStats } from '../core/task/event.ts';
+import type { FinalState, TaskState } from '../core/task/task.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { TaskRecord } from '../engine/records.ts';
 import { PER_SWEEP } from '../protocol/defaults.ts';

@@ -1,6 +1,6 @@
 import { fault } from '../core/errors.ts';
 import { DEFAULT_SILENCE, type Silence } from '../core/node.ts';
-import type { TaskState } from '../core/task.ts';
+import type { TaskState } from '../core/task/task.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Lane, TaskQuery, TaskRecord, WorkerRecord } from '../engine/records.ts';
 import { type Naming, type TaskView, viewTask } from './views.ts';

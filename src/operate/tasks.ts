@@ -1,5 +1,5 @@
 import { fault } from '../core/errors.ts';
-import { type CancelAct, isFinal, type RetryAct, type TaskState } from '../core/task.ts';
+import { type CancelAct, isFinal, type RetryAct, type TaskState } from '../core/task/task.ts';
 import type { LogPlace } from '../engine/records.ts';
 import { PER_PAGE } from '../protocol/defaults.ts';
 import type { Operations } from './operation.ts';

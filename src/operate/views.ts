@@ -1,6 +1,6 @@
 import { formatDuration } from '../core/duration.ts';
-import type { Limit, Rate } from '../core/limit.ts';
-import type { Reason, TaskState } from '../core/task.ts';
+import type { Limit, Rate } from '../core/limits/limit.ts';
+import type { Reason, TaskState } from '../core/task/task.ts';
 import type { AttemptRecord, LaneRules, LimitRecord, TaskRecord, WorkerRecord } from '../engine/records.ts';
 import type { AttemptView, LimitBounds, LimitView, RateView, TaskView, WorkerView } from '../protocol/views.ts';
 

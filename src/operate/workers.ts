@@ -2,7 +2,7 @@ import { parseDuration } from '../core/duration.ts';
 import { fault, isEngineError } from '../core/errors.ts';
 import { makeIdCodec } from '../core/ids.ts';
 import { checkWorkerId } from '../core/names.ts';
-import { parseTest, passes, readTag } from '../core/tag.ts';
+import { parseTest, passes, readTag } from '../core/placement/tag.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { FleetMember, Lane, WorkerSettingRecord } from '../engine/records.ts';
 import { Enrolment } from './enrolment.ts';

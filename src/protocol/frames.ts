@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { ErrorBody } from '../core/errors.ts';
-import { AFTER_FAILURE } from '../core/graph.ts';
-import { utf8Length } from '../core/payload.ts';
-import { MAX_SCHEMA_BYTES } from '../core/worker.ts';
+import { AFTER_FAILURE } from '../core/graph/graph.ts';
+import { MAX_SCHEMA_BYTES } from '../core/placement/worker.ts';
+import { utf8Length } from '../core/task/payload.ts';
 import { Duration } from './shapes/common.ts';
 import { LimitUse, PlacementInput } from './shapes/task.ts';
 

@@ -1,4 +1,4 @@
-import type { Lease } from '../core/lease.ts';
+import type { Lease } from '../core/task/lease.ts';
 
 interface Entry<T> {
   readonly lease: T;

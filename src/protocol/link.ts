@@ -1,9 +1,9 @@
-import type { AfterFailure } from '../core/graph.ts';
-import type { Lease } from '../core/lease.ts';
-import type { LogEntry } from '../core/log.ts';
-import type { TaskRequest } from '../core/push.ts';
-import type { TaskState } from '../core/task.ts';
-import type { HandlerSchema } from '../core/worker.ts';
+import type { AfterFailure } from '../core/graph/graph.ts';
+import type { HandlerSchema } from '../core/placement/worker.ts';
+import type { Lease } from '../core/task/lease.ts';
+import type { LogEntry } from '../core/task/log.ts';
+import type { TaskRequest } from '../core/task/push.ts';
+import type { TaskState } from '../core/task/task.ts';
 
 /**
  * The way from a worker to the engine: direct (same process), by WebSocket or by HTTP. A worker knows nothing else of

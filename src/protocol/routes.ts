@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { WORDS, WORKER_CHANGES } from '../core/event.ts';
-import { CHANGES } from '../core/task.ts';
+import { WORDS, WORKER_CHANGES } from '../core/task/event.ts';
+import { CHANGES } from '../core/task/task.ts';
 import { Granted, Join, Take } from './frames.ts';
 import { type Answer, type Body, type Params, type Query, type Route, route } from './route.ts';
 import { Cluster, ClusterNode, NodeEdit } from './shapes/cluster.ts';

@@ -1,5 +1,5 @@
-import { describeFailure } from '../core/failure.ts';
-import { encodePayload } from '../core/payload.ts';
+import { describeFailure } from '../core/task/failure.ts';
+import { encodePayload } from '../core/task/payload.ts';
 import type { Ask } from './frames.ts';
 import type { TurnEntry, TurnRequest, TurnThen } from './link.ts';
 

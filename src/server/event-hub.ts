@@ -1,4 +1,4 @@
-import { type FeedEvent, isTaskEvent, type TaskEvent } from '../core/event.ts';
+import { type FeedEvent, isTaskEvent, type TaskEvent } from '../core/task/event.ts';
 import type { Engine } from '../engine/engine.ts';
 import { type FeedItem, itemOf } from '../engine/read/feed.ts';
 

@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { fault } from '../core/errors.ts';
-import type { Lease } from '../core/lease.ts';
+import type { Lease } from '../core/task/lease.ts';
 import type { LeaseProof } from '../protocol/frames.ts';
 
 /** Who tokens are made out to. No name has a slash. */

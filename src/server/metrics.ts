@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { TaskEvent } from '../core/event.ts';
 import { DEFAULT_SILENCE, NODE_HEALTH, nodeHealth, type Silence } from '../core/node.ts';
-import type { Change, FinalState } from '../core/task.ts';
+import type { TaskEvent } from '../core/task/event.ts';
+import type { Change, FinalState } from '../core/task/task.ts';
 import { LEADER } from '../engine/duties/leader.ts';
 import type { Engine } from '../engine/engine.ts';
 

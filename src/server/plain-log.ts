@@ -1,4 +1,4 @@
-import type { LogEntry } from '../core/log.ts';
+import type { LogEntry } from '../core/task/log.ts';
 import type { PlainLine } from '../protocol/plain.ts';
 
 /** In UTF-16 units, each of which is at most three bytes: what one entry of a log holds. */

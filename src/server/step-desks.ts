@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { fault, isEngineError } from '../core/errors.ts';
-import { type LogEntry, STREAMS, type Stream } from '../core/log.ts';
+import { type LogEntry, STREAMS, type Stream } from '../core/task/log.ts';
 import type { Clock } from '../core/world.ts';
 import type { Granted } from '../protocol/frames.ts';
 import type { Assignment } from '../protocol/link.ts';

@@ -1,4 +1,4 @@
-import { isFinal } from '../core/task.ts';
+import { isFinal } from '../core/task/task.ts';
 import { requireTask } from '../operate/calls.ts';
 import type { Caller } from '../operate/operator.ts';
 import type { TaskView } from '../operate/views.ts';

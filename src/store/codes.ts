@@ -1,5 +1,5 @@
-import { REASONS, type Reason, STATES, type TaskState } from '../core/task.ts';
-import { WORKER_STATES } from '../core/worker.ts';
+import { WORKER_STATES } from '../core/placement/worker.ts';
+import { REASONS, type Reason, STATES, type TaskState } from '../core/task/task.ts';
 import type { EntryKind } from './turn-store.ts';
 
 /** The numbers and limits by which every store writes the same things. */

@@ -1,4 +1,4 @@
-import { STATES } from '../core/task.ts';
+import { STATES } from '../core/task/task.ts';
 import type { DocumentCount, DocumentRecord } from './store.ts';
 
 /** Records of documents from rows whose columns have the same names in every store. */

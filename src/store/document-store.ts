@@ -1,4 +1,4 @@
-import type { TaskState } from '../core/task.ts';
+import type { TaskState } from '../core/task/task.ts';
 import type { GraphAnswer, GraphTask } from './dependency-store.ts';
 import type { PushAnswer } from './queue-store.ts';
 

@@ -1,4 +1,4 @@
-import { isFinal, type TaskState } from '../core/task.ts';
+import { isFinal, type TaskState } from '../core/task/task.ts';
 import { FAILS_AFTER, RUNS_AFTER, WATCHED } from './codes.ts';
 import type { Edge, GraphTask, Planned } from './dependency-store.ts';
 import type { NewChild } from './turn-store.ts';

@@ -1,4 +1,4 @@
-import { REASONS, type Reason } from '../core/task.ts';
+import { REASONS, type Reason } from '../core/task/task.ts';
 import { stateOf } from './codes.ts';
 import type { Failure, TaskCounts, ViewRecord } from './store.ts';
 

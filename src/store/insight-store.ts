@@ -1,5 +1,5 @@
-import type { Reason, TaskState } from '../core/task.ts';
-import type { HandlerSchema } from '../core/worker.ts';
+import type { HandlerSchema } from '../core/placement/worker.ts';
+import type { Reason, TaskState } from '../core/task/task.ts';
 
 /** The part of the port for people who look: figures over many tasks, and the questions that they keep. */
 export interface InsightStore {

@@ -1,4 +1,4 @@
-import type { TaskState } from '../core/task.ts';
+import type { TaskState } from '../core/task/task.ts';
 import { ENTRY_KINDS, kindCode } from './codes.ts';
 import type { EntryAnswer, EntryKind, JournalEntry, NewEntry, Turn } from './turn-store.ts';
 

@@ -1,6 +1,6 @@
-import { type LaneKey, laneText } from '../core/lane.ts';
-import type { LimitUse } from '../core/limit.ts';
-import { ANYWHERE, type Placement } from '../core/placement.ts';
+import type { LimitUse } from '../core/limits/limit.ts';
+import { type LaneKey, laneText } from '../core/placement/lane.ts';
+import { ANYWHERE, type Placement } from '../core/placement/placement.ts';
 import type { LaneRules, LaneWish, NamedUse } from './store.ts';
 
 /** What every store keeps of a lane beyond its queue and handler; all of it is absent from a plain one. */

@@ -1,5 +1,5 @@
-import type { Limit, Slot } from '../core/limit.ts';
-import type { EditTerms, LimitEdit } from '../core/limit-edit.ts';
+import type { Limit, Slot } from '../core/limits/limit.ts';
+import type { EditTerms, LimitEdit } from '../core/limits/limit-edit.ts';
 import type { DutyTerm } from './duty-store.ts';
 
 /** The part of the port for limits: counters that change in the same transaction as the tasks that they admit. */
@@ -7,7 +7,7 @@ export interface LimitStore {
   /** Makes a limit or changes it, for everybody at once; what runs goes on. Answers its revision. */
   limitPut(params: { readonly name: string; readonly limit: Limit; readonly by: string }): Promise<number>;
   /**
-   * Changes what the edit names, by the rule of `core/limit-edit.ts` on the limit as it is when nobody else can change it: none of several edits
+   * Changes what the edit names, by the rule of `core/limits/limit-edit.ts` on the limit as it is when nobody else can change it: none of several edits
    * is lost, and each has its line in the history. What is refused, or is so already, writes nothing.
    */
   limitEdit(params: LimitEditing): Promise<LimitEdited>;

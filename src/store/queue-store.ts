@@ -1,10 +1,10 @@
-import type { QueueStats } from '../core/event.ts';
-import type { Fairness } from '../core/lane.ts';
-import type { Lease } from '../core/lease.ts';
-import type { LimitUse, SlotUse } from '../core/limit.ts';
-import type { LogEntry } from '../core/log.ts';
-import type { Placement } from '../core/placement.ts';
-import type { FinalState, Reason, TaskState } from '../core/task.ts';
+import type { LimitUse, SlotUse } from '../core/limits/limit.ts';
+import type { Fairness } from '../core/placement/lane.ts';
+import type { Placement } from '../core/placement/placement.ts';
+import type { QueueStats } from '../core/task/event.ts';
+import type { Lease } from '../core/task/lease.ts';
+import type { LogEntry } from '../core/task/log.ts';
+import type { FinalState, Reason, TaskState } from '../core/task/task.ts';
 import type { DutyStore, DutyTerm } from './duty-store.ts';
 import type { EventStore } from './event-store.ts';
 import type { WorkerStore } from './worker-store.ts';

@@ -1,7 +1,7 @@
-import { type FeedEvent, WORKER_CHANGES, type WorkerChange } from '../core/event.ts';
-import type { MissedPolicy } from '../core/schedule.ts';
-import { CHANGES, type Change } from '../core/task.ts';
-import { WORKER_STATES, type WorkerState } from '../core/worker.ts';
+import { WORKER_STATES, type WorkerState } from '../core/placement/worker.ts';
+import { type FeedEvent, WORKER_CHANGES, type WorkerChange } from '../core/task/event.ts';
+import type { MissedPolicy } from '../core/task/schedule.ts';
+import { CHANGES, type Change } from '../core/task/task.ts';
 import { OUTCOMES, stateOf } from './codes.ts';
 import type { AttemptRecord, EventPage, TriggerRecord, WorkerRecord } from './store.ts';
 

@@ -1,4 +1,4 @@
-import type { Limit, Slot } from '../core/limit.ts';
+import type { Limit, Slot } from '../core/limits/limit.ts';
 import type { LimitRecord, LimitVersion, NamedUse, SlotRecord } from './store.ts';
 
 /** Tasks that wait for a limit are counted so far: two million took 1.3 s on Postgres, at every look of a scraper. */

@@ -1,7 +1,7 @@
-import type { AfterFailure } from '../core/graph.ts';
-import type { Lease } from '../core/lease.ts';
-import type { LogEntry } from '../core/log.ts';
-import type { FinalState, Reason, TaskState } from '../core/task.ts';
+import type { AfterFailure } from '../core/graph/graph.ts';
+import type { Lease } from '../core/task/lease.ts';
+import type { LogEntry } from '../core/task/log.ts';
+import type { FinalState, Reason, TaskState } from '../core/task/task.ts';
 import type { NewTask, ReturnItem, TaskHint } from './queue-store.ts';
 
 /**

@@ -1,9 +1,9 @@
 import { isEngineError } from '../core/errors.ts';
-import { describeFailure } from '../core/failure.ts';
-import type { Lease } from '../core/lease.ts';
-import type { LogEntry } from '../core/log.ts';
-import { encodePayload } from '../core/payload.ts';
-import type { TaskState } from '../core/task.ts';
+import { describeFailure } from '../core/task/failure.ts';
+import type { Lease } from '../core/task/lease.ts';
+import type { LogEntry } from '../core/task/log.ts';
+import { encodePayload } from '../core/task/payload.ts';
+import type { TaskState } from '../core/task/task.ts';
 import type { World } from '../core/world.ts';
 import type { Ask, Granted, LeaseProof } from '../protocol/frames.ts';
 import { HeldLeases } from '../protocol/held-leases.ts';

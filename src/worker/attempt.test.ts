@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fault } from '../core/errors.ts';
-import type { TaskState } from '../core/task.ts';
+import type { TaskState } from '../core/task/task.ts';
 import type { Assignment, Reusable, Session, TurnEntry, Turned } from '../protocol/link.ts';
 import { VirtualWorld } from '../testing.ts';
 import { Attempt, type Parting } from './attempt.ts';

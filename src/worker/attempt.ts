@@ -1,6 +1,6 @@
 import { fault, isEngineError } from '../core/errors.ts';
-import type { TaskState } from '../core/task.ts';
-import type { RunTrace } from '../core/trace.ts';
+import type { TaskState } from '../core/task/task.ts';
+import type { RunTrace } from '../core/task/trace.ts';
 import type { World } from '../core/world.ts';
 import type { Assignment, Failing, Session } from '../protocol/link.ts';
 import { LeaseDesk } from './desk.ts';

@@ -1,8 +1,8 @@
 import type { Duration } from '../core/duration.ts';
-import type { LimitUseInput } from '../core/limit.ts';
-import type { PlacementInput } from '../core/placement.ts';
-import type { RetryInput } from '../core/retry.ts';
-import type { ReuseInput } from '../core/reuse.ts';
+import type { LimitUseInput } from '../core/limits/limit.ts';
+import type { PlacementInput } from '../core/placement/placement.ts';
+import type { RetryInput } from '../core/task/retry.ts';
+import type { ReuseInput } from '../core/task/reuse.ts';
 import type { Remembering } from './memory/remembering.ts';
 import type { InferInput, InferOutput, StandardSchema } from './schema.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { LogEntry } from '../core/log.ts';
+import type { LogEntry } from '../core/task/log.ts';
 import type { Assignment } from '../protocol/link.ts';
 import { VirtualWorld } from '../testing.ts';
 import { LazyLog } from './lazy-log.ts';

@@ -1,4 +1,4 @@
-import type { LogEntry, Stream } from '../core/log.ts';
+import type { LogEntry, Stream } from '../core/task/log.ts';
 import type { World } from '../core/world.ts';
 import type { Assignment, Session } from '../protocol/link.ts';
 import { TaskLog } from './logs.ts';

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
 import { fault } from '../core/errors.ts';
-import type { LogEntry, Stream } from '../core/log.ts';
+import type { LogEntry, Stream } from '../core/task/log.ts';
 import { VirtualWorld } from '../store/conformance/virtual-world.ts';
 import { TaskLog, type TaskLogOptions } from './logs.ts';
 

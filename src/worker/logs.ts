@@ -1,6 +1,6 @@
 import { isEngineError } from '../core/errors.ts';
-import type { LogEntry, Stream } from '../core/log.ts';
-import { encodePayload } from '../core/payload.ts';
+import type { LogEntry, Stream } from '../core/task/log.ts';
+import { encodePayload } from '../core/task/payload.ts';
 import type { Timers } from '../core/world.ts';
 import type { Sink } from './runner/runner.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fault } from '../core/errors.ts';
-import type { Lease } from '../core/lease.ts';
+import type { Lease } from '../core/task/lease.ts';
 import type { RenewalAnswer } from '../protocol/link.ts';
 import { type RenewalNews, Rounds } from './renewal-rounds.ts';
 import { RenewalTable } from './renewal-table.ts';

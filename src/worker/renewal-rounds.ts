@@ -1,4 +1,4 @@
-import type { Lease } from '../core/lease.ts';
+import type { Lease } from '../core/task/lease.ts';
 import type { Renewals } from '../protocol/link.ts';
 import type { HeldEntry, RenewalTable } from './renewal-table.ts';
 

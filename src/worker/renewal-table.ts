@@ -1,4 +1,4 @@
-import type { Lease } from '../core/lease.ts';
+import type { Lease } from '../core/task/lease.ts';
 
 /** A lease as the renewing side sees it. */
 export interface HeldEntry extends Lease {

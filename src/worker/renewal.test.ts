@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Lease } from '../core/lease.ts';
+import type { Lease } from '../core/task/lease.ts';
 import type { World } from '../core/world.ts';
 import type { RenewalAnswer, Session } from '../protocol/link.ts';
 import { Renewal } from './renewal.ts';

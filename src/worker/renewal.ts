@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
 import { Worker as Thread } from 'node:worker_threads';
-import type { Lease } from '../core/lease.ts';
+import type { Lease } from '../core/task/lease.ts';
 import type { World } from '../core/world.ts';
 import type { RenewalAnswer, Session } from '../protocol/link.ts';
 import { type RenewalNews, Rounds, roundMs } from './renewal-rounds.ts';

@@ -1,6 +1,6 @@
 import { fault } from '../core/errors.ts';
-import { encodePayload } from '../core/payload.ts';
-import { MAX_SCHEMA_BYTES } from '../core/worker.ts';
+import { MAX_SCHEMA_BYTES } from '../core/placement/worker.ts';
+import { encodePayload } from '../core/task/payload.ts';
 
 /**
  * The part of the Standard Schema interface that a validator must have (zod, valibot, arktype and others do), so that

@@ -1,11 +1,11 @@
 import { parseDuration } from '../core/duration.ts';
 import { fault } from '../core/errors.ts';
-import { normalizeUses } from '../core/limit.ts';
+import { normalizeUses } from '../core/limits/limit.ts';
 import { checkName } from '../core/names.ts';
-import { normalizePlacement } from '../core/placement.ts';
-import { normalizeRetry } from '../core/retry.ts';
-import { normalizeReuse } from '../core/reuse.ts';
-import { MAX_TRIES_BOUND } from '../core/task.ts';
+import { normalizePlacement } from '../core/placement/placement.ts';
+import { normalizeRetry } from '../core/task/retry.ts';
+import { normalizeReuse } from '../core/task/reuse.ts';
+import { MAX_TRIES_BOUND } from '../core/task/task.ts';
 import type { Given, TaskContext, TaskDefinition, TaskOptions } from './definition.ts';
 import type { OutcomeValue } from './outcome.ts';
 import type { StandardSchema } from './schema.ts';

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { fault } from '../core/errors.ts';
-import { utf8Length } from '../core/payload.ts';
-import { type HandlerSchema, MAX_SCHEMAS_BYTES } from '../core/worker.ts';
+import { type HandlerSchema, MAX_SCHEMAS_BYTES } from '../core/placement/worker.ts';
+import { utf8Length } from '../core/task/payload.ts';
 import type { World } from '../core/world.ts';
 import type { Assignment, Hello, Link, Session } from '../protocol/link.ts';
 import { Attempt, type AttemptDeps, type Parting } from './attempt.ts';

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { isTaskEvent } from '../../src/core/event.ts';
-import { isFinal } from '../../src/core/task.ts';
+import { isTaskEvent } from '../../src/core/task/event.ts';
+import { isFinal } from '../../src/core/task/task.ts';
 import type { NodeScene } from '../support/node-scene.ts';
 import { proofOf, RawWorker } from '../support/raw-worker.ts';
 import { codeOf, comeIn, hire, STORES, target } from './scene.ts';

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { type Node, openNode } from '../../src/app/node.ts';
 import { realWorld } from '../../src/app/world.ts';
-import type { TaskEvent } from '../../src/core/event.ts';
+import type { TaskEvent } from '../../src/core/task/event.ts';
 import { putTrigger } from '../../src/engine/duties/triggers.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import { openPostgres } from '../../src/store/postgres/open.ts';

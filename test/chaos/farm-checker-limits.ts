@@ -1,4 +1,4 @@
-import type { Limit } from '../../src/core/limit.ts';
+import type { Limit } from '../../src/core/limits/limit.ts';
 import { type Case, endedIt, type Final, keyOf } from './farm-evidence.ts';
 import { LIMITS, usesOf } from './farm-limits.ts';
 import type { Start } from './farm-notes.ts';

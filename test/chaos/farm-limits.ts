@@ -1,5 +1,5 @@
 import { openNode } from '../../src/app/node.ts';
-import type { LimitInput, LimitUseInput } from '../../src/core/limit.ts';
+import type { LimitInput, LimitUseInput } from '../../src/core/limits/limit.ts';
 import { numberOf } from './farm-kinds.ts';
 
 /** What the scheduled tasks of the farm stand behind; nobody changes it during a run. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { realWorld } from '../../src/app/world.ts';
-import { normalizeLimit } from '../../src/core/limit.ts';
+import { normalizeLimit } from '../../src/core/limits/limit.ts';
 import { openPostgres } from '../../src/store/postgres/open.ts';
 import type { PostgresStore } from '../../src/store/postgres/store.ts';
 import type { Grant, NewTask, Store } from '../../src/store/store.ts';

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import type { ServeOptions } from '../../src/app/serve.ts';
-import { isTaskEvent } from '../../src/core/event.ts';
+import { isTaskEvent } from '../../src/core/task/event.ts';
 import { tempFolder } from '../../src/store/conformance/temp-folder.ts';
 import { run, temporaryFolder } from '../support/leasehold.ts';
 import { nodeScene, type Wire } from '../support/node-scene.ts';

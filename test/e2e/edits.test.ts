@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { openStore } from '../../src/app/store-url.ts';
 import { realWorld } from '../../src/app/world.ts';
-import type { Limit } from '../../src/core/limit.ts';
+import type { Limit } from '../../src/core/limits/limit.ts';
 import type { LimitChange } from '../../src/store/store.ts';
 import { run, temporaryFolder } from '../support/leasehold.ts';
 import { freshDatabase } from '../support/postgres.ts';

@@ -1,4 +1,4 @@
-import { isTaskEvent } from '../../src/core/event.ts';
+import { isTaskEvent } from '../../src/core/task/event.ts';
 import { claimAfterScan } from './claiming.ts';
 import { readFrom } from './feed.ts';
 import {

@@ -1,4 +1,4 @@
-import { isTaskEvent } from '../../src/core/event.ts';
+import { isTaskEvent } from '../../src/core/task/event.ts';
 import { must } from './model-parts.ts';
 import { ANY, at, BY, operation } from './operation.ts';
 import type { Rig } from './rig.ts';

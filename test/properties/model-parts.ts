@@ -1,4 +1,4 @@
-import type { Change, FinalState, Reason, TaskState } from '../../src/core/task.ts';
+import type { Change, FinalState, Reason, TaskState } from '../../src/core/task/task.ts';
 
 /** What the model is made of: its records, its figures and the rules that need no memory. */
 

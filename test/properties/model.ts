@@ -1,4 +1,4 @@
-import type { Change, FinalState, Reason, TaskState } from '../../src/core/task.ts';
+import type { Change, FinalState, Reason, TaskState } from '../../src/core/task/task.ts';
 import {
   type Again,
   ANY_TEXT,

@@ -1,4 +1,4 @@
-import type { TaskEvent } from '../../src/core/event.ts';
+import type { TaskEvent } from '../../src/core/task/event.ts';
 import type { TaskRecord } from '../../src/store/store.ts';
 import { ANY_TEXT, leaseName, type ModelTask, must, type Note } from './model-parts.ts';
 

@@ -1,8 +1,8 @@
 /** Who may start what, as one would keep it by hand: plain lists, looked through from one end to the other. */
 import assert from 'node:assert/strict';
-import type { AfterFailure } from '../../src/core/graph.ts';
-import type { LimitInput, RateInput } from '../../src/core/limit.ts';
-import type { PlacementInput } from '../../src/core/placement.ts';
+import type { AfterFailure } from '../../src/core/graph/graph.ts';
+import type { LimitInput, RateInput } from '../../src/core/limits/limit.ts';
+import type { PlacementInput } from '../../src/core/placement/placement.ts';
 import type { Grant } from '../../src/store/store.ts';
 
 export interface Use {

@@ -3,10 +3,10 @@
  * judged there by other code than the engine's, and what a limit holds is added up from what was granted.
  */
 import assert from 'node:assert/strict';
-import { AFTER_FAILURE, type AfterFailure } from '../../src/core/graph.ts';
-import type { LimitInput, RateInput } from '../../src/core/limit.ts';
-import type { PlacementInput } from '../../src/core/placement.ts';
-import { GRACE_MS } from '../../src/core/rank.ts';
+import { AFTER_FAILURE, type AfterFailure } from '../../src/core/graph/graph.ts';
+import type { LimitInput, RateInput } from '../../src/core/limits/limit.ts';
+import type { PlacementInput } from '../../src/core/placement/placement.ts';
+import { GRACE_MS } from '../../src/core/placement/rank.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import type { PushRequest } from '../../src/engine/push/push.ts';
 import type { EntryRequest, ThenRequest, TurnRequest } from '../../src/engine/settle/turn-request.ts';

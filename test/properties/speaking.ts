@@ -1,4 +1,4 @@
-import type { TaskState } from '../../src/core/task.ts';
+import type { TaskState } from '../../src/core/task/task.ts';
 import type { HeldLease } from '../../src/engine/settle/settles.ts';
 import type { Grant } from '../../src/store/store.ts';
 import { take } from './claiming.ts';

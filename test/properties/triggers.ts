@@ -1,4 +1,4 @@
-import { slotKey } from '../../src/core/schedule.ts';
+import { slotKey } from '../../src/core/task/schedule.ts';
 import { putTrigger, removeTrigger } from '../../src/engine/duties/triggers.ts';
 import { SCHEDULES } from './corpus.ts';
 import { DAY_MS, must } from './model-parts.ts';

@@ -1,4 +1,4 @@
-import { type FinalState, isFinal, type TaskState } from '../../src/core/task.ts';
+import { type FinalState, isFinal, type TaskState } from '../../src/core/task/task.ts';
 import type { WaitRecord } from '../../src/store/store.ts';
 import type { Gates } from './gates.ts';
 import type { Scheduler } from './scheduler.ts';

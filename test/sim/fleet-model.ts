@@ -1,4 +1,4 @@
-import type { Placement } from '../../src/core/placement.ts';
+import type { Placement } from '../../src/core/placement/placement.ts';
 import type { ClaimAnswer, ClaimRequest, Lane, NewWorker, WorkerBeat, WorkerSetting } from '../../src/store/store.ts';
 import type { Board } from './board.ts';
 import { must } from './trace.ts';

@@ -1,5 +1,5 @@
-import type { AfterFailure } from '../../src/core/graph.ts';
-import { type FinalState, isFinal } from '../../src/core/task.ts';
+import type { AfterFailure } from '../../src/core/graph/graph.ts';
+import { type FinalState, isFinal } from '../../src/core/task/task.ts';
 import type { Dependency, Edge, GraphTask } from '../../src/store/store.ts';
 import type { Board, Known } from './board.ts';
 import type { Gate } from './gates.ts';

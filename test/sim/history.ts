@@ -1,4 +1,4 @@
-import type { AfterFailure } from '../../src/core/graph.ts';
+import type { AfterFailure } from '../../src/core/graph/graph.ts';
 
 /** What a client saw: nothing of the engine's tables, only calls and their answers. `unknown`: no answer came. */
 export type Status = 'ok' | 'refused' | 'unknown';

@@ -1,5 +1,5 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { CHANGES, type Change, STATES, type TaskState } from '../../src/core/task.ts';
+import { CHANGES, type Change, STATES, type TaskState } from '../../src/core/task/task.ts';
 import { ENTRY_KINDS } from '../../src/store/codes.ts';
 import type { EntryKind } from '../../src/store/store.ts';
 import type { Model } from './model.ts';

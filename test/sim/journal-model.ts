@@ -1,4 +1,4 @@
-import type { Lease } from '../../src/core/lease.ts';
+import type { Lease } from '../../src/core/task/lease.ts';
 import type { EntryAnswer, EntryKind, JournalEntry, NewEntry } from '../../src/store/store.ts';
 import type { Board } from './board.ts';
 import { must } from './trace.ts';

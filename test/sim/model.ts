@@ -1,5 +1,5 @@
-import type { Lease } from '../../src/core/lease.ts';
-import { type Change, isFinal, type TaskState } from '../../src/core/task.ts';
+import type { Lease } from '../../src/core/task/lease.ts';
+import { type Change, isFinal, type TaskState } from '../../src/core/task/task.ts';
 import type {
   CancelAnswer,
   ClaimAnswer,

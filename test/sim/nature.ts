@@ -1,4 +1,4 @@
-import { isTaskEvent } from '../../src/core/event.ts';
+import { isTaskEvent } from '../../src/core/task/event.ts';
 import { putTrigger } from '../../src/engine/duties/triggers.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { outcome, sleep } from './calls.ts';

@@ -1,4 +1,4 @@
-import { isFinal } from '../../src/core/task.ts';
+import { isFinal } from '../../src/core/task/task.ts';
 import type { GraphAnswer, GraphTask, NewTask, PushAnswer, TriggerFiring } from '../../src/store/store.ts';
 import type { Board } from './board.ts';
 import type { GraphModel } from './graph-model.ts';

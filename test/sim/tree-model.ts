@@ -1,4 +1,4 @@
-import { isFinal } from '../../src/core/task.ts';
+import { isFinal } from '../../src/core/task/task.ts';
 import type { TreeRecord } from '../../src/store/store.ts';
 import type { Board, Known } from './board.ts';
 import type { GraphModel } from './graph-model.ts';

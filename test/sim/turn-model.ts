@@ -1,4 +1,4 @@
-import type { Lease } from '../../src/core/lease.ts';
+import type { Lease } from '../../src/core/task/lease.ts';
 import type {
   EntryAnswer,
   GraphAnswer,

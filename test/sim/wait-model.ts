@@ -1,4 +1,4 @@
-import type { Lease } from '../../src/core/lease.ts';
+import type { Lease } from '../../src/core/task/lease.ts';
 import type { NewSignal, Park, SignalAnswer, WaitRecord, Went } from '../../src/store/store.ts';
 import type { Board, Known, Wait } from './board.ts';
 import type { GraphModel } from './graph-model.ts';

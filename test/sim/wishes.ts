@@ -1,5 +1,5 @@
-import type { AfterFailure } from '../../src/core/graph.ts';
-import type { PlacementInput } from '../../src/core/placement.ts';
+import type { AfterFailure } from '../../src/core/graph/graph.ts';
+import type { PlacementInput } from '../../src/core/placement/placement.ts';
 import type { GraphRequest } from '../../src/engine/push/graphs.ts';
 import type { PushRequest } from '../../src/engine/push/push.ts';
 import type { ChildDependency, ChildEntryRequest } from '../../src/engine/settle/turn-request.ts';

@@ -1,4 +1,4 @@
-import type { Lease } from '../../src/core/lease.ts';
+import type { Lease } from '../../src/core/task/lease.ts';
 import { HOUR } from '../../src/store/conformance/scene.ts';
 import type { Act } from './interleaving.ts';
 import { both, type Case, write } from './interleaving-verbs.ts';

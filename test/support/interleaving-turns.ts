@@ -1,5 +1,5 @@
 /** Turns that meet others on the same rows: an effect comes with its entry, once, in whatever order their statements run. */
-import type { Lease } from '../../src/core/lease.ts';
+import type { Lease } from '../../src/core/task/lease.ts';
 import { DAY, HOUR, type Scene } from '../../src/store/conformance/scene.ts';
 import { parkAll } from '../../src/store/conformance/turning.ts';
 import type { Grant, NewEntry, NewTask, Then } from '../../src/store/store.ts';

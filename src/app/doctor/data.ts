@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { DEFAULT_STALE_MS } from '../../core/worker.ts';
+import { DEFAULT_STALE_MS } from '../../core/placement/worker.ts';
 import type { Clock } from '../../core/world.ts';
 import { DUTIES, type DutyName } from '../../engine/duties/roster.ts';
 import { SCHEMA_VERSION } from '../../store/sqlite/migrate.ts';

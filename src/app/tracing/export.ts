@@ -2,7 +2,7 @@ import { context, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
-import type { Tracing } from '../../core/trace.ts';
+import type { Tracing } from '../../core/task/trace.ts';
 import { AsyncContext } from './async-context.ts';
 import { OwnIds } from './own-ids.ts';
 import { OtelTracing } from './tracing.ts';

@@ -1,5 +1,5 @@
 import { trace } from '@opentelemetry/api';
-import type { Tracing } from '../../core/trace.ts';
+import type { Tracing } from '../../core/task/trace.ts';
 import type { World } from '../../core/world.ts';
 import { OtelTracing } from './tracing.ts';
 

@@ -1,5 +1,5 @@
 import { type IdGenerator, RandomIdGenerator } from '@opentelemetry/sdk-trace';
-import type { TraceParent } from '../../core/trace.ts';
+import type { TraceParent } from '../../core/task/trace.ts';
 
 /** Makes ids at random, but for the span that is begun within `with`. */
 export class OwnIds implements IdGenerator {

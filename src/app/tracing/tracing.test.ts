@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { context, trace } from '@opentelemetry/api';
 import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
-import { traceOf } from '../../core/trace.ts';
+import { traceOf } from '../../core/task/trace.ts';
 import { task } from '../../worker/task.ts';
 import { open, renewalOf } from '../open.ts';
 import { AsyncContext } from './async-context.ts';

@@ -15,7 +15,7 @@ import {
   type Tracing,
   traceOf,
   traceparent,
-} from '../../core/trace.ts';
+} from '../../core/task/trace.ts';
 import type { OwnIds } from './own-ids.ts';
 
 export interface OtelOptions {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { STRATEGIES } from '../../core/limit.ts';
+import { STRATEGIES } from '../../core/limits/limit.ts';
 import type { LimitDetailView } from '../../operate/views.ts';
 import { describeLimit } from './limit-page.ts';
 import { boundsBrief, boundsText } from './limit-words.ts';

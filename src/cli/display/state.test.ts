@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { STATES as ALL, REASONS } from '../../core/task.ts';
+import { STATES as ALL, REASONS } from '../../core/task/task.ts';
 import { reasonWords, STATES, stateText } from './state.ts';
 import { widthOf } from './width.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { STATES } from '../../core/task.ts';
+import { STATES } from '../../core/task/task.ts';
 import type { TaskDetailView } from '../../operate/views.ts';
 import { describeTask, whatNext } from './task-page.ts';
 import { testOut } from './test-out.ts';

@@ -1,5 +1,5 @@
-import { obstacles, sayObstacle } from '../../core/placement.ts';
-import { isFinal } from '../../core/task.ts';
+import { obstacles, sayObstacle } from '../../core/placement/placement.ts';
+import { isFinal } from '../../core/task/task.ts';
 import type { FleetMember, Grant, Lane, Store } from '../../store/store.ts';
 import { type Facts } from '../read/explain.ts';
 import { candidateOf, placedOf } from './worker-profiles.ts';

@@ -1,4 +1,4 @@
-import type { Waiter as Ranked } from '../../core/rank.ts';
+import type { Waiter as Ranked } from '../../core/placement/rank.ts';
 import type { World } from '../../core/world.ts';
 import { Line } from './waiter-queue.ts';
 

@@ -1,4 +1,4 @@
-import { roomOf } from '../../core/limit.ts';
+import { roomOf } from '../../core/limits/limit.ts';
 import type { FleetMember, Lane, SlotRecord, Store, TaskRecord } from '../../store/store.ts';
 import { heldLikeBy } from '../read/facts.ts';
 import { unfitness } from './acquire.ts';

@@ -1,4 +1,4 @@
-import { roomOf } from '../../core/limit.ts';
+import { roomOf } from '../../core/limits/limit.ts';
 import type { World } from '../../core/world.ts';
 import type { Lane, LaneBlock, ReadyLane, Store } from '../../store/store.ts';
 import { Signs } from './claim-waiters.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { byTurn } from '../../core/rank.ts';
+import { byTurn } from '../../core/placement/rank.ts';
 import { Line } from './waiter-queue.ts';
 
 test('whoever comes and goes, the line is in the order of turns', () => {

@@ -1,4 +1,4 @@
-import { byTurn, type Waiter } from '../../core/rank.ts';
+import { byTurn, type Waiter } from '../../core/placement/rank.ts';
 
 /**
  * Those that wait, the best first. An array that is kept in order: who comes is mostly the last of its rank, and to put somebody into

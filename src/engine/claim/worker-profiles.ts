@@ -1,5 +1,5 @@
-import { ANYWHERE, type Candidate, eligible, type Placed } from '../../core/placement.ts';
-import { type Fleet as Ranking, waitOf } from '../../core/rank.ts';
+import { ANYWHERE, type Candidate, eligible, type Placed } from '../../core/placement/placement.ts';
+import { type Fleet as Ranking, waitOf } from '../../core/placement/rank.ts';
 import type { World } from '../../core/world.ts';
 import type { FleetMember, Lane, Store } from '../../store/store.ts';
 

@@ -1,6 +1,6 @@
 import { Cron } from 'croner';
 import { fault } from '../../core/errors.ts';
-import type { NextSlot } from '../../core/schedule.ts';
+import type { NextSlot } from '../../core/task/schedule.ts';
 
 /** Reads a cron expression; times that a change of the clocks skips fire at the first moment after the gap. */
 export function slotsOf(expression: string, timezone: string): NextSlot {

@@ -1,5 +1,5 @@
 import { isEngineError } from '../../core/errors.ts';
-import { dueSlots, slotKey } from '../../core/schedule.ts';
+import { dueSlots, slotKey } from '../../core/task/schedule.ts';
 import type { NewTask, Tenure, TriggerRecord } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
 import { DEFAULT_UNIQUE_MS } from '../push/push.ts';

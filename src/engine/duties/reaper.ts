@@ -1,4 +1,4 @@
-import { afterExpiry } from '../../core/lease.ts';
+import { afterExpiry } from '../../core/task/lease.ts';
 import type { OverdueLease, ReapItem, Tenure } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
 import { readSpec } from '../push/spec.ts';

@@ -1,6 +1,6 @@
 import { fault } from '../../core/errors.ts';
 import { checkName } from '../../core/names.ts';
-import type { MissedPolicy } from '../../core/schedule.ts';
+import type { MissedPolicy } from '../../core/task/schedule.ts';
 import type { TriggerRecord } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
 import { draft, type PushRequest } from '../push/push.ts';

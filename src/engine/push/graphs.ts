@@ -1,5 +1,5 @@
 import { fault } from '../../core/errors.ts';
-import { AFTER_FAILURE, type AfterFailure, checkAcyclic } from '../../core/graph.ts';
+import { AFTER_FAILURE, type AfterFailure, checkAcyclic } from '../../core/graph/graph.ts';
 import { checkKey } from '../../core/names.ts';
 import type { Edge, GraphAnswer, GraphTask, Store } from '../../store/store.ts';
 import { checkList, checkTask } from '../check.ts';

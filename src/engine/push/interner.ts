@@ -1,4 +1,4 @@
-import { type LaneKey, laneText } from '../../core/lane.ts';
+import { type LaneKey, laneText } from '../../core/placement/lane.ts';
 import type { Lane, LaneName, Store } from '../../store/store.ts';
 import { readSpec } from './spec.ts';
 

@@ -1,6 +1,6 @@
 import { fault } from '../../core/errors.ts';
 import type { IdCodec } from '../../core/ids.ts';
-import type { TaskState } from '../../core/task.ts';
+import type { TaskState } from '../../core/task/task.ts';
 import type { CallerTransaction, NewTask, PushAnswer, Store } from '../../store/store.ts';
 import type { Coalescer, Kind } from '../coalescer.ts';
 import type { Interner } from './interner.ts';

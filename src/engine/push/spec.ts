@@ -1,4 +1,4 @@
-import { DEFAULT_RETRY, normalizeRetry, type RetryInput, type RetryPolicy } from '../../core/retry.ts';
+import { DEFAULT_RETRY, normalizeRetry, type RetryInput, type RetryPolicy } from '../../core/task/retry.ts';
 
 /** The rest of a task that has few distinct values: interned, so that a task row needs no columns for it. */
 export interface SpecBody {

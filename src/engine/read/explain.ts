@@ -1,6 +1,6 @@
-import { type Candidate, obstacles, sayObstacle } from '../../core/placement.ts';
-import { type Fleet, waitOf } from '../../core/rank.ts';
-import { isFinal, type TaskState } from '../../core/task.ts';
+import { type Candidate, obstacles, sayObstacle } from '../../core/placement/placement.ts';
+import { type Fleet, waitOf } from '../../core/placement/rank.ts';
+import { isFinal, type TaskState } from '../../core/task/task.ts';
 import type { FleetSight, Lane, NamedUse, SlotRecord, TaskRecord, WaitRecord } from '../../store/store.ts';
 import { candidateOf, placedOf } from '../claim/worker-profiles.ts';
 

@@ -1,4 +1,4 @@
-import { freesIn, roomOf } from '../../core/limit.ts';
+import { freesIn, roomOf } from '../../core/limits/limit.ts';
 import type { Lane, NamedUse, SlotRecord, Store, TaskRecord } from '../../store/store.ts';
 import type { DependencyVerdict, Facts } from './explain.ts';
 

@@ -1,4 +1,4 @@
-import { failureMessage, fingerprint } from '../../core/fingerprint.ts';
+import { failureMessage, fingerprint } from '../../core/task/fingerprint.ts';
 import type { World } from '../../core/world.ts';
 import type { Failure, Store } from '../../store/store.ts';
 

@@ -1,4 +1,4 @@
-import { type FeedEvent, isTaskEvent, type TaskEvent, type WorkerEvent } from '../../core/event.ts';
+import { type FeedEvent, isTaskEvent, type TaskEvent, type WorkerEvent } from '../../core/task/event.ts';
 import type { World } from '../../core/world.ts';
 import type { Store } from '../../store/store.ts';
 import { Wakeups } from '../duties/wakeups.ts';

@@ -1,5 +1,5 @@
-import type { QueueStats } from '../../core/event.ts';
-import { EMPTY_STATS } from '../../core/event.ts';
+import type { QueueStats } from '../../core/task/event.ts';
+import { EMPTY_STATS } from '../../core/task/event.ts';
 import type { World } from '../../core/world.ts';
 import type { Store, TaskCount } from '../../store/store.ts';
 

@@ -1,5 +1,5 @@
-import { EMPTY_STATS, type QueueStats } from '../../core/event.ts';
-import { type Hand, type Held, heldBack, type ReadyKind } from '../../core/overview.ts';
+import { type Hand, type Held, heldBack, type ReadyKind } from '../../core/limits/overview.ts';
+import { EMPTY_STATS, type QueueStats } from '../../core/task/event.ts';
 import type { FleetMember, FleetSight, Lane, QueueRecord, Store, WorkerRecord } from '../../store/store.ts';
 import { candidateOf, placedOf } from '../claim/worker-profiles.ts';
 

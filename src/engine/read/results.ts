@@ -1,5 +1,5 @@
 import { isEngineError } from '../../core/errors.ts';
-import { isFinal } from '../../core/task.ts';
+import { isFinal } from '../../core/task/task.ts';
 import type { Store, TaskRecord } from '../../store/store.ts';
 import type { Feed } from './feed.ts';
 

@@ -1,5 +1,5 @@
-import { allot } from '../../core/limit.ts';
-import { type Depth, type LimitedDepth, type Scale, scaleOf } from '../../core/scale.ts';
+import { allot } from '../../core/limits/limit.ts';
+import { type Depth, type LimitedDepth, type Scale, scaleOf } from '../../core/limits/scale.ts';
 import type { Lane, LaneDepth, SlotRecord, Store } from '../../store/store.ts';
 
 /** Of one queue. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { idempotencyText, type Work } from '../../core/idempotency.ts';
+import { idempotencyText, type Work } from '../../core/task/idempotency.ts';
 
 /** The key of a piece of work: 64 hex digits. */
 export function idempotencyKey(work: Work): string {

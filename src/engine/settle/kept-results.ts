@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { fault } from '../../core/errors.ts';
-import type { Lease } from '../../core/lease.ts';
-import { encodePayload } from '../../core/payload.ts';
-import { logicalText } from '../../core/reuse.ts';
+import type { Lease } from '../../core/task/lease.ts';
+import { encodePayload } from '../../core/task/payload.ts';
+import { logicalText } from '../../core/task/reuse.ts';
 import type { Grant, KeepAnswer, KeptResult, NewResult, ResultQuery, Store } from '../../store/store.ts';
 import { checkLease } from '../check.ts';
 import type { Coalescer, Kind } from '../coalescer.ts';

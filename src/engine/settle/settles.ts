@@ -1,9 +1,9 @@
 import { parseDuration } from '../../core/duration.ts';
 import { fault } from '../../core/errors.ts';
-import { describeFailure } from '../../core/failure.ts';
-import { afterFailure, afterRelease, type Lease, MAX_BOUNCES } from '../../core/lease.ts';
-import { encodePayload } from '../../core/payload.ts';
-import type { FinalState, Reason, TaskState } from '../../core/task.ts';
+import { describeFailure } from '../../core/task/failure.ts';
+import { afterFailure, afterRelease, type Lease, MAX_BOUNCES } from '../../core/task/lease.ts';
+import { encodePayload } from '../../core/task/payload.ts';
+import type { FinalState, Reason, TaskState } from '../../core/task/task.ts';
 import type {
   Grant,
   RenewAnswer,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { LogEntry } from '../../core/log.ts';
+import type { LogEntry } from '../../core/task/log.ts';
 import { refusal } from '../../store/conformance/scene.ts';
 import { openSqlite } from '../../store/sqlite/open.ts';
 import type { Grant, LogAppend, LogLine, Store } from '../../store/store.ts';

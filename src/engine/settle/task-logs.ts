@@ -1,7 +1,7 @@
 import { fault } from '../../core/errors.ts';
-import type { Lease } from '../../core/lease.ts';
-import type { LogEntry } from '../../core/log.ts';
-import { isFinal } from '../../core/task.ts';
+import type { Lease } from '../../core/task/lease.ts';
+import type { LogEntry } from '../../core/task/log.ts';
+import { isFinal } from '../../core/task/task.ts';
 import type { World } from '../../core/world.ts';
 import type { LogAnswer, LogAppend, LogLine, LogPlace, Store } from '../../store/store.ts';
 import { checkLease, checkLogEntries } from '../check.ts';

@@ -1,8 +1,8 @@
 import { fault } from '../../core/errors.ts';
-import { AFTER_FAILURE, type AfterFailure } from '../../core/graph.ts';
-import type { LogEntry } from '../../core/log.ts';
+import { AFTER_FAILURE, type AfterFailure } from '../../core/graph/graph.ts';
 import { checkKey } from '../../core/names.ts';
-import { encodePayload } from '../../core/payload.ts';
+import type { LogEntry } from '../../core/task/log.ts';
+import { encodePayload } from '../../core/task/payload.ts';
 import type { ChildEdge, NewChild, NewNotice, NewValue, Park, ValueKind } from '../../store/store.ts';
 import { checkFlag, checkList, checkLogEntries, checkOptions, checkTask, MAX_TIME, whole } from '../check.ts';
 import type { PushRequest } from '../push/push.ts';

@@ -1,5 +1,5 @@
 import { fault } from '../../core/errors.ts';
-import type { TaskState } from '../../core/task.ts';
+import type { TaskState } from '../../core/task/task.ts';
 import type {
   EntryAnswer,
   NewChild,

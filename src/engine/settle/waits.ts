@@ -1,7 +1,7 @@
 import { type Duration, parseDuration } from '../../core/duration.ts';
 import { fault } from '../../core/errors.ts';
 import { checkKey } from '../../core/names.ts';
-import { encodePayload } from '../../core/payload.ts';
+import { encodePayload } from '../../core/task/payload.ts';
 import type { NewSignal, Park, SignalAnswer, Store, WaitRecord } from '../../store/store.ts';
 import { checkFlag, checkLimit, checkList, checkOptions, checkTask, whole } from '../check.ts';
 import type { Coalescer, Kind } from '../coalescer.ts';

@@ -1,7 +1,7 @@
-import type { Need } from '../../core/document.ts';
-import type { PropertySchema } from '../../core/gather.ts';
-import { type PlacementConstraints, placementFromConstraints } from '../../core/placement-constraints.ts';
-import type { RetryInput } from '../../core/retry.ts';
+import type { Need } from '../../core/graph/document.ts';
+import type { PropertySchema } from '../../core/graph/gather.ts';
+import { type PlacementConstraints, placementFromConstraints } from '../../core/placement/placement-constraints.ts';
+import type { RetryInput } from '../../core/task/retry.ts';
 import type { PushRequest } from '../push/push.ts';
 import { idempotencyKey } from '../settle/idempotency.ts';
 

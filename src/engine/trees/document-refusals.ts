@@ -1,6 +1,6 @@
-import type { Flaw } from '../../core/document.ts';
-import type { RunPlan } from '../../core/document-run.ts';
 import { fault } from '../../core/errors.ts';
+import type { Flaw } from '../../core/graph/document.ts';
+import type { RunPlan } from '../../core/graph/document-run.ts';
 import type { DocumentAnswer } from '../../store/store.ts';
 
 /** Why a change is refused, for those who decide by it. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { isEngineError } from '../../core/errors.ts';
-import type { FinalState } from '../../core/task.ts';
+import type { FinalState } from '../../core/task/task.ts';
 import { tempFolder } from '../../store/conformance/temp-folder.ts';
 import { openSqlite } from '../../store/sqlite/open.ts';
 import { VirtualWorld } from '../../testing.ts';

@@ -1,6 +1,6 @@
-import { type DocumentNode, findFlaw, needsAcross, subtreeOf } from '../../core/document.ts';
-import { planRun, type Stand } from '../../core/document-run.ts';
 import { fault } from '../../core/errors.ts';
+import { type DocumentNode, findFlaw, needsAcross, subtreeOf } from '../../core/graph/document.ts';
+import { planRun, type Stand } from '../../core/graph/document-run.ts';
 import type {
   DocumentCount,
   DocumentFilter,

@@ -1,5 +1,5 @@
-import { type GatheredResult, gatherInputs } from '../../core/gather.ts';
-import { encodePayload } from '../../core/payload.ts';
+import { type GatheredResult, gatherInputs } from '../../core/graph/gather.ts';
+import { encodePayload } from '../../core/task/payload.ts';
 import type { DocumentRecord, Grant, Store } from '../../store/store.ts';
 import type { Interner } from '../push/interner.ts';
 import { readSpec } from '../push/spec.ts';

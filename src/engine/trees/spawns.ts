@@ -1,5 +1,5 @@
 import { fault } from '../../core/errors.ts';
-import type { Lease } from '../../core/lease.ts';
+import type { Lease } from '../../core/task/lease.ts';
 import type { NewTask, Store, TaskRecord } from '../../store/store.ts';
 import type { Interner } from '../push/interner.ts';
 import type { PushRequest } from '../push/push.ts';

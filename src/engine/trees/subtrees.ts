@@ -1,5 +1,5 @@
 import { fault } from '../../core/errors.ts';
-import { type CancelAct, isFinal, type RetryAct, type TaskState } from '../../core/task.ts';
+import { type CancelAct, isFinal, type RetryAct, type TaskState } from '../../core/task/task.ts';
 import type { CancelAnswer, Planned, ReviveAnswer, Store, TaskRecord, TreeRecord } from '../../store/store.ts';
 import { checkFlag, checkOptions, checkSignal, checkTask } from '../check.ts';
 

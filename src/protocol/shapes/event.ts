@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { WorkerChange } from '../../core/event.ts';
-import type { Change } from '../../core/task.ts';
+import type { WorkerChange } from '../../core/task/event.ts';
+import type { Change } from '../../core/task/task.ts';
 import { TaskState, Time, word } from './common.ts';
 
 /** One thing that happened to one task or worker; its number is the id of the message. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { STRATEGIES, type Strategy } from '../../core/limit.ts';
+import { STRATEGIES, type Strategy } from '../../core/limits/limit.ts';
 import { Duration, Time, word } from './common.ts';
 
 const RateEdit = z

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { AFTER_FAILURE } from '../../core/graph.ts';
-import type { Stream } from '../../core/log.ts';
-import type { CancelAct, Change, Reason, RetryAct } from '../../core/task.ts';
+import { AFTER_FAILURE } from '../../core/graph/graph.ts';
+import type { Stream } from '../../core/task/log.ts';
+import type { CancelAct, Change, Reason, RetryAct } from '../../core/task/task.ts';
 import { Duration, Json, TaskState, Time, tally, word } from './common.ts';
 
 export const PlacementInput = z

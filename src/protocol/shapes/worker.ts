@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { WorkerState } from '../../core/worker.ts';
+import type { WorkerState } from '../../core/placement/worker.ts';
 import { Time, word } from './common.ts';
 
 /** A worker process that has registered. */

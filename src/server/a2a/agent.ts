@@ -21,7 +21,7 @@ import {
 } from '@a2a-js/sdk/errors';
 import type { A2ARequestHandler } from '@a2a-js/sdk/server';
 import { isEngineError } from '../../core/errors.ts';
-import { isFinal } from '../../core/task.ts';
+import { isFinal } from '../../core/task/task.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { findTask } from '../../operate/calls.ts';
 import type { Caller } from '../../operate/operator.ts';

@@ -1,8 +1,8 @@
 import { fault } from '../../core/errors.ts';
-import type { TaskEvent } from '../../core/event.ts';
+import { healthOf, sayStand } from '../../core/limits/overview.ts';
 import { checkKey, checkName } from '../../core/names.ts';
 import { holderName } from '../../core/node.ts';
-import { healthOf, sayStand } from '../../core/overview.ts';
+import type { TaskEvent } from '../../core/task/event.ts';
 import { leaderOf } from '../../engine/duties/leader.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { groupFailures } from '../../engine/read/failures.ts';

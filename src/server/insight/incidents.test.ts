@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { TaskEvent } from '../../core/event.ts';
+import type { TaskEvent } from '../../core/task/event.ts';
 import { Incidents } from './incidents.ts';
 
 let seq = 0;

@@ -1,4 +1,4 @@
-import type { TaskEvent } from '../../core/event.ts';
+import type { TaskEvent } from '../../core/task/event.ts';
 import type { AnswerOf } from '../../protocol/routes.ts';
 
 type Shown = AnswerOf<'overview'>['incidents'][number];

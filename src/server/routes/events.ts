@@ -1,6 +1,6 @@
 import { fault } from '../../core/errors.ts';
-import { type FeedEvent, isTaskEvent, type TaskEvent, wordsOf } from '../../core/event.ts';
 import { checkName, checkWorkerId } from '../../core/names.ts';
+import { type FeedEvent, isTaskEvent, type TaskEvent, wordsOf } from '../../core/task/event.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { FeedItem } from '../../engine/read/feed.ts';
 import { eventView } from '../../operate/events.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { subtreeOf } from '../../core/document.ts';
+import { subtreeOf } from '../../core/graph/document.ts';
 import type { Document, DocumentDraft } from '../../engine/trees/documents.ts';
 import type { RpcHandlers } from './context.ts';
 import { RpcProblem } from './problems.ts';

@@ -1,5 +1,5 @@
-import { subtreeOf } from '../../core/document.ts';
 import { isEngineError } from '../../core/errors.ts';
+import { subtreeOf } from '../../core/graph/document.ts';
 import { handlerOf } from '../../engine/trees/document-body.ts';
 import type { Document, Execution } from '../../engine/trees/documents.ts';
 import { Stream } from '../route-handler.ts';

@@ -1,4 +1,4 @@
-import type { Lease } from '../../core/lease.ts';
+import type { Lease } from '../../core/task/lease.ts';
 import type { LeaseTokens } from '../lease-tokens.ts';
 
 /** A lease that a node holds, as its token says it. */

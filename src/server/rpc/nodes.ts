@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { fault } from '../../core/errors.ts';
 import { checkKey } from '../../core/names.ts';
-import { type Capabilities, tagsFromCapabilities } from '../../core/placement-constraints.ts';
+import { type Capabilities, tagsFromCapabilities } from '../../core/placement/placement-constraints.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { keyOfWork } from '../../engine/trees/document-body.ts';
 import type { Principal } from '../access.ts';

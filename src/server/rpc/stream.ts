@@ -1,5 +1,5 @@
-import { isTaskEvent } from '../../core/event.ts';
-import { isFinal } from '../../core/task.ts';
+import { isTaskEvent } from '../../core/task/event.ts';
+import { isFinal } from '../../core/task/task.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Document, Execution } from '../../engine/trees/documents.ts';
 import type { EventHub } from '../event-hub.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { isEngineError } from '../../core/errors.ts';
-import { type Limit, type LimitInput, normalizeLimit } from '../../core/limit.ts';
-import type { LimitEdit } from '../../core/limit-edit.ts';
+import { type Limit, type LimitInput, normalizeLimit } from '../../core/limits/limit.ts';
+import type { LimitEdit } from '../../core/limits/limit-edit.ts';
 import type { LimitEdited, LimitEditing, LimitVersion, Store } from '../store.ts';
 import { refusal, type Scene } from './scene.ts';
 import { type Case, needing, type Run, type Topic } from './topic.ts';

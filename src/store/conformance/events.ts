@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { TaskEvent } from '../../core/event.ts';
+import type { TaskEvent } from '../../core/task/event.ts';
 import { DAY, HOUR, MINUTE, refusal, type Scene, TTL } from './scene.ts';
 import { allEvents } from './sight.ts';
 import type { Topic } from './topic.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Lease } from '../../core/lease.ts';
+import type { Lease } from '../../core/task/lease.ts';
 import type { Tenure, TurnAnswer } from '../store.ts';
 import { DAY, HOUR, type Scene, TTL } from './scene.ts';
 import type { Run, Topic } from './topic.ts';

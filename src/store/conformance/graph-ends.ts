@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Lease } from '../../core/lease.ts';
-import type { FinalState } from '../../core/task.ts';
+import type { Lease } from '../../core/task/lease.ts';
+import type { FinalState } from '../../core/task/task.ts';
 import { after, answerOf, carryAll, end, ends, family, maybe, need, push, states, type Wish } from './graph-scene.ts';
 import { park } from './parks.ts';
 import { DAY, TTL } from './scene.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Lease } from '../../core/lease.ts';
-import type { FinalState, TaskState } from '../../core/task.ts';
+import type { Lease } from '../../core/task/lease.ts';
+import type { FinalState, TaskState } from '../../core/task/task.ts';
 import type { Edge, GraphAnswer, GraphTask, Tenure } from '../store.ts';
 import type { Scene } from './scene.ts';
 

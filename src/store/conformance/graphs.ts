@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Lease } from '../../core/lease.ts';
-import type { TaskState } from '../../core/task.ts';
+import type { Lease } from '../../core/task/lease.ts';
+import type { TaskState } from '../../core/task/task.ts';
 import type { GraphTask } from '../store.ts';
 import { answerOf, draft, end, ends, family, maybe, need, push, states } from './graph-scene.ts';
 import { DAY, HOUR, TTL } from './scene.ts';

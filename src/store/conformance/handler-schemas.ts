@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { HandlerSchema } from '../../core/worker.ts';
+import type { HandlerSchema } from '../../core/placement/worker.ts';
 import { MOST_SCHEMAS } from '../insight-store.ts';
 import { MINUTE } from './scene.ts';
 import { needing, type Topic } from './topic.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type LimitInput, type LimitUseInput, normalizeLimit, normalizeUses } from '../../core/limit.ts';
+import { type LimitInput, type LimitUseInput, normalizeLimit, normalizeUses } from '../../core/limits/limit.ts';
 import type { ClaimAnswer, Grant, Lane, NewTask, SlotRecord } from '../store.ts';
 import { MINUTE, refusal, type Scene, TTL } from './scene.ts';
 import { needing, type Topic } from './topic.ts';

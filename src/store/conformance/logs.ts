@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Lease } from '../../core/lease.ts';
-import { type LogEntry, STREAMS } from '../../core/log.ts';
+import type { Lease } from '../../core/task/lease.ts';
+import { type LogEntry, STREAMS } from '../../core/task/log.ts';
 import type { LogAnswer, LogLine, LogPlace } from '../store.ts';
 import { DAY, HOUR, type Scene } from './scene.ts';
 import type { Topic } from './topic.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Lease } from '../../core/lease.ts';
-import { normalizeLimit, normalizeUses } from '../../core/limit.ts';
+import { normalizeLimit, normalizeUses } from '../../core/limits/limit.ts';
+import type { Lease } from '../../core/task/lease.ts';
 import type { Lane, Tenure, WaitRecord } from '../store.ts';
 import { DAY, HOUR, MINUTE, type Scene, TTL } from './scene.ts';
 import type { Topic } from './topic.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { normalizeFairness } from '../../core/lane.ts';
-import { normalizePlacement } from '../../core/placement.ts';
+import { normalizeFairness } from '../../core/placement/lane.ts';
+import { normalizePlacement } from '../../core/placement/placement.ts';
 import type { Lane } from '../store.ts';
 import { MINUTE, type Scene, TTL } from './scene.ts';
 import type { Topic } from './topic.ts';

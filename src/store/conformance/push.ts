@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { PRIORITY_MAX, PRIORITY_MIN } from '../../core/task.ts';
+import { PRIORITY_MAX, PRIORITY_MIN } from '../../core/task/task.ts';
 import { DAY } from './scene.ts';
 import type { Topic } from './topic.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { EMPTY_STATS } from '../../core/event.ts';
+import { EMPTY_STATS } from '../../core/task/event.ts';
 import { DAY, HOUR, type Scene, TTL } from './scene.ts';
 import { allTasks, countStates } from './sight.ts';
 import type { Topic } from './topic.ts';

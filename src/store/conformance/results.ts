@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Lease } from '../../core/lease.ts';
+import type { Lease } from '../../core/task/lease.ts';
 import type { KeepAnswer, KeptResult, NewResult } from '../store.ts';
 import { park } from './parks.ts';
 import { DAY, HOUR, type Scene, TTL } from './scene.ts';

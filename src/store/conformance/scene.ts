@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type ErrorCode, isEngineError } from '../../core/errors.ts';
-import { isTaskEvent, type QueueStats, type TaskEvent } from '../../core/event.ts';
-import type { Lease } from '../../core/lease.ts';
-import type { FinalState, Reason } from '../../core/task.ts';
+import { isTaskEvent, type QueueStats, type TaskEvent } from '../../core/task/event.ts';
+import type { Lease } from '../../core/task/lease.ts';
+import type { FinalState, Reason } from '../../core/task/task.ts';
 import type {
   CallerTransaction,
   ClaimAnswer,

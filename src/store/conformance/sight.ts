@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { EMPTY_STATS, type FeedEvent, isTaskEvent, type QueueStats, type TaskEvent } from '../../core/event.ts';
-import { isFinal, isLegal, STATES, type TaskState } from '../../core/task.ts';
+import { EMPTY_STATS, type FeedEvent, isTaskEvent, type QueueStats, type TaskEvent } from '../../core/task/event.ts';
+import { isFinal, isLegal, STATES, type TaskState } from '../../core/task/task.ts';
 import type {
   AttemptRecord,
   DutyTerm,

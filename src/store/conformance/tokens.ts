@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { normalizeLimit, normalizeUses } from '../../core/limit.ts';
+import { normalizeLimit, normalizeUses } from '../../core/limits/limit.ts';
 import type { ClaimRequest, NewToken, Rotation, Store, TokenRecord } from '../store.ts';
 import { DAY, HOUR, MINUTE, refusal, type Scene, TTL } from './scene.ts';
 import { needing, type Topic } from './topic.ts';

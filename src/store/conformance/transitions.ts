@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type Change, isLegal, STATES, type TaskState, TRANSITIONS } from '../../core/task.ts';
+import { type Change, isLegal, STATES, type TaskState, TRANSITIONS } from '../../core/task/task.ts';
 import type { Tenure } from '../store.ts';
 import { park } from './parks.ts';
 import { DAY, HOUR, type Scene, TTL } from './scene.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { EMPTY_STATS } from '../../core/event.ts';
-import type { Lease } from '../../core/lease.ts';
+import { EMPTY_STATS } from '../../core/task/event.ts';
+import type { Lease } from '../../core/task/lease.ts';
 import type { NewChild, Then } from '../store.ts';
 import { DAY, HOUR, type Scene } from './scene.ts';
 import type { Topic } from './topic.ts';

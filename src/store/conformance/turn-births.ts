@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type LimitInput, normalizeLimit, normalizeUses } from '../../core/limit.ts';
+import { type LimitInput, normalizeLimit, normalizeUses } from '../../core/limits/limit.ts';
 import type { EntryAnswer, Lane, NewChild, NewTask, Then, TurnAnswer } from '../store.ts';
 import { DAY, HOUR, type Scene } from './scene.ts';
 import type { Topic } from './topic.ts';

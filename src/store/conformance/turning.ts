@@ -1,4 +1,4 @@
-import type { Lease } from '../../core/lease.ts';
+import type { Lease } from '../../core/task/lease.ts';
 import type { EntryAnswer, Park, Store, Turn, TurnAnswer } from '../store.ts';
 
 /** Turns that say one thing, and what they are told of it. */

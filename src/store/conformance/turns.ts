@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Lease } from '../../core/lease.ts';
-import type { LogEntry } from '../../core/log.ts';
+import type { Lease } from '../../core/task/lease.ts';
+import type { LogEntry } from '../../core/task/log.ts';
 import type { EntryAnswer, NewEntry, Then, Turn, TurnAnswer } from '../store.ts';
 import { DAY, type Scene, TTL } from './scene.ts';
 import type { Topic } from './topic.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { isTaskEvent } from '../../core/event.ts';
-import type { WorkerState } from '../../core/worker.ts';
+import type { WorkerState } from '../../core/placement/worker.ts';
+import { isTaskEvent } from '../../core/task/event.ts';
 import type { Grant, WorkerBeat, WorkerRecord } from '../store.ts';
 import { DAY, HOUR, MINUTE, refusal, type Scene, TTL } from './scene.ts';
 import { wholeFeed } from './sight.ts';

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test';
 import pg from 'pg';
 import { freshDatabase } from '../../../test/support/postgres.ts';
 import { realWorld } from '../../app/world.ts';
-import { type LimitInput, normalizeLimit, normalizeUses } from '../../core/limit.ts';
+import { type LimitInput, normalizeLimit, normalizeUses } from '../../core/limits/limit.ts';
 import type { ClaimAnswer } from '../store.ts';
 import { openPostgres } from './open.ts';
 

@@ -4,7 +4,7 @@ import type pg from 'pg';
 import { freshDatabase } from '../../../test/support/postgres.ts';
 import { adminOf, stopClock } from '../../../test/support/postgres-contract.ts';
 import { realWorld } from '../../app/world.ts';
-import type { Lease } from '../../core/lease.ts';
+import type { Lease } from '../../core/task/lease.ts';
 import { DAY, Scene } from '../conformance/scene.ts';
 import { VirtualWorld } from '../conformance/virtual-world.ts';
 import type { NewEntry, Then } from '../store.ts';

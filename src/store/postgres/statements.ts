@@ -26,7 +26,7 @@ import { workerStatements } from './statements/workers.ts';
  * statement depends on the search path of its connection (a pooler, or a caller's own transaction).
  *
  * States: 0 ready, 1 running, 2 scheduled, 3 waiting, 4 completed, 5 failed, 6 cancelled. Flags: 1 watched, 2 the payload
- * lies apart, 8 the result does, 16 suspect, 128 a root that has members, 512 one whose tree is being pruned. Kinds of events and reasons are positions in the lists of core/task.ts.
+ * lies apart, 8 the result does, 16 suspect, 128 a root that has members, 512 one whose tree is being pruned. Kinds of events and reasons are positions in the lists of core/task/task.ts.
  *
  * `state + 0 = 1` keeps the planner from walking the index of running tasks for a batch of ids (78 instead of 4.8 ms for
  * 500 tasks); `= ANY(ARRAY(…))` keeps it from a hash join over the whole table, and so does `few`. A plan lives as long as

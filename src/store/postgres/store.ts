@@ -1,9 +1,9 @@
-import type { QueueStats } from '../../core/event.ts';
-import type { Lease } from '../../core/lease.ts';
-import type { Limit } from '../../core/limit.ts';
+import type { Limit } from '../../core/limits/limit.ts';
 import type { NodeOverride } from '../../core/node.ts';
-import type { TaskState } from '../../core/task.ts';
-import type { HandlerSchema, WorkerState } from '../../core/worker.ts';
+import type { HandlerSchema, WorkerState } from '../../core/placement/worker.ts';
+import type { QueueStats } from '../../core/task/event.ts';
+import type { Lease } from '../../core/task/lease.ts';
+import type { TaskState } from '../../core/task/task.ts';
 import type * as port from '../store.ts';
 import { pushInCallerTransaction } from './caller-transaction.ts';
 import type { Session, Try } from './database.ts';

@@ -2,7 +2,7 @@ import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSyn
 import { dirname } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { type EngineError, fault, isEngineError } from '../../core/errors.ts';
-import { STATES, type TaskState } from '../../core/task.ts';
+import { STATES, type TaskState } from '../../core/task/task.ts';
 import { planMigrations } from '../migrations.ts';
 import { translate } from './errors.ts';
 import { MIGRATIONS, schemaStand } from './migrate.ts';

@@ -1,5 +1,5 @@
-import type { WorkerChange } from '../../core/event.ts';
-import { CHANGES, type Change, STATES, type TaskState } from '../../core/task.ts';
+import type { WorkerChange } from '../../core/task/event.ts';
+import { CHANGES, type Change, STATES, type TaskState } from '../../core/task/task.ts';
 import { workerKind } from '../records.ts';
 import type { Prepared } from './connection.ts';
 

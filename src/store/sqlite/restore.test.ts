@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { isEngineError } from '../../core/errors.ts';
-import type { Lease } from '../../core/lease.ts';
+import type { Lease } from '../../core/task/lease.ts';
 import { DAY, HOUR, MINUTE, refusal, Scene } from '../conformance/scene.ts';
 import { checkBooks } from '../conformance/sight.ts';
 import { tempFolder } from '../conformance/temp-folder.ts';

@@ -1,4 +1,4 @@
-import type { Slot, SlotChange } from '../../core/limit.ts';
+import type { Slot, SlotChange } from '../../core/limits/limit.ts';
 import { type SlotRow, slotOf } from '../slot-rows.ts';
 import type { NamedUse } from '../store.ts';
 import type { Prepared } from './connection.ts';

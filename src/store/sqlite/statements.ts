@@ -1,4 +1,4 @@
-import { STATES } from '../../core/task.ts';
+import { STATES } from '../../core/task/task.ts';
 import { COUNTS, DOCUMENT_COLUMNS } from '../document-rows.ts';
 import { MOST_ERROR, MOST_SCHEMAS } from '../insight-store.ts';
 import { TOKEN_COLUMNS } from '../token-rows.ts';

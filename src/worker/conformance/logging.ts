@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { LogEntry } from '../../core/log.ts';
+import type { LogEntry } from '../../core/task/log.ts';
 import { type LinkScene, type LinkTopic, refusal } from './scene.ts';
 
 const entry = (seq: number, text = `line ${seq}`): LogEntry => ({ seq, at: 1000 + seq, stream: 'log', text });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type ErrorCode, isEngineError } from '../../core/errors.ts';
-import type { LogEntry } from '../../core/log.ts';
-import type { Reason, TaskState } from '../../core/task.ts';
-import type { HandlerSchema } from '../../core/worker.ts';
+import type { HandlerSchema } from '../../core/placement/worker.ts';
+import type { LogEntry } from '../../core/task/log.ts';
+import type { Reason, TaskState } from '../../core/task/task.ts';
 import type { World } from '../../core/world.ts';
 import type { Assignment, Hello, Link, Session, Want } from '../../protocol/link.ts';
 

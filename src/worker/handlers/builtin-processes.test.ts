@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { Stream } from '../../core/log.ts';
+import type { Stream } from '../../core/task/log.ts';
 import { ProcessRunner } from '../runner/process-runner.ts';
 import { HAS_PROCESS_TABLE, rowOf } from '../runner/process-table.ts';
 import type { Running } from '../runner/runner.ts';

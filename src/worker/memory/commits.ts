@@ -1,5 +1,5 @@
 import { isEngineError } from '../../core/errors.ts';
-import { encodePayload } from '../../core/payload.ts';
+import { encodePayload } from '../../core/task/payload.ts';
 import type { TurnEntry, Turned, ValueEntry, Waiting } from '../../protocol/link.ts';
 import type { Desk } from '../runner/runner.ts';
 

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type EngineError, fault } from '../../core/errors.ts';
 import { checkKey } from '../../core/names.ts';
-import { encodePayload } from '../../core/payload.ts';
+import { encodePayload } from '../../core/task/payload.ts';
 import type { ChildRequest, Turned, ValueEntry, Waiting } from '../../protocol/link.ts';
 import type { Desk, Job } from '../runner/runner.ts';
 import { Commits } from './commits.ts';

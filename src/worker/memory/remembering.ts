@@ -1,5 +1,5 @@
 import type { Duration } from '../../core/duration.ts';
-import type { TaskState } from '../../core/task.ts';
+import type { TaskState } from '../../core/task/task.ts';
 import type { ChildRequest } from '../../protocol/link.ts';
 import type { AnyTask, InputOf, Jsonify, ResultOf } from '../definition.ts';
 

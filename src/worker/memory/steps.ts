@@ -1,5 +1,5 @@
 import { fault } from '../../core/errors.ts';
-import { encodePayload } from '../../core/payload.ts';
+import { encodePayload } from '../../core/task/payload.ts';
 import { checkOptions } from './check.ts';
 import type { Journal } from './journal.ts';
 import type { RememberedList, StepInfo, StepOptions, StepPolicy, Stored } from './remembering.ts';

@@ -1,6 +1,6 @@
 import { parseDuration } from '../../core/duration.ts';
 import { fault } from '../../core/errors.ts';
-import { isFinal } from '../../core/task.ts';
+import { isFinal } from '../../core/task/task.ts';
 import type { TaskRef, TaskResult, Waited, Waiting } from '../../protocol/link.ts';
 import { checkOptions } from './check.ts';
 import type { Journal } from './journal.ts';

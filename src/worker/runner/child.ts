@@ -1,4 +1,4 @@
-import { encodePayload } from '../../core/payload.ts';
+import { encodePayload } from '../../core/task/payload.ts';
 import type { AnyTask } from '../definition.ts';
 import { perform } from '../perform.ts';
 import { jsonSchemaOf } from '../schema.ts';

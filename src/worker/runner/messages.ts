@@ -1,5 +1,5 @@
 import type { EngineErrorInit } from '../../core/errors.ts';
-import type { HandlerSchema } from '../../core/worker.ts';
+import type { HandlerSchema } from '../../core/placement/worker.ts';
 import type { Desk, Ended, Job, StopWhy } from './runner.ts';
 
 /** What the worker tells a child process. */

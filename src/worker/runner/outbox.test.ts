@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { STREAMS } from '../../core/log.ts';
+import { STREAMS } from '../../core/task/log.ts';
 import type { FromChild, Said } from './messages.ts';
 import { Outbox, WINDOW } from './outbox.ts';
 

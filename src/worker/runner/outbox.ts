@@ -1,4 +1,4 @@
-import { STREAMS, type Stream } from '../../core/log.ts';
+import { STREAMS, type Stream } from '../../core/task/log.ts';
 import type { Ending, FromChild, Said } from './messages.ts';
 import { LINE_COST } from './pace.ts';
 

@@ -1,5 +1,5 @@
 import { fault, isEngineError } from '../../core/errors.ts';
-import type { HandlerSchema } from '../../core/worker.ts';
+import type { HandlerSchema } from '../../core/placement/worker.ts';
 import { Errand } from './errand.ts';
 import { Guard } from './guard.ts';
 import { type Modules, modulesToLoad } from './load.ts';

@@ -4,7 +4,7 @@ import { getCompileCacheDir } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Stream } from '../../core/log.ts';
+import type { Stream } from '../../core/task/log.ts';
 import { tempFolder } from '../../store/conformance/temp-folder.ts';
 import { ProcessRunner, type ProcessRunnerOptions } from './process-runner.ts';
 import { environmentOf, rowOf } from './process-table.ts';

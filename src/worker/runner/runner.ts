@@ -1,4 +1,4 @@
-import type { Stream } from '../../core/log.ts';
+import type { Stream } from '../../core/task/log.ts';
 import type { Assignment, Remembered, TaskRef, TaskResult, Turned, TurnRequest, Waited } from '../../protocol/link.ts';
 
 /** One attempt, as a runner sees it: of what was assigned nothing that proves or bounds the lease. */

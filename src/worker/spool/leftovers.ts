@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { LogEntry } from '../../core/log.ts';
+import type { LogEntry } from '../../core/task/log.ts';
 import type { LeaseProof } from '../../protocol/frames.ts';
 import { keyOf } from '../../protocol/held-leases.ts';
 import { folderOf, isAlive, type Owner } from './owner.ts';

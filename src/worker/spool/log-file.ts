@@ -1,5 +1,5 @@
 import { closeSync, ftruncateSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
-import type { LogEntry } from '../../core/log.ts';
+import type { LogEntry } from '../../core/task/log.ts';
 
 /** Entries that are taken together. */
 export interface Batch {

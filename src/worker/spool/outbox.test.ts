@@ -8,7 +8,7 @@ import { TcpProxy } from '../../../test/support/tcp-proxy.ts';
 import { makeWorker } from '../../app/worker.ts';
 import { realWorld } from '../../app/world.ts';
 import { fault } from '../../core/errors.ts';
-import type { LogEntry } from '../../core/log.ts';
+import type { LogEntry } from '../../core/task/log.ts';
 import { SILENT } from '../../engine/log.ts';
 import type { Assignment, Hello, Link, Session, TurnEntry } from '../../protocol/link.ts';
 import { tempFolder } from '../../store/conformance/temp-folder.ts';

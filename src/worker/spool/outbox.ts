@@ -1,5 +1,5 @@
 import { CATALOGUE, fault, isEngineError } from '../../core/errors.ts';
-import type { Lease } from '../../core/lease.ts';
+import type { Lease } from '../../core/task/lease.ts';
 import type { World } from '../../core/world.ts';
 import type { Ask, LeaseProof } from '../../protocol/frames.ts';
 import { keyOf } from '../../protocol/held-leases.ts';

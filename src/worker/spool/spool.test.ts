@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { LogEntry } from '../../core/log.ts';
+import type { LogEntry } from '../../core/task/log.ts';
 import { tempFolder } from '../../store/conformance/temp-folder.ts';
 import { findEstates } from './leftovers.ts';
 import { isAlive, ownerHere } from './owner.ts';

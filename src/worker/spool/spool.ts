@@ -1,7 +1,7 @@
 import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Lease } from '../../core/lease.ts';
-import type { LogEntry } from '../../core/log.ts';
+import type { Lease } from '../../core/task/lease.ts';
+import type { LogEntry } from '../../core/task/log.ts';
 import type { Ask, LeaseProof } from '../../protocol/frames.ts';
 import { keyOf } from '../../protocol/held-leases.ts';
 import type { WorkerLog } from '../worker-log.ts';

@@ -240,7 +240,7 @@ CREATE TABLE trigger_def (
 );
 CREATE INDEX trigger_next ON trigger_def (next_at);
 
--- One row per line. `stream` is a position in STREAMS of core/log.ts.
+-- One row per line. `stream` is a position in STREAMS of core/task/log.ts.
 CREATE TABLE log (
   task bigint NOT NULL,
   attempt bigint NOT NULL,

@@ -1,4 +1,4 @@
-import type { Slot } from '../../../core/limit.ts';
+import type { Slot } from '../../../core/limits/limit.ts';
 import { limitOf, ownUses, type SlotRow, slotOf } from '../../slot-rows.ts';
 import type { NamedUse } from '../../store.ts';
 import { numbers, texts } from '../arrays.ts';

@@ -1,4 +1,4 @@
-import { STATES, type TaskState } from '../../../core/task.ts';
+import { STATES, type TaskState } from '../../../core/task/task.ts';
 import { stateOf } from '../../codes.ts';
 import type { Drift } from '../../store.ts';
 import type { Session } from '../database.ts';

@@ -1,4 +1,4 @@
-import type { TaskState } from '../../../core/task.ts';
+import type { TaskState } from '../../../core/task/task.ts';
 import { stateOf } from '../../codes.ts';
 import { type Birth, birthsOf, type StandIns, upsOf } from '../../graph.ts';
 import type { GraphAnswer, GraphTask, NamedUse, PushAnswer } from '../../store.ts';

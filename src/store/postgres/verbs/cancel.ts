@@ -1,4 +1,4 @@
-import { isFinal, type Reason } from '../../../core/task.ts';
+import { isFinal, type Reason } from '../../../core/task/task.ts';
 import { REMOVING, reasonCode, stateOf, WATCHED } from '../../codes.ts';
 import type { CancelAnswer, ReviveAnswer, ReviveParams } from '../../store.ts';
 import { numbers, texts } from '../arrays.ts';

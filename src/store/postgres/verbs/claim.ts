@@ -1,4 +1,4 @@
-import { type Allotment, allot, charge, type Slot } from '../../../core/limit.ts';
+import { type Allotment, allot, charge, type Slot } from '../../../core/limits/limit.ts';
 import { PAYLOAD_APART, SUSPECT } from '../../codes.ts';
 import { type SlotRow, slotOf } from '../../slot-rows.ts';
 import type { ClaimAnswer, ClaimRequest, Grant, LaneAsk, LaneBlock, NamedUse } from '../../store.ts';

@@ -1,4 +1,4 @@
-import type { FinalState } from '../../../core/task.ts';
+import type { FinalState } from '../../../core/task/task.ts';
 import { DOWN_BATCH, FAILS_AFTER, RUNS_AFTER, stateCode, stateOf } from '../../codes.ts';
 import type { CarryAnswer, DutyTerm } from '../../store.ts';
 import { numbers } from '../arrays.ts';

@@ -1,4 +1,4 @@
-import type { HandlerSchema } from '../../../core/worker.ts';
+import type { HandlerSchema } from '../../../core/placement/worker.ts';
 import { stateCode } from '../../codes.ts';
 import { type CountRow, countsOf, type FailureRow, failureOf, type ViewRow, viewOf } from '../../insight-rows.ts';
 import { CREATION_SLACK_MS } from '../../insight-store.ts';

@@ -1,4 +1,4 @@
-import type { Lease } from '../../../core/lease.ts';
+import type { Lease } from '../../../core/task/lease.ts';
 import { reasonCode, stateCode } from '../../codes.ts';
 import type { DutyTerm, HeldTask, Overdue, ReapAnswer, ReapItem, RenewAnswer, RenewItem } from '../../store.ts';
 import { inOrder, numbers } from '../arrays.ts';

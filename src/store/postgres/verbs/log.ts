@@ -1,4 +1,4 @@
-import { STREAMS, type Stream } from '../../../core/log.ts';
+import { STREAMS, type Stream } from '../../../core/task/log.ts';
 import type { LogAnswer, LogAppend, LogLine, LogQuery } from '../../store.ts';
 import { numbers, texts } from '../arrays.ts';
 import type { Session } from '../database.ts';

@@ -1,4 +1,4 @@
-import type { Lease } from '../../../core/lease.ts';
+import type { Lease } from '../../../core/task/lease.ts';
 import { fitsInline, OUTCOMES, type Outcome, reasonCode, stateCode } from '../../codes.ts';
 import type { ReturnItem, SettleAnswer, SettleItem } from '../../store.ts';
 import { booleans, inOrder, numbers, texts } from '../arrays.ts';

@@ -1,5 +1,5 @@
-import { EMPTY_STATS } from '../../../core/event.ts';
-import type { TaskState } from '../../../core/task.ts';
+import { EMPTY_STATS } from '../../../core/task/event.ts';
+import type { TaskState } from '../../../core/task/task.ts';
 import { stateOf } from '../../codes.ts';
 import type { TreeRecord } from '../../store.ts';
 import { type MemberRow, memberOf } from '../../tree-rows.ts';

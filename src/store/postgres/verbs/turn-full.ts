@@ -1,4 +1,4 @@
-import { isFinal } from '../../../core/task.ts';
+import { isFinal } from '../../../core/task/task.ts';
 import { TREE } from '../../codes.ts';
 import { standIns, turnGraph } from '../../graph.ts';
 import { keptAnswer } from '../../journal-rows.ts';

@@ -1,4 +1,4 @@
-import { STREAMS } from '../../../core/log.ts';
+import { STREAMS } from '../../../core/task/log.ts';
 import { fitsInline, kindCode, reasonCode, stateCode } from '../../codes.ts';
 import { keptAnswer } from '../../journal-rows.ts';
 import type { EntryAnswer, NewEntry, NewValue, Then, Turn, TurnAnswer } from '../../store.ts';

@@ -1,4 +1,4 @@
-import { WORKER_STATES, type WorkerState } from '../../../core/worker.ts';
+import { WORKER_STATES, type WorkerState } from '../../../core/placement/worker.ts';
 import { mergeBeats } from '../../beats.ts';
 import { type WorkerRow, workerKind, workerOf } from '../../records.ts';
 import type { DutyTerm, FleetSight, Forgotten, NewWorker, WorkerBeat, WorkerRecord } from '../../store.ts';

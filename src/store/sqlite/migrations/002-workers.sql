@@ -1,6 +1,6 @@
 -- What workers add to the kernel: logs of tasks, how long a task may wait for its first start, and what a worker is.
 
--- One row per line. `stream` is a position in STREAMS of core/log.ts.
+-- One row per line. `stream` is a position in STREAMS of core/task/log.ts.
 CREATE TABLE log (
   task INTEGER NOT NULL,
   attempt INTEGER NOT NULL,

@@ -22,7 +22,7 @@ ALTER TABLE worker ADD COLUMN own_priority INTEGER NOT NULL DEFAULT 0;
 -- Grows with every change that placement looks at: a claim names the one by which its lanes were chosen.
 ALTER TABLE worker ADD COLUMN revision INTEGER NOT NULL DEFAULT 1;
 
--- `body` is JSON as core/limit.ts spells it; of a limit that was removed it is absent.
+-- `body` is JSON as core/limits/limit.ts spells it; of a limit that was removed it is absent.
 CREATE TABLE limit_def (
   id INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,

@@ -1,4 +1,4 @@
-import { STATES, type TaskState } from '../../../core/task.ts';
+import { STATES, type TaskState } from '../../../core/task/task.ts';
 import type { Connection, Prepared } from '../connection.ts';
 
 /** How far the kept counters of one queue are from the rows: what to add to make them right. */

@@ -1,4 +1,4 @@
-import { isFinal, type Reason, STATES, type TaskState } from '../../../core/task.ts';
+import { isFinal, type Reason, STATES, type TaskState } from '../../../core/task/task.ts';
 import { type Outcome, RESULT_APART, reasonCode, WATCHED } from '../../codes.ts';
 import type { CancelAnswer, ReviveAnswer, ReviveParams } from '../../store.ts';
 import { dropResult, resultOf } from '../body.ts';

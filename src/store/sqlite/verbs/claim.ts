@@ -1,4 +1,4 @@
-import { allot, charge } from '../../../core/limit.ts';
+import { allot, charge } from '../../../core/limits/limit.ts';
 import { DRAINING, SUSPECT } from '../../codes.ts';
 import type { ClaimAnswer, ClaimRequest, Grant, LaneAsk, LaneBlock } from '../../store.ts';
 import { payloadOf } from '../body.ts';

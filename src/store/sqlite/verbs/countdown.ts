@@ -1,4 +1,4 @@
-import type { FinalState } from '../../../core/task.ts';
+import type { FinalState } from '../../../core/task/task.ts';
 import { DOWN_BATCH, FAILS_AFTER, RUNS_AFTER, stateCode, stateOf, WATCHED } from '../../codes.ts';
 import type { CarryAnswer } from '../../store.ts';
 import type { Prepared } from '../connection.ts';

@@ -1,4 +1,4 @@
-import { STATES, type TaskState } from '../../../core/task.ts';
+import { STATES, type TaskState } from '../../../core/task/task.ts';
 import { fitsInline, PAYLOAD_APART, stateCode } from '../../codes.ts';
 import { type Birth, birthsOf, inOrderOfEdges, type StandIns, standIns, upsOf } from '../../graph.ts';
 import type { Dependency, GraphAnswer, GraphTask, Planned } from '../../store.ts';

@@ -1,4 +1,4 @@
-import type { TaskState } from '../../../core/task.ts';
+import type { TaskState } from '../../../core/task/task.ts';
 import { kindCode } from '../../codes.ts';
 import { entryOf, inOrderOfTime, type JournalRow, type KnownEntry, keptAnswer } from '../../journal-rows.ts';
 import type { EntryAnswer, JournalEntry, NewEntry, NewValue, Turn } from '../../store.ts';

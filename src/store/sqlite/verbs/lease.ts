@@ -1,5 +1,5 @@
-import type { Lease } from '../../../core/lease.ts';
-import { isFinal } from '../../../core/task.ts';
+import type { Lease } from '../../../core/task/lease.ts';
+import { isFinal } from '../../../core/task/task.ts';
 import { reasonCode, stateCode, WATCHED } from '../../codes.ts';
 import type { HeldTask, Overdue, ReapAnswer, ReapItem, RenewAnswer, RenewItem } from '../../store.ts';
 import { noteLeaseTime } from '../clock.ts';

@@ -1,6 +1,6 @@
 import { fault } from '../../../core/errors.ts';
-import type { Limit, LimitUse } from '../../../core/limit.ts';
-import { editLimit } from '../../../core/limit-edit.ts';
+import type { Limit, LimitUse } from '../../../core/limits/limit.ts';
+import { editLimit } from '../../../core/limits/limit-edit.ts';
 import {
   capsOf,
   type LimitRow,

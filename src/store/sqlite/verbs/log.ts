@@ -1,5 +1,5 @@
-import type { Lease } from '../../../core/lease.ts';
-import { type LogEntry, STREAMS, type Stream } from '../../../core/log.ts';
+import type { Lease } from '../../../core/task/lease.ts';
+import { type LogEntry, STREAMS, type Stream } from '../../../core/task/log.ts';
 import type { LogAnswer, LogAppend, LogLine, LogQuery } from '../../store.ts';
 import type { Prepared } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';

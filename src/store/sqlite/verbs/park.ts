@@ -1,4 +1,4 @@
-import type { Lease } from '../../../core/lease.ts';
+import type { Lease } from '../../../core/task/lease.ts';
 import type { Park, WaitRecord } from '../../store.ts';
 import { type WaitRow, waitOf } from '../../wait-rows.ts';
 import type { Prepared } from '../connection.ts';

@@ -1,4 +1,4 @@
-import { isFinal } from '../../../core/task.ts';
+import { isFinal } from '../../../core/task/task.ts';
 import { fitsInline, PAYLOAD_APART } from '../../codes.ts';
 import type { NewTask, PushAnswer, UniqueKey } from '../../store.ts';
 import { putPayload, putResultKey } from '../body.ts';

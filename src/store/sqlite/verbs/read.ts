@@ -1,5 +1,5 @@
-import { EMPTY_STATS, type QueueStats } from '../../../core/event.ts';
-import { REASONS, type Reason, STATES, type TaskState } from '../../../core/task.ts';
+import { EMPTY_STATS, type QueueStats } from '../../../core/task/event.ts';
+import { REASONS, type Reason, STATES, type TaskState } from '../../../core/task/task.ts';
 import { stateCode } from '../../codes.ts';
 import { type AttemptRow, attemptOf } from '../../records.ts';
 import type { AttemptRecord, QueueRecord, ReadyTask, TaskQuery, TaskRecord } from '../../store.ts';

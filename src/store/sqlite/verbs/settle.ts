@@ -1,4 +1,4 @@
-import { STATES } from '../../../core/task.ts';
+import { STATES } from '../../../core/task/task.ts';
 import {
   fitsInline,
   OUTCOMES,

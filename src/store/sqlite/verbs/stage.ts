@@ -1,4 +1,4 @@
-import { STATES, type TaskState } from '../../../core/task.ts';
+import { STATES, type TaskState } from '../../../core/task/task.ts';
 import { WATCHED } from '../../codes.ts';
 import type { ExpireAnswer, StageAnswer } from '../../store.ts';
 import type { Prepared } from '../connection.ts';

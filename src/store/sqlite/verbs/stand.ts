@@ -1,4 +1,4 @@
-import { STATES, type TaskState } from '../../../core/task.ts';
+import { STATES, type TaskState } from '../../../core/task/task.ts';
 import type { Transaction } from '../transaction.ts';
 
 /** How a task is; undefined: it is not kept. */

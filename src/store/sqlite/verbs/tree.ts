@@ -1,4 +1,4 @@
-import type { TaskState } from '../../../core/task.ts';
+import type { TaskState } from '../../../core/task/task.ts';
 import type { TreeRecord } from '../../store.ts';
 import { type MemberRow, memberOf } from '../../tree-rows.ts';
 import type { Prepared } from '../connection.ts';

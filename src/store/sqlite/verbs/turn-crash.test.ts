@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { test } from 'node:test';
-import type { Lease } from '../../../core/lease.ts';
-import { normalizeLimit, normalizeUses } from '../../../core/limit.ts';
+import { normalizeLimit, normalizeUses } from '../../../core/limits/limit.ts';
+import type { Lease } from '../../../core/task/lease.ts';
 import { Scene } from '../../conformance/scene.ts';
 import { VirtualWorld } from '../../conformance/virtual-world.ts';
 import type { Lane, Then, Turn, TurnAnswer } from '../../store.ts';

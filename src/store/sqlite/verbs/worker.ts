@@ -1,4 +1,4 @@
-import { WORKER_STATES, type WorkerState } from '../../../core/worker.ts';
+import { WORKER_STATES, type WorkerState } from '../../../core/placement/worker.ts';
 import { mergeBeats } from '../../beats.ts';
 import { type WorkerRow, workerOf } from '../../records.ts';
 import type { FleetMember, Forgotten, NewWorker, WorkerBeat, WorkerRecord } from '../../store.ts';

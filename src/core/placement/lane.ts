@@ -1,6 +1,6 @@
-import { fault } from './errors.ts';
-import type { LimitUse } from './limit.ts';
-import { checkKey } from './names.ts';
+import { fault } from '../errors.ts';
+import type { LimitUse } from '../limits/limit.ts';
+import { checkKey } from '../names.ts';
 import { ANYWHERE, type Placed } from './placement.ts';
 
 /** Whose turn it is: tasks with the same key share what other keys have alone, in proportion to their weights. */

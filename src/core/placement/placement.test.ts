@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { isEngineError } from './errors.ts';
+import { isEngineError } from '../errors.ts';
 import type { Candidate, Obstacle, PlacementInput } from './placement.ts';
 import { ANYWHERE, eligible, liking, normalizePlacement, obstacles, sayObstacle } from './placement.ts';
 import { WORKER_STATES } from './worker.ts';

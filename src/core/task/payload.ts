@@ -1,4 +1,4 @@
-import { fault } from './errors.ts';
+import { fault } from '../errors.ts';
 
 export interface PayloadOptions {
   /** Of the JSON text in UTF-8; default 1 MiB. */

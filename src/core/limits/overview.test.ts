@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { type Candidate, normalizePlacement, type PlacementInput } from '../placement/placement.ts';
 import type { Slot } from './limit.ts';
 import { type Hand, type Held, healthOf, heldBack, type ReadyKind, type Stand, sayStand } from './overview.ts';
-import { type Candidate, normalizePlacement, type PlacementInput } from './placement.ts';
 
 const worker = (n: number, more: Partial<Candidate> = {}): Candidate => ({
   worker: n,

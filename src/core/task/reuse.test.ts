@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isEngineError } from './errors.ts';
+import { isEngineError } from '../errors.ts';
 import { encodePayload } from './payload.ts';
 import { DEFAULT_REUSE_MS, logicalText, normalizeReuse, type ReuseInput } from './reuse.ts';
 

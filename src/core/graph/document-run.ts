@@ -1,5 +1,5 @@
+import { isFinal, type TaskState } from '../task/task.ts';
 import type { DocumentNode } from './document.ts';
-import { isFinal, type TaskState } from './task.ts';
 
 /**
  * How a document stands: `new` was never executed, `dropped` was cancelled before that, `fixed` shows what another one came to and

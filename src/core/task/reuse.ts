@@ -1,6 +1,6 @@
-import { type Duration, parseDuration } from './duration.ts';
-import { fault } from './errors.ts';
-import { checkKey } from './names.ts';
+import { type Duration, parseDuration } from '../duration.ts';
+import { fault } from '../errors.ts';
+import { checkKey } from '../names.ts';
 import { canonicalJson } from './payload.ts';
 
 /**

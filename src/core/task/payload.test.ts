@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { isEngineError } from './errors.ts';
+import { isEngineError } from '../errors.ts';
 import type { PayloadOptions } from './payload.ts';
 import { canonicalJson, encodePayload, utf8Length } from './payload.ts';
 

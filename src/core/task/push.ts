@@ -1,7 +1,7 @@
-import type { Duration } from './duration.ts';
-import type { FairnessInput } from './lane.ts';
-import type { LimitUseInput } from './limit.ts';
-import type { PlacementInput } from './placement.ts';
+import type { Duration } from '../duration.ts';
+import type { LimitUseInput } from '../limits/limit.ts';
+import type { FairnessInput } from '../placement/lane.ts';
+import type { PlacementInput } from '../placement/placement.ts';
 import type { RetryInput } from './retry.ts';
 import type { ReuseInput } from './reuse.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isEngineError } from './errors.ts';
+import { isEngineError } from '../errors.ts';
 import { type Candidate, eligible, normalizePlacement } from './placement.ts';
 import { type PlacementConstraints, placementFromConstraints, tagsFromCapabilities } from './placement-constraints.ts';
 

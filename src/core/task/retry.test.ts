@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { isEngineError } from './errors.ts';
+import { isEngineError } from '../errors.ts';
 import type { RetryInput, RetryPolicy } from './retry.ts';
 import { backoffMs, DEFAULT_MAX_TRIES, DEFAULT_RETRY, normalizeRetry } from './retry.ts';
 

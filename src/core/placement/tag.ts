@@ -1,4 +1,4 @@
-import { fault } from './errors.ts';
+import { fault } from '../errors.ts';
 
 /**
  * A tag is a string that a worker carries: `gpu`, or with a value `gpu=nvidia`, `memory_gb=32`. A credential that it holds is
@@ -40,7 +40,7 @@ export function parseTest(field: string, text: unknown): TagTest {
     throw refuse(
       field,
       text,
-      'its name is of A-Z, a-z, 0-9, ".", "_", ":", "/" and "-", and begins with one of the first',
+      'its name is of A-Z, a-z, 0-9, "..", "_", ":", "/" and "-", and begins with one of the first',
     );
   }
   if (op !== undefined && !VALUE.test(value))

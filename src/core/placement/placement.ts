@@ -1,5 +1,5 @@
-import { fault } from './errors.ts';
-import { checkKey, checkName, checkWorkerId } from './names.ts';
+import { fault } from '../errors.ts';
+import { checkKey, checkName, checkWorkerId } from '../names.ts';
 import { CREDENTIAL, parseTest, passes, readTag, type Tag, type TagTest } from './tag.ts';
 import { inRange, parseRange, type VersionTest } from './version.ts';
 import type { WorkerState } from './worker.ts';
@@ -219,7 +219,7 @@ const spell = ({ key, op, value }: TagTest): string => (op === undefined ? key :
 function spellRange(version: unknown): string {
   const range = parseRange('placement.version', version);
   // Backwards, because people write the lower end first.
-  return sorted(range.map(({ op, version: numbers }) => `${op}${numbers.join('.')}`))
+  return sorted(range.map(({ op, version: numbers }) => `${op}${numbers.join('..')}`))
     .toReversed()
     .join(' ');
 }

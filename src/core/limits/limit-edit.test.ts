@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EngineError } from './errors.ts';
+import { EngineError } from '../errors.ts';
 import { normalizeLimit } from './limit.ts';
 import { type EditTerms, editLimit, type LimitEdit } from './limit-edit.ts';
 

@@ -1,4 +1,4 @@
-import { invariant } from './errors.ts';
+import { invariant } from '../errors.ts';
 
 /** What becomes of slots that passed while nobody could fire them: none, only the latest, or every one. */
 export type MissedPolicy = 'skip' | 'one' | 'all';

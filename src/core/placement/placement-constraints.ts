@@ -1,4 +1,4 @@
-import { fault } from './errors.ts';
+import { fault } from '../errors.ts';
 import { normalizePlacement, type PlacementInput } from './placement.ts';
 
 /**

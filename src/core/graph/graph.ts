@@ -1,4 +1,4 @@
-import { fault } from './errors.ts';
+import { fault } from '../errors.ts';
 
 /** What becomes of a task when something that it needs has failed or was cancelled. */
 export const AFTER_FAILURE = ['cancel', 'fail', 'run'] as const;

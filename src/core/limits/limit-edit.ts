@@ -1,4 +1,4 @@
-import { fault } from './errors.ts';
+import { fault } from '../errors.ts';
 import { type Limit, type LimitInput, normalizeLimit, type Rate, type RateInput, type Strategy } from './limit.ts';
 
 /** What is to change of a rate. What is not given stays as it is. */

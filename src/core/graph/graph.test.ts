@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isEngineError } from './errors.ts';
+import { isEngineError } from '../errors.ts';
 import { checkAcyclic } from './graph.ts';
 
 const check = (...after: (readonly number[])[]): void =>

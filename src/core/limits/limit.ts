@@ -1,6 +1,6 @@
-import { type Duration, MAX_DURATION_MS, parseDuration } from './duration.ts';
-import { fault } from './errors.ts';
-import { checkKey, checkName } from './names.ts';
+import { type Duration, MAX_DURATION_MS, parseDuration } from '../duration.ts';
+import { fault } from '../errors.ts';
+import { checkKey, checkName } from '../names.ts';
 
 /** What becomes of a new task when the limit is reached. The position is the number that the stores write. */
 export const STRATEGIES = ['queue', 'refuse', 'cancel_oldest', 'replace_pending'] as const;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { isEngineError } from './errors.ts';
+import { isEngineError } from '../errors.ts';
 import type { MissedPolicy, NextSlot } from './schedule.ts';
 import { dueSlots, slotKey } from './schedule.ts';
 

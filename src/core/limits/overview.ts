@@ -1,5 +1,5 @@
+import { type Candidate, type Obstacle, obstacles, type Placed } from '../placement/placement.ts';
 import { allot, type Slot, type SlotUse } from './limit.ts';
-import { type Candidate, type Obstacle, obstacles, type Placed } from './placement.ts';
 
 /** Why ready tasks wait. */
 export type Why = 'limit' | 'placement' | 'paused' | 'busy' | 'nobody';

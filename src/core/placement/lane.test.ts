@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isEngineError } from './errors.ts';
+import { isEngineError } from '../errors.ts';
+import { normalizeUses } from '../limits/limit.ts';
 import { type FairnessInput, type LaneKey, laneText, normalizeFairness, plainLane } from './lane.ts';
-import { normalizeUses } from './limit.ts';
 import { ANYWHERE, normalizePlacement } from './placement.ts';
 
 const PLAIN = plainLane('mail', 'send');

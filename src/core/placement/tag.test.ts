@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isEngineError } from './errors.ts';
+import { isEngineError } from '../errors.ts';
 import { parseTest, passes, readTag } from './tag.ts';
 
 const holds = (wanted: string, ...tags: readonly string[]): boolean =>

@@ -1,4 +1,4 @@
-import { fault } from './errors.ts';
+import { fault } from '../errors.ts';
 
 /** `1.4.2`, `v1.4`, `2`; what comes after a "-" or "+" does not count. */
 const VERSION = /^v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?(?:[-+].*)?$/;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { MAX_DURATION_MS } from './duration.ts';
-import { isEngineError } from './errors.ts';
+import { MAX_DURATION_MS } from '../duration.ts';
+import { isEngineError } from '../errors.ts';
 import type { Ask, LimitInput, LimitUseInput, Rate, Slot, SlotUse } from './limit.ts';
 import { allot, charge, freesIn, normalizeLimit, normalizeUses, roomOf, STRATEGIES } from './limit.ts';
 

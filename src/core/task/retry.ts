@@ -1,6 +1,6 @@
-import type { Duration } from './duration.ts';
-import { parseDuration } from './duration.ts';
-import { fault } from './errors.ts';
+import type { Duration } from '../duration.ts';
+import { parseDuration } from '../duration.ts';
+import { fault } from '../errors.ts';
 
 /** How long a failed task waits before its next try. */
 export interface RetryPolicy {
