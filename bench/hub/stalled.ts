@@ -36,7 +36,7 @@ const MIB = 1024 * 1024;
 const INPUT = 256 * 1024 - 20;
 /** For each that reads nothing: more than what may lie here for it. */
 const TASKS_EACH = 10;
-/** An answer, and what may lie unread before nothing more is begun (`server/conversation.ts`). */
+/** An answer, and what may lie unread before nothing more is begun (`server/workers/worker-connection.ts`). */
 const PER_STALLED = 2 * MIB;
 /** What a node takes that stores logs and reads large inputs as fast as it can. */
 const BESIDES = 256 * MIB;

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { temporaryFolder } from '../../test/support/leasehold.ts';
 import { isEngineError } from '../core/errors.ts';
-import { bearerOf } from '../server/asking.ts';
+import { bearerOf } from '../server/http/caller.ts';
 import { adminToken, adminTokenFile, readToken } from './admin-token.ts';
 
 function refused(act: () => unknown): string {

@@ -5,7 +5,7 @@ import { originOf } from '../client/origins.ts';
 import { fault, isEngineError } from '../core/errors.ts';
 import type { World } from '../core/world.ts';
 import type { Log } from '../engine/log.ts';
-import { isLoopback } from '../server/hosts.ts';
+import { isLoopback } from '../server/http/hosts.ts';
 import { HttpLink } from '../worker/http-link.ts';
 import type { Worker } from '../worker/worker.ts';
 import { WsLink } from '../worker/ws-link.ts';

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { checkTerms } from '../engine/duties/election.ts';
 import type { DutyName } from '../engine/duties/roster.ts';
 import { SILENT } from '../engine/log.ts';
-import type { PushBounds } from '../server/push-guard.ts';
+import type { PushBounds } from '../server/auth/push-guard.ts';
 import type { Allowance } from '../server/rpc/budget.ts';
 import { Server } from '../server/server.ts';
 import type { NodeDoing, QueueRecord } from '../store/store.ts';

@@ -6,17 +6,18 @@ import { unfailing } from '../engine/unfailing-log.ts';
 import { isOperated, type OperatedName } from '../operate/operations.ts';
 import { isWrite, mayCall, type Route } from '../protocol/route.ts';
 import { type AnswerOf, ROUTES, type RouteName } from '../protocol/routes.ts';
-import type { Access, Principal } from './access.ts';
-import { Answering } from './answering.ts';
-import { actorOf, bearerOf, checked } from './asking.ts';
-import { Audit } from './audit.ts';
+import { a2aRoutes } from './a2a/routes.ts';
+import type { Access, Principal } from './auth/access.ts';
+import { Audit } from './auth/audit.ts';
 import { watchClock } from './clock-watch.ts';
-import { Connections, MOST_PER_ADDRESS } from './connections.ts';
-import { Hosts, hostOf, isLoopback } from './hosts.ts';
-import { type Hub, refuseUpgrade } from './hub.ts';
-import { cannotListen, makeFastify, requireGuard } from './listening.ts';
-import type { Metrics } from './metrics.ts';
-import { errorOf, noPage, notOpen, problemText, stackOf } from './refusals.ts';
+import { STREAM_HEADERS, writeStream } from './events/sse.ts';
+import { Answering } from './http/answering.ts';
+import { actorOf, bearerOf, checked } from './http/caller.ts';
+import { Connections, MOST_PER_ADDRESS } from './http/connections.ts';
+import { Hosts, hostOf, isLoopback } from './http/hosts.ts';
+import { cannotListen, makeFastify, requireGuard } from './http/listening.ts';
+import type { Metrics } from './http/metrics.ts';
+import { errorOf, noPage, notOpen, problemText, stackOf } from './http/refusals.ts';
 import {
   type Call,
   Foreign,
@@ -26,25 +27,24 @@ import {
   NOTHING,
   type Served,
   Stream,
-} from './route-handler.ts';
-import { a2aRoutes } from './routes/a2a.ts';
+} from './http/route-handler.ts';
+import { stepRoutes } from './loopd/loopd-routes.ts';
+import { mcpRoutes } from './mcp/routes.ts';
 import { eventRoutes } from './routes/events.ts';
 import { insightRoutes } from './routes/insight.ts';
 import { loginRoutes } from './routes/login.ts';
 import { logRoutes } from './routes/logs.ts';
-import { mcpRoutes } from './routes/mcp.ts';
 import { operated } from './routes/operator.ts';
 import { pushRoutes } from './routes/pushing.ts';
-import { stepRoutes } from './routes/steps.ts';
 import { systemRoutes } from './routes/system.ts';
 import { tokenRoutes } from './routes/tokens.ts';
 import { workerRoutes } from './routes/workers.ts';
 import { refuseRequest } from './rpc/problems.ts';
 import { rpcRoutes } from './rpc/routes.ts';
-import type { SessionTokens, WorkerSession } from './session-tokens.ts';
-import { STREAM_HEADERS, writeStream } from './sse.ts';
 import { cookieOf } from './ui/cookie.ts';
 import { opensPage, servePages } from './ui/pages.ts';
+import type { SessionTokens, WorkerSession } from './workers/session-tokens.ts';
+import { type Hub, refuseUpgrade } from './workers/worker-gateway.ts';
 
 export interface ServerOptions {
   readonly host: string;

@@ -28,9 +28,9 @@ import type { Caller } from '../../operate/operator.ts';
 import { pushOne } from '../../operate/push-calls.ts';
 import { numberOf } from '../../operate/sight.ts';
 import type { TaskView } from '../../operate/views.ts';
-import type { Teller } from '../audit.ts';
-import type { EventHub } from '../event-hub.ts';
-import { watchTask } from '../task-watch.ts';
+import type { Teller } from '../auth/audit.ts';
+import type { EventHub } from '../events/event-broadcaster.ts';
+import { watchTask } from '../events/task-watch.ts';
 import { contextOf, inputOf, orderOf, resultOf, statesOf, statusOf, taskOf } from './words.ts';
 
 export interface AgentOptions {

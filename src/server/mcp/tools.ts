@@ -6,7 +6,7 @@ import type { Caller } from '../../operate/operator.ts';
 import { pushOne } from '../../operate/push-calls.ts';
 import type { AnswerOf } from '../../protocol/routes.ts';
 import { Duration, TaskState } from '../../protocol/shapes/common.ts';
-import type { Action } from '../audit.ts';
+import type { Action } from '../auth/audit.ts';
 
 export interface ToolContext {
   readonly engine: Engine;

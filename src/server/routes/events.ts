@@ -4,8 +4,8 @@ import { type FeedEvent, isTaskEvent, type TaskEvent, wordsOf } from '../../core
 import type { Engine } from '../../engine/engine.ts';
 import type { FeedItem } from '../../engine/read/feed.ts';
 import { eventView } from '../../operate/events.ts';
-import { type Call, type Handlers, Stream } from '../route-handler.ts';
-import type { Message } from '../sse.ts';
+import type { Message } from '../events/sse.ts';
+import { type Call, type Handlers, Stream } from '../http/route-handler.ts';
 import { lastEventId } from './logs.ts';
 
 export const eventRoutes: Handlers<'streamEvents'> = {

@@ -1,4 +1,4 @@
-import type { Handlers } from '../route-handler.ts';
+import type { Handlers } from '../http/route-handler.ts';
 
 export const insightRoutes: Handlers<
   'overview' | 'countTasks' | 'listFailures' | 'listHandlers' | 'listViews' | 'saveView' | 'removeView'

@@ -1,4 +1,4 @@
-import type { Handlers } from '../route-handler.ts';
+import type { Handlers } from '../http/route-handler.ts';
 import { cookieOf, setCookie } from '../ui/cookie.ts';
 
 export interface LoginRouteOptions {

@@ -1,6 +1,6 @@
 import { requireTask } from '../../operate/calls.ts';
 import { cursorOf, placeOf } from '../../operate/tasks.ts';
-import { type Handlers, Stream } from '../route-handler.ts';
+import { type Handlers, Stream } from '../http/route-handler.ts';
 
 export const logRoutes: Handlers<'readLog'> = {
   async readLog({ params, query, operator, engine, request }) {

@@ -1,6 +1,6 @@
 import type { OperatedName } from '../../operate/operations.ts';
 import type { Ask } from '../../operate/operator.ts';
-import type { Handler } from '../route-handler.ts';
+import type { Handler } from '../http/route-handler.ts';
 
 /** What the operator answers by itself: nothing of the request matters but what the table names, and who asks. */
 export function operated<N extends OperatedName>(name: N): Handler<N> {

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import { fault } from '../../core/errors.ts';
 import { hashOf } from '../../operate/secrets.ts';
-import { callerOf, type Principal } from '../access.ts';
-import type { PushGuard } from '../push-guard.ts';
-import type { Handlers } from '../route-handler.ts';
+import { callerOf, type Principal } from '../auth/access.ts';
+import type { PushGuard } from '../auth/push-guard.ts';
+import type { Handlers } from '../http/route-handler.ts';
 
 export const pushRoutes: Handlers<'pushTasks' | 'pushGraph'> = {
   async pushTasks({ body, operator, request, principal, guard }) {

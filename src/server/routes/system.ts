@@ -1,5 +1,5 @@
 import { openApi } from '../../protocol/openapi.ts';
-import type { Handlers } from '../route-handler.ts';
+import type { Handlers } from '../http/route-handler.ts';
 
 /** Routes about the node itself. `health` and `ready` answer also while it has no store, and are the server's own. */
 export function systemRoutes(options: {

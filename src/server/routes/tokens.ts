@@ -1,5 +1,5 @@
 import { parseDuration } from '../../core/duration.ts';
-import type { Handlers } from '../route-handler.ts';
+import type { Handlers } from '../http/route-handler.ts';
 
 export const tokenRoutes: Handlers<'listTokens' | 'createToken' | 'rotateToken' | 'revokeToken'> = {
   async listTokens({ tokens }) {

@@ -1,5 +1,5 @@
 import { joinOf } from '../../operate/join.ts';
-import type { Handlers } from '../route-handler.ts';
+import type { Handlers } from '../http/route-handler.ts';
 
 export const workerRoutes: Handlers<'createWorker' | 'enrolWorker'> = {
   async createWorker({ body, operator, by, address }) {

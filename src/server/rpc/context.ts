@@ -1,9 +1,9 @@
 import type { Engine } from '../../engine/engine.ts';
 import type { Admit } from '../../engine/trees/documents.ts';
 import type { MethodName, ParamsOf } from '../../protocol/rpc/methods.ts';
-import type { Principal } from '../access.ts';
-import type { EventHub } from '../event-hub.ts';
-import type { LeaseTokens } from '../lease-tokens.ts';
+import type { Principal } from '../auth/access.ts';
+import type { EventHub } from '../events/event-broadcaster.ts';
+import type { LeaseTokens } from '../workers/lease-tokens.ts';
 
 /** What the methods work on. */
 export interface RpcServed {

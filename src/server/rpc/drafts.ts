@@ -7,7 +7,7 @@ import { encodePayload } from '../../core/task/payload.ts';
 import { type DocumentBody, handlerOf } from '../../engine/trees/document-body.ts';
 import type { DocumentDraft } from '../../engine/trees/documents.ts';
 import { TaskEdit, TaskInput } from '../../protocol/rpc/task-input.ts';
-import { checked } from '../asking.ts';
+import { checked } from '../http/caller.ts';
 import { RpcProblem } from './problems.ts';
 
 /** Documents from what callers write: everything that could be wrong with one by itself is found here. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LeaseTokens } from '../lease-tokens.ts';
+import { LeaseTokens } from '../workers/lease-tokens.ts';
 import { readLease, writeLease } from './lease-text.ts';
 
 const tokens = new LeaseTokens('key of the cluster');

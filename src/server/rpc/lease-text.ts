@@ -1,5 +1,5 @@
 import type { Lease } from '../../core/task/lease.ts';
-import type { LeaseTokens } from '../lease-tokens.ts';
+import type { LeaseTokens } from '../workers/lease-tokens.ts';
 
 /** A lease that a node holds, as its token says it. */
 export interface NodeLease extends Lease {

@@ -4,8 +4,8 @@ import { checkKey } from '../../core/names.ts';
 import { type Capabilities, tagsFromCapabilities } from '../../core/placement/placement-constraints.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { keyOfWork } from '../../engine/trees/document-body.ts';
-import type { Principal } from '../access.ts';
-import { requireGiven } from '../given-tags.ts';
+import type { Principal } from '../auth/access.ts';
+import { requireGiven } from '../workers/given-tags.ts';
 import type { RpcCall, RpcHandlers } from './context.ts';
 import { readLease } from './lease-text.ts';
 

@@ -1,7 +1,7 @@
 import { type EngineError, type ErrorCode, isEngineError } from '../../core/errors.ts';
 import type { DocumentRefusal } from '../../engine/trees/document-refusals.ts';
 import { RPC_ERRORS, type RpcErrorKind, type RpcId } from '../../protocol/rpc/envelope.ts';
-import { errorOf } from '../refusals.ts';
+import { errorOf } from '../http/refusals.ts';
 
 /** What a method refuses by a code of its own. */
 export class RpcProblem extends Error {

@@ -1,4 +1,4 @@
-import type { Call, Handlers } from '../route-handler.ts';
+import type { Call, Handlers } from '../http/route-handler.ts';
 
 type RpcRoute = 'rpcRoot' | 'rpc' | 'rpcTasks' | 'rpcSystem';
 

@@ -2,8 +2,8 @@ import { isTaskEvent } from '../../core/task/event.ts';
 import { isFinal } from '../../core/task/task.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Document, Execution } from '../../engine/trees/documents.ts';
-import type { EventHub } from '../event-hub.ts';
-import type { Message } from '../sse.ts';
+import type { EventHub } from '../events/event-broadcaster.ts';
+import type { Message } from '../events/sse.ts';
 import { type TaskView, viewOne } from './view.ts';
 
 interface Followed {

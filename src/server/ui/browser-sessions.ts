@@ -2,7 +2,7 @@ import { createHmac, createSecretKey, type KeyObject, randomUUID, timingSafeEqua
 import { fault } from '../../core/errors.ts';
 import type { Clock } from '../../core/world.ts';
 import type { Role } from '../../protocol/route.ts';
-import type { Access, Principal } from '../access.ts';
+import type { Access, Principal } from '../auth/access.ts';
 
 export const SESSION_MS = 12 * 3_600_000;
 /** Sessions that were ended before their time, and are remembered until then. */

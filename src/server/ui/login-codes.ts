@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/world.ts';
 import { hashOf, newSecret, sameHash } from '../../operate/secrets.ts';
-import type { Principal } from '../access.ts';
+import type { Principal } from '../auth/access.ts';
 
 export const CODE_MS = 600_000;
 /** Codes that wait for their browser; of more the oldest go. */

@@ -4,12 +4,12 @@ import { describe, test } from 'node:test';
 import { isEngineError } from '../../core/errors.ts';
 import { refusal } from '../../store/conformance/scene.ts';
 import { VirtualWorld } from '../../testing.ts';
-import { Access, type Principal } from '../access.ts';
+import { Access, type Principal } from '../auth/access.ts';
 import { BrowserSessions, SESSION_MS } from './browser-sessions.ts';
 import { COOKIE, cookieOf, setCookie } from './cookie.ts';
 import { FailedLogins } from './failed-logins.ts';
 import { CODE_MS, LoginCodes } from './login-codes.ts';
-import { LoginDesk } from './login-desk.ts';
+import { LoginDesk } from './login-service.ts';
 
 const ADMIN: Principal = { role: 'admin', name: 'admin', token: undefined };
 const ANNA: Principal = { role: 'operator', name: 'anna', token: 7 };

@@ -1,0 +1,96 @@
+import type { Log } from '../../engine/log.ts';
+import type { RouteName } from '../../protocol/routes.ts';
+import { errorOf } from '../http/refusals.ts';
+import type { Principal } from './access.ts';
+
+/** Says in the log who did what to what, of that which opens doors, closes them, or takes away what others have made. */
+export class Audit {
+  readonly #log: Log;
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /** What was done. `outcome`: the status of the answer; what was refused is told as well. */
+  tell(action: string, principal: Principal | undefined, deed: Deed): void {
+    if (AUDITED.has(action)) this.#say(action, principal, { ...deed, target: targetOf(deed) });
+  }
+
+  /** For what is done within a request of another kind: by a model, by an agent, by a call of a batch. */
+  teller(principal: Principal | undefined, request: string): Teller {
+    return async (action, target, work) => {
+      const told = { target: target.slice(0, MOST_TARGET), request };
+      try {
+        const done = await work();
+        this.#say(action, principal, { ...told, outcome: 200 });
+        return done;
+      } catch (error) {
+        this.#say(action, principal, { ...told, outcome: errorOf(error).status });
+        throw error;
+      }
+    };
+  }
+
+  #say(
+    action: string,
+    principal: Principal | undefined,
+    told: Omit<Deed, 'params' | 'body'> & { target: string },
+  ): void {
+    const { name: by = 'nobody', role = 'none' } = principal ?? {};
+    const { target, outcome, request } = told;
+    this.#log.info('audit', { action, by, role, target, outcome, request });
+  }
+}
+
+/** What has a call of its own is called after that. */
+export type Action = RouteName | 'editTask' | 'deleteTask';
+
+/** Does it, and tells how it went. */
+export type Teller = <T>(action: Action, target: string, work: () => Promise<T>) => Promise<T>;
+
+const MOST_TARGET = 200;
+
+export interface Deed {
+  readonly params: unknown;
+  readonly body: unknown;
+  /** What was answered; of a thing that was made the answer has its number. */
+  readonly answer?: unknown;
+  readonly outcome: number;
+  readonly request: string;
+}
+
+const AUDITED: ReadonlySet<string> = new Set<RouteName>([
+  'login',
+  'logout',
+  'createLogin',
+  'createToken',
+  'rotateToken',
+  'revokeToken',
+  'createWorker',
+  'enrolWorker',
+  'rotateWorker',
+  'removeWorker',
+  'editWorker',
+  'createLimit',
+  'editLimit',
+  'removeLimit',
+  'pauseLimit',
+  'resumeLimit',
+  'pauseQueue',
+  'resumeQueue',
+  'purgeQueue',
+  'retryQueue',
+  'editNode',
+  'cancelTask',
+  'retryTask',
+  'decideApproval',
+]);
+
+/** What names the thing, and nothing else of what was said: a body may hold a code. */
+function targetOf({ params, body, answer }: Deed): string {
+  const named = [params, body, answer].flatMap((some) => {
+    const { id, name, queue } = (some ?? {}) as Readonly<Record<string, unknown>>;
+    return [name, queue, id].filter((one) => typeof one === 'string' || typeof one === 'number');
+  });
+  return String(named[0] ?? '').slice(0, MOST_TARGET);
+}

@@ -1,0 +1,125 @@
+import { fault } from '../../core/errors.ts';
+import type { Clock } from '../../core/world.ts';
+import type { Engine } from '../../engine/engine.ts';
+
+export interface PushBounds {
+  /** Tasks a second that one caller may push, after a burst of ten times as many; 0: no bound. */
+  readonly rate: number;
+  /** Unfinished tasks of a queue beyond which nothing more is taken for it; 0: no bound. */
+  readonly queued: number;
+  /** The same for all queues together. */
+  readonly queuedInAll: number;
+}
+
+export const DEFAULT_BOUNDS: PushBounds = { rate: 10_000, queued: 1_000_000, queuedInAll: 10_000_000 };
+
+export interface PushGuardOptions {
+  readonly bounds: PushBounds;
+  readonly queues: () => ReturnType<Engine['queues']>;
+  readonly clock: Clock;
+}
+
+/** Seconds' worth of the rate that a caller may push at once. */
+const BURST_S = 10;
+/** What is known of the queues is good for so long; what was let in since is added to it. */
+const LOOK_MS = 500;
+/** Callers that are counted. Who is forgotten has a full burst again, and nobody comes by so many tokens. */
+const MAX_CALLERS = 10_000;
+/** Of a queue that is full: it empties as its tasks run, which nobody can foresee. */
+const FULL_MS = 5000;
+
+/** What a caller may still push; below zero it has to wait. */
+interface Allowance {
+  left: number;
+  at: number;
+}
+
+interface Look {
+  readonly at: number;
+  readonly queued: Map<string, number>;
+  inAll: number;
+}
+
+/** Holds back who would fill the store: every push that comes over the network asks it first. */
+export class PushGuard {
+  readonly #options: PushGuardOptions;
+  readonly #callers = new Map<string, Allowance>();
+  #look: Look | undefined;
+  #looking: Promise<Look> | undefined;
+
+  constructor(options: PushGuardOptions) {
+    this.#options = options;
+  }
+
+  /** Tasks by queue. Rejects with TOO_MANY, and says when to come back. */
+  async admit(caller: string, tasks: ReadonlyMap<string, number>): Promise<void> {
+    const count = [...tasks.values()].reduce((sum, n) => sum + n, 0);
+    const allowance = this.#allowance(caller);
+    if (allowance !== undefined && allowance.left <= 0) throw this.#tooFast(allowance);
+    await this.#requireRoom(tasks, count);
+    if (allowance !== undefined) allowance.left -= count;
+  }
+
+  /** As it stands now. A batch may go below zero, so that none is too large to be ever taken; the next one waits for it. */
+  #allowance(caller: string): Allowance | undefined {
+    const { rate } = this.#options.bounds;
+    if (rate === 0) return undefined;
+    const now = this.#options.clock.monotonic();
+    const full = rate * BURST_S;
+    let known = this.#callers.get(caller);
+    if (known === undefined) {
+      if (this.#callers.size >= MAX_CALLERS) this.#callers.clear();
+      this.#callers.set(caller, (known = { left: full, at: now }));
+    }
+    known.left = Math.min(full, known.left + ((now - known.at) / 1000) * rate);
+    known.at = now;
+    return known;
+  }
+
+  #tooFast({ left }: Allowance): Error {
+    const { rate } = this.#options.bounds;
+    const retryAfterMs = Math.ceil(((1 - left) / rate) * 1000);
+    return fault('TOO_MANY', { problem: `this caller pushes more than ${rate} tasks a second`, retryAfterMs });
+  }
+
+  async #requireRoom(tasks: ReadonlyMap<string, number>, count: number): Promise<void> {
+    const { queued, queuedInAll } = this.#options.bounds;
+    if (queued === 0 && queuedInAll === 0) return;
+    const look = await this.#recent();
+    for (const [queue, n] of tasks) {
+      if (queued > 0 && (look.queued.get(queue) ?? 0) + n > queued) {
+        throw full(`the queue ${queue} takes no more than ${queued} unfinished tasks`);
+      }
+    }
+    if (queuedInAll > 0 && look.inAll + count > queuedInAll) {
+      throw full(`all queues together take no more than ${queuedInAll} unfinished tasks`);
+    }
+    for (const [queue, n] of tasks) look.queued.set(queue, (look.queued.get(queue) ?? 0) + n);
+    look.inAll += count;
+  }
+
+  async #recent(): Promise<Look> {
+    const now = this.#options.clock.monotonic();
+    if (this.#look !== undefined && now - this.#look.at < LOOK_MS) return this.#look;
+    this.#looking ??= this.#read(now).finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  async #read(at: number): Promise<Look> {
+    const queued = new Map<string, number>();
+    let inAll = 0;
+    for (const { name, stats } of await this.#options.queues()) {
+      const n = stats.ready + stats.running + stats.scheduled + stats.waiting;
+      queued.set(name, n);
+      inAll += n;
+    }
+    this.#look = { at, queued, inAll };
+    return this.#look;
+  }
+}
+
+function full(problem: string): Error {
+  return fault('TOO_MANY', { problem, retryAfterMs: FULL_MS });
+}

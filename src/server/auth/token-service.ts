@@ -1,0 +1,85 @@
+import { fault, isEngineError } from '../../core/errors.ts';
+import { checkKey } from '../../core/names.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { hashOf, newSecret, prefixOf } from '../../operate/secrets.ts';
+import type { Role } from '../../protocol/route.ts';
+import type { AnswerOf } from '../../protocol/routes.ts';
+import type { Principal, TokenBook } from './access.ts';
+
+type TokenStore = Pick<Engine['store'], 'tokenAdd' | 'tokenFind' | 'tokenAlive' | 'tokenList' | 'tokenRevoke'>;
+type Shown = AnswerOf<'createToken'>;
+
+export interface NewBearer {
+  readonly name: string;
+  readonly role: Exclude<Role, 'worker'>;
+  readonly ttlMs?: number | undefined;
+}
+
+/** Tokens, for who makes and ends them. The texts go out once; what stays is their hashes. */
+export class TokenDesk implements TokenBook {
+  readonly #store: TokenStore;
+
+  constructor(store: TokenStore) {
+    this.#store = store;
+  }
+
+  async find(hash: string): Promise<Principal | undefined> {
+    const found = await this.#store.tokenFind({ hash });
+    // A code is no way in: it is exchanged for one.
+    if (found === undefined || found.kind === 'code') return undefined;
+    return { role: found.role, name: found.name, token: found.id };
+  }
+
+  alive(tokens: readonly number[]): Promise<readonly boolean[]> {
+    return this.#store.tokenAlive({ ids: tokens });
+  }
+
+  list(): Promise<AnswerOf<'listTokens'>['tokens']> {
+    return this.#store.tokenList();
+  }
+
+  async create({ name, role, ttlMs }: NewBearer, by: string): Promise<Shown> {
+    checkKey('name', name);
+    const token = newSecret(role);
+    const record = await this.#store
+      .tokenAdd({
+        token: { kind: 'bearer', role, name, hash: hashOf(token), prefix: prefixOf(token), by, ttlMs },
+        // A rotation ends what has the same name, which must not be another one.
+        unless: ['bearer'],
+      })
+      .catch((error: unknown) => {
+        if (!isEngineError(error, 'CONFLICT')) throw error;
+        const hint = 'Give it another name, or rotate or revoke that one.';
+        throw fault('CONFLICT', error.details, { hint });
+      });
+    return { ...record, token };
+  }
+
+  /** Another one like it, good for as long as it was; the old one is good for `graceMs` more. */
+  async rotate(id: number, graceMs: number, by: string): Promise<Shown> {
+    const old = (await this.#store.tokenList()).find((one) => one.id === id);
+    const isLive = (await this.#store.tokenAlive({ ids: [id] }))[0] === true;
+    if (old === undefined || !isLive) throw noToken(id);
+    const token = newSecret(old.role);
+    const { kind, role, name, createdAt, expiresAt } = old;
+    const ttlMs = expiresAt === undefined ? undefined : expiresAt - createdAt;
+    const record = await this.#store.tokenAdd({
+      token: { kind, role, name, hash: hashOf(token), prefix: prefixOf(token), by, ttlMs },
+      replaces: { graceMs },
+    });
+    return { ...record, token };
+  }
+
+  async revoke(id: number): Promise<{ revoked: true }> {
+    if (!(await this.#store.tokenRevoke({ id }))) throw noToken(id);
+    return { revoked: true };
+  }
+}
+
+function noToken(id: number): Error {
+  return fault(
+    'NOT_FOUND',
+    { kind: 'token', id },
+    { hint: 'It may have ended already; the list of tokens says when.' },
+  );
+}

@@ -1,0 +1,276 @@
+import { fault, isEngineError } from '../../core/errors.ts';
+import type { World } from '../../core/world.ts';
+import type { Log } from '../../engine/log.ts';
+import type { Assignment, RenewalAnswer, Session } from '../../protocol/link.ts';
+import type { PlainLine, PlainTask, PlainTold } from '../../protocol/plain.ts';
+import { stackOf } from '../http/refusals.ts';
+import { entriesOf } from './dazflow-log.ts';
+import { offerOf, plainTask } from './dazflow-task.ts';
+
+export interface PlainParts {
+  readonly session: Session;
+  readonly world: World;
+  readonly log: Log;
+  readonly tell: (told: PlainTold) => void;
+  /** Whether the agent is heard: its lease is kept only while it is. */
+  readonly answers: () => boolean;
+  /** It has come with its secret in the address, and expects offers in another form. */
+  readonly byPath: boolean;
+}
+
+/** An offer that draws no claim within this time is made again; after so many the task goes to others. */
+const OFFER_MS = 5000;
+const MAX_OFFERS = 3;
+/** An agent that was told to stop has so long to say that it has. */
+const KILL_MS = 5000;
+const CANCEL_LOOK_MS = 1000;
+const RETRY_MS = 100;
+const MAX_RETRY_MS = 5000;
+
+/** Why an agent has no say over a task; undefined: it has. */
+export type Refusal = string | undefined;
+
+export const NOT_YOURS = 'it is not held by this agent: it was not offered to it, or its lease is lost';
+const LOST = 'its lease is lost: another may run it, and nothing that is said of this run counts';
+const CANCELLED = 'somebody has asked to stop it';
+
+/**
+ * One lease of an agent that knows nothing of leases, from its offer to its end. All that such an agent does not do is done here:
+ *
+ *   offered ──claimed──> running ──> ending ──> over
+ *      └──nobody claims it──> given back          the lease is renewed, and cancels are looked for, until it is over
+ *
+ * When the connection is gone, what was only offered goes back with its try; what ran is left to its lease.
+ */
+export class PlainAttempt {
+  readonly task: PlainTask;
+  readonly #parts: PlainParts;
+  readonly #one: Assignment;
+  readonly #timeoutMs: number | undefined;
+  readonly #claimed = Promise.withResolvers<void>();
+  readonly #over = Promise.withResolvers<void>();
+  readonly #timers = new Set<() => void>();
+  #state: 'offered' | 'claiming' | 'running' | 'ending' | 'over' = 'offered';
+  #killed: 'cancelled' | 'timeout' | undefined;
+  #left = false;
+  #lines = 0;
+
+  constructor(parts: PlainParts, one: Assignment) {
+    this.#parts = parts;
+    this.#one = one;
+    this.#timeoutMs = one.timeoutMs ?? parts.session.runTimeoutMs;
+    this.task = plainTask(one, this.#timeoutMs);
+  }
+
+  /** Offers it, and keeps its lease. Resolves when it is held no longer; false: the agent did not want it. */
+  async attend(): Promise<boolean> {
+    const { session, tell, byPath } = this.#parts;
+    const unlisten = session.onCancel((task) => {
+      if (task === this.#one.task) void this.#kill('cancelled');
+    });
+    this.#renewAfter(session.leaseMs / 3);
+    this.#lookForCancels();
+    for (let i = 0; i < MAX_OFFERS && this.#state === 'offered'; i++) {
+      tell(offerOf(this.task, byPath));
+      await Promise.race([this.#pause(OFFER_MS), this.#claimed.promise, this.#over.promise]);
+    }
+    const unwanted = this.#state === 'offered';
+    if (unwanted) await this.#giveBack();
+    await this.#over.promise;
+    unlisten();
+    return !unwanted;
+  }
+
+  /** The agent wants it. */
+  async claim(): Promise<Refusal> {
+    if (this.#state === 'over') return NOT_YOURS;
+    if (this.#state !== 'offered') return 'it was claimed before';
+    this.#state = 'claiming';
+    this.#claimed.resolve();
+    // As its first renewal: its run begins with a whole lease, or not at all.
+    const answer = await this.#renew();
+    if (this.#is('over')) return CANCELLED;
+    if (answer === 'lost') {
+      this.#end();
+      return LOST;
+    }
+    if (answer === 'cancel') {
+      await this.#giveBack();
+      return CANCELLED;
+    }
+    this.#state = 'running';
+    if (this.#timeoutMs !== undefined) this.#after(this.#timeoutMs, () => void this.#kill('timeout'));
+    return undefined;
+  }
+
+  /** Lines of its log, in the order in which they came. */
+  async say(lines: readonly PlainLine[]): Promise<Refusal> {
+    if (this.#state !== 'running') return NOT_YOURS;
+    const { session, world } = this.#parts;
+    const entries = entriesOf(lines, this.#lines, world.clock.wall());
+    this.#lines += entries.length;
+    try {
+      await this.#patiently(() => session.log(this.#one, entries));
+      return undefined;
+    } catch (error) {
+      if (!isEngineError(error, 'LEASE_LOST')) throw error;
+      this.#end();
+      return LOST;
+    }
+  }
+
+  complete(result: unknown): Promise<Refusal> {
+    return this.#settle(() => this.#completed(result));
+  }
+
+  fail(error: unknown): Promise<Refusal> {
+    return this.#settle(() => this.#parts.session.fail(this.#one, error));
+  }
+
+  /** Nobody is at the other end any more; what it has said before that is still looked into, for as long as its lease can hold. */
+  part(): void {
+    this.#left = true;
+  }
+
+  /** And that was all. Resolves when nothing more is written for it. */
+  async leave(): Promise<void> {
+    if (this.#state === 'offered' || this.#state === 'claiming') await this.#giveBack();
+    // It runs, or has run: its lease says when another may.
+    else if (this.#state === 'running') this.#end();
+    await this.#over.promise;
+  }
+
+  async #kill(why: 'cancelled' | 'timeout'): Promise<void> {
+    if (this.#killed !== undefined) return;
+    // What was not started need not be: given back, it ends as cancelled.
+    if (this.#state === 'offered' || this.#state === 'claiming') await this.#giveBack();
+    if (this.#state !== 'running') return;
+    this.#killed = why;
+    this.#parts.tell({ type: 'kill_task', task_id: this.task.id });
+    // Whether it has obeyed or not: it was told, and others wait for what the task takes.
+    this.#after(KILL_MS, () => void this.#settle(() => Promise.resolve()));
+  }
+
+  /** Records how it has ended; what was killed has ended so, whatever the agent says after it was told. */
+  async #settle(record: () => Promise<unknown>): Promise<Refusal> {
+    if (this.#state !== 'running') return NOT_YOURS;
+    this.#state = 'ending';
+    try {
+      await this.#patiently(() => (this.#killed === undefined ? record() : this.#recordKill()));
+      return undefined;
+    } catch (error) {
+      if (isEngineError(error, 'LEASE_LOST')) return LOST;
+      this.#parts.log.error('the end of a task cannot be recorded', { task: this.task.id, error: stackOf(error) });
+      return 'its end could not be recorded';
+    } finally {
+      this.#end();
+    }
+  }
+
+  async #recordKill(): Promise<unknown> {
+    const { session } = this.#parts;
+    if (this.#killed === 'cancelled') return session.cancelled(this.#one);
+    return session.fail(this.#one, fault('RUN_TIMEOUT', { timeoutMs: this.#timeoutMs }).toJSON());
+  }
+
+  async #completed(result: unknown): Promise<unknown> {
+    const { session } = this.#parts;
+    try {
+      // Before the end: should this process die between the two, the next attempt finds it.
+      if (this.#one.reuses === true) await session.keep(this.#one, result);
+      return await session.complete(this.#one, result);
+    } catch (error) {
+      // A result that cannot be kept is the agent's own fault, and the next try would give the same.
+      if (!isEngineError(error, 'INVALID_INPUT') && !isEngineError(error, 'TOO_LARGE')) throw error;
+      return session.fail(this.#one, error.toJSON(), { giveUp: true });
+    }
+  }
+
+  /** With its try. What cannot be given back comes back when its lease has run out. */
+  async #giveBack(): Promise<void> {
+    this.#end();
+    await this.#parts.session.release(this.#one).catch(() => {});
+  }
+
+  #renewAfter(ms: number): void {
+    const { session, answers } = this.#parts;
+    this.#after(ms, () => {
+      this.#renewAfter(session.leaseMs / 3);
+      if (answers() || this.#state === 'ending') void this.#renew().then((answer) => this.#heard(answer));
+    });
+  }
+
+  /** Undefined: the store does not answer, and has said nothing. */
+  #renew(): Promise<RenewalAnswer | undefined> {
+    return this.#parts.session.renew([this.#one]).then(
+      ([answer]) => answer,
+      () => undefined,
+    );
+  }
+
+  #heard(answer: RenewalAnswer | undefined): void {
+    if (answer === 'cancel') void this.#kill('cancelled');
+    // While its end is recorded, the answer to that counts: it may be what has ended the lease.
+    if (answer !== 'lost' || this.#state === 'ending' || this.#state === 'over') return;
+    if (this.#state === 'running') this.#parts.tell({ type: 'kill_task', task_id: this.task.id });
+    this.#end();
+  }
+
+  #lookForCancels(): void {
+    const { session } = this.#parts;
+    this.#after(CANCEL_LOOK_MS, () => {
+      this.#lookForCancels();
+      const mine = ({ task, attempt }: { task: number; attempt: number }): boolean =>
+        task === this.#one.task && attempt === this.#one.attempt;
+      session.cancels().then(
+        (leases) => (leases.some(mine) ? this.#kill('cancelled') : undefined),
+        () => {},
+      );
+    });
+  }
+
+  /** Faults of the store are waited out; for an agent that has left, no longer than its lease can hold. */
+  async #patiently<T>(record: () => Promise<T>): Promise<T> {
+    const { session, world } = this.#parts;
+    const since = world.clock.monotonic();
+    for (let pause = RETRY_MS; ; pause = Math.min(MAX_RETRY_MS, pause * 2)) {
+      try {
+        return await record();
+      } catch (error) {
+        if (!isEngineError(error) || !error.retryable) throw error;
+        if (this.#left && world.clock.monotonic() - since > session.leaseMs) throw error;
+      }
+      await new Promise<void>((resolve) => void world.timers.after(pause * (0.5 + world.random() / 2), resolve));
+    }
+  }
+
+  /** Read anew: other things have happened while something was waited for. */
+  #is(state: 'over'): boolean {
+    return this.#state === state;
+  }
+
+  #end(): void {
+    this.#state = 'over';
+    for (const cancel of this.#timers) cancel();
+    this.#timers.clear();
+    this.#over.resolve();
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => this.#after(ms, resolve));
+  }
+
+  /** Not any more once it is over. */
+  #after(ms: number, act: () => void): void {
+    if (this.#state === 'over') return;
+    const cancel = this.#parts.world.timers.after(
+      ms,
+      () => {
+        this.#timers.delete(cancel);
+        act();
+      },
+      { unref: true },
+    );
+    this.#timers.add(cancel);
+  }
+}

@@ -1,0 +1,215 @@
+import type { WebSocket } from 'ws';
+import { fault } from '../../core/errors.ts';
+import type { World } from '../../core/world.ts';
+import type { Log } from '../../engine/log.ts';
+import type { Session } from '../../protocol/link.ts';
+import { PLAIN_TYPES, PlainSaid, type PlainTold } from '../../protocol/plain.ts';
+import { Silence, tickMsOf } from '../../protocol/silence.ts';
+import { checked } from '../http/caller.ts';
+import { parseBody } from '../http/json-body.ts';
+import { stackOf } from '../http/refusals.ts';
+import { Outlet } from '../workers/send-buffer.ts';
+import type { Frame } from '../workers/worker-connection.ts';
+import { PlainGuest } from './dazflow-worker.ts';
+
+export interface PlainConversationOptions {
+  readonly socket: WebSocket;
+  readonly session: Session;
+  readonly world: World;
+  readonly log: Log;
+  /** It has come with its secret in the address. */
+  readonly byPath: boolean;
+  /** An agent that has said nothing for so long is offline. */
+  readonly offlineMs: number;
+  /** What came is no message: the connection ends. */
+  readonly onNonsense: (error: unknown) => void;
+  readonly onSilence: () => void;
+}
+
+const BEAT_MS = 10_000;
+/** What was heard and not looked into; beyond it nothing more is read. */
+const MAX_WAITING = 100;
+/** The silence is counted in parts, not timed: a process that stood still has heard nothing either. */
+const PARTS = 4;
+
+/**
+ * What is said over the connection of an agent of document 004. It beats by saying anything; that it answers pings keeps its lease.
+ * What it says of tasks is looked into one by one, in the order in which it came.
+ */
+export class PlainConversation {
+  readonly #options: PlainConversationOptions;
+  readonly #outlet: Outlet;
+  readonly #guest: PlainGuest;
+  readonly #silence = new Silence();
+  readonly #waiting: PlainSaid[] = [];
+  #working: Promise<void> | undefined;
+  #cancelPing = (): void => {};
+  #cancelBeat = (): void => {};
+  #cancelWatch = (): void => {};
+
+  constructor(options: PlainConversationOptions) {
+    this.#options = options;
+    const { socket, session, world, log, byPath } = options;
+    this.#outlet = new Outlet(socket, { framesOf: (texts) => texts, onRoom: () => this.#flow() });
+    this.#guest = new PlainGuest({
+      session,
+      world,
+      log,
+      byPath,
+      outlet: this.#outlet,
+      tell: (told) => this.tell(told),
+      answers: () => !this.isSilent,
+    });
+    socket.on('pong', () => this.#silence.heard());
+    socket.on('ping', () => this.#silence.heard());
+    socket.on('message', (...frame: Frame) => this.hear(frame));
+    this.#ping();
+    this.#beatAfter(Math.min(BEAT_MS, session.heartbeatMs ?? BEAT_MS));
+    this.#watch(PARTS);
+  }
+
+  /** From here on it is offered tasks. */
+  start(): void {
+    this.tell({ type: 'connect_ok' });
+    this.#guest.start();
+  }
+
+  /** Pings are not answered: another process that has the secret may take its place. */
+  get isSilent(): boolean {
+    return this.#silence.isLong;
+  }
+
+  tell(told: PlainTold): void {
+    this.#outlet.say(JSON.stringify(told));
+  }
+
+  hear([data, isBinary]: Frame): void {
+    // Who was told that it is over has no say any more, though its words may still arrive.
+    if (!this.#isOpen) return;
+    this.#silence.heard();
+    this.#watch(PARTS);
+    try {
+      if (isBinary) throw fault('INVALID_INPUT', { field: 'message', problem: 'messages are text' });
+      this.#take(parseBody(data.toString()));
+    } catch (error) {
+      this.#options.onNonsense(error);
+    }
+    this.#flow();
+  }
+
+  /** The connection is gone. Resolves when nothing more is written for it. */
+  async leave(): Promise<void> {
+    this.#cancelPing();
+    this.#cancelBeat();
+    this.#cancelWatch();
+    this.#guest.part();
+    await this.#working;
+    await this.#guest.leave();
+    await this.#options.session.beat('offline').catch(() => {});
+  }
+
+  get #isOpen(): boolean {
+    const { socket } = this.#options;
+    return socket.readyState === socket.OPEN;
+  }
+
+  /** What is not of the document is left alone: it may come from an agent that knows more. */
+  #take(value: unknown): void {
+    const { type } = (value ?? {}) as { readonly type?: unknown };
+    if (typeof type === 'string' && !PLAIN_TYPES.has(type)) return;
+    const said = checked('body', PlainSaid, value) as PlainSaid;
+    // At once: what is recorded before it may take long, and an agent that hears nothing goes away.
+    if (said.type === 'heartbeat') return this.tell({ type: 'heartbeat_ack' });
+    this.#waiting.push(said);
+    this.#working ??= this.#work().finally(() => {
+      this.#working = undefined;
+    });
+  }
+
+  async #work(): Promise<void> {
+    for (let said = this.#waiting.shift(); said !== undefined; said = this.#waiting.shift()) {
+      try {
+        await this.#answer(said);
+      } catch (error) {
+        this.#options.log.error('an agent could not be answered', { error: stackOf(error) });
+      }
+      this.#flow();
+    }
+  }
+
+  async #answer(said: PlainSaid): Promise<void> {
+    switch (said.type) {
+      case 'task_claim': {
+        const task = await this.#guest.claim(said.task_id);
+        if (typeof task === 'string') return this.#refuse(said.task_id, task);
+        return this.tell({ type: 'task_claimed_ok', task_id: said.task_id, task });
+      }
+      case 'task_progress': {
+        const refusal = await this.#guest.say(said.task_id, said.logs ?? []);
+        if (refusal !== undefined) this.tell({ type: 'kill_task', task_id: said.task_id });
+        return;
+      }
+      case 'task_complete':
+        return this.#refuse(said.task_id, await this.#guest.complete(said.task_id, said.result));
+      case 'task_failed':
+        return this.#refuse(said.task_id, await this.#guest.fail(said.task_id, failureOf(said)));
+      case 'heartbeat':
+      case 'credential_ack':
+      case 'version':
+      case 'credentials_report':
+        // What it says of its credentials proves nothing: its tags are those that its name was given.
+        return;
+    }
+  }
+
+  #refuse(task: string, reason: string | undefined): void {
+    if (reason !== undefined) this.tell({ type: 'task_claimed_fail', task_id: task, reason });
+  }
+
+  /** Nothing is read while there is much to do, or while it does not read itself. */
+  #flow(): void {
+    const { socket } = this.#options;
+    if (this.#waiting.length > MAX_WAITING || this.#outlet.isFull) socket.pause();
+    else if (socket.isPaused) socket.resume();
+  }
+
+  #ping(): void {
+    const { socket, session, world } = this.#options;
+    this.#cancelPing = world.timers.after(
+      tickMsOf(session.leaseMs),
+      () => {
+        if (this.#silence.tick() && this.#isOpen) socket.ping();
+        this.#ping();
+      },
+      { unref: true },
+    );
+  }
+
+  #beatAfter(ms: number): void {
+    const { session, world } = this.#options;
+    this.#cancelBeat = world.timers.after(
+      ms,
+      () => {
+        this.#beatAfter(ms);
+        if (!this.isSilent) session.beat('online').catch(() => {});
+      },
+      { unref: true },
+    );
+  }
+
+  #watch(parts: number): void {
+    const { world, offlineMs, onSilence } = this.#options;
+    this.#cancelWatch();
+    if (parts === 0) return onSilence();
+    const next = (): void => this.#watch(parts - 1);
+    this.#cancelWatch = world.timers.after(offlineMs / PARTS, next, { unref: true });
+  }
+}
+
+/** What the record keeps of a failure. */
+function failureOf({ error, error_details: details }: Extract<PlainSaid, { type: 'task_failed' }>): unknown {
+  const plain = typeof error === 'string' ? { message: error } : error;
+  if (details === undefined || details === null)
+    return plain ?? { message: 'the agent said that it failed, and not why' };
+  return typeof plain === 'object' && plain !== null ? { ...plain, details } : { message: String(plain), details };
+}

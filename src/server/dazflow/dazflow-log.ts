@@ -1,0 +1,37 @@
+import type { LogEntry } from '../../core/task/log.ts';
+import type { PlainLine } from '../../protocol/plain.ts';
+
+/** In UTF-16 units, each of which is at most three bytes: what one entry of a log holds. */
+const MAX_UNITS = 21_000;
+/** A number below it is a time in seconds: in milliseconds it would be long ago. */
+const LEAST_MS = 100_000_000_000;
+const MAX_TIME = 8_640_000_000_000_000;
+
+/** Lines of an agent as entries of a log, numbered on behind `last`. A line that no entry holds becomes several. */
+export function entriesOf(lines: readonly PlainLine[], last: number, now: number): readonly LogEntry[] {
+  let seq = last;
+  return lines.flatMap((line) => {
+    const { line: text, timestamp } = typeof line === 'string' ? { line, timestamp: undefined } : line;
+    const at = timeOf(timestamp) ?? Math.floor(now);
+    return partsOf(text).map((part): LogEntry => ({ seq: ++seq, at, stream: 'log', text: part }));
+  });
+}
+
+function timeOf(said: number | string | null | undefined): number | undefined {
+  if (said === null || said === undefined) return undefined;
+  const number = typeof said === 'string' ? Date.parse(said) : said < LEAST_MS ? said * 1000 : said;
+  return number >= 0 && number <= MAX_TIME ? Math.floor(number) : undefined;
+}
+
+function partsOf(text: string): readonly string[] {
+  if (text.length <= MAX_UNITS) return [text];
+  const parts: string[] = [];
+  for (let from = 0; from < text.length; ) {
+    let to = Math.min(text.length, from + MAX_UNITS);
+    // Not through the middle of a character.
+    if (to < text.length && (text.charCodeAt(to) & 0xfc00) === 0xdc00) to--;
+    parts.push(text.slice(from, to));
+    from = to;
+  }
+  return parts;
+}

@@ -1,0 +1,140 @@
+import { type FeedEvent, isTaskEvent, type TaskEvent } from '../../core/task/event.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { type FeedItem, itemOf } from '../../engine/read/feed.ts';
+
+/** Events that are kept for those who follow closely; who is further behind reads from the store. */
+const KEPT = 5000;
+const PAGE = 500;
+/** Above the number of any event. */
+const AHEAD_OF_ALL = 2 ** 52;
+
+/**
+ * One reader of the feed for all who follow it. Each of them goes by its own position, so that nobody waits for a slow one,
+ * and a slow one costs a number.
+ */
+export class EventHub {
+  readonly #engine: Engine;
+  readonly #stop = new AbortController();
+  readonly #onEvent: (event: TaskEvent) => void;
+  #kept: FeedEvent[] = [];
+  /** Up to where it has read; undefined until it knows where the feed stands. */
+  #last: number | undefined;
+  #reading: Promise<void> | undefined;
+  #arrived = Promise.withResolvers<void>();
+
+  constructor(engine: Engine, onEvent: (event: TaskEvent) => void = () => {}) {
+    this.#engine = engine;
+    this.#onEvent = onEvent;
+  }
+
+  start(): void {
+    this.#reading ??= this.#read();
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    this.#arrived.resolve();
+    await this.#reading;
+  }
+
+  /** The number of the newest event. */
+  async now(): Promise<number> {
+    return (await this.#engine.store.eventRead({ after: AHEAD_OF_ALL, limit: 1 })).last;
+  }
+
+  /** Everything behind `after`, without gap and without repeat; `reset` where some of it is no longer kept. */
+  async *follow(after: number, signal: AbortSignal): AsyncGenerator<FeedItem> {
+    for await (const page of this.pages(after, signal)) yield* page;
+  }
+
+  /** The same, as much at a time as is there. */
+  async *pages(after: number, signal: AbortSignal): AsyncGenerator<readonly FeedItem[]> {
+    let last = after;
+    const over = AbortSignal.any([signal, this.#stop.signal]);
+    while (!over.aborted) {
+      const arrived = this.#arrived.promise;
+      const known = this.#since(last);
+      if (known === undefined) {
+        const page = await this.#engine.store.eventRead({ after: last, limit: PAGE });
+        const items = page.events.map(itemOf);
+        if (page.reset) items.unshift({ kind: 'reset', last: (page.events[0]?.seq ?? page.last + 1) - 1 });
+        last = page.last;
+        if (items.length > 0) {
+          yield items;
+          continue;
+        }
+      } else if (known.length > 0) {
+        last = known.at(-1)?.seq ?? last;
+        yield known.map(itemOf);
+        continue;
+      }
+      await until(over, (resolve) => void arrived.then(resolve));
+    }
+  }
+
+  /** What is kept behind that number; undefined: not all of it is. */
+  #since(last: number): readonly FeedEvent[] | undefined {
+    if (this.#last === undefined || last > this.#last) return undefined;
+    const first = this.#kept[0]?.seq ?? this.#last + 1;
+    return last + 1 < first ? undefined : this.#kept.slice(last + 1 - first, last + 1 - first + PAGE);
+  }
+
+  async #read(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      try {
+        if (this.#last === undefined) {
+          this.#last = await this.now();
+          // Who came before and found nothing may have looked before what this number counts.
+          this.#tell();
+        }
+        for await (const item of this.#engine.events({ after: this.#last, signal: this.#stop.signal })) {
+          if (item.kind === 'reset') this.#forget(item.last);
+          else this.#keep(item.event);
+        }
+      } catch {
+        // The store is away for a moment. The feed's own poll stands behind it; a closed store ends the hub.
+        await this.#rest();
+      }
+    }
+  }
+
+  async #rest(): Promise<void> {
+    let cancel = (): void => {};
+    await until(this.#stop.signal, (resolve) => {
+      cancel = this.#engine.world.timers.after(RETRY_MS, resolve, { unref: true });
+    });
+    cancel();
+  }
+
+  #keep(event: FeedEvent): void {
+    this.#kept.push(event);
+    this.#last = event.seq;
+    if (this.#kept.length >= 2 * KEPT) this.#kept = this.#kept.slice(-KEPT);
+    if (isTaskEvent(event)) this.#onEvent(event);
+    this.#tell();
+  }
+
+  #forget(last: number): void {
+    this.#kept = [];
+    this.#last = last;
+    this.#tell();
+  }
+
+  #tell(): void {
+    this.#arrived.resolve();
+    this.#arrived = Promise.withResolvers();
+  }
+}
+
+const RETRY_MS = 1000;
+
+/** Until `tell` calls back or the signal comes. Nothing is left on the signal: who follows for days waits millions of times. */
+async function until(signal: AbortSignal, tell: (resolve: () => void) => void): Promise<void> {
+  if (signal.aborted) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const end = (): void => resolve();
+  signal.addEventListener('abort', end);
+  tell(resolve);
+  await promise;
+  signal.removeEventListener('abort', end);
+}

@@ -1,0 +1,94 @@
+import { fault } from '../../core/errors.ts';
+
+/** Of payloads, and some for what they are wrapped in. */
+const MAX_DEPTH = 72;
+
+/**
+ * The value of a JSON text. One that is nested too deeply is refused before anything walks down into it, and so is a number that
+ * would become another one: 2^53 + 1 must not come back as 2^53.
+ */
+export function parseBody(text: string, maxDepth = MAX_DEPTH): unknown {
+  const { depth, changed } = scan(text, maxDepth);
+  if (depth > maxDepth) throw refuse(`it is nested more than ${maxDepth} deep`);
+  if (changed !== undefined) {
+    throw refuse(`the number ${changed.slice(0, 40)} cannot be kept as it is; send it as a text`);
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw refuse(`it is not JSON (${cause instanceof Error ? cause.message : ''})`, cause);
+  }
+  return value;
+}
+
+interface Scan {
+  /** How deep arrays and objects are nested, counted up to one more than is enough. */
+  readonly depth: number;
+  /** The first number that would not be the same after it was read. */
+  readonly changed: string | undefined;
+}
+
+function scan(text: string, enough: number): Scan {
+  let depth = 0;
+  let deepest = 0;
+  let changed: string | undefined;
+  for (let i = 0; i < text.length && deepest <= enough; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit === QUOTE) i = endOfString(text, i);
+    else if (unit === OPEN_ARRAY || unit === OPEN_OBJECT) deepest = Math.max(deepest, ++depth);
+    else if (unit === CLOSE_ARRAY || unit === CLOSE_OBJECT) depth--;
+    else if (isDigit(unit)) {
+      const end = endOfNumber(text, i);
+      changed ??= changedNumber(text, i, end);
+      i = end - 1;
+    }
+  }
+  return { depth: deepest, changed };
+}
+
+const isDigit = (unit: number): boolean => unit >= 0x30 && unit <= 0x39;
+
+/** Behind the digits, point, exponent and signs that begin here. */
+function endOfNumber(text: string, from: number): number {
+  let end = from + 1;
+  while (end < text.length && NUMBER.has(text.charCodeAt(end))) end++;
+  return end;
+}
+
+const NUMBER: ReadonlySet<number> = new Set(Array.from('0123456789.eE+-', (one) => one.charCodeAt(0)));
+/** Every whole number of so many digits is kept, and nothing of so few can be beyond all numbers. */
+const SAFE_DIGITS = 15;
+/** One of more digits is beyond all numbers. */
+const MOST_DIGITS = 400;
+
+/** A fraction is the nearest number that there is, as everywhere; a whole number is itself, or what a double prints as. */
+function changedNumber(text: string, from: number, end: number): string | undefined {
+  if (end - from <= SAFE_DIGITS && !/e/i.test(text.slice(from, end))) return undefined;
+  const given = text.slice(from, end);
+  const value = Number(given);
+  if (Number.isNaN(value)) return undefined; // no JSON; the parser says so
+  if (!Number.isFinite(value) || end - from > MOST_DIGITS) return given;
+  if (!/^\d+$/.test(given) || String(value) === given) return undefined;
+  return BigInt(given) === BigInt(value) ? undefined : given;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+function endOfString(text: string, from: number): number {
+  for (let i = from + 1; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit === BACKSLASH) i++;
+    else if (unit === QUOTE) return i;
+  }
+  return text.length;
+}
+
+function refuse(problem: string, cause?: unknown): Error {
+  return fault('INVALID_INPUT', { field: 'body', problem }, { cause });
+}

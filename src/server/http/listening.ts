@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto';
+import { createSecureContext } from 'node:tls';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { fault } from '../../core/errors.ts';
+import { isLoopback } from './hosts.ts';
+import { parseBody } from './json-body.ts';
+import { MAX_BODY_BYTES, refuseBytes } from './refusals.ts';
+
+const HEADERS_MS = 10_000;
+const REQUEST_MS = 60_000;
+/** How often it is looked for connections that take longer than that; the default of Node is half a minute. */
+const LOOK_MS = 1000;
+/** A little longer than proxies keep a connection that nobody uses, so that it is they who close it. */
+const IDLE_MS = 65_000;
+
+export interface Listening {
+  readonly host: string;
+  /** PEM texts. */
+  readonly tls?: { readonly cert: string; readonly key: string } | undefined;
+  /** Listens beyond this machine without TLS: something in front of it sees to that. */
+  readonly insecure?: boolean | undefined;
+  /** How long a caller may take for its head, and for a whole request. */
+  readonly patience?: { readonly headersMs: number; readonly requestMs: number } | undefined;
+}
+
+/** Tokens must not go over a wire in the clear. */
+export function requireGuard({ host, tls, insecure = false }: Listening): void {
+  if (tls !== undefined) requirePair(tls);
+  if (isLoopback(host) || tls !== undefined || insecure) return;
+  throw fault(
+    'INVALID_INPUT',
+    {
+      field: 'host',
+      problem: `${JSON.stringify(host)} is not a loopback address, and tokens would travel in the clear`,
+    },
+    {
+      hint: 'Give --tls-cert and --tls-key, or --insecure-behind-proxy when a proxy in front of it does TLS; or stay with --host 127.0.0.1, the default.',
+    },
+  );
+}
+
+function requirePair(tls: NonNullable<Listening['tls']>): void {
+  try {
+    createSecureContext(tls);
+  } catch (cause) {
+    const { message } = cause as Error;
+    throw fault(
+      'INVALID_INPUT',
+      { field: 'certificate', problem: `it and its key are not PEM, or not those of each other (${message})` },
+      { hint: '--tls-cert names the file with the certificate, --tls-key the one with its key.', cause },
+    );
+  }
+}
+
+/** `refuse` answers what has no route because its address is none. */
+export function makeFastify(
+  { tls, patience = { headersMs: HEADERS_MS, requestMs: REQUEST_MS } }: Listening,
+  refuse: (error: unknown, request: FastifyRequest, reply: FastifyReply) => void,
+): FastifyInstance {
+  const options = {
+    bodyLimit: MAX_BODY_BYTES,
+    requestTimeout: patience.requestMs,
+    keepAliveTimeout: IDLE_MS,
+    forceCloseConnections: true,
+    genReqId: () => randomUUID(),
+    routerOptions: { maxParamLength: 500 },
+    frameworkErrors: refuse,
+    clientErrorHandler: refuseBytes,
+  } as const;
+  const limits = { headersTimeout: patience.headersMs, connectionsCheckingInterval: LOOK_MS };
+  const fastify = (tls === undefined
+    ? Fastify({ ...options, http: limits })
+    : Fastify({ ...options, https: { ...tls, ...limits } })) as unknown as FastifyInstance;
+  fastify.removeAllContentTypeParsers();
+  fastify.addContentTypeParser(
+    ['application/json', 'application/a2a+json'],
+    { parseAs: 'string' },
+    (_request, body, done) => {
+      try {
+        done(null, body === '' ? {} : parseBody(body as string));
+      } catch (error) {
+        done(error as Error);
+      }
+    },
+  );
+  return fastify;
+}
+
+export function cannotListen(error: NodeJS.ErrnoException, host: string, port: number): Error {
+  switch (error.code ?? '') {
+    case 'EADDRINUSE':
+      return fault(
+        'CONFLICT',
+        { problem: `port ${port} of ${host} is already in use` },
+        {
+          cause: error,
+          hint: 'Perhaps another leasehold runs there. Stop it, or choose another port with --port (0 picks a free one).',
+        },
+      );
+    case 'EACCES':
+      return fault(
+        'INVALID_INPUT',
+        { field: 'port', problem: `the system does not let this user listen on port ${port}` },
+        { cause: error, hint: 'Choose a port above 1023 with --port.' },
+      );
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return fault(
+        'INVALID_INPUT',
+        { field: 'host', problem: `this machine has no address ${host}` },
+        { cause: error, hint: 'Use --host 127.0.0.1, the default.' },
+      );
+    default:
+      return fault(
+        'INTERNAL',
+        { problem: `the server cannot listen on ${host}:${port} (${error.message})` },
+        { cause: error },
+      );
+  }
+}

@@ -1,0 +1,75 @@
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyRequest } from 'fastify';
+import { CATALOGUE, type EngineError, fault, isEngineError } from '../../core/errors.ts';
+
+/** What is told of an error: one of the catalogue. Of others nothing is, because their texts may hold what nobody should see. */
+export function errorOf(thrown: unknown): EngineError {
+  if (isEngineError(thrown)) return isOfTheStore(thrown) ? bare(thrown) : thrown;
+  const { code, statusCode } = (thrown ?? {}) as { readonly code?: unknown; readonly statusCode?: unknown };
+  switch (code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return fault('TOO_LARGE', { field: 'body', maxBytes: MAX_BODY_BYTES });
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return fault('INVALID_INPUT', { field: 'Content-Type', problem: 'a body is application/json' });
+    default: {
+      const refused = typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500;
+      return refused
+        ? fault('INVALID_INPUT', { field: 'request', problem: 'it is not well formed' }, { cause: thrown })
+        : fault('INTERNAL', { problem: 'the request could not be answered' }, { cause: thrown, hint: IN_THE_LOG });
+    }
+  }
+}
+
+/** The message is bounded, the details need not be: those of bad input would send a long text back as it came. */
+const MOST_DETAILS = 2000;
+
+export function problemText(error: EngineError): string {
+  const { details, ...rest } = error.toJSON();
+  const text = details === undefined ? undefined : JSON.stringify(details);
+  return JSON.stringify({ error: text === undefined || text.length > MOST_DETAILS ? rest : { ...rest, details } });
+}
+
+/** The words of a driver or of the system stand in it: names of files, tables and servers. The log has them. */
+function isOfTheStore({ code, cause }: EngineError): boolean {
+  return CATALOGUE[code].family === 'environment' && cause !== undefined;
+}
+
+function bare({ code, cause }: EngineError): EngineError {
+  return fault(code, undefined, { cause, ...(code === 'INTERNAL' ? { hint: IN_THE_LOG } : {}) });
+}
+
+const IN_THE_LOG =
+  'This is a defect in leasehold. The log of the node has the rest, under the x-request-id of this answer.';
+
+/** What came is no request, so that nothing of HTTP is there to answer it with. */
+export function refuseBytes(error: NodeJS.ErrnoException, socket: Socket): void {
+  const status = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }[error.code ?? ''] ?? 400;
+  const { code, message, hint } = fault('INVALID_INPUT', { field: 'request', problem: 'it is not well formed' });
+  const body = JSON.stringify({ error: { code, message, hint } });
+  const head = `Content-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length}\r\nConnection: close`;
+  // Who has hung up gets nothing; the socket is destroyed either way.
+  if (socket.writable) socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n\r\n${body}`);
+  socket.destroy(error);
+}
+
+/** Of a whole request. A batch of tasks may be large; each payload has its own bound. */
+export const MAX_BODY_BYTES = 16 * 1024 * 1024;
+
+export function noPage({ method, url }: FastifyRequest): EngineError {
+  // Below it may stand the secret of an agent, which nobody should see in an answer that ends up in a log.
+  const path = url.startsWith('/ws/') ? '/ws/…' : url.split('?', 1)[0];
+  return fault(
+    'NOT_FOUND',
+    { kind: 'page', id: `${method} ${path}` },
+    { hint: 'GET /openapi.json lists what there is.' },
+  );
+}
+
+export function notOpen(): EngineError {
+  return fault('STORE_UNAVAILABLE', { problem: 'this node is opening its store, or closing' });
+}
+
+export function stackOf(thrown: unknown): string {
+  return thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+}

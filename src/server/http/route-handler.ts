@@ -1,0 +1,94 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Engine } from '../../engine/engine.ts';
+import type { EngineOperator } from '../../operate/engine-operator.ts';
+import type { Enrolment } from '../../operate/enrolment.ts';
+import type { AnswerOf, BodyOf, ParamsOf, QueryOf, RouteName } from '../../protocol/routes.ts';
+import type { Principal } from '../auth/access.ts';
+import type { Teller } from '../auth/audit.ts';
+import type { PushGuard } from '../auth/push-guard.ts';
+import type { TokenDesk } from '../auth/token-service.ts';
+import type { EventHub } from '../events/event-broadcaster.ts';
+import type { Message } from '../events/sse.ts';
+import type { InsightDesk } from '../insight/insight-service.ts';
+import type { StepDesks } from '../loopd/loopd-workers.ts';
+import type { RpcDesk } from '../rpc/rpc-service.ts';
+import type { LoginDesk } from '../ui/login-service.ts';
+import type { HttpDesks } from '../workers/http-workers.ts';
+import type { WorkerSession } from '../workers/session-tokens.ts';
+
+/** All that the routes work on. */
+export interface Served {
+  readonly engine: Engine;
+  readonly hub: EventHub;
+  readonly tokens: TokenDesk;
+  readonly enrolment: Enrolment;
+  readonly desks: HttpDesks;
+  readonly steps: StepDesks;
+  readonly guard: PushGuard;
+  readonly rpc: RpcDesk;
+  readonly insight: InsightDesk;
+  readonly logins: LoginDesk;
+  /** Where this node answers. */
+  readonly address: string;
+  /** When it began to, in calendar time. */
+  readonly startedAt: number;
+  /** What an operator may ask and do. */
+  readonly operator: EngineOperator;
+  /** Why this node cannot hand out work; nothing when it can. */
+  readonly obstacles: () => Promise<readonly string[]>;
+}
+
+/** One request that was let in and is well formed. */
+export interface Call<N extends RouteName> extends Served {
+  readonly params: ParamsOf<N>;
+  readonly query: QueryOf<N>;
+  readonly body: BodyOf<N>;
+  readonly principal: Principal;
+  /** Who does it, for histories. */
+  readonly by: string;
+  /** Of a route that does many things: tells what of it was done. */
+  readonly audited: Teller;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  /** Of a worker over HTTP that has registered. */
+  readonly session: WorkerSession | undefined;
+  /** Comes when the server begins to end: who waits for something is answered then. */
+  readonly closing: AbortSignal;
+}
+
+/** Messages until it ends, or until the signal comes. */
+export class Stream {
+  readonly messages: (signal: AbortSignal) => AsyncIterable<Message>;
+
+  constructor(messages: (signal: AbortSignal) => AsyncIterable<Message>) {
+    this.messages = messages;
+  }
+}
+
+/** An answer in somebody else's form, with its own status and headers. */
+export class Foreign {
+  readonly response: Response;
+
+  constructor(response: Response) {
+    this.response = response;
+  }
+}
+
+/** An answer that is JSON text already, with the status that goes with it. */
+export class JsonText {
+  readonly text: string;
+  readonly status: number;
+
+  constructor(text: string, status = 200) {
+    this.text = text;
+    this.status = status;
+  }
+}
+
+/** An answer without a body: 204. */
+export const NOTHING: unique symbol = Symbol('nothing');
+
+type Answered<N extends RouteName> = AnswerOf<N> | Stream | Foreign | JsonText | typeof NOTHING;
+export type Handler<N extends RouteName> = (call: Call<N>) => Answered<N> | Promise<Answered<N>>;
+
+export type Handlers<N extends RouteName> = { readonly [K in N]: Handler<K> };

@@ -1,0 +1,170 @@
+import { randomUUID } from 'node:crypto';
+import { fault, isEngineError } from '../../core/errors.ts';
+import { type LogEntry, STREAMS, type Stream } from '../../core/task/log.ts';
+import type { Clock } from '../../core/world.ts';
+import type { Granted } from '../../protocol/frames.ts';
+import type { Assignment } from '../../protocol/link.ts';
+import type { AnswerOf, BodyOf } from '../../protocol/routes.ts';
+import type { Principal } from '../auth/access.ts';
+import type { HttpDesks } from '../workers/http-workers.ts';
+import { holderOf, type LeaseTokens } from '../workers/lease-tokens.ts';
+import type { WorkerSession } from '../workers/session-tokens.ts';
+
+export interface StepDesksOptions {
+  readonly desks: HttpDesks;
+  readonly leases: LeaseTokens;
+  /** What is said of a worker's name. */
+  readonly settingOf: (name: string) => Promise<{ readonly enabled: boolean }>;
+  readonly numberOf: (step: string) => number;
+  readonly clock: Clock;
+}
+
+type Step = NonNullable<AnswerOf<'claimSteps'>>[number];
+
+const HEARTBEAT_MS = 10_000;
+const MOST_TEXT = 65_536;
+/** Attempt and proof, in one spelling. */
+const LEASE_TOKEN = /^([1-9]\d{0,14})\.([\w-]+)$/;
+
+/** Workers that come by HTTP, as document 002 has them: every call names its lease by a token. */
+export class StepDesks {
+  readonly #options: StepDesksOptions;
+
+  constructor(options: StepDesksOptions) {
+    this.#options = options;
+  }
+
+  async register(
+    body: BodyOf<'registerWorker'>,
+    principal: Principal,
+    address?: string,
+  ): Promise<AnswerOf<'registerWorker'>> {
+    const { hostname: host, capabilities, ...told } = body;
+    const { handlers, tags = [], queues } = Array.isArray(capabilities) ? { handlers: capabilities } : capabilities;
+    if (handlers.length === 0) {
+      throw fault('INVALID_INPUT', { field: 'capabilities', problem: 'it names no handler that the worker runs' });
+    }
+    const { desks } = this.#options;
+    const incarnation = randomUUID();
+    const hello = { ...told, incarnation, handlers, tags, queues, host };
+    const { worker, session: token, leaseMs } = await desks.join(hello, principal, address);
+    // A worker of our own says it by itself, once it can take work.
+    await (await desks.open(desks.read(token))).beat('online');
+    return {
+      worker_id: worker,
+      session_token: token,
+      heartbeat_interval_ms: Math.min(HEARTBEAT_MS, Math.floor(leaseMs / 3)),
+      lease_ttl_ms: leaseMs,
+    };
+  }
+
+  async heartbeat(said: WorkerSession, body: BodyOf<'beatWorker'>): Promise<AnswerOf<'beatWorker'>> {
+    const session = await this.#options.desks.open(said);
+    const gone = body.status === 'offline' ? 'offline' : body.status === 'draining' ? 'draining' : 'online';
+    await session.beat(gone);
+    const held = body.leases.map((lease) => ({
+      step: lease.step_id,
+      lease: this.#leaseOf(said, lease.step_id, lease.lease_token),
+    }));
+    const known = held.flatMap(({ lease }) => (lease === undefined ? [] : [lease]));
+    const answers = await session.renew(known);
+    const answerOf = new Map(known.map((lease, i) => [lease, answers[i]]));
+    const became = held.map(({ step, lease }) => ({ step, answer: (lease && answerOf.get(lease)) ?? 'lost' }));
+    const steps = (some: (answer: string) => boolean): readonly string[] =>
+      became.filter(({ answer }) => some(answer)).map(({ step }) => step);
+    return {
+      renewed: steps((answer) => answer !== 'lost'),
+      lost: steps((answer) => answer === 'lost'),
+      cancel: steps((answer) => answer === 'cancel').map((step) => ({ step_id: step, reason: 'requested' })),
+      drain: !(await this.#options.settingOf(said.name)).enabled,
+    };
+  }
+
+  /** `gone`: nobody waits for the answer any more. */
+  async claim(said: WorkerSession, body: BodyOf<'claimSteps'>, gone: AbortSignal): Promise<readonly Step[]> {
+    const { desks } = this.#options;
+    const granted = await desks.take(said, { max: body.max, waitMs: body.wait_ms }, gone);
+    const { leaseMs } = await desks.open(said);
+    return granted.map((one) => this.#stepOf(one, leaseMs));
+  }
+
+  async events(said: WorkerSession, step: string, body: BodyOf<'appendEvents'>): Promise<AnswerOf<'appendEvents'>> {
+    const lease = this.#requireLease(said, step, body.lease_token);
+    const session = await this.#options.desks.open(said);
+    const now = this.#options.clock.wall();
+    const entries = body.events.map((event): LogEntry => {
+      const { seq, event_type: type, payload, ts } = event;
+      const stream = (STREAMS as readonly string[]).includes(type) ? (type as Stream) : 'log';
+      const text =
+        typeof payload === 'string' ? payload : JSON.stringify(stream === 'log' ? { type, payload } : payload);
+      return { seq, at: ts ?? now, stream, text: (text ?? '').slice(0, MOST_TEXT) };
+    });
+    await session.log(lease, entries);
+    return { acked_seq: Math.max(...entries.map(({ seq }) => seq)) };
+  }
+
+  async complete(said: WorkerSession, step: string, body: BodyOf<'completeStep'>): Promise<AnswerOf<'completeStep'>> {
+    const lease = this.#requireLease(said, step, body.lease_token);
+    const session = await this.#options.desks.open(said);
+    const { lease_token: _, status, result, error, ...told } = body;
+    switch (status) {
+      case 'succeeded':
+      case 'completed':
+      case 'success':
+        await session.complete(lease, result ?? told);
+        return { step_id: step, state: 'completed' };
+      case 'canceled':
+      case 'cancelled':
+        await session.cancelled(lease);
+        return { step_id: step, state: 'cancelled' };
+      case 'failed':
+      case 'error':
+        return {
+          step_id: step,
+          state: await session.fail(lease, error ?? result ?? { message: 'the step failed', ...told }),
+        };
+    }
+  }
+
+  #stepOf(one: Granted, leaseMs: number): Step {
+    return {
+      step_id: one.id,
+      task: one.task,
+      run_id: null,
+      phase: one.handler,
+      queue: one.queue,
+      attempt: one.attempt,
+      lease_token: `${one.attempt}.${one.token}`,
+      lease_expires_at: Math.floor(this.#options.clock.wall()) + leaseMs,
+      lease_ttl_ms: leaseMs,
+      input: JSON.parse(one.payload) as unknown,
+      tries: one.tries,
+      max_attempts: one.maxTries,
+      timeout_ms: one.timeoutMs ?? null,
+      created_at: one.createdAt,
+      suspect: one.suspect,
+      reuses: one.reuses ?? false,
+      workspace: null,
+    };
+  }
+
+  /** Undefined: whoever speaks does not have it, and never had. */
+  #leaseOf(said: WorkerSession, step: string, token: string): Assignment | undefined {
+    const [, attempt, proof = ''] = LEASE_TOKEN.exec(token) ?? [];
+    if (attempt === undefined) return undefined;
+    try {
+      const task = this.#options.numberOf(step);
+      const holder = holderOf(said.name, said.worker);
+      return this.#options.leases.check({ task, attempt: Number(attempt), token: proof }, holder) as Assignment;
+    } catch (error) {
+      if (isEngineError(error)) return undefined;
+      throw error;
+    }
+  }
+
+  #requireLease(said: WorkerSession, step: string, token: string): Assignment {
+    const lease = this.#leaseOf(said, step, token);
+    if (lease === undefined) throw fault('LEASE_LOST', { task: step });
+    return lease;
+  }
+}

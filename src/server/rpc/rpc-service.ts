@@ -1,0 +1,180 @@
+import { fault, isEngineError } from '../../core/errors.ts';
+import type { Log } from '../../engine/log.ts';
+import { MAX_BATCH, type RpcId, type RpcRequest, readRequest } from '../../protocol/rpc/envelope.ts';
+import { METHODS, type MethodName, mayCallMethod, methodNamed } from '../../protocol/rpc/methods.ts';
+import { callerOf, type Principal } from '../auth/access.ts';
+import type { Action, Teller } from '../auth/audit.ts';
+import type { PushGuard } from '../auth/push-guard.ts';
+import { checked } from '../http/caller.ts';
+import { stackOf } from '../http/refusals.ts';
+import { JsonText, NOTHING, Stream } from '../http/route-handler.ts';
+import { type Allowance, Budget } from './budget.ts';
+import { cloneMethods } from './clone.ts';
+import type { RpcCall, RpcHandler, RpcHandlers, RpcServed } from './context.ts';
+import { executeMethods } from './execute.ts';
+import { leaseMethods } from './leases.ts';
+import { nodeMethods } from './nodes.ts';
+import { isDefect, problemOf, type RpcAnswer, type RpcError, RpcProblem, refusal } from './problems.ts';
+import { readMethods } from './read.ts';
+import { systemMethods } from './system.ts';
+import { MAX_ANSWER } from './view.ts';
+import { writeMethods } from './write.ts';
+
+export interface RpcOptions extends RpcServed {
+  readonly log: Log;
+  readonly allowance?: Allowance | undefined;
+  /** Asked before something is pushed; undefined: nobody is. */
+  readonly guard?: PushGuard | undefined;
+}
+
+/** Who calls, and in which request. */
+interface Caller {
+  readonly principal: Principal;
+  readonly request: string;
+  readonly audited: Teller;
+}
+
+/** Methods that change what others have made: these are told to who operates the node. */
+const DEEDS: Partial<Record<MethodName, Action>> = {
+  'tasks.update': 'editTask',
+  'tasks.delete': 'deleteTask',
+  'tasks.cancel': 'cancelTask',
+};
+
+const HANDLERS: RpcHandlers<MethodName> = {
+  ...nodeMethods,
+  ...leaseMethods,
+  ...readMethods,
+  ...writeMethods,
+  ...cloneMethods,
+  ...executeMethods,
+  ...systemMethods,
+};
+
+/** What is left of a batch after this time is not begun. */
+const BATCH_MS = 30_000;
+
+/** Answers calls of JSON-RPC 2.0, one after the other: a batch is no way to have much done at once. */
+export class RpcDesk {
+  readonly #options: RpcOptions;
+  readonly #budget: Budget;
+
+  constructor(options: RpcOptions) {
+    this.#options = options;
+    this.#budget = new Budget(options.engine.world.clock, options.allowance);
+  }
+
+  async answer(body: unknown, caller: Caller): Promise<JsonText | Stream | typeof NOTHING> {
+    if (!Array.isArray(body)) return this.#alone(body, caller);
+    if (body.length === 0 || body.length > MAX_BATCH) {
+      const problem = `a batch has between 1 and ${MAX_BATCH} calls`;
+      return new JsonText(textOf({ jsonrpc: '2.0', id: null, error: refusal('request', problem) }));
+    }
+    return this.#batch(body, caller);
+  }
+
+  async #alone(body: unknown, caller: Caller): Promise<JsonText | Stream | typeof NOTHING> {
+    const asked = readRequest(body);
+    if ('problem' in asked) return new JsonText(textOf(malformed(asked)));
+    const outcome = await this.#call(asked, caller, asked.id !== undefined);
+    if (outcome instanceof Stream) return outcome;
+    if (asked.id === undefined) return NOTHING;
+    const forbidden = 'error' in outcome && outcome.error.data['code'] === 'FORBIDDEN';
+    return new JsonText(bounded({ jsonrpc: '2.0', id: asked.id, ...outcome }, MAX_ANSWER), forbidden ? 403 : 200);
+  }
+
+  async #batch(calls: readonly unknown[], caller: Caller): Promise<JsonText | typeof NOTHING> {
+    const { clock } = this.#options.engine.world;
+    const until = clock.monotonic() + BATCH_MS;
+    const answers: string[] = [];
+    let room = MAX_ANSWER;
+    for (const call of calls) {
+      const asked = readRequest(call);
+      if ('problem' in asked) answers.push(textOf(malformed(asked)));
+      else {
+        const late = clock.monotonic() >= until;
+        const outcome = late ? { error: problemOf(fault('TIMEOUT')) } : await this.#call(asked, caller, false);
+        if (asked.id === undefined) continue;
+        answers.push(bounded({ jsonrpc: '2.0', id: asked.id, ...(outcome as Outcome) }, room));
+      }
+      room -= answers.at(-1)?.length ?? 0;
+    }
+    return answers.length === 0 ? NOTHING : new JsonText(`[${answers.join(',')}]`);
+  }
+
+  async #call(
+    { method, params }: RpcRequest,
+    { principal, request, audited }: Caller,
+    alone: boolean,
+  ): Promise<Outcome | Stream> {
+    try {
+      const caller = `${principal.token ?? 'admin'}`;
+      this.#budget.spend(caller, 1);
+      const name = methodNamed(method);
+      if (name === undefined) return { error: refusal('method', `there is no method ${JSON.stringify(method)}`) };
+      if (!mayCallMethod(principal.role, METHODS[name])) {
+        throw fault('FORBIDDEN', {
+          problem: `this needs the role ${METHODS[name].access}, and the token has the role ${principal.role}`,
+        });
+      }
+      const call: RpcCall = {
+        ...this.#options,
+        params: paramsOf(name, params),
+        principal,
+        alone,
+        admit: async (tasks) => {
+          this.#budget.spend(
+            caller,
+            [...tasks.values()].reduce((sum, n) => sum + n, 0),
+          );
+          await this.#options.guard?.admit(callerOf(principal), tasks);
+        },
+      };
+      const work = (): Promise<unknown> => (HANDLERS[name] as RpcHandler<MethodName>)(call);
+      const deed = DEEDS[name];
+      const result = await (deed === undefined ? work() : audited(deed, targetOf(call.params), work));
+      return result instanceof Stream ? result : { result };
+    } catch (error) {
+      if (isDefect(error)) this.#options.log.error('a call failed', { request, method, error: stackOf(error) });
+      return { error: problemOf(error) };
+    }
+  }
+}
+
+/** What it is done to, as far as it is named: what a method takes besides is checked by itself. */
+function targetOf(params: object): string {
+  const { task_id, id, task_ids } = params as Readonly<Record<string, unknown>>;
+  return [task_id ?? id ?? task_ids]
+    .flat()
+    .filter((one) => typeof one === 'string')
+    .join(' ');
+}
+
+type Outcome = { readonly result: unknown } | { readonly error: RpcError };
+
+/** The places of what is given begin with `params`, as callers know it. */
+function paramsOf(name: MethodName, given: unknown): RpcCall['params'] {
+  try {
+    return checked('body', METHODS[name].params, given ?? {}) as RpcCall['params'];
+  } catch (error) {
+    if (!isEngineError(error)) throw error;
+    const { field = 'body', problem } = (error.details ?? {}) as { readonly field?: string; readonly problem?: string };
+    throw new RpcProblem('params', `${field.replace(/^body/, 'params')}: ${problem}`, { code: error.code });
+  }
+}
+
+function malformed({ problem, id }: { readonly problem: string; readonly id: RpcId }): RpcAnswer {
+  return { jsonrpc: '2.0', id, error: refusal('request', problem) };
+}
+
+/** An answer that is too long says so instead. */
+function bounded(answer: RpcAnswer, room: number): string {
+  const text = textOf(answer);
+  if (text.length <= Math.max(room, 0) || answer.error !== undefined) return text;
+  const error = problemOf(fault('TOO_LARGE', { field: 'answer', maxBytes: MAX_ANSWER }));
+  return textOf({ jsonrpc: '2.0', id: answer.id, error });
+}
+
+function textOf(answer: RpcAnswer): string {
+  return JSON.stringify('result' in answer && answer.result === undefined ? { ...answer, result: null } : answer);
+}

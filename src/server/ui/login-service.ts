@@ -1,0 +1,64 @@
+import { fault, isEngineError } from '../../core/errors.ts';
+import type { Clock } from '../../core/world.ts';
+import type { BodyOf } from '../../protocol/routes.ts';
+import type { Access, Principal } from '../auth/access.ts';
+import { BrowserSessions } from './browser-sessions.ts';
+import { FailedLogins } from './failed-logins.ts';
+import { LoginCodes } from './login-codes.ts';
+
+/** As much as is taken from a header. */
+const MOST_SECRET = 512;
+
+/** Lets browsers in, by the code of a login link or by a token. */
+export class LoginDesk {
+  readonly sessions: BrowserSessions;
+  readonly #codes: LoginCodes;
+  readonly #failed: FailedLogins;
+  readonly #access: Access;
+
+  constructor(clusterKey: string, access: Access, clock: Clock) {
+    this.sessions = new BrowserSessions(clusterKey, access, clock);
+    this.#codes = new LoginCodes(clock);
+    this.#failed = new FailedLogins(clock);
+    this.#access = access;
+  }
+
+  /** The cookie for who proves to be somebody. */
+  async login(
+    proof: BodyOf<'login'>,
+    address: string,
+  ): Promise<{ readonly principal: Principal; readonly cookie: string }> {
+    this.#failed.check(address);
+    const principal = await this.#who(proof).catch((error: unknown) => {
+      if (isEngineError(error, 'UNAUTHENTICATED')) this.#failed.failed(address);
+      throw error;
+    });
+    if (principal.role === 'worker') {
+      throw fault('FORBIDDEN', { problem: 'the secret of a worker lets no browser in' });
+    }
+    return { principal, cookie: this.sessions.begin(principal) };
+  }
+
+  /** A link that lets a browser in once, as this one. The code stands behind the #, which no browser sends anywhere. */
+  link(principal: Principal, address: string): { readonly url: string; readonly expiresAt: number } {
+    const { code, expiresAt } = this.#codes.make(principal);
+    return { url: `${reachable(address)}/ui/#code=${code}`, expiresAt };
+  }
+
+  async #who(proof: BodyOf<'login'>): Promise<Principal> {
+    if ('token' in proof) return this.#access.who(proof.token.length > MOST_SECRET ? '' : proof.token);
+    const principal = proof.code.length > MOST_SECRET ? undefined : this.#codes.take(proof.code);
+    if (principal === undefined) {
+      const hint = 'The link was used, or its ten minutes are over; "leasehold login" makes another.';
+      throw fault('UNAUTHENTICATED', undefined, { hint });
+    }
+    // A token that has ended since takes its links along.
+    const { role, name, token } = principal;
+    return token === undefined ? principal : this.#access.of({ role, name, token });
+  }
+}
+
+/** Who listens on all addresses is asked on this machine's own. */
+function reachable(address: string): string {
+  return address.replace(/\/$/, '').replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+}

@@ -1,0 +1,47 @@
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { fault } from '../../core/errors.ts';
+
+/** What a worker over HTTP said of itself when it registered. */
+export interface WorkerSession {
+  readonly name: string;
+  /** Its incarnation, and its id in addresses. */
+  readonly worker: string;
+  /** The number of the secret that it came in by: the session ends with it. */
+  readonly token: number;
+  readonly handlers: readonly string[];
+  readonly tags: readonly string[];
+  readonly queues?: readonly string[] | undefined;
+  readonly slots: number;
+  readonly version?: string | undefined;
+  readonly host?: string | undefined;
+  readonly address?: string | undefined;
+  readonly priority?: number | undefined;
+  readonly pid?: number | undefined;
+}
+
+/** Tokens that say all of this themselves, signed under the key of the cluster: every node can go on with the session. */
+export class SessionTokens {
+  readonly #key: KeyObject;
+
+  constructor(clusterKey: string) {
+    this.#key = createSecretKey(createHmac('sha256', clusterKey).update('sessions').digest());
+  }
+
+  write(session: WorkerSession): string {
+    const text = Buffer.from(JSON.stringify(session)).toString('base64url');
+    return `${text}.${this.#sign(text).toString('base64url')}`;
+  }
+
+  read(token: string): WorkerSession {
+    const [text = '', signature = '', ...more] = token.split('..');
+    // As texts: several of them would mean the same bytes.
+    const given = Buffer.from([signature, ...more].join('..'));
+    const right = Buffer.from(this.#sign(text).toString('base64url'));
+    if (given.length !== right.length || !timingSafeEqual(given, right)) throw fault('UNAUTHENTICATED');
+    return JSON.parse(Buffer.from(text, 'base64url').toString()) as WorkerSession;
+  }
+
+  #sign(text: string): Buffer {
+    return createHmac('sha256', this.#key).update(text).digest();
+  }
+}

@@ -1,0 +1,205 @@
+import type { WebSocket } from 'ws';
+import { type EngineError, fault } from '../../core/errors.ts';
+import {
+  ALIVE,
+  Asked,
+  exceeds,
+  framesOf,
+  MAX_ANSWER_BYTES,
+  MAX_FRAME_DEPTH,
+  type Said,
+} from '../../protocol/frames.ts';
+import { idleTickMsOf, Silence, tickMsOf } from '../../protocol/silence.ts';
+import { checked } from '../http/caller.ts';
+import { parseBody } from '../http/json-body.ts';
+import { LogPace } from './log-pace.ts';
+import { Outlet } from './send-buffer.ts';
+import type { Rounds } from './shared-timer.ts';
+
+export interface ConversationOptions {
+  readonly socket: WebSocket;
+  readonly leaseMs: number;
+  /** Of all conversations: in each one ticks once. */
+  readonly rounds: Rounds;
+  /** Whether the worker has something that would be lost with it. */
+  readonly holds: () => boolean;
+  /** Answers one question; rejects with what is refused. */
+  readonly answer: (asked: Asked, outlet: Outlet) => Promise<unknown>;
+  /** The worker lives. */
+  readonly onAlive: () => void;
+  /** What is told of an error. */
+  readonly told: (error: unknown) => EngineError;
+  /** What came is no message: the connection ends. */
+  readonly onNonsense: (error: unknown) => void;
+}
+
+/** One message, and whether it came as bytes. */
+export type Frame = readonly [data: Buffer, isBinary: boolean];
+
+const ALIVE_BYTES = Buffer.from(ALIVE);
+/** Questions that are looked into at once: as many as the engine puts into one commit. */
+const MAX_OPEN = 250;
+/** Of those whose answers can be large. */
+const MAX_OPEN_READS = 8;
+/**
+ * Of logs, before the next ones wait, in UTF-16 units: many short ones share a commit, and who floods has its socket paused instead
+ * of everybody's turns (32 shipments of 64 KiB at once made commits of 2 MiB).
+ */
+const MAX_OPEN_LOG_UNITS = 64 * 1024;
+export const READS: ReadonlySet<Asked['type']> = new Set([
+  'task_claim',
+  'journal',
+  'waited',
+  'results',
+  'dependencies',
+  'reusable',
+]);
+
+/**
+ * What is said over one connection. Questions are looked into in the order in which they came, some at a time; nothing is read
+ * while there are more, or while answers lie that the worker has not taken. So what a worker can cost is bounded, whatever it does.
+ */
+export class Conversation {
+  readonly #options: ConversationOptions;
+  /** Read, and not begun; those before `#at` are. */
+  #waiting: Asked[] = [];
+  #at = 0;
+  #open = 0;
+  #openReads = 0;
+  #openLogUnits = 0;
+  /** Made for who logs: of thousands most only wait. */
+  #logPace: LogPace | undefined;
+  #paced: NodeJS.Timeout | undefined;
+  readonly #outlet: Outlet;
+  readonly #silence: Silence;
+
+  constructor(options: ConversationOptions) {
+    this.#options = options;
+    const { socket, leaseMs, rounds } = options;
+    this.#outlet = new Outlet(socket, { framesOf, onRoom: () => this.#go() });
+    this.#silence = new Silence(tickMsOf(leaseMs), idleTickMsOf(leaseMs));
+    const leave = rounds.join(() => this.#beat());
+    const hear = (): void => this.#silence.heard();
+    socket.on('pong', hear);
+    socket.on('ping', hear);
+    socket.on('message', (...frame: Frame) => this.hear(frame));
+    socket.once('close', () => {
+      leave();
+      clearTimeout(this.#paced);
+      this.#waiting = [];
+    });
+  }
+
+  say(said: Said): void {
+    this.#outlet.say(JSON.stringify(said));
+  }
+
+  hear([data, isBinary]: Frame): void {
+    // Who was told that it is over has no say any more, though its words may still arrive.
+    if (!this.#isOpen) return;
+    this.#silence.heard();
+    if (!isBinary && ALIVE_BYTES.equals(data)) {
+      this.#options.onAlive();
+      return;
+    }
+    try {
+      if (isBinary) throw fault('INVALID_INPUT', { field: 'message', problem: 'messages are text' });
+      const value = parseBody(data.toString(), MAX_FRAME_DEPTH);
+      for (const one of Array.isArray(value) ? value : [value]) this.#take(one);
+    } catch (error) {
+      this.#options.onNonsense(error);
+      this.#waiting = [];
+    }
+    this.#go();
+  }
+
+  get #isOpen(): boolean {
+    const { socket } = this.#options;
+    return socket.readyState === socket.OPEN;
+  }
+
+  /**
+   * A question in a form that is not ours is refused, and the others go on: it may come from a handler that asks for something odd,
+   * or from a newer worker, and would come again with every connection if this one ended.
+   */
+  #take(value: unknown): void {
+    try {
+      this.#waiting.push(checked('body', Asked, value) as Asked);
+    } catch (error) {
+      const { n } = (value ?? {}) as { readonly n?: unknown };
+      if (!Number.isSafeInteger(n)) throw error;
+      this.say({ type: 'refused', re: n as number, error: this.#options.told(error).toJSON() });
+    }
+  }
+
+  /** Begins what may begin now. */
+  #go(): void {
+    while (this.#mayBegin()) void this.#answer(this.#waiting[this.#at++] as Asked);
+    if (this.#at === this.#waiting.length) {
+      this.#waiting = [];
+      this.#at = 0;
+    }
+    const { socket } = this.#options;
+    if (this.#waiting.length > 0 || this.#outlet.isFull) socket.pause();
+    else if (socket.isPaused) socket.resume();
+  }
+
+  #mayBegin(): boolean {
+    const next = this.#waiting[this.#at];
+    if (next === undefined || this.#open >= MAX_OPEN || this.#outlet.isFull || !this.#isOpen) return false;
+    if (next.type === 'task_progress') return this.#mayLog();
+    return this.#openReads < MAX_OPEN_READS || !READS.has(next.type);
+  }
+
+  #mayLog(): boolean {
+    if (this.#openLogUnits >= MAX_OPEN_LOG_UNITS) return false;
+    const waitMs = this.#logPace?.waitMs ?? 0;
+    if (waitMs === 0) return true;
+    this.#paced ??= setTimeout(() => {
+      this.#paced = undefined;
+      this.#go();
+    }, waitMs).unref();
+    return false;
+  }
+
+  async #answer(asked: Asked): Promise<void> {
+    const reads = READS.has(asked.type) ? 1 : 0;
+    const logUnits = asked.type === 'task_progress' ? unitsOf(asked.logs) : 0;
+    this.#open++;
+    this.#openReads += reads;
+    this.#openLogUnits += logUnits;
+    if (logUnits > 0) (this.#logPace ??= new LogPace()).took(logUnits);
+    this.#outlet.say(await this.#answerTo(asked));
+    this.#open--;
+    this.#openReads -= reads;
+    this.#openLogUnits -= logUnits;
+    this.#go();
+  }
+
+  async #answerTo(asked: Asked): Promise<string> {
+    try {
+      const value = await this.#options.answer(asked, this.#outlet);
+      const text = JSON.stringify({ type: 'ok', re: asked.n, value } satisfies Said);
+      if (!exceeds(text, MAX_ANSWER_BYTES)) return text;
+      // Sent, it would end the connection, and be asked for again on the next one.
+      throw fault(
+        'TOO_LARGE',
+        { field: 'answer', maxBytes: MAX_ANSWER_BYTES },
+        { hint: 'Ask for less at once, or let the tasks keep references to their results.' },
+      );
+    } catch (error) {
+      return JSON.stringify({ type: 'refused', re: asked.n, error: this.#options.told(error).toJSON() } satisfies Said);
+    }
+  }
+
+  #beat(): void {
+    const { socket, holds } = this.#options;
+    const ask = this.#silence.tick(holds());
+    if (this.#silence.isLong) socket.terminate();
+    else if (ask) socket.ping();
+  }
+}
+
+function unitsOf(logs: readonly { readonly text: string }[]): number {
+  return logs.reduce((sum, { text }) => sum + text.length, 0);
+}

@@ -1,0 +1,382 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { type EngineError, fault } from '../../core/errors.ts';
+import type { World } from '../../core/world.ts';
+import type { Log } from '../../engine/log.ts';
+import { type ConfigUpdate, type Connect, MAX_FRAME_BYTES, type Said, WORKER_PATH } from '../../protocol/frames.ts';
+import type { Hello, Link, Session } from '../../protocol/link.ts';
+import { tickMsOf } from '../../protocol/silence.ts';
+import type { Access, Principal } from '../auth/access.ts';
+import { PlainConversation } from '../dazflow/dazflow-connection.ts';
+import { type Hosts, hostOf } from '../http/hosts.ts';
+import { errorOf, stackOf } from '../http/refusals.ts';
+import { type Coming, readFirst, readPath } from './first-message.ts';
+import { requireGiven } from './given-tags.ts';
+import type { LeaseTokens } from './lease-tokens.ts';
+import { Rounds } from './shared-timer.ts';
+import { Conversation, type Frame } from './worker-connection.ts';
+import { claimsEnd, WorkerDesk } from './worker-service.ts';
+import type { WorkerSetting, WorkerSettings } from './worker-settings.ts';
+
+export interface HubOptions {
+  /** The way to the engine, once it is open. */
+  readonly link: Link;
+  readonly tokens: LeaseTokens;
+  readonly access: Access;
+  readonly settings: WorkerSettings;
+  /** Agents of document 004 may also come by `/ws/agent/NAME/SECRET`. */
+  readonly byPath?: boolean | undefined;
+  /** One of them that has said nothing for so long is offline; default 60 s. */
+  readonly offlineMs?: number | undefined;
+  readonly world: World;
+  readonly log: Log;
+}
+
+/** A worker says who it is within this time. */
+const CONNECT_MS = 10_000;
+/** `closeTimeout`: who was told that it is over has so long to hang up. */
+const SOCKETS = { noServer: true, maxPayload: MAX_FRAME_BYTES, perMessageDeflate: false, closeTimeout: 500 };
+/** Answers to pings that nobody takes. */
+const MAX_PONG_BYTES = 1024 * 1024;
+/** How long it is remembered what a worker that went away was granted. */
+const MEMORY_MS = 300_000;
+/** As document 004 has it: twice the pause between two heartbeats. */
+const OFFLINE_MS = 60_000;
+
+/** Of a name: who is connected under it. */
+interface Place {
+  /** Name and incarnation. */
+  readonly holder: string;
+  readonly socket: WebSocket;
+  /** Nobody hears its answers any more. */
+  readonly gone: AbortController;
+  /** Nobody answers there, though the connection is not cut for that: another may take the place. */
+  isSilent: () => boolean;
+}
+
+/** Who hears what comes over a connection. */
+interface Listener {
+  hear(frame: Frame): void;
+}
+
+/** Of an incarnation: what it was granted, also while its connection is broken. */
+interface Memory {
+  readonly desk: WorkerDesk;
+  /** The number of the secret that it came in by. */
+  readonly token: number | undefined;
+  keep: () => void;
+}
+
+/** Workers of other machines, each by one WebSocket. */
+export class Hub {
+  readonly #options: HubOptions;
+  readonly #sockets = new WebSocketServer(SOCKETS);
+  readonly #places = new Map<string, Place>();
+  readonly #memories = new Map<string, Memory>();
+  /** Of all workers: the leases of a node are equally long. */
+  #rounds: Rounds | undefined;
+  /** Those for whom the last is being written. */
+  readonly #leaving = new Set<Promise<void>>();
+
+  constructor(options: HubOptions) {
+    this.#options = options;
+  }
+
+  get connected(): number {
+    return this.#sockets.clients.size;
+  }
+
+  /** Takes what asks to speak WebSocket, if it comes by the right name and path and from no page. */
+  upgrade(request: IncomingMessage, stream: Duplex, head: Buffer, hosts: Hosts): void {
+    const refuse = (line: string): void => refuseUpgrade(stream, line);
+    if (!hosts.isOurs(hostOf(request))) return refuse('421 Misdirected Request');
+    // Workers are programs: only a browser says an origin, and no page has business here.
+    if (request.headers.origin !== undefined) return refuse('403 Forbidden');
+    const { url = '' } = request;
+    const coming = this.#options.byPath === true ? readPath(url) : undefined;
+    if (coming === undefined && url.split('?', 1)[0] !== WORKER_PATH) return refuse('404 Not Found');
+    if (coming === undefined && url !== WORKER_PATH) return refuse('400 Bad Request');
+    stream.on('error', () => stream.destroy());
+    const address = request.socket.remoteAddress;
+    this.#sockets.handleUpgrade(request, stream, head, (socket) => this.#greet(socket, address, coming));
+  }
+
+  /** Everybody who is connected is to come back, here or elsewhere. */
+  sendAway(): void {
+    for (const { gone } of this.#places.values()) gone.abort();
+    for (const socket of this.#sockets.clients) part(socket, 1012, 'this node only observes; go to another');
+  }
+
+  async close(): Promise<void> {
+    // Who waits for work gets none any more; what was granted before is on its way when the connection ends.
+    for (const { gone } of this.#places.values()) gone.abort();
+    await new Promise<void>((resolve) => void setImmediate(resolve));
+    for (const socket of this.#sockets.clients) part(socket, 1012, 'the node stops; come back');
+    await new Promise((resolve) => this.#sockets.close(resolve));
+    await Promise.all(this.#leaving);
+    await claimsEnd(
+      [...this.#memories.values()].map(({ desk }) => desk),
+      this.#options.world,
+    );
+  }
+
+  /** The first message says who it is, unless the address has. */
+  #greet(socket: WebSocket, address: string | undefined, coming: Coming | undefined): void {
+    socket.on('error', () => socket.terminate());
+    socket.on('ping', () => {
+      if (socket.bufferedAmount > MAX_PONG_BYTES) socket.terminate();
+    });
+    if (coming !== undefined) return this.#receive(socket, address, () => coming);
+    const late = setTimeout(() => socket.terminate(), CONNECT_MS);
+    late.unref();
+    socket.once('message', (...frame: Frame) => {
+      clearTimeout(late);
+      this.#receive(socket, address, () => readFirst(frame));
+    });
+  }
+
+  #receive(socket: WebSocket, address: string | undefined, read: () => Coming): void {
+    socket.pause();
+    // What came in the same packet is heard all the same, and must not be lost.
+    const early: Frame[] = [];
+    const keep = (...more: Frame): void => void early.push(more);
+    socket.on('message', keep);
+    let byPath = false;
+    const letIn = async (): Promise<Listener | undefined> => {
+      const coming = read();
+      if (coming.kind === 'own') return this.#letIn(socket, coming.connect, address);
+      ({ byPath } = coming);
+      return this.#letGuestIn(socket, coming, address);
+    };
+    letIn()
+      .finally(() => socket.off('message', keep))
+      .then((listener) => {
+        for (const one of early) listener?.hear(one);
+      })
+      .catch((error: unknown) => {
+        const { code, message, hint } = this.#told(error);
+        const told = { code, message, ...(hint === undefined ? {} : { hint }) };
+        say(socket, { type: 'connect_rejected', reason: message, error: told });
+        part(socket, byPath ? (code === 'WORKER_DISABLED' ? 4002 : 4001) : 1008, code);
+      });
+  }
+
+  async #letIn(socket: WebSocket, connect: Connect, address: string | undefined): Promise<Listener | undefined> {
+    const principal = await this.#prove(connect);
+    const setting = await this.#options.settings.of(connect.name);
+    // A worker can carry less than it was given, never more.
+    requireGiven(connect.name, connect.tags, setting.tags);
+    const place = this.#takePlace(socket, connect);
+    try {
+      const desk = await this.#deskOf({ ...helloOf(connect, address), token: principal.token }, place);
+      await desk.settleUp(connect.holding);
+      // It may have hung up meanwhile, or have come back by another connection.
+      if (place.gone.signal.aborted) return undefined;
+      const conversation = this.#converse(place, desk, principal);
+      this.#tellChanges(connect, setting, socket, (update) => conversation.say(update));
+      return conversation;
+    } catch (error) {
+      this.#leave(connect.name, place);
+      throw error;
+    }
+  }
+
+  /** An agent of document 004. Each connection of it is a worker of its own, whose leases end with it. */
+  async #letGuestIn(
+    socket: WebSocket,
+    { connect, byPath }: Extract<Coming, { kind: 'plain' }>,
+    address: string | undefined,
+  ): Promise<Listener | undefined> {
+    const { name, version } = connect;
+    const principal = await this.#prove(connect);
+    const setting = await this.#options.settings.of(name);
+    if (!setting.enabled) throw fault('WORKER_DISABLED', { worker: name });
+    const incarnation = randomUUID();
+    const place = this.#takePlace(socket, { name, incarnation });
+    try {
+      const session = await this.#options.link.open({
+        name,
+        incarnation,
+        slots: 1,
+        tags: [],
+        handlers: [],
+        anyHandler: true,
+        queues: undefined,
+        ...(typeof version === 'string' ? { version } : {}),
+        // It does not say where it runs, and it is not here.
+        host: address,
+        address,
+        token: principal.token,
+      });
+      await session.beat('online');
+      if (place.gone.signal.aborted) {
+        await session.beat('offline').catch(() => {});
+        return undefined;
+      }
+      const conversation = this.#converseWithGuest(place, session, principal, byPath);
+      this.#tellChanges({ name }, setting, socket, (update) => conversation.tell(update));
+      return conversation;
+    } catch (error) {
+      this.#leave(name, place);
+      throw error;
+    }
+  }
+
+  async #prove({ name, secret }: Pick<Connect, 'name' | 'secret'>): Promise<Principal> {
+    const principal = await this.#options.access.who(secret);
+    if (principal.role === 'worker' && principal.name === name) return principal;
+    throw fault('FORBIDDEN', { problem: 'the secret is not that of this worker' });
+  }
+
+  /** One name, one connection: a process that comes back takes its own place, another one has to wait until it is free. */
+  #takePlace(socket: WebSocket, { name, incarnation }: Pick<Connect, 'name' | 'incarnation'>): Place {
+    const place: Place = {
+      holder: `${name}/${incarnation}`,
+      socket,
+      gone: new AbortController(),
+      isSilent: () => false,
+    };
+    if (socket.readyState !== socket.OPEN) {
+      place.gone.abort();
+      return place;
+    }
+    const before = this.#places.get(name);
+    if (before !== undefined && before.holder !== place.holder && !before.isSilent()) {
+      throw fault(
+        'CONFLICT',
+        { problem: `a worker named ${name} is connected already` },
+        { hint: 'Stop it, or give this one a name and a secret of its own.' },
+      );
+    }
+    // What its old connection still waits for is nobody's, from here on.
+    before?.gone.abort();
+    before?.socket.terminate();
+    this.#places.set(name, place);
+    socket.once('close', () => this.#leave(name, place));
+    return place;
+  }
+
+  #leave(name: string, place: Place): void {
+    place.gone.abort();
+    if (this.#places.get(name) !== place) return;
+    this.#places.delete(name);
+    const memory = this.#memories.get(place.holder);
+    if (memory === undefined) return;
+    // It may come back; what it was granted and never heard of is given back then.
+    const forget = (): void => void this.#memories.delete(place.holder);
+    memory.keep = this.#options.world.timers.after(MEMORY_MS, forget, { unref: true });
+  }
+
+  async #deskOf(hello: Hello, { holder }: Place): Promise<WorkerDesk> {
+    const { link, tokens, world } = this.#options;
+    const { token } = hello;
+    const known = this.#memories.get(holder);
+    known?.keep();
+    // One that was begun with another secret ends with that one.
+    if (known !== undefined && known.token === token) return known.desk;
+    const desk = new WorkerDesk(await link.open(hello), holder, tokens, world.clock.monotonic);
+    this.#memories.set(holder, { desk, token, keep: () => {} });
+    return desk;
+  }
+
+  #converse({ socket, gone }: Place, desk: WorkerDesk, principal: Principal): Conversation {
+    const conversation = new Conversation({
+      socket,
+      leaseMs: desk.session.leaseMs,
+      rounds: (this.#rounds ??= new Rounds(tickMsOf(desk.session.leaseMs))),
+      holds: () => desk.holds,
+      answer: (asked, outlet) => desk.answer(asked, gone.signal, outlet),
+      onAlive: () => desk.alive(),
+      told: (error) => this.#told(error),
+      onNonsense: (error) => this.#nonsense(socket, error),
+    });
+    const unlisten = desk.session.onCancel((task) => {
+      if (desk.has(task)) conversation.say({ type: 'kill_task', task });
+    });
+    const stop = this.#options.access.live(principal, () => part(socket, 4401, 'the secret was revoked'));
+    socket.once('close', () => {
+      unlisten();
+      stop();
+    });
+    const { leaseMs, heartbeatMs, runTimeoutMs } = desk.session;
+    say(socket, { type: 'connect_ok', leaseMs, heartbeatMs, runTimeoutMs });
+    socket.resume();
+    return conversation;
+  }
+
+  #converseWithGuest(place: Place, session: Session, principal: Principal, byPath: boolean): PlainConversation {
+    const { socket, gone } = place;
+    const { world, log, access, offlineMs = OFFLINE_MS } = this.#options;
+    const conversation = new PlainConversation({
+      socket,
+      session,
+      world,
+      log,
+      byPath,
+      offlineMs,
+      onNonsense: (error) => this.#nonsense(socket, error),
+      onSilence: () => part(socket, 4408, `nothing was heard for ${offlineMs / 1000} s`),
+    });
+    place.isSilent = () => conversation.isSilent;
+    const stop = access.live(principal, () => part(socket, 4401, 'the secret was revoked'));
+    gone.signal.addEventListener('abort', () => {
+      stop();
+      const left = conversation.leave().finally(() => this.#leaving.delete(left));
+      this.#leaving.add(left);
+    });
+    conversation.start();
+    socket.resume();
+    return conversation;
+  }
+
+  #nonsense(socket: WebSocket, error: unknown): void {
+    this.#options.log.warn('a worker sent something that is no message', { error: String(error) });
+    part(socket, 1007, 'that is no message');
+  }
+
+  #tellChanges(
+    { name, priority: own = 0 }: Pick<Connect, 'name' | 'priority'>,
+    known: WorkerSetting,
+    socket: WebSocket,
+    tell: (update: ConfigUpdate) => void,
+  ): void {
+    const stop = this.#options.settings.watch(name, known, ({ enabled, priority = own, tags }) => {
+      tell({ type: 'config_update', enabled, priority, tags });
+    });
+    socket.once('close', stop);
+  }
+
+  #told(error: unknown): EngineError {
+    const told = errorOf(error);
+    // What is not told is in the log.
+    if (told !== error) this.#options.log.error('a worker could not be answered', { error: stackOf(error) });
+    return told;
+  }
+}
+
+/** Who keeps its own side open would keep the server from closing; and who hangs up must not end the process. */
+export function refuseUpgrade(stream: Duplex, line: string): void {
+  stream.on('error', () => stream.destroy());
+  stream.once('finish', () => stream.destroy());
+  stream.end(`HTTP/1.1 ${line}\r\nConnection: close\r\n\r\n`);
+}
+
+/** Says why it is over. Nothing that comes after that counts, and who does not hang up is cut off. */
+function part(socket: WebSocket, code: number, reason: string): void {
+  socket.close(code, reason);
+  socket.resume();
+}
+
+function say(socket: WebSocket, said: Said): void {
+  if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(said));
+}
+
+/** Its tags are those that its name was given, for as long as they are: it has none of its own. */
+function helloOf(
+  { type: _type, secret: _secret, holding: _holding, queues, ...hello }: Connect,
+  address: string | undefined,
+): Hello {
+  return { ...hello, tags: [], queues, address };
+}

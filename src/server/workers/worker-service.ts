@@ -1,0 +1,288 @@
+import type { Lease } from '../../core/task/lease.ts';
+import type { World } from '../../core/world.ts';
+import type { Asked, Granted, LeaseProof } from '../../protocol/frames.ts';
+import { HeldLeases, keyOf } from '../../protocol/held-leases.ts';
+import type { Assignment, RenewalAnswer, Session, Turned, WorkerState } from '../../protocol/link.ts';
+import { turnOf } from '../../protocol/turn-message.ts';
+import { parseBody } from '../http/json-body.ts';
+import { holderOf, type LeaseTokens } from './lease-tokens.ts';
+import type { Room } from './send-buffer.ts';
+import { WaitingClaim } from './waiting-claim.ts';
+
+type Fenced = Extract<Asked, { lease: unknown }>;
+type Claiming = Extract<Asked, { type: 'task_claim' }>;
+
+/**
+ * Inputs that one answer carries, in UTF-16 units: at three bytes each, with all that stands around them, it is within its bound. It
+ * is also what each worker that reads nothing keeps here: 4 MiB made 1.2 GB of two hundred.
+ */
+const MOST_INPUT = 1024 * 1024;
+/** Tasks of the first answer, while nobody knows how large they are: of sixteen of 256 KiB twelve were read to be given back. */
+const FIRST = 4;
+/** A worker renews at a third of a lease: what it has not spoken of for so many leases it does not have. */
+const FORGOTTEN_LEASES = 3;
+/** How long the end of a node waits for claims; a store that does not answer by then will not. */
+const CLAIMS_END_MS = 5000;
+
+/** What one worker incarnation was granted and asks for, whichever connection it comes by. */
+export class WorkerDesk {
+  readonly session: Session;
+  /** Who the tokens are made out to: name and incarnation. */
+  readonly #holder: string;
+  readonly #tokens: LeaseTokens;
+  readonly #now: () => number;
+  /** Granted and not settled, as far as this node knows. */
+  readonly #granted: HeldLeases<Assignment>;
+  readonly #claims = new Set<WaitingClaim>();
+  /** As its last heartbeat said. */
+  #state: WorkerState | undefined;
+  /** How many inputs like the last ones fit into an answer: what is claimed beyond goes back, and that costs two writes each. */
+  #fitting = FIRST;
+
+  constructor(session: Session, holder: string, tokens: LeaseTokens, now: () => number) {
+    this.session = session;
+    this.#holder = holder;
+    this.#tokens = tokens;
+    this.#now = now;
+    this.#granted = new HeldLeases(now);
+  }
+
+  has(task: number): boolean {
+    return this.#granted.has(task);
+  }
+
+  get holds(): boolean {
+    return this.#granted.size > 0;
+  }
+
+  /** It goes on as it said last. */
+  alive(): void {
+    if (this.#state !== undefined) this.session.beat(this.#state).catch(() => {});
+  }
+
+  /** Gives back with their tries what was granted and never reached the worker. What it proves to have is known from now on. */
+  async settleUp(holding: readonly LeaseProof[]): Promise<void> {
+    // A proof that is wrong is no lease: who renews by it hears that it is lost.
+    const held = holding.filter((proof) => this.#tokens.proves(proof, this.#holder));
+    const known = new Set(held.map(keyOf));
+    const lost = this.#granted.all().filter((one) => !known.has(keyOf(one)));
+    for (const { task, attempt } of held) this.#granted.put(this.#assignment({ task, attempt }));
+    for (const one of lost) this.#granted.drop(one);
+    await this.#giveBack(lost);
+  }
+
+  /** When the claims under way are over. Those who asked must be gone, or they may wait for long. */
+  async claimsEnd(): Promise<void> {
+    await Promise.allSettled([...this.#claims].flatMap(({ over }) => over ?? []));
+  }
+
+  /** The answer to one question, for this outlet; rejects with what is refused. `gone`: nobody hears the answer any more. */
+  async answer(asked: Asked, gone: AbortSignal, outlet: Room): Promise<unknown> {
+    if ('lease' in asked) return this.#fenced(asked);
+    switch (asked.type) {
+      case 'task_claim':
+        return this.#claim(asked, gone, outlet);
+      case 'claim_stop':
+        for (const claim of this.#claims) if (claim.n === asked.claim) claim.stop();
+        return undefined;
+      case 'lease_renew':
+        return this.#renew(asked.leases);
+      case 'cancels':
+        return this.session.cancels();
+      case 'heartbeat':
+        this.#state = asked.state;
+        return this.session.beat(asked.state);
+    }
+  }
+
+  async #claim(asked: Claiming, gone: AbortSignal, outlet: Room): Promise<unknown> {
+    if (gone.aborted) return [];
+    const claim = new WaitingClaim(asked.n);
+    const end = (): void => claim.stop();
+    gone.addEventListener('abort', end, { once: true });
+    this.#claims.add(claim);
+    this.#granted.dropOlderThan(FORGOTTEN_LEASES * this.session.leaseMs);
+    const claiming = this.#claimFor(asked, claim, outlet);
+    claim.over = claiming;
+    try {
+      return (await claiming).map((one) => this.#shown(one));
+    } finally {
+      this.#claims.delete(claim);
+      gone.removeEventListener('abort', end);
+    }
+  }
+
+  /** Nothing is claimed for a worker that does not take what it was told: its inputs would pile up here. */
+  async #claimFor({ max, waitMs }: Claiming, claim: WaitingClaim, outlet: Room): Promise<readonly Assignment[]> {
+    const deadline = this.#now() + waitMs;
+    for (let leftMs = waitMs; ; leftMs = Math.max(0, deadline - this.#now())) {
+      await outlet.room(claim.begin());
+      if (claim.isStopped) return [];
+      const signal = claim.begin();
+      const deafen = outlet.onFull(() => claim.end());
+      const wanted = Math.min(max, this.#fitting);
+      const granted = await this.session.claim({ max: wanted, waitMs: leftMs, signal }).finally(deafen);
+      if (granted.length > 0) this.#fitting = fitting(granted);
+      const cutShort = signal.aborted || outlet.isFull;
+      const told = claim.isStopped || outlet.isFull ? [] : granted.slice(0, howManyFit(granted));
+      outlet.expect(unitsOf(told));
+      // Their inputs are on their way: what is kept of them here is small.
+      for (const one of told) this.#granted.put({ ...one, payload: '' });
+      // What nobody hears of, or does not fit into one answer.
+      await this.#giveBack(granted.slice(told.length));
+      if (told.length > 0 || !cutShort || claim.isStopped) return told;
+    }
+  }
+
+  /** A wrong proof among many costs the others nothing. */
+  async #renew(proofs: readonly LeaseProof[]): Promise<readonly RenewalAnswer[]> {
+    const right = proofs.filter((proof) => this.#tokens.proves(proof, this.#holder));
+    const leases = right.map(({ task, attempt }) => ({ task, attempt }));
+    const answers = await this.session.renew(leases);
+    const answerTo = new Map<LeaseProof, RenewalAnswer>();
+    for (const [i, proof] of right.entries()) {
+      const answer = answers[i] as RenewalAnswer;
+      answerTo.set(proof, answer);
+      if (answer === 'lost') this.#granted.drop(proof);
+      else this.#granted.renewed(proof);
+    }
+    return proofs.map((proof) => answerTo.get(proof) ?? 'lost');
+  }
+
+  /** As it was assigned, with the proof; what the link keeps with it to save a read stays here. */
+  #shown(one: Assignment): Granted {
+    const { grant: _, ...told } = one as Assignment & { readonly grant?: unknown };
+    return { ...told, token: this.#tokens.of(one, this.#holder) };
+  }
+
+  async #fenced(asked: Fenced): Promise<unknown> {
+    const lease = this.#tokens.check(asked.lease, this.#holderFor(asked));
+    try {
+      const value = await this.#say(this.#assignment(lease), asked);
+      const stays = asked.type === 'task_turn' && STAYS.has((value as Turned).went);
+      if (ENDS.has(asked.type) && !stays) this.#granted.drop(lease);
+      return value;
+    } catch (error) {
+      if ((error as { code?: unknown }).code === 'LEASE_LOST') this.#granted.drop(lease);
+      throw error;
+    }
+  }
+
+  /**
+   * What an earlier start of this worker left unsaid may be said for it: its logs and its ends, under the same fence. Its leases are
+   * not inherited: nothing else is heard, and nothing renews them.
+   */
+  #holderFor(asked: Fenced): string {
+    const { incarnation } = asked.lease;
+    if (incarnation === undefined || !isLeftover(asked)) return this.#holder;
+    return holderOf(this.#holder.slice(0, this.#holder.indexOf('/')), incarnation);
+  }
+
+  /** After a restart of this node a lease is known by its proof alone. */
+  #assignment(lease: Lease): Assignment {
+    return this.#granted.get(lease) ?? (lease as Assignment);
+  }
+
+  #say(lease: Assignment, asked: Fenced): Promise<unknown> {
+    const { session } = this;
+    switch (asked.type) {
+      case 'task_complete':
+        return session.complete(lease, parsed(asked.result));
+      case 'task_failed': {
+        const { giveUp, retryAfterMs, limit } = asked;
+        return session.fail(lease, parsed(asked.error), {
+          ...(giveUp === undefined ? {} : { giveUp }),
+          ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+          ...(limit === undefined ? {} : { limit }),
+        });
+      }
+      case 'task_release': {
+        const { bounced, delayMs } = asked;
+        return session.release(lease, {
+          ...(bounced === undefined ? {} : { bounced }),
+          ...(delayMs === undefined ? {} : { delayMs }),
+        });
+      }
+      case 'task_cancelled':
+        return session.cancelled(lease);
+      case 'task_progress':
+        return session.log(lease, asked.logs);
+      case 'journal':
+        return session.journal(lease);
+      case 'task_turn':
+        return session.turn(lease, turnOf(asked, parseBody));
+      case 'waited':
+        return session.waited(lease);
+      case 'results':
+        return session.results(lease, asked.tasks);
+      case 'dependencies':
+        return session.dependencies(lease);
+      case 'reusable':
+        return session.reusable(lease);
+      case 'keep':
+        return session.keep(lease, parsed(asked.result));
+    }
+  }
+
+  async #giveBack(assignments: readonly Assignment[]): Promise<void> {
+    await Promise.allSettled(assignments.map((one) => this.session.release(one)));
+  }
+}
+
+/**
+ * Before a node closes its store: a claim whose answer is on its way from there is granted to somebody who has gone elsewhere, and
+ * what cannot be given back any more nobody has until its lease runs out.
+ */
+export async function claimsEnd(desks: Iterable<WorkerDesk>, { timers }: Pick<World, 'timers'>): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const cancel = timers.after(CLAIMS_END_MS, late.resolve, { unref: true });
+  await Promise.race([Promise.all([...desks].map((desk) => desk.claimsEnd())), late.promise]);
+  cancel();
+}
+
+const ENDS: ReadonlySet<Asked['type']> = new Set([
+  'task_complete',
+  'task_failed',
+  'task_release',
+  'task_cancelled',
+  'task_turn',
+]);
+
+/** After these the worker has its lease still. */
+const STAYS: ReadonlySet<Turned['went']> = new Set(['on', 'woken']);
+
+const LEFTOVERS: ReadonlySet<Asked['type']> = new Set([
+  'task_progress',
+  'keep',
+  'task_complete',
+  'task_failed',
+  'task_release',
+  'task_cancelled',
+]);
+
+/** What ends an attempt, and what was said before its end. */
+function isLeftover(asked: Fenced): boolean {
+  if (asked.type === 'task_turn') return asked.then.go === 'complete' || asked.then.go === 'fail';
+  return LEFTOVERS.has(asked.type);
+}
+
+/** One at least: the bound of its input is far below that of an answer. */
+function howManyFit(assignments: readonly Assignment[]): number {
+  let size = 0;
+  const over = assignments.findIndex(({ payload }, i) => (size += payload.length) > MOST_INPUT && i > 0);
+  return over === -1 ? assignments.length : over;
+}
+
+/** How many like these fit into one answer. */
+function fitting(assignments: readonly Assignment[]): number {
+  const mean = unitsOf(assignments) / assignments.length;
+  return Math.max(1, Math.floor(MOST_INPUT / Math.max(1, mean)));
+}
+
+function unitsOf(assignments: readonly Assignment[]): number {
+  return assignments.reduce((sum, { payload }) => sum + payload.length, 0);
+}
+
+function parsed(text: string | undefined): unknown {
+  return text === undefined ? undefined : parseBody(text);
+}

@@ -1,0 +1,110 @@
+import type { World } from '../../core/world.ts';
+import type { Engine } from '../../engine/engine.ts';
+
+/** What is said of a worker's name. */
+export interface WorkerSetting {
+  readonly enabled: boolean;
+  /** Instead of the worker's own. */
+  readonly priority: number | undefined;
+  /** Tags that it was given. */
+  readonly tags: readonly string[];
+}
+
+type Settings = ReadonlyMap<string, WorkerSetting>;
+
+interface Watcher {
+  readonly name: string;
+  known: WorkerSetting;
+  readonly listener: (setting: WorkerSetting) => void;
+}
+
+const UNSAID: WorkerSetting = { enabled: true, priority: undefined, tags: [] };
+/** Less than a second, so that with the read itself it is one. */
+const LOOK_MS = 800;
+
+/**
+ * What is said of workers, for all who are connected to this node. Who asks at the same time shares one read, and while somebody is
+ * connected one read in every second tells those whose settings have changed.
+ */
+export class WorkerSettings {
+  readonly #store: Pick<Engine['store'], 'workerSettings'>;
+  readonly #world: World;
+  readonly #watchers = new Set<Watcher>();
+  #reading: Promise<Settings> | undefined;
+  #next: Promise<Settings> | undefined;
+  #stopLooking: (() => void) | undefined;
+
+  constructor(store: Pick<Engine['store'], 'workerSettings'>, world: World) {
+    this.#store = store;
+    this.#world = world;
+  }
+
+  /** As it is now: what was said before this call is in the answer. */
+  async of(name: string): Promise<WorkerSetting> {
+    return (await this.#read()).get(name) ?? UNSAID;
+  }
+
+  /** Calls back when what is said of the name is no longer what its worker knows. The answer stops that. */
+  watch(name: string, known: WorkerSetting, listener: (setting: WorkerSetting) => void): () => void {
+    const watcher = { name, known, listener };
+    this.#watchers.add(watcher);
+    this.#look();
+    return () => {
+      this.#watchers.delete(watcher);
+      if (this.#watchers.size > 0) return;
+      this.#stopLooking?.();
+      this.#stopLooking = undefined;
+    };
+  }
+
+  /** A read that is under way may have begun before what its asker should see was said: the next one is for all who came since. */
+  #read(): Promise<Settings> {
+    if (this.#reading === undefined) return this.#begin();
+    this.#next ??= this.#reading
+      .catch(() => {})
+      .then(() => {
+        this.#next = undefined;
+        return this.#begin();
+      });
+    return this.#next;
+  }
+
+  #begin(): Promise<Settings> {
+    this.#reading = this.#store
+      .workerSettings()
+      .then((all) => new Map(all.map(({ name, enabled, priority, tags }) => [name, { enabled, priority, tags }])))
+      .finally(() => {
+        this.#reading = undefined;
+      });
+    return this.#reading;
+  }
+
+  #look(): void {
+    this.#stopLooking ??= this.#world.timers.after(
+      LOOK_MS,
+      () => {
+        this.#stopLooking = undefined;
+        if (this.#watchers.size > 0) this.#look();
+        // A store that cannot be asked says nothing of workers.
+        void this.#read().then(
+          (all) => this.#tell(all),
+          () => {},
+        );
+      },
+      { unref: true },
+    );
+  }
+
+  #tell(all: Settings): void {
+    for (const watcher of this.#watchers) {
+      const now = all.get(watcher.name) ?? UNSAID;
+      if (isSame(now, watcher.known)) continue;
+      watcher.known = now;
+      watcher.listener(now);
+    }
+  }
+}
+
+function isSame(a: WorkerSetting, b: WorkerSetting): boolean {
+  return a.enabled === b.enabled && a.priority === b.priority && a.tags.join('\n') === b.tags.join('\n');
+}
