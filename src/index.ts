@@ -28,7 +28,17 @@ export type { FailOptions, HeldLease, ReleaseOptions } from './engine/settle/set
 export type { CancelAct, RetryAct, TreeAnswer, TreeOptions, TreeProgress, TreeTask } from './engine/trees/subtrees.ts';
 export type { ApprovalView as Approval, TaskView } from './operate/views.ts';
 export type * from './store/store.ts';
-export type { AnyTask, InputOf, ResultOf, TaskContext, TaskDefinition, TaskOptions } from './worker/definition.ts';
+export type {
+  AnyTask,
+  InputOf,
+  ResultOf,
+  TaskContext,
+  TaskDefinition,
+  TaskOptions,
+} from './worker/define/definition.ts';
+export { done, giveUp, type Outcome, retryAfter } from './worker/define/outcome.ts';
+export type { StandardSchema } from './worker/define/schema.ts';
+export { task } from './worker/define/task.ts';
 export type {
   ApprovalRequest,
   Child,
@@ -40,8 +50,5 @@ export type {
   StepInfo,
   StepOptions,
   StepPolicy,
-} from './worker/memory/remembering.ts';
-export { done, giveUp, type Outcome, retryAfter } from './worker/outcome.ts';
-export type { StandardSchema } from './worker/schema.ts';
-export { task } from './worker/task.ts';
+} from './worker/durable/durable-context.ts';
 export type { Worker, WorkerStats } from './worker/worker.ts';

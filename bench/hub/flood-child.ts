@@ -5,7 +5,7 @@ import { realWorld } from '../../src/app/world.ts';
 import { isEngineError } from '../../src/core/errors.ts';
 import type { LogEntry } from '../../src/core/task/log.ts';
 import type { Assignment, Session } from '../../src/protocol/link.ts';
-import { WsLink } from '../../src/worker/ws-link.ts';
+import { WsLink } from '../../src/worker/links/ws-link.ts';
 import { enrol, type NodeAddress } from '../contenders/hub/enrol.ts';
 import { answerAll } from './line.ts';
 import { FLOOD } from './words.ts';

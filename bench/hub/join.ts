@@ -1,8 +1,8 @@
 /** A worker of this engine over a WebSocket, with tasks of the bench instead of those that come with it. */
 import { type AppWorkerOptions, makeWorker } from '../../src/app/worker.ts';
 import { realWorld } from '../../src/app/world.ts';
+import { WsLink } from '../../src/worker/links/ws-link.ts';
 import type { Worker } from '../../src/worker/worker.ts';
-import { WsLink } from '../../src/worker/ws-link.ts';
 import type { Enrolled } from '../contenders/hub/enrol.ts';
 
 const say = (message: string, fields?: object): void => console.error(message, fields ?? '');

@@ -5,7 +5,7 @@ import type { TaskEvent } from '../core/task/event.ts';
 import { refusal } from '../store/conformance/scene.ts';
 import type { Grant } from '../store/store.ts';
 import { VirtualWorld } from '../testing.ts';
-import { task } from '../worker/task.ts';
+import { task } from '../worker/define/task.ts';
 import type { TaskHandle } from './handle.ts';
 import { type App, open } from './open.ts';
 

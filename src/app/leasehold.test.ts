@@ -7,8 +7,8 @@ import { nodeScene } from '../../test/support/node-scene.ts';
 import { isEngineError } from '../core/errors.ts';
 import { refusal } from '../store/conformance/scene.ts';
 import { tempFolder } from '../store/conformance/temp-folder.ts';
-import { giveUp } from '../worker/outcome.ts';
-import { task } from '../worker/task.ts';
+import { giveUp } from '../worker/define/outcome.ts';
+import { task } from '../worker/define/task.ts';
 import type { AppEvent, Leasehold } from './leasehold.ts';
 import { open } from './open.ts';
 

@@ -8,8 +8,8 @@ import type { CancelAct, RetryAct, TreeOptions } from '../engine/trees/subtrees.
 import type { TreeView } from '../operate/calls.ts';
 import type { ApprovalView, ExplanationView, SignalView, TaskView } from '../operate/views.ts';
 import type { CancelAnswer, QueueRecord } from '../store/store.ts';
-import type { AnyTask, InputOf, ResultOf } from '../worker/definition.ts';
-import type { Decision } from '../worker/memory/remembering.ts';
+import type { AnyTask, InputOf, ResultOf } from '../worker/define/definition.ts';
+import type { Decision } from '../worker/durable/durable-context.ts';
 import type { Worker } from '../worker/worker.ts';
 import type { GraphTaskInput, PushArguments, PushOptions } from './pushing.ts';
 import type { AppWorkerOptions } from './worker.ts';

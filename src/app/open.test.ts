@@ -10,7 +10,7 @@ import { fault, isEngineError } from '../core/errors.ts';
 import { refusal } from '../store/conformance/scene.ts';
 import { tempFolder } from '../store/conformance/temp-folder.ts';
 import { VirtualWorld } from '../testing.ts';
-import { task } from '../worker/task.ts';
+import { task } from '../worker/define/task.ts';
 import { App, type OpenOptions, open } from './open.ts';
 
 const folder = tempFolder('open');
@@ -291,7 +291,7 @@ test('two stores in memory are two stores', async (t) => {
 test('a program that opens, works and closes ends by itself, and at once', async () => {
   const program = `
     import { open } from ${JSON.stringify(new URL('./open.ts', import.meta.url).href)};
-    import { task } from ${JSON.stringify(new URL('../worker/task.ts', import.meta.url).href)};
+    import { task } from ${JSON.stringify(new URL('../worker/define/task.ts', import.meta.url).href)};
     const app = await open(process.argv[1], { duties: process.argv[2] === 'duties' });
     const echo = task('echo', { run: (input) => input });
     const worker = app.worker({ tasks: [echo] });

@@ -49,7 +49,7 @@ export function remoteAppWorker(client: Client, options: RemoteWorkerOptions, { 
   const link = new EnrollingLink(async (hello) => {
     const proof = await credentials(client, { name: checkName('worker name', name), secret, code }, hello);
     // Loaded here: who only pushes needs no WebSocket.
-    const { WsLink } = await import('../worker/ws-link.ts');
+    const { WsLink } = await import('../worker/links/ws-link.ts');
     const [url, ...others] = client.origins;
     const session = await new WsLink({ url, others, secret: proof.secret, world, log }).open({
       ...hello,

@@ -9,7 +9,7 @@ import { logicalKey } from '../engine/settle/kept-results.ts';
 import type { Assignment, Link, Session, Want } from '../protocol/link.ts';
 import type { Grant } from '../store/store.ts';
 import { VirtualWorld } from '../testing.ts';
-import { task } from '../worker/task.ts';
+import { task } from '../worker/define/task.ts';
 import type { Worker } from '../worker/worker.ts';
 import { DirectLink } from './direct-link.ts';
 import { type Node, openNode } from './node.ts';

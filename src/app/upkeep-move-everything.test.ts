@@ -7,7 +7,7 @@ import { freshDatabase } from '../../test/support/postgres.ts';
 import type { WaitRequest } from '../engine/settle/waits.ts';
 import { tempFolder } from '../store/conformance/temp-folder.ts';
 import { LEFT_BEHIND, TRANSFERS } from '../store/postgres/move-in-tables.ts';
-import { task } from '../worker/task.ts';
+import { task } from '../worker/define/task.ts';
 import { type App, open } from './open.ts';
 import { moveBetween } from './upkeep-move.ts';
 import { realWorld } from './world.ts';

@@ -7,7 +7,7 @@ import { isEngineError } from '../core/errors.ts';
 import { refusal } from '../store/conformance/scene.ts';
 import { tempFolder } from '../store/conformance/temp-folder.ts';
 import { VirtualWorld } from '../testing.ts';
-import { task } from '../worker/task.ts';
+import { task } from '../worker/define/task.ts';
 import { type App, open } from './open.ts';
 
 const folder = tempFolder('app-worker');
@@ -22,7 +22,7 @@ async function still(t: TestContext): Promise<App> {
 /** A module that a child process can import. */
 function moduleOf(name: string, source: string): string {
   const file = join(folder, `${name}.ts`);
-  const from = new URL('../worker/task.ts', import.meta.url).href;
+  const from = new URL('../worker/define/task.ts', import.meta.url).href;
   writeFileSync(file, `import { task } from ${JSON.stringify(from)};\n${source}`);
   return pathToFileURL(file).href;
 }

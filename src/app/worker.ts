@@ -7,10 +7,10 @@ import type { World } from '../core/world.ts';
 import { checkOptions, whole } from '../engine/check.ts';
 import type { Log } from '../engine/log.ts';
 import type { Link } from '../protocol/link.ts';
-import type { AnyTask } from '../worker/definition.ts';
+import type { AnyTask } from '../worker/define/definition.ts';
 import { InlineRunner } from '../worker/runner/inline-runner.ts';
 import { LazyRunner } from '../worker/runner/lazy-runner.ts';
-import { ProcessRunner } from '../worker/runner/process-runner.ts';
+import { ProcessRunner } from '../worker/runner/process/process-runner.ts';
 import type { Ladder, Runner } from '../worker/runner/runner.ts';
 import { Worker, type WorkerOptions } from '../worker/worker.ts';
 

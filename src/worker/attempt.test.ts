@@ -5,7 +5,7 @@ import type { TaskState } from '../core/task/task.ts';
 import type { Assignment, Reusable, Session, TurnEntry, Turned } from '../protocol/link.ts';
 import { VirtualWorld } from '../testing.ts';
 import { Attempt, type Parting } from './attempt.ts';
-import type { Renewal } from './renewal.ts';
+import type { Renewal } from './renewal/renewal.ts';
 import type { Ended, Runner, Sink, StopWhy } from './runner/runner.ts';
 
 const ASSIGNMENT: Assignment = {

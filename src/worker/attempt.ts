@@ -4,9 +4,9 @@ import type { RunTrace } from '../core/task/trace.ts';
 import type { World } from '../core/world.ts';
 import type { Assignment, Failing, Session } from '../protocol/link.ts';
 import { LeaseDesk } from './desk.ts';
-import { LazyLog } from './lazy-log.ts';
-import type { Renewal } from './renewal.ts';
-import { ReusingRun } from './reusing-run.ts';
+import { LazyLog } from './logs/lazy-log.ts';
+import type { Renewal } from './renewal/renewal.ts';
+import { ReusingRun } from './runner/reusing-run.ts';
 import type { Ended, Host, Job, Ladder, Runner, Running, StopWhy } from './runner/runner.ts';
 
 export interface AttemptDeps {

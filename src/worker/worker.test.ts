@@ -11,11 +11,11 @@ import { refusal } from '../store/conformance/scene.ts';
 import { checkBooks, lookAt } from '../store/conformance/sight.ts';
 import { tempFolder } from '../store/conformance/temp-folder.ts';
 import { VirtualWorld } from '../testing.ts';
-import type { AnyTask, TaskContext, TaskOptions } from './definition.ts';
-import { giveUp, retryAfter } from './outcome.ts';
+import type { AnyTask, TaskContext, TaskOptions } from './define/definition.ts';
+import { giveUp, retryAfter } from './define/outcome.ts';
+import { task } from './define/task.ts';
 import { InlineRunner } from './runner/inline-runner.ts';
 import type { Ended, Job, Runner, Running } from './runner/runner.ts';
-import { task } from './task.ts';
 import { Worker, type WorkerOptions } from './worker.ts';
 
 const folder = tempFolder('worker');

@@ -6,11 +6,11 @@ import type { World } from '../core/world.ts';
 import type { Assignment, Hello, Link, Session } from '../protocol/link.ts';
 import { Attempt, type AttemptDeps, type Parting } from './attempt.ts';
 import { Gate } from './gate.ts';
+import type { WorkerLog } from './logs/worker-log.ts';
 import { Lookahead } from './lookahead.ts';
-import { Renewal } from './renewal.ts';
-import type { RenewalNews } from './renewal-rounds.ts';
+import { Renewal } from './renewal/renewal.ts';
+import type { RenewalNews } from './renewal/renewal-rounds.ts';
 import type { Ladder, Runner } from './runner/runner.ts';
-import type { WorkerLog } from './worker-log.ts';
 
 export interface WorkerOptions {
   readonly link: Link;

@@ -1,10 +1,10 @@
 /** What the farm's workers run: every kind of handler, each of which writes down when it starts and how it ends. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { isEngineError } from '../../src/core/errors.ts';
-import type { TaskContext, TaskOptions } from '../../src/worker/definition.ts';
-import type { StepPolicy } from '../../src/worker/memory/remembering.ts';
-import { giveUp, retryAfter } from '../../src/worker/outcome.ts';
-import { task } from '../../src/worker/task.ts';
+import type { TaskContext, TaskOptions } from '../../src/worker/define/definition.ts';
+import { giveUp, retryAfter } from '../../src/worker/define/outcome.ts';
+import { task } from '../../src/worker/define/task.ts';
+import type { StepPolicy } from '../../src/worker/durable/durable-context.ts';
 import { type End, Notes, now } from './farm-notes.ts';
 
 export interface FarmInput {

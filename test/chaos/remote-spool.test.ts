@@ -18,7 +18,7 @@ const LINES = 400;
 /** Says which attempt it is to a file, speaks, waits for another file, speaks on, and ends. */
 const HANDLER = (folder: string): string => `
 import { appendFileSync, existsSync } from 'node:fs';
-import { task } from ${JSON.stringify(new URL('../../src/worker/task.ts', import.meta.url).href)};
+import { task } from ${JSON.stringify(new URL('../../src/worker/define/task.ts', import.meta.url).href)};
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 export const speak = task('speak', {
   run: async (_input, ctx) => {

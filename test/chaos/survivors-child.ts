@@ -1,7 +1,7 @@
 /** Handlers that do everything to live on: they ignore that they should stop, and start others which do. */
 import { spawn } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
-import { task } from '../../src/worker/task.ts';
+import { task } from '../../src/worker/define/task.ts';
 
 interface Brood {
   /** Commands to start, each with the mark of its test among its arguments. */

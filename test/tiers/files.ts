@@ -26,8 +26,8 @@ const SMOKE: ReadonlySet<string> = new Set([
 /** What tests of `src` share: named as tests so that they are not built into the package, and without any. */
 export const HELPERS: ReadonlySet<string> = new Set([
   'src/worker/handlers/try-out.test.ts',
-  'src/worker/memory/memory-trial.test.ts',
-  'src/worker/runner/process-trial.test.ts',
+  'src/worker/durable/durable-trial.test.ts',
+  'src/worker/runner/process/process-trial.test.ts',
 ]);
 
 export type Kind = 'core' | 'shared' | 'own' | 'smoke' | 'rest' | 'browser' | 'chaos';

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { context, trace } from '@opentelemetry/api';
 import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import { traceOf } from '../../core/task/trace.ts';
-import { task } from '../../worker/task.ts';
+import { task } from '../../worker/define/task.ts';
 import { open, renewalOf } from '../open.ts';
 import { AsyncContext } from './async-context.ts';
 import { OtelTracing } from './tracing.ts';

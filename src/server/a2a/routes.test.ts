@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { type Message, Role, type StreamResponse, type Task, TaskState } from '@a2a-js/sdk';
 import { type Client, ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory } from '@a2a-js/sdk/client';
 import { type NodeScene, nodeScene } from '../../../test/support/node-scene.ts';
-import { task } from '../../worker/task.ts';
+import { task } from '../../worker/define/task.ts';
 
 /** A node with a worker, and the official client of A2A, which knows its address and a token. */
 async function scene(

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Stream } from '../../core/task/log.ts';
-import { ProcessRunner } from '../runner/process-runner.ts';
-import { HAS_PROCESS_TABLE, rowOf } from '../runner/process-table.ts';
+import { ProcessRunner } from '../runner/process/process-runner.ts';
+import { HAS_PROCESS_TABLE, rowOf } from '../runner/process/process-table.ts';
 import type { Running } from '../runner/runner.ts';
 import { BUILTIN_MODULE, BUILTIN_NAMES } from './builtin.ts';
 import { settingsEnvironment } from './settings.ts';

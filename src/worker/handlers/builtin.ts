@@ -1,4 +1,4 @@
-import type { AnyTask } from '../definition.ts';
+import type { AnyTask } from '../define/definition.ts';
 import { echo as echoTask } from './echo.ts';
 import { makeHttp } from './http.ts';
 import { makeJs } from './js.ts';

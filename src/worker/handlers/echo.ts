@@ -1,5 +1,5 @@
 import timers from 'node:timers/promises';
-import { task } from '../task.ts';
+import { task } from '../define/task.ts';
 import { either, flag, object, optional, text, whole } from './schema.ts';
 
 const LONGEST_LINE = 200;

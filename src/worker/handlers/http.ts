@@ -1,8 +1,8 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import type { TaskContext } from '../definition.ts';
-import { giveUp, retryAfter } from '../outcome.ts';
-import { task } from '../task.ts';
+import type { TaskContext } from '../define/definition.ts';
+import { giveUp, retryAfter } from '../define/outcome.ts';
+import { task } from '../define/task.ts';
 import { parseAddress } from './address.ts';
 import { Destinations } from './destinations.ts';
 import { failure } from './failure.ts';

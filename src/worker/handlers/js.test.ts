@@ -52,7 +52,7 @@ test('a module that has changed is imported anew, one that has not is not', asyn
 });
 
 test('an outcome of the function is an outcome of the task, and what it throws fails it', async () => {
-  const outcome = new URL('../outcome.ts', import.meta.url).href;
+  const outcome = new URL('../define/outcome.ts', import.meta.url).href;
   file(
     'ends.js',
     `import { retryAfter } from ${JSON.stringify(outcome)};

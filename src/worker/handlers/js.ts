@@ -1,6 +1,6 @@
-import type { TaskContext } from '../definition.ts';
-import { giveUp } from '../outcome.ts';
-import { task } from '../task.ts';
+import type { TaskContext } from '../define/definition.ts';
+import { giveUp } from '../define/outcome.ts';
+import { task } from '../define/task.ts';
 import { failure } from './failure.ts';
 import { moduleBelow, pathProblem } from './module-below.ts';
 import { anything, object, optional, type Shape, text } from './schema.ts';

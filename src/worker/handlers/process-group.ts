@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { HAS_PROCESS_TABLE, processTable } from '../runner/process-table.ts';
+import { HAS_PROCESS_TABLE, processTable } from '../runner/process/process-table.ts';
 
 const LOOK_MS = 10;
 /** What was sent SIGKILL is gone in a moment, unless it hangs in the kernel. */

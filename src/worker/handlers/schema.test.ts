@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseInput } from '../schema.ts';
+import { parseInput } from '../define/schema.ts';
 import { anything, either, flag, list, object, oneOf, optional, text, texts, whole } from './schema.ts';
 
 const sample = object(

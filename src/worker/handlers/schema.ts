@@ -1,4 +1,4 @@
-import type { SchemaIssue, StandardSchema } from '../schema.ts';
+import type { SchemaIssue, StandardSchema } from '../define/schema.ts';
 
 /** JSON Schema, as far as a form needs it. */
 export type JsonSchema = Readonly<Record<string, unknown>>;

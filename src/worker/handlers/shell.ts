@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
-import type { TaskContext } from '../definition.ts';
-import { giveUp } from '../outcome.ts';
-import { LEASE_MARK, WORKER_MARK } from '../runner/sweep.ts';
-import { task } from '../task.ts';
+import type { TaskContext } from '../define/definition.ts';
+import { giveUp } from '../define/outcome.ts';
+import { task } from '../define/task.ts';
+import { LEASE_MARK, WORKER_MARK } from '../runner/process/sweep.ts';
 import { type Command, type CommandEnd, runCommand } from './command.ts';
 import { failure } from './failure.ts';
 import { list, object, optional, type Shape, text, texts } from './schema.ts';

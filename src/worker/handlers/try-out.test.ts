@@ -1,5 +1,5 @@
-import type { AnyTask } from '../definition.ts';
-import { perform } from '../perform.ts';
+import type { AnyTask } from '../define/definition.ts';
+import { perform } from '../runner/perform.ts';
 import type { Ended, Job } from '../runner/runner.ts';
 
 export interface TriedOut {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { VirtualWorld } from '../../testing.ts';
-import type { AnyTask, TaskContext } from '../definition.ts';
-import { task } from '../task.ts';
+import type { AnyTask, TaskContext } from '../define/definition.ts';
+import { task } from '../define/task.ts';
 import { InlineRunner, type StopError } from './inline-runner.ts';
 import type { Ended, Job, Ladder, Running } from './runner.ts';
 

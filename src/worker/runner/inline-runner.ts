@@ -1,7 +1,7 @@
 import type { Timers } from '../../core/world.ts';
-import type { AnyTask } from '../definition.ts';
-import { type ContextParts, perform } from '../perform.ts';
-import { jsonSchemaOf } from '../schema.ts';
+import type { AnyTask } from '../define/definition.ts';
+import { jsonSchemaOf } from '../define/schema.ts';
+import { type ContextParts, perform } from './perform.ts';
 import type { Desk, Ended, Host, Job, Ladder, Runner, Running, Sink, StopWhy } from './runner.ts';
 
 /** Runs functions in the worker's own loop: no start-up cost, no isolation. What ignores its signal cannot be ended. */

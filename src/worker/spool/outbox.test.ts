@@ -13,10 +13,10 @@ import { SILENT } from '../../engine/log.ts';
 import type { Assignment, Hello, Link, Session, TurnEntry } from '../../protocol/link.ts';
 import { tempFolder } from '../../store/conformance/temp-folder.ts';
 import { VirtualWorld } from '../../testing.ts';
-import { HttpLink } from '../http-link.ts';
-import { TaskLog } from '../logs.ts';
-import { task } from '../task.ts';
-import { WsLink } from '../ws-link.ts';
+import { task } from '../define/task.ts';
+import { HttpLink } from '../links/http-link.ts';
+import { WsLink } from '../links/ws-link.ts';
+import { TaskLog } from '../logs/task-log.ts';
 import { Outbox } from './outbox.ts';
 import { Spool } from './spool.ts';
 

@@ -1,5 +1,5 @@
 import type { Ask, LeaseProof } from '../../protocol/frames.ts';
-import type { WorkerLog } from '../worker-log.ts';
+import type { WorkerLog } from '../logs/worker-log.ts';
 import { type Estate, findEstates, type Leftover, remove } from './leftovers.ts';
 import { isVerdict } from './outbox.ts';
 import type { Owner } from './owner.ts';

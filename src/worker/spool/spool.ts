@@ -4,7 +4,7 @@ import type { Lease } from '../../core/task/lease.ts';
 import type { LogEntry } from '../../core/task/log.ts';
 import type { Ask, LeaseProof } from '../../protocol/frames.ts';
 import { keyOf } from '../../protocol/held-leases.ts';
-import type { WorkerLog } from '../worker-log.ts';
+import type { WorkerLog } from '../logs/worker-log.ts';
 import { EndsFile } from './ends-file.ts';
 import { type Batch, LogFile } from './log-file.ts';
 import { folderOf, type Owner, ownerHere } from './owner.ts';

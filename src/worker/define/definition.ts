@@ -1,0 +1,99 @@
+import type { Duration } from '../../core/duration.ts';
+import type { LimitUseInput } from '../../core/limits/limit.ts';
+import type { PlacementInput } from '../../core/placement/placement.ts';
+import type { RetryInput } from '../../core/task/retry.ts';
+import type { ReuseInput } from '../../core/task/reuse.ts';
+import type { Remembering } from '../durable/durable-context.ts';
+import type { InferInput, InferOutput, StandardSchema } from './schema.ts';
+
+/** What a handler is given beside its input. */
+export interface TaskContext extends Remembering {
+  /** Public id of the task. */
+  readonly id: string;
+  readonly queue: string;
+  /** Aborts when the task should stop: cancelled, timed out, its lease lost, parked, or the worker shutting down. */
+  readonly signal: AbortSignal;
+  /** The fence: grows with every attempt of the task. Hand it to storage that can refuse an older one. */
+  readonly attempt: number;
+  readonly fence: number;
+  /** Tries used, this one included. */
+  readonly tries: number;
+  readonly maxAttempts: number;
+  /** The run in its trace, where traces are written: for the programs and services that it calls. */
+  readonly traceparent?: string | undefined;
+  /** Adds a line to the task's log. */
+  log(message: string): void;
+  /** Tells how far it is: any JSON value, such as 0.4 or { done: 4, of: 10 }. */
+  progress(value: unknown): void;
+}
+
+export interface TaskOptions<S extends StandardSchema | undefined, R> {
+  /** Any Standard Schema validator; checked at the push, and again, with its transforms, before the run. */
+  readonly input?: S;
+  /** Default: the name of the task. */
+  readonly queue?: string;
+  readonly retry?: RetryInput;
+  /** Bounds the tries, crashes included; default 3. */
+  readonly maxAttempts?: number;
+  /** How long one attempt may run. */
+  readonly timeout?: Duration;
+  /** How long a task may wait for its first start; then it fails. */
+  readonly waitTimeout?: Duration;
+  /** Where it may run: tags, workers, versions. */
+  readonly placement?: PlacementInput;
+  /** What it takes of which limits while it runs; a name alone takes one. */
+  readonly limits?: readonly (string | LimitUseInput)[];
+  /** Whether a result of the same input, or key, takes the place of a run, and up to which age; default no. */
+  readonly reuse?: ReuseInput;
+  /** `inline` (default): in the worker's own loop. `process`: in a child process, which can be killed. */
+  readonly isolation?: 'inline' | 'process';
+  /** Where a child process finds this task: `import.meta.url` of the module that exports it. */
+  readonly module?: string;
+  run(input: Parsed<S>, ctx: TaskContext): R | Promise<R>;
+}
+
+type Parsed<S> = S extends StandardSchema ? InferOutput<S> : unknown;
+type Given<S> = S extends StandardSchema ? InferInput<S> : unknown;
+
+/** A named piece of work: how to check its input, and how to do it. */
+export interface TaskDefinition<Input = never, Result = unknown> {
+  readonly name: string;
+  readonly queue: string;
+  readonly schema: StandardSchema | undefined;
+  readonly retry: RetryInput | undefined;
+  readonly maxAttempts: number | undefined;
+  readonly timeoutMs: number | undefined;
+  readonly waitTimeoutMs: number | undefined;
+  readonly placement: PlacementInput | undefined;
+  readonly limits: readonly (string | LimitUseInput)[] | undefined;
+  readonly reuse: ReuseInput | undefined;
+  readonly isolation: 'inline' | 'process';
+  readonly module: string | undefined;
+  readonly run: (input: unknown, ctx: TaskContext) => unknown;
+  /** Only for the types of `push` and `result`. */
+  readonly '~types'?: (input: Input) => Result;
+}
+
+/** Any definition: each input type takes the place of `never`, as with the parameters of functions. */
+export type AnyTask = TaskDefinition<never, unknown>;
+export type InputOf<T> = T extends TaskDefinition<infer I, infer _R> ? I : never;
+/** As it comes back: a result is stored as JSON, so that a Date has become a text. */
+export type ResultOf<T> = T extends TaskDefinition<infer _I, infer R> ? Jsonify<R> : never;
+
+type Primitive = string | number | boolean | null | undefined;
+
+/** What `JSON.parse(JSON.stringify(value))` gives back. */
+export type Jsonify<T> = unknown extends T
+  ? T
+  : T extends Primitive
+    ? T
+    : T extends { toJSON(): infer J }
+      ? Jsonify<J>
+      : T extends (...args: never[]) => unknown
+        ? never
+        : T extends readonly unknown[]
+          ? { [K in keyof T]: Jsonify<T[K]> }
+          : T extends object
+            ? { [K in keyof T as T[K] extends (...args: never[]) => unknown ? never : K]: Jsonify<T[K]> }
+            : never;
+export type { Given };

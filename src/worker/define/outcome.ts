@@ -1,0 +1,68 @@
+import { type Duration, parseDuration } from '../../core/duration.ts';
+import type { Ended } from '../runner/runner.ts';
+
+const BRAND: unique symbol = Symbol.for('leasehold.outcome');
+
+/** What a handler says about its own end, as a value: nothing has to be guessed from an exception. */
+export type Outcome<R = unknown> =
+  | { readonly [BRAND]: 'done'; readonly result: R }
+  | {
+      readonly [BRAND]: 'retryAfter';
+      readonly delayMs: number;
+      readonly reason: unknown;
+      readonly limit: string | undefined;
+    }
+  | { readonly [BRAND]: 'giveUp'; readonly error: unknown };
+
+/** The result type of a handler: what it returns, or what it wraps in `done`. */
+export type OutcomeValue<R> = R extends { readonly [BRAND]: 'done'; readonly result: infer V }
+  ? V
+  : R extends { readonly [BRAND]: string }
+    ? never
+    : R;
+
+/** The work is done. The same as returning the value itself. */
+export function done<R>(result: R): Outcome<R> & { readonly [BRAND]: 'done' } {
+  return { [BRAND]: 'done', result };
+}
+
+export interface RetryAfterOptions {
+  /** The limit whose key shall wait as long; default those of the task's limits that have a rate or a cost. */
+  readonly limit?: string;
+}
+
+/**
+ * Not now: come back this much later. It costs no try (a 429, a lock that somebody else holds). Other tasks with the same key
+ * of the same limits wait as long.
+ */
+export function retryAfter(
+  delay: Duration,
+  reason?: unknown,
+  { limit }: RetryAfterOptions = {},
+): Outcome<never> & { readonly [BRAND]: 'retryAfter' } {
+  return { [BRAND]: 'retryAfter', delayMs: parseDuration(delay, 'retryAfter'), reason, limit };
+}
+
+/** Trying again cannot help: the task fails now, whatever tries are left. */
+export function giveUp(error: unknown): Outcome<never> & { readonly [BRAND]: 'giveUp' } {
+  return { [BRAND]: 'giveUp', error };
+}
+
+/** By brand, so that a value from another loaded copy of the package is recognised. */
+export function outcomeOf(value: unknown): Ended {
+  if (typeof value !== 'object' || value === null || !(BRAND in value)) return { kind: 'done', result: value };
+  const outcome = value as Outcome;
+  switch (outcome[BRAND]) {
+    case 'done':
+      return { kind: 'done', result: outcome.result };
+    case 'retryAfter':
+      return {
+        kind: 'retryAfter',
+        delayMs: outcome.delayMs,
+        reason: outcome.reason,
+        ...(outcome.limit === undefined ? {} : { limit: outcome.limit }),
+      };
+    case 'giveUp':
+      return { kind: 'giveUp', error: outcome.error };
+  }
+}

@@ -1,0 +1,69 @@
+import type { ChildRequest } from '../../protocol/link.ts';
+import type { AnyTask } from '../define/definition.ts';
+import { parseInput } from '../define/schema.ts';
+import { checkOptions } from './check.ts';
+import type { Child, DependencyResult, HandlerRef, SpawnOptions } from './durable-context.ts';
+import type { Journal } from './journal.ts';
+import { resultOf } from './waits.ts';
+
+const OPTIONS: ReadonlySet<string> = new Set([
+  'name',
+  'queue',
+  'priority',
+  'delay',
+  'runAt',
+  'maxAttempts',
+  'retry',
+  'timeout',
+  'waitTimeout',
+  'unique',
+  'placement',
+  'limits',
+  'fairness',
+  'reuse',
+] satisfies (keyof SpawnOptions)[]);
+
+/** Other tasks: those that a handler starts, and those that it was made to wait for. */
+export class Spawns {
+  readonly #journal: Journal;
+
+  constructor(journal: Journal) {
+    this.#journal = journal;
+  }
+
+  readonly spawn = (task: AnyTask | HandlerRef, input?: unknown, options: SpawnOptions = {}): Promise<Child> => {
+    const handler = 'handler' in task ? task.handler : task.name;
+    return this.#journal.at('spawn', options?.name ?? handler, async (place) => {
+      checkOptions(`options of spawn ${place}`, options, OPTIONS);
+      const journal = this.#journal;
+      const key = `spawn:${place}`;
+      const known = await journal.recall(key);
+      if (known !== undefined) return JSON.parse(known) as Child;
+      journal.refuseStopped();
+      return JSON.parse(await journal.bear(key, await requestOf(task, handler, input, options))) as Child;
+    });
+  };
+
+  readonly dependencies = async (): Promise<readonly DependencyResult[]> =>
+    (await this.#journal.desk.dependencies()).map((one) => ({ ...resultOf(one), optional: one.optional }));
+}
+
+async function requestOf(
+  task: AnyTask | HandlerRef,
+  handler: string,
+  input: unknown,
+  { name: _name, ...options }: SpawnOptions,
+): Promise<ChildRequest> {
+  const said = withoutUndefined(options);
+  if ('handler' in task) return { queue: task.queue, ...said, handler, input };
+  await parseInput(task.schema, input, handler);
+  const { queue, retry, maxAttempts, timeoutMs, waitTimeoutMs, placement, limits, reuse } = task;
+  const defaults = { retry, maxAttempts, timeout: timeoutMs, waitTimeout: waitTimeoutMs, placement, limits, reuse };
+  return { queue, ...withoutUndefined(defaults), ...said, handler, input };
+}
+
+function withoutUndefined<T extends object>(options: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  return Object.fromEntries(Object.entries(options).filter((entry) => entry[1] !== undefined)) as {
+    [K in keyof T]?: NonNullable<T[K]>;
+  };
+}

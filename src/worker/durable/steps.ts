@@ -1,0 +1,108 @@
+import { fault } from '../../core/errors.ts';
+import { encodePayload } from '../../core/task/payload.ts';
+import { checkOptions } from './check.ts';
+import type { RememberedList, StepInfo, StepOptions, StepPolicy, Stored } from './durable-context.ts';
+import type { Journal } from './journal.ts';
+
+const OPTIONS: ReadonlySet<string> = new Set(['policy'] satisfies (keyof StepOptions)[]);
+const POLICIES: readonly StepPolicy[] = ['repeat', 'exact', 'relaunch'];
+
+/** What runs once and is remembered. */
+export class Steps {
+  readonly #journal: Journal;
+  readonly #lists = new Map<string, GrowingList<unknown>>();
+
+  constructor(journal: Journal) {
+    this.#journal = journal;
+  }
+
+  readonly step = <R>(
+    name: string,
+    fn: (step: StepInfo) => R | Promise<R>,
+    options: StepOptions = {},
+  ): Promise<Stored<Awaited<R>>> =>
+    this.#journal.at('step', name, async (place) => {
+      const policy = checkPolicy(name, options);
+      const text = (await this.#journal.recall(place)) ?? (await this.#run(name, place, policy, fn));
+      return JSON.parse(text) as Stored<Awaited<R>>;
+    });
+
+  async #run(name: string, place: string, policy: StepPolicy, fn: (step: StepInfo) => unknown): Promise<string> {
+    const journal = this.#journal;
+    journal.refuseStopped();
+    const again = policy === 'repeat' ? false : await this.#mark(place, policy);
+    const value = await journal.run(() => fn({ key: journal.keyOf(place), again }));
+    return journal.record(place, 'value', value, `value of step ${name}`);
+  }
+
+  /** Leaves word that it begins. True: somebody had begun before. */
+  async #mark(place: string, policy: StepPolicy): Promise<boolean> {
+    const journal = this.#journal;
+    const mark = `${place}!`;
+    const begun = (await journal.recall(mark)) !== undefined;
+    if (begun && policy === 'exact') throw journal.uncertain(place);
+    if (!begun) await journal.record(mark, 'mark', journal.attempt, 'mark');
+    return begun;
+  }
+
+  readonly list = <T>(name: string): RememberedList<T> => {
+    let list = this.#lists.get(name);
+    if (list === undefined) {
+      list = new GrowingList<unknown>(this.#journal, name);
+      this.#lists.set(name, list);
+    }
+    return list as RememberedList<unknown> as RememberedList<T>;
+  };
+}
+
+/** Each element lies by itself, so that what is stored grows with what is added and not with what is there. */
+class GrowingList<T> implements RememberedList<T> {
+  readonly #journal: Journal;
+  readonly #name: string;
+  readonly #texts: string[] = [];
+  /** Elements that are added at the same time stand in the order of the calls. */
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(journal: Journal, name: string) {
+    this.#journal = journal;
+    this.#name = name;
+  }
+
+  get length(): number {
+    return this.#texts.length;
+  }
+
+  push(value: T): Promise<Stored<T>> {
+    const field = `element of list ${this.#name}`;
+    try {
+      // Before it has a place: what cannot be stored would leave a hole.
+      encodePayload(value ?? null, { field });
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
+    const before = this.#last;
+    const added = this.#journal.at('list', this.#name, async (place) => {
+      const journal = this.#journal;
+      const text = (await journal.recall(place)) ?? (await journal.record(place, 'element', value, field));
+      await before;
+      this.#texts.push(text);
+      return JSON.parse(text) as Stored<T>;
+    });
+    this.#last = added.then(
+      () => {},
+      () => {},
+    );
+    return added;
+  }
+
+  values(): Stored<T>[] {
+    return this.#texts.map((text) => JSON.parse(text) as Stored<T>);
+  }
+}
+
+function checkPolicy(name: string, options: StepOptions): StepPolicy {
+  checkOptions(`options of step ${name}`, options, OPTIONS);
+  const { policy = 'repeat' } = options;
+  if (POLICIES.includes(policy)) return policy;
+  throw fault('INVALID_INPUT', { field: `policy of step ${name}`, problem: `it is one of ${POLICIES.join(', ')}` });
+}

@@ -1,0 +1,84 @@
+import { Agent, type ClientRequest, type IncomingMessage, request as plain } from 'node:http';
+import { Agent as SecureAgent, request as secure } from 'node:https';
+import { MAX_ANSWER_BYTES } from '../../protocol/frames.ts';
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** Several answers come in one response, a few of them large. */
+const MOST_BYTES = 9 * MAX_ANSWER_BYTES;
+
+/** Posts to one node at a time, over connections that stay open and that can be given up all together. */
+export class HttpCaller {
+  readonly #urls: readonly [string, ...string[]];
+  #at = 0;
+  #agent: Agent;
+
+  constructor(urls: readonly [string, ...string[]]) {
+    this.#urls = urls;
+    this.#agent = this.#fresh();
+  }
+
+  /** The connections of now. */
+  get way(): object {
+    return this.#agent;
+  }
+
+  post(
+    path: string,
+    body: string,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<HttpAnswer> {
+    const url = new URL(path, this.#url);
+    const options = {
+      method: 'POST',
+      agent: this.#agent,
+      headers: { ...headers, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
+      signal,
+    };
+    const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>();
+    const asked: ClientRequest = url.protocol === 'https:' ? secure(url, options) : plain(url, options);
+    // The signal says more than the error that it makes.
+    asked.on('error', (error) => reject(signal.aborted ? (signal.reason as Error) : error));
+    asked.on('response', (response) => void read(response).then(resolve, reject));
+    asked.end(body);
+    return promise;
+  }
+
+  /**
+   * One connection of that way was deaf, so that the others may be too: none of them is used again, what waits on them ends, and
+   * the next node has its turn. Who says it late says nothing new.
+   */
+  leave(way: object): void {
+    if (way !== this.#agent) return;
+    this.#agent.destroy();
+    this.#at++;
+    this.#agent = this.#fresh();
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  get #url(): string {
+    return this.#urls[this.#at % this.#urls.length] as string;
+  }
+
+  #fresh(): Agent {
+    return this.#url.startsWith('https:') ? new SecureAgent({ keepAlive: true }) : new Agent({ keepAlive: true });
+  }
+}
+
+async function read(response: IncomingMessage): Promise<HttpAnswer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MOST_BYTES) throw new Error(`the answer is larger than ${MOST_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return { status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() };
+}

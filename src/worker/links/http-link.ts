@@ -1,0 +1,328 @@
+import { hostname } from 'node:os';
+import { type EngineError, type ErrorBody, fault, isEngineError } from '../../core/errors.ts';
+import { type Ask, exceeds, type Granted, MAX_FRAME_BYTES, type Said } from '../../protocol/frames.ts';
+import type { Assignment, Hello, Link, Session, Want } from '../../protocol/link.ts';
+import type { AnswerOf, BodyOf } from '../../protocol/routes.ts';
+import { HttpCaller } from './http-caller.ts';
+import { type AskingOptions, AskingSession, openSession, proofOf } from './node-session.ts';
+import { answerMs, pauseMs, tryMs } from './reconnect.ts';
+import { toldError } from './wire-error.ts';
+
+export interface HttpLinkOptions extends AskingOptions {
+  /** Of other nodes of the same cluster: when one is away it goes to the next. */
+  readonly others?: readonly string[] | undefined;
+  readonly secret: string;
+}
+
+/** One wait for work: proxies cut off what is silent for longer. */
+const POLL_MS = 20_000;
+const CANCEL_LOOK_MS = 1000;
+/** Of one request. */
+const MOST_ASKED = 250;
+/** In UTF-16 units. */
+const FULL_REQUEST = 1024 * 1024;
+
+/** The way to the engine through a node, over plain requests: for networks that let no WebSocket pass. */
+export class HttpLink implements Link {
+  readonly #options: HttpLinkOptions;
+
+  constructor(options: HttpLinkOptions) {
+    this.#options = options;
+  }
+
+  open(hello: Hello, signal?: AbortSignal): Promise<Session> {
+    return openSession(new HttpSession(this.#options, hello), signal);
+  }
+}
+
+interface Asking {
+  readonly text: string;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/**
+ * Questions go in one request at a time, in their order, all that have come up since the last one together; a claim waits in a request
+ * of its own. What was not answered is asked again. After a lease without an answer nothing that is held can be counted on: who
+ * waits for one hears that nobody is there, and may ask anew.
+ */
+class HttpSession extends AskingSession {
+  readonly #options: HttpLinkOptions;
+  readonly #hello: Hello;
+  readonly #caller: HttpCaller;
+  readonly #asking = new Map<number, Asking>();
+  readonly #over = Promise.withResolvers<Error>();
+  readonly #closing = new AbortController();
+  #closed: Error | undefined;
+  #worker = '';
+  #token = '';
+  #numbers = 0;
+  #claims = 0;
+  #sending = false;
+  #tries = 0;
+  /** When the first question since the last answer was lost. */
+  #brokenSince: number | undefined;
+  #cancelWatch: (() => void) | undefined;
+
+  constructor(options: HttpLinkOptions, hello: Hello) {
+    super(options, hello);
+    this.#options = options;
+    this.#hello = hello;
+    this.#caller = new HttpCaller([options.url, ...(options.others ?? [])]);
+  }
+
+  get over(): Promise<Error> {
+    return this.#over.promise;
+  }
+
+  async open(): Promise<void> {
+    const { anyHandler: _, token: _token, address: _address, ...told } = this.#hello;
+    const hello = { ...told, host: hostname(), pid: process.pid } as BodyOf<'joinWorker'>;
+    const { worker, session, leaseMs } = await this.#join(JSON.stringify(hello));
+    this.#worker = worker;
+    this.#token = session;
+    this.leaseMs = leaseMs;
+    await this.payDebts();
+  }
+
+  async #join(body: string): Promise<AnswerOf<'joinWorker'>> {
+    for (;;) {
+      try {
+        const said = await this.#post('/workers/join', body, tryMs(this.#absence, 0));
+        this.#tries = 0;
+        return said as AnswerOf<'joinWorker'>;
+      } catch (error) {
+        if (this.#closed !== undefined) throw this.#closed;
+        if (isEngineError(error) && !error.retryable) throw error;
+        this.#warnOnce(error);
+        await this.#pause(this.#tries++);
+      }
+    }
+  }
+
+  async claim({ max, waitMs, signal }: Want): Promise<readonly Assignment[]> {
+    const { monotonic } = this.#options.world.clock;
+    const until = monotonic() + waitMs;
+    let failingSince: number | undefined;
+    for (let tries = 0; !signal.aborted; ) {
+      if (this.#closed !== undefined) throw this.#closed;
+      const left = Math.max(0, until - monotonic());
+      try {
+        const found = await this.#claimOnce(max, Math.min(POLL_MS, Math.ceil(left)), signal);
+        if (found.length > 0 || left <= POLL_MS) return found;
+        tries = 0;
+        failingSince = undefined;
+      } catch (error) {
+        if (isEngineError(error) && !error.retryable) throw this.#ended(error);
+        failingSince ??= monotonic();
+        if (monotonic() - failingSince >= this.leaseMs) throw this.#nobody(error);
+        if (!signal.aborted) await this.#pause(tries++);
+      }
+    }
+    return [];
+  }
+
+  /** Says what it holds: what else was granted was in an answer that did not arrive, and goes back. */
+  async #claimOnce(max: number, waitMs: number, signal: AbortSignal): Promise<readonly Assignment[]> {
+    const n = ++this.#claims;
+    const poll = new AbortController();
+    const giveUp = (): void => poll.abort();
+    // The node ends the wait, so that its answer is heard whatever is in it.
+    const stop = (): void => {
+      this.ask({ type: 'claim_stop', claim: n }).then(() => this.#after(answerMs(this.leaseMs), giveUp), giveUp);
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      const body: BodyOf<'takeTasks'> = { max, waitMs, n, holding: [...this.holding.all()] };
+      const patience = waitMs + answerMs(this.leaseMs);
+      const found = await this.#post(this.#path('tasks'), JSON.stringify(body), patience, poll.signal);
+      const granted = (found ?? []) as readonly Granted[];
+      for (const one of granted) this.holding.put(proofOf(one));
+      return granted;
+    } finally {
+      signal.removeEventListener('abort', stop);
+    }
+  }
+
+  override onCancel(listener: (task: number) => void): () => void {
+    this.#cancelWatch ??= this.#after(CANCEL_LOOK_MS, () => this.#lookForCancels());
+    return super.onCancel(listener);
+  }
+
+  /** Nobody calls a worker over HTTP: it has to look. */
+  #lookForCancels(): void {
+    this.#cancelWatch = this.#after(CANCEL_LOOK_MS, () => this.#lookForCancels());
+    if (this.holding.all().length === 0 || this.#brokenSince !== undefined) return;
+    this.cancels().then(
+      (leases) => leases.forEach(({ task }) => this.tellOfCancel(task)),
+      () => {},
+    );
+  }
+
+  protected get connected(): boolean {
+    return this.#brokenSince === undefined;
+  }
+
+  protected async disconnect(): Promise<void> {
+    this.#end(fault('STORE_CLOSED'));
+  }
+
+  #end(error: Error): void {
+    this.#closed ??= error;
+    this.#cancelWatch?.();
+    this.#closing.abort(error);
+    this.#caller.close();
+    this.#refuseAll(error);
+  }
+
+  /** What the node said to a question of its own; not being let in ends everything. */
+  #ended(error: EngineError): EngineError {
+    if (error.code !== 'UNAUTHENTICATED' && error.code !== 'FORBIDDEN') return error;
+    this.#options.log?.warn('the node does not let this worker in', { error: error.message });
+    this.#end(error);
+    this.#over.resolve(error);
+    return error;
+  }
+
+  protected ask(ask: Ask): Promise<unknown> {
+    if (this.#closed !== undefined) return Promise.reject(this.#closed);
+    const n = ++this.#numbers;
+    const { type, ...rest } = ask;
+    const text = JSON.stringify({ type, n, ...rest });
+    if (exceeds(text, MAX_FRAME_BYTES)) {
+      return Promise.reject(fault('TOO_LARGE', { field: type, maxBytes: MAX_FRAME_BYTES }));
+    }
+    const answer = new Promise<unknown>((resolve, reject) => this.#asking.set(n, { text, resolve, reject }));
+    if (!this.#sending) {
+      this.#sending = true;
+      this.#options.world.timers.soon(() => void this.#send());
+    }
+    return answer;
+  }
+
+  async #send(): Promise<void> {
+    while (this.#asking.size > 0) {
+      const batch = this.#batch();
+      const texts = batch.map(([, { text }]) => text);
+      try {
+        const said = await this.#post(this.#path('ask'), `{"asked":[${texts.join()}]}`, answerMs(this.leaseMs));
+        this.#tries = 0;
+        this.#brokenSince = undefined;
+        for (const one of (said as AnswerOf<'askNode'>).answers) this.#hear(one as Said);
+      } catch (error) {
+        if (isEngineError(error) && !error.retryable) this.#refuse(batch, this.#ended(error));
+        else await this.#missed(error);
+      }
+    }
+    this.#sending = false;
+  }
+
+  #batch(): readonly (readonly [number, Asking])[] {
+    const batch: (readonly [number, Asking])[] = [];
+    let units = 0;
+    for (const one of this.#asking) {
+      units += one[1].text.length;
+      if (batch.length > 0 && (batch.length >= MOST_ASKED || units > FULL_REQUEST)) break;
+      batch.push(one);
+    }
+    return batch;
+  }
+
+  #hear(said: Said): void {
+    if (said.type !== 'ok' && said.type !== 'refused') return;
+    const asking = this.#asking.get(said.re);
+    this.#asking.delete(said.re);
+    if (said.type === 'ok') asking?.resolve(said.value);
+    else asking?.reject(toldError(said.error));
+  }
+
+  async #missed(error: unknown): Promise<void> {
+    if (this.#closed !== undefined) return;
+    this.#brokenSince ??= this.#options.world.clock.monotonic();
+    this.#warnOnce(error);
+    if (this.#absence.away) this.#refuseAll(this.#nobody(error));
+    await this.#pause(this.#tries++);
+  }
+
+  #refuse(batch: readonly (readonly [number, Asking])[], error: Error): void {
+    for (const [n, { reject }] of batch) {
+      this.#asking.delete(n);
+      reject(error);
+    }
+  }
+
+  #refuseAll(error: Error): void {
+    this.#refuse([...this.#asking], error);
+  }
+
+  get #absence(): { readonly leaseMs: number; readonly away: boolean } {
+    const { leaseMs } = this;
+    const since = this.#brokenSince;
+    return { leaseMs, away: since !== undefined && this.#options.world.clock.monotonic() - since >= leaseMs };
+  }
+
+  #nobody(cause: unknown): EngineError {
+    return fault(
+      'STORE_UNAVAILABLE',
+      { problem: `nobody answers at ${[this.#options.url, ...(this.#options.others ?? [])].join(', ')}` },
+      { cause },
+    );
+  }
+
+  #warnOnce(error: unknown): void {
+    if (this.#tries !== 1) return;
+    this.#options.log?.warn('the node cannot be reached; trying on', { error: (error as Error).message });
+  }
+
+  #path(call: 'tasks' | 'ask'): string {
+    return `/workers/${encodeURIComponent(this.#worker)}/${call}`;
+  }
+
+  /** Throws what the node has refused as an error of ours, and anything else where it did not answer. */
+  async #post(path: string, body: string, withinMs: number, signal?: AbortSignal): Promise<unknown> {
+    const late = new AbortController();
+    const cancel = this.#after(withinMs, () => late.abort(new Error(`no answer within ${Math.ceil(withinMs)} ms`)));
+    const { secret } = this.#options;
+    const who: Readonly<Record<string, string>> =
+      this.#token === '' ? { authorization: `Bearer ${secret}` } : { 'x-session-token': this.#token };
+    const signals = [late.signal, this.#closing.signal, ...(signal === undefined ? [] : [signal])];
+    const { way } = this.#caller;
+    try {
+      const { status, text } = await this.#caller.post(path, body, who, AbortSignal.any(signals));
+      if (status === 204) return undefined;
+      const answer: unknown = JSON.parse(text);
+      if (status >= 200 && status < 300) return answer;
+      throw refusalOf(answer, status);
+    } catch (error) {
+      // The answer to a claim would come by a connection like it, and it may wait for long.
+      const given = this.#closing.signal.aborted || signal?.aborted === true;
+      if (!given && (!isEngineError(error) || error.retryable)) this.#caller.leave(way);
+      throw error;
+    } finally {
+      cancel();
+    }
+  }
+
+  #pause(tries: number): Promise<void> {
+    const { random } = this.#options.world;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = this.#options.world.timers.after(pauseMs(this.#absence, tries, random), resolve);
+    const end = (): void => {
+      cancel();
+      resolve();
+    };
+    this.#closing.signal.addEventListener('abort', end, { once: true });
+    return promise.finally(() => this.#closing.signal.removeEventListener('abort', end));
+  }
+
+  #after(ms: number, then: () => void): () => void {
+    return this.#options.world.timers.after(ms, then, { unref: true });
+  }
+}
+
+/** Something in between may answer in its place: that says nothing about us. */
+function refusalOf(answer: unknown, status: number): Error {
+  const { error } = (answer ?? {}) as { readonly error?: Partial<ErrorBody> };
+  if (typeof error?.code !== 'string') return new Error(`HTTP ${status}`);
+  return toldError({ ...error, code: error.code, message: error.message ?? error.code });
+}

@@ -1,0 +1,46 @@
+import type { WebSocket } from 'ws';
+import { Silence } from '../../protocol/silence.ts';
+import { tickMs } from './reconnect.ts';
+
+export interface KeptAlive {
+  /** 0: not known yet. */
+  readonly leaseMs: number;
+  /** Whether there is something to save. */
+  readonly holds: () => boolean;
+}
+
+export interface KeepingAlive {
+  /** Nothing was heard for a while: a word that is answered spares the ping. */
+  readonly wantsAnswer: boolean;
+  readonly stop: () => void;
+}
+
+/** Ends a connection on which nobody is heard. */
+export function keepAlive(socket: WebSocket, { leaseMs, holds }: KeptAlive): KeepingAlive {
+  const everyMs = tickMs(leaseMs);
+  const silence = new Silence(everyMs);
+  let spared = false;
+  const look = (): void => {
+    const atStake = holds();
+    const ask = silence.tick(atStake);
+    if (silence.isLong) socket.terminate();
+    else if (ask && (atStake || spared)) socket.ping();
+    // An idle worker beats as often as it looks here, and its next beat asks.
+    else if (ask) spared = true;
+  };
+  const hear = (): void => {
+    silence.heard();
+    spared = false;
+  };
+  const timer = setInterval(look, everyMs);
+  for (const sign of ['ping', 'pong', 'message']) socket.on(sign, hear);
+  return {
+    get wantsAnswer() {
+      return silence.isLasting;
+    },
+    stop: () => {
+      clearInterval(timer);
+      for (const sign of ['ping', 'pong', 'message']) socket.off(sign, hear);
+    },
+  };
+}

@@ -1,0 +1,250 @@
+import { isEngineError } from '../../core/errors.ts';
+import { describeFailure } from '../../core/task/failure.ts';
+import type { Lease } from '../../core/task/lease.ts';
+import type { LogEntry } from '../../core/task/log.ts';
+import { encodePayload } from '../../core/task/payload.ts';
+import type { TaskState } from '../../core/task/task.ts';
+import type { World } from '../../core/world.ts';
+import type { Ask, Granted, LeaseProof } from '../../protocol/frames.ts';
+import { HeldLeases } from '../../protocol/held-leases.ts';
+import type {
+  Assignment,
+  Failing,
+  Hello,
+  Remembered,
+  RenewalAnswer,
+  Reusable,
+  Session,
+  TaskRef,
+  TaskResult,
+  Turned,
+  TurnRequest,
+  Waited,
+  Want,
+  WorkerState,
+} from '../../protocol/link.ts';
+import { messageOf } from '../../protocol/turn-message.ts';
+import type { WorkerLog } from '../logs/worker-log.ts';
+import { type LogAsk, Outbox } from '../spool/outbox.ts';
+import { replay } from '../spool/replay.ts';
+import { type EndingAsk, Spool } from '../spool/spool.ts';
+import { renewMs } from './reconnect.ts';
+
+/** Every lease is renewed well within its time: one that was not for so many leases is given up. */
+const FORGOTTEN_LEASES = 3;
+
+/** Opens a session, unless nobody wants it any more: a node that was never reached is not waited for then. */
+export async function openSession<S extends AskingSession>(session: S, signal: AbortSignal | undefined): Promise<S> {
+  const giveUp = (): void => void session.close();
+  signal?.addEventListener('abort', giveUp, { once: true });
+  try {
+    signal?.throwIfAborted();
+    await session.open();
+    signal?.throwIfAborted();
+    return session;
+  } finally {
+    signal?.removeEventListener('abort', giveUp);
+  }
+}
+
+export interface AskingOptions {
+  /** Of the node. */
+  readonly url: string;
+  readonly world: World;
+  readonly log?: WorkerLog | undefined;
+  /** A folder for what the node has not heard; without one it is in memory alone. */
+  readonly spool?: string | undefined;
+}
+
+/** Lines leave together: each shipment is a message. */
+const LOG_PACE_MS = 500;
+const REPLAY_PAUSE_MS = 5000;
+
+/** A session through a node: everything is a question, whichever way it goes, and each may be asked again. */
+export abstract class AskingSession implements Session {
+  leaseMs = 0;
+  /** A thread would need a connection of its own; what can block runs in child processes. */
+  readonly renewal = undefined;
+  /** What it was granted and has not settled: told to the node, which so knows what never arrived. */
+  protected readonly holding: HeldLeases<LeaseProof>;
+  readonly logPaceMs = LOG_PACE_MS;
+  readonly #listeners = new Set<(task: number) => void>();
+  readonly #options: AskingOptions;
+  readonly #spool: Spool | undefined;
+  readonly #outbox: Outbox | undefined;
+  #cancelReplay = (): void => {};
+
+  constructor(options: AskingOptions, { name, incarnation }: Hello) {
+    const { world, url, log, spool: folder } = options;
+    this.#options = options;
+    this.holding = new HeldLeases(world.clock.monotonic);
+    if (folder === undefined) return;
+    const spool = new Spool({ folder, owner: { url, name, incarnation }, log });
+    this.#spool = spool;
+    this.#outbox = new Outbox({ spool, world, ask: (ask) => this.ask(ask), connected: () => this.connected });
+  }
+
+  /** So that a lease is young when the network breaks. */
+  get renewMs(): number {
+    return renewMs(this.leaseMs);
+  }
+
+  abstract get over(): Promise<Error>;
+  abstract open(): Promise<void>;
+  abstract claim(want: Want): Promise<readonly Assignment[]>;
+  protected abstract ask(ask: Ask): Promise<unknown>;
+  /** As far as is known. */
+  protected abstract get connected(): boolean;
+  protected abstract disconnect(): Promise<void>;
+
+  async close(): Promise<void> {
+    this.#cancelReplay();
+    await this.disconnect();
+    const owed = this.#spool?.owed ?? 0;
+    this.#outbox?.close();
+    if (owed === 0) return;
+    this.#options.log?.warn('ends that the node has not heard are kept for the next start', {
+      ends: owed,
+      folder: this.#spool?.path,
+    });
+  }
+
+  /** What earlier processes of this worker left unsaid comes first. A node that goes away meanwhile hears the rest when it is back. */
+  protected async payDebts(): Promise<void> {
+    const { spool: folder, world, log } = this.#options;
+    if (folder === undefined || this.#spool === undefined) return;
+    try {
+      await replay({ folder, heir: this.#spool.owner, ask: (ask) => this.ask(ask), now: world.clock.wall, log });
+    } catch (error) {
+      if (isEngineError(error) && error.retryable) {
+        this.#cancelReplay = world.timers.after(REPLAY_PAUSE_MS, () => void this.payDebts(), { unref: true });
+      } else if (!isEngineError(error, 'STORE_CLOSED')) {
+        log?.warn('what an earlier process left cannot be said', { error: String(error) });
+      }
+    }
+  }
+
+  async complete(lease: Assignment, result: unknown): Promise<void> {
+    const text = result === undefined ? {} : { result: encodePayload(result, { field: 'result' }) };
+    await this.#end(lease, { type: 'task_complete', lease: proofOf(lease), ...text });
+  }
+
+  async fail(lease: Assignment, error: unknown, options: Failing = {}): Promise<TaskState> {
+    const said = { type: 'task_failed', lease: proofOf(lease), error: describeFailure(error), ...options } as const;
+    return (await this.#end(lease, said)) as TaskState;
+  }
+
+  async release(lease: Assignment, options: { bounced?: boolean; delayMs?: number } = {}): Promise<TaskState> {
+    return (await this.#end(lease, { type: 'task_release', lease: proofOf(lease), ...options })) as TaskState;
+  }
+
+  async cancelled(lease: Assignment): Promise<void> {
+    await this.#end(lease, { type: 'task_cancelled', lease: proofOf(lease) });
+  }
+
+  async log(lease: Assignment, entries: readonly LogEntry[]): Promise<void> {
+    const ask: LogAsk = { type: 'task_progress', lease: proofOf(lease), logs: [...entries] };
+    await (this.#outbox === undefined ? this.ask(ask) : this.#outbox.log(ask));
+  }
+
+  async journal(lease: Assignment): Promise<readonly Remembered[]> {
+    return (await this.ask({ type: 'journal', lease: proofOf(lease) })) as readonly Remembered[];
+  }
+
+  async turn(lease: Assignment, turn: TurnRequest): Promise<Turned> {
+    const ask = { type: 'task_turn', lease: proofOf(lease), ...messageOf(turn) } as const;
+    const { go } = turn.then;
+    if (go === 'complete' || go === 'fail') return wholeTurn((await this.#end(lease, ask)) as Turned);
+    // What was said before it belongs to the attempt, which ends here.
+    if (go === 'park') await this.#outbox?.drained(lease);
+    const turned = wholeTurn((await this.ask(ask)) as Turned);
+    if (turned.went !== 'on' && turned.went !== 'woken') this.holding.drop(lease);
+    return turned;
+  }
+
+  async waited(lease: Assignment): Promise<Waited | undefined> {
+    return (await this.ask({ type: 'waited', lease: proofOf(lease) })) as Waited | undefined;
+  }
+
+  async results(lease: Assignment, tasks: readonly TaskRef[]): Promise<readonly TaskResult[]> {
+    const found = await this.ask({ type: 'results', lease: proofOf(lease), tasks: [...tasks] });
+    return (found as readonly TaskResult[]).map(wholeResult);
+  }
+
+  async dependencies(lease: Assignment): Promise<readonly (TaskResult & { readonly optional: boolean })[]> {
+    const found = await this.ask({ type: 'dependencies', lease: proofOf(lease) });
+    return (found as readonly (TaskResult & { readonly optional: boolean })[]).map(wholeResult);
+  }
+
+  async reusable(lease: Assignment): Promise<Reusable | undefined> {
+    const kept = (await this.ask({ type: 'reusable', lease: proofOf(lease) })) as Reusable | undefined;
+    return kept && { id: kept.id, result: kept.result };
+  }
+
+  async keep(lease: Assignment, result: unknown): Promise<void> {
+    const text = result === undefined ? {} : { result: encodePayload(result, { field: 'result' }) };
+    await this.#say(lease, { type: 'keep', lease: proofOf(lease), ...text });
+  }
+
+  async renew(leases: readonly Lease[]): Promise<readonly RenewalAnswer[]> {
+    const held = leases.map((lease) => this.holding.get(lease));
+    const known = held.filter((proof) => proof !== undefined);
+    const answers = (await this.ask({ type: 'lease_renew', leases: known })) as readonly RenewalAnswer[];
+    for (const [i, proof] of known.entries()) {
+      if (answers[i] === 'lost') this.holding.drop(proof);
+      else this.holding.renewed(proof);
+    }
+    // Now, and not while the node is away: what waits to be settled must be named when it is back.
+    this.holding.dropOlderThan(FORGOTTEN_LEASES * this.leaseMs);
+    let at = 0;
+    return held.map((proof) => (proof === undefined ? 'lost' : (answers[at++] as RenewalAnswer)));
+  }
+
+  async cancels(): Promise<readonly Lease[]> {
+    return (await this.ask({ type: 'cancels' })) as readonly Lease[];
+  }
+
+  onCancel(listener: (task: number) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async beat(state: WorkerState): Promise<void> {
+    await this.ask({ type: 'heartbeat', state });
+  }
+
+  /** Calls back all who wanted to hear of it. */
+  protected tellOfCancel(task: number): void {
+    for (const listener of this.#listeners) listener(task);
+  }
+
+  /** It is held no longer once this was answered, whichever way. */
+  async #end(lease: Assignment, ask: EndingAsk): Promise<unknown> {
+    try {
+      const value = await this.#say(lease, ask);
+      this.holding.drop(lease);
+      return value;
+    } catch (error) {
+      if (isEngineError(error, 'LEASE_LOST')) this.holding.drop(lease);
+      throw error;
+    }
+  }
+
+  #say({ id }: Assignment, ask: EndingAsk): Promise<unknown> {
+    return this.#outbox === undefined ? this.ask(ask) : this.#outbox.end(ask, id);
+  }
+}
+
+export function proofOf(lease: Assignment): LeaseProof {
+  const { task, attempt, token } = lease as Granted;
+  return { task, attempt, token };
+}
+
+/** What does not apply is not sent; here it is there, and undefined. */
+function wholeTurn({ went, state, body, entries }: Turned): Turned {
+  return { went, state, body, entries };
+}
+
+function wholeResult<T extends TaskResult>(found: T): T {
+  return { ...found, id: found.id, result: found.result };
+}

@@ -1,0 +1,97 @@
+/** What a worker that came in by a secret learns of tasks that are not its own, whatever it writes: nothing. */
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { type NodeScene, nodeScene } from '../../../test/support/node-scene.ts';
+import { realWorld } from '../../app/world.ts';
+import { SILENT } from '../../engine/log.ts';
+import type { Assignment, Hello, Session, TurnEntry } from '../../protocol/link.ts';
+import { refusal } from '../conformance/scene.ts';
+import { childEntry, childOf, ON, park, spawn } from '../conformance/turning.ts';
+import { HttpLink } from './http-link.ts';
+import { WsLink } from './ws-link.ts';
+
+const HELLO: Hello = { name: 'a', incarnation: 'one', slots: 8, tags: [], handlers: ['echo'], queues: undefined };
+const OWN = { queue: 'work', handler: 'echo', maxAttempts: 9 };
+
+interface Rig {
+  readonly node: NodeScene;
+  readonly session: Session;
+  /** The number of a task of somebody else, which came to a result that is theirs alone. */
+  readonly stranger: number;
+  readonly claim: () => Promise<Assignment>;
+}
+
+async function rig(t: TestContext, SomeLink: typeof WsLink | typeof HttpLink): Promise<Rig> {
+  const node = await nodeScene(t);
+  const { engine } = node;
+  const { task: stranger } = await engine.push({ queue: 'private', handler: 'other' });
+  const own = await engine.registerWorker({ name: 'own', incarnation: 'own', slots: 1 });
+  const [grant] = await engine.claim({ worker: own, max: 1, queues: ['private'] });
+  assert.ok(grant);
+  await engine.complete(grant, { salary: 4711 });
+  const { secret } = await node.call('createWorker', '/api/v1/workers', { body: { name: 'a' } });
+  const link = new SomeLink({ url: node.service.address, secret, world: realWorld(), log: SILENT });
+  const session = await link.open(HELLO);
+  t.after(() => session.close());
+  const claim = async (): Promise<Assignment> => {
+    const [lease] = await session.claim({ max: 1, waitMs: 20_000, signal: new AbortController().signal });
+    assert.ok(lease);
+    return lease;
+  };
+  return { node, session, stranger, claim };
+}
+
+for (const [way, SomeLink] of [
+  ['WebSocket', WsLink],
+  ['HTTP', HttpLink],
+] as const) {
+  test(`${way}: an entry that looks like a child makes no task a child, and shows nothing of it`, async (t) => {
+    const { node, session, stranger, claim } = await rig(t, SomeLink);
+    await node.engine.push(OWN);
+    const lease = await claim();
+    const told = { id: 'task_x', task: stranger };
+    const kinds = ['value', 'element', 'mark', 'wait'] as const;
+    const entries = kinds.map((kind): TurnEntry => ({ key: `spawn:${kind}#0`, kind, value: told }));
+    await session.turn(lease, { entries, then: ON });
+    const states = async (by: Assignment): Promise<readonly string[]> =>
+      (await session.results(by, [stranger, by.task])).map(({ state }) => state);
+    assert.deepEqual(await states(lease), ['gone', 'running']);
+    await session.release(lease);
+    const next = await claim();
+    assert.equal((await session.journal(next)).length, 4);
+    assert.deepEqual(await states(next), ['gone', 'running']);
+    const record = await node.engine.get(stranger);
+    assert.deepEqual([record?.parent, record?.root], [undefined, undefined]);
+    assert.ok((await node.engine.journal(next.task)).every(({ ref }) => ref === undefined));
+    const child = await spawn(session, next);
+    assert.equal((await session.results(next, [child.task]))[0]?.state, 'ready', 'its own child it sees');
+  });
+
+  test(`${way}: who waits for a task that is not its own hears that it has ended, and not how`, async (t) => {
+    const { node, session, stranger, claim } = await rig(t, SomeLink);
+    await node.engine.push(OWN);
+    const lease = await claim();
+    assert.equal((await park(session, lease, { key: 'w', children: [stranger] })).went, 'woken');
+    assert.deepEqual(await session.dependencies(lease), []);
+    assert.equal((await session.results(lease, [stranger]))[0]?.state, 'gone');
+  });
+
+  test(`${way}: a child cannot be made to read what a task that is not one's own has come to`, async (t) => {
+    const { node, session, stranger, claim } = await rig(t, SomeLink);
+    await node.engine.push(OWN);
+    const lease = await claim();
+    const after = (on: number | string): TurnEntry =>
+      ({ ...childEntry(`after ${on}`, OWN), after: [{ on }] }) as TurnEntry;
+    for (const number of [stranger, 4711]) {
+      const turn = session.turn(lease, { entries: [after(number)], then: ON });
+      assert.equal(await refusal(turn), 'NOT_FOUND', 'one that is there is as unknown as one that is not');
+    }
+    assert.deepEqual(await node.engine.journal(lease.task), []);
+    const first = await spawn(session, lease, OWN, 'first');
+    const { entries } = await session.turn(lease, { entries: [after(first.task), after(first.id)], then: ON });
+    await session.complete(await claim(), 'its own');
+    const late = await claim();
+    assert.ok(entries.map(childOf).some(({ task }) => task === late.task));
+    assert.equal((await session.dependencies(late))[0]?.result, '"its own"');
+  });
+}

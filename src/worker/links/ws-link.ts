@@ -1,0 +1,113 @@
+import { hostname } from 'node:os';
+import type { Ask, Granted } from '../../protocol/frames.ts';
+import type { Assignment, Hello, Link, Session, Want, WorkerState } from '../../protocol/link.ts';
+import { type AskingOptions, AskingSession, openSession, proofOf } from './node-session.ts';
+import { Wire } from './wire.ts';
+
+export interface WsLinkOptions extends AskingOptions {
+  /** Of other nodes of the same cluster: when one is away it goes to the next. */
+  readonly others?: readonly string[] | undefined;
+  readonly secret: string;
+}
+
+/** The way to the engine through a node, over a WebSocket. */
+export class WsLink implements Link {
+  readonly #options: WsLinkOptions;
+
+  constructor(options: WsLinkOptions) {
+    this.#options = options;
+  }
+
+  open(hello: Hello, signal?: AbortSignal): Promise<Session> {
+    return openSession(new WsSession(this.#options, hello), signal);
+  }
+}
+
+class WsSession extends AskingSession {
+  readonly #wire: Wire;
+  /** What the node knows of this worker, and on which connection it was told. */
+  #told: { readonly state: WorkerState; readonly greetings: number } | undefined;
+
+  constructor(options: WsLinkOptions, hello: Hello) {
+    super(options, hello);
+    const { url, others = [], secret, world, log } = options;
+    const { name, incarnation, slots, tags, handlers, schemas = [], queues, priority, version } = hello;
+    this.#wire = new Wire({
+      urls: [url, ...others],
+      world,
+      log,
+      connect: () => ({
+        name,
+        secret,
+        incarnation,
+        slots,
+        tags: [...tags],
+        handlers: [...handlers],
+        ...(schemas.length === 0 ? {} : { schemas: [...schemas] }),
+        ...(queues === undefined ? {} : { queues: [...queues] }),
+        ...(priority === undefined ? {} : { priority }),
+        ...(version === undefined ? {} : { version }),
+        host: hostname(),
+        pid: process.pid,
+        holding: [...this.holding.all()],
+      }),
+      onKill: (task) => this.tellOfCancel(task),
+      holds: () => this.holding.size > 0,
+    });
+  }
+
+  get heartbeatMs(): number | undefined {
+    return this.#wire.terms.heartbeatMs;
+  }
+
+  get runTimeoutMs(): number | undefined {
+    return this.#wire.terms.runTimeoutMs;
+  }
+
+  get over(): Promise<Error> {
+    return this.#wire.over;
+  }
+
+  async open(): Promise<void> {
+    this.leaseMs = await this.#wire.open();
+    await this.payDebts();
+  }
+
+  async claim({ max, waitMs, signal }: Want): Promise<readonly Assignment[]> {
+    if (signal.aborted) return [];
+    const { n, answer } = this.#wire.asked({ type: 'task_claim', max, waitMs });
+    const stop = (): void => void this.#wire.ask({ type: 'claim_stop', claim: n }).catch(() => {});
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      const assignments = (await answer) as readonly Granted[];
+      for (const one of assignments) this.holding.put(proofOf(one));
+      return assignments;
+    } finally {
+      signal.removeEventListener('abort', stop);
+    }
+  }
+
+  /** Who goes on as before only lives, which nobody answers, unless it is time to hear from the node as well. */
+  override async beat(state: WorkerState): Promise<void> {
+    const { greetings, wantsAnswer } = this.#wire;
+    const isKnown = this.#told?.state === state && this.#told.greetings === greetings;
+    if (isKnown && !wantsAnswer) {
+      this.#wire.live();
+      return;
+    }
+    await super.beat(state);
+    this.#told = { state, greetings };
+  }
+
+  protected get connected(): boolean {
+    return this.#wire.connected;
+  }
+
+  protected disconnect(): Promise<void> {
+    return this.#wire.close();
+  }
+
+  protected ask(ask: Ask): Promise<unknown> {
+    return this.#wire.ask(ask);
+  }
+}

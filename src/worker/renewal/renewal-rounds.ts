@@ -1,0 +1,137 @@
+import type { Lease } from '../../core/task/lease.ts';
+import type { Renewals } from '../../protocol/link.ts';
+import type { HeldEntry, RenewalTable } from './renewal-table.ts';
+
+/**
+ * What the renewing side has to tell about a lease. `late`: it was not renewed in time, so it must be taken for lost; `away`:
+ * the same, but because the store did not answer, which is nobody's fault here.
+ */
+export interface RenewalNews extends Lease {
+  readonly news: 'cancel' | 'lost' | 'late' | 'away' | 'blocked';
+}
+
+export interface RoundsOptions {
+  readonly table: RenewalTable;
+  readonly renewals: Renewals;
+  readonly leaseMs: number;
+  /** How old a renewal may be; default a third of the lease. */
+  readonly renewMs?: number | undefined;
+  /** How long a loop may stand still when no run timeout bounds it. */
+  readonly maxBlockMs: number;
+  /** Monotonic. */
+  readonly now: () => number;
+  readonly tell: (news: RenewalNews) => void;
+}
+
+interface Standing extends Lease {
+  renewedAt: number;
+  /** Told to be gone; nothing more is done for it. */
+  over: boolean;
+}
+
+/** A loop that is silent for longer than this stands still; it says that it turns four times a second. */
+const SILENT_MS = 1000;
+
+/** How often to look, so that a lease is renewed at a third of its time and a lost one is noticed soon. */
+export function roundMs(leaseMs: number): number {
+  return Math.min(1000, Math.max(5, leaseMs / 12));
+}
+
+/**
+ * Renews what a worker holds: all leases of it in one call, one call at a time, each at a third of its time or sooner. The lease of
+ * a handler that blocks its loop is kept too, but only until its run timeout: from then on nobody could stop it, and a
+ * task must not be held for ever by a loop that is dead.
+ */
+export class Rounds {
+  readonly #options: RoundsOptions;
+  readonly #standings: (Standing | undefined)[] = [];
+  #renewing = false;
+  /** The last call was not answered. */
+  #unanswered = false;
+
+  constructor(options: RoundsOptions) {
+    this.#options = options;
+  }
+
+  get #renewMs(): number {
+    return this.#options.renewMs ?? this.#options.leaseMs / 3;
+  }
+
+  async tick(): Promise<void> {
+    const { now } = this.#options;
+    const due: Standing[] = [];
+    const stuck: { standing: Standing; entry: HeldEntry }[] = [];
+    for (let i = 0; i < this.#options.table.capacity; i++) {
+      const entry = this.#options.table.read(i);
+      const standing = this.#standing(i, entry);
+      if (entry === undefined || standing === undefined || standing.over) continue;
+      if (this.#isStuck(entry)) stuck.push({ standing, entry });
+      else if (this.#isLate(standing)) this.#end(standing, this.#renewing || this.#unanswered ? 'away' : 'late');
+      else if (now() - standing.renewedAt >= this.#renewMs) due.push(standing);
+    }
+    await Promise.all([this.#renew(due), ...stuck.map(({ standing, entry }) => this.#giveUp(standing, entry))]);
+  }
+
+  #standing(index: number, entry: HeldEntry | undefined): Standing | undefined {
+    const known = this.#standings[index];
+    if (entry === undefined) return undefined;
+    if (known !== undefined && known.task === entry.task && known.attempt === entry.attempt) return known;
+    const { task, attempt, since } = entry;
+    const fresh = { task, attempt, renewedAt: since, over: false };
+    this.#standings[index] = fresh;
+    return fresh;
+  }
+
+  #isStuck({ since, deadline }: HeldEntry): boolean {
+    const { now, table, maxBlockMs } = this.#options;
+    const silentMs = now() - Math.max(table.beatAt, since);
+    return silentMs > SILENT_MS && (deadline > 0 ? now() > deadline : silentMs > maxBlockMs);
+  }
+
+  /** Its work must have stopped before the store may give the task to somebody else. */
+  #isLate({ renewedAt }: Standing): boolean {
+    const { now, leaseMs } = this.#options;
+    return now() - renewedAt > leaseMs - Math.min(1000, leaseMs / 6);
+  }
+
+  async #renew(due: readonly Standing[]): Promise<void> {
+    if (due.length === 0 || this.#renewing) return;
+    this.#renewing = true;
+    // Counted from before the call: the store's own time of the renewal is not earlier.
+    const sentAt = this.#options.now();
+    let again = false;
+    try {
+      const answers = await this.#options.renewals.renew(due, this.#options.leaseMs);
+      this.#unanswered = false;
+      // A node was away and is back: what became due meanwhile is not left for the next look, nor is what counts from so long ago.
+      again = this.#options.now() - sentAt > roundMs(this.#options.leaseMs);
+      for (const [i, standing] of due.entries()) {
+        const answer = answers[i];
+        if (answer === 'lost') this.#end(standing, 'lost');
+        else standing.renewedAt = sentAt;
+        if (answer === 'cancel') this.#tell(standing, 'cancel');
+      }
+    } catch {
+      // Tried again at the next look; when no try succeeds in time the lease is told to be late.
+      this.#unanswered = true;
+    } finally {
+      this.#renewing = false;
+    }
+    if (again) await this.tick();
+  }
+
+  async #giveUp(standing: Standing, { since }: HeldEntry): Promise<void> {
+    this.#end(standing, 'blocked');
+    // Whatever comes of it, the lease is not renewed any more and runs out.
+    await this.#options.renewals.blocked(standing, Math.round(this.#options.now() - since)).catch(() => {});
+  }
+
+  #end(standing: Standing, news: RenewalNews['news']): void {
+    standing.over = true;
+    this.#tell(standing, news);
+  }
+
+  #tell({ task, attempt }: Standing, news: RenewalNews['news']): void {
+    this.#options.tell({ task, attempt, news });
+  }
+}

@@ -1,0 +1,76 @@
+import type { Lease } from '../../core/task/lease.ts';
+
+/** A lease as the renewing side sees it. */
+export interface HeldEntry extends Lease {
+  /** When it was granted, on the monotonic clock. */
+  readonly since: number;
+  /** When its run must have ended; 0 sets no bound. */
+  readonly deadline: number;
+}
+
+const FIELDS = 4;
+
+/**
+ * The leases that a worker holds, in memory that it shares with its renewal thread: a message for each lease would cost
+ * more than a short task itself, and would not arrive when the handler blocks the loop at once.
+ *
+ * The worker alone writes. Each entry has a version that is odd while it is being written, so that a reader never mixes
+ * two leases; attempt 0 marks an empty one.
+ */
+export class RenewalTable {
+  readonly capacity: number;
+  readonly buffer: ArrayBufferLike;
+  readonly #versions: Int32Array;
+  readonly #values: Float64Array;
+
+  constructor(capacity: number, buffer: ArrayBufferLike = new SharedArrayBuffer(RenewalTable.#bytes(capacity))) {
+    this.capacity = capacity;
+    this.buffer = buffer;
+    this.#values = new Float64Array(buffer, 0, 1 + capacity * FIELDS);
+    this.#versions = new Int32Array(buffer, (1 + capacity * FIELDS) * 8, capacity);
+  }
+
+  static #bytes(capacity: number): number {
+    return (1 + capacity * FIELDS) * 8 + capacity * 4;
+  }
+
+  put(index: number, { task, attempt, since, deadline }: HeldEntry): void {
+    const version = this.#versions[index] as number;
+    Atomics.store(this.#versions, index, version | 1);
+    const at = 1 + index * FIELDS;
+    this.#values[at] = task;
+    this.#values[at + 1] = attempt;
+    this.#values[at + 2] = since;
+    this.#values[at + 3] = deadline;
+    Atomics.store(this.#versions, index, ((version | 1) + 1) & 0x3fff_ffff || 2);
+  }
+
+  clear(index: number): void {
+    this.put(index, EMPTY);
+  }
+
+  /** Undefined when nothing is held there, or when it is being written at this moment: the next look will see it. */
+  read(index: number): HeldEntry | undefined {
+    const version = Atomics.load(this.#versions, index);
+    if (version % 2 === 1) return undefined;
+    const at = 1 + index * FIELDS;
+    const entry = {
+      task: this.#values[at] as number,
+      attempt: this.#values[at + 1] as number,
+      since: this.#values[at + 2] as number,
+      deadline: this.#values[at + 3] as number,
+    };
+    return entry.attempt > 0 && Atomics.load(this.#versions, index) === version ? entry : undefined;
+  }
+
+  /** The worker's loop turns: it says so as long as nothing blocks it. */
+  beat(now: number): void {
+    this.#values[0] = now;
+  }
+
+  get beatAt(): number {
+    return this.#values[0] as number;
+  }
+}
+
+const EMPTY: HeldEntry = { task: 0, attempt: 0, since: 0, deadline: 0 };

@@ -1,0 +1,58 @@
+/** The program of the renewal thread: opens its own link and renews what the table says, whatever the main loop does. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { isEngineError } from '../../core/errors.ts';
+import type { RenewalAddress, Renewals } from '../../protocol/link.ts';
+import { Rounds, roundMs } from './renewal-rounds.ts';
+import { RenewalTable } from './renewal-table.ts';
+
+export interface ThreadData {
+  readonly address: RenewalAddress;
+  readonly capacity: number;
+  readonly buffer: ArrayBufferLike;
+  readonly leaseMs: number;
+  readonly maxBlockMs: number;
+}
+
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 2000;
+
+const { address, capacity, buffer, leaseMs, maxBlockMs } = workerData as ThreadData;
+const module = (await import(address.module)) as { openRenewals: (data: unknown) => Promise<Renewals> };
+// Only this thread ends by it. From now on: while the store is away there is nothing to close.
+const leave = (): void => process.exit();
+parentPort?.once('message', leave);
+const renewals = await openPatiently();
+parentPort?.off('message', leave);
+const rounds = new Rounds({
+  table: new RenewalTable(capacity, buffer),
+  renewals,
+  leaseMs,
+  maxBlockMs,
+  now: monotonic,
+  tell: (news) => parentPort?.postMessage(news),
+});
+const timer = setInterval(() => void rounds.tick(), roundMs(leaseMs));
+parentPort?.once('message', () => {
+  clearInterval(timer);
+  void renewals.close().then(() => parentPort?.close());
+});
+parentPort?.postMessage('ready');
+
+/** A store that is away comes back, and until then the loop renews as well as it can. */
+async function openPatiently(): Promise<Renewals> {
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+    try {
+      return await module.openRenewals(address.data);
+    } catch (error) {
+      if (!isEngineError(error) || !error.retryable) throw error;
+    }
+    const wait = pause;
+    await new Promise((resolve) => void setTimeout(resolve, wait));
+  }
+}
+
+/** The clock of all threads and processes of the host, as in app/world.ts. */
+function monotonic(): number {
+  const [seconds, nanos] = process.hrtime();
+  return seconds * 1000 + nanos / 1e6;
+}

@@ -1,0 +1,184 @@
+import { extname } from 'node:path';
+import { Worker as Thread } from 'node:worker_threads';
+import type { Lease } from '../../core/task/lease.ts';
+import type { World } from '../../core/world.ts';
+import type { RenewalAnswer, Session } from '../../protocol/link.ts';
+import { type RenewalNews, Rounds, roundMs } from './renewal-rounds.ts';
+import { RenewalTable } from './renewal-table.ts';
+import type { ThreadData } from './renewal-thread.ts';
+
+export interface RenewalOptions {
+  readonly session: Pick<Session, 'leaseMs' | 'renewMs' | 'renewal' | 'renew'>;
+  readonly world: World;
+  /** Leases at most held at once. */
+  readonly capacity: number;
+  readonly maxBlockMs: number;
+  readonly onNews: (news: RenewalNews) => void;
+  /** The thread could not start or died: leases are renewed from the loop, which a handler can block. */
+  readonly onTrouble: (error: unknown) => void;
+}
+
+/** The loop says that it turns this often. */
+const BEAT_MS = 250;
+/** A worker that has held nothing for so long does without its thread, which takes 20 MB. */
+const IDLE_BEATS = 30_000 / BEAT_MS;
+
+/**
+ * Keeps the leases of a worker: from a thread of its own where the link has an address for one, else from the loop. The
+ * thread is started with the first lease, before its handler could block anything: it needs nothing of the loop to start.
+ * On a busy machine that can take longer than a short lease holds, so the loop renews until the thread is ready.
+ */
+export class Renewal {
+  readonly #options: RenewalOptions;
+  readonly #table: RenewalTable;
+  readonly #free: number[];
+  #cancelBeat = (): void => {};
+  #cancelRound = (): void => {};
+  #thread: Thread | undefined;
+  /** The thread failed, or there can be none. */
+  #fromLoop = false;
+  #idleBeats = 0;
+  #closed = false;
+
+  constructor(options: RenewalOptions) {
+    this.#options = options;
+    this.#table = new RenewalTable(options.capacity);
+    this.#free = Array.from({ length: options.capacity }, (_, i) => options.capacity - 1 - i);
+  }
+
+  start(): void {
+    if (this.#options.session.renewal !== undefined) return;
+    this.#fromLoop = true;
+    this.#renewFromLoop();
+  }
+
+  /** From now on it is renewed. Answers the place to name when it is let go. */
+  hold({ task, attempt }: Lease): number {
+    const place = this.#free.pop();
+    if (place === undefined) throw new Error('more leases are held than were asked for');
+    this.#table.put(place, { task, attempt, since: this.#options.world.clock.monotonic(), deadline: 0 });
+    if (this.#thread === undefined && !this.#fromLoop) this.#startThread();
+    return place;
+  }
+
+  /** Its run starts now and must end within this time; from the thread's side too, should the loop be blocked. */
+  bound(place: number, { task, attempt }: Lease, timeoutMs: number): void {
+    const held = this.#table.read(place);
+    const now = this.#options.world.clock.monotonic();
+    this.#table.put(place, { task, attempt, since: held?.since ?? now, deadline: now + timeoutMs });
+  }
+
+  drop(place: number): void {
+    this.#table.clear(place);
+    this.#free.push(place);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#cancelRound();
+    await this.#endThread();
+  }
+
+  async #endThread(): Promise<void> {
+    this.#cancelBeat();
+    const thread = this.#thread;
+    if (thread === undefined) return;
+    this.#thread = undefined;
+    const gone = new Promise<void>((resolve) => thread.once('exit', () => resolve()));
+    // It did not keep the process alive; its end is waited for.
+    thread.ref();
+    thread.postMessage('close');
+    await gone;
+  }
+
+  #beat(): void {
+    const { clock, timers } = this.#options.world;
+    this.#table.beat(clock.monotonic());
+    this.#idleBeats = this.#free.length === this.#table.capacity ? this.#idleBeats + 1 : 0;
+    if (this.#idleBeats > IDLE_BEATS) void this.#endThread();
+    else this.#cancelBeat = timers.after(BEAT_MS, () => this.#beat(), { unref: true });
+  }
+
+  #renewFromLoop(): void {
+    const { session, world, maxBlockMs, onNews } = this.#options;
+    this.#cancelRound();
+    const rounds = new Rounds({
+      table: this.#table,
+      renewals: { renew: (leases) => this.#renewHere(leases), blocked: async () => {}, close: async () => {} },
+      leaseMs: session.leaseMs,
+      renewMs: session.renewMs,
+      maxBlockMs,
+      now: world.clock.monotonic,
+      // While there is a thread, this side only bridges its start: what it knows of the times may be old by a whole block.
+      tell: (news) => {
+        if (this.#thread === undefined || news.news === 'cancel' || news.news === 'lost') onNews(news);
+      },
+    });
+    const next = (): void => {
+      this.#cancelRound = world.timers.after(roundMs(session.leaseMs), () => {
+        // Who can say this is not blocked, though the beat may come only after it.
+        this.#table.beat(world.clock.monotonic());
+        void rounds.tick();
+        next();
+      });
+    };
+    next();
+  }
+
+  async #renewHere(leases: readonly Lease[]): Promise<readonly RenewalAnswer[]> {
+    const { session, world } = this.#options;
+    const sentAt = world.clock.monotonic();
+    const answers = await session.renew(leases);
+    // The thread that takes over counts from what the table says.
+    if (this.#thread !== undefined) leases.forEach((lease, i) => answers[i] !== 'lost' && this.#renewed(lease, sentAt));
+    return answers;
+  }
+
+  #renewed({ task, attempt }: Lease, since: number): void {
+    for (let place = 0; place < this.#table.capacity; place++) {
+      const held = this.#table.read(place);
+      if (held?.task === task && held.attempt === attempt) this.#table.put(place, { ...held, since });
+    }
+  }
+
+  #startThread(): void {
+    const { session, maxBlockMs } = this.#options;
+    const program = new URL(`./renewal-thread${extname(import.meta.url)}`, import.meta.url);
+    const workerData = {
+      address: session.renewal as NonNullable<typeof session.renewal>,
+      capacity: this.#table.capacity,
+      buffer: this.#table.buffer,
+      leaseMs: session.leaseMs,
+      maxBlockMs,
+    } satisfies ThreadData;
+    let thread: Thread;
+    try {
+      thread = new Thread(program, { workerData, resourceLimits: { maxYoungGenerationSizeMb: 2 } });
+    } catch (error) {
+      this.#giveUpThread(error);
+      return;
+    }
+    this.#thread = thread;
+    this.#idleBeats = 0;
+    this.#beat();
+    this.#renewFromLoop();
+    thread.on('message', (news: RenewalNews | 'ready') => {
+      if (news !== 'ready') this.#options.onNews(news);
+      else if (this.#thread === thread) this.#cancelRound();
+    });
+    thread.on('error', (error) => {
+      if (this.#thread !== thread) return;
+      this.#thread = undefined;
+      this.#cancelBeat();
+      if (!this.#closed) this.#giveUpThread(error);
+    });
+    // After the listeners: to listen is to hold the process.
+    thread.unref();
+  }
+
+  #giveUpThread(error: unknown): void {
+    this.#fromLoop = true;
+    this.#options.onTrouble(error);
+    this.#renewFromLoop();
+  }
+}

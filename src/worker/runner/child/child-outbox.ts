@@ -1,0 +1,119 @@
+import { STREAMS, type Stream } from '../../../core/task/log.ts';
+import type { Ending, FromChild, Said } from './messages.ts';
+import { LINE_COST } from './pace.ts';
+
+/** Lines under way to the worker and not yet acknowledged: the most that the channel ever holds. */
+export const WINDOW = 4 * 1024 * 1024;
+const BATCH = 64 * 1024;
+
+/**
+ * What a child has to say about its run, in order: the first words of a turn at once, so that a handler which then blocks is
+ * heard, what follows in that turn as one message at its end. The worker
+ * acknowledges what it has read; what is printed beyond the window is dropped, and a line in its place says how much.
+ */
+export class Outbox {
+  readonly #send: (message: FromChild) => void;
+  /** Room again, after `full`. */
+  readonly #onRoom: () => void;
+  #run = 0;
+  #lines: (number | string)[] = [];
+  #cost = 0;
+  #progress: string | undefined;
+  #room = WINDOW;
+  #dropped = 0;
+  #planned: NodeJS.Immediate | undefined;
+
+  constructor(send: (message: FromChild) => void, onRoom: () => void) {
+    this.#send = send;
+    this.#onRoom = onRoom;
+  }
+
+  /** A writer that can wait should. */
+  get full(): boolean {
+    return this.#dropped > 0 || this.#room - this.#cost < WINDOW / 2;
+  }
+
+  /** Everything from here on belongs to this run; the worker has dealt with all that came before. */
+  begin(run: number): void {
+    this.flush();
+    this.#run = run;
+    this.#dropped = 0;
+    this.#room = WINDOW;
+  }
+
+  line(stream: Stream, text: string): void {
+    const cost = text.length + LINE_COST;
+    if (this.#dropped > 0 || this.#cost + cost > this.#room) {
+      this.#dropped++;
+      return;
+    }
+    this.#add(stream, text, cost);
+    // A handler that never yields would gather without end.
+    if (this.#cost >= BATCH) this.flush();
+    else this.#plan();
+  }
+
+  /** JSON text. Only the latest counts. */
+  progress(value: string): void {
+    this.#progress = value;
+    this.#plan();
+  }
+
+  acknowledge(run: number, cost: number): void {
+    if (run !== this.#run) return;
+    const wasFull = this.full;
+    this.#room += cost;
+    // Down to the half before lines are taken again: one gap with a large number reads better than a thousand small ones.
+    if (this.#room - this.#cost < WINDOW / 2) return;
+    this.#mark();
+    if (wasFull) this.#onRoom();
+  }
+
+  flush(): void {
+    if (this.#lines.length > 0 || this.#progress !== undefined) this.#send({ type: 'said', ...this.#take() });
+  }
+
+  /** The last message of the run, with all that it still had to say. */
+  end(ending: Pick<Ending, 'ended' | 'littered'>): void {
+    this.#mark();
+    this.#send({ type: 'ended', ...this.#take(), ...ending });
+    this.#run = 0;
+    this.#room = WINDOW;
+  }
+
+  #add(stream: Stream, text: string, cost: number): void {
+    this.#lines.push(STREAMS.indexOf(stream), text);
+    this.#cost += cost;
+  }
+
+  #mark(): void {
+    if (this.#dropped === 0) return;
+    const text = `[… ${this.#dropped} lines dropped …]`;
+    this.#dropped = 0;
+    this.#add('system', text, text.length + LINE_COST);
+    this.#plan();
+  }
+
+  #plan(): void {
+    if (this.#planned !== undefined) return;
+    this.#planned = setImmediate(() => {
+      this.#planned = undefined;
+      this.flush();
+    });
+    this.flush();
+  }
+
+  #take(): Said {
+    const said: Said = {
+      run: this.#run,
+      lines: this.#lines,
+      cost: this.#cost,
+      ...(this.#progress === undefined ? {} : { progress: this.#progress }),
+    };
+    this.#room -= this.#cost;
+    this.#lines = [];
+    this.#cost = 0;
+    this.#progress = undefined;
+    return said;
+  }
+}

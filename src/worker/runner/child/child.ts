@@ -1,0 +1,234 @@
+import { encodePayload } from '../../../core/task/payload.ts';
+import type { AnyTask } from '../../define/definition.ts';
+import { jsonSchemaOf } from '../../define/schema.ts';
+import { StopError } from '../inline-runner.ts';
+import { perform } from '../perform.ts';
+import { tellGroups } from '../process/groups.ts';
+import { HAS_PROCESS_TABLE } from '../process/process-table.ts';
+import { SpawnWatch } from '../process/spawn-watch.ts';
+import { isGroup, LEASE_MARK, sayEnded, signal, sweep } from '../process/sweep.ts';
+import type { Ended, Job, StopWhy } from '../runner.ts';
+import { Capture } from './capture.ts';
+import { Outbox } from './child-outbox.ts';
+import { bounded } from './lines.ts';
+import { LoadError, loadTasks } from './load.ts';
+import { type Answer, type FromChild, type ModuleToLoad, plainError, type Question, type ToChild } from './messages.ts';
+import { findOwnPackage } from './own-package.ts';
+import { FarDesk } from './remote-session.ts';
+
+// The entry of a child process: loads the modules once, then runs one task at a time for the worker that started it.
+
+const MAX_PROGRESS = 16 * 1024;
+
+interface Current {
+  readonly run: number;
+  stopped: StopWhy | undefined;
+  abort: AbortController | undefined;
+  desk: FarDesk | undefined;
+}
+
+findOwnPackage();
+
+const channel = process.send?.bind(process);
+// What a handler sends would be taken for ours, and libraries would believe that their own parent listens.
+delete process.send;
+const send = (message: FromChild): void => {
+  if (process.connected) channel?.(message, undefined, {}, () => {});
+};
+
+const spawns = new SpawnWatch();
+const outbox = new Outbox(send, () => capture.drain());
+const capture = new Capture(
+  (stream, text) => outbox.line(stream, text),
+  () => outbox.full,
+);
+const groups = new Set<number>();
+const asked = new Map<number, (answer: Answer) => void>();
+let asks = 0;
+let tasks: ReadonlyMap<string, AnyTask> = new Map();
+let incarnation = '';
+let current: Current | undefined;
+
+tellGroups((pid, gone) => {
+  if (!isGroup(pid)) return;
+  if (gone) groups.delete(pid);
+  else groups.add(pid);
+  send({ type: 'group', pid, gone });
+});
+
+process.on('message', (message: ToChild) => {
+  switch (message.type) {
+    case 'load':
+      incarnation = message.incarnation;
+      void load(message.modules);
+      break;
+    case 'job':
+      void serve(message.run, message.job);
+      break;
+    case 'abort':
+      if (current?.run !== message.run) break;
+      current.stopped = message.why;
+      current.abort?.abort(new StopError(message.why));
+      break;
+    case 'end':
+      process.exit();
+      break;
+    case 'ack':
+      outbox.acknowledge(message.run, message.cost);
+      break;
+    case 'answer':
+      asked.get(message.ask)?.(message.answer);
+      asked.delete(message.ask);
+      break;
+  }
+});
+// The worker is gone. Whoever this process has started is ended by the guard.
+process.once('disconnect', () => process.exit());
+process.on('uncaughtExceptionMonitor', (error) => send({ type: 'uncaught', error: plainError(error) }));
+process.on('exit', () => {
+  capture.flush();
+  outbox.flush();
+});
+
+async function load(modules: readonly ModuleToLoad[]): Promise<void> {
+  try {
+    tasks = await loadTasks(modules, (module) => send({ type: 'loading', module }));
+    spawns.take();
+    const bounded = [...tasks.values()].filter(({ timeoutMs }) => timeoutMs !== undefined);
+    const timeouts = Object.fromEntries(bounded.map(({ name, timeoutMs }) => [name, timeoutMs as number]));
+    const schemas = [...tasks.values()].flatMap(({ name: handler, schema: of }) => {
+      const schema = jsonSchemaOf(of);
+      return schema === undefined ? [] : [{ handler, schema }];
+    });
+    send({ type: 'ready', names: [...tasks.keys()], timeouts, schemas });
+  } catch (error) {
+    const module = error instanceof LoadError ? error.module : '';
+    const problem = error instanceof Error ? error.message : String(error);
+    const cause = error instanceof LoadError && error.cause !== undefined ? { error: plainError(error.cause) } : {};
+    send({ type: 'unloadable', module, problem, ...cause });
+  }
+}
+
+async function serve(run: number, job: Job): Promise<void> {
+  // Before anything else: a task that kills its process in its first line has been started all the same.
+  send(run);
+  outbox.begin(run);
+  current = { run, stopped: undefined, abort: undefined, desk: undefined };
+  // oxlint-disable-next-line node/no-process-env, no-restricted-properties -- written, not read: it is how the processes that the task starts are marked
+  process.env[LEASE_MARK] = leaseOf(job);
+  const ended = await performHere(job, current);
+  current = undefined;
+  // Nobody answers any more.
+  asked.clear();
+  const littered = spawns.take() || groups.size > 0 ? !(await cleanUp(job)) : false;
+  capture.flush();
+  outbox.end({ ended, littered });
+}
+
+async function performHere(job: Job, mine: Current): Promise<Ended> {
+  const definition = tasks.get(job.handler);
+  if (definition === undefined) {
+    const message = `no handler named ${job.handler} is here`;
+    return { kind: 'unstarted', error: { name: 'HandlerNotFound', message } };
+  }
+  const parts = {
+    get signal(): AbortSignal {
+      return signalOf(mine);
+    },
+    log: (message: string) => say(mine, message),
+    progress: (value: unknown) => report(mine, value),
+    get desk(): FarDesk {
+      mine.desk ??= new FarDesk((question) => ask(mine, question));
+      return mine.desk;
+    },
+  };
+  return portable(await perform(definition, job, parts));
+}
+
+/** Made when somebody asks for it, as most short handlers never do. */
+function signalOf(mine: Current): AbortSignal {
+  if (mine.abort === undefined) {
+    mine.abort = new AbortController();
+    if (mine.stopped !== undefined) mine.abort.abort(new StopError(mine.stopped));
+  }
+  return mine.abort.signal;
+}
+
+/** What was said before comes before the question. One that is asked after the end of its run has no answer. */
+function ask(mine: Current, question: Question): Promise<Answer> {
+  const { promise, resolve } = Promise.withResolvers<Answer>();
+  if (current !== mine) return promise;
+  const number = ++asks;
+  asked.set(number, resolve);
+  if (question.verb === 'turn') capture.flush();
+  outbox.flush();
+  send({ type: 'ask', run: mine.run, ask: number, question });
+  return promise;
+}
+
+/** What a handler says after its end belongs to nobody. */
+function say(mine: Current, message: string): void {
+  if (current === mine) outbox.line('log', bounded(String(message)));
+}
+
+function report(mine: Current, value: unknown): void {
+  if (current !== mine) return;
+  try {
+    outbox.progress(encodePayload(value, { maxBytes: MAX_PROGRESS, field: 'progress' }));
+  } catch (error) {
+    outbox.line('system', `[progress not kept: ${plainError(error).message}]`);
+  }
+}
+
+/** The outcome in a form that crosses to the worker unchanged; a result that cannot will not be better next time. */
+function portable(ended: Ended): Ended {
+  switch (ended.kind) {
+    case 'done':
+      try {
+        if (ended.result !== undefined) encodePayload(ended.result, { field: 'result' });
+        return ended;
+      } catch (error) {
+        return { kind: 'giveUp', error: plainError(error) };
+      }
+    case 'parked':
+      return ended;
+    case 'retryAfter':
+      return { ...ended, reason: ended.reason instanceof Error ? plainError(ended.reason) : plainValue(ended.reason) };
+    case 'giveUp':
+    case 'failed':
+    case 'unstarted':
+      return { kind: ended.kind, error: plainValue(ended.error) };
+  }
+}
+
+/** Errors may be values of any kind. */
+function plainValue(value: unknown): unknown {
+  if (value instanceof Error) return plainError(value);
+  try {
+    encodePayload(value);
+    return value;
+  } catch {
+    return plainError(value);
+  }
+}
+
+/** Ends what the task has left running. False: this process must go as well, for there may be more. */
+async function cleanUp(job: Job): Promise<boolean> {
+  if (!HAS_PROCESS_TABLE) for (const group of groups) signal(-group, 'SIGKILL');
+  const { ended, left } = await sweep({
+    incarnation,
+    lease: leaseOf(job),
+    leader: process.pid,
+    spareLeader: true,
+    groups: new Set([process.pid, ...groups]),
+    family: [],
+  });
+  if (ended > 0) outbox.line('system', sayEnded(ended, 'the task had left behind'));
+  if (left > 0) outbox.line('system', `${left} of its processes could not be ended`);
+  groups.clear();
+  return HAS_PROCESS_TABLE && left === 0;
+}
+
+function leaseOf(job: Job): string {
+  return `${job.task}/${job.attempt}`;
+}

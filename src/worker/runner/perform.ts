@@ -1,0 +1,110 @@
+import type { AnyTask, TaskContext } from '../define/definition.ts';
+import { outcomeOf } from '../define/outcome.ts';
+import { parseInput } from '../define/schema.ts';
+import { Memory } from '../durable/durable-runtime.ts';
+import type { Desk, Ended, Job } from './runner.ts';
+
+export interface ContextParts {
+  readonly signal: AbortSignal;
+  readonly log: (message: string) => void;
+  readonly progress: (value: unknown) => void;
+  /** Where it can ask to remember and to wait; undefined: nowhere. */
+  readonly desk?: Desk | undefined;
+}
+
+const PARKED: Ended = { kind: 'parked' };
+
+/** Runs a handler on a job, wherever that is. Never rejects: whatever it throws is how the attempt ended. */
+export async function perform(definition: AnyTask, job: Job, parts: ContextParts): Promise<Ended> {
+  let input: unknown;
+  try {
+    input = JSON.parse(job.payload);
+    if (definition.schema !== undefined) input = await parseInput(definition.schema, input, job.handler);
+  } catch (error) {
+    // The same input will be refused again.
+    return { kind: 'giveUp', error };
+  }
+  const context = new Context(job, parts);
+  try {
+    const value = await definition.run(input, context);
+    const memory = Context.memoryOf(context);
+    return memory !== undefined && (await memory.left()) ? PARKED : outcomeOf(value);
+  } catch (error) {
+    const memory = Context.memoryOf(context);
+    if (memory === undefined) return { kind: 'failed', error };
+    if (await memory.left()) return PARKED;
+    return memory.isUncertain(error) ? { kind: 'giveUp', error: error.toJSON() } : { kind: 'failed', error };
+  }
+}
+
+/**
+ * Plain values are there; what costs something is made when it is asked for, because a short handler looks at nothing. It
+ * may be taken apart: `{ log, signal }`.
+ */
+class Context implements TaskContext {
+  readonly id: string;
+  readonly queue: string;
+  readonly attempt: number;
+  readonly fence: number;
+  readonly tries: number;
+  readonly maxAttempts: number;
+  readonly traceparent: string | undefined;
+  readonly #job: Job;
+  readonly #parts: ContextParts;
+  #memory: Memory | undefined;
+
+  constructor(job: Job, parts: ContextParts) {
+    const { id, queue, attempt, tries, maxTries } = job;
+    this.id = id;
+    this.queue = queue;
+    this.attempt = attempt;
+    this.fence = attempt;
+    this.tries = tries;
+    this.maxAttempts = maxTries;
+    this.traceparent = job.traceparent;
+    this.#job = job;
+    this.#parts = parts;
+  }
+
+  /** Undefined: the handler has used none. */
+  static memoryOf(context: Context): Memory | undefined {
+    return context.#memory;
+  }
+
+  get signal(): AbortSignal {
+    return this.#parts.signal;
+  }
+
+  get log(): (message: string) => void {
+    return this.#parts.log;
+  }
+
+  get progress(): (value: unknown) => void {
+    return this.#parts.progress;
+  }
+
+  get step(): Memory['step'] {
+    return this.#remembering.step;
+  }
+
+  get list(): Memory['list'] {
+    return this.#remembering.list;
+  }
+
+  get wait(): Memory['wait'] {
+    return this.#remembering.wait;
+  }
+
+  get spawn(): Memory['spawn'] {
+    return this.#remembering.spawn;
+  }
+
+  get dependencies(): Memory['dependencies'] {
+    return this.#remembering.dependencies;
+  }
+
+  get #remembering(): Memory {
+    this.#memory ??= new Memory(this.#job, this.#parts);
+    return this.#memory;
+  }
+}

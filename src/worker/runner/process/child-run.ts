@@ -1,0 +1,65 @@
+import type { Ended, Host, Job, Ladder, Running, Sink, StopWhy } from '../runner.ts';
+import { StopLadder, type TakeStep } from './stop-ladder.ts';
+
+/** One run of a job, from the call of `run` until nothing of it is left. It waits, then is in the hands of a child. */
+export class Errand implements Running {
+  readonly job: Job;
+  readonly sink: Sink;
+  readonly host: Host | undefined;
+  readonly ended: Promise<Ended>;
+  readonly ladder: StopLadder;
+  /** The child has told that it begins. */
+  taken = false;
+  /** What the child has told of the end; there may be processes left. */
+  outcome: Ended | undefined;
+  #takeStep: TakeStep | undefined;
+  #resolve: (ended: Ended) => void;
+  #over = false;
+
+  constructor(job: Job, sink: Sink, host: Host | undefined) {
+    this.job = job;
+    this.sink = sink;
+    this.host = host;
+    const { promise, resolve } = Promise.withResolvers<Ended>();
+    this.ended = promise;
+    this.#resolve = resolve;
+    this.ladder = new StopLadder((step, why, afterMs) => {
+      const what = step === 'abort' ? 'abort signal' : `${step} after ${formatMs(afterMs)}`;
+      // Who parks has asked for it, and has ended his log.
+      if (why !== 'parked') this.sink.line('system', `stop (${why}): ${what}`);
+      if (this.#takeStep === undefined) this.unstarted(`the task was stopped (${why}) before it was started`);
+      else this.#takeStep(step, why, afterMs);
+    });
+  }
+
+  get over(): boolean {
+    return this.#over;
+  }
+
+  get lease(): string {
+    return `${this.job.task}/${this.job.attempt}`;
+  }
+
+  /** From now on the steps of a stop are the child's to take. */
+  entrust(takeStep: TakeStep): void {
+    this.#takeStep = takeStep;
+  }
+
+  stop(why: StopWhy, ladder: Ladder): void {
+    this.ladder.stop(why, ladder);
+  }
+
+  unstarted(message: string): void {
+    this.settle({ kind: 'unstarted', error: { name: 'NotStarted', message, code: 'NOT_STARTED' } });
+  }
+
+  settle(ended: Ended): void {
+    this.#over = true;
+    this.ladder.finish();
+    this.#resolve(ended);
+  }
+}
+
+export function formatMs(ms: number): string {
+  return `${ms.toLocaleString('en-US')} ms`;
+}

@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { fault } from '../../../core/errors.ts';
+import type { Turned, TurnRequest, Waiting } from '../../../protocol/link.ts';
+import type { Desk, Job } from '../runner.ts';
+import { errorOf, Heard, open, type Run, resultOf } from './process-trial.test.ts';
+
+// What a handler in a child process asks of its worker, and what it hears.
+
+/** A desk that takes notes and keeps a journal; what it does not know it refuses. */
+class Notes implements Desk {
+  readonly calls: string[] = [];
+  readonly kept = new Map<string, string>();
+  wait: Waiting | undefined;
+  lost = false;
+  onPark: () => void = () => {};
+
+  async journal() {
+    this.#note('journal');
+    return [...this.kept].map(([key, value]) => ({ key, value }));
+  }
+
+  async turn({ entries, then }: TurnRequest): Promise<Turned> {
+    const said = entries.map(({ key }) => key);
+    this.#note(['turn', ...said, ...(then.go === 'park' ? [`park ${then.key}`] : [])].join(' '));
+    for (const entry of entries) {
+      const value = 'value' in entry ? entry.value : { id: 'task_child', task: 7 };
+      if (!this.kept.has(entry.key)) this.kept.set(entry.key, JSON.stringify(value));
+    }
+    if (then.go === 'park') {
+      this.wait = then;
+      this.onPark();
+    }
+    const texts = said.map((key) => this.kept.get(key) as string);
+    return { went: then.go === 'park' ? 'parked' : 'on', entries: texts };
+  }
+
+  async waited() {
+    this.#note('waited');
+    return undefined;
+  }
+
+  async results(tasks: readonly (number | string)[]) {
+    this.#note('results');
+    return tasks.map(() => ({ task: 7, id: 'task_child', state: 'completed' as const, result: '{"n":1}' }));
+  }
+
+  async dependencies(): Promise<never> {
+    this.#note('dependencies');
+    throw new RangeError('no such thing');
+  }
+
+  #note(call: string): void {
+    this.calls.push(call);
+    if (this.lost) throw fault('LEASE_LOST', { task: 'task_x', attempt: 1 });
+  }
+}
+
+async function trial(t: TestContext, source: string) {
+  const { runner } = await open(t, { source });
+  const desk = new Notes();
+  let runs = 0;
+  const run = (handler: string, job: Partial<Job> = {}, host: { desk: Desk } | undefined = { desk }): Run => {
+    runs++;
+    const base = { task: runs, attempt: 1, id: `task-${runs}`, queue: 'q', handler, tries: 1, maxTries: 3 };
+    const whole: Job = { ...base, payload: 'null', alone: false, ...job };
+    const heard = new Heard();
+    const running = runner.run(whole, heard, host);
+    return { heard, running, job: whole, ended: running.ended, stop: (why, ladder) => running.stop(why, ladder) };
+  };
+  return { desk, run, runner };
+}
+
+const SOURCE = `
+  export const pid = task('pid', { run: () => process.pid });
+  export const steps = task('steps', { run: async (_, ctx) => {
+    const list = ctx.list('l');
+    await list.push('one');
+    const made = await ctx.step('make', ({ key, again }) => ({ key, again, pid: process.pid }), { policy: 'exact' });
+    const child = await ctx.spawn({ queue: 'q', handler: 'h' }, { n: 1 });
+    return { made, child, list: list.values() };
+  } });
+  export const nap = task('nap', { run: async (_, ctx) => {
+    ctx.log('before');
+    try {
+      return await ctx.wait('w', { approval: { title: 'Go?' }, timeout: '1h' });
+    } catch (error) {
+      fs.writeSync(1, 'unwound ' + error.name + ' ' + ctx.signal.reason?.why + '\\n');
+      return process.pid;
+    }
+  } });
+  export const errors = task('errors', { run: async (_, ctx) => {
+    const codes = [];
+    for (const call of [() => ctx.step('x', () => 1), () => ctx.dependencies(), () => ctx.step('big', () => 5n)]) {
+      try { await call(); codes.push('none'); } catch (error) { codes.push([error.name, error.code, error.message]); }
+    }
+    return codes;
+  } });
+`;
+
+test('steps, lists and children of a process are kept by its worker', async (t) => {
+  const { desk, run } = await trial(t, SOURCE);
+  const first = run('steps');
+  const result = (await resultOf(first)) as { made: { key: string; pid: number }; child: unknown; list: unknown };
+  assert.notEqual(result.made.pid, process.pid);
+  assert.deepEqual(
+    [result.made.key, result.child, result.list],
+    [`${first.job.id}/make#0`, { id: 'task_child', task: 7 }, ['one']],
+  );
+  assert.deepEqual(desk.calls, ['turn l[0]', 'turn make#0!', 'turn make#0', 'turn spawn:h#0']);
+  desk.calls.length = 0;
+  assert.deepEqual(await resultOf(run('steps', { id: first.job.id, attempt: 2 })), result);
+  assert.deepEqual(desk.calls, ['journal']);
+});
+
+test('a process that parks is told, comes to its end, and serves the next task', async (t) => {
+  const { desk, run } = await trial(t, SOURCE);
+  const pid = await resultOf(run('pid'));
+  const nap = run('nap');
+  let heardBefore: readonly string[] = [];
+  desk.onPark = () => {
+    heardBefore = nap.heard.of('log');
+    // As an attempt does.
+    nap.stop('parked', { abortMs: 5000, termMs: 5000 });
+  };
+  assert.deepEqual(await nap.ended, { kind: 'parked' });
+  assert.deepEqual(heardBefore, ['before'], 'what was said before is there before the lease is gone');
+  assert.deepEqual(nap.heard.of('stdout'), ['unwound ParkedError parked']);
+  assert.deepEqual(nap.heard.of('system'), []);
+  assert.deepEqual(
+    [desk.wait?.key, desk.wait?.channel, desk.wait?.timeoutMs],
+    ['w#0', `approval:${nap.job.id}:w#0`, 3_600_000],
+  );
+  assert.equal(await resultOf(run('pid')), pid);
+});
+
+test('errors cross with all that makes them', async (t) => {
+  const { desk, run } = await trial(t, SOURCE);
+  desk.lost = true;
+  const [lost, , big] = (await resultOf(run('errors'))) as [unknown[], unknown, unknown[]];
+  assert.deepEqual(lost.slice(0, 2), ['EngineError', 'LEASE_LOST']);
+  assert.deepEqual(big.slice(0, 2), ['EngineError', 'INVALID_INPUT']);
+  desk.lost = false;
+  const [, other] = (await resultOf(run('errors'))) as [unknown, unknown[]];
+  assert.deepEqual(other, ['RangeError', null, 'no such thing']);
+});
+
+test('without a worker behind it a run cannot remember, and says so', async (t) => {
+  const { run, runner } = await trial(t, SOURCE);
+  const job = run('pid').job;
+  const { kind, message } = await errorOf({
+    ...run('pid'),
+    ended: runner.run({ ...job, handler: 'steps' }, new Heard()).ended,
+  });
+  assert.equal(kind, 'failed');
+  assert.match(message, /no worker that could remember/);
+});
+
+test('what a task writes to the channel by hand ends nobody', async (t) => {
+  const { desk, run } = await trial(
+    t,
+    `
+    ${SOURCE}
+    export const forge = task('forge', { run: async (run, ctx) => {
+      const say = (message) => fs.writeSync(Number(process.env.NODE_CHANNEL_FD ?? 3), JSON.stringify(message) + '\\n');
+      for (const question of [undefined, null, 7, {}, { verb: 'constructor', args: [] }, { verb: 'turn', args: 'x' }, { verb: 'turn', args: [] }, { verb: 'turn', args: [{ entries: 7 }] }]) {
+        try { say({ type: 'ask', run: 1, ask: 99, question }); } catch {}
+      }
+      return 'done';
+    } });
+  `,
+  );
+  await run('forge').ended;
+  assert.equal(desk.wait, undefined);
+  assert.ok(Number.isInteger(await resultOf(run('pid'))));
+});

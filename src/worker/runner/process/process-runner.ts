@@ -1,0 +1,313 @@
+import { fault, isEngineError } from '../../../core/errors.ts';
+import type { HandlerSchema } from '../../../core/placement/worker.ts';
+import { type Modules, modulesToLoad } from '../child/load.ts';
+import type { ModuleToLoad, Timeouts } from '../child/messages.ts';
+import type { Host, Job, Runner, Running, Sink } from '../runner.ts';
+import { Errand } from './child-run.ts';
+import { Guard } from './guard.ts';
+import { sweep } from './sweep.ts';
+import { WarmChild } from './warm-child.ts';
+
+export interface ProcessRunnerOptions {
+  /** URLs or absolute paths of modules whose exports are tasks; or `{ [name of a task]: its module }`. */
+  readonly modules: Modules;
+  /** How many runs at once. */
+  readonly slots: number;
+  /** Marks the processes of this runner, and the guard ends whoever bears it: unique to this start, and to one runner. */
+  readonly incarnation: string;
+  /** The environment of the child processes. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Options of Node for the child processes. */
+  readonly execArgv?: readonly string[];
+  /** Started children beyond the next run's and those in use, so that a killed one is replaced at once; default 1. */
+  readonly spares?: number;
+  /** After so many runs a child makes room for a new one; default: never. */
+  readonly maxRunsPerChild?: number;
+  /** A child beyond the spares that was idle so long is ended; default 60 s. */
+  readonly idleMs?: number;
+  /** How long a child may take to load the modules; default 30 s. */
+  readonly startMs?: number;
+  /** How long no child is started after three in a row that failed to start; doubles up to 30 times. Default 1 s. */
+  readonly backoffMs?: number;
+  readonly log?: { warn(message: string, fields?: Readonly<Record<string, unknown>>): void };
+}
+
+const FAILURES_IN_A_ROW = 3;
+const MAX_BACKOFF = 30;
+const MARK = /^[\w.:@-]{1,200}$/;
+
+/** Runs tasks in warm child processes, one task at a time in each. They can be killed, and nothing of them survives. */
+export class ProcessRunner implements Runner {
+  readonly isolates = true;
+  readonly #options: ProcessRunnerOptions;
+  readonly #modules: readonly ModuleToLoad[];
+  readonly #guard: Guard;
+  readonly #spares: number;
+  /** Those that may take a run, now or later. */
+  readonly #children = new Set<WarmChild>();
+  /** All that are not gone, so also those that are being ended. */
+  readonly #present = new Set<WarmChild>();
+  readonly #starting = new Set<WarmChild>();
+  /** Longest idle first. */
+  #idle: WarmChild[] = [];
+  readonly #busy = new Map<WarmChild, Errand>();
+  #waiting: Errand[] = [];
+  #handlers: readonly string[] = [];
+  #timeouts: Timeouts = {};
+  #schemas: readonly HandlerSchema[] = [];
+  #state: 'new' | 'open' | 'closed' = 'new';
+  #failures = 0;
+  #resting: { readonly timer: NodeJS.Timeout; readonly cause: string } | undefined;
+  #idleTimer: NodeJS.Timeout | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: ProcessRunnerOptions) {
+    if (!MARK.test(options.incarnation)) {
+      throw fault('INVALID_INPUT', {
+        field: 'incarnation',
+        problem: 'it must consist of letters, digits and . : @ _ -',
+      });
+    }
+    this.#options = options;
+    this.#modules = modulesToLoad(options.modules);
+    this.#spares = options.spares ?? 1;
+    this.#guard = new Guard({ incarnation: options.incarnation, path: options.env.PATH, warn: this.#warn });
+  }
+
+  get handlers(): readonly string[] {
+    return this.#handlers;
+  }
+
+  timeoutMs(handler: string): number | undefined {
+    return Object.hasOwn(this.#timeouts, handler) ? this.#timeouts[handler] : undefined;
+  }
+
+  schemaOf(handler: string): string | undefined {
+    return this.#schemas.find((one) => one.handler === handler)?.schema;
+  }
+
+  /** Children that would take a run at once. */
+  get idle(): number {
+    return this.#idle.length;
+  }
+
+  /** Rejects when a module does not load or two tasks have one name; then nothing of it is left running. */
+  async start(): Promise<void> {
+    try {
+      this.#refuseClosed();
+      await this.#guard.start();
+      this.#refuseClosed();
+      const first = this.#spawn();
+      this.#handlers = await first.ready;
+      this.#timeouts = first.timeouts;
+      this.#schemas = first.schemas;
+      this.#refuseClosed();
+      this.#state = 'open';
+      this.#serve();
+    } catch (error) {
+      await this.close();
+      throw isEngineError(error) ? error : fault('INTERNAL', { problem: messageOf(error) }, { cause: error });
+    }
+  }
+
+  run(job: Job, sink: Sink, host?: Host): Running {
+    const errand = new Errand(job, sink, host);
+    if (this.#state !== 'open') {
+      errand.unstarted('the runner of the child processes is not open');
+      return errand;
+    }
+    this.#waiting.push(errand);
+    this.#serve();
+    if (this.#resting !== undefined && !errand.over && this.#waiting.includes(errand))
+      errand.unstarted(this.#resting.cause);
+    return errand;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  #refuseClosed(): void {
+    if (this.#state === 'closed') throw fault('CONFLICT', { problem: 'the runner of the child processes was closed' });
+  }
+
+  async #close(): Promise<void> {
+    this.#state = 'closed';
+    clearTimeout(this.#resting?.timer);
+    clearTimeout(this.#idleTimer);
+    for (const errand of this.#waiting) errand.unstarted('the worker is shutting down');
+    for (const errand of this.#busy.values()) errand.stop('shutdown', { abortMs: 0, termMs: 0 });
+    for (const child of this.#starting) child.kill();
+    for (const child of this.#idle) child.retire();
+    await Promise.all([...this.#present].map(({ gone }) => gone));
+    const { incarnation } = this.#options;
+    const none = new Set<number>();
+    await sweep({ incarnation, lease: 'all', leader: undefined, spareLeader: false, groups: none, family: [] });
+    await this.#guard.close();
+  }
+
+  /** Gives waiting runs to idle children, and sees to it that there are enough of them. */
+  #serve(): void {
+    if (this.#state !== 'open') return;
+    this.#waiting = this.#waiting.filter((errand) => {
+      if (errand.over) return false;
+      const child = this.#busy.size < this.#options.slots ? this.#pick(errand.job.alone) : undefined;
+      if (child === undefined) return true;
+      this.#busy.set(child, errand);
+      child.take(errand);
+      return false;
+    });
+    this.#fill();
+    this.#watchIdle();
+  }
+
+  /** The one used last, as it is the warmest; one never used only when it must be, or there is no other. */
+  #pick(alone: boolean): WarmChild | undefined {
+    const index = this.#idle.findLastIndex(({ runs }) => alone === (runs === 0));
+    if (index === -1) return alone ? undefined : this.#idle.pop();
+    return this.#idle.splice(index, 1)[0];
+  }
+
+  #fill(): void {
+    const room = this.#options.slots - this.#busy.size;
+    const needed = Math.max(this.#waiting.length, 1);
+    while (this.#starting.size + this.#idle.length < Math.min(needed, room) + this.#spares && this.#trySpawn());
+    // Runs that must have a new process wait while there are only used ones: an old one makes room.
+    const alone = Math.min(this.#waiting.filter(({ job }) => job.alone).length, room);
+    const fresh = (): number => this.#starting.size + this.#idle.filter(({ runs }) => runs === 0).length;
+    while (fresh() < alone && this.#trySpawn()) this.#idle[0]?.retire();
+  }
+
+  /** False: not now. */
+  #trySpawn(): boolean {
+    if (this.#resting !== undefined) return false;
+    try {
+      this.#spawn();
+      return true;
+    } catch (error) {
+      // The system is out of memory or of processes.
+      this.#notStarted(messageOf(error));
+      return false;
+    }
+  }
+
+  #spawn(): WarmChild {
+    const { incarnation, env, execArgv = [], startMs = 30_000 } = this.#options;
+    const child = new WarmChild(
+      { modules: this.#modules, incarnation, env, execArgv, startMs, guard: this.#guard, warn: this.#warn },
+      { onFree: (free, littered) => this.#free(free, littered), onDoomed: (...doom) => this.#doomed(...doom) },
+    );
+    this.#children.add(child);
+    this.#present.add(child);
+    this.#starting.add(child);
+    child.ready.then(
+      () => this.#started(child),
+      (error: unknown) => this.#notStarted(messageOf(error)),
+    );
+    void child.gone.then(() => {
+      this.#present.delete(child);
+      this.#busy.delete(child);
+      this.#serve();
+    });
+    return child;
+  }
+
+  #started(child: WarmChild): void {
+    this.#starting.delete(child);
+    if (!this.#children.has(child)) return;
+    this.#putIdle(child);
+    this.#serve();
+  }
+
+  /** Only a run that comes to its end proves that children work again. */
+  #notStarted(cause: string): void {
+    if (this.#state !== 'open' || this.#resting !== undefined) return;
+    this.#failures++;
+    this.#warn('a child process did not start', { error: cause });
+    if (this.#failures < FAILURES_IN_A_ROW) this.#serve();
+    else this.#rest(`no child process starts: ${cause}`);
+  }
+
+  /** Nothing is started for a while, and nobody waits for it. */
+  #rest(cause: string): void {
+    const times = Math.min(2 ** (this.#failures - FAILURES_IN_A_ROW), MAX_BACKOFF);
+    const timer = setTimeout(
+      () => {
+        this.#resting = undefined;
+        this.#serve();
+      },
+      (this.#options.backoffMs ?? 1_000) * times,
+    );
+    this.#resting = { timer, cause };
+    for (const errand of this.#waiting) errand.unstarted(cause);
+    this.#waiting = [];
+  }
+
+  #free(child: WarmChild, littered: boolean): void {
+    const alone = this.#busy.get(child)?.job.alone === true;
+    this.#busy.delete(child);
+    this.#failures = 0;
+    if (littered) child.kill();
+    else if (
+      this.#state === 'closed' ||
+      alone ||
+      child.runs >= (this.#options.maxRunsPerChild ?? Number.POSITIVE_INFINITY)
+    )
+      child.retire();
+    else this.#putIdle(child);
+    this.#serve();
+  }
+
+  #doomed(child: WarmChild, byItself: boolean): void {
+    this.#children.delete(child);
+    const starting = this.#starting.delete(child);
+    this.#idle = this.#idle.filter((other) => other !== child);
+    // It loaded, and then ended before it was of any use: that must not go on for ever either.
+    if (byItself && !starting && child.runs === 0) this.#notStarted('the process ended while it was idle');
+    // Later: starting a process holds up the loop for 5 to 50 ms, and the signal to this one comes first.
+    else setImmediate(() => this.#serve());
+  }
+
+  #putIdle(child: WarmChild): void {
+    child.idleSince = performance.now();
+    this.#idle.push(child);
+  }
+
+  /** One timer for the child that has been idle longest. */
+  #watchIdle(): void {
+    if (!this.#tooManyIdle()) {
+      clearTimeout(this.#idleTimer);
+      this.#idleTimer = undefined;
+      return;
+    }
+    this.#idleTimer ??= setTimeout(() => this.#endIdle(), Math.max(0, this.#idleLeft(this.#idle[0])));
+  }
+
+  #endIdle(): void {
+    this.#idleTimer = undefined;
+    const [oldest] = this.#idle;
+    if (oldest !== undefined && this.#tooManyIdle() && this.#idleLeft(oldest) <= 0) oldest.retire();
+    this.#watchIdle();
+  }
+
+  #tooManyIdle(): boolean {
+    return this.#idle.length > this.#spares + 1;
+  }
+
+  #idleLeft(child: WarmChild | undefined): number {
+    return (this.#options.idleMs ?? 60_000) - (performance.now() - (child?.idleSince ?? 0));
+  }
+
+  readonly #warn = (message: string, fields?: Readonly<Record<string, unknown>>): void => {
+    try {
+      this.#options.log?.warn(message, fields);
+    } catch {
+      // A log that is gone must not end the runs.
+    }
+  };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,377 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { extname } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { HandlerSchema } from '../../../core/placement/worker.ts';
+import { STREAMS, type Stream } from '../../../core/task/log.ts';
+import { WINDOW } from '../child/child-outbox.ts';
+import type {
+  Ending,
+  FromChild,
+  ModuleToLoad,
+  PlainError,
+  Question,
+  Said,
+  Timeouts,
+  ToChild,
+} from '../child/messages.ts';
+import { Pace } from '../child/pace.ts';
+import { Pipes } from '../child/pipes.ts';
+import { answerTo } from '../child/remote-session.ts';
+import { type Errand, formatMs } from './child-run.ts';
+import type { Guard } from './guard.ts';
+import { HAS_PROCESS_TABLE, type ProcessRow } from './process-table.ts';
+import {
+  descendants,
+  isGroup,
+  LEASE_MARK,
+  type Prey,
+  sayEnded,
+  signal,
+  survivors,
+  sweep,
+  WORKER_MARK,
+} from './sweep.ts';
+import { describeDeath, unloadable, verdict } from './verdict.ts';
+
+export interface ChildOptions {
+  readonly modules: readonly ModuleToLoad[];
+  readonly incarnation: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly execArgv: readonly string[];
+  /** How long the modules may take to load. */
+  readonly startMs: number;
+  readonly guard: Guard;
+  readonly warn: (message: string, fields?: Readonly<Record<string, unknown>>) => void;
+}
+
+/** What its pool hears of it. */
+export interface ChildEvents {
+  /** A run has ended and the child may take another one; a littered one must not. */
+  readonly onFree: (child: WarmChild, littered: boolean) => void;
+  /** It will take no run any more: it was told to end, or has ended by itself. Comes once, before `gone`. */
+  readonly onDoomed: (child: WarmChild, byItself: boolean) => void;
+}
+
+// The extension is taken from this file, so that the built package finds the built child.
+const ENTRY = fileURLToPath(new URL(`./child${extname(import.meta.url)}`, import.meta.url));
+/** How long an idle child may take to end by itself. */
+const RETIRE_MS = 1_000;
+/** How long the pipes may stay open after the last process of a task: only a stranger can hold them then. */
+const CLOSE_MS = 500;
+const LOOK_MS = 25;
+const ACK = WINDOW / 8;
+/** Lines of one child that belong to no task and are passed on to the worker's own log. */
+const MAX_STRAYS = 50;
+
+/**
+ * A child process with its modules loaded, which runs one task after the other. It leads a session and a process group.
+ *
+ *   starting ──ready──> idle <──taken, ended──> busy
+ *       └────────────────┴──────doomed───────────┘ ──exit──> cleared of whatever it started ──> gone
+ */
+export class WarmChild {
+  /** The names of its handlers. Rejects when it cannot serve. */
+  readonly ready: Promise<readonly string[]>;
+  /** No process of it is left. */
+  readonly gone: Promise<void>;
+  runs = 0;
+  /** Known once it is ready. */
+  timeouts: Timeouts = {};
+  schemas: readonly HandlerSchema[] = [];
+  idleSince = 0;
+  readonly #options: ChildOptions;
+  readonly #events: ChildEvents;
+  readonly #process: ChildProcess;
+  readonly #pid: number;
+  readonly #pipes: Pipes;
+  readonly #pace = new Pace(() => this.#resume());
+  readonly #ready = Promise.withResolvers<readonly string[]>();
+  readonly #gone = Promise.withResolvers<void>();
+  readonly #closed: Promise<void>;
+  /** Groups that handlers have made, beside its own. */
+  readonly #groups = new Set<number>();
+  #family: readonly ProcessRow[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #errand: Errand | undefined;
+  #run = 0;
+  /** The module to blame. */
+  #loading: string;
+  #uncaught: PlainError | undefined;
+  #unacknowledged = 0;
+  #strays = 0;
+  #exited = false;
+  #doomed = false;
+
+  constructor(options: ChildOptions, events: ChildEvents) {
+    this.#options = options;
+    this.#events = events;
+    this.ready = this.#ready.promise;
+    this.gone = this.#gone.promise;
+    // Whoever waits for it hears of the failure; nobody has to.
+    this.ready.catch(() => {});
+    const { env, incarnation, execArgv, modules, guard } = options;
+    this.#loading = modules[0]?.module ?? '';
+    this.#process = fork(ENTRY, [], {
+      detached: true,
+      env: { ...env, [WORKER_MARK]: incarnation, [LEASE_MARK]: undefined },
+      execArgv: [...execArgv],
+      serialization: 'json',
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    });
+    this.#pid = this.#process.pid ?? 0;
+    this.#pipes = new Pipes(this.#process, (stream, text) => this.#line(this.#errand, stream, text), this.#pace);
+    this.#closed = new Promise((resolve) => this.#process.once('close', () => resolve()));
+    this.#process.on('error', (error) => this.#faulty(error));
+    if (this.#pid === 0) return;
+    guard.watch(this.#pid);
+    this.#process.on('message', (message) => {
+      // A task can write to the channel by hand; what is none of ours must not end the worker.
+      if (typeof message === 'number' || (typeof message === 'object' && message !== null)) {
+        this.#hear(message as FromChild);
+      }
+    });
+    this.#process.once('exit', (code, by) => void this.#afterExit(code, by));
+    this.#timer = setTimeout(() => this.#late(), options.startMs);
+    this.#tell({ type: 'load', modules, incarnation });
+  }
+
+  get pid(): number {
+    return this.#pid;
+  }
+
+  take(errand: Errand): void {
+    this.#errand = errand;
+    this.#run++;
+    this.runs++;
+    this.#unacknowledged = 0;
+    errand.entrust((step, why) => {
+      if (step === 'abort') this.#tell({ type: 'abort', run: this.#run, why });
+      else this.#signalAll(step);
+    });
+    this.#tell({ type: 'job', run: this.#run, job: errand.job });
+  }
+
+  /** Ends an idle child: it may run its exit handlers, but not for long. */
+  retire(): void {
+    this.#doom();
+    if (this.#exited) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#signalAll('SIGKILL'), RETIRE_MS);
+    this.#tell({ type: 'end' });
+  }
+
+  kill(): void {
+    this.#signalAll('SIGKILL');
+  }
+
+  #tell(message: ToChild): void {
+    // Its end is told by `exit`; what could not be sent needs no second report.
+    if (this.#process.connected) this.#process.send(message, () => {});
+  }
+
+  #hear(message: FromChild): void {
+    if (typeof message === 'number') {
+      if (message === this.#run && this.#errand !== undefined) this.#errand.taken = true;
+      return;
+    }
+    switch (message.type) {
+      case 'loading':
+        this.#loading = message.module;
+        break;
+      case 'ready':
+        clearTimeout(this.#timer);
+        this.timeouts = message.timeouts;
+        this.schemas = message.schemas;
+        this.#ready.resolve(message.names);
+        break;
+      case 'unloadable':
+        this.#cannotStart(unloadable(message.module, message.problem, message.error));
+        break;
+      case 'said':
+        this.#said(message);
+        break;
+      case 'ended':
+        void this.#ended(message);
+        break;
+      case 'group':
+        this.#group(message.pid, message.gone);
+        break;
+      case 'ask':
+        void this.#asked(message.run, message.ask, message.question);
+        break;
+      case 'uncaught':
+        this.#uncaught = message.error;
+        break;
+    }
+  }
+
+  async #asked(run: number, ask: number, question: Question): Promise<void> {
+    const errand = run === this.#run ? this.#errand : undefined;
+    // The run is over, and with it whoever asked.
+    if (errand === undefined) return;
+    // What it has printed belongs to the attempt, which may be about to give its lease back.
+    if (question?.verb === 'turn') await this.#pipes.drain();
+    const answer = await answerTo(question, errand.host?.desk);
+    this.#tell({ type: 'answer', ask, answer });
+  }
+
+  #said({ run, lines, cost, progress }: Said): void {
+    const errand = run === this.#run ? this.#errand : undefined;
+    for (let i = 0; i < lines.length; i += 2) {
+      this.#line(errand, STREAMS[lines[i] as number] ?? 'system', lines[i + 1] as string);
+    }
+    if (progress !== undefined) errand?.sink.progress(JSON.parse(progress));
+    if (cost === 0) return;
+    this.#unacknowledged += cost;
+    // A child that is too fast gets its acknowledgements late, and so may print less.
+    if (this.#pace.spend(cost) && this.#unacknowledged >= ACK) this.#acknowledge();
+  }
+
+  #line(errand: Errand | undefined, stream: Stream, text: string): void {
+    if (errand !== undefined) {
+      errand.sink.line(stream, text);
+      return;
+    }
+    this.#strays++;
+    if (this.#strays > MAX_STRAYS) return;
+    const last = this.#strays === MAX_STRAYS ? { last: 'what else this process prints is not shown' } : {};
+    this.#options.warn('a child process printed this outside of any task', { pid: this.#pid, stream, text, ...last });
+  }
+
+  #resume(): void {
+    this.#pipes.resume();
+    this.#acknowledge();
+  }
+
+  #acknowledge(): void {
+    if (this.#unacknowledged === 0) return;
+    this.#tell({ type: 'ack', run: this.#errand === undefined ? 0 : this.#run, cost: this.#unacknowledged });
+    this.#unacknowledged = 0;
+  }
+
+  /** The handler has come to its end, and the child has ended what it found of the task's processes. */
+  async #ended(ending: Ending): Promise<void> {
+    const errand = this.#errand;
+    if (errand === undefined || ending.run !== this.#run) return;
+    this.#said(ending);
+    this.#unacknowledged = 0;
+    errand.outcome = ending.ended;
+    // SIGTERM has been sent: this process goes, and with it all that is left.
+    if (this.#doomed) return this.kill();
+    errand.ladder.finish();
+    await this.#pipes.drain();
+    // It has ended meanwhile: then the run ends with it.
+    if (this.#exited) return;
+    for (const group of this.#groups) this.#group(group, true);
+    this.#errand = undefined;
+    errand.settle(ending.ended);
+    if (!this.#doomed) this.#events.onFree(this, ending.littered);
+  }
+
+  #group(pid: number, gone: boolean): void {
+    if (!isGroup(pid)) return;
+    if (gone) {
+      this.#groups.delete(pid);
+      this.#options.guard.forget(pid);
+    } else {
+      this.#groups.add(pid);
+      this.#options.guard.watch(pid);
+    }
+  }
+
+  #doom(byItself = false): void {
+    if (this.#doomed) return;
+    this.#doomed = true;
+    this.#events.onDoomed(this, byItself);
+  }
+
+  #signalAll(name: 'SIGTERM' | 'SIGKILL'): void {
+    this.#doom();
+    void this.#deliver(name);
+  }
+
+  /** Descendants are noted first: when their parents have ended, nothing tells whose they were. */
+  async #deliver(name: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    if (!this.#exited) this.#family = [...this.#family, ...(await descendants(this.#pid))];
+    // Once the leader is gone its group is `#afterExit`'s.
+    if (!this.#exited) signal(-this.#pid, name);
+    for (const group of this.#groups) signal(-group, name);
+  }
+
+  #prey(): Prey {
+    return {
+      incarnation: this.#options.incarnation,
+      lease: this.#errand?.lease ?? 'none',
+      leader: this.#pid,
+      spareLeader: false,
+      groups: new Set([this.#pid, ...this.#groups]),
+      family: this.#family,
+    };
+  }
+
+  async #afterExit(code: number | null, by: NodeJS.Signals | null): Promise<void> {
+    this.#exited = true;
+    clearTimeout(this.#timer);
+    this.#doom(true);
+    const errand = this.#errand;
+    if (errand?.outcome === undefined) await this.#grace();
+    errand?.ladder.finish();
+    const groups = [this.#pid, ...this.#groups];
+    for (const group of groups) signal(-group, 'SIGKILL');
+    const { ended, left } = await sweep(this.#prey());
+    await this.#closePipes();
+    for (const group of groups) this.#options.guard.forget(group);
+    const death = { code, signal: by, uncaught: this.#uncaught };
+    this.#ready.reject(unloadable(this.#loading, `the process that loaded it ${describeDeath(death)}`));
+    if (left > 0) this.#options.warn('processes of a task could not be ended', { lease: errand?.lease, left });
+    if (errand !== undefined) {
+      this.#errand = undefined;
+      const prefix = errand.ladder.why === undefined ? '' : `stop (${errand.ladder.why}): `;
+      if (ended > 0) errand.sink.line('system', prefix + sayEnded(ended, 'had left the group'));
+      if (left > 0) errand.sink.line('system', `${prefix}${left} of its processes could not be ended`);
+      errand.settle(verdict(errand, death));
+    }
+    this.#gone.resolve();
+  }
+
+  /** SIGTERM has ended the child; what it had started has the rest of its time. */
+  async #grace(): Promise<void> {
+    while (this.#errand?.ladder.reached === 'SIGTERM' && (await this.#anyAlive())) await delay(LOOK_MS);
+  }
+
+  async #anyAlive(): Promise<boolean> {
+    if (HAS_PROCESS_TABLE) return (await survivors(this.#prey())).length > 0;
+    return [this.#pid, ...this.#groups].some((group) => signal(-group, 0));
+  }
+
+  async #closePipes(): Promise<void> {
+    this.#pipes.readAll();
+    const timeout = new AbortController();
+    await Promise.race([this.#closed, delay(CLOSE_MS, undefined, { signal: timeout.signal }).catch(() => {})]);
+    timeout.abort();
+    this.#pipes.close();
+    this.#pace.clear();
+  }
+
+  #cannotStart(error: Error): void {
+    this.#ready.reject(error);
+    this.kill();
+  }
+
+  #late(): void {
+    this.#cannotStart(unloadable(this.#loading, `it did not load within ${formatMs(this.#options.startMs)}`));
+  }
+
+  /** Comes instead of everything else when the system has no process to give. */
+  #faulty(error: Error): void {
+    if (this.#pid !== 0) {
+      this.#options.warn('a child process cannot be reached', { pid: this.#pid, error: error.message });
+      return;
+    }
+    this.#exited = true;
+    this.#doom();
+    this.#ready.reject(error);
+    this.#gone.resolve();
+  }
+}
