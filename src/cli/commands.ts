@@ -1,5 +1,5 @@
-import type { Entry, Group } from './command.ts';
-import { version } from './version.ts';
+import type { Entry, Group } from './kit/command.ts';
+import { version } from './kit/version.ts';
 
 /**
  * Everything that can be typed after `leasehold`. Behind dynamic imports: the help and `version` need no store, and no
@@ -8,27 +8,27 @@ import { version } from './version.ts';
 export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
   up: {
     doc: 'Run a node: open the store, do the housekeeping, run tasks in a built-in worker, show live figures',
-    load: async () => (await import('./up.ts')).up,
+    load: async () => (await import('./node/up.ts')).up,
   },
   dev: {
     doc: 'Run a node as "up" does, with the tasks of ./tasks/*.ts, loaded again whenever a file changes',
-    load: async () => (await import('./dev.ts')).dev,
+    load: async () => (await import('./node/dev.ts')).dev,
   },
   login: {
     doc: 'Print a link that lets a browser into the web UI of a node, once and within ten minutes',
-    load: async () => (await import('./login.ts')).login,
+    load: async () => (await import('./node/login.ts')).login,
   },
   top: {
     doc: 'Show a node at a glance, as it goes: queues, workers, running tasks, limits and events',
-    load: async () => (await import('./top.ts')).top,
+    load: async () => (await import('./node/top.ts')).top,
   },
   worker: {
     doc: 'Run a worker, for a node on another machine or directly on a store: many at once share the work',
-    load: async () => (await import('./worker.ts')).worker,
+    load: async () => (await import('./node/worker.ts')).worker,
   },
   push: {
     doc: 'Add tasks to a queue',
-    load: async () => (await import('./push.ts')).push,
+    load: async () => (await import('./tasks/push.ts')).push,
   },
   tasks: {
     doc: 'See, stop and repeat tasks',
@@ -61,19 +61,19 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
   },
   signal: {
     doc: 'Wake the task that has waited longest on a channel, or keep the signal for the next one',
-    load: async () => (await import('./signal.ts')).signal,
+    load: async () => (await import('./tasks/signal.ts')).signal,
   },
   approvals: {
     doc: 'List the tasks that wait for somebody to decide, the oldest first',
-    load: async () => (await import('./approvals.ts')).approvals,
+    load: async () => (await import('./tasks/approvals.ts')).approvals,
   },
   approve: {
     doc: 'Decide for a task that waits for it: approve, or another action it offers',
-    load: async () => (await import('./decide.ts')).approve,
+    load: async () => (await import('./tasks/decide.ts')).approve,
   },
   reject: {
     doc: 'Decide for a task that waits for it: reject, or another action it offers',
-    load: async () => (await import('./decide.ts')).reject,
+    load: async () => (await import('./tasks/decide.ts')).reject,
   },
   queues: {
     doc: 'See, hold and empty queues',
@@ -152,7 +152,7 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
   },
   tags: {
     doc: 'List the tags that workers carry, and those that ready tasks require and nobody has',
-    load: async () => (await import('./tags.ts')).tags,
+    load: async () => (await import('./workers/tags.ts')).tags,
   },
   limits: {
     doc: 'See and change how much may run or start at once',
@@ -185,19 +185,19 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
   },
   doctor: {
     doc: 'Check this machine and the store, and say what to do about what is wrong',
-    load: async () => (await import('./doctor.ts')).doctor,
+    load: async () => (await import('./store/doctor.ts')).doctor,
   },
   backup: {
     doc: 'Copy a store, while it is in use, into one file that was checked',
-    load: async () => (await import('./backup.ts')).backup,
+    load: async () => (await import('./store/backup.ts')).backup,
   },
   restore: {
     doc: 'Put a backup in the place of a store that no process has open',
-    load: async () => (await import('./restore.ts')).restore,
+    load: async () => (await import('./store/restore.ts')).restore,
   },
   migrate: {
     doc: 'Bring the tables of a store up to the version of this program, or move a store to Postgres',
-    load: async () => (await import('./migrate.ts')).migrate,
+    load: async () => (await import('./store/migrate.ts')).migrate,
   },
   version: {
     doc: version.doc,

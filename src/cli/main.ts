@@ -1,11 +1,11 @@
 import { suggest } from '../config/suggest.ts';
 import { fault, isEngineError } from '../core/errors.ts';
-import { type Command, type Entry, type Group, isGroup } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { safeJson, safeText } from './display/safe.ts';
-import { EXIT, exitCodeOf } from './exit.ts';
-import { helpFor, helpForAll, helpForGroup } from './help.ts';
-import { version } from './version.ts';
+import { type Command, type Entry, type Group, isGroup } from './kit/command.ts';
+import { EXIT, exitCodeOf } from './kit/exit.ts';
+import { helpFor, helpForAll, helpForGroup } from './kit/help.ts';
+import { version } from './kit/version.ts';
 
 async function main(args: readonly string[]): Promise<number> {
   const [word, ...rest] = args;

@@ -1,12 +1,12 @@
 import { loadConfig } from '../../config/load.ts';
 import type { ClusterView, NodeView } from '../../operate/views.ts';
-import type { Command } from '../command.ts';
 import { type Format, type Out, outFor } from '../display/out.ts';
 import { type Column, printTable } from '../display/table.ts';
 import { formatRelative } from '../display/time.ts';
-import { EXIT } from '../exit.ts';
-import { formatUptime } from '../figures.ts';
-import { REACH_OPTIONS, reach } from '../reach.ts';
+import type { Command } from '../kit/command.ts';
+import { EXIT } from '../kit/exit.ts';
+import { formatUptime } from '../kit/figures.ts';
+import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
 
 /** `leasehold cluster status`. */
 export const status: Command = {

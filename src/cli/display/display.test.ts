@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Figures, QueueFigures } from '../figures.ts';
+import type { Figures, QueueFigures } from '../kit/figures.ts';
 import type { Banner } from './display.ts';
 import { JsonDisplay } from './json.ts';
 import { PlainDisplay } from './plain.ts';

@@ -1,4 +1,4 @@
-import { type Figures, formatUptime } from '../figures.ts';
+import { type Figures, formatUptime } from '../kit/figures.ts';
 import { safeLine } from './safe.ts';
 
 /** What a node says about itself when it starts. */

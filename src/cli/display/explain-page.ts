@@ -1,6 +1,6 @@
 import { stripVTControlCharacters as plain } from 'node:util';
 import type { ExplanationView, LimitVerdict, TaskState, WorkerVerdict } from '../../operate/views.ts';
-import { formatCount } from '../figures.ts';
+import { formatCount } from '../kit/figures.ts';
 import { usedText } from './limit-words.ts';
 import type { Out } from './out.ts';
 import { isolated, safeLine } from './safe.ts';

@@ -1,4 +1,4 @@
-import { type Figures, isNews } from '../figures.ts';
+import { type Figures, isNews } from '../kit/figures.ts';
 import type { Banner, Display } from './display.ts';
 
 /** One object a line, `event` says which; figures come when something has changed. */

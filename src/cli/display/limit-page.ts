@@ -1,5 +1,5 @@
 import type { LimitDetailView } from '../../operate/views.ts';
-import { formatCount } from '../figures.ts';
+import { formatCount } from '../kit/figures.ts';
 import { boundsBrief, boundsText, usedText } from './limit-words.ts';
 import type { Out } from './out.ts';
 import { safeLine } from './safe.ts';

@@ -1,5 +1,5 @@
 import type { LimitBounds, LimitView, RateView } from '../../operate/views.ts';
-import { formatCount } from '../figures.ts';
+import { formatCount } from '../kit/figures.ts';
 
 /** `100/1m`, `100/1m per key`: as it is given to `limits set`. */
 export function rateText({ max, window, perKey }: RateView): string {

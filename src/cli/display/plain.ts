@@ -6,7 +6,7 @@ import {
   formatWorker,
   isNews,
   type QueueFigures,
-} from '../figures.ts';
+} from '../kit/figures.ts';
 import {
   type Banner,
   type Display,

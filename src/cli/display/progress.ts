@@ -1,4 +1,4 @@
-import { formatCount, formatRate, formatUptime } from '../figures.ts';
+import { formatCount, formatRate, formatUptime } from '../kit/figures.ts';
 import { clip } from './width.ts';
 
 export interface ProgressOptions {

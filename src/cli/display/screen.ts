@@ -6,7 +6,7 @@ import {
   formatUptime,
   formatWorker,
   type QueueFigures,
-} from '../figures.ts';
+} from '../kit/figures.ts';
 import {
   type Banner,
   type Display,

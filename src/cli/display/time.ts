@@ -1,4 +1,4 @@
-import { formatUptime } from '../figures.ts';
+import { formatUptime } from '../kit/figures.ts';
 
 /** `2026-05-04 13:05:06` in the zone of whoever reads it. */
 export function formatTime(at: number): string {

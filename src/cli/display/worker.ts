@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import { formatCount } from '../figures.ts';
+import { formatCount } from '../kit/figures.ts';
 import { STILL_STOPPING, withFields } from './display.ts';
 import { safeJson, safeText } from './safe.ts';
 

@@ -1,13 +1,13 @@
 import { loadConfig } from '../../config/load.ts';
 import type { LimitView } from '../../operate/views.ts';
-import type { Command } from '../command.ts';
 import { isFull, rateText } from '../display/limit-words.ts';
 import type { Out } from '../display/out.ts';
 import { type Column, printList } from '../display/table.ts';
 import { formatRelative } from '../display/time.ts';
-import { formatCount } from '../figures.ts';
-import { REACH_OPTIONS } from '../reach.ts';
-import { showList } from '../show-list.ts';
+import type { Command } from '../kit/command.ts';
+import { formatCount } from '../kit/figures.ts';
+import { REACH_OPTIONS } from '../kit/operator-for.ts';
+import { showList } from '../kit/show-list.ts';
 
 /** `leasehold limits list`. */
 export const list: Command = {

@@ -1,10 +1,10 @@
 import { loadCall } from '../../config/load.ts';
-import type { Command } from '../command.ts';
 import { boundsText } from '../display/limit-words.ts';
 import { outFor } from '../display/out.ts';
-import { EXIT } from '../exit.ts';
-import { REACH_OPTIONS, reach } from '../reach.ts';
-import { who } from '../who.ts';
+import type { Command } from '../kit/command.ts';
+import { EXIT } from '../kit/exit.ts';
+import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
+import { who } from '../node/who.ts';
 import { NAME } from './name.ts';
 
 /** `leasehold limits remove NAME`. */

@@ -3,12 +3,12 @@ import { type Config, flagOf, type OptionKey } from '../../config/options.ts';
 import { fault } from '../../core/errors.ts';
 import { setLimit } from '../../operate/limit-calls.ts';
 import type { LimitAnswer, LimitEdit } from '../../operate/limits.ts';
-import type { Command } from '../command.ts';
 import { boundsText } from '../display/limit-words.ts';
 import { type Out, outFor } from '../display/out.ts';
-import { EXIT } from '../exit.ts';
-import { REACH_OPTIONS, reach } from '../reach.ts';
-import { who } from '../who.ts';
+import type { Command } from '../kit/command.ts';
+import { EXIT } from '../kit/exit.ts';
+import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
+import { who } from '../node/who.ts';
 
 const EDITS = [
   'concurrent',

@@ -1,12 +1,12 @@
 import { loadConfig } from '../../config/load.ts';
 import type { QueueView } from '../../operate/views.ts';
-import type { Command } from '../command.ts';
 import type { Out } from '../display/out.ts';
 import { paintState, STATES } from '../display/state.ts';
 import { type Column, printList } from '../display/table.ts';
-import { formatCount } from '../figures.ts';
-import { REACH_OPTIONS } from '../reach.ts';
-import { showList } from '../show-list.ts';
+import type { Command } from '../kit/command.ts';
+import { formatCount } from '../kit/figures.ts';
+import { REACH_OPTIONS } from '../kit/operator-for.ts';
+import { showList } from '../kit/show-list.ts';
 
 /** `leasehold queues list`. */
 export const list: Command = {

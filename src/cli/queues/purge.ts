@@ -2,13 +2,13 @@ import { loadCall } from '../../config/load.ts';
 import type { Config } from '../../config/options.ts';
 import { LONG_MS } from '../../operate/calls.ts';
 import type { Operator } from '../../operate/operator.ts';
-import type { Command } from '../command.ts';
-import { confirm } from '../confirm.ts';
 import { outFor } from '../display/out.ts';
-import { EXIT } from '../exit.ts';
-import { formatCount } from '../figures.ts';
-import { progressFor } from '../progress-for.ts';
-import { REACH_OPTIONS, reach } from '../reach.ts';
+import type { Command } from '../kit/command.ts';
+import { confirm } from '../kit/confirm.ts';
+import { EXIT } from '../kit/exit.ts';
+import { formatCount } from '../kit/figures.ts';
+import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
+import { progressFor } from '../kit/progress-for.ts';
 
 const BATCH = 250;
 /** They were counted and shown, and asked about; what came meanwhile was meant too. */

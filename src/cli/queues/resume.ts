@@ -1,8 +1,8 @@
 import { loadCall } from '../../config/load.ts';
-import type { Command } from '../command.ts';
 import { outFor } from '../display/out.ts';
-import { EXIT } from '../exit.ts';
-import { REACH_OPTIONS, reach } from '../reach.ts';
+import type { Command } from '../kit/command.ts';
+import { EXIT } from '../kit/exit.ts';
+import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
 
 /** `leasehold queues resume QUEUE`. */
 export const resume: Command = {

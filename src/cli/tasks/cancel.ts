@@ -2,10 +2,10 @@ import { loadCall } from '../../config/load.ts';
 import type { Config } from '../../config/options.ts';
 import { cancelOne, cancelTree, eachOf } from '../../operate/calls.ts';
 import type { Operator } from '../../operate/operator.ts';
-import type { Command } from '../command.ts';
 import { outFor } from '../display/out.ts';
-import { EXIT } from '../exit.ts';
-import { REACH_OPTIONS, reach } from '../reach.ts';
+import type { Command } from '../kit/command.ts';
+import { EXIT } from '../kit/exit.ts';
+import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
 import { ID } from './id.ts';
 import { lookAtAll, requireTree, runTree } from './tree.ts';
 

@@ -1,14 +1,14 @@
 import { loadConfig } from '../../config/load.ts';
 import { listTasks } from '../../operate/calls.ts';
 import type { TaskView } from '../../operate/views.ts';
-import type { Command } from '../command.ts';
 import { errorLine } from '../display/error-line.ts';
 import type { Out } from '../display/out.ts';
 import { paintState, reasonWords, stateText } from '../display/state.ts';
 import { type Column, printList } from '../display/table.ts';
 import { formatRelative } from '../display/time.ts';
-import { REACH_OPTIONS } from '../reach.ts';
-import { showList } from '../show-list.ts';
+import type { Command } from '../kit/command.ts';
+import { REACH_OPTIONS } from '../kit/operator-for.ts';
+import { showList } from '../kit/show-list.ts';
 
 /** `leasehold tasks list`. */
 export const list: Command = {

@@ -1,11 +1,11 @@
 import { loadCall } from '../../config/load.ts';
 import { linesOf, requireTask } from '../../operate/calls.ts';
-import type { Command } from '../command.ts';
 import { logLines } from '../display/log-lines.ts';
 import { type Out, outFor } from '../display/out.ts';
-import { EXIT } from '../exit.ts';
-import { followTasks } from '../follow.ts';
-import { REACH_OPTIONS, reach } from '../reach.ts';
+import type { Command } from '../kit/command.ts';
+import { EXIT } from '../kit/exit.ts';
+import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
+import { followTasks } from './follow.ts';
 import { ID } from './id.ts';
 
 /** `leasehold tasks logs ID`. */

@@ -5,8 +5,8 @@ import type { Operator } from '../../operate/operator.ts';
 import { type Out, outFor } from '../display/out.ts';
 import { paintState, stateText } from '../display/state.ts';
 import { type Column, printTable } from '../display/table.ts';
-import { formatCount } from '../figures.ts';
-import { progressFor } from '../progress-for.ts';
+import { formatCount } from '../kit/figures.ts';
+import { progressFor } from '../kit/progress-for.ts';
 
 /** On a terminal; a pipe gets them all. */
 const SHOWN = 50;

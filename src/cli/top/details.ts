@@ -15,7 +15,7 @@ import { paintState, STATES, stateText } from '../display/state.ts';
 import { aligned } from '../display/table.ts';
 import { describeTask } from '../display/task-page.ts';
 import { formatRelative, formatTook, formatWhen } from '../display/time.ts';
-import { formatCount } from '../figures.ts';
+import { formatCount } from '../kit/figures.ts';
 import { SOON } from './look.ts';
 import type { Detail } from './picture.ts';
 import type { Open } from './state.ts';

@@ -1,5 +1,5 @@
 import type { ReadStream, WriteStream } from 'node:tty';
-import type { Size } from './draw.ts';
+import type { Size } from './draw/draw.ts';
 
 /** Where frames go and keys come from. */
 export interface Terminal {

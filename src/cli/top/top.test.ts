@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { nodeScene } from '../../../test/support/node-scene.ts';
 import { Client } from '../../client/client.ts';
-import type { Size } from './draw.ts';
+import type { Size } from './draw/draw.ts';
 import { Looking } from './look.ts';
 import type { Heard, Terminal } from './terminal.ts';
 import { Top } from './top.ts';

@@ -1,10 +1,10 @@
 import { loadCall } from '../../config/load.ts';
 import { joinOf } from '../../operate/join.ts';
-import type { Command } from '../command.ts';
 import { outFor } from '../display/out.ts';
-import { EXIT } from '../exit.ts';
-import { REACH_OPTIONS, reach } from '../reach.ts';
-import { who } from '../who.ts';
+import type { Command } from '../kit/command.ts';
+import { EXIT } from '../kit/exit.ts';
+import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
+import { who } from '../node/who.ts';
 import { NAME, workerNames } from './name.ts';
 
 /** `leasehold workers create NAME`. */

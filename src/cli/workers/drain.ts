@@ -3,11 +3,11 @@ import { loadCall } from '../../config/load.ts';
 import type { Operator } from '../../operate/operator.ts';
 import type { WorkerSettingView } from '../../operate/views.ts';
 import { settingsOf, setWorkers } from '../../operate/worker-calls.ts';
-import type { Command } from '../command.ts';
 import { type Out, outFor } from '../display/out.ts';
-import { EXIT, exitCodeOfSignal, type StopSignal } from '../exit.ts';
-import { REACH_OPTIONS, reach } from '../reach.ts';
-import { onStopSignals } from '../signals.ts';
+import type { Command } from '../kit/command.ts';
+import { EXIT, exitCodeOfSignal, type StopSignal } from '../kit/exit.ts';
+import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
+import { onStopSignals } from '../kit/stop-signals.ts';
 import { NAME, tasksWords, unknownWords, workerNames } from './name.ts';
 
 const LOOK_MS = 500;

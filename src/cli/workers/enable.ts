@@ -1,9 +1,9 @@
 import { loadCall } from '../../config/load.ts';
 import { setWorkers } from '../../operate/worker-calls.ts';
-import type { Command } from '../command.ts';
 import { outFor } from '../display/out.ts';
-import { EXIT } from '../exit.ts';
-import { REACH_OPTIONS, reach } from '../reach.ts';
+import type { Command } from '../kit/command.ts';
+import { EXIT } from '../kit/exit.ts';
+import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
 import { NAME, unknownWords, workerNames } from './name.ts';
 
 /** `leasehold workers enable NAME…`. */

@@ -1,12 +1,12 @@
 import { loadConfig } from '../../config/load.ts';
 import type { WorkerSettingView, WorkerView } from '../../operate/views.ts';
-import type { Command } from '../command.ts';
 import type { Format, Out } from '../display/out.ts';
 import { safeLine } from '../display/safe.ts';
 import { type Column, printList } from '../display/table.ts';
 import { formatRelative } from '../display/time.ts';
-import { REACH_OPTIONS } from '../reach.ts';
-import { showList } from '../show-list.ts';
+import type { Command } from '../kit/command.ts';
+import { REACH_OPTIONS } from '../kit/operator-for.ts';
+import { showList } from '../kit/show-list.ts';
 
 /** `leasehold workers list`. */
 export const list: Command = {

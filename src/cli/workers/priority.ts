@@ -2,10 +2,10 @@ import { loadCall } from '../../config/load.ts';
 import { OPTIONS } from '../../config/options.ts';
 import { orNone } from '../../config/parse.ts';
 import { setWorkers } from '../../operate/worker-calls.ts';
-import type { Command } from '../command.ts';
 import { outFor } from '../display/out.ts';
-import { EXIT } from '../exit.ts';
-import { REACH_OPTIONS, reach } from '../reach.ts';
+import type { Command } from '../kit/command.ts';
+import { EXIT } from '../kit/exit.ts';
+import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
 import { NAME, unknownWords, workerNames } from './name.ts';
 
 /** `leasehold workers priority NAME N|none`. */

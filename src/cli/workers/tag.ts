@@ -2,11 +2,11 @@ import { loadCall } from '../../config/load.ts';
 import { fault } from '../../core/errors.ts';
 import { tagWorker } from '../../operate/worker-calls.ts';
 import type { TagAnswer } from '../../operate/workers.ts';
-import type { Command } from '../command.ts';
 import { type Out, outFor } from '../display/out.ts';
 import { safeLine } from '../display/safe.ts';
-import { EXIT } from '../exit.ts';
-import { REACH_OPTIONS, reach } from '../reach.ts';
+import type { Command } from '../kit/command.ts';
+import { EXIT } from '../kit/exit.ts';
+import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
 import { NAME, unknownWords, workerNames } from './name.ts';
 
 /** `leasehold workers tag NAME`. */

@@ -1,0 +1,114 @@
+import { sourceOf } from '../../config/load.ts';
+import type { Config, OptionKey } from '../../config/options.ts';
+import { fault, isEngineError } from '../../core/errors.ts';
+import type { Operator } from '../../operate/operator.ts';
+
+/** What every command takes that works on a store alone. */
+export const STORE_OPTIONS = ['store', 'dataDir', 'json'] as const satisfies readonly OptionKey[];
+
+/** What every command takes that asks a node where there is one. */
+export const REACH_OPTIONS = ['server', 'token', ...STORE_OPTIONS] as const satisfies readonly OptionKey[];
+
+export interface ReachOptions {
+  /** Whether a store that does not exist is made. */
+  readonly create?: boolean;
+}
+
+/**
+ * The node or the store, for the time of a command: the node that is named, else the store that is named, else the node that lives in
+ * the data directory, else the store there. Loaded here and not before: the help of a command needs neither, and who works on a
+ * store needs no client.
+ */
+export async function reach<T>(
+  config: Config,
+  work: (operator: Operator) => Promise<T>,
+  options: ReachOptions = {},
+): Promise<T> {
+  const node = await nodeFor(config);
+  const operator = await (node === undefined ? directly(config, options) : through(node, config));
+  try {
+    return await work(operator);
+  } finally {
+    await operator.close();
+  }
+}
+
+async function directly(config: Config, options: ReachOptions): Promise<Operator> {
+  const { store, durability, staleThreshold: staleMs, nodeDeadThreshold: deadMs } = config;
+  const { operate } = await import('../../app/operate.ts');
+  return operate({ store, durability, silence: { staleMs, deadMs }, ...options });
+}
+
+interface Node {
+  readonly url: string;
+  readonly seen: boolean;
+}
+
+async function through({ url, seen }: Node, config: Config): Promise<Operator> {
+  const { operateNode } = await import('../../app/operate-node.ts');
+  return operateNode({
+    url,
+    token: await tokenFor(url, config),
+    seen,
+    onAway: (error) => void process.stderr.write(error === undefined ? BACK : AWAY),
+  });
+}
+
+/** A node to talk to, for what no store can do alone; refused when there is none. */
+export async function reachNode(config: Config): Promise<{ readonly url: string; readonly token: string | undefined }> {
+  const node = await nodeFor(config);
+  if (node !== undefined) return { url: node.url, token: await tokenFor(node.url, config) };
+  const hint = 'Start one with "leasehold up", or name one: --server URL --token TOKEN.';
+  throw fault('NOT_FOUND', { kind: 'node', id: `in ${config.dataDir}` }, { hint });
+}
+
+async function tokenFor(url: string, { token, dataDir }: Config): Promise<string | undefined> {
+  return token ?? (url.split(',').every(isLocal) ? await tokenOf(dataDir) : undefined);
+}
+
+const AWAY = 'The node is away; this goes on when it is back. Ctrl-C stops the waiting.\n';
+const BACK = 'The node is back.\n';
+
+/** The node to ask; undefined: none. */
+async function nodeFor(config: Config): Promise<Node | undefined> {
+  const { server, dataDir } = config;
+  const [node, store] = [sourceOf(config, 'server'), sourceOf(config, 'store')];
+  if (node === 'flag' && store === 'flag') {
+    throw fault('INVALID_INPUT', {
+      field: '--server',
+      problem: 'a store is named as well, and only one of them can be asked',
+    });
+  }
+  const named = server === undefined ? undefined : { url: server, seen: false };
+  if (node === 'flag') return named;
+  if (store === 'flag') return undefined;
+  if (node === 'environment') return named;
+  if (store === 'environment') return undefined;
+  const { liveNode } = await import('../../app/node-file.ts');
+  const url = await liveNode(dataDir);
+  return url === undefined ? undefined : { url, seen: true };
+}
+
+/** The token of this directory is shown to nodes of this machine alone: one elsewhere is not its own. */
+async function tokenOf(dataDir: string): Promise<string | undefined> {
+  const { adminTokenFile, readToken } = await import('../../app/admin-token.ts');
+  try {
+    return readToken(adminTokenFile(dataDir));
+  } catch (error) {
+    if (isEngineError(error)) throw error;
+    const { message } = error as Error;
+    throw fault(
+      'UNAUTHENTICATED',
+      {},
+      {
+        hint: `The token of the node cannot be read (${message}): give one with --token or LEASEHOLD_TOKEN.`,
+        cause: error,
+      },
+    );
+  }
+}
+
+function isLocal(url: string): boolean {
+  const host = URL.canParse(url.trim()) ? new URL(url.trim()).hostname : '';
+  return host === 'localhost' || host === '[::1]' || host.startsWith('127.');
+}

@@ -1,0 +1,241 @@
+import { readFileSync } from 'node:fs';
+import { styleText } from 'node:util';
+import { adminToken } from '../../app/admin-token.ts';
+import { announceNode } from '../../app/node-file.ts';
+import { type ServeOptions, type Service, serve } from '../../app/serve.ts';
+import { storeName } from '../../app/store-name.ts';
+import type { Config } from '../../config/options.ts';
+import { hostWorkerName } from '../../config/worker-name.ts';
+import { fault } from '../../core/errors.ts';
+import type { Display } from '../display/display.ts';
+import { JsonDisplay } from '../display/json.ts';
+import { PlainDisplay } from '../display/plain.ts';
+import { ScreenDisplay } from '../display/screen.ts';
+import { EXIT, exitCodeOfSignal } from '../kit/exit.ts';
+import { figuresOf, type Look } from '../kit/figures.ts';
+import { onStopSignals } from '../kit/stop-signals.ts';
+import { type Traces, tracesFor } from '../kit/traces.ts';
+import { packageVersion } from '../kit/version.ts';
+import { workerOptions } from './worker-options.ts';
+
+const LOOK_MS = 1000;
+const REPEAT_MS = 30_000;
+const FORCED_MS = 1000;
+
+type ClusterOptions = NonNullable<ServeOptions['cluster']>;
+
+/** Whether what happens in the cluster is said. */
+interface Voice {
+  on: boolean;
+}
+
+/** Something to do while the node runs; the answer ends it. */
+export type Companion = (service: Service, display: Display) => () => void;
+
+/** A node on a store, shown on the terminal until it is told to stop. */
+export async function runNode(config: Config, companion: Companion = () => () => {}): Promise<number> {
+  const display = displayFor(config);
+  const stopped = Promise.withResolvers<void>();
+  let service: Service | undefined;
+  const traces = await tracesFor(config, config.name);
+  let unannounce = (): void => {};
+  const unlisten = onStopSignals({
+    stop: () => stopped.resolve(),
+    forceable: () => display.stillStopping(),
+    force: (signal) => {
+      unannounce();
+      void endAtOnce(service, display, exitCodeOfSignal(signal));
+    },
+  });
+  // A reader that goes away (`leasehold up | head`) ends the show, not the data.
+  process.stdout.on('error', () => stopped.resolve());
+  try {
+    const voice: Voice = { on: false };
+    service = await open(config, display, voice, traces);
+    unannounce = announce(config.dataDir, service, display);
+    // Taken back as soon as it begins to stop: commands work on the store then.
+    void stopped.promise.then(unannounce);
+    await show(service, config, display, voice, companion, stopped.promise);
+  } finally {
+    unannounce();
+    await traces.close();
+    unlisten();
+    display.restore();
+  }
+  return EXIT.fine;
+}
+
+/** Commands of this directory find the node by a file; where it cannot be written they work on the store, or are told the address. */
+function announce(dataDir: string, { address }: Service, display: Display): () => void {
+  try {
+    return announceNode(dataDir, { url: address, pid: process.pid });
+  } catch (error) {
+    display.warning('commands will not find this node by themselves', { error: (error as Error).message });
+    return () => {};
+  }
+}
+
+/** What runs is killed and given back, if the store lets us within a second; its lease runs out otherwise. */
+async function endAtOnce(service: Service | undefined, display: Display, status: number): Promise<never> {
+  display.restore();
+  setTimeout(() => process.exit(status), FORCED_MS).unref();
+  await service?.close({ force: true }).catch(() => {});
+  process.exit(status);
+}
+
+function open(config: Config, display: Display, voice: Voice, { tracing }: Traces): Promise<Service> {
+  const { store, host, port, durability, leaseDuration, retention, pollInterval, cleanupInterval } = config;
+  const say = sparing((message, fields) => display.warning(message, fields));
+  // What a node does at its start and its end is shown by those.
+  const info: Say = (message, fields) => void (voice.on && display.told(message, fields));
+  return serve({
+    store,
+    host,
+    port,
+    version: packageVersion(),
+    adminToken: () => adminToken(config.dataDir, config.token),
+    names: config.publicHost,
+    tls: tlsOf(config),
+    insecure: config.insecureBehindProxy,
+    traces: tracing,
+    publicUrl: config.publicUrl,
+    maxConnections: config.maxConnections,
+    maxStreams: config.maxStreams,
+    bounds: { rate: config.pushRate, queued: config.maxQueued, queuedInAll: config.maxQueuedInAll },
+    durability,
+    leaseMs: leaseDuration,
+    heartbeatMs: config.heartbeatInterval,
+    workerStaleMs: config.staleThreshold,
+    taskTimeoutMs: config.taskTimeout,
+    agents: { byPath: config.compat.includes('004'), offlineMs: config.offlineAfter },
+    retentionMs: retention,
+    pollMs: pollInterval,
+    cleanupMs: cleanupInterval,
+    cluster: config.cluster ? clusterOf(config) : undefined,
+    worker: config.worker ? workerOptions(config, hostWorkerName()) : undefined,
+    drainMs: config.drainTimeout,
+    log: { info, warn: say, error: say },
+  });
+}
+
+function clusterOf(config: Config): ClusterOptions {
+  const { name = hostWorkerName(), role, leaderLease, leaderRenew, staleThreshold, nodeDeadThreshold } = config;
+  if (nodeDeadThreshold < staleThreshold) {
+    throw fault('INVALID_INPUT', { field: '--node-dead-threshold', problem: 'a node is stale before it is dead' });
+  }
+  return {
+    id: name,
+    role,
+    leaderLeaseMs: leaderLease,
+    leaderRenewMs: leaderRenew,
+    silence: { staleMs: staleThreshold, deadMs: nodeDeadThreshold },
+  };
+}
+
+function tlsOf({ tlsCert, tlsKey }: Config): { readonly cert: string; readonly key: string } | undefined {
+  if (tlsCert === undefined && tlsKey === undefined) return undefined;
+  if (tlsCert === undefined || tlsKey === undefined) {
+    throw fault('INVALID_INPUT', {
+      field: tlsCert === undefined ? '--tls-cert' : '--tls-key',
+      problem: 'a certificate and its key come together',
+    });
+  }
+  return { cert: readPem(tlsCert), key: readPem(tlsKey) };
+}
+
+function readPem(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw fault('NOT_FOUND', { kind: 'file', id: file }, { hint: 'Name a file that this user can read.', cause });
+  }
+}
+
+async function show(
+  service: Service,
+  config: Config,
+  display: Display,
+  voice: Voice,
+  companion: Companion,
+  stop: Promise<void>,
+): Promise<void> {
+  const startedAt = performance.now();
+  display.started({
+    version: packageVersion(),
+    address: service.address,
+    login: service.loginLink(),
+    store: storeName(config.store),
+    pid: process.pid,
+  });
+  voice.on = true;
+  const stopLooking = watch(service, display, startedAt);
+  const leave = companion(service, display);
+  await stop;
+  leave();
+  stopLooking();
+  voice.on = false;
+  display.stopping();
+  await service.close();
+  display.stopped(Math.round(performance.now() - startedAt));
+}
+
+/** Looks at the node each second; what cannot be read now is said once and tried again. */
+function watch(service: Service, display: Display, startedAt: number): () => void {
+  let before: Look | undefined;
+  let complaint = '';
+  let looking = false;
+  let over = false;
+  const look = async (): Promise<void> => {
+    if (looking) return;
+    looking = true;
+    try {
+      const now: Look = { ...(await service.glance()), at: performance.now() };
+      if (!over) display.figures(figuresOf(now, before, startedAt));
+      before = now;
+      complaint = '';
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      if (!over && message !== complaint) display.warning(message);
+      complaint = message;
+    } finally {
+      looking = false;
+    }
+  };
+  const timer = setInterval(() => void look(), LOOK_MS);
+  if (display instanceof ScreenDisplay) {
+    void look();
+    process.stdout.on('resize', () => display.resized());
+  }
+  return () => {
+    over = true;
+    clearInterval(timer);
+  };
+}
+
+type Say = (message: string, fields?: Readonly<Record<string, unknown>>) => void;
+
+/** A duty that cannot reach its store complains each second: the same words are said again after half a minute. */
+function sparing(say: Say): Say {
+  const saidAt = new Map<string, number>();
+  return (message, fields) => {
+    const words = JSON.stringify([message, fields]);
+    const now = performance.now();
+    if (now - (saidAt.get(words) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return;
+    if (saidAt.size >= 100) saidAt.clear();
+    saidAt.set(words, now);
+    say(message, fields);
+  };
+}
+
+function displayFor(config: Config): Display {
+  const { stdout } = process;
+  const write = (text: string): void => void stdout.write(text);
+  if (config.json) return new JsonDisplay({ write, wall: Date.now });
+  if (!stdout.isTTY) return new PlainDisplay({ write });
+  return new ScreenDisplay({
+    write,
+    size: () => ({ columns: stdout.columns, rows: stdout.rows }),
+    // Colours only where the stream takes them and NO_COLOR is not set: styleText looks at both.
+    style: (format, text) => styleText(format, text, { stream: stdout }),
+  });
+}

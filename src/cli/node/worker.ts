@@ -1,0 +1,168 @@
+import { type BuiltinOptions, builtinWorker } from '../../app/builtin-worker.ts';
+import { open } from '../../app/open.ts';
+import type { Addresses, Credentials, Log, Worker } from '../../app/remote-worker.ts';
+import { storeName } from '../../app/store-name.ts';
+import { realWorld, type Tracing } from '../../app/world.ts';
+import { loadConfig } from '../../config/load.ts';
+import type { Config } from '../../config/options.ts';
+import { defaultWorkerName } from '../../config/worker-name.ts';
+import { fault, isEngineError } from '../../core/errors.ts';
+import { type Parted, WorkerDisplay } from '../display/worker.ts';
+import type { Command } from '../kit/command.ts';
+import { EXIT, exitCodeOfSignal } from '../kit/exit.ts';
+import { onStopSignals } from '../kit/stop-signals.ts';
+import { tracesFor } from '../kit/traces.ts';
+import { WORKER_OPTIONS, workerOptions } from './worker-options.ts';
+
+const FORCED_MS = 1000;
+const AT_ONCE = { abortMs: 0, termMs: 0 };
+
+/** `leasehold worker`: a worker directly on a store, as long-lived as one wants. */
+export const worker: Command = {
+  name: 'worker',
+  doc: 'Run a worker, for a node on another machine or directly on a store: many at once share the work',
+  options: [
+    'join',
+    'http',
+    'insecure',
+    'code',
+    'secret',
+    'store',
+    'dataDir',
+    'durability',
+    'leaseDuration',
+    'pollInterval',
+    ...WORKER_OPTIONS,
+    'otlpEndpoint',
+    'serviceName',
+    'once',
+    'idleExit',
+    'drainTimeout',
+    'json',
+  ],
+  examples: [
+    { line: 'worker --join http://127.0.0.1:7420 --code CODE', does: 'for a node; "workers create" gives the code' },
+    { line: 'worker --join http://a:7420 --join http://b:7420', does: 'for two nodes of a cluster: b when a is away' },
+    { line: 'worker --store sqlite:./work.db --slots 8', does: 'until Ctrl-C, which lets running tasks finish' },
+    { line: 'worker --once', does: 'claim one task, run it, end; the status says how it went' },
+    { line: 'worker --handlers ./tasks.ts --idle-exit 30s', does: 'with own tasks, until there is nothing to do' },
+  ],
+
+  async run(args) {
+    const config = loadConfig(worker, args);
+    const { once, idleExit, drainTimeout } = config;
+    const display = new WorkerDisplay({ json: config.json, stream: process.stdout });
+    const parted: Parted[] = [];
+    const options = workerOptions(config, defaultWorkerName());
+    const traces = await tracesFor(config, options.name);
+    const hired = await hire(config, {
+      ...options,
+      traces: traces.tracing,
+      once,
+      idleExitMs: idleExit,
+      log: { info: () => {}, warn: display.warning, error: display.warning },
+      onSettled: ({ id, queue, handler }, parting, ranMs) => {
+        const one = { id, queue, handler, parting, ranMs };
+        if (once) parted.push(one);
+        display.parted(one);
+      },
+    });
+    const running = hired.worker;
+    let stopping = false;
+    let forced: number | undefined;
+    const unlisten = onStopSignals({
+      stop: () => {
+        stopping = true;
+        display.stopping();
+        void running.stop({ drainMs: drainTimeout });
+      },
+      forceable: () => display.stillStopping(),
+      force: (signal) => {
+        forced = exitCodeOfSignal(signal);
+        setTimeout(() => process.exit(forced), FORCED_MS).unref();
+        void running.stop({ drain: false, ladder: AT_ONCE });
+      },
+    });
+    try {
+      await running.start();
+      display.started({
+        name: hired.name,
+        handlers: running.handlers,
+        slots: options.slots,
+        store: hired.place,
+      });
+      await running.ended;
+    } catch (error) {
+      // A node that was never reached is not waited for any longer, and that is what was asked for.
+      if (!stopping || !isEngineError(error, 'STORE_CLOSED')) throw error;
+    } finally {
+      await hired.close();
+      await traces.close();
+      unlisten();
+    }
+    display.stopped(running.stats.settled);
+    if (running.dismissal !== undefined) throw running.dismissal;
+    return forced ?? (once ? statusOf(parted[0]) : EXIT.fine);
+  },
+};
+
+interface Hired {
+  readonly worker: Worker;
+  readonly name: string;
+  /** Where its work comes from. */
+  readonly place: string;
+  close(): Promise<void>;
+}
+
+/** Over the wire where a node is named, else directly on the store. */
+async function hire(
+  config: Config,
+  { log, traces, ...options }: BuiltinOptions & { readonly log: Log; readonly traces: Tracing | undefined },
+): Promise<Hired> {
+  const { join, http, dataDir, store, durability, leaseDuration, pollInterval, once } = config;
+  if (isSome(join)) {
+    // Loaded here: a worker on a store needs no WebSocket.
+    const { nodeAddress, remoteWorker } = await import('../../app/remote-worker.ts');
+    const urls = join.map((url) => nodeAddress(url, config)) as [string, ...string[]];
+    const credentials = await credentialsFor(urls, config);
+    // Whoever may push to that node would choose what runs here: code that a task brings is run only where that is asked for.
+    const allow = config.allow ?? [];
+    const worker = remoteWorker(
+      { urls, credentials, dataDir, http, log, world: realWorld(traces) },
+      { ...options, allow },
+    );
+    return { worker, name: credentials.name, place: urls.join(', '), close: () => Promise.resolve() };
+  }
+  // A thread for checkpoints is not worth starting for one task.
+  const app = await open(store, {
+    durability,
+    leaseMs: leaseDuration,
+    pollMs: pollInterval,
+    housekeeping: !once,
+    log,
+    traces,
+  });
+  return { worker: builtinWorker(app, options), name: options.name, place: storeName(store), close: () => app.close() };
+}
+
+function isSome(urls: readonly string[]): urls is Addresses {
+  return urls.length > 0;
+}
+
+async function credentialsFor(urls: Addresses, { code, secret, name, dataDir }: Config): Promise<Credentials> {
+  const { enrol, kept } = await import('../../app/remote-worker.ts');
+  if (code !== undefined) return enrol(urls, code, dataDir);
+  if (secret !== undefined) return { name: name ?? defaultWorkerName(), secret };
+  const found = kept(urls, dataDir);
+  if (found !== undefined) return found;
+  throw fault(
+    'UNAUTHENTICATED',
+    {},
+    { hint: 'Give --code CODE, or --name NAME and --secret SECRET, as "leasehold workers create" has shown them.' },
+  );
+}
+
+function statusOf(parted: Parted | undefined): number {
+  if (parted?.parting === 'lost') return EXIT.leaseLost;
+  return parted?.parting === 'failed' || parted?.parting === 'retried' ? EXIT.failed : EXIT.fine;
+}

@@ -1,0 +1,56 @@
+import type { Restored } from '../../app/upkeep.ts';
+import { loadCall } from '../../config/load.ts';
+import { outFor } from '../display/out.ts';
+import { safeLine } from '../display/safe.ts';
+import { formatTook } from '../display/time.ts';
+import type { Command } from '../kit/command.ts';
+import { EXIT } from '../kit/exit.ts';
+import { formatCount } from '../kit/figures.ts';
+import { STORE_OPTIONS } from '../kit/operator-for.ts';
+import { copying, describeContents } from './copying.ts';
+
+/** `leasehold restore FROM`. */
+export const restore: Command = {
+  name: 'restore',
+  doc: 'Put a backup in the place of a store that no process has open',
+  args: [{ name: 'FROM', doc: 'A file that "leasehold backup" made' }],
+  options: ['force', ...STORE_OPTIONS],
+  examples: [
+    { line: 'restore /backups/work-monday.db', does: 'where there is no store in ./.leasehold' },
+    { line: 'restore --force --store sqlite:work.db monday.db', does: 'replace the store that is there' },
+  ],
+
+  async run(args) {
+    const { config, args: words } = loadCall(restore, args);
+    const [from] = words as [string];
+    const out = outFor(config);
+    const { upkeepOf } = await import('../../app/upkeep.ts');
+    const upkeep = upkeepOf(config.store);
+    const copied = await copying(config, (options) => upkeep.restore(from, options));
+    if ('stopped' in copied) {
+      out.note('Stopped; the store was not touched.');
+      return copied.stopped;
+    }
+    const { result, tookMs } = copied;
+    if (out.mode === 'json') out.json({ store: upkeep.store, from, ...result, tookMs });
+    else {
+      out.line(safeLine(`Restored ${upkeep.store} from ${from} in ${formatTook(tookMs)}.`));
+      for (const line of describe(result)) out.line(line);
+    }
+    return EXIT.fine;
+  },
+};
+
+function describe(result: Restored): readonly string[] {
+  const { by, expired, tasks } = result;
+  const lines = [
+    `Checked: ${describeContents(result)}.`,
+    `Ids and attempts go on ${formatCount(by)} further on, so that nothing handed out since the backup fits any more.`,
+  ];
+  if (expired > 0) lines.push(`${formatCount(expired)} tasks had to be started before now, and failed.`);
+  if (tasks.running > 0)
+    lines.push(
+      `${formatCount(tasks.running)} tasks ran when the backup was made; a node takes them back and runs them again.`,
+    );
+  return lines;
+}
