@@ -1,4 +1,4 @@
-export { TaskHandle } from './app/handle.ts';
+export { TaskHandle } from './app/library/handle.ts';
 export type {
   AppEvent,
   AppFeedItem,
@@ -7,10 +7,10 @@ export type {
   FollowOptions,
   Handle,
   Leasehold,
-} from './app/leasehold.ts';
+} from './app/library/leasehold.ts';
 export { type Node, type NodeOptions, openNode } from './app/node.ts';
 export { App, type GraphTaskInput, type NodeUrl, type OpenOptions, open, type PushOptions } from './app/open.ts';
-export type { RemoteApp, RemoteOptions, RemoteWorkerOptions } from './app/remote-app.ts';
+export type { RemoteApp, RemoteOptions, RemoteWorkerOptions } from './app/remote/remote-app.ts';
 export type { AppWorkerOptions } from './app/worker.ts';
 export { CATALOGUE, EngineError, type ErrorCode, isEngineError } from './core/errors.ts';
 export type { QueueStats, TaskEvent } from './core/task/event.ts';

@@ -20,8 +20,8 @@ import { LeaseTokens } from '../server/workers/lease-tokens.ts';
 import { SessionTokens } from '../server/workers/session-tokens.ts';
 import { Hub, type HubOptions } from '../server/workers/worker-gateway.ts';
 import { WorkerSettings } from '../server/workers/worker-settings.ts';
-import { DirectLink } from './direct-link.ts';
 import { handlerSchemas } from './handler-schemas.ts';
+import { DirectLink } from './link/direct-link.ts';
 import type { App } from './open.ts';
 
 /** A store that does not answer within this time cannot hand out work. */

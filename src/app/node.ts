@@ -11,7 +11,7 @@ import { Engine } from '../engine/engine.ts';
 import { type Log, SILENT } from '../engine/log.ts';
 import type { Store } from '../store/store.ts';
 import { type Cluster, type ClusterOptions, makeCluster } from './cluster.ts';
-import type { WorkTerms } from './direct-link.ts';
+import type { WorkTerms } from './link/direct-link.ts';
 import { openStore, type StoreOptions } from './store-url.ts';
 import { realWorld } from './world.ts';
 

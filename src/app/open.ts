@@ -20,18 +20,25 @@ import type { AnyTask, InputOf, ResultOf } from '../worker/define/definition.ts'
 import type { Decision } from '../worker/durable/durable-context.ts';
 import type { Worker } from '../worker/worker.ts';
 import type { ClusterOptions } from './cluster.ts';
-import { DirectLink } from './direct-link.ts';
-import type { DirectRenewalData } from './direct-renewals.ts';
-import { TaskHandle } from './handle.ts';
-import type { AppFeedItem, Leasehold } from './leasehold.ts';
+import { TaskHandle } from './library/handle.ts';
+import type { AppFeedItem, Leasehold } from './library/leasehold.ts';
+import {
+  type GraphTaskInput,
+  graphOf,
+  type PushArguments,
+  type PushOptions,
+  pushesOf,
+  pushOf,
+} from './library/pushing.ts';
+import { DirectLink } from './link/direct-link.ts';
+import type { DirectRenewalData } from './link/direct-renewals.ts';
 import { type Node, type NodeOptions, openNode } from './node.ts';
-import { type GraphTaskInput, graphOf, type PushArguments, type PushOptions, pushesOf, pushOf } from './pushing.ts';
-import { type Recovered, recoverStale } from './recover.ts';
-import type { RemoteApp, RemoteOptions } from './remote-app.ts';
+import type { RemoteApp, RemoteOptions } from './remote/remote-app.ts';
+import { type Recovered, recoverStale } from './upkeep/recover.ts';
 import { type AppWorkerOptions, makeWorker } from './worker.ts';
 import { realWorld } from './world.ts';
 
-export type { GraphTaskInput, PushOptions } from './pushing.ts';
+export type { GraphTaskInput, PushOptions } from './library/pushing.ts';
 
 export interface OpenOptions extends NodeOptions {
   /** Another clock than the machine's own, for tests; leases are then renewed from the loop. */
@@ -52,7 +59,7 @@ export function open(url: string, options?: OpenOptions): Promise<App>;
 export async function open(url: string, options: OpenOptions | RemoteOptions = {}): Promise<App | RemoteApp> {
   if (!/^https?:\/\//.test(url)) return openApp(url, options as OpenOptions);
   // Loaded here: who works on a store needs no client.
-  const { openRemote } = await import('./remote-app.ts');
+  const { openRemote } = await import('./remote/remote-app.ts');
   return openRemote(url, options as RemoteOptions);
 }
 

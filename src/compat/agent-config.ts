@@ -6,7 +6,7 @@ import {
   normalizePlacement,
   normalizeUses,
   type PlacementInput,
-} from '../app/manual.ts';
+} from '../app/library/manual.ts';
 import { eitherOf, refuse } from './spellings.ts';
 
 /** What a node of a workflow says in document 004 about who may run it. */

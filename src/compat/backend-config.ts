@@ -1,4 +1,4 @@
-import { checkOptions, fault } from '../app/manual.ts';
+import { checkOptions, fault } from '../app/library/manual.ts';
 import type { RegistrationBackend } from './registration-backend.ts';
 import type { WorkBackend } from './work-backend.ts';
 

@@ -1,4 +1,4 @@
-export { idempotencyKey } from '../app/manual.ts';
+export { idempotencyKey } from '../app/library/manual.ts';
 export {
   type AgentConfig,
   type AgentRules,

@@ -10,7 +10,7 @@ import {
   type StoreTime,
   type TaskRecord,
   whole,
-} from '../app/manual.ts';
+} from '../app/library/manual.ts';
 import { type BackendConfig, storeUrl } from './backend-config.ts';
 import { incarnationOf, newestOf, toldStart } from './worker-rows.ts';
 

@@ -9,7 +9,7 @@ import {
   openManual,
   type TaskRecord,
   whole,
-} from '../app/manual.ts';
+} from '../app/library/manual.ts';
 import type { App } from '../app/open.ts';
 import { type Run, type RunStatus, runOf, runStateOf, type StoredSpec } from './runs.ts';
 import { WorkerRows } from './worker-rows.ts';

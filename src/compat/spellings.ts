@@ -1,4 +1,4 @@
-import { fault } from '../app/manual.ts';
+import { fault } from '../app/library/manual.ts';
 
 /** Of two spellings of one field, the one that is given; null says nothing. */
 export function eitherOf<T>(

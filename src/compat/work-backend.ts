@@ -1,4 +1,3 @@
-import { MOST_LEASES } from '../app/leases.ts';
 import {
   checkOptions,
   fault,
@@ -8,7 +7,8 @@ import {
   type ManualOptions,
   openManual,
   whole,
-} from '../app/manual.ts';
+} from '../app/library/manual.ts';
+import { MOST_LEASES } from '../app/link/lease-keeper.ts';
 import { type BackendConfig, storeUrl } from './backend-config.ts';
 import { WorkerRows } from './worker-rows.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { Manual, WorkerRecord } from '../app/manual.ts';
+import type { Manual, WorkerRecord } from '../app/library/manual.ts';
 
 /** A registration of the document: its incarnation also carries the start time that the worker told. */
 const MARK = 'registered ';

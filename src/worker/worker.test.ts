@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { DirectLink } from '../app/direct-link.ts';
+import { DirectLink } from '../app/link/direct-link.ts';
 import { type Node, openNode } from '../app/node.ts';
 import { fault, isEngineError } from '../core/errors.ts';
 import type { PushRequest } from '../engine/push/push.ts';
@@ -1354,7 +1354,7 @@ test('the numbers add up: each claim is counted once when it is over', async (t)
 
 // The thread that keeps leases while the loop is blocked: real time, a real file
 
-const RENEWALS = new URL('../app/direct-renewals.ts', import.meta.url).href;
+const RENEWALS = new URL('../app/link/direct-renewals.ts', import.meta.url).href;
 
 /** Blocks the loop, as a long computation does. */
 function block(ms: number): void {

@@ -9,7 +9,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { adminToken } from '../../src/app/admin-token.ts';
-import { kept } from '../../src/app/remote-worker.ts';
+import { kept } from '../../src/app/remote/remote-worker.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { OPTION_KEYS, type OptionKey, optionOf } from '../../src/config/options.ts';
 import { parseDuration } from '../../src/core/duration.ts';

@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
-import { DirectLink } from '../../src/app/direct-link.ts';
+import { DirectLink } from '../../src/app/link/direct-link.ts';
 import { type Node, openNode } from '../../src/app/node.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { Enrolment } from '../../src/operate/enrolment.ts';

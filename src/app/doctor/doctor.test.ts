@@ -8,7 +8,7 @@ import { tempFolder } from '../../store/conformance/temp-folder.ts';
 import { openNode } from '../node.ts';
 import { judgeClock, judgeDuties, judgeSchema, judgeWorkers } from './data.ts';
 import { examine, type Finding } from './examine.ts';
-import { checkRuntime, judgeFileSystem, judgeLog, judgeSpace } from './machine.ts';
+import { checkRuntime, judgeFileSystem, judgeLog, judgeSpace } from './host.ts';
 import { judgeWrites } from './probe.ts';
 
 const folder = tempFolder('doctor');

@@ -8,7 +8,7 @@ import { isPostgres } from '../store-name.ts';
 import { realWorld } from '../world.ts';
 import { checkClock, checkDuties, checkIntegrity, checkLeases, checkSchema, checkWorkers, type Sight } from './data.ts';
 import { type Finding, fail, ok } from './finding.ts';
-import { checkFileSystem, checkLog, checkPermissions, checkRuntime, checkSpace } from './machine.ts';
+import { checkFileSystem, checkLog, checkPermissions, checkRuntime, checkSpace } from './host.ts';
 import { probeWrites } from './probe.ts';
 
 export type { Finding };

@@ -1,6 +1,6 @@
 import { type BuiltinOptions, builtinWorker } from '../../app/builtin-worker.ts';
 import { open } from '../../app/open.ts';
-import type { Addresses, Credentials, Log, Worker } from '../../app/remote-worker.ts';
+import type { Addresses, Credentials, Log, Worker } from '../../app/remote/remote-worker.ts';
 import { storeName } from '../../app/store-name.ts';
 import { realWorld, type Tracing } from '../../app/world.ts';
 import { loadConfig } from '../../config/load.ts';
@@ -122,7 +122,7 @@ async function hire(
   const { join, http, dataDir, store, durability, leaseDuration, pollInterval, once } = config;
   if (isSome(join)) {
     // Loaded here: a worker on a store needs no WebSocket.
-    const { nodeAddress, remoteWorker } = await import('../../app/remote-worker.ts');
+    const { nodeAddress, remoteWorker } = await import('../../app/remote/remote-worker.ts');
     const urls = join.map((url) => nodeAddress(url, config)) as [string, ...string[]];
     const credentials = await credentialsFor(urls, config);
     // Whoever may push to that node would choose what runs here: code that a task brings is run only where that is asked for.
@@ -150,7 +150,7 @@ function isSome(urls: readonly string[]): urls is Addresses {
 }
 
 async function credentialsFor(urls: Addresses, { code, secret, name, dataDir }: Config): Promise<Credentials> {
-  const { enrol, kept } = await import('../../app/remote-worker.ts');
+  const { enrol, kept } = await import('../../app/remote/remote-worker.ts');
   if (code !== undefined) return enrol(urls, code, dataDir);
   if (secret !== undefined) return { name: name ?? defaultWorkerName(), secret };
   const found = kept(urls, dataDir);

@@ -22,7 +22,7 @@ export const backup: Command = {
     const { config, args: words } = loadCall(backup, args);
     const [to] = words as [string];
     const out = outFor(config);
-    const { upkeepOf } = await import('../../app/upkeep.ts');
+    const { upkeepOf } = await import('../../app/upkeep/upkeep.ts');
     const upkeep = upkeepOf(config.store);
     const copied = await copying(config, (options) => upkeep.backup(to, options));
     if ('stopped' in copied) {

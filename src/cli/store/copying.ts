@@ -1,4 +1,4 @@
-import type { Contents, CopyOptions } from '../../app/upkeep.ts';
+import type { Contents, CopyOptions } from '../../app/upkeep/upkeep.ts';
 import type { Config } from '../../config/options.ts';
 import { exitCodeOfSignal, type StopSignal } from '../kit/exit.ts';
 import { formatBytes, formatCount } from '../kit/figures.ts';

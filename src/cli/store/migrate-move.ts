@@ -1,4 +1,4 @@
-import type { MoveView } from '../../app/upkeep-move.ts';
+import type { MoveView } from '../../app/upkeep/upkeep-move.ts';
 import type { Config } from '../../config/options.ts';
 import { outFor } from '../display/out.ts';
 import { safeLine } from '../display/safe.ts';
@@ -11,7 +11,7 @@ import { copying } from './copying.ts';
 /** `leasehold migrate --from … --to …`. */
 export async function runMove(config: Config, from: string, to: string): Promise<number> {
   const out = outFor(config);
-  const { moveBetween } = await import('../../app/upkeep-move.ts');
+  const { moveBetween } = await import('../../app/upkeep/upkeep-move.ts');
   const move = moveBetween(from, to);
   const view = move.view;
   if (out.mode !== 'json') for (const line of describe(view)) out.line(safeLine(line));

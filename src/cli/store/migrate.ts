@@ -1,4 +1,4 @@
-import type { MigrationView, SchemaView } from '../../app/upkeep.ts';
+import type { MigrationView, SchemaView } from '../../app/upkeep/upkeep.ts';
 import { loadConfig } from '../../config/load.ts';
 import { fault } from '../../core/errors.ts';
 import { type Out, outFor } from '../display/out.ts';
@@ -30,7 +30,7 @@ export const migrate: Command = {
     const { from, to } = config;
     if (from !== undefined && to !== undefined) return runMove(config, from, to);
     if (from !== undefined || to !== undefined) throw oneAlone(from === undefined ? '--to' : '--from');
-    const { upkeepOf } = await import('../../app/upkeep.ts');
+    const { upkeepOf } = await import('../../app/upkeep/upkeep.ts');
     const upkeep = upkeepOf(config.store);
     const view = await upkeep.schema();
     if (out.mode !== 'json') for (const line of describe(view)) out.line(line);

@@ -1,4 +1,4 @@
-import type { Restored } from '../../app/upkeep.ts';
+import type { Restored } from '../../app/upkeep/upkeep.ts';
 import { loadCall } from '../../config/load.ts';
 import { outFor } from '../display/out.ts';
 import { safeLine } from '../display/safe.ts';
@@ -24,7 +24,7 @@ export const restore: Command = {
     const { config, args: words } = loadCall(restore, args);
     const [from] = words as [string];
     const out = outFor(config);
-    const { upkeepOf } = await import('../../app/upkeep.ts');
+    const { upkeepOf } = await import('../../app/upkeep/upkeep.ts');
     const upkeep = upkeepOf(config.store);
     const copied = await copying(config, (options) => upkeep.restore(from, options));
     if ('stopped' in copied) {

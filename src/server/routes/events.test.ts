@@ -7,7 +7,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { type Answer, messagesOf, type NodeScene, nodeScene } from '../../../test/support/node-scene.ts';
 import { scaled } from '../../../test/support/scale.ts';
-import { DirectLink } from '../../app/direct-link.ts';
+import { DirectLink } from '../../app/link/direct-link.ts';
 import type { ServeOptions } from '../../app/serve.ts';
 import { ROUTES } from '../../protocol/routes.ts';
 import { tempFolder } from '../../store/conformance/temp-folder.ts';

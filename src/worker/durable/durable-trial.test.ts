@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { TestContext } from 'node:test';
-import { DirectLink } from '../../app/direct-link.ts';
+import { DirectLink } from '../../app/link/direct-link.ts';
 import { type Node, openNode } from '../../app/node.ts';
 import { fault, isEngineError } from '../../core/errors.ts';
 import type { PushRequest } from '../../engine/push/push.ts';

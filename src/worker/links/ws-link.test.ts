@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { DirectLink } from '../../app/direct-link.ts';
+import { DirectLink } from '../../app/link/direct-link.ts';
 import { openNode } from '../../app/node.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { SILENT } from '../../engine/log.ts';

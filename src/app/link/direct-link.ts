@@ -1,13 +1,13 @@
 import { hostname } from 'node:os';
-import { fault } from '../core/errors.ts';
-import type { Lease } from '../core/task/lease.ts';
-import type { LogEntry } from '../core/task/log.ts';
-import { isFinal, type TaskState } from '../core/task/task.ts';
-import { checkNames } from '../engine/check.ts';
-import type { Engine } from '../engine/engine.ts';
-import type { HeldLease } from '../engine/settle/settles.ts';
-import type { EntryRequest } from '../engine/settle/turn-request.ts';
-import type { WaitRequest } from '../engine/settle/waits.ts';
+import { fault } from '../../core/errors.ts';
+import type { Lease } from '../../core/task/lease.ts';
+import type { LogEntry } from '../../core/task/log.ts';
+import { isFinal, type TaskState } from '../../core/task/task.ts';
+import { checkNames } from '../../engine/check.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { HeldLease } from '../../engine/settle/settles.ts';
+import type { EntryRequest } from '../../engine/settle/turn-request.ts';
+import type { WaitRequest } from '../../engine/settle/waits.ts';
 import type {
   Assignment,
   ChildKey,
@@ -28,10 +28,10 @@ import type {
   Waiting,
   Want,
   WorkerState,
-} from '../protocol/link.ts';
-import type { Grant, TaskRecord } from '../store/store.ts';
-import { Acquaintances } from './acquaintances.ts';
+} from '../../protocol/link.ts';
+import type { Grant, TaskRecord } from '../../store/store.ts';
 import { Beats } from './beats.ts';
+import { Acquaintances } from './readable-tasks.ts';
 
 /** Asked before a worker of this name pushes a task to the queue. */
 export type Admit = (worker: string, queue: string) => Promise<void> | undefined;

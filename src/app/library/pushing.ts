@@ -1,10 +1,10 @@
-import type { AfterFailure } from '../core/graph/graph.ts';
-import { checkList, checkOptions } from '../engine/check.ts';
-import type { PushRequest } from '../engine/push/push.ts';
-import type { AskedOf } from '../protocol/paths.ts';
-import type { CallerTransaction } from '../store/store.ts';
-import type { AnyTask, InputOf } from '../worker/define/definition.ts';
-import { parseInput } from '../worker/define/schema.ts';
+import type { AfterFailure } from '../../core/graph/graph.ts';
+import { checkList, checkOptions } from '../../engine/check.ts';
+import type { PushRequest } from '../../engine/push/push.ts';
+import type { AskedOf } from '../../protocol/paths.ts';
+import type { CallerTransaction } from '../../store/store.ts';
+import type { AnyTask, InputOf } from '../../worker/define/definition.ts';
+import { parseInput } from '../../worker/define/schema.ts';
 
 /** What a caller may say about one push of a defined task, instead of what its definition says. */
 export interface PushOptions

@@ -1,9 +1,9 @@
-import { fault } from '../core/errors.ts';
-import type { WorkerChange } from '../core/task/event.ts';
-import type { Change } from '../core/task/task.ts';
-import type { FeedView } from '../operate/operator.ts';
-import type { EventView } from '../operate/views.ts';
-import type { AppFeedItem } from './leasehold.ts';
+import { fault } from '../../core/errors.ts';
+import type { WorkerChange } from '../../core/task/event.ts';
+import type { Change } from '../../core/task/task.ts';
+import type { FeedView } from '../../operate/operator.ts';
+import type { EventView } from '../../operate/views.ts';
+import type { AppFeedItem } from '../library/leasehold.ts';
 
 type Said<K extends keyof EventView> = { readonly [P in K]-?: NonNullable<EventView[P]> };
 type OfTask = EventView & Said<'task' | 'queue' | 'state' | 'attempt'> & { readonly kind: Change };

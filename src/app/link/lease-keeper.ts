@@ -1,8 +1,8 @@
-import type { Lease } from '../core/task/lease.ts';
-import type { Engine } from '../engine/engine.ts';
-import type { Log } from '../engine/log.ts';
-import type { RenewalAddress, RenewalAnswer } from '../protocol/link.ts';
-import { Renewal } from '../worker/renewal/renewal.ts';
+import type { Lease } from '../../core/task/lease.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { Log } from '../../engine/log.ts';
+import type { RenewalAddress, RenewalAnswer } from '../../protocol/link.ts';
+import { Renewal } from '../../worker/renewal/renewal.ts';
 
 export interface LeaseKeeperOptions {
   readonly engine: Engine;

@@ -1,30 +1,30 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { checkWorkerId } from '../core/names.ts';
-import { afterExpiry } from '../core/task/lease.ts';
-import type { Engine } from '../engine/engine.ts';
-import { readSpec } from '../engine/push/spec.ts';
-import type { RenewalAddress } from '../protocol/link.ts';
-import type { OverdueLease, TaskRecord, Tenure } from '../store/store.ts';
-import { LeaseKeeper } from './leases.ts';
-import { type Node, type NodeOptions, openNode } from './node.ts';
-import { App, renewalOf } from './open.ts';
+import { checkWorkerId } from '../../core/names.ts';
+import { afterExpiry } from '../../core/task/lease.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { readSpec } from '../../engine/push/spec.ts';
+import type { RenewalAddress } from '../../protocol/link.ts';
+import type { OverdueLease, TaskRecord, Tenure } from '../../store/store.ts';
+import { LeaseKeeper } from '../link/lease-keeper.ts';
+import { type Node, type NodeOptions, openNode } from '../node.ts';
+import { App, renewalOf } from '../open.ts';
 
 /** What `compat`, which imports nothing but this folder, needs of the others. */
-export { fault, isEngineError } from '../core/errors.ts';
-export { type LimitInput, type LimitUseInput, normalizeLimit, normalizeUses } from '../core/limits/limit.ts';
-export { checkKey } from '../core/names.ts';
-export { normalizePlacement, type PlacementInput } from '../core/placement/placement.ts';
+export { fault, isEngineError } from '../../core/errors.ts';
+export { type LimitInput, type LimitUseInput, normalizeLimit, normalizeUses } from '../../core/limits/limit.ts';
+export { checkKey } from '../../core/names.ts';
+export { normalizePlacement, type PlacementInput } from '../../core/placement/placement.ts';
 export {
   type Capabilities,
   type PlacementConstraints,
   placementFromConstraints,
   tagsFromCapabilities,
-} from '../core/placement/placement-constraints.ts';
-export type { TaskState } from '../core/task/task.ts';
-export { checkOptions, MAX_COUNT, whole } from '../engine/check.ts';
-export { idempotencyKey } from '../engine/settle/idempotency.ts';
-export type { Grant, StoreTime, TaskRecord, WorkerRecord } from '../store/store.ts';
+} from '../../core/placement/placement-constraints.ts';
+export type { TaskState } from '../../core/task/task.ts';
+export { checkOptions, MAX_COUNT, whole } from '../../engine/check.ts';
+export { idempotencyKey } from '../../engine/settle/idempotency.ts';
+export type { Grant, StoreTime, TaskRecord, WorkerRecord } from '../../store/store.ts';
 
 export interface ManualOptions extends NodeOptions {}
 

@@ -5,15 +5,15 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
-import { logicalKey } from '../engine/settle/kept-results.ts';
-import type { Assignment, Link, Session, Want } from '../protocol/link.ts';
-import type { Grant } from '../store/store.ts';
-import { VirtualWorld } from '../testing.ts';
-import { task } from '../worker/define/task.ts';
-import type { Worker } from '../worker/worker.ts';
-import { DirectLink } from './direct-link.ts';
-import { type Node, openNode } from './node.ts';
-import { makeWorker } from './worker.ts';
+import { logicalKey } from '../../engine/settle/kept-results.ts';
+import type { Assignment, Link, Session, Want } from '../../protocol/link.ts';
+import type { Grant } from '../../store/store.ts';
+import { VirtualWorld } from '../../testing.ts';
+import { task } from '../../worker/define/task.ts';
+import type { Worker } from '../../worker/worker.ts';
+import { DirectLink } from '../link/direct-link.ts';
+import { type Node, openNode } from '../node.ts';
+import { makeWorker } from '../worker.ts';
 
 const LEASE_MS = 30_000;
 const DAY_MS = 86_400_000;

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { Client } from 'pg';
-import { freshDatabase } from '../../test/support/postgres.ts';
-import type { WaitRequest } from '../engine/settle/waits.ts';
-import { tempFolder } from '../store/conformance/temp-folder.ts';
-import { LEFT_BEHIND, TRANSFERS } from '../store/postgres/move-in-tables.ts';
-import { task } from '../worker/define/task.ts';
-import { type App, open } from './open.ts';
+import { freshDatabase } from '../../../test/support/postgres.ts';
+import type { WaitRequest } from '../../engine/settle/waits.ts';
+import { tempFolder } from '../../store/conformance/temp-folder.ts';
+import { LEFT_BEHIND, TRANSFERS } from '../../store/postgres/move-in-tables.ts';
+import { task } from '../../worker/define/task.ts';
+import { type App, open } from '../open.ts';
+import { realWorld } from '../world.ts';
 import { moveBetween } from './upkeep-move.ts';
-import { realWorld } from './world.ts';
 
 // A store with a row in every table, moved: nothing is forgotten, nothing is changed, and the work goes on to its end.
 
@@ -270,7 +270,7 @@ test('a store with a row of every kind moves whole, and its work goes on to the 
       ['postgres', there],
     ] as const) {
       for (const name of Object.keys(LEFT_BEHIND[side])) {
-        const [table = '', column] = name.split('.');
+        const [table = '', column] = name.split('..');
         const found = column === undefined ? tables.has(table) : columnsOf(tables.get(table)).includes(column);
         assert.ok(found, `${name} is said to be left behind, but ${side} has none`);
       }

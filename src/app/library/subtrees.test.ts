@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { freshDatabase } from '../../test/support/postgres.ts';
-import { giveUp } from '../worker/define/outcome.ts';
-import { task } from '../worker/define/task.ts';
-import { type App, open } from './open.ts';
+import { freshDatabase } from '../../../test/support/postgres.ts';
+import { giveUp } from '../../worker/define/outcome.ts';
+import { task } from '../../worker/define/task.ts';
+import { type App, open } from '../open.ts';
 
 // Subtrees of real handlers that spawn, fail and wait, on each store.
 

@@ -1,10 +1,10 @@
 /** What the renewal thread of a worker on a direct link loads: a store and an engine of its own. */
-import { fault } from '../core/errors.ts';
-import type { Lease } from '../core/task/lease.ts';
-import { Engine } from '../engine/engine.ts';
-import type { RenewalAnswer, Renewals } from '../protocol/link.ts';
-import { openStore, type StoreOptions } from './store-url.ts';
-import { realWorld } from './world.ts';
+import { fault } from '../../core/errors.ts';
+import type { Lease } from '../../core/task/lease.ts';
+import { Engine } from '../../engine/engine.ts';
+import type { RenewalAnswer, Renewals } from '../../protocol/link.ts';
+import { openStore, type StoreOptions } from '../store-url.ts';
+import { realWorld } from '../world.ts';
 
 export interface DirectRenewalData {
   readonly url: string;

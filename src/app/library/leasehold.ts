@@ -1,18 +1,18 @@
-import type { Duration } from '../core/duration.ts';
-import type { LimitInput } from '../core/limits/limit.ts';
-import type { QueueStats, TaskEvent, WorkerEvent } from '../core/task/event.ts';
-import type { LogEntry } from '../core/task/log.ts';
-import type { TaskState } from '../core/task/task.ts';
-import type { SignalOptions } from '../engine/settle/waits.ts';
-import type { CancelAct, RetryAct, TreeOptions } from '../engine/trees/subtrees.ts';
-import type { TreeView } from '../operate/calls.ts';
-import type { ApprovalView, ExplanationView, SignalView, TaskView } from '../operate/views.ts';
-import type { CancelAnswer, QueueRecord } from '../store/store.ts';
-import type { AnyTask, InputOf, ResultOf } from '../worker/define/definition.ts';
-import type { Decision } from '../worker/durable/durable-context.ts';
-import type { Worker } from '../worker/worker.ts';
+import type { Duration } from '../../core/duration.ts';
+import type { LimitInput } from '../../core/limits/limit.ts';
+import type { QueueStats, TaskEvent, WorkerEvent } from '../../core/task/event.ts';
+import type { LogEntry } from '../../core/task/log.ts';
+import type { TaskState } from '../../core/task/task.ts';
+import type { SignalOptions } from '../../engine/settle/waits.ts';
+import type { CancelAct, RetryAct, TreeOptions } from '../../engine/trees/subtrees.ts';
+import type { TreeView } from '../../operate/calls.ts';
+import type { ApprovalView, ExplanationView, SignalView, TaskView } from '../../operate/views.ts';
+import type { CancelAnswer, QueueRecord } from '../../store/store.ts';
+import type { AnyTask, InputOf, ResultOf } from '../../worker/define/definition.ts';
+import type { Decision } from '../../worker/durable/durable-context.ts';
+import type { Worker } from '../../worker/worker.ts';
+import type { AppWorkerOptions } from '../worker.ts';
 import type { GraphTaskInput, PushArguments, PushOptions } from './pushing.ts';
-import type { AppWorkerOptions } from './worker.ts';
 
 /** One thing that happened to one task, under its public id. */
 export interface AppEvent extends Omit<TaskEvent, 'task' | 'createdAt'> {

@@ -1,13 +1,13 @@
-import type { Ends } from '../client/ends.ts';
-import { fault, isEngineError } from '../core/errors.ts';
-import type { LogEntry } from '../core/task/log.ts';
-import { isFinal, type TaskState } from '../core/task/task.ts';
-import type { CancelAct, RetryAct, TreeOptions } from '../engine/trees/subtrees.ts';
-import { cancelOne, cancelTree, linesOf, PAGE, retryTree } from '../operate/calls.ts';
-import type { Operator } from '../operate/operator.ts';
-import type { CancelAnswer } from '../store/store.ts';
-import { failureOf } from './handle.ts';
-import type { AppEvent, AppTree, FollowOptions, Handle } from './leasehold.ts';
+import type { Ends } from '../../client/ends.ts';
+import { fault, isEngineError } from '../../core/errors.ts';
+import type { LogEntry } from '../../core/task/log.ts';
+import { isFinal, type TaskState } from '../../core/task/task.ts';
+import type { CancelAct, RetryAct, TreeOptions } from '../../engine/trees/subtrees.ts';
+import { cancelOne, cancelTree, linesOf, PAGE, retryTree } from '../../operate/calls.ts';
+import type { Operator } from '../../operate/operator.ts';
+import type { CancelAnswer } from '../../store/store.ts';
+import { failureOf } from '../library/handle.ts';
+import type { AppEvent, AppTree, FollowOptions, Handle } from '../library/leasehold.ts';
 import { itemOf } from './remote-app-events.ts';
 
 /** A task of a node: what became of it, and how to stop it. */

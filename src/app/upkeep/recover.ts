@@ -1,4 +1,4 @@
-import type { Engine } from '../engine/engine.ts';
+import type { Engine } from '../../engine/engine.ts';
 
 export interface Recovered {
   /** Tasks that were taken back. */

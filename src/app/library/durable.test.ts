@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
-import { refusal } from '../store/conformance/scene.ts';
-import { tempFolder } from '../store/conformance/temp-folder.ts';
-import type { TaskDefinition } from '../worker/define/definition.ts';
-import { task } from '../worker/define/task.ts';
-import { type App, type OpenOptions, open } from './open.ts';
+import { refusal } from '../../store/conformance/scene.ts';
+import { tempFolder } from '../../store/conformance/temp-folder.ts';
+import type { TaskDefinition } from '../../worker/define/definition.ts';
+import { task } from '../../worker/define/task.ts';
+import { type App, type OpenOptions, open } from '../open.ts';
 
 // Remembering and waiting through the library, in real time.
 
@@ -101,7 +101,7 @@ test('waits for time and signals go by the duties of the process, and time goes 
 test('a task in a process remembers and waits as one in the loop does', async (t) => {
   const app = await real(t);
   const file = join(folder, 'far.ts');
-  const from = new URL('../worker/define/task.ts', import.meta.url).href;
+  const from = new URL('../../worker/define/task.ts', import.meta.url).href;
   writeFileSync(
     file,
     `import { task } from ${JSON.stringify(from)};

@@ -1,4 +1,4 @@
-import type { Store } from '../store/store.ts';
+import type { Store } from '../../store/store.ts';
 
 /** Of one worker; what it has met before that it can still read by public ids. */
 const MOST = 100_000;

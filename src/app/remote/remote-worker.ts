@@ -1,20 +1,20 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client } from '../client/client.ts';
-import { originOf } from '../client/origins.ts';
-import { fault, isEngineError } from '../core/errors.ts';
-import type { World } from '../core/world.ts';
-import type { Log } from '../engine/log.ts';
-import { isLoopback } from '../server/http/hosts.ts';
-import { HttpLink } from '../worker/links/http-link.ts';
-import { WsLink } from '../worker/links/ws-link.ts';
-import type { Worker } from '../worker/worker.ts';
-import { type BuiltinOptions, builtinWorkerOptions } from './builtin-worker.ts';
-import { makeWorker } from './worker.ts';
-import { realWorld } from './world.ts';
+import { Client } from '../../client/client.ts';
+import { originOf } from '../../client/origins.ts';
+import { fault, isEngineError } from '../../core/errors.ts';
+import type { World } from '../../core/world.ts';
+import type { Log } from '../../engine/log.ts';
+import { isLoopback } from '../../server/http/hosts.ts';
+import { HttpLink } from '../../worker/links/http-link.ts';
+import { WsLink } from '../../worker/links/ws-link.ts';
+import type { Worker } from '../../worker/worker.ts';
+import { type BuiltinOptions, builtinWorkerOptions } from '../builtin-worker.ts';
+import { makeWorker } from '../worker.ts';
+import { realWorld } from '../world.ts';
 
-export type { Log } from '../engine/log.ts';
-export type { Worker } from '../worker/worker.ts';
+export type { Log } from '../../engine/log.ts';
+export type { Worker } from '../../worker/worker.ts';
 
 /** How a worker proves who it is. */
 export interface Credentials {

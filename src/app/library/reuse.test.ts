@@ -4,12 +4,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { refusal } from '../store/conformance/scene.ts';
-import { tempFolder } from '../store/conformance/temp-folder.ts';
-import type { TaskDefinition } from '../worker/define/definition.ts';
-import { giveUp } from '../worker/define/outcome.ts';
-import { task } from '../worker/define/task.ts';
-import { type App, open } from './open.ts';
+import { refusal } from '../../store/conformance/scene.ts';
+import { tempFolder } from '../../store/conformance/temp-folder.ts';
+import type { TaskDefinition } from '../../worker/define/definition.ts';
+import { giveUp } from '../../worker/define/outcome.ts';
+import { task } from '../../worker/define/task.ts';
+import { type App, open } from '../open.ts';
 
 // Results that take the place of a run, through the library and in real time.
 
@@ -143,7 +143,7 @@ test('a failure is kept for nobody, and what a retry comes to is', async (t) => 
 test('a task in a process keeps and reuses as one in the loop does', async (t) => {
   const app = await real(t);
   const file = join(folder, 'far.ts');
-  const from = new URL('../worker/define/task.ts', import.meta.url).href;
+  const from = new URL('../../worker/define/task.ts', import.meta.url).href;
   writeFileSync(
     file,
     `import { task } from ${JSON.stringify(from)};

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { freshDatabase } from '../../test/support/postgres.ts';
-import { isEngineError } from '../core/errors.ts';
-import { refusal } from '../store/conformance/scene.ts';
-import { tempFolder } from '../store/conformance/temp-folder.ts';
-import { openNode } from './node.ts';
+import { freshDatabase } from '../../../test/support/postgres.ts';
+import { isEngineError } from '../../core/errors.ts';
+import { refusal } from '../../store/conformance/scene.ts';
+import { tempFolder } from '../../store/conformance/temp-folder.ts';
+import { openNode } from '../node.ts';
 import { schemaView, upkeepOf } from './upkeep.ts';
 
 const folder = tempFolder('upkeep');

@@ -1,26 +1,33 @@
-import { Client } from '../client/client.ts';
-import { Ends } from '../client/ends.ts';
-import { type Duration, parseDuration } from '../core/duration.ts';
-import { fault, isEngineError } from '../core/errors.ts';
-import { type LimitInput, normalizeLimit, type Rate } from '../core/limits/limit.ts';
-import { checkName } from '../core/names.ts';
-import { EMPTY_STATS, type QueueStats } from '../core/task/event.ts';
-import { checkOptions } from '../engine/check.ts';
-import { type Log, SILENT } from '../engine/log.ts';
-import type { SignalOptions } from '../engine/settle/waits.ts';
-import type { CancelAct, RetryAct, TreeOptions } from '../engine/trees/subtrees.ts';
-import { cancelOne, cancelTree, findTask, retryOne, retryTree } from '../operate/calls.ts';
-import { setLimit } from '../operate/limit-calls.ts';
-import { NodeOperator } from '../operate/node-operator.ts';
-import type { Operator } from '../operate/operator.ts';
-import { pushOne, pushSeveral, wireOf } from '../operate/push-calls.ts';
-import type { ApprovalView, ExplanationView, QueueView, SignalView, TaskView } from '../operate/views.ts';
-import type { CancelAnswer, QueueRecord } from '../store/store.ts';
-import type { AnyTask, InputOf, ResultOf } from '../worker/define/definition.ts';
-import type { Decision } from '../worker/durable/durable-context.ts';
-import type { Worker } from '../worker/worker.ts';
-import type { AppFeedItem, AppTree, Leasehold } from './leasehold.ts';
-import { type GraphTaskInput, graphOf, type PushArguments, type PushOptions, pushesOf, pushOf } from './pushing.ts';
+import { Client } from '../../client/client.ts';
+import { Ends } from '../../client/ends.ts';
+import { type Duration, parseDuration } from '../../core/duration.ts';
+import { fault, isEngineError } from '../../core/errors.ts';
+import { type LimitInput, normalizeLimit, type Rate } from '../../core/limits/limit.ts';
+import { checkName } from '../../core/names.ts';
+import { EMPTY_STATS, type QueueStats } from '../../core/task/event.ts';
+import { checkOptions } from '../../engine/check.ts';
+import { type Log, SILENT } from '../../engine/log.ts';
+import type { SignalOptions } from '../../engine/settle/waits.ts';
+import type { CancelAct, RetryAct, TreeOptions } from '../../engine/trees/subtrees.ts';
+import { cancelOne, cancelTree, findTask, retryOne, retryTree } from '../../operate/calls.ts';
+import { setLimit } from '../../operate/limit-calls.ts';
+import { NodeOperator } from '../../operate/node-operator.ts';
+import type { Operator } from '../../operate/operator.ts';
+import { pushOne, pushSeveral, wireOf } from '../../operate/push-calls.ts';
+import type { ApprovalView, ExplanationView, QueueView, SignalView, TaskView } from '../../operate/views.ts';
+import type { CancelAnswer, QueueRecord } from '../../store/store.ts';
+import type { AnyTask, InputOf, ResultOf } from '../../worker/define/definition.ts';
+import type { Decision } from '../../worker/durable/durable-context.ts';
+import type { Worker } from '../../worker/worker.ts';
+import type { AppFeedItem, AppTree, Leasehold } from '../library/leasehold.ts';
+import {
+  type GraphTaskInput,
+  graphOf,
+  type PushArguments,
+  type PushOptions,
+  pushesOf,
+  pushOf,
+} from '../library/pushing.ts';
 import { itemOf } from './remote-app-events.ts';
 import { RemoteHandle } from './remote-app-handle.ts';
 import { type RemoteWorkerOptions, remoteAppWorker } from './remote-app-worker.ts';

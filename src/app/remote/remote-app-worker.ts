@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { Client } from '../client/client.ts';
-import { defaultWorkerName } from '../config/worker-name.ts';
-import { fault, isEngineError } from '../core/errors.ts';
-import { checkName } from '../core/names.ts';
-import type { Log } from '../engine/log.ts';
-import type { Hello, Link, Session } from '../protocol/link.ts';
-import type { Worker } from '../worker/worker.ts';
-import { type AppWorkerOptions, makeWorker } from './worker.ts';
-import { realWorld } from './world.ts';
+import type { Client } from '../../client/client.ts';
+import { defaultWorkerName } from '../../config/worker-name.ts';
+import { fault, isEngineError } from '../../core/errors.ts';
+import { checkName } from '../../core/names.ts';
+import type { Log } from '../../engine/log.ts';
+import type { Hello, Link, Session } from '../../protocol/link.ts';
+import type { Worker } from '../../worker/worker.ts';
+import { type AppWorkerOptions, makeWorker } from '../worker.ts';
+import { realWorld } from '../world.ts';
 
 export interface RemoteWorkerOptions extends AppWorkerOptions {
   /** With `name`: what `leasehold workers create` or `rotate` has shown. */
@@ -49,7 +49,7 @@ export function remoteAppWorker(client: Client, options: RemoteWorkerOptions, { 
   const link = new EnrollingLink(async (hello) => {
     const proof = await credentials(client, { name: checkName('worker name', name), secret, code }, hello);
     // Loaded here: who only pushes needs no WebSocket.
-    const { WsLink } = await import('../worker/links/ws-link.ts');
+    const { WsLink } = await import('../../worker/links/ws-link.ts');
     const [url, ...others] = client.origins;
     const session = await new WsLink({ url, others, secret: proof.secret, world, log }).open({
       ...hello,

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { type EngineError, isEngineError } from '../core/errors.ts';
-import type { TaskEvent } from '../core/task/event.ts';
-import { refusal } from '../store/conformance/scene.ts';
-import type { Grant } from '../store/store.ts';
-import { VirtualWorld } from '../testing.ts';
-import { task } from '../worker/define/task.ts';
+import { type EngineError, isEngineError } from '../../core/errors.ts';
+import type { TaskEvent } from '../../core/task/event.ts';
+import { refusal } from '../../store/conformance/scene.ts';
+import type { Grant } from '../../store/store.ts';
+import { VirtualWorld } from '../../testing.ts';
+import { task } from '../../worker/define/task.ts';
+import { type App, open } from '../open.ts';
 import type { TaskHandle } from './handle.ts';
-import { type App, open } from './open.ts';
 
 const mail = task('mail', { maxAttempts: 1, run: () => 'sent' });
 

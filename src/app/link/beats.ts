@@ -1,5 +1,5 @@
-import type { Engine } from '../engine/engine.ts';
-import type { WorkerState } from '../protocol/link.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { WorkerState } from '../../protocol/link.ts';
 
 /** Beats that come within this time share a write. */
 const GATHER_MS = 1000;
