@@ -10,8 +10,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { realWorld } from '../src/app/world.ts';
-import { migrateFile } from '../src/store/sqlite/migrate-file.ts';
 import { openSqlite } from '../src/store/sqlite/open.ts';
+import { migrateFile } from '../src/store/sqlite/upkeep/migrate-file.ts';
 
 const FIRST = new URL('../src/store/sqlite/migrations/001-kernel.sql', import.meta.url);
 

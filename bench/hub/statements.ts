@@ -5,7 +5,7 @@ import { STATEMENTS } from '../../src/store/sqlite/statements.ts';
 
 export type Counts = Readonly<Record<string, number>>;
 
-const STORE = new URL('../../src/store/postgres/connection.ts', import.meta.url);
+const STORE = new URL('../../src/store/postgres/connect/connection.ts', import.meta.url);
 const MAX_NAME = 40;
 
 /** Every statement of every connection in this thread, transactions included, from now on. */

@@ -21,7 +21,7 @@ import {
 import { isEngineError } from '../core/errors.ts';
 import { listTriggers, putTrigger, removeTrigger } from '../engine/duties/triggers.ts';
 import type { Engine } from '../engine/engine.ts';
-import { tempFolder } from '../store/conformance/temp-folder.ts';
+import { tempFolder } from '../store/conformance/kit/temp-folder.ts';
 import type { CallerTransaction } from '../store/store.ts';
 import { open } from './open.ts';
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { nodeScene } from '../../test/support/node-scene.ts';
-import { tempFolder } from '../store/conformance/temp-folder.ts';
+import { tempFolder } from '../store/conformance/kit/temp-folder.ts';
 import { announceNode, liveNode } from './node-file.ts';
 
 const folder = tempFolder('node-file');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { isEngineError } from '../core/errors.ts';
-import { refusal } from '../store/conformance/scene.ts';
+import { refusal } from '../store/conformance/kit/scene.ts';
 import { SqliteStore } from '../store/sqlite/store.ts';
 import { VirtualWorld } from '../testing.ts';
 import { type Node, openNode } from './node.ts';

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { refusal } from '../store/conformance/scene.ts';
-import { tempFolder } from '../store/conformance/temp-folder.ts';
+import { refusal } from '../store/conformance/kit/scene.ts';
+import { tempFolder } from '../store/conformance/kit/temp-folder.ts';
 import { operate } from './operate.ts';
 
 const folder = tempFolder('operate');

@@ -50,7 +50,7 @@ function requireFile(file: string): void {
 
 /** Who only looks makes no tables either. */
 async function requireTables(url: string, world: World): Promise<void> {
-  const { readSchema } = await import('../store/postgres/migrate-database.ts');
+  const { readSchema } = await import('../store/postgres/migrate/migrate-database.ts');
   const { version } = await readSchema(url, world);
   if (version === 0) throw noStore(`in ${withoutPassword(url)}`);
 }

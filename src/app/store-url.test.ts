@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { isEngineError } from '../core/errors.ts';
-import { tempFolder } from '../store/conformance/temp-folder.ts';
-import { VirtualWorld } from '../store/conformance/virtual-world.ts';
+import { tempFolder } from '../store/conformance/kit/temp-folder.ts';
+import { VirtualWorld } from '../store/conformance/kit/virtual-world.ts';
 import { openStore } from './store-url.ts';
 
 const folder = tempFolder('store-url');

@@ -1,6 +1,6 @@
 import { fault } from '../core/errors.ts';
 import type { World } from '../core/world.ts';
-import type { Durability } from '../store/sqlite/connection.ts';
+import type { Durability } from '../store/sqlite/file/connection.ts';
 import { openSqlite } from '../store/sqlite/open.ts';
 import type { Store } from '../store/store.ts';
 import { withoutPassword } from './store-name.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { tempFolder } from '../store/conformance/temp-folder.ts';
+import { tempFolder } from '../store/conformance/kit/temp-folder.ts';
 import { uiFolder } from './ui-folder.ts';
 
 test('the web UI is taken from where it is built, then from the package, and is missing otherwise', () => {

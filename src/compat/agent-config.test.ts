@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { isEngineError } from '../core/errors.ts';
 import { type Candidate, eligible, normalizePlacement } from '../core/placement/placement.ts';
 import { open } from '../index.ts';
-import { refusal } from '../store/conformance/scene.ts';
+import { refusal } from '../store/conformance/kit/scene.ts';
 import { type AgentRules, limitsFromGroups, rulesFromAgentConfig, tagsFromAgent } from './index.ts';
 
 /** The agents of the document, and some more. */

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type Ground, ground as groundOf, onEachStore } from '../../test/support/compat-grounds.ts';
 import { realWorld } from '../app/world.ts';
-import { refusal } from '../store/conformance/scene.ts';
-import { tempFolder } from '../store/conformance/temp-folder.ts';
+import { refusal } from '../store/conformance/kit/scene.ts';
+import { tempFolder } from '../store/conformance/kit/temp-folder.ts';
 import {
   acknowledgeCancel,
   acquireRunLease,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fault } from '../core/errors.ts';
-import { refusal } from '../store/conformance/scene.ts';
+import { refusal } from '../store/conformance/kit/scene.ts';
 import { VirtualWorld } from '../testing.ts';
 import { Coalescer, type Kind, type KindOptions } from './coalescer.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { refusal } from '../store/conformance/scene.ts';
+import { refusal } from '../store/conformance/kit/scene.ts';
 import { openSqlite } from '../store/sqlite/open.ts';
 import type { QueueStore } from '../store/store.ts';
 import { storeContract, VirtualWorld } from '../testing.ts';

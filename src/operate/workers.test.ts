@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { openNode } from '../app/node.ts';
 import { operate } from '../app/operate.ts';
-import { refusal } from '../store/conformance/scene.ts';
-import { tempFolder } from '../store/conformance/temp-folder.ts';
+import { refusal } from '../store/conformance/kit/scene.ts';
+import { tempFolder } from '../store/conformance/kit/temp-folder.ts';
 import { WorkerDesk } from './workers.ts';
 
 const folder = tempFolder('operate-workers');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Route } from '../../src/protocol/route.ts';
 import { ROUTES } from '../../src/protocol/routes.ts';
-import { tempFolder } from '../../src/store/conformance/temp-folder.ts';
+import { tempFolder } from '../../src/store/conformance/kit/temp-folder.ts';
 import { target } from './scene.ts';
 
 const ALL = Object.entries(ROUTES as Record<string, Route>);

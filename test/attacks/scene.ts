@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 import type { ServeOptions } from '../../src/app/serve.ts';
 import { realWorld } from '../../src/app/world.ts';
 import type { World } from '../../src/core/world.ts';
-import { tempFolder } from '../../src/store/conformance/temp-folder.ts';
+import { tempFolder } from '../../src/store/conformance/kit/temp-folder.ts';
 import { type Answer, type NodeScene, nodeScene } from '../support/node-scene.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { type Greeting, RawWorker } from '../support/raw-worker.ts';

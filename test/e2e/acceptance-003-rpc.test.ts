@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import type { ServeOptions } from '../../src/app/serve.ts';
 import { isTaskEvent } from '../../src/core/task/event.ts';
-import { tempFolder } from '../../src/store/conformance/temp-folder.ts';
+import { tempFolder } from '../../src/store/conformance/kit/temp-folder.ts';
 import { run, temporaryFolder } from '../support/leasehold.ts';
 import { nodeScene, type Wire } from '../support/node-scene.ts';
 import { freshDatabase } from '../support/postgres.ts';

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { realWorld } from '../../src/app/world.ts';
-import { checkBooks, lookAt } from '../../src/store/conformance/sight.ts';
-import { SCHEMA_VERSION } from '../../src/store/sqlite/migrate.ts';
+import { checkBooks, lookAt } from '../../src/store/conformance/kit/snapshot.ts';
 import { openSqlite } from '../../src/store/sqlite/open.ts';
+import { SCHEMA_VERSION } from '../../src/store/sqlite/upkeep/migrate.ts';
 import { BIN, ROOT, type Running, run } from '../support/leasehold.ts';
 import { place, workAt } from './cli-calls.ts';
 

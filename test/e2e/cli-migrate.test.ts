@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { SCHEMA_VERSION } from '../../src/store/sqlite/migrate.ts';
+import { SCHEMA_VERSION } from '../../src/store/sqlite/upkeep/migrate.ts';
 import { ROOT } from '../support/leasehold.ts';
 import { place } from './cli-calls.ts';
 

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { realWorld } from '../../src/app/world.ts';
 import type { World } from '../../src/core/world.ts';
-import type { Connection } from '../../src/store/postgres/connection.ts';
+import type { Connection } from '../../src/store/postgres/connect/connection.ts';
 import { openPostgres } from '../../src/store/postgres/open.ts';
 import type { PostgresStore } from '../../src/store/postgres/store.ts';
 import type { Store } from '../../src/store/store.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { World } from '../../src/core/world.ts';
 import { Roster } from '../../src/engine/duties/roster.ts';
 import { Engine } from '../../src/engine/engine.ts';
-import { tempFolder } from '../../src/store/conformance/temp-folder.ts';
+import { tempFolder } from '../../src/store/conformance/kit/temp-folder.ts';
 import { openSqlite } from '../../src/store/sqlite/open.ts';
 import type { StatementTexts } from '../../src/store/sqlite/statements.ts';
 import type { Store } from '../../src/store/store.ts';

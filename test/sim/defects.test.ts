@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Scene } from '../../src/store/conformance/scene.ts';
-import { parkAll } from '../../src/store/conformance/turning.ts';
-import { VirtualWorld } from '../../src/store/conformance/virtual-world.ts';
+import { Scene } from '../../src/store/conformance/kit/scene.ts';
+import { parkAll } from '../../src/store/conformance/kit/turning.ts';
+import { VirtualWorld } from '../../src/store/conformance/kit/virtual-world.ts';
 import { openSqlite } from '../../src/store/sqlite/open.ts';
 import type { StatementTexts } from '../../src/store/sqlite/statements.ts';
 import { full } from '../support/scale.ts';

@@ -1,5 +1,5 @@
 import type { Lease } from '../../src/core/task/lease.ts';
-import { HOUR } from '../../src/store/conformance/scene.ts';
+import { HOUR } from '../../src/store/conformance/kit/scene.ts';
 import type { Act } from './interleaving.ts';
 import { both, type Case, write } from './interleaving-verbs.ts';
 

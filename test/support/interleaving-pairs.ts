@@ -1,5 +1,5 @@
 /** Verbs that meet on the same rows: each case says what stands there and who comes. */
-import { DAY, HOUR, TTL } from '../../src/store/conformance/scene.ts';
+import { DAY, HOUR, TTL } from '../../src/store/conformance/kit/scene.ts';
 import type { Grant } from '../../src/store/store.ts';
 import type { Act } from './interleaving.ts';
 import {

@@ -1,5 +1,5 @@
 /** Two contenders and a third that comes between them. */
-import { DAY, TTL } from '../../src/store/conformance/scene.ts';
+import { DAY, TTL } from '../../src/store/conformance/kit/scene.ts';
 import {
   both,
   type Case,

@@ -1,7 +1,7 @@
 /** Turns that meet others on the same rows: an effect comes with its entry, once, in whatever order their statements run. */
 import type { Lease } from '../../src/core/task/lease.ts';
-import { DAY, HOUR, type Scene } from '../../src/store/conformance/scene.ts';
-import { parkAll } from '../../src/store/conformance/turning.ts';
+import { DAY, HOUR, type Scene } from '../../src/store/conformance/kit/scene.ts';
+import { parkAll } from '../../src/store/conformance/kit/turning.ts';
 import type { Grant, NewEntry, NewTask, Then } from '../../src/store/store.ts';
 import type { Act } from './interleaving.ts';
 import {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { AfterFailure } from '../../src/core/graph/graph.ts';
 import type { Lease } from '../../src/core/task/lease.ts';
 import type { FinalState } from '../../src/core/task/task.ts';
-import { DAY, HOUR, MINUTE, type Scene, TTL } from '../../src/store/conformance/scene.ts';
+import { DAY, HOUR, MINUTE, type Scene, TTL } from '../../src/store/conformance/kit/scene.ts';
 import type { DutyTerm, Grant, NewTask, ReturnItem, Tenure } from '../../src/store/store.ts';
 import type { Act, Outcome } from './interleaving.ts';
 

@@ -1,7 +1,7 @@
 /** Parks, signals, remembered values and kept results that meet: a wake-up is neither lost nor told twice, in whatever order their statements run. */
 import type { Lease } from '../../src/core/task/lease.ts';
-import { DAY, type Scene } from '../../src/store/conformance/scene.ts';
-import { type ParkItem, parkAll, rememberAll } from '../../src/store/conformance/turning.ts';
+import { DAY, type Scene } from '../../src/store/conformance/kit/scene.ts';
+import { type ParkItem, parkAll, rememberAll } from '../../src/store/conformance/kit/turning.ts';
 import type { Grant, NewSignal } from '../../src/store/store.ts';
 import type { Act } from './interleaving.ts';
 import {

@@ -7,15 +7,15 @@ import assert from 'node:assert/strict';
 import type pg from 'pg';
 import { realWorld } from '../../src/app/world.ts';
 import { isEngineError } from '../../src/core/errors.ts';
-import type { Sight } from '../../src/store/conformance/sight.ts';
-import { VirtualWorld } from '../../src/store/conformance/virtual-world.ts';
-import { Connection } from '../../src/store/postgres/connection.ts';
-import type { Database, Session, Try } from '../../src/store/postgres/database.ts';
+import type { Sight } from '../../src/store/conformance/kit/snapshot.ts';
+import { VirtualWorld } from '../../src/store/conformance/kit/virtual-world.ts';
+import { Connection } from '../../src/store/postgres/connect/connection.ts';
+import type { Database, Session, Try } from '../../src/store/postgres/connect/database.ts';
+import type { PostgresWakeups } from '../../src/store/postgres/connect/wakeups.ts';
 import { Lanes } from '../../src/store/postgres/lanes.ts';
 import { Marks } from '../../src/store/postgres/marks.ts';
 import type { StatementName, Statements } from '../../src/store/postgres/statements.ts';
 import { PostgresStore } from '../../src/store/postgres/store.ts';
-import type { PostgresWakeups } from '../../src/store/postgres/wakeups.ts';
 import type { Store } from '../../src/store/store.ts';
 
 /** What befalls the first transaction of an actor that writes something. */

@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import { type ServeOptions, type Service, serve } from '../../src/app/serve.ts';
 import { newSecret } from '../../src/operate/secrets.ts';
 import { ROUTES, type RouteName } from '../../src/protocol/routes.ts';
-import { tempFolder } from '../../src/store/conformance/temp-folder.ts';
+import { tempFolder } from '../../src/store/conformance/kit/temp-folder.ts';
 
 /** What came over the wire: the tests say what it should be. */
 // oxlint-disable-next-line typescript/no-explicit-any

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { DEFAULT_STALE_MS } from '../../core/placement/worker.ts';
 import type { Clock } from '../../core/world.ts';
 import { DUTIES, type DutyName } from '../../engine/duties/roster.ts';
-import { SCHEMA_VERSION } from '../../store/sqlite/migrate.ts';
+import { SCHEMA_VERSION } from '../../store/sqlite/upkeep/migrate.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 /** What is in the file, read by a handle that cannot write. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { DUTIES } from '../../engine/duties/roster.ts';
-import { tempFolder } from '../../store/conformance/temp-folder.ts';
+import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import { openNode } from '../node.ts';
 import { judgeClock, judgeDuties, judgeSchema, judgeWorkers } from './data.ts';
 import { examine, type Finding } from './examine.ts';

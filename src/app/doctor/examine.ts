@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { bootId } from '../../store/sqlite/clock.ts';
-import { translate } from '../../store/sqlite/errors.ts';
+import { bootId } from '../../store/sqlite/file/clock.ts';
+import { translate } from '../../store/sqlite/file/errors.ts';
 import { fileOf } from '../operate.ts';
 import { isPostgres } from '../store-name.ts';
 import { realWorld } from '../world.ts';

@@ -1,10 +1,10 @@
 import type { Clock } from '../../core/world.ts';
-import { parseAddress, SETTINGS } from '../../store/postgres/address.ts';
-import type { Connection } from '../../store/postgres/connection.ts';
-import { translate } from '../../store/postgres/errors.ts';
-import { SCHEMA_VERSION, standOf } from '../../store/postgres/migrate.ts';
+import { parseAddress, SETTINGS } from '../../store/postgres/connect/address.ts';
+import type { Connection } from '../../store/postgres/connect/connection.ts';
+import { translate } from '../../store/postgres/connect/errors.ts';
+import { reach } from '../../store/postgres/connect/open-session.ts';
+import { SCHEMA_VERSION, standOf } from '../../store/postgres/migrate/migrate.ts';
 import { MIN_VERSION } from '../../store/postgres/open.ts';
-import { reach } from '../../store/postgres/reach.ts';
 import { withoutPassword } from '../store-name.ts';
 import { realWorld } from '../world.ts';
 import { judgeDuties, judgeLeases, judgeSchema, judgeWorkers, STUCK_MS } from './data.ts';

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
-import { existing } from '../../store/sqlite/connection.ts';
-import { translate } from '../../store/sqlite/errors.ts';
+import { existing } from '../../store/sqlite/file/connection.ts';
+import { translate } from '../../store/sqlite/file/errors.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 const ROUNDS = 5;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type EngineError, isEngineError } from '../../core/errors.ts';
 import type { TaskEvent } from '../../core/task/event.ts';
-import { refusal } from '../../store/conformance/scene.ts';
+import { refusal } from '../../store/conformance/kit/scene.ts';
 import type { Grant } from '../../store/store.ts';
 import { VirtualWorld } from '../../testing.ts';
 import { task } from '../../worker/define/task.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type NodeScene, nodeScene } from '../../../test/support/node-scene.ts';
 import { isEngineError } from '../../core/errors.ts';
-import { refusal } from '../../store/conformance/scene.ts';
+import { refusal } from '../../store/conformance/kit/scene.ts';
 import { task } from '../../worker/define/task.ts';
 import { type NodeUrl, open } from '../open.ts';
 import type { RemoteApp, RemoteOptions } from './remote-app.ts';

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fault } from '../../core/errors.ts';
 import { STATES, type TaskState } from '../../core/task/task.ts';
-import type { MovedIn } from '../../store/postgres/move-in.ts';
-import { TRANSFERS } from '../../store/postgres/move-in-tables.ts';
-import { MoveOut, type Rows, rehearse } from '../../store/sqlite/move-out.ts';
+import type { MovedIn } from '../../store/postgres/migrate/move-in.ts';
+import { TRANSFERS } from '../../store/postgres/migrate/move-in-tables.ts';
+import { MoveOut, type Rows, rehearse } from '../../store/sqlite/upkeep/move-out.ts';
 import { fileOf } from '../operate.ts';
 import { isPostgres, withoutPassword } from '../store-name.ts';
 import { realWorld } from '../world.ts';
@@ -50,11 +50,11 @@ export function moveBetween(from: string, to: string): StoreMove {
       return { from: file, to: address, ...rehearse(file, address, count) };
     },
     async rehearse() {
-      const { rehearseMoveIn } = await import('../../store/postgres/move-in.ts');
+      const { rehearseMoveIn } = await import('../../store/postgres/migrate/move-in.ts');
       await rehearseMoveIn(to, world);
     },
     async run(options) {
-      const { moveIn } = await import('../../store/postgres/move-in.ts');
+      const { moveIn } = await import('../../store/postgres/migrate/move-in.ts');
       return moveIn({ ...options, url: to, world, begin: () => MoveOut.begin(file, address, world.clock) });
     },
   };

@@ -4,8 +4,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { freshDatabase } from '../../../test/support/postgres.ts';
 import { isEngineError } from '../../core/errors.ts';
-import { refusal } from '../../store/conformance/scene.ts';
-import { tempFolder } from '../../store/conformance/temp-folder.ts';
+import { refusal } from '../../store/conformance/kit/scene.ts';
+import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import { openNode } from '../node.ts';
 import { schemaView, upkeepOf } from './upkeep.ts';
 

@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fault } from '../../core/errors.ts';
 import { leavesRoomFor, type Migration, planMigrations, type SchemaStand } from '../../store/migrations.ts';
-import { backupSqlite } from '../../store/sqlite/backup.ts';
-import type { Contents, OnCopied } from '../../store/sqlite/copy.ts';
-import { MIGRATIONS, SCHEMA_VERSION } from '../../store/sqlite/migrate.ts';
-import { migrateFile, readSchema } from '../../store/sqlite/migrate-file.ts';
-import { type Restored, restoreSqlite } from '../../store/sqlite/restore.ts';
+import { backupSqlite } from '../../store/sqlite/upkeep/backup.ts';
+import type { Contents, OnCopied } from '../../store/sqlite/upkeep/copy.ts';
+import { MIGRATIONS, SCHEMA_VERSION } from '../../store/sqlite/upkeep/migrate.ts';
+import { migrateFile, readSchema } from '../../store/sqlite/upkeep/migrate-file.ts';
+import { type Restored, restoreSqlite } from '../../store/sqlite/upkeep/restore.ts';
 import { fileOf } from '../operate.ts';
 import { withoutPassword } from '../store-name.ts';
 import { realWorld } from '../world.ts';
@@ -105,14 +105,14 @@ function postgresUpkeep(url: string): Upkeep {
     // Loaded when it is asked for: who works on a file does not pay for the driver.
     async schema() {
       const [{ readSchema }, migrations] = await Promise.all([
-        import('../../store/postgres/migrate-database.ts'),
-        import('../../store/postgres/migrate.ts'),
+        import('../../store/postgres/migrate/migrate-database.ts'),
+        import('../../store/postgres/migrate/migrate.ts'),
       ]);
       const stand = await readSchema(url, realWorld());
       return schemaView(store, stand, migrations.MIGRATIONS, migrations.SCHEMA_VERSION);
     },
     async migrate(onMigration) {
-      const { migrateDatabase } = await import('../../store/postgres/migrate-database.ts');
+      const { migrateDatabase } = await import('../../store/postgres/migrate/migrate-database.ts');
       await migrateDatabase(url, realWorld(), (migration) => onMigration(migrationView(migration)));
     },
     backup: (to) =>

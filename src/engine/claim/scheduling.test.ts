@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { GRACE_MS } from '../../core/placement/rank.ts';
-import { refusal } from '../../store/conformance/scene.ts';
+import { refusal } from '../../store/conformance/kit/scene.ts';
 import { openSqlite } from '../../store/sqlite/open.ts';
 import type { Grant, NewWorker, Store } from '../../store/store.ts';
 import { VirtualWorld } from '../../testing.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { fault } from '../../core/errors.ts';
-import { refusal } from '../../store/conformance/scene.ts';
-import { checkBooks, lookAt } from '../../store/conformance/sight.ts';
+import { refusal } from '../../store/conformance/kit/scene.ts';
+import { checkBooks, lookAt } from '../../store/conformance/kit/snapshot.ts';
 import { openSqlite } from '../../store/sqlite/open.ts';
 import type { Grant, Store } from '../../store/store.ts';
 import { VirtualWorld } from '../../testing.ts';

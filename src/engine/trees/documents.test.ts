@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { isEngineError } from '../../core/errors.ts';
 import type { FinalState } from '../../core/task/task.ts';
-import { tempFolder } from '../../store/conformance/temp-folder.ts';
+import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import { openSqlite } from '../../store/sqlite/open.ts';
 import { VirtualWorld } from '../../testing.ts';
 import { Engine } from '../engine.ts';

@@ -5,7 +5,7 @@ import { type NodeScene, nodeScene } from '../../../test/support/node-scene.ts';
 import { RawWorker } from '../../../test/support/raw-worker.ts';
 import { isWrite, type Route } from '../../protocol/route.ts';
 import { ROUTES } from '../../protocol/routes.ts';
-import { tempFolder } from '../../store/conformance/temp-folder.ts';
+import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 
 const FOLDER = tempFolder('cluster-routes');
 let stores = 0;

@@ -10,7 +10,7 @@ import { scaled } from '../../../test/support/scale.ts';
 import { DirectLink } from '../../app/link/direct-link.ts';
 import type { ServeOptions } from '../../app/serve.ts';
 import { ROUTES } from '../../protocol/routes.ts';
-import { tempFolder } from '../../store/conformance/temp-folder.ts';
+import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import { VirtualWorld } from '../../testing.ts';
 
 const EVENTS = '/api/v1/events';

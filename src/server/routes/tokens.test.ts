@@ -6,7 +6,7 @@ import { messagesOf, type NodeScene, nodeScene } from '../../../test/support/nod
 import { hashOf, newSecret, prefixOf } from '../../operate/secrets.ts';
 import type { Route } from '../../protocol/route.ts';
 import { ROUTES } from '../../protocol/routes.ts';
-import { tempFolder } from '../../store/conformance/temp-folder.ts';
+import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import type { NewToken } from '../../store/store.ts';
 import { VirtualWorld } from '../../testing.ts';
 

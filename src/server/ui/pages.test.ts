@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type NodeScene, nodeScene } from '../../../test/support/node-scene.ts';
-import { tempFolder } from '../../store/conformance/temp-folder.ts';
+import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 
 const folder = join(tempFolder('pages'), 'dist');
 mkdirSync(join(folder, 'assets'), { recursive: true });

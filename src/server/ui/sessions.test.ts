@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { isEngineError } from '../../core/errors.ts';
-import { refusal } from '../../store/conformance/scene.ts';
+import { refusal } from '../../store/conformance/kit/scene.ts';
 import { VirtualWorld } from '../../testing.ts';
 import { Access, type Principal } from '../auth/access.ts';
 import { BrowserSessions, SESSION_MS } from './browser-sessions.ts';

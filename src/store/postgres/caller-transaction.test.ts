@@ -5,7 +5,7 @@ import { freshDatabase } from '../../../test/support/postgres.ts';
 import { adminOf } from '../../../test/support/postgres-contract.ts';
 import { isEngineError } from '../../core/errors.ts';
 import { type App, open as openApp, task } from '../../index.ts';
-import { refusal } from '../conformance/scene.ts';
+import { refusal } from '../conformance/kit/scene.ts';
 
 const url = await freshDatabase('caller');
 let schemas = 0;

@@ -1,13 +1,13 @@
 import { fault } from '../../core/errors.ts';
 import type { NewTask, PostgresTransaction, PushAnswer, PushInParams } from '../store.ts';
-import { parseNumbers } from './connection.ts';
-import type { Session } from './database.ts';
-import { translate } from './errors.ts';
-import type { Flight } from './flights.ts';
+import { parseNumbers } from './connect/connection.ts';
+import type { Session } from './connect/database.ts';
+import { translate } from './connect/errors.ts';
 import { Lanes } from './lanes.ts';
 import type { PostgresParts } from './parts.ts';
-import { internLanes, internSpecs } from './verbs/intern.ts';
-import { isReady, pushKeyed, pushTasks, waves } from './verbs/push.ts';
+import type { Flight } from './push-dedup.ts';
+import { internLanes, internSpecs } from './verbs/queue/intern.ts';
+import { isReady, pushKeyed, pushTasks, waves } from './verbs/queue/push.ts';
 
 /**
  * Pushes through the caller's own client, inside its transaction: the statements name their schema, so that neither its

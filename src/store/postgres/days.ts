@@ -1,4 +1,4 @@
-import type { Session } from './database.ts';
+import type { Session } from './connect/database.ts';
 
 /**
  * `done` is cut by days (UTC), so that what is old goes as a table and not row by row. Days are made ahead; what ends on a

@@ -1,7 +1,7 @@
-import { type RuleColumns, rulesOf } from '../lane-rows.ts';
+import { type RuleColumns, rulesOf } from '../rows/lane-rows.ts';
 import type { Lane } from '../store.ts';
 import { numbers } from './arrays.ts';
-import type { Session } from './database.ts';
+import type { Session } from './connect/database.ts';
 
 /** A lane, and the number of its queue. */
 export interface LaneInfo extends Lane {

@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { fault } from '../../core/errors.ts';
 import type { World } from '../../core/world.ts';
-import { type Address, parseAddress } from './address.ts';
-import { Connection } from './connection.ts';
-import { Database } from './database.ts';
+import { type Address, parseAddress } from './connect/address.ts';
+import { Connection } from './connect/connection.ts';
+import { Database } from './connect/database.ts';
+import { judge, translate } from './connect/errors.ts';
+import { reach } from './connect/open-session.ts';
+import { PostgresWakeups } from './connect/wakeups.ts';
 import { hasDays, makeDays } from './days.ts';
-import { judge, translate } from './errors.ts';
 import { Lanes } from './lanes.ts';
 import { Marks } from './marks.ts';
-import { migrate } from './migrate.ts';
-import { reach } from './reach.ts';
+import { migrate } from './migrate/migrate.ts';
 import { statements } from './statements.ts';
 import { PostgresStore } from './store.ts';
-import { PostgresWakeups } from './wakeups.ts';
 
 /** Where our statements were written and measured; older ones lack what they need. */
 export const MIN_VERSION = 15;

@@ -1,5 +1,5 @@
 import type { World } from '../../core/world.ts';
-import type { Database } from './database.ts';
+import type { Database } from './connect/database.ts';
 import type { Lanes } from './lanes.ts';
 import type { Marks } from './marks.ts';
 import type { Statements } from './statements.ts';

@@ -8,9 +8,9 @@ import { realWorld } from '../../app/world.ts';
 import { isEngineError } from '../../core/errors.ts';
 import { open as openApp, task } from '../../index.ts';
 import { storeContract } from '../../testing.ts';
-import { parseAddress } from './address.ts';
+import { parseAddress } from './connect/address.ts';
+import { reach } from './connect/open-session.ts';
 import { openPostgres } from './open.ts';
-import { reach } from './reach.ts';
 
 /** At short scale those that use most of what a pooler could break. */
 const FEW = ['claim', 'settle', 'unique keys', "the caller's own transaction"];
@@ -129,7 +129,7 @@ function cases(bouncer: Bouncer): void {
   test('settings that guard others from a stopped process come with each transaction', async () => {
     const store = await openPostgres({ url: `${bouncer.through(url)}&schema=guard&pooler=transaction`, world });
     await store.close();
-    const { Database } = await import('./database.ts');
+    const { Database } = await import('./connect/database.ts');
     const { statements } = await import('./statements.ts');
     const address = parseAddress(`${bouncer.through(url)}&schema=guard&pooler=transaction`);
     const texts = statements(address.schema);

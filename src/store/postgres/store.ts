@@ -6,29 +6,15 @@ import type { Lease } from '../../core/task/lease.ts';
 import type { TaskState } from '../../core/task/task.ts';
 import type * as port from '../store.ts';
 import { pushInCallerTransaction } from './caller-transaction.ts';
-import type { Session, Try } from './database.ts';
-import { Flights } from './flights.ts';
+import type { Session, Try } from './connect/database.ts';
+import type { PostgresWakeups } from './connect/wakeups.ts';
 import { LogOrder } from './log-order.ts';
 import type { PostgresParts } from './parts.ts';
 import { prioOf } from './prio.ts';
-import { admit, choosy } from './verbs/admit.ts';
-import { recount, repair } from './verbs/audit.ts';
-import { cancelTasks, reviveTask, reviveTogether, someDepend } from './verbs/cancel.ts';
-import { apart, claimTasks, needsTransaction } from './verbs/claim.ts';
-import { areAmple, claimAmple } from './verbs/claim-ample.ts';
-import { cappedOf, claimCapped } from './verbs/claim-capped.ts';
-import { carryOn, hasToCarry } from './verbs/countdown.ts';
-import {
-  countDocuments,
-  documentsOfTasks,
-  getDocuments,
-  listDocuments,
-  listTree,
-  writeDocuments,
-} from './verbs/document.ts';
-import { releaseDuty, renewDuty, requireDuty, requireRow, takeDuty } from './verbs/duty.ts';
-import { numberEvents, readEvents } from './verbs/event.ts';
-import { listDependencies, listPlanned, pushGraph } from './verbs/graph.ts';
+import { Flights } from './push-dedup.ts';
+import { recount, repair } from './verbs/admin/audit.ts';
+import { releaseDuty, renewDuty, requireDuty, requireRow, takeDuty } from './verbs/admin/duty.ts';
+import { numberEvents, readEvents } from './verbs/admin/event.ts';
 import {
   countTasks,
   dropView,
@@ -38,10 +24,7 @@ import {
   listViews,
   putSchemas,
   putView,
-} from './verbs/insight.ts';
-import { getLanes, internLanes, internSpecs, laneDepths, scanLanes } from './verbs/intern.ts';
-import { listJournal } from './verbs/journal.ts';
-import { attemptWorkers, cancelledLeases, listLeases, overdueLeases, reapLeases, renewLeases } from './verbs/lease.ts';
+} from './verbs/admin/insight.ts';
 import {
   changeLimit,
   getSlots,
@@ -52,10 +35,52 @@ import {
   repairSlots,
   slotHolders,
   slotsOfLimit,
-} from './verbs/limit.ts';
-import { appendLogs, readLog } from './verbs/log.ts';
-import { askNode, beatNode, leaveNode, listDuties, listNodes } from './verbs/node.ts';
-import { once } from './verbs/once.ts';
+} from './verbs/admin/limit.ts';
+import { askNode, beatNode, leaveNode, listDuties, listNodes } from './verbs/admin/node.ts';
+import { prune } from './verbs/admin/prune.ts';
+import { getTasks, listAttempts, listQueues, listTasks, queueStats, readyTasks } from './verbs/admin/read.ts';
+import {
+  addToken,
+  areTokensAlive,
+  exchangeToken,
+  findToken,
+  listTokens,
+  revokeToken,
+  revokeTokensNamed,
+} from './verbs/admin/token.ts';
+import { dueTriggers, listTriggers, putTrigger } from './verbs/admin/trigger.ts';
+import { admit, choosy } from './verbs/queue/admit.ts';
+import { cancelTasks, reviveTask, reviveTogether, someDepend } from './verbs/queue/cancel.ts';
+import { apart, claimTasks, needsTransaction } from './verbs/queue/claim.ts';
+import { areAmple, claimAmple } from './verbs/queue/claim-ample.ts';
+import { cappedOf, claimCapped } from './verbs/queue/claim-capped.ts';
+import { getLanes, internLanes, internSpecs, laneDepths, scanLanes } from './verbs/queue/intern.ts';
+import {
+  attemptWorkers,
+  cancelledLeases,
+  listLeases,
+  overdueLeases,
+  reapLeases,
+  renewLeases,
+} from './verbs/queue/lease.ts';
+import { appendLogs, readLog } from './verbs/queue/log.ts';
+import { once } from './verbs/queue/once.ts';
+import { type Drawn, isReady, pushedBefore, pushKeyed, pushTasks, waves } from './verbs/queue/push.ts';
+import { returnTasks, settleTasks, type Woken } from './verbs/queue/settle.ts';
+import { dutyLook, expireTasks, stageTasks } from './verbs/queue/stage.ts';
+import { beatAll, forgetWorker, listFleet, listWorkers, reapWorkers, registerWorker } from './verbs/queue/worker.ts';
+import { listSettings, setWorker } from './verbs/queue/worker-setting.ts';
+import { carryOn, hasToCarry } from './verbs/trees/countdown.ts';
+import {
+  countDocuments,
+  documentsOfTasks,
+  getDocuments,
+  listDocuments,
+  listTree,
+  writeDocuments,
+} from './verbs/trees/document.ts';
+import { listDependencies, listPlanned, pushGraph } from './verbs/trees/graph.ts';
+import { listJournal } from './verbs/trees/journal.ts';
 import {
   areTimers,
   getWait,
@@ -65,31 +90,13 @@ import {
   parkBatches,
   parkedBefore,
   parkTasks,
-} from './verbs/park.ts';
-import { prune } from './verbs/prune.ts';
-import { type Drawn, isReady, pushedBefore, pushKeyed, pushTasks, waves } from './verbs/push.ts';
-import { getTasks, listAttempts, listQueues, listTasks, queueStats, readyTasks } from './verbs/read.ts';
-import { findResults, keepResults, resultKeysOf } from './verbs/result.ts';
-import { returnTasks, settleTasks, type Woken } from './verbs/settle.ts';
-import { sendSignals } from './verbs/signal.ts';
-import { dutyLook, expireTasks, stageTasks } from './verbs/stage.ts';
-import {
-  addToken,
-  areTokensAlive,
-  exchangeToken,
-  findToken,
-  listTokens,
-  revokeToken,
-  revokeTokensNamed,
-} from './verbs/token.ts';
-import { countTree, listMembers } from './verbs/tree.ts';
-import { dueTriggers, listTriggers, putTrigger } from './verbs/trigger.ts';
-import { type Form, formOf, parkOf, roundsOf, takeEnds, takePlain } from './verbs/turn.ts';
-import { takeFans } from './verbs/turn-fan.ts';
-import { FullTurn } from './verbs/turn-full.ts';
-import { beatAll, forgetWorker, listFleet, listWorkers, reapWorkers, registerWorker } from './verbs/worker.ts';
-import { listSettings, setWorker } from './verbs/worker-setting.ts';
-import type { PostgresWakeups } from './wakeups.ts';
+} from './verbs/trees/park.ts';
+import { findResults, keepResults, resultKeysOf } from './verbs/trees/result.ts';
+import { sendSignals } from './verbs/trees/signal.ts';
+import { countTree, listMembers } from './verbs/trees/tree.ts';
+import { type Form, formOf, parkOf, roundsOf, takeEnds, takePlain } from './verbs/trees/turn.ts';
+import { takeFans } from './verbs/trees/turn-fan.ts';
+import { FullTurn } from './verbs/trees/turn-full.ts';
 
 const AUDIT_MS = 10 * 60_000;
 /** Transactions of turns that one call has under way. */

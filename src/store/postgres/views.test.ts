@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { freshDatabase } from '../../../test/support/postgres.ts';
 import { adminOf, postgresContract } from '../../../test/support/postgres-contract.ts';
-import { Scene } from '../conformance/scene.ts';
-import { type Row, type ViewRig, viewCases } from '../conformance/views.ts';
-import { VirtualWorld } from '../conformance/virtual-world.ts';
+import { type Row, type ViewRig, viewCases } from '../conformance/admin/views.ts';
+import { Scene } from '../conformance/kit/scene.ts';
+import { VirtualWorld } from '../conformance/kit/virtual-world.ts';
 
 const url = await freshDatabase('views');
 const suite = await postgresContract({ name: 'postgres', url });

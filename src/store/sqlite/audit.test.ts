@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { tempFolder } from '../conformance/temp-folder.ts';
-import { VirtualWorld } from '../conformance/virtual-world.ts';
-import { connect } from './connection.ts';
+import { tempFolder } from '../conformance/kit/temp-folder.ts';
+import { VirtualWorld } from '../conformance/kit/virtual-world.ts';
+import { connect } from './file/connection.ts';
 import { openSqlite } from './open.ts';
 import { STATEMENTS } from './statements.ts';
-import { recountApart } from './verbs/audit.ts';
+import { recountApart } from './verbs/admin/audit.ts';
 
 test('a recount finds nothing that another process changes while it counts', async (t) => {
   const file = join(tempFolder('audit'), 'audit.db');

@@ -1,5 +1,5 @@
 import { PAYLOAD_APART, RESULT_APART } from '../codes.ts';
-import type { Prepared } from './connection.ts';
+import type { Prepared } from './file/connection.ts';
 
 const PAYLOAD = 0;
 const RESULT = 1;

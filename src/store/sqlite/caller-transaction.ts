@@ -2,15 +2,15 @@ import { realpathSync } from 'node:fs';
 import type { StatementSync } from 'node:sqlite';
 import { fault } from '../../core/errors.ts';
 import type { NamedTask, PushAnswer, SqliteTransaction } from '../store.ts';
-import type { StoreClock } from './clock.ts';
-import { Prepared } from './connection.ts';
-import { translate } from './errors.ts';
+import type { StoreClock } from './file/clock.ts';
+import { Prepared } from './file/connection.ts';
+import { translate } from './file/errors.ts';
+import { laneReader } from './file/transaction.ts';
 import { Ledger } from './ledger.ts';
+import { SlotBook } from './limit-counters.ts';
 import type { SqliteParts } from './parts.ts';
-import { SlotBook } from './slot-book.ts';
-import { laneReader } from './transaction.ts';
-import { internLane, internSpec } from './verbs/intern.ts';
-import { pushTasks } from './verbs/push.ts';
+import { internLane, internSpec } from './verbs/queue/intern.ts';
+import { pushTasks } from './verbs/queue/push.ts';
 
 /** What is prepared on a caller's handle, for the file that the handle was found to belong to. */
 interface CallerStatements {

@@ -1,7 +1,7 @@
 import type { WorkerChange } from '../../core/task/event.ts';
 import { CHANGES, type Change, STATES, type TaskState } from '../../core/task/task.ts';
-import { workerKind } from '../records.ts';
-import type { Prepared } from './connection.ts';
+import { workerKind } from '../rows/records.ts';
+import type { Prepared } from './file/connection.ts';
 
 /** Tasks of one queue that went the same way. */
 interface Group {

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { isEngineError } from '../../core/errors.ts';
-import { refusal } from '../conformance/scene.ts';
-import { lookAt } from '../conformance/sight.ts';
-import { tempFolder } from '../conformance/temp-folder.ts';
-import { VirtualWorld } from '../conformance/virtual-world.ts';
+import { refusal } from '../conformance/kit/scene.ts';
+import { lookAt } from '../conformance/kit/snapshot.ts';
+import { tempFolder } from '../conformance/kit/temp-folder.ts';
+import { VirtualWorld } from '../conformance/kit/virtual-world.ts';
 import { openSqlite } from './open.ts';
 
 const folder = tempFolder('open');

@@ -4,14 +4,14 @@ import { dirname, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { fault } from '../../core/errors.ts';
 import type { World } from '../../core/world.ts';
-import { bootId, establishClock } from './clock.ts';
-import { type Connection, connect, type Durability, existing } from './connection.ts';
-import { isBusy, translate } from './errors.ts';
-import { Housekeeper } from './housekeeper.ts';
-import { migrate } from './migrate.ts';
+import { bootId, establishClock } from './file/clock.ts';
+import { type Connection, connect, type Durability, existing } from './file/connection.ts';
+import { isBusy, translate } from './file/errors.ts';
+import { Housekeeper } from './file/housekeeper.ts';
+import { Writer } from './file/writer.ts';
 import { STATEMENTS, type StatementTexts } from './statements.ts';
 import { SqliteStore } from './store.ts';
-import { Writer } from './writer.ts';
+import { migrate } from './upkeep/migrate.ts';
 
 export interface SqliteOptions {
   /** A path, or `memory:` or `memory:NAME` for a database that lives and dies with this process. */

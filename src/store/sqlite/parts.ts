@@ -1,7 +1,7 @@
 import type { World } from '../../core/world.ts';
-import type { Durability } from './connection.ts';
-import type { Housekeeper } from './housekeeper.ts';
-import type { Writer } from './writer.ts';
+import type { Durability } from './file/connection.ts';
+import type { Housekeeper } from './file/housekeeper.ts';
+import type { Writer } from './file/writer.ts';
 
 /** What `open.ts` puts together and the store works with. */
 export interface SqliteParts {

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import type { TaskCount } from '../store.ts';
-import { Prepared } from './connection.ts';
-import { migrate } from './migrate.ts';
+import { Prepared } from './file/connection.ts';
 import { STATEMENTS, type StatementName } from './statements.ts';
-import { countText } from './verbs/insight.ts';
+import { migrate } from './upkeep/migrate.ts';
+import { countText } from './verbs/admin/insight.ts';
 
 const BY_ID = ['SEARCH task USING INTEGER PRIMARY KEY (rowid=?)'];
 const WAIT_BY_ID = ['SEARCH wait USING INTEGER PRIMARY KEY (rowid=?)'];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { VirtualWorld } from '../conformance/virtual-world.ts';
+import { VirtualWorld } from '../conformance/kit/virtual-world.ts';
 import { openSqlite } from './open.ts';
 
 const DAY = 86_400_000;

@@ -1,7 +1,7 @@
 import { STATES } from '../../core/task/task.ts';
-import { COUNTS, DOCUMENT_COLUMNS } from '../document-rows.ts';
 import { MOST_ERROR, MOST_SCHEMAS } from '../insight-store.ts';
-import { TOKEN_COLUMNS } from '../token-rows.ts';
+import { COUNTS, DOCUMENT_COLUMNS } from '../rows/document-rows.ts';
+import { TOKEN_COLUMNS } from '../rows/token-rows.ts';
 
 /**
  * Every statement that runs against SQLite, by name. Literal state numbers let the partial indexes be used:

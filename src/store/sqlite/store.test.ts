@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type CallerHandle, storeContract } from '../../testing.ts';
-import { tempFolder } from '../conformance/temp-folder.ts';
+import { tempFolder } from '../conformance/kit/temp-folder.ts';
 import type { Store } from '../store.ts';
 import { openSqlite } from './open.ts';
 

@@ -8,25 +8,15 @@ import type { TaskState } from '../../core/task/task.ts';
 import type * as port from '../store.ts';
 import { resultKeyOf } from './body.ts';
 import { pushInCallerTransaction } from './caller-transaction.ts';
-import type { Connection, Prepared } from './connection.ts';
+import { Unchanged } from './file/answer-cache.ts';
+import type { Connection, Prepared } from './file/connection.ts';
+import type { Transaction } from './file/transaction.ts';
+import { watchCommits } from './file/watch.ts';
+import type { Rank, Writer } from './file/writer.ts';
 import type { SqliteParts } from './parts.ts';
-import type { Transaction } from './transaction.ts';
-import { Unchanged } from './unchanged.ts';
-import { recount, recountApart, repair } from './verbs/audit.ts';
-import { cancelTasks, reviveTasks } from './verbs/cancel.ts';
-import { claimTasks } from './verbs/claim.ts';
-import { carryOn, hasToCarry, wokenLanes } from './verbs/countdown.ts';
-import {
-  countDocuments,
-  documentOfTask,
-  getDocument,
-  listDocuments,
-  listTree,
-  writeDocuments,
-} from './verbs/document.ts';
-import { type Renewal, releaseDuty, renewDuties, requireDuty, takeDuty } from './verbs/duty.ts';
-import { readEvents } from './verbs/event.ts';
-import { listDependencies, listPlanned, pushGraph } from './verbs/graph.ts';
+import { recount, recountApart, repair } from './verbs/admin/audit.ts';
+import { type Renewal, releaseDuty, renewDuties, requireDuty, takeDuty } from './verbs/admin/duty.ts';
+import { readEvents } from './verbs/admin/event.ts';
 import {
   countTasks,
   dropView,
@@ -36,18 +26,7 @@ import {
   listViews,
   putSchemas,
   putView,
-} from './verbs/insight.ts';
-import { getLane, internLane, internQueue, internSpec, laneDepth, scanLanes } from './verbs/intern.ts';
-import { listJournal } from './verbs/journal.ts';
-import {
-  attemptWorker,
-  cancelledLeases,
-  firstExpiry,
-  listLeases,
-  overdueLeases,
-  reapLeases,
-  renewLease,
-} from './verbs/lease.ts';
+} from './verbs/admin/insight.ts';
 import {
   auditSlots,
   changeLimit,
@@ -59,17 +38,10 @@ import {
   removeLimit,
   slotHolders,
   slotsOfLimit,
-} from './verbs/limit.ts';
-import { appendLog, readLog } from './verbs/log.ts';
-import { askNode, beatNode, leaveNode, listDuties, listNodes } from './verbs/node.ts';
-import { getWait, listWaits } from './verbs/park.ts';
-import { prune } from './verbs/prune.ts';
-import { pushTasks } from './verbs/push.ts';
-import { getTask, listAttempts, listQueues, listTasks, queueStats, readyTasks } from './verbs/read.ts';
-import { findResult, keepResult } from './verbs/result.ts';
-import { returnTask, settleTask } from './verbs/settle.ts';
-import { sendSignal } from './verbs/signal.ts';
-import { expireNext, expireTasks, msUntil, stageNext, stageTasks } from './verbs/stage.ts';
+} from './verbs/admin/limit.ts';
+import { askNode, beatNode, leaveNode, listDuties, listNodes } from './verbs/admin/node.ts';
+import { prune } from './verbs/admin/prune.ts';
+import { getTask, listAttempts, listQueues, listTasks, queueStats, readyTasks } from './verbs/admin/read.ts';
 import {
   addToken,
   areTokensAlive,
@@ -79,10 +51,24 @@ import {
   revokeToken,
   revokeTokensNamed,
   validTokens,
-} from './verbs/token.ts';
-import { countTree, listMembers } from './verbs/tree.ts';
-import { dueTriggers, fireTrigger, firstSlot, listTriggers, putTrigger } from './verbs/trigger.ts';
-import { isPlain, takeTurn } from './verbs/turn.ts';
+} from './verbs/admin/token.ts';
+import { dueTriggers, fireTrigger, firstSlot, listTriggers, putTrigger } from './verbs/admin/trigger.ts';
+import { cancelTasks, reviveTasks } from './verbs/queue/cancel.ts';
+import { claimTasks } from './verbs/queue/claim.ts';
+import { getLane, internLane, internQueue, internSpec, laneDepth, scanLanes } from './verbs/queue/intern.ts';
+import {
+  attemptWorker,
+  cancelledLeases,
+  firstExpiry,
+  listLeases,
+  overdueLeases,
+  reapLeases,
+  renewLease,
+} from './verbs/queue/lease.ts';
+import { appendLog, readLog } from './verbs/queue/log.ts';
+import { pushTasks } from './verbs/queue/push.ts';
+import { returnTask, settleTask } from './verbs/queue/settle.ts';
+import { expireNext, expireTasks, msUntil, stageNext, stageTasks } from './verbs/queue/stage.ts';
 import {
   beatAll,
   forgetWorker,
@@ -91,10 +77,24 @@ import {
   reapWorkers,
   registerWorker,
   someSilent,
-} from './verbs/worker.ts';
-import { listSettings, setWorker } from './verbs/worker-setting.ts';
-import { watchCommits } from './watch.ts';
-import type { Rank, Writer } from './writer.ts';
+} from './verbs/queue/worker.ts';
+import { listSettings, setWorker } from './verbs/queue/worker-setting.ts';
+import { carryOn, hasToCarry, wokenLanes } from './verbs/trees/countdown.ts';
+import {
+  countDocuments,
+  documentOfTask,
+  getDocument,
+  listDocuments,
+  listTree,
+  writeDocuments,
+} from './verbs/trees/document.ts';
+import { listDependencies, listPlanned, pushGraph } from './verbs/trees/graph.ts';
+import { listJournal } from './verbs/trees/journal.ts';
+import { getWait, listWaits } from './verbs/trees/park.ts';
+import { findResult, keepResult } from './verbs/trees/result.ts';
+import { sendSignal } from './verbs/trees/signal.ts';
+import { countTree, listMembers } from './verbs/trees/tree.ts';
+import { isPlain, takeTurn } from './verbs/trees/turn.ts';
 
 /** The books of fewer tasks than this are gone over in a few milliseconds. */
 const MANY_TASKS = 20_000;

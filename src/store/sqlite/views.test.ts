@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
-import { DAY, MINUTE, Scene } from '../conformance/scene.ts';
-import { tempFolder } from '../conformance/temp-folder.ts';
-import { type ViewRig, viewCases } from '../conformance/views.ts';
-import { VirtualWorld } from '../conformance/virtual-world.ts';
+import { type ViewRig, viewCases } from '../conformance/admin/views.ts';
+import { DAY, MINUTE, Scene } from '../conformance/kit/scene.ts';
+import { tempFolder } from '../conformance/kit/temp-folder.ts';
+import { VirtualWorld } from '../conformance/kit/virtual-world.ts';
 import { openSqlite } from './open.ts';
 
 const folder = tempFolder('views');

@@ -6,7 +6,7 @@ import { type Node, openNode } from '../../app/node.ts';
 import { fault, isEngineError } from '../../core/errors.ts';
 import type { PushRequest } from '../../engine/push/push.ts';
 import type { Link, Session, TurnRequest } from '../../protocol/link.ts';
-import { checkBooks, lookAt } from '../../store/conformance/sight.ts';
+import { checkBooks, lookAt } from '../../store/conformance/kit/snapshot.ts';
 import { VirtualWorld } from '../../testing.ts';
 import type { AnyTask, TaskContext } from '../define/definition.ts';
 import { task } from '../define/task.ts';

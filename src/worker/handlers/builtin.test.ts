@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { tempFolder } from '../../store/conformance/temp-folder.ts';
+import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import * as builtin from './builtin.ts';
 import type { FormSchema } from './schema.ts';
 import { type HandlerSettings, settingsEnvironment } from './settings.ts';

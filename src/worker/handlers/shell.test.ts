@@ -4,7 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { describe, test } from 'node:test';
-import { tempFolder } from '../../store/conformance/temp-folder.ts';
+import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import { tellGroups } from '../runner/process/groups.ts';
 import { makeShell, type ShellOptions, type ShellResult } from './shell.ts';
 import { problemOf, type TriedOut, tryOut } from './try-out.test.ts';

@@ -12,7 +12,7 @@ import { isEngineError } from '../../core/errors.ts';
 import { SILENT } from '../../engine/log.ts';
 import { newSecret } from '../../operate/secrets.ts';
 import type { Assignment, Hello, Session } from '../../protocol/link.ts';
-import { tempFolder } from '../../store/conformance/temp-folder.ts';
+import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import { HttpLink } from './http-link.ts';
 
 const FOLDER = tempFolder('http-session');

@@ -17,7 +17,7 @@ import { Hosts } from '../../server/http/hosts.ts';
 import { LeaseTokens } from '../../server/workers/lease-tokens.ts';
 import { Hub } from '../../server/workers/worker-gateway.ts';
 import { WorkerSettings } from '../../server/workers/worker-settings.ts';
-import { tempFolder } from '../../store/conformance/temp-folder.ts';
+import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import { VirtualWorld } from '../../testing.ts';
 import { linkContract } from '../conformance/link-contract.ts';
 import type { LinkSetting, LinkWorld } from '../conformance/scene.ts';

@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
 import { fault } from '../../core/errors.ts';
 import type { LogEntry, Stream } from '../../core/task/log.ts';
-import { VirtualWorld } from '../../store/conformance/virtual-world.ts';
+import { VirtualWorld } from '../../store/conformance/kit/virtual-world.ts';
 import { TaskLog, type TaskLogOptions } from './task-log.ts';
 
 const KIB = 1024;
@@ -460,7 +460,7 @@ describe('bounds', () => {
 async function inSmallHeap<T>(code: string): Promise<T> {
   const modules = {
     logs: new URL('./task-log.ts', import.meta.url).href,
-    world: new URL('../../store/conformance/virtual-world.ts', import.meta.url).href,
+    world: new URL('../../store/conformance/kit/virtual-world.ts', import.meta.url).href,
   };
   const source = `
     import { parentPort, workerData } from 'node:worker_threads';

@@ -11,7 +11,7 @@ import { fault } from '../../core/errors.ts';
 import type { LogEntry } from '../../core/task/log.ts';
 import { SILENT } from '../../engine/log.ts';
 import type { Assignment, Hello, Link, Session, TurnEntry } from '../../protocol/link.ts';
-import { tempFolder } from '../../store/conformance/temp-folder.ts';
+import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import { VirtualWorld } from '../../testing.ts';
 import { task } from '../define/task.ts';
 import { HttpLink } from '../links/http-link.ts';

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { LogEntry } from '../../core/task/log.ts';
-import { tempFolder } from '../../store/conformance/temp-folder.ts';
+import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import { findEstates } from './leftovers.ts';
 import { isAlive, ownerHere } from './owner.ts';
 import { type EndingAsk, Spool } from './spool.ts';

@@ -1,4 +1,4 @@
-import { COUNTS, DOCUMENT_COLUMNS } from '../../document-rows.ts';
+import { COUNTS, DOCUMENT_COLUMNS } from '../../rows/document-rows.ts';
 import type { Words } from './words.ts';
 
 /** Statements of documents. */

@@ -1,4 +1,4 @@
-import { NODE_KEPT_MS } from '../../node-rows.ts';
+import { NODE_KEPT_MS } from '../../rows/node-rows.ts';
 import type { Words } from './words.ts';
 
 /** Statements of nodes, and of who holds which duty. */

@@ -1,4 +1,4 @@
-import { TOKEN_COLUMNS } from '../../token-rows.ts';
+import { TOKEN_COLUMNS } from '../../rows/token-rows.ts';
 import type { Words } from './words.ts';
 
 /** Of a token. */

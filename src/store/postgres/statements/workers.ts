@@ -1,4 +1,4 @@
-import { workerKind } from '../../records.ts';
+import { workerKind } from '../../rows/records.ts';
 import { few, type Words } from './words.ts';
 
 /** Statements of workers. */

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Stream } from '../../../core/task/log.ts';
-import { tempFolder } from '../../../store/conformance/temp-folder.ts';
+import { tempFolder } from '../../../store/conformance/kit/temp-folder.ts';
 import type { Ended, Job, Ladder, Running, Sink, StopWhy } from '../runner.ts';
 import { ProcessRunner, type ProcessRunnerOptions } from './process-runner.ts';
 import { environmentOf, rowOf } from './process-table.ts';

@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import type { Store } from '../../store.ts';
+import { HOUR, refusal } from '../kit/scene.ts';
+import { lookAt } from '../kit/snapshot.ts';
+import { needing, type Topic } from '../kit/topic.ts';
+
+const DUTY = { name: 'reaper', epoch: 1 };
+const LEASE = { task: 1, attempt: 1 };
+const TRIGGER = {
+  name: 'nightly',
+  lane: 1,
+  spec: 1,
+  cron: '* * * * *',
+  timezone: 'UTC',
+  missed: 'one',
+  priority: 0,
+  maxTries: 3,
+  payload: '{}',
+  nextAt: 1,
+} as const;
+
+const TOKEN = { kind: 'secret', role: 'worker', name: 'w', hash: 'h', prefix: 'p', by: 'me' } as const;
+
+/** Every verb of the port that answers with a promise. */
+const VERBS: Readonly<
+  Record<
+    Exclude<keyof Store, 'capabilities' | 'clusterKey' | 'taskPushIn' | 'watch' | 'close'>,
+    (store: Store) => Promise<unknown>
+  >
+> = {
+  laneIntern: (store) => store.laneIntern({ lanes: [{ queue: 'mail', handler: 'send' }] }),
+  laneGet: (store) => store.laneGet({ lanes: [1] }),
+  laneScan: (store) => store.laneScan({ after: 0, limit: 1 }),
+  laneDepth: (store) => store.laneDepth({ lanes: [1], most: 1 }),
+  specIntern: (store) => store.specIntern({ specs: ['{}'] }),
+  specGet: (store) => store.specGet({ spec: 1 }),
+  taskPush: (store) => store.taskPush({ items: [{ lane: 1, spec: 1, priority: 0, maxTries: 1, payload: '1' }] }),
+  taskClaim: (store) => store.taskClaim({ claims: [{ holder: 1, ttlMs: 1, max: 1, lanes: [{ lane: 1, max: 1 }] }] }),
+  taskSettle: (store) => store.taskSettle({ items: [{ ...LEASE, to: 'completed', reason: 'none' }] }),
+  taskReturn: (store) =>
+    store.taskReturn({ items: [{ ...LEASE, change: 'retried', delayMs: 0, refund: false, bounced: false }] }),
+  leaseRenew: (store) => store.leaseRenew({ items: [{ ...LEASE, ttlMs: 1 }] }),
+  leaseList: (store) => store.leaseList({}),
+  attemptWorkers: (store) => store.attemptWorkers({ items: [LEASE] }),
+  leaseCancels: (store) => store.leaseCancels({ holder: 1 }),
+  logAppend: (store) => store.logAppend({ items: [{ ...LEASE, entries: [] }] }),
+  logRead: (store) => store.logRead({ task: 1, limit: 1 }),
+  leaseOverdue: (store) => store.leaseOverdue({ limit: 1 }),
+  leaseReap: (store) => store.leaseReap({ duty: DUTY, items: [] }),
+  taskStage: (store) => store.taskStage({ duty: DUTY, limit: 1 }),
+  taskExpire: (store) => store.taskExpire({ duty: DUTY, limit: 1 }),
+  taskTurn: (store) => store.taskTurn({ items: [{ ...LEASE, entries: [], then: { go: 'on' } }] }),
+  waitGet: (store) => store.waitGet({ task: 1 }),
+  waitList: (store) => store.waitList({ limit: 1 }),
+  signalSend: (store) => store.signalSend({ items: [{ channel: 'c', body: '1' }] }),
+  journalList: (store) => store.journalList({ task: 1 }),
+  treeList: (store) => store.treeList({ root: 1, after: 0, limit: 1 }),
+  treeCount: (store) => store.treeCount({ root: 1 }),
+  resultKeys: (store) => store.resultKeys({ tasks: [1] }),
+  resultFind: (store) => store.resultFind({ items: [{ key: 'k', maxAgeMs: 1 }] }),
+  resultKeep: (store) => store.resultKeep({ items: [{ ...LEASE, key: 'k', maxAgeMs: 1, value: '1' }] }),
+  graphPush: (store) => store.graphPush({ items: [] }),
+  depList: (store) => store.depList({ task: 1 }),
+  depDependents: (store) => store.depDependents({ tasks: [1] }),
+  depNeeds: (store) => store.depNeeds({ tasks: [1] }),
+  depCarry: (store) => store.depCarry({ duty: DUTY, limit: 1 }),
+  taskGet: (store) => store.taskGet({ tasks: [1] }),
+  taskList: (store) => store.taskList({ limit: 1 }),
+  taskReady: (store) => store.taskReady({ lanes: [1], limit: 1 }),
+  taskByKey: (store) => store.taskByKey({ queue: 'mail', key: 'k' }),
+  clock: (store) => store.clock(),
+  attemptList: (store) => store.attemptList({ task: 1 }),
+  taskCancel: (store) => store.taskCancel({ tasks: [1] }),
+  taskRevive: (store) => store.taskRevive({ tasks: [1] }),
+  queueStats: (store) => store.queueStats({ queue: 'mail' }),
+  queuePause: (store) => store.queuePause({ queue: 'mail', paused: true }),
+  queueList: (store) => store.queueList(),
+  workerRegister: (store) => store.workerRegister({ name: 'w', incarnation: 'late', slots: 1, tags: [] }),
+  workerBeat: (store) => store.workerBeat({ beats: [{ worker: 1 }] }),
+  workerEnable: (store) => store.workerEnable({ worker: 1, enabled: false }),
+  workerReap: (store) => store.workerReap({ duty: DUTY, staleMs: 1 }),
+  workerList: (store) => store.workerList(),
+  workerSet: (store) => store.workerSet({ name: 'w' }),
+  workerFleet: (store) => store.workerFleet(),
+  workerSettings: (store) => store.workerSettings(),
+  workerForget: (store) => store.workerForget({ name: 'w' }),
+  tokenAdd: (store) => store.tokenAdd({ token: TOKEN }),
+  tokenFind: (store) => store.tokenFind({ hash: TOKEN.hash }),
+  tokenExchange: (store) => store.tokenExchange({ hash: 'c', token: TOKEN }),
+  tokenAlive: (store) => store.tokenAlive({ ids: [1] }),
+  tokenList: (store) => store.tokenList(),
+  documentWrite: (store) => store.documentWrite({ root: 'r', version: 1 }),
+  documentTree: (store) => store.documentTree({ root: 'r' }),
+  documentGet: (store) => store.documentGet({ ids: ['r'] }),
+  documentOf: (store) => store.documentOf({ tasks: [1] }),
+  documentList: (store) => store.documentList({ roots: true, limit: 1 }),
+  taskCount: (store) =>
+    store.taskCount({ queues: [], handlers: [], states: [], from: 0, until: 1, stepMs: 1, limit: 1 }),
+  failureList: (store) => store.failureList({ limit: 1 }),
+  handlerQueues: (store) => store.handlerQueues({ limit: 1 }),
+  viewPut: (store) => store.viewPut({ view: { name: 'v', screen: 'tasks', query: '', by: 'me' }, most: 9 }),
+  viewList: (store) => store.viewList(),
+  viewDrop: (store) => store.viewDrop({ name: 'v' }),
+  schemaPut: (store) => store.schemaPut({ schemas: [{ handler: 'h', schema: '{}' }] }),
+  schemaList: (store) => store.schemaList(),
+  documentCount: (store) => store.documentCount({ roots: true }),
+  tokenRevoke: (store) => store.tokenRevoke({ id: 1 }),
+  tokenRevokeNamed: (store) => store.tokenRevokeNamed({ name: 'w' }),
+  limitPut: (store) => store.limitPut({ name: 'l', limit: { strategy: 'queue' }, by: 'me' }),
+  limitEdit: (store) => store.limitEdit({ name: 'l', edit: { concurrent: 1 }, by: 'me' }),
+  limitRemove: (store) => store.limitRemove({ name: 'l', by: 'me' }),
+  limitList: (store) => store.limitList(),
+  limitHistory: (store) => store.limitHistory({ name: 'l', limit: 1 }),
+  limitSlots: (store) => store.limitSlots({ name: 'l', limit: 1 }),
+  slotGet: (store) => store.slotGet({ slots: [1] }),
+  slotHolders: (store) => store.slotHolders({ slot: 1, limit: 1 }),
+  slotPause: (store) => store.slotPause({ name: 'l', key: '', forMs: 1 }),
+  slotAudit: (store) => store.slotAudit({ duty: DUTY }),
+  dutyTake: (store) => store.dutyTake({ name: 'late', holder: 'x', ttlMs: 1 }),
+  dutyRenew: (store) => store.dutyRenew({ duty: DUTY, ttlMs: 1 }),
+  dutyRelease: (store) => store.dutyRelease({ duty: DUTY }),
+  dutyList: (store) => store.dutyList(),
+  nodeBeat: (store) => store.nodeBeat({ id: 'a', incarnation: 'a1', first: true, wish: 'auto', stand: 'worker' }),
+  nodeList: (store) => store.nodeList(),
+  nodeLeave: (store) => store.nodeLeave({ id: 'a', incarnation: 'a1' }),
+  nodeRole: (store) => store.nodeRole({ id: 'a', role: 'observer' }),
+  eventRead: (store) => store.eventRead({ after: 0, limit: 1 }),
+  eventNumber: (store) => store.eventNumber({ duty: DUTY, limit: 1 }),
+  taskPrune: (store) => store.taskPrune({ duty: DUTY, retentionMs: 0, limit: 1 }),
+  statsAudit: (store) => store.statsAudit({ duty: DUTY }),
+  triggerPut: (store) => store.triggerPut({ trigger: TRIGGER }),
+  triggerRemove: (store) => store.triggerRemove({ name: 'nightly' }),
+  triggerList: (store) => store.triggerList(),
+  triggerDue: (store) => store.triggerDue({ limit: 1 }),
+  triggerFire: (store) => store.triggerFire({ duty: DUTY, name: 'nightly', from: 1, nextAt: 2, items: [] }),
+};
+
+export const CLOSING: Topic = {
+  name: 'opening and closing',
+  cases: {
+    'a store says what it is called and has a cluster key of 32 hex digits': async ({ store }) => {
+      assert.ok(store.capabilities.name.length > 0);
+      assert.match(store.clusterKey, /^[0-9a-f]{32}$/);
+      await Promise.resolve();
+    },
+
+    'a closed store refuses every verb, and none of them hangs': needing(['whole'], async (scene) => {
+      await scene.running();
+      await scene.duty();
+      await scene.store.close();
+      scene.closed = true;
+      for (const [name, verb] of Object.entries(VERBS)) {
+        assert.equal(await refusal(verb(scene.store)), 'STORE_CLOSED', name);
+      }
+    }),
+
+    'closing twice is closing once': async (scene) => {
+      await scene.store.close();
+      scene.closed = true;
+      await scene.store.close();
+      await Promise.all([scene.store.close(), scene.store.close()]);
+    },
+
+    'a write that is under way when the store closes is done or refused, and never half done': needing(
+      ['reopen'],
+      async (scene) => {
+        const item = await scene.draft({ unique: { key: 'k', hash: 1, windowMs: HOUR } });
+        const other = await scene.reopen();
+        const write = scene.store.taskPush({ items: [item] }).then(
+          ([answer]) => answer,
+          (error: unknown) => error,
+        );
+        await scene.store.close();
+        scene.closed = true;
+        const outcome = (await write) as { ok?: boolean; code?: string };
+        const { tasks, events } = await lookAt(other);
+        if (outcome.ok) assert.deepEqual([tasks.length, events.length], [1, 1]);
+        else {
+          assert.equal(outcome.code, 'STORE_CLOSED');
+          assert.deepEqual([tasks.length, events.length], [0, 0]);
+        }
+      },
+    ),
+
+    'a watch can be ended at any time, also after the store was closed': async (scene) => {
+      const stop = scene.store.watch({ wanted: () => true, onChange: () => {} });
+      const other = scene.store.watch({ wanted: () => true, onChange: () => {} });
+      stop();
+      stop();
+      await scene.store.close();
+      scene.closed = true;
+      other();
+    },
+
+    'a new store has its own cluster key and nothing in it': async (scene) => {
+      const nothing = { tasks: [], queues: [], events: [], feed: [], workers: [], triggers: [] };
+      assert.deepEqual(await scene.look(), nothing);
+    },
+  },
+};

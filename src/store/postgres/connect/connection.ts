@@ -1,0 +1,142 @@
+import type { Socket } from 'node:net';
+import pg, { type ClientConfig } from 'pg';
+import type { World } from '../../../core/world.ts';
+
+/** Numbers of 64 bits are numbers here: ids have 48 bits, times fewer. */
+const INT8 = 20;
+const INT8_ARRAY = 1016;
+const INT4_ARRAY = 1007;
+const NUMERIC = 1700;
+
+const PARSERS: ReadonlyMap<number, (text: string) => unknown> = new Map<number, (text: string) => unknown>([
+  [INT8, Number],
+  [NUMERIC, Number],
+  [INT8_ARRAY, parseNumbers],
+  [INT4_ARRAY, parseNumbers],
+]);
+
+export function parseNumbers(text: string): readonly number[] {
+  return text === '{}' ? [] : text.slice(1, -1).split(',').map(Number);
+}
+
+const types = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') => {
+    const own = format === 'binary' ? undefined : PARSERS.get(oid);
+    return own ?? pg.types.getTypeParser(oid, format as 'text');
+  },
+} as unknown as NonNullable<ClientConfig['types']>;
+
+/** One session with the server. Every query has a deadline; a session that misses one is not used again. */
+export class Connection {
+  readonly #client: pg.Client;
+  readonly #world: World;
+  #spoilt = false;
+  /** Monotonic time until which what is asked now must be answered. */
+  deadline = Number.POSITIVE_INFINITY;
+
+  private constructor(client: pg.Client, world: World) {
+    this.#client = client;
+    this.#world = world;
+    // Of a client that nobody asks anything at the moment: the server went away.
+    client.on('error', () => this.spoil());
+    client.on('end', () => this.spoil());
+  }
+
+  static async open(config: ClientConfig, world: World, deadline: number): Promise<Connection> {
+    const left = Math.max(1, Math.ceil(deadline - world.clock.monotonic()));
+    const client = new pg.Client({ ...config, types, keepAlive: true, connectionTimeoutMillis: Math.min(left, 5000) });
+    const connection = new Connection(client, world);
+    try {
+      await client.connect();
+      return connection;
+    } catch (error) {
+      void connection.close();
+      throw error;
+    }
+  }
+
+  get usable(): boolean {
+    return !this.#spoilt;
+  }
+
+  get pid(): number {
+    return (this.#client as unknown as { readonly processID: number }).processID;
+  }
+
+  /** It must not be used again. */
+  spoil(): this {
+    this.#spoilt = true;
+    return this;
+  }
+
+  /** In use: it holds the process. */
+  hold(): this {
+    this.#socket?.ref();
+    return this;
+  }
+
+  /** Idle: a process with nothing else to do may end. */
+  rest(): this {
+    this.#socket?.unref();
+    return this;
+  }
+
+  onNotification(listener: (payload: string) => void): void {
+    this.#client.on('notification', ({ payload = '' }) => listener(payload));
+  }
+
+  onEnd(listener: () => void): void {
+    this.#client.once('end', listener);
+    this.#client.once('error', listener);
+  }
+
+  async rows(
+    name: string | undefined,
+    text: string,
+    values: readonly unknown[],
+  ): Promise<readonly (readonly unknown[])[]> {
+    const { rows } = await this.#query({ ...this.#statement(name, text, values), rowMode: 'array' });
+    return rows as unknown as readonly (readonly unknown[])[];
+  }
+
+  async all<T>(name: string | undefined, text: string, values: readonly unknown[]): Promise<readonly T[]> {
+    const { rows } = await this.#query(this.#statement(name, text, values));
+    return rows as T[];
+  }
+
+  async raw(text: string): Promise<void> {
+    await this.#query({ text });
+  }
+
+  async close(): Promise<void> {
+    this.spoil();
+    // Whoever waits for this end must live to see it.
+    this.hold();
+    // A session in the middle of something would be waited for: it is cut off.
+    const cut = this.#world.timers.after(1000, () => this.#socket?.destroy(), { unref: true });
+    await this.#client.end().catch(() => {});
+    cut();
+  }
+
+  #statement(name: string | undefined, text: string, values: readonly unknown[]): pg.QueryConfig {
+    return { text, values: values as unknown[], ...(name === undefined ? {} : { name }) };
+  }
+
+  async #query(config: pg.QueryConfig & { readonly rowMode?: 'array' }): Promise<pg.QueryResult> {
+    const left = Math.ceil(this.deadline - this.#world.clock.monotonic());
+    if (left < Number.POSITIVE_INFINITY) Object.assign(config, { query_timeout: Math.max(1, left) });
+    try {
+      return await this.#client.query(config as pg.QueryConfig);
+    } catch (error) {
+      if ((error as { message?: string }).message === 'Query read timeout') {
+        this.spoil();
+        this.#socket?.destroy();
+      }
+      throw error;
+    }
+  }
+
+  get #socket(): Socket | undefined {
+    return (this.#client as unknown as { readonly connection?: { readonly stream?: Socket } }).connection?.stream;
+  }
+}

@@ -1,0 +1,229 @@
+import { createHash } from 'node:crypto';
+import type { ClientConfig } from 'pg';
+import { fault } from '../../../core/errors.ts';
+import type { World } from '../../../core/world.ts';
+import type { StatementName, Statements } from '../statements.ts';
+import { IN_TRANSACTION } from './address.ts';
+import { Connection } from './connection.ts';
+import { judge, translate } from './errors.ts';
+
+export interface DatabaseOptions {
+  readonly config: ClientConfig;
+  /** Server and database, without the password, for messages. */
+  readonly name: string;
+  readonly texts: Statements;
+  readonly world: World;
+  /** Connections at most, the listener aside. */
+  readonly size: number;
+  /** How long a call may take in all, waits and repeats included. */
+  readonly deadlineMs: number;
+}
+
+type Row = readonly unknown[];
+
+/** One connection for the time of a call. */
+export interface Session {
+  /** Rows as arrays, in the order of the statement's columns. */
+  rows(name: StatementName, values: readonly unknown[]): Promise<readonly Row[]>;
+  /** Rows as objects. */
+  all<T>(name: StatementName, values: readonly unknown[]): Promise<readonly T[]>;
+  /** A statement that is not one of the named. */
+  raw<T>(text: string, values?: readonly unknown[]): Promise<readonly T[]>;
+}
+
+/** How a call is going. */
+export interface Try {
+  /** An earlier sending of the same was lost on the way: it may have taken effect. */
+  readonly again: boolean;
+}
+
+type Body<T> = (session: Session, tried: Try) => Promise<T>;
+
+interface Waiter {
+  readonly take: (connection: Connection | undefined) => void;
+}
+
+const FIRST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 500;
+const MAX_AGAIN = 5;
+
+/**
+ * A few connections, and the patience that a database wants: a deadlock or a lost connection is tried again until the
+ * deadline of the call, and never shown as anybody's failure before that. What a call does must therefore be safe to do
+ * twice; `Try.again` tells a body that it may have been done before.
+ */
+export class Database {
+  readonly #options: DatabaseOptions;
+  readonly #idle: Connection[] = [];
+  readonly #busy = new Set<Connection>();
+  readonly #waiters: Waiter[] = [];
+  #opening = 0;
+  #closed = false;
+  readonly #names: Readonly<Record<StatementName, string>>;
+  #pooled: boolean;
+
+  constructor(options: DatabaseOptions & { readonly pooled: boolean }) {
+    this.#options = options;
+    this.#pooled = options.pooled;
+    this.#names = namesOf(options.texts);
+  }
+
+  /** Names of statements cannot be relied on: another session may answer. */
+  get pooled(): boolean {
+    return this.#pooled;
+  }
+
+  /** One statement or several that need no common transaction. */
+  run<T>(body: Body<T>): Promise<T> {
+    return this.#patiently((connection, tried) => body(this.#session(connection), tried));
+  }
+
+  /** All or nothing. */
+  transaction<T>(body: Body<T>, options: { readonly deadlineMs?: number } = {}): Promise<T> {
+    const work = async (connection: Connection, tried: Try): Promise<T> => {
+      await connection.raw(this.#pooled ? `BEGIN; ${IN_TRANSACTION}` : 'BEGIN');
+      try {
+        const answer = await body(this.#session(connection), tried);
+        await connection.raw('COMMIT');
+        return answer;
+      } catch (error) {
+        if (judge(error) !== 'lost') await connection.raw('ROLLBACK').catch(() => connection.spoil());
+        throw error;
+      }
+    };
+    return this.#patiently(work, options.deadlineMs);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const { take } of this.#waiters.splice(0)) take(undefined);
+    await Promise.all([...this.#idle.splice(0), ...this.#busy].map((connection) => connection.close()));
+  }
+
+  #session(connection: Connection): Session {
+    const { texts } = this.#options;
+    const named = !this.#pooled;
+    return {
+      rows: (name, values) => connection.rows(named ? this.#names[name] : undefined, texts[name], values),
+      all: (name, values) => connection.all(named ? this.#names[name] : undefined, texts[name], values),
+      raw: (text, values) => connection.all(undefined, text, values ?? []),
+    };
+  }
+
+  async #patiently<T>(
+    body: (connection: Connection, tried: Try) => Promise<T>,
+    deadlineMs = this.#options.deadlineMs,
+  ): Promise<T> {
+    const { world, name } = this.#options;
+    const deadline = world.clock.monotonic() + deadlineMs;
+    let again = false;
+    let conflicts = 0;
+    let conflict: unknown;
+    for (let i = 0; ; i++) {
+      let connection: Connection | undefined;
+      try {
+        connection = await this.#acquire(deadline);
+        connection.deadline = deadline;
+        const answer = await body(connection, { again });
+        this.#release(connection);
+        return answer;
+      } catch (error) {
+        const verdict = judge(error);
+        if (verdict === 'again') conflict = error;
+        if (connection !== undefined) {
+          if (verdict === 'lost' || verdict === 'stale') connection.spoil();
+          this.#release(connection);
+        }
+        if (this.#closed) throw fault('STORE_CLOSED');
+        if (verdict === 'pooled') this.#pooled = true;
+        else if (verdict === 'lost') again = connection !== undefined || again;
+        else if (verdict === 'again' || verdict === 'stale') conflicts++;
+        else if (verdict !== 'crowded') throw translate(error, name);
+        const pause = (0.5 + world.random()) * Math.min(FIRST_PAUSE_MS * 2 ** Math.min(i, 6), LONGEST_PAUSE_MS);
+        if (conflicts > MAX_AGAIN || world.clock.monotonic() + pause >= deadline)
+          throw translate(conflict ?? error, name);
+        await this.#pause(pause);
+      }
+    }
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.#options.world.timers.after(ms, resolve));
+  }
+
+  async #acquire(deadline: number): Promise<Connection> {
+    if (this.#closed) throw fault('STORE_CLOSED');
+    for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) {
+      if (!idle.usable) continue;
+      this.#busy.add(idle.hold());
+      return idle;
+    }
+    if (this.#busy.size + this.#opening < this.#options.size) return this.#open(deadline);
+    return this.#wait(deadline);
+  }
+
+  async #open(deadline: number): Promise<Connection> {
+    const { config, world } = this.#options;
+    this.#opening++;
+    try {
+      const connection = await Connection.open(config, world, deadline);
+      if (this.#closed) {
+        await connection.close();
+        throw fault('STORE_CLOSED');
+      }
+      this.#busy.add(connection);
+      return connection;
+    } catch (error) {
+      // Whoever waits for a connection would wait for this one too: let the next one try.
+      this.#waiters.shift()?.take(undefined);
+      throw error;
+    } finally {
+      this.#opening--;
+    }
+  }
+
+  async #wait(deadline: number): Promise<Connection> {
+    const { world, size } = this.#options;
+    const connection = await new Promise<Connection | undefined>((resolve, reject) => {
+      const waiter: Waiter = {
+        take: (given) => {
+          cancel();
+          resolve(given);
+        },
+      };
+      const cancel = world.timers.after(Math.max(0, deadline - world.clock.monotonic()), () => {
+        this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
+        reject(fault('STORE_BUSY', { problem: `all ${size} connections were in use until the deadline` }));
+      });
+      this.#waiters.push(waiter);
+    });
+    return connection ?? this.#acquire(deadline);
+  }
+
+  #release(connection: Connection): void {
+    this.#busy.delete(connection);
+    if (!connection.usable || this.#closed) {
+      void connection.close();
+      this.#waiters.shift()?.take(undefined);
+      return;
+    }
+    const waiter = this.#waiters.shift();
+    if (waiter === undefined) {
+      this.#idle.push(connection.rest());
+      return;
+    }
+    this.#busy.add(connection);
+    waiter.take(connection);
+  }
+}
+
+/**
+ * Each name has its text in it: behind a pooler that nobody told us of, a name may lead to what another client prepared, and
+ * that must be the same statement on the same schema.
+ */
+function namesOf(texts: Statements): Readonly<Record<StatementName, string>> {
+  const entries = Object.entries(texts).map(([name, text]) => {
+    return [name, `${name}_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`];
+  });
+  return Object.fromEntries(entries) as Record<StatementName, string>;
+}

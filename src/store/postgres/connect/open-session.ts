@@ -1,0 +1,40 @@
+import type { World } from '../../../core/world.ts';
+import { type Address, behindPooler } from './address.ts';
+import { Connection } from './connection.ts';
+
+/** A session, and its address as it turned out to be. */
+export interface Reached {
+  readonly connection: Connection;
+  readonly address: Address;
+}
+
+/**
+ * Opens a session. A pooler in between that the URL does not mention is noticed: it refuses settings that come with the
+ * start of a session, or the session's number is not that of the process that answers. It may be in transaction mode, so it
+ * is taken to be.
+ */
+export async function reach(address: Address, world: World, deadline: number): Promise<Reached> {
+  let found = address;
+  let connection: Connection;
+  try {
+    connection = await Connection.open(address.config, world, deadline);
+  } catch (error) {
+    if (address.asked || !refusesSettings(error)) throw error;
+    found = behindPooler(address);
+    connection = await Connection.open(found.config, world, deadline);
+  }
+  connection.deadline = deadline;
+  if (found.asked || found.pooled) return { connection, address: found };
+  try {
+    const [row] = await connection.all<{ pid: number }>(undefined, 'SELECT pg_backend_pid() AS pid', []);
+    return { connection, address: row?.pid === connection.pid ? found : behindPooler(found) };
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+}
+
+function refusesSettings(error: unknown): boolean {
+  const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown };
+  return code === '08P01' && typeof message === 'string' && message.includes('unsupported startup parameter');
+}

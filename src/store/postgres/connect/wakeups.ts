@@ -1,0 +1,193 @@
+import type { ClientConfig } from 'pg';
+import type { World } from '../../../core/world.ts';
+import { Connection } from './connection.ts';
+import type { Database } from './database.ts';
+
+/** Between two notices of one process. */
+const APART_MS = 5;
+/** The same where nobody is waiting for work: only for readers of events. */
+const NEWS_APART_MS = 20;
+const LAST_MS = 500;
+const PROBE_MS = 10_000;
+const PROBE_PATIENCE_MS = 5000;
+const FIRST_RETRY_MS = 100;
+const LONGEST_RETRY_MS = 5000;
+/** More lanes and slots than this are told as "any". */
+const MAX_LANES = 200;
+
+export interface WakeupsOptions {
+  readonly database: Database;
+  readonly config: ClientConfig;
+  readonly world: World;
+  readonly channel: string;
+  /** The number of this store: its own notices are no news to it. */
+  readonly store: number;
+  /** A pooler in transaction mode cannot listen: the polls of the engine stand alone then. */
+  readonly listens: boolean;
+}
+
+export interface Listener {
+  /** Somebody waits for what may come. */
+  readonly wanted: () => boolean;
+  readonly hear: (lanes: readonly number[] | undefined, slots: readonly number[]) => void;
+}
+
+/**
+ * Tells other processes where something became ready, after the commit and outside of it, and hears them. Every notice is
+ * only a hint: NOTIFY takes a lock of the whole database at its commit, so it is sent at most every 5 ms, and behind it the
+ * engine looks once a second anyway.
+ *
+ * A process in which nobody waits does not listen: every notice wakes every listener, and eight processes that only pushed
+ * spent a third of their time on hearing each other.
+ */
+export class PostgresWakeups {
+  readonly #options: WakeupsOptions;
+  readonly #listeners = new Set<Listener>();
+  #lanes = new Set<number>();
+  #slots = new Set<number>();
+  #everything = false;
+  #news = false;
+  #sending: Promise<void> | undefined;
+  #sentAt = Number.NEGATIVE_INFINITY;
+  #connection: Connection | undefined;
+  #listening = false;
+  #cancel = (): void => {};
+  #closed = false;
+  #failures = 0;
+
+  constructor(options: WakeupsOptions) {
+    this.#options = options;
+  }
+
+  /** Something happened: these lanes have ready tasks, these slots have room; neither: there are only new events. */
+  tell(lanes: Iterable<number>, slots: Iterable<number> = []): void {
+    for (const lane of lanes) this.#lanes.add(lane);
+    for (const slot of slots) this.#slots.add(slot);
+    this.#news = true;
+    this.#sending ??= this.#send();
+  }
+
+  /** Anything may be otherwise from now on. */
+  tellAll(): void {
+    this.#everything = true;
+    this.tell([]);
+  }
+
+  listen(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    this.look();
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Listens from now on if somebody waits. Whoever waits has asked the store before, so it is called with every question. */
+  look(): void {
+    if (this.#listening || this.#closed || !this.#options.listens || !this.#wanted()) return;
+    this.#listening = true;
+    void this.#connect();
+  }
+
+  #wanted(): boolean {
+    for (const { wanted } of this.#listeners) if (wanted()) return true;
+    return false;
+  }
+
+  /** The last notice may be what somebody waits for; a database that is away is not waited for. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const { world } = this.#options;
+    await Promise.race([this.#sending, new Promise<void>((done) => void world.timers.after(LAST_MS, done))]);
+    this.#cancel();
+    await this.#connection?.close();
+  }
+
+  async #send(): Promise<void> {
+    const { database, world, channel, store } = this.#options;
+    const awaited = this.#lanes.size + this.#slots.size > 0 || this.#everything;
+    const apart = awaited ? APART_MS : NEWS_APART_MS;
+    const wait = this.#sentAt + apart - world.clock.monotonic();
+    if (wait > 0) await new Promise<void>((resolve) => void world.timers.after(wait, resolve));
+    this.#sentAt = world.clock.monotonic();
+    const any = this.#everything || this.#lanes.size + this.#slots.size > MAX_LANES;
+    const told = any ? '*' : `${[...this.#lanes].join(',')}:${[...this.#slots].join(',')}`;
+    this.#lanes = new Set();
+    this.#slots = new Set();
+    this.#everything = false;
+    this.#news = false;
+    // A hint that is lost is a hint that is lost.
+    await database.run((session) => session.rows('notify', [channel, `${store}:${told}`])).catch(() => {});
+    this.#sending = undefined;
+    if (!this.#closed && this.#news) this.#sending = this.#send();
+  }
+
+  async #connect(): Promise<void> {
+    const { config, world, channel } = this.#options;
+    try {
+      const connection = await Connection.open(config, world, world.clock.monotonic() + PROBE_PATIENCE_MS);
+      if (this.#closed) {
+        await connection.close();
+        return;
+      }
+      this.#connection = connection;
+      connection.onNotification((payload) => this.#hear(payload));
+      connection.onEnd(() => this.#again(connection));
+      connection.deadline = world.clock.monotonic() + PROBE_PATIENCE_MS;
+      await connection.raw(`LISTEN ${channel}`);
+      connection.rest();
+      this.#failures = 0;
+      // What was told while nobody listened.
+      this.#pass(undefined, []);
+      this.#probeLater(connection);
+    } catch {
+      this.#again(this.#connection);
+    }
+  }
+
+  /** A socket may be dead without saying so: a deaf listener must notice. And when nobody waits, nobody listens. */
+  #probeLater(connection: Connection): void {
+    const { world } = this.#options;
+    this.#cancel = world.timers.after(
+      PROBE_MS,
+      () => {
+        if (!this.#wanted()) {
+          this.#listening = false;
+          this.#connection = undefined;
+          void connection.close();
+          return;
+        }
+        connection.deadline = world.clock.monotonic() + PROBE_PATIENCE_MS;
+        connection.raw('SELECT 1').then(
+          () => this.#probeLater(connection),
+          () => this.#again(connection),
+        );
+      },
+      { unref: true },
+    );
+  }
+
+  #again(connection: Connection | undefined): void {
+    if (this.#closed || connection !== this.#connection) return;
+    this.#cancel();
+    this.#connection = undefined;
+    void connection?.close();
+    const wait = Math.min(FIRST_RETRY_MS * 2 ** this.#failures++, LONGEST_RETRY_MS);
+    this.#cancel = this.#options.world.timers.after(
+      wait * (0.5 + this.#options.world.random()),
+      () => void this.#connect(),
+      {
+        unref: true,
+      },
+    );
+  }
+
+  #hear(payload: string): void {
+    const [store, lanes = '*', slots = ''] = payload.split(':');
+    if (Number(store) === this.#options.store) return;
+    this.#pass(lanes === '*' ? undefined : numbersOf(lanes), numbersOf(slots));
+  }
+
+  #pass(lanes: readonly number[] | undefined, slots: readonly number[]): void {
+    for (const { hear } of this.#listeners) hear(lanes, slots);
+  }
+}
+
+const numbersOf = (text: string): readonly number[] => text.split(',').filter(Boolean).map(Number);

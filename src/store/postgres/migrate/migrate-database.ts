@@ -1,0 +1,70 @@
+import type { World } from '../../../core/world.ts';
+import type { SchemaStand } from '../../migrations.ts';
+import { type Address, parseAddress } from '../connect/address.ts';
+import { Connection } from '../connect/connection.ts';
+import { translate } from '../connect/errors.ts';
+import { reach } from '../connect/open-session.ts';
+import { requireVersion } from '../open.ts';
+import { migrate, type PostgresMigration, standOf } from './migrate.ts';
+
+const OPEN_MS = 15_000;
+/** Whoever asks for a migration can wait longer than one who only opens a store: about ten minutes. */
+const TRIES = 2000;
+
+/** What a schema says of itself. Nothing in the database is changed. */
+export function readSchema(url: string, world: World): Promise<SchemaStand> {
+  return withConnection(url, world, async (connection, { schema, name }) => {
+    await requireVersion(connection, name);
+    return standOf(connection, schema);
+  });
+}
+
+/** Brings a schema up to date, as opening it would; one that is not there is made. Others work on meanwhile. */
+export function migrateDatabase(
+  url: string,
+  world: World,
+  onRan?: (migration: PostgresMigration) => void,
+): Promise<void> {
+  return withConnection(url, world, async (connection, address) => {
+    await requireVersion(connection, address.name);
+    await migrateOn(connection, address, world, onRan);
+  });
+}
+
+export function migrateOn(
+  connection: Connection,
+  { config, schema, pooled }: Address,
+  world: World,
+  onRan: (migration: PostgresMigration) => void = () => {},
+): Promise<void> {
+  return migrate({
+    connection,
+    connect: () => Connection.open(config, world, world.clock.monotonic() + OPEN_MS),
+    schema,
+    pooled,
+    onRan,
+    pause: (ms) => new Promise((resolve) => void world.timers.after(ms, resolve)),
+    tries: TRIES,
+  });
+}
+
+/** One session with the server that an address names, closed at the end. */
+export async function withConnection<T>(
+  url: string,
+  world: World,
+  work: (connection: Connection, address: Address) => Promise<T>,
+): Promise<T> {
+  const asked = parseAddress(url);
+  let connection: Connection | undefined;
+  try {
+    const reached = await reach(asked, world, world.clock.monotonic() + OPEN_MS);
+    connection = reached.connection;
+    // What is done to a store as a whole takes as long as it takes.
+    connection.deadline = Number.POSITIVE_INFINITY;
+    return await work(connection, reached.address);
+  } catch (error) {
+    throw translate(error, asked.name);
+  } finally {
+    await connection?.close();
+  }
+}

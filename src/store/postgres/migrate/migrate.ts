@@ -1,0 +1,251 @@
+import { readFileSync } from 'node:fs';
+import { fault } from '../../../core/errors.ts';
+import { knownVersion, type Migration, planMigrations, type SchemaStand } from '../../migrations.ts';
+import type { Connection } from '../connect/connection.ts';
+import { type Fill, fillTrees } from './fill-trees.ts';
+
+/** Forward only, in order, each once. A released one never changes. */
+export const MIGRATIONS: readonly PostgresMigration[] = [
+  { version: 1, file: '001-kernel.sql', compatibleFrom: 1 },
+  // An older program would not count what it claims against the limits.
+  { version: 2, file: '002-scheduling.sql', compatibleFrom: 2 },
+  { version: 3, file: '003-tokens.sql', compatibleFrom: 2 },
+  // An older program would take events of workers for events of tasks.
+  { version: 4, file: '004-fleet.sql', compatibleFrom: 4 },
+  { version: 5, file: '005-nodes.sql', compatibleFrom: 4 },
+  { version: 6, file: '006-documents.sql', compatibleFrom: 4 },
+  { version: 7, file: '007-insight.sql', compatibleFrom: 4 },
+  { version: 8, file: '008-trees.sql', compatibleFrom: 4 },
+  { version: 9, file: '009-finished-trees.sql', compatibleFrom: 4 },
+  // An older program would look for checkpoints where none are, lose the kin of what it ends, and prune what a living tree needs.
+  { version: 10, file: '010-journal.sql', compatibleFrom: 10 },
+  { version: 11, file: '011-tree-index.sql', compatibleFrom: 10, apart: true, fill: fillTrees },
+];
+
+export interface PostgresMigration extends Migration {
+  /** Statements that Postgres runs outside of a transaction only, such as an index made while others write. */
+  readonly apart?: boolean;
+  /** What comes after the statements of one that runs apart, in short transactions while others work; it may be begun anew. */
+  readonly fill?: Fill;
+}
+
+export const SCHEMA_VERSION = knownVersion(MIGRATIONS);
+
+const META = 'CREATE TABLE IF NOT EXISTS meta (key text COLLATE "C" PRIMARY KEY, value text NOT NULL)';
+/** A lock that is not to be had within this is tried for again: whoever waits for it, all others wait behind. */
+const LOCK_MS = 50;
+/** With the pauses between them about a minute. */
+const TRIES = 200;
+
+/** What the schema says of itself. */
+export async function standOf(connection: Connection, schema: string): Promise<SchemaStand> {
+  const [there] = await connection.all<{ meta: string | null }>(undefined, 'SELECT to_regclass($1) AS meta', [
+    `${schema}.meta`,
+  ]);
+  if (there?.meta === null || there === undefined) return { version: 0, compatibleFrom: 0 };
+  const rows = await connection.all<{ key: string; value: string }>(
+    undefined,
+    `SELECT key, value FROM ${schema}.meta`,
+    [],
+  );
+  const meta = new Map(rows.map(({ key, value }) => [key, value]));
+  return { version: Number(meta.get('schema') ?? 0), compatibleFrom: Number(meta.get('compatible_from') ?? 0) };
+}
+
+export interface MigrateOptions {
+  readonly connection: Connection;
+  /** Another session, which keeps other migrators off while statements run that may stand in no transaction. */
+  readonly connect: () => Promise<Connection>;
+  /** Quoted. */
+  readonly schema: string;
+  /** Settings of a session do not reach the next statement: there is a pooler in between. */
+  readonly pooled?: boolean;
+  readonly migrations?: readonly PostgresMigration[];
+  /** The text of a migration; by default its file. */
+  readonly read?: (migration: PostgresMigration) => string;
+  /** Told when a migration has run here, and not elsewhere. */
+  readonly onRan?: (migration: PostgresMigration) => void;
+  readonly pause: (ms: number) => Promise<void>;
+  /** How often a migration tries for its locks before it gives up. */
+  readonly tries?: number;
+}
+
+/** How a try went: `others` migrate just now, `locked` means that somebody holds a lock which it needs. */
+type Went = 'ran' | 'was done' | 'others' | 'locked';
+
+/**
+ * Brings the schema up to date while others work on it. Each migration is a transaction that gives up a lock which it cannot
+ * have at once, and is tried again; of several processes one does it and the others find it done.
+ */
+export async function migrate(options: MigrateOptions): Promise<void> {
+  const { connection, schema, migrations = MIGRATIONS, onRan } = options;
+  const stand = await standOf(connection, schema);
+  for (const migration of planMigrations(migrations, stand.version, stand.compatibleFrom)) {
+    if ((await untilDone(options, migration)) === 'ran') onRan?.(migration);
+  }
+}
+
+async function untilDone(options: MigrateOptions, migration: PostgresMigration): Promise<Went> {
+  const { pause, tries = TRIES } = options;
+  for (let i = 0; ; i++) {
+    const went = await (migration.apart ? runApart(options, migration) : runInside(options, migration));
+    if (went === 'ran' || went === 'was done') return went;
+    if (i >= tries) {
+      const problem = `migration ${migration.version} did not get its locks, which a long transaction holds`;
+      const hint = 'End long transactions (reports, pg_dump, forgotten sessions), and try again; nothing was changed.';
+      throw fault('STORE_BUSY', { problem }, { hint });
+    }
+    // While it waits for a lock all others wait behind it: they must come through in between.
+    await pause((went === 'others' ? 20 : 200) * (1 + Math.random()));
+  }
+}
+
+async function runInside(options: MigrateOptions, migration: PostgresMigration): Promise<Went> {
+  const { connection, schema, read = textOf } = options;
+  await connection.raw('BEGIN');
+  try {
+    await connection.raw(`SET LOCAL lock_timeout = '${LOCK_MS}ms'`);
+    let went = await turn(connection, options, migration);
+    if (went === undefined) {
+      await makeSchema(connection, schema);
+      await connection.raw(`SET LOCAL search_path = ${schema}`);
+      await connection.raw(META);
+      await connection.raw(read(migration));
+      await note(connection, schema, migration);
+      went = 'ran';
+    }
+    await connection.raw('COMMIT');
+    return went;
+  } catch (error) {
+    await connection.raw('ROLLBACK');
+    if (isLocked(error)) return 'locked';
+    throw explained(error, schema);
+  }
+}
+
+/**
+ * Each statement by itself. The turn is kept by a second session, in an open transaction: that ends with the process, works
+ * behind a pooler too, and has no snapshot that the making of an index would wait for.
+ */
+async function runApart(options: MigrateOptions, migration: PostgresMigration): Promise<Went> {
+  const { connection, connect, schema, pooled = false, read = textOf } = options;
+  const guard = await connect();
+  try {
+    await guard.raw('BEGIN');
+    await guard.raw('SET LOCAL idle_in_transaction_session_timeout = 0');
+    const went = await turn(guard, options, migration);
+    if (went !== undefined) return went;
+    // An index of a large table takes minutes. What waits for locks here holds up nobody who reads or writes.
+    if (!pooled) await connection.raw('SET statement_timeout = 0; SET lock_timeout = 0');
+    const one = (statement: string): Promise<void> => alone(connection, schema, statement);
+    for (const statement of statementsOf(read(migration), schema)) await one(statement);
+    await migration.fill?.({ connection, schema, alone: one, brief: (work) => brief(options, work) });
+    await note(guard, schema, migration);
+    await guard.raw('COMMIT');
+    return 'ran';
+  } catch (error) {
+    if (isLocked(error)) return 'locked';
+    throw explained(error, schema);
+  } finally {
+    if (!pooled && connection.usable) await connection.raw('RESET statement_timeout; RESET lock_timeout');
+    await guard.close();
+  }
+}
+
+/** A transaction that gives up a lock which it cannot have at once, and is tried again. */
+async function brief<T>({ connection, pause, tries = TRIES }: MigrateOptions, work: () => Promise<T>): Promise<T> {
+  for (let i = 0; ; i++) {
+    await connection.raw('BEGIN');
+    try {
+      await connection.raw(`SET LOCAL lock_timeout = '${LOCK_MS}ms'`);
+      const answer = await work();
+      await connection.raw('COMMIT');
+      return answer;
+    } catch (error) {
+      await connection.raw('ROLLBACK');
+      if (!isLocked(error) || i >= tries) throw error;
+    }
+    await pause(200 * (1 + Math.random()));
+  }
+}
+
+/** Undefined: it is ours to run, until the end of the transaction. */
+async function turn(
+  connection: Connection,
+  { schema, migrations = MIGRATIONS }: MigrateOptions,
+  migration: PostgresMigration,
+): Promise<Went | undefined> {
+  const take = 'SELECT pg_try_advisory_xact_lock(hashtext($1)) AS ours';
+  const [row] = await connection.all<{ ours: boolean }>(undefined, take, [`leasehold ${schema}`]);
+  if (!row?.ours) return 'others';
+  const { version, compatibleFrom } = await standOf(connection, schema);
+  // Somebody else may have come further meanwhile than this program can follow.
+  planMigrations(migrations, version, compatibleFrom);
+  return version < migration.version ? undefined : 'was done';
+}
+
+/** IF NOT EXISTS would ask for the right to make one, though it is there. */
+async function makeSchema(connection: Connection, schema: string): Promise<void> {
+  const sql = 'SELECT to_regnamespace($1) IS NOT NULL AS there';
+  const [row] = await connection.all<{ there: boolean }>(undefined, sql, [schema]);
+  if (!row?.there) await connection.raw(`CREATE SCHEMA ${schema}`);
+}
+
+function statementsOf(text: string, schema: string): readonly string[] {
+  const parts = text.replaceAll(/^\s*--.*$/gm, '').split(';');
+  return parts.map((part) => part.trim().replaceAll('{schema}', schema)).filter((part) => part !== '');
+}
+
+/** What was cut off before is begun anew; an index that was left invalid, which nobody uses and all keep up, goes first. */
+async function alone(connection: Connection, schema: string, statement: string): Promise<void> {
+  const index = /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY (?:IF NOT EXISTS )?"?(\w+)"? /i.exec(statement)?.[1];
+  if (index === undefined) return connection.raw(statement);
+  const drop = `DROP INDEX CONCURRENTLY IF EXISTS ${schema}."${index}"`;
+  const stands = await isValid(connection, schema, index);
+  if (stands === true) return;
+  if (stands === false) await connection.raw(drop);
+  try {
+    await connection.raw(statement);
+  } catch (error) {
+    if (connection.usable && (await isValid(connection, schema, index)) === false) await connection.raw(drop);
+    throw error;
+  }
+}
+
+/** Undefined: there is no such index. */
+async function isValid(connection: Connection, schema: string, index: string): Promise<boolean | undefined> {
+  const sql = `SELECT i.indisvalid AS valid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+    WHERE c.relname = $1 AND c.relnamespace = $2::regnamespace`;
+  return (await connection.all<{ valid: boolean }>(undefined, sql, [index, schema]))[0]?.valid;
+}
+
+async function note(
+  connection: Connection,
+  schema: string,
+  { version, compatibleFrom }: PostgresMigration,
+): Promise<void> {
+  const sql = `INSERT INTO ${schema}.meta (key, value) VALUES ('schema', $1), ('compatible_from', $2)
+    ON CONFLICT (key) DO UPDATE SET value = excluded.value`;
+  await connection.all(undefined, sql, [String(version), String(compatibleFrom)]);
+}
+
+/** 55P03: the lock was not to be had in time; 40P01: it would never have been. */
+function isLocked(error: unknown): boolean {
+  const { code } = error as { readonly code?: unknown };
+  return code === '55P03' || code === '40P01';
+}
+
+/** 42P07 and 42723: a table, an index or a function of that name is there. */
+function explained(error: unknown, schema: string): unknown {
+  const { code, message } = error as { readonly code?: unknown; readonly message?: string };
+  if (code !== '42P07' && code !== '42723') return error;
+  return fault(
+    'CONFLICT',
+    { problem: `the schema ${schema} holds something of another program (${message ?? ''})` },
+    { hint: 'Give leasehold a schema of its own: add ?schema=NAME to the address of the store.', cause: error },
+  );
+}
+
+function textOf({ file }: PostgresMigration): string {
+  return readFileSync(new URL(`./migrations/${file}`, import.meta.url), 'utf8');
+}

@@ -1,0 +1,46 @@
+import { fault } from '../../../../core/errors.ts';
+import type { DutyTerm, Tenure } from '../../../store.ts';
+import type { Session, Try } from '../../connect/database.ts';
+
+export async function takeDuty(
+  session: Session,
+  name: string,
+  holder: string,
+  ttlMs: number,
+  tried: Try,
+): Promise<Tenure | undefined> {
+  const [row] = await session.all<{ epoch: number; cursor: number; was: number | null }>('dutyTake', [
+    name,
+    holder,
+    ttlMs,
+  ]);
+  if (row !== undefined)
+    return { name, epoch: row.epoch, cursor: row.cursor, vacant: row.was === null || row.was === 0 };
+  if (!tried.again) return undefined;
+  // It may have been the first sending of this call that took it. Whether it was vacant then is not known any more.
+  const [mine] = await session.all<{ epoch: number; cursor: number }>('dutyMine', [name, holder]);
+  return mine && { name, epoch: mine.epoch, cursor: mine.cursor, vacant: false };
+}
+
+export async function renewDuty(session: Session, { name, epoch }: DutyTerm, ttlMs: number): Promise<boolean> {
+  return (await session.rows('dutyRenew', [name, epoch, ttlMs])).length > 0;
+}
+
+export async function releaseDuty(session: Session, { name, epoch }: DutyTerm): Promise<void> {
+  await session.rows('dutyRelease', [name, epoch]);
+}
+
+/**
+ * Stands at the head of a transaction that a duty writes in: a deposed holder changes nothing, and nobody takes the duty
+ * over before the commit. Returns the duty's cursor.
+ */
+export async function requireDuty(session: Session, duty: DutyTerm): Promise<number> {
+  const [row] = await session.all<{ cursor: number }>('dutyHeld', [duty.name, duty.epoch]);
+  return requireRow(duty, row).cursor;
+}
+
+/** For statements that lock the duty's row themselves and answer with no row at all without it. */
+export function requireRow<T>({ name, epoch }: DutyTerm, row: T | undefined): T {
+  if (row === undefined) throw fault('DUTY_LOST', { duty: name, epoch });
+  return row;
+}

@@ -1,0 +1,29 @@
+import { fault } from '../../../../core/errors.ts';
+import { type EventRow, pageOf, rowsAfter, tellOfTasks, workersIn } from '../../../rows/records.ts';
+import type { DutyTerm, EventPage, NumberAnswer } from '../../../store.ts';
+import { numbers } from '../../arrays.ts';
+import type { Session } from '../../connect/database.ts';
+
+/**
+ * One statement reads everything that decides, so that a pruner cannot come in between. No row
+ * begins behind the page: each holds hundreds of events, and a feed far behind was read anew with every page.
+ */
+export async function readEvents(session: Session, after: number, limit: number): Promise<EventPage> {
+  const rows = await session.all<EventRow>('eventRead', [after + 1, limit]);
+  type Named = readonly (readonly [number, string])[];
+  const news = rowsAfter(rows, after);
+  const queues = new Map(tellOfTasks(news) ? ((await session.rows('queueNames', [])) as Named) : []);
+  const told = workersIn(news);
+  const workers = new Map(told.length === 0 ? [] : ((await session.rows('workerNames', [numbers(told)])) as Named));
+  return pageOf(rows, { queues, workers }, after, limit);
+}
+
+export async function numberEvents(session: Session, duty: DutyTerm, limit: number): Promise<NumberAnswer> {
+  const [row] = await session.all<{ held: number | null; rows: number; events: number }>('sequence', [
+    duty.name,
+    duty.epoch,
+    limit,
+  ]);
+  if (row === undefined || row.held === null) throw fault('DUTY_LOST', { duty: duty.name, epoch: duty.epoch });
+  return { events: row.events, more: row.rows === limit };
+}

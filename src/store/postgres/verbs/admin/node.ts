@@ -1,0 +1,43 @@
+import type { NodeOverride } from '../../../../core/node.ts';
+import { type NodeRow, nodeOf } from '../../../rows/node-rows.ts';
+import type { DutyRecord, DutySight, NodeAnswer, NodeBeat, NodeSight } from '../../../store.ts';
+import type { Session } from '../../connect/database.ts';
+
+export async function beatNode(session: Session, beat: NodeBeat): Promise<NodeAnswer> {
+  const { id, incarnation, first, wish, stand, address = null, version = null, host = null, pid = null } = beat;
+  const values = [id, incarnation, first, wish, stand, address, version, host, pid];
+  const [row] = await session.all<{ asked: NodeOverride; before: string | null }>('nodeBeat', values);
+  if (row !== undefined) {
+    const replaced = row.before === null || row.before === incarnation ? undefined : row.before;
+    return { ok: true, override: row.asked, replaced };
+  }
+  const [newer] = await session.all<NodeRow>('nodeGet', [id]);
+  return { ok: false, host: newer?.host ?? undefined, pid: newer?.pid ?? undefined };
+}
+
+/** A row of an outer join, so that the time is told of no nodes too. */
+type Timed<T> = { readonly now: number } & (T | { readonly [K in keyof T]: null });
+
+export async function listNodes(session: Session): Promise<NodeSight> {
+  const rows = await session.all<Timed<NodeRow>>('nodeList', []);
+  const nodes = rows.flatMap((row) => (row.id === null ? [] : [nodeOf(row as NodeRow)]));
+  return { now: (rows[0] as { now: number }).now, nodes };
+}
+
+/** What is asked of it meanwhile is kept: the second statement sees what the first has left. */
+export async function leaveNode(session: Session, id: string, incarnation: string): Promise<void> {
+  await session.rows('nodeDrop', [id, incarnation]);
+  await session.rows('nodeLeft', [id, incarnation]);
+}
+
+export async function askNode(session: Session, id: string, role: NodeOverride): Promise<boolean> {
+  return (await session.rows('nodeRole', [id, role])).length > 0;
+}
+
+export async function listDuties(session: Session): Promise<DutySight> {
+  const rows = await session.all<Timed<DutyRecord>>('dutyList', []);
+  const duties = rows.flatMap(({ name, holder, epoch, until }) =>
+    name === null ? [] : [{ name, holder, epoch, until } as DutyRecord],
+  );
+  return { now: (rows[0] as { now: number }).now, duties };
+}

@@ -1,0 +1,71 @@
+import type { Slot } from '../../../../core/limits/limit.ts';
+import { limitOf, ownUses, type SlotRow, slotOf } from '../../../rows/limit-counter-rows.ts';
+import type { NamedUse } from '../../../store.ts';
+import { numbers, texts } from '../../arrays.ts';
+import type { Session, Try } from '../../connect/database.ts';
+import type { DefRow } from '../admin/limit.ts';
+import { cancelTasks } from './cancel.ts';
+
+export interface Refused {
+  readonly limit: string;
+  readonly key: string;
+}
+
+/** One transaction ends no more than so many. */
+const REPLACED = 500;
+
+/** Of these limits, those that have something to say to a new task; most let it wait for room. */
+export async function choosy(session: Session, names: readonly string[]): Promise<ReadonlySet<string>> {
+  if (names.length === 0) return new Set();
+  const rows = await session.all<DefRow>('limitFind', [texts(names)]);
+  const says = ({ body }: DefRow): boolean => {
+    if (body === null) return false;
+    const { strategy, backlog } = limitOf(body);
+    return strategy !== 'queue' || backlog !== undefined;
+  };
+  return new Set(rows.filter(says).map(({ name }) => name));
+}
+
+/**
+ * Refuses a new task, or lets it take the place of others, as its limits say. In the push's own transaction, under the locks
+ * of their slots: two that push at once see each other.
+ */
+export async function admit(session: Session, uses: readonly NamedUse[], tried: Try): Promise<Refused | undefined> {
+  const own = ownUses(uses);
+  const rows = await session.all<SlotRow & { readonly now: number }>('slotLock', [
+    numbers(own.map(({ slot }) => slot)),
+  ]);
+  for (const use of own) {
+    const row = rows.find(({ id }) => id === use.slot);
+    if (row === undefined || row.body === null) continue;
+    const { strategy, backlog } = limitOf(row.body);
+    const { name: limit, key, slot, weight } = use;
+    if (backlog !== undefined && (await waiting(session, slot, backlog)) >= backlog) return { limit, key };
+    if (strategy === 'replace_pending') {
+      const all = await session.all<{ id: number }>('slotReady', [slot, REPLACED]);
+      const waits = all.map(({ id }) => id).sort((a, b) => a - b);
+      await cancelTasks(session, waits, tried, new Set(), 'replaced');
+    } else if (strategy !== 'queue' && (await isFull(session, slotOf(row), weight))) {
+      if (strategy === 'refuse') return { limit, key };
+      const oldest = (await oldestOf(session, 'slotRunning', slot)) ?? (await oldestOf(session, 'slotOldest', slot));
+      if (oldest !== null) await cancelTasks(session, [oldest], tried, new Set(), 'replaced');
+    }
+  }
+  return undefined;
+}
+
+/** All of its room is taken or spoken for. */
+async function isFull(session: Session, slot: Slot, weight: number): Promise<boolean> {
+  if (slot.cap === undefined) return false;
+  return slot.active + ((await waiting(session, slot.id, slot.cap)) + 1) * weight > slot.cap;
+}
+
+async function waiting(session: Session, slot: number, most: number): Promise<number> {
+  const [row] = await session.all<{ n: number }>('slotWaiting', [slot, most]);
+  return row?.n ?? 0;
+}
+
+async function oldestOf(session: Session, name: 'slotOldest' | 'slotRunning', slot: number): Promise<number | null> {
+  const [row] = await session.all<{ id: number | null }>(name, [slot]);
+  return row?.id ?? null;
+}

@@ -1,0 +1,234 @@
+import type { TaskState } from '../../../../core/task/task.ts';
+import { stateOf } from '../../../codes.ts';
+import { type Birth, birthsOf, type StandIns, upsOf } from '../../../graph.ts';
+import type { GraphAnswer, GraphTask, NamedUse, PushAnswer } from '../../../store.ts';
+import { booleans, numbers } from '../../arrays.ts';
+import type { Session, Try } from '../../connect/database.ts';
+import type { PostgresParts } from '../../parts.ts';
+import { countDown, endAfter } from '../trees/countdown.ts';
+import { admit, choosy, type Refused } from './admit.ts';
+import { birthColumns, type Drawn, earlierAnswers, keepAnswers, resultKeys, standOf, takeKeys } from './push.ts';
+
+export type Made = PushAnswer & { readonly ok: true };
+
+/** Rows of one statement: the event of so many stays in one page. */
+const CHUNK = 500;
+/** A task may end or be revived between two looks; more often than this only if something is wrong. */
+const LOOKS = 10;
+
+/** Who bears tasks: they are members of its tree, and their limits are asked about them as about a push. */
+export interface Kin {
+  readonly parent: number;
+  readonly root: number;
+  /** What it gives back of limits by going: locked together with what they take. */
+  readonly slots: readonly number[];
+  readonly tried: Try;
+}
+
+export interface Bearing {
+  /** Names the flush among the events, for a second sending of it. */
+  readonly note?: string;
+  /** What each sending of the same has drawn. */
+  readonly sendings: Drawn;
+  readonly kin?: Kin;
+}
+
+/** A limit takes no more tasks; the item would be the one too many. */
+export interface Overfull extends Refused {
+  readonly ok: false;
+  readonly item: number;
+}
+
+/** Tasks that may wait for each other and for others, all or nothing. Whoever is refused takes back what was done before. */
+export async function makeAll(
+  session: Session,
+  parts: PostgresParts,
+  items: readonly GraphTask[],
+  places: StandIns,
+  bearing: Bearing,
+): Promise<GraphAnswer | Overfull> {
+  const named = items.some(({ op, unique }) => op !== undefined || unique !== undefined);
+  const own = [...new Set(places)];
+  const firsts = own.map((i) => items[i] as GraphTask);
+  const answers = named ? await earlierAnswers(session, firsts) : firsts.map(() => undefined);
+  const open = [...firsts.keys()].filter((at) => answers[at] === undefined);
+  const drawn = await session.rows('taskIds', [open.length]);
+  const ids = new Map(open.map((at, k) => [at, (drawn[k] as readonly [number])[0]]));
+  bearing.sendings.push(new Map([...ids].map(([at, id]) => [own[at] as number, id])));
+  if (named) await takeKeys(session, parts, firsts, ids, answers);
+  for (const [at, answer] of answers.entries()) {
+    if (answer === undefined || answer.ok) continue;
+    return { ok: false, conflict: 'conflict' in answer ? answer.conflict : 0, item: own[at] as number };
+  }
+  const found = new Map(answers.flatMap((answer, at) => (answer?.ok ? [[own[at] as number, answer] as const] : [])));
+  const stands = await lockUps(session, items, [...found.values()]);
+  if (typeof stands === 'number') return { ok: false, unknown: stands };
+  const fresh = open.filter((at) => answers[at] === undefined);
+  const idOf = new Map(fresh.map((at) => [own[at] as number, ids.get(at) as number]));
+  const tasks = places.map((place) => found.get(place)?.task ?? (idOf.get(place) as number));
+  const births = birthsOf(items, tasks, [...idOf.keys()], stands);
+  const ups = upsOf(births, stands);
+  const asked = bearing.kin === undefined ? NONE : await askLimits(session, parts, births, bearing.kin);
+  if (ups.length > 0) await session.rows('depWatch', [numbers(ups)]);
+  const made = await bearAll(session, parts, births, asked, bearing);
+  if ('limit' in made) return { ...made, ok: false, item: tasks.indexOf(made.task) };
+  for (const at of fresh) answers[at] = made.get(ids.get(at) as number);
+  if (named) await keepAnswers(session, firsts, answers as PushAnswer[], open);
+  const states = await standAfter(session, births, asked.size > 0);
+  return {
+    ok: true,
+    tasks: places.map((place, i) => {
+      const task = tasks[i] as number;
+      const answer = made.get(task);
+      if (answer === undefined) return found.get(place) as Made;
+      return { ...answer, state: states.get(task) ?? answer.state, fresh: place === i };
+    }),
+  };
+}
+
+/**
+ * How the tasks are that new ones will wait for, or the one that is nowhere. Those that are unfinished stay so until the
+ * commit. What is not found among them is looked for by a statement of its own: it ended while the lock was waited for.
+ */
+async function lockUps(
+  session: Session,
+  items: readonly GraphTask[],
+  found: readonly Made[],
+): Promise<ReadonlyMap<number, TaskState> | number> {
+  const stands = new Map<number, TaskState>();
+  const wanted = new Set(items.flatMap(({ after }) => after.flatMap(({ task }) => task ?? [])));
+  for (const { task } of found) wanted.add(task);
+  let missing = [...wanted];
+  for (let look = 0; missing.length > 0 && look < LOOKS; look++) {
+    for (const [id] of await session.rows('depLock', [numbers(missing)])) stands.set(id as number, 'waiting');
+    missing = missing.filter((task) => !stands.has(task));
+    if (missing.length === 0) break;
+    for (const [task, state] of await holdEnded(session, missing)) stands.set(task, state);
+    missing = missing.filter((task) => !stands.has(task));
+    if (missing.length === 0) break;
+    // One that is there all the same was revived between the two looks.
+    const there = await standOf(session, missing);
+    // Of what an operation id remembers, the task may be gone by now.
+    for (const { task, state } of found) if (!there.has(task) && !stands.has(task)) stands.set(task, state);
+    missing = missing.filter((task) => !stands.has(task));
+    const unknown = missing.find((task) => !there.has(task));
+    if (unknown !== undefined) return unknown;
+  }
+  return stands;
+}
+
+/** How these have ended. They stay until the commit, and so do their trees; what is of one that is being pruned is not there. */
+async function holdEnded(session: Session, tasks: readonly number[]): Promise<ReadonlyMap<number, TaskState>> {
+  type Kin = readonly [task: number, root: number | null];
+  const kin = (await session.rows('rootsOf', [numbers(tasks)])) as readonly Kin[];
+  if (kin.length === 0) return new Map();
+  const roots = new Set(kin.flatMap(([, root]) => root ?? []));
+  if (roots.size > 0) await session.rows('rootsDone', [numbers([...roots].sort((a, b) => a - b))]);
+  type Row = { readonly id: number; readonly state: number };
+  const rows = await session.all<Row>('endHold', [numbers(tasks.toSorted((a, b) => a - b))]);
+  return new Map(rows.map(({ id, state }) => [id, stateOf(state)]));
+}
+
+type Asked = ReadonlyMap<number, readonly NamedUse[]>;
+const NONE: Asked = new Map();
+
+/** What the new tasks take of limits that have something to say to them, by task. All of these slots are locked together. */
+async function askLimits(
+  session: Session,
+  { lanes }: PostgresParts,
+  births: readonly Birth[],
+  kin: Kin,
+): Promise<Asked> {
+  const usesOf = ({ item }: Birth): readonly NamedUse[] => lanes.known(item.lane)?.rules?.uses ?? [];
+  const names = await choosy(session, [...new Set(births.flatMap(usesOf).map(({ name }) => name))]);
+  const asked = new Map(
+    births.flatMap((birth) => (usesOf(birth).some(({ name }) => names.has(name)) ? [[birth.task, usesOf(birth)]] : [])),
+  );
+  const slots = new Set([...kin.slots, ...[...asked.values()].flat().map(({ slot }) => slot)]);
+  if (slots.size > 0) await session.rows('slotLock', [numbers([...slots])]);
+  return asked;
+}
+
+/** Those that ask their limits one after another, as pushes do: each counts for the next. */
+async function bearAll(
+  session: Session,
+  parts: PostgresParts,
+  births: readonly Birth[],
+  asked: Asked,
+  bearing: Bearing,
+): Promise<ReadonlyMap<number, Made> | (Refused & { readonly task: number })> {
+  const made = new Map<number, Made>();
+  for (const birth of births) {
+    const uses = asked.get(birth.task);
+    if (uses === undefined || bearing.kin === undefined) continue;
+    const refused = await admit(session, uses, bearing.kin.tried);
+    if (refused !== undefined) return { ...refused, task: birth.task };
+    await bear(session, parts, [birth], bearing, made);
+  }
+  await bear(
+    session,
+    parts,
+    births.filter(({ task }) => !asked.has(task)),
+    bearing,
+    made,
+  );
+  return made;
+}
+
+async function bear(
+  session: Session,
+  { lanes }: PostgresParts,
+  births: readonly Birth[],
+  { note, kin }: Bearing,
+  made: Map<number, Made>,
+): Promise<void> {
+  for (const some of chunks(births, CHUNK)) {
+    const items = some.map(({ item }) => item);
+    const rows = (await session.rows('graphAdd', [
+      numbers(some.map(({ task }) => task)),
+      ...birthColumns(lanes, items),
+      numbers(some.map(({ flags }) => flags)),
+      numbers(some.map(({ open }) => open)),
+      note ?? null,
+      ...resultKeys(items, (i) => (some[i] as Birth).task),
+      kin?.parent ?? null,
+      kin?.root ?? null,
+    ])) as readonly (readonly [number, number, number])[];
+    for (const [task, createdAt, state] of rows) {
+      made.set(task, { ok: true, task, createdAt, state: stateOf(state), fresh: true });
+    }
+  }
+  const edges = births.flatMap((birth) => birth.edges.map((edge) => ({ ...edge, down: birth.task })));
+  for (const some of chunks(edges, 4 * CHUNK)) {
+    await session.rows('depAdd', [
+      numbers(some.map(({ up }) => up)),
+      numbers(some.map(({ down }) => down)),
+      booleans(some.map(({ optional }) => optional)),
+      booleans(some.map(({ open }) => open)),
+    ]);
+  }
+}
+
+/**
+ * Those that need what has failed already end at once, and those below them. Says how all are after that, and after some may
+ * have given way to others.
+ */
+async function standAfter(
+  session: Session,
+  births: readonly Birth[],
+  someGaveWay: boolean,
+): Promise<ReadonlyMap<number, TaskState>> {
+  const doomed = births.filter((birth) => birth.doomed).map(({ task, flags }) => ({ id: task, flags }));
+  if (doomed.length === 0 && !someGaveWay) return new Map();
+  const watched: Awaited<ReturnType<typeof endAfter>>[number][] = [];
+  for (const some of chunks(doomed, CHUNK)) watched.push(...(await endAfter(session, some)));
+  await countDown(session, watched);
+  return standOf(
+    session,
+    births.map(({ task }) => task),
+  );
+}
+
+function chunks<T>(all: readonly T[], size: number): readonly (readonly T[])[] {
+  return Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
+}

@@ -1,0 +1,148 @@
+import { isFinal, type Reason } from '../../../../core/task/task.ts';
+import { REMOVING, reasonCode, stateOf, WATCHED } from '../../../codes.ts';
+import type { CancelAnswer, ReviveAnswer, ReviveParams } from '../../../store.ts';
+import { numbers, texts } from '../../arrays.ts';
+import type { Session, Try } from '../../connect/database.ts';
+import { countDown, type Ended } from '../trees/countdown.ts';
+import type { Woken } from './settle.ts';
+
+/** A task may change between two looks; more often than this only if something is wrong. */
+const LOOKS = 10;
+
+/**
+ * What does not run ends at once; what runs is asked, and its worker hears of it at the next renewal. Without `woken` it has no
+ * answer for what something waits for.
+ */
+export async function cancelTasks(
+  session: Session,
+  tasks: readonly number[],
+  tried: Try,
+  woken?: Woken,
+  reason: Reason = 'requested',
+): Promise<readonly (CancelAnswer | undefined)[]> {
+  const answers = new Map<number, CancelAnswer | undefined>();
+  const ended: Ended[] = [];
+  let open = [...new Set(tasks)].sort((a, b) => a - b);
+  for (let look = 0; open.length > 0 && look < LOOKS; look++) {
+    const idle = woken === undefined ? 'cancelIdle' : 'cancelWatched';
+    for (const [id, watched] of await session.rows(idle, [numbers(open), reasonCode(reason)])) {
+      answers.set(id as number, 'cancelled');
+      if (watched) ended.push({ task: id as number, state: 'cancelled' });
+    }
+    for (const [id] of await session.rows('cancelAsk', [numbers(open)])) answers.set(id as number, 'requested');
+    open = open.filter((task) => !answers.has(task));
+    if (open.length === 0) break;
+    const rows = (await session.rows('stand', [numbers(open)])) as readonly (readonly [number, number, number])[];
+    const stands = new Map(rows.map(([task, code, flags]) => [task, { code, flags }]));
+    for (const task of open) {
+      const { code, flags } = stands.get(task) ?? {};
+      if (code === undefined || flags === undefined) answers.set(task, 'unknown');
+      else if (code === 1) answers.set(task, 'requested');
+      else if (!isFinal(stateOf(code)) && flags & WATCHED && woken === undefined) answers.set(task, undefined);
+      // It may have been the first sending of this call that ended it.
+      else if (isFinal(stateOf(code))) answers.set(task, tried.again && code === 6 ? 'cancelled' : 'finished');
+    }
+    open = open.filter((task) => !answers.has(task));
+  }
+  // After all of them: who is named here was cancelled by its own name.
+  if (ended.length > 0) for (const lane of (await countDown(session, ended)).lanes) woken?.add(lane);
+  const told = new Set<number>();
+  return tasks.map((task) => {
+    const answer = answers.has(task) ? answers.get(task) : 'unknown';
+    const second = told.has(task);
+    told.add(task);
+    return second && answer === 'cancelled' ? 'finished' : answer;
+  });
+}
+
+interface Unrevived {
+  readonly state: number;
+  readonly lane: number;
+  readonly removing: boolean;
+  readonly gone: boolean;
+}
+
+/**
+ * The only way out of a final state. The attempt that ended the task moves to `attempt`, so that a repeat is known again. What is
+ * part of a tree that is being pruned is as good as gone.
+ */
+export async function reviveTask(session: Session, task: number, tried: Try): Promise<ReviveAnswer> {
+  let rootless = false;
+  for (let look = 0; ; look++) {
+    const [row] = await session.all<{ lane: number }>('revive', [task, 0, 0, rootless]);
+    if (row !== undefined) return { ok: true, lane: row.lane };
+    const [record] = await session.all<Unrevived>('reviveLook', [task]);
+    if (record === undefined || record.removing) return { ok: false, state: undefined };
+    const state = stateOf(record.state);
+    rootless = record.gone;
+    if (isFinal(state) && look < LOOKS) continue; // it or its root changed between the two looks
+    return tried.again && !isFinal(state) ? { ok: true, lane: record.lane } : { ok: false, state };
+  }
+}
+
+/** Whether some of these were made to wait for others. That is decided when a task is made. */
+export async function someDepend(session: Session, tasks: readonly number[]): Promise<boolean> {
+  return (await session.rows('depPlans', [numbers(tasks)])).length > 0;
+}
+
+/**
+ * The same for several, in a transaction: what depends on others that are unfinished, or are revived with it, waits for them.
+ */
+export async function reviveTogether(
+  session: Session,
+  { tasks, forget = [] }: ReviveParams,
+  tried: Try,
+): Promise<readonly ReviveAnswer[]> {
+  const rootOf = await holdRoots(session, tasks);
+  const plans = (await session.rows('depPlans', [numbers(tasks)])) as readonly (readonly [number, number])[];
+  const ups = [...new Set(plans.map(([up]) => up))];
+  const unfinished = new Set((await session.rows('depLock', [numbers(ups)])).map(([id]) => id as number));
+  const rows = (await session.rows('doneLock', [numbers(tasks)])) as readonly (readonly [number, number, number])[];
+  const removing = new Set(rows.filter(([, , flags]) => (flags & REMOVING) !== 0).map(([id]) => id));
+  const finished = new Map(
+    rows.flatMap(([id, attempt]) => (isRemoved(rootOf.get(id) ?? id, removing) ? [] : [[id, attempt] as const])),
+  );
+  const isOpen = (up: number): boolean => unfinished.has(up) || finished.has(up);
+  const own = plans.filter(([up, down]) => finished.has(down) && isOpen(up));
+  const watched = new Set(own.map(([up]) => up));
+  if (unfinished.size > 0) await session.rows('depWatch', [numbers([...unfinished].filter((up) => watched.has(up)))]);
+  const waits = Map.groupBy(own, ([, down]) => down);
+  const revived = new Map<number, number>();
+  for (const task of finished.keys()) {
+    const open = waits.get(task)?.length ?? 0;
+    const [row] = await session.all<{ lane: number }>('revive', [task, open, watched.has(task) ? WATCHED : 0, false]);
+    if (row !== undefined) revived.set(task, row.lane);
+  }
+  const values = [numbers([...finished.keys()]), numbers([...finished.values()]), numbers([...watched])];
+  if (finished.size > 0) await session.rows('depReopen', values);
+  // Their rows are locked: nobody remembers anything for them meanwhile.
+  const gone = forget.filter(({ task }) => revived.has(task));
+  if (gone.length > 0) {
+    await session.rows('journalForget', [numbers(gone.map(({ task }) => task)), texts(gone.map(({ key }) => key))]);
+  }
+  const answers: ReviveAnswer[] = [];
+  for (const task of tasks) {
+    const lane = revived.get(task);
+    answers.push(lane === undefined ? await reviveTask(session, task, tried) : { ok: true, lane });
+    revived.delete(task);
+  }
+  return answers;
+}
+
+/** A root, or that it is being removed. */
+type Root = number | 'removing';
+
+const isRemoved = (root: Root, removing: ReadonlySet<number>): boolean => root === 'removing' || removing.has(root);
+
+/** Other roots that these tasks have stay as they are until the commit: the pruner does not begin with their trees meanwhile. */
+async function holdRoots(session: Session, tasks: readonly number[]): Promise<ReadonlyMap<number, Root>> {
+  const rows = (await session.rows('rootsOf', [numbers(tasks)])) as readonly (readonly [number, number | null])[];
+  const kin = rows.flatMap(([task, root]) => (root === null ? [] : [[task, root] as const]));
+  const own = new Set(tasks);
+  const others = [...new Set(kin.map(([, root]) => root))].filter((root) => !own.has(root)).sort((a, b) => a - b);
+  if (others.length === 0) return new Map(kin);
+  await session.rows('rootsLive', [numbers(others)]);
+  const ended = (await session.rows('rootsDone', [numbers(others)])) as readonly (readonly [number, number])[];
+  const removing = new Set(ended.filter(([, flags]) => (flags & REMOVING) !== 0).map(([id]) => id));
+  return new Map(kin.map(([task, root]) => [task, removing.has(root) ? 'removing' : root]));
+}

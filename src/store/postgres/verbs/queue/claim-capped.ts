@@ -1,0 +1,121 @@
+import type { ClaimAnswer, ClaimRequest, LaneBlock, NamedUse } from '../../../store.ts';
+import { booleans, numbers } from '../../arrays.ts';
+import type { Session, Try } from '../../connect/database.ts';
+import type { PostgresParts } from '../../parts.ts';
+import {
+  type ClaimRow,
+  countByLane,
+  type GrantRow,
+  grantsOf,
+  inClaimOrder,
+  laneValues,
+  learnMarks,
+  lostGrants,
+} from './claim.ts';
+import { learnRoom } from './claim-ample.ts';
+
+/** The statement has places for so many slots of a lane. */
+const MOST = 4;
+
+/** A claim whose limits the statement itself can see to. */
+interface Capped {
+  /** All that its lanes take from, in the order in which they are locked. */
+  readonly slots: readonly number[];
+  /** For each lane the places of its slots among them, counted from 1. */
+  readonly places: readonly (readonly number[])[];
+  /** Which of them several lanes take from. */
+  readonly shared: readonly boolean[];
+  /** Every lane takes from every slot. */
+  readonly alike: boolean;
+}
+
+type CappedRow = readonly [...ClaimRow, fits: boolean, rooms: readonly number[] | null];
+
+/**
+ * A claim from lanes that take from limits is a transaction of five round trips: the slots are locked, the room is shared out,
+ * the tasks are claimed, what they take is noted. One statement does it where each task takes one of each slot and the slots have
+ * nothing but caps, as most limits do. Undefined where it cannot be tried; `long`: it was, and the long way has to be gone.
+ */
+export function cappedOf({ lanes, rated }: PostgresParts, request: ClaimRequest): Capped | undefined {
+  if (request.op !== undefined || request.task !== undefined) return undefined;
+  const uses: (readonly NamedUse[])[] = [];
+  for (const { lane, minAgeMs, maxHeld } of request.lanes) {
+    const known = lanes.known(lane);
+    if (known === undefined || minAgeMs !== undefined || maxHeld !== undefined) return undefined;
+    const own = known.rules?.uses ?? [];
+    const isMore = known.rules?.placement.affinity !== undefined || own.length > MOST;
+    if (isMore || own.some(({ slot, weight }) => weight !== 1 || rated.has(slot))) return undefined;
+    uses.push(own);
+  }
+  const counts = new Map<number, number>();
+  for (const { slot } of uses.flat()) counts.set(slot, (counts.get(slot) ?? 0) + 1);
+  if (counts.size === 0) return undefined;
+  const slots = [...counts.keys()].sort((a, b) => a - b);
+  const place = new Map(slots.map((slot, i) => [slot, i + 1]));
+  return {
+    slots,
+    places: uses.map((own) => own.map(({ slot }) => place.get(slot) as number)),
+    shared: slots.map((slot) => (counts.get(slot) as number) > 1 || uses.length === 1),
+    alike: uses.every((own) => own.length === slots.length),
+  };
+}
+
+export async function claimCapped(
+  session: Session,
+  parts: PostgresParts,
+  request: ClaimRequest,
+  capped: Capped,
+  note: string,
+  tried: Try,
+): Promise<ClaimAnswer | 'long' | undefined> {
+  const before = tried.again ? await lostGrants(session, parts, note) : [];
+  if (before.length > 0) return { grants: before, blocked: [] };
+  const from = request.lanes.map(({ lane }) => parts.marks.of(lane));
+  const nth = (n: number): string => numbers(capped.places.map((places) => places[n]));
+  const began = parts.world.clock.monotonic();
+  const rows = (await session.rows('claimCapped', [
+    ...laneValues(request, from, note),
+    numbers(capped.slots),
+    nth(0),
+    nth(1),
+    nth(2),
+    nth(3),
+    booleans(capped.shared),
+    capped.alike,
+  ])) as unknown as readonly CappedRow[];
+  const [first] = rows;
+  if (first?.[0] !== true) return undefined; // disabled, or not known, or not as it was judged
+  if (first.at(-2) !== true) {
+    for (const slot of capped.slots) parts.rated.add(slot);
+    return 'long';
+  }
+  const granted = rows.flatMap(([, ...grant]) =>
+    grant[0] === null ? [] : [grant.slice(0, -2) as unknown as GrantRow],
+  );
+  learnMarks(parts, from, granted, parts.world.clock.monotonic() - began);
+  const rooms = rows.map((row) => row.at(-1) as readonly number[] | null).find((some) => some !== null) ?? [];
+  learnRoom(parts, capped.slots, rooms, request.max);
+  const grants = await grantsOf(session, parts, inClaimOrder(granted, request.lanes));
+  return { grants, blocked: blocksOf(request, capped, rooms, granted) };
+}
+
+/** Lanes that gave less than they were asked for, and of which a slot has no room left. */
+function blocksOf(
+  request: ClaimRequest,
+  { slots, places }: Capped,
+  rooms: readonly number[],
+  granted: readonly GrantRow[],
+): readonly LaneBlock[] {
+  const left = [...rooms];
+  const counts = countByLane(granted);
+  for (const [i, { lane }] of request.lanes.entries()) {
+    for (const place of places[i] as readonly number[]) {
+      left[place - 1] = (left[place - 1] as number) - (counts.get(lane) ?? 0);
+    }
+  }
+  return request.lanes.flatMap(({ lane, max }, i) => {
+    if ((counts.get(lane) ?? 0) >= Math.min(max, request.max)) return [];
+    const full = (places[i] as readonly number[]).find((place) => (left[place - 1] as number) <= 0);
+    return full === undefined ? [] : [{ lane, slot: slots[full - 1] as number, freesInMs: undefined, left: 0 }];
+  });
+}

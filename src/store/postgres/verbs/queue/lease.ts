@@ -1,0 +1,138 @@
+import type { Lease } from '../../../../core/task/lease.ts';
+import { reasonCode, stateCode } from '../../../codes.ts';
+import type { DutyTerm, HeldTask, Overdue, ReapAnswer, ReapItem, RenewAnswer, RenewItem } from '../../../store.ts';
+import { inOrder, numbers } from '../../arrays.ts';
+import type { Session } from '../../connect/database.ts';
+import { requireRow } from '../admin/duty.ts';
+import { countDown, endedOf } from '../trees/countdown.ts';
+import type { Woken } from './settle.ts';
+
+/** Expiry is not tested: until the reaper has taken it, the lease lives. */
+export async function renewLeases(session: Session, items: readonly RenewItem[]): Promise<readonly RenewAnswer[]> {
+  const ordered = inOrder(items);
+  const rows = (await session.rows('renew', [
+    numbers(ordered.map(({ task }) => task)),
+    numbers(ordered.map(({ attempt }) => attempt)),
+    numbers(ordered.map(({ ttlMs }) => ttlMs)),
+  ])) as readonly (readonly [number, number, boolean])[];
+  const held = new Map(rows.map(([id, leaseUntil, cancelRequested]) => [id, { leaseUntil, cancelRequested }]));
+  if (held.size === items.length) return items.map(({ task }) => ({ held: true, ...(held.get(task) as Held) }));
+  return uneven(session, items, held);
+}
+
+interface Held {
+  readonly leaseUntil: number;
+  readonly cancelRequested: boolean;
+}
+
+/** Some were lost, or one task was named with two attempts: each is asked by itself which of them it was. */
+async function uneven(
+  session: Session,
+  items: readonly RenewItem[],
+  held: ReadonlyMap<number, Held>,
+): Promise<readonly RenewAnswer[]> {
+  const named = Map.groupBy(items, ({ task }) => task);
+  const answers: RenewAnswer[] = [];
+  for (const item of items) {
+    const answer = held.get(item.task);
+    const doubtful = answer !== undefined && (named.get(item.task)?.length ?? 0) > 1;
+    if (doubtful) {
+      const one = numbers([item.task]);
+      const [row] = await session.rows('renew', [one, numbers([item.attempt]), numbers([item.ttlMs])]);
+      answers.push(
+        row === undefined
+          ? { held: false }
+          : { held: true, leaseUntil: row[1] as number, cancelRequested: row[2] as boolean },
+      );
+    } else answers.push(answer === undefined ? { held: false } : { held: true, ...answer });
+  }
+  return answers;
+}
+
+export async function cancelledLeases(session: Session, holder: number): Promise<readonly Lease[]> {
+  const rows = await session.all<{ id: number; attempt: number }>('cancels', [holder]);
+  return rows.map(({ id, attempt }) => ({ task: id, attempt }));
+}
+
+export async function listLeases(
+  session: Session,
+  holders: readonly number[] | undefined,
+): Promise<readonly HeldTask[]> {
+  type Row = { id: number; attempt: number; holder: number; created_at: number };
+  const rows =
+    holders === undefined ? await session.all<Row>('held', []) : await session.all<Row>('heldBy', [numbers(holders)]);
+  return rows.map(({ id, attempt, holder, created_at }) => ({ task: id, attempt, holder, createdAt: created_at }));
+}
+
+export async function attemptWorkers(
+  session: Session,
+  items: readonly Lease[],
+): Promise<readonly (string | undefined)[]> {
+  const values = [numbers(items.map(({ task }) => task)), numbers(items.map(({ attempt }) => attempt))];
+  const rows = await session.all<{ task: number; n: number; name: string }>('attemptWorkers', values);
+  const names = new Map(rows.map(({ task, n, name }) => [`${task}/${n}`, name]));
+  return items.map(({ task, attempt }) => names.get(`${task}/${attempt}`));
+}
+
+export async function overdueLeases(session: Session, limit: number): Promise<Overdue> {
+  const [first] = await session.all<{ next: number | null; up: number }>('firstExpiry', []);
+  const firstInMs = first?.next ?? undefined;
+  if (firstInMs === undefined || firstInMs >= 0) return { leases: [], nextInMs: firstInMs, upForMs: first?.up };
+  const rows = await session.all<{
+    id: number;
+    attempt: number;
+    spec: number;
+    tries: number;
+    max_tries: number;
+    cancel: boolean;
+  }>('overdue', [limit]);
+  const [row] = await session.all<{ next: number | null }>('nextExpiry', []);
+  return {
+    leases: rows.map(({ id, attempt, spec, tries, max_tries: maxTries, cancel }) => {
+      return { task: id, attempt, spec, tries, maxTries, cancelRequested: cancel };
+    }),
+    nextInMs: row?.next === null || row === undefined ? undefined : Math.max(0, row.next),
+    upForMs: first?.up,
+  };
+}
+
+export interface Reaped {
+  readonly answer: ReapAnswer;
+  /** Those that would end and that something waits for: they end in a transaction. */
+  readonly left: readonly ReapItem[];
+}
+
+/** The takeover: from this commit on the old attempt is refused. */
+export async function reapLeases(
+  session: Session,
+  duty: DutyTerm,
+  items: readonly ReapItem[],
+  woken?: Woken,
+): Promise<Reaped> {
+  const rows = await session.all<{ id: number | null; lane: number; ends: number; watched: boolean }>(
+    woken === undefined ? 'reap' : 'reapWatched',
+    [
+      duty.name,
+      duty.epoch,
+      numbers(items.map(({ task }) => task)),
+      numbers(items.map(({ attempt }) => attempt)),
+      numbers(items.map(({ to }) => (to === 'again' ? 0 : stateCode(to)))),
+      numbers(items.map(({ reason }) => reasonCode(reason))),
+      numbers(items.map(({ delayMs }) => delayMs)),
+    ],
+  );
+  requireRow(duty, rows[0]);
+  const there = rows.filter(({ id }) => id !== null);
+  const watched = there.filter((row) => row.watched);
+  if (woken !== undefined) {
+    const ended = watched.map(({ id, ends }) => endedOf(id as number, ends));
+    for (const lane of (await countDown(session, ended)).lanes) woken.add(lane);
+  }
+  const reaped = woken === undefined ? there.filter((row) => !row.watched) : there;
+  const ready = reaped.filter(({ ends }) => ends === 0).map(({ lane }) => lane);
+  const named = new Set(woken === undefined ? watched.map(({ id }) => id) : []);
+  return {
+    answer: { reaped: reaped.length, lanes: [...new Set(ready)] },
+    left: items.filter(({ task }) => named.has(task)),
+  };
+}

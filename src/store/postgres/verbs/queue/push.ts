@@ -1,0 +1,415 @@
+import { fitsInline, stateOf } from '../../../codes.ts';
+import type { NewTask, PushAnswer } from '../../../store.ts';
+import { booleans, numbers, texts } from '../../arrays.ts';
+import type { Session, Try } from '../../connect/database.ts';
+import { isFlown } from '../../connect/errors.ts';
+import type { Lanes } from '../../lanes.ts';
+import type { PostgresParts } from '../../parts.ts';
+import { prioOf } from '../../prio.ts';
+import type { Flight } from '../../push-dedup.ts';
+
+export const noteOf = ({ store, n }: Flight): string => `${store}:${n}`;
+
+/** Tasks without keys, in one statement. */
+export async function pushTasks(
+  session: Session,
+  parts: PostgresParts,
+  flight: Flight,
+  items: readonly NewTask[],
+  tried: Try,
+): Promise<readonly PushAnswer[]> {
+  await parts.lanes.need(
+    session,
+    items.map(({ lane }) => lane),
+  );
+  try {
+    return await (items.some(isFull)
+      ? pushFull(session, parts, flight, items)
+      : pushPlain(session, parts, flight, items));
+  } catch (error) {
+    // The first sending had come through: what it made is in its events.
+    if (tried.again && isFlown(error)) return earlier(session, flight, items);
+    throw error;
+  }
+}
+
+/** It needs more columns than most. */
+function isFull({ payload, delayMs, runAt, waitTimeoutMs, resultKey }: NewTask): boolean {
+  const timed = delayMs !== undefined || runAt !== undefined || waitTimeoutMs !== undefined;
+  return timed || resultKey !== undefined || !fitsInline(payload);
+}
+
+function columns(lanes: Lanes, items: readonly NewTask[]): readonly string[] {
+  return [
+    numbers(items.map(({ lane }) => lanes.known(lane)?.queueId)),
+    numbers(items.map(({ lane }) => lane)),
+    numbers(items.map(({ spec }) => spec)),
+    numbers(items.map(({ priority }) => prioOf(priority))),
+    numbers(items.map(({ maxTries }) => maxTries)),
+    texts(items.map(({ payload }) => payload)),
+  ];
+}
+
+/** Of tasks that are made with more than a push says: what that says, whether the payload lies apart, and their times. */
+export function birthColumns(lanes: Lanes, items: readonly NewTask[]): readonly string[] {
+  return [
+    ...columns(lanes, items),
+    booleans(items.map(({ payload }) => !fitsInline(payload))),
+    numbers(items.map(({ runAt }) => runAt)),
+    numbers(items.map(({ delayMs }) => delayMs)),
+    numbers(items.map(({ waitTimeoutMs }) => waitTimeoutMs)),
+  ];
+}
+
+function areAlike(items: readonly NewTask[]): boolean {
+  const { lane, spec, priority, maxTries } = items[0] as NewTask;
+  return items.every(
+    (item) => item.lane === lane && item.spec === spec && item.priority === priority && item.maxTries === maxTries,
+  );
+}
+
+function alike({ lanes }: PostgresParts, { lane, spec, priority, maxTries }: NewTask): readonly unknown[] {
+  return [lanes.known(lane)?.queueId, lane, spec, prioOf(priority), maxTries];
+}
+
+async function pushPlain(
+  session: Session,
+  parts: PostgresParts,
+  flight: Flight,
+  items: readonly NewTask[],
+): Promise<readonly PushAnswer[]> {
+  const [only] = items;
+  if (only !== undefined && items.length === 1) {
+    const values = [flight.store, flight.n, ...alike(parts, only), only.payload, noteOf(flight)];
+    const [row] = (await session.rows('pushOne', values)) as readonly (readonly [number, number])[];
+    return row === undefined ? [] : [freshAnswer(...row)];
+  }
+  if (only !== undefined && areAlike(items)) {
+    const values = [
+      flight.store,
+      flight.n,
+      ...alike(parts, only),
+      texts(items.map(({ payload }) => payload)),
+      noteOf(flight),
+    ];
+    const [[ids, createdAt] = []] = await session.rows('pushAlike', values);
+    return ((ids ?? []) as readonly number[]).map((task) => freshAnswer(task, createdAt as number));
+  }
+  const rows = await session.rows('push', [flight.store, flight.n, ...columns(parts.lanes, items), noteOf(flight)]);
+  return rows.map(([task, createdAt]) => freshAnswer(task as number, createdAt as number));
+}
+
+function freshAnswer(task: number, createdAt: number): PushAnswer {
+  return { ok: true, task, createdAt, state: 'ready', fresh: true };
+}
+
+/** With `ids` that were drawn before, or new ones. */
+async function pushFull(
+  session: Session,
+  parts: PostgresParts,
+  flight: Flight,
+  items: readonly NewTask[],
+  ids: readonly (number | undefined)[] = [],
+): Promise<readonly (PushAnswer & { readonly ok: true })[]> {
+  const values = [
+    flight.store,
+    flight.n,
+    ...columns(parts.lanes, items),
+    numbers(items.map(({ runAt }) => runAt)),
+    numbers(items.map(({ delayMs }) => delayMs)),
+    numbers(items.map(({ waitTimeoutMs }) => waitTimeoutMs)),
+    booleans(items.map(({ payload }) => !fitsInline(payload))),
+    numbers(items.map((_, i) => ids[i])),
+    noteOf(flight),
+    ...resultKeys(items, (i) => i + 1),
+  ];
+  const rows = (await session.rows('pushFull', values)) as readonly (readonly [number, number, number | null])[];
+  return rows.map(([task, createdAt, runAt]) => {
+    return { ok: true, task, createdAt, state: runAt === null ? 'ready' : 'scheduled', fresh: true };
+  });
+}
+
+/** Two columns: the few items that have one, by what `of` makes of their places, and the keys. */
+export function resultKeys(items: readonly NewTask[], of: (place: number) => number): readonly [string, string] {
+  const some = items.flatMap(({ resultKey }, i) => (resultKey === undefined ? [] : [{ resultKey, n: of(i) }]));
+  return [numbers(some.map(({ n }) => n)), texts(some.map(({ resultKey }) => resultKey))];
+}
+
+async function earlier(session: Session, flight: Flight, items: readonly NewTask[]): Promise<readonly PushAnswer[]> {
+  // In the order of the items: ids were drawn in it.
+  const found = [...(await madeBy(session, flight)).values()].sort((a, b) => a.task - b.task);
+  if (found.length !== items.length) throw new Error(`a flush of ${items.length} pushes left ${found.length} tasks`);
+  return found;
+}
+
+type Made = PushAnswer & { readonly ok: true };
+
+/** The tasks that a flush had made whose answer was lost, by id. */
+export async function madeBy(session: Session, flight: Flight): Promise<ReadonlyMap<number, Made>> {
+  const rows = await session.all<{ ids: readonly number[]; at: number; state: number }>('pushed', [noteOf(flight)]);
+  return new Map(
+    rows.flatMap(({ ids, at, state }) =>
+      ids.map((task) => [task, { ok: true, task, createdAt: at, state: stateOf(state), fresh: true }]),
+    ),
+  );
+}
+
+/** How long an operation id is remembered. */
+export const OP_MS = 24 * 3_600_000;
+
+/** What is remembered from one sending of a keyed flush to the next: the ids that each had drawn, by item. */
+export type Drawn = ReadonlyMap<number, number>[];
+
+/**
+ * Tasks with operation ids or unique keys, one batch in which no id and no key comes twice. In a transaction: the ids and
+ * keys are taken first, in one order everywhere, and whoever else wants one of them waits until it is decided.
+ */
+export async function pushKeyed(
+  session: Session,
+  parts: PostgresParts,
+  flight: Flight,
+  items: readonly NewTask[],
+  tried: Try = { again: false },
+  sendings: Drawn = [],
+): Promise<readonly PushAnswer[]> {
+  const { lanes } = parts;
+  await lanes.need(
+    session,
+    items.map(({ lane }) => lane),
+  );
+  const before = tried.again ? await keyedBefore(session, parts, flight, items, sendings) : undefined;
+  if (before !== undefined) return before;
+  const answers: (PushAnswer | undefined)[] = await earlierAnswers(session, items);
+  const open = items.flatMap((_, i) => (answers[i] === undefined ? [i] : []));
+  const drawn = await session.rows('taskIds', [open.length]);
+  const ids = new Map(open.map((i, at) => [i, (drawn[at] as readonly [number])[0]]));
+  sendings.push(ids);
+  await takeKeys(session, parts, items, ids, answers);
+  const fresh = open.filter((i) => answers[i] === undefined);
+  if (fresh.length > 0) {
+    const pushed = await pushFull(
+      session,
+      parts,
+      flight,
+      fresh.map((i) => items[i] as NewTask),
+      fresh.map((i) => ids.get(i)),
+    );
+    for (const [at, i] of fresh.entries()) answers[i] = pushed[at];
+  }
+  await keepAnswers(session, items, answers as PushAnswer[], open);
+  // An earlier sending may have come through meanwhile: what it made is this call's own.
+  const earlier = new Set(sendings.slice(0, -1).flatMap((sent) => [...sent.values()]));
+  const isOwn = (answer: PushAnswer): boolean => answer.ok && earlier.has(answer.task);
+  return (answers as PushAnswer[]).map((answer) => (isOwn(answer) ? { ...answer, fresh: true } : answer) as PushAnswer);
+}
+
+/**
+ * The answers of a sending that had come through. Its tasks may have ended since, and their keys be free again: what it
+ * made is known by its events alone.
+ */
+async function keyedBefore(
+  session: Session,
+  { lanes }: PostgresParts,
+  flight: Flight,
+  items: readonly NewTask[],
+  sendings: Drawn,
+): Promise<readonly PushAnswer[] | undefined> {
+  const made = await madeBy(session, flight);
+  const ids = sendings.find((drawn) => [...drawn.values()].some((id) => made.has(id)));
+  if (ids === undefined) return undefined;
+  const answers: (PushAnswer | undefined)[] = await earlierAnswers(session, items);
+  for (const i of items.keys()) answers[i] = made.get(ids.get(i) ?? 0) ?? answers[i];
+  // The others were told who had their key; who has it now is as good an answer.
+  const open = items.flatMap((item, i) => (answers[i] === undefined ? [{ item, i }] : []));
+  const queues = open.map(({ item }) => lanes.known(item.lane)?.queueId);
+  const rows = await session.all<KeyRow>('uniqFind', [
+    numbers(queues),
+    texts(open.map(({ item }) => item.unique?.key)),
+  ]);
+  for (const [at, { item, i }] of open.entries()) {
+    const held = rows.find(({ queue, key }) => queue === queues[at] && key === item.unique?.key);
+    if (held === undefined) throw new Error('a key that was held is gone');
+    answers[i] = heldAnswer(item, held);
+  }
+  return answers as PushAnswer[];
+}
+
+/** What a task that asks its limits has already: its first sending came through, or its key or operation id is held. */
+export async function pushedBefore(
+  session: Session,
+  { lanes }: PostgresParts,
+  flight: Flight,
+  item: NewTask,
+  tried: Try,
+  sendings: Drawn,
+): Promise<PushAnswer | undefined> {
+  if (tried.again) {
+    const made = await madeBy(session, flight);
+    for (const drawn of sendings) for (const id of drawn.values()) if (made.has(id)) return made.get(id);
+  }
+  if (item.op !== undefined) {
+    const [kept] = await session.all<{ answer: string }>('opFind', [texts([opKey(item)])]);
+    const [task, createdAt] = kept === undefined || kept.answer === '' ? [] : (JSON.parse(kept.answer) as number[]);
+    if (task !== undefined && createdAt === undefined) return { ok: false, conflict: task };
+    if (task !== undefined && createdAt !== undefined) {
+      const state = (await standOf(session, [task])).get(task) ?? 'completed';
+      return { ok: true, task, createdAt, state, fresh: false };
+    }
+  }
+  if (item.unique === undefined) return undefined;
+  const key = [numbers([lanes.known(item.lane)?.queueId]), texts([item.unique.key])];
+  const [held] = await session.all<KeyRow>('uniqFind', key);
+  return held?.holds === true ? heldAnswer(item, held) : undefined;
+}
+
+function heldAnswer({ unique }: NewTask, { task, hash, state, created_at: createdAt }: KeyRow): PushAnswer {
+  if (hash !== unique?.hash) return { ok: false, conflict: task };
+  return { ok: true, task, createdAt: createdAt ?? 0, state: stateOf(state ?? 4), fresh: false };
+}
+
+/** Keys of different verbs never meet. */
+const opKey = ({ op }: NewTask): string => `push:${op}`;
+
+/** Whatever the answer is, a repeat gets it again: also the task that held the key, and the refusal. */
+function describe(answer: Exclude<PushAnswer, { readonly limit: string }>): string {
+  return JSON.stringify(answer.ok ? [answer.task, answer.createdAt] : [answer.conflict]);
+}
+
+/** Those at these places own their operation ids, if they have any. */
+export async function keepAnswers(
+  session: Session,
+  items: readonly NewTask[],
+  answers: readonly PushAnswer[],
+  places: readonly number[],
+): Promise<void> {
+  const kept = places.filter((i) => items[i]?.op !== undefined);
+  if (kept.length === 0) return;
+  await session.rows('opAnswer', [
+    texts(kept.map((i) => opKey(items[i] as NewTask))),
+    texts(kept.map((i) => describe(answers[i] as Exclude<PushAnswer, { readonly limit: string }>))),
+  ]);
+}
+
+/** Takes the operation ids that are free, and answers those that are not. */
+export async function earlierAnswers(session: Session, items: readonly NewTask[]): Promise<(PushAnswer | undefined)[]> {
+  const answers: (PushAnswer | undefined)[] = items.map(() => undefined);
+  const named = items.flatMap((item, i) => (item.op === undefined ? [] : [{ i, key: opKey(item) }]));
+  if (named.length === 0) return answers;
+  const taken = await session.rows('opTake', [texts(named.map(({ key }) => key)), OP_MS]);
+  const ours = new Set(taken.map(([id]) => id));
+  const others = named.filter(({ key }) => !ours.has(key));
+  if (others.length === 0) return answers;
+  const rows = await session.all<{ id: string; answer: string }>('opFind', [texts(others.map(({ key }) => key))]);
+  const kept = new Map(rows.map(({ id, answer }) => [id, JSON.parse(answer) as [number, number?]]));
+  const states = await standOf(
+    session,
+    [...kept.values()].map(([task]) => task),
+  );
+  for (const { i, key } of others) {
+    const [task, createdAt] = kept.get(key) as [number, number?];
+    answers[i] =
+      createdAt === undefined
+        ? { ok: false, conflict: task }
+        : { ok: true, task, createdAt, state: states.get(task) ?? 'completed', fresh: false };
+  }
+  return answers;
+}
+
+export async function standOf(
+  session: Session,
+  tasks: readonly number[],
+): Promise<ReadonlyMap<number, ReturnType<typeof stateOf>>> {
+  const rows = await session.all<{ id: number; state: number }>('stand', [numbers(tasks)]);
+  return new Map(rows.map(({ id, state }) => [id, stateOf(state)]));
+}
+
+interface KeyRow {
+  readonly queue: number;
+  readonly key: string;
+  readonly task: number;
+  readonly hash: number;
+  readonly state: number | null;
+  readonly created_at: number | null;
+  readonly holds: boolean;
+}
+
+/** Takes the unique keys that are free or whose time is over, and answers those that are not. */
+export async function takeKeys(
+  session: Session,
+  { lanes }: PostgresParts,
+  items: readonly NewTask[],
+  ids: ReadonlyMap<number, number>,
+  answers: (PushAnswer | undefined)[],
+): Promise<void> {
+  const queueOf = ({ lane }: NewTask): number => lanes.known(lane)?.queueId as number;
+  const keyOf = (item: NewTask): string => `${queueOf(item)}:${item.unique?.key}`;
+  // Keys that are free are taken in this order, and so are those whose time is over: no two wait for each other.
+  let open = [...ids.keys()]
+    .filter((i) => items[i]?.unique !== undefined)
+    .sort((a, b) => (keyOf(items[a] as NewTask) < keyOf(items[b] as NewTask) ? -1 : 1));
+  while (open.length > 0) {
+    const wanted = open.map((i) => items[i] as NewTask & { unique: NonNullable<NewTask['unique']> });
+    const keys = [numbers(wanted.map(queueOf)), texts(wanted.map(({ unique }) => unique.key))];
+    const taken = await session.rows('uniqTake', [
+      ...keys,
+      numbers(open.map((i) => ids.get(i))),
+      numbers(wanted.map(({ unique }) => unique.hash)),
+      numbers(wanted.map(({ unique }) => unique.windowMs)),
+    ]);
+    const ours = new Set(taken.map(([task]) => task));
+    const rows = ours.size === open.length ? [] : await session.all<KeyRow>('uniqFind', keys);
+    const holders = new Map(rows.map((row) => [`${row.queue}:${row.key}`, row]));
+    const left: number[] = [];
+    for (const i of open) {
+      if (ours.has(ids.get(i))) continue;
+      const item = items[i] as NewTask;
+      const held = holders.get(`${queueOf(item)}:${item.unique?.key}`);
+      // Removed meanwhile, or taken by somebody who was quicker: once more.
+      if (held === undefined || !(await settleKey(session, item, held, ids.get(i) as number, answers, i))) left.push(i);
+    }
+    open = left;
+  }
+}
+
+/** Decides about a key that somebody has. False: it changed hands meanwhile. */
+async function settleKey(
+  session: Session,
+  item: NewTask,
+  held: KeyRow,
+  id: number,
+  answers: (PushAnswer | undefined)[],
+  i: number,
+): Promise<boolean> {
+  const { unique } = item;
+  if (unique === undefined) return true;
+  if (held.holds) {
+    answers[i] = heldAnswer(item, held);
+    return true;
+  }
+  const { queue, key, task } = held;
+  const rows = await session.rows('uniqReplace', [queue, key, task, id, unique.hash, unique.windowMs]);
+  return rows.length > 0;
+}
+
+/** Splits items so that in each wave no operation id and no key comes twice; later ones then find the earlier ones there. */
+export function waves(items: readonly NewTask[], queueOf: (item: NewTask) => number): readonly (readonly number[])[] {
+  const waves: { readonly seen: Set<string>; readonly items: number[] }[] = [];
+  for (const [i, item] of items.entries()) {
+    const names = [
+      ...(item.op === undefined ? [] : [`op:${item.op}`]),
+      ...(item.unique === undefined ? [] : [`key:${queueOf(item)}:${item.unique.key}`]),
+    ];
+    // Not before a wave that has one of its names: the order of the items decides who was first.
+    const last = waves.findLastIndex(({ seen }) => names.some((name) => seen.has(name)));
+    const wave = waves[last + 1] ?? { seen: new Set<string>(), items: [] };
+    if (waves[last + 1] === undefined) waves.push(wave);
+    for (const name of names) wave.seen.add(name);
+    wave.items.push(i);
+  }
+  return waves.map(({ items: members }) => members);
+}
+
+/** Tasks that an answer shows as ready now. */
+export function isReady(answer: PushAnswer): boolean {
+  return answer.ok && answer.fresh && answer.state === 'ready';
+}

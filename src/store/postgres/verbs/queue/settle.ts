@@ -1,0 +1,213 @@
+import type { Lease } from '../../../../core/task/lease.ts';
+import { fitsInline, OUTCOMES, type Outcome, reasonCode, stateCode } from '../../../codes.ts';
+import type { ReturnItem, SettleAnswer, SettleItem } from '../../../store.ts';
+import { booleans, inOrder, numbers, texts } from '../../arrays.ts';
+import type { Session } from '../../connect/database.ts';
+import type { Lanes } from '../../lanes.ts';
+import { pauseFor } from '../admin/limit.ts';
+import { countDown, endedOf } from '../trees/countdown.ts';
+
+const idsOf = (items: readonly Lease[]): string => numbers(items.map(({ task }) => task));
+const attemptsOf = (items: readonly Lease[]): string => numbers(items.map(({ attempt }) => attempt));
+const nameOf = ({ task, attempt }: Lease): string => `${task}/${attempt}`;
+
+/** Gathers the lanes of dependents that became ready. Only a transaction has one: the end and the countdown are one thing. */
+export type Woken = Set<number>;
+
+/**
+ * Each item is answered by what its own row was: neighbours do not matter, and of two for one lease the first counts.
+ * Without `woken` it ends what nothing waits for, and has no answer for the others.
+ */
+export async function settleTasks(
+  session: Session,
+  lanes: Lanes,
+  items: readonly SettleItem[],
+  woken?: Woken,
+): Promise<readonly (SettleAnswer | undefined)[]> {
+  const firsts = firstOfEach(items);
+  const done = await settle(session, firsts, lanes, woken);
+  if (done.length === items.length) return items.map(() => 'done');
+  const left = woken === undefined ? await watchedOf(session, items) : NONE;
+  const ended = await outcomesOf(session, items);
+  const told = new Set(done.map(nameOf));
+  return items.map((item) => {
+    const name = nameOf(item);
+    if (told.delete(name)) return 'done';
+    if (left.has(name)) return undefined;
+    return ended.get(name) === item.to ? 'repeated' : 'lost';
+  });
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** Of these leases, those of tasks that something waits for. */
+async function watchedOf(session: Session, items: readonly Lease[]): Promise<ReadonlySet<string>> {
+  const rows = (await session.rows('watched', [idsOf(items), attemptsOf(items)])) as readonly (readonly [
+    number,
+    number,
+  ])[];
+  return new Set(rows.map(([task, attempt]) => nameOf({ task, attempt })));
+}
+
+function firstOfEach<T extends Lease>(items: readonly T[]): readonly T[] {
+  const seen = new Map<number, number | undefined>();
+  let twice = false;
+  for (const { task, attempt } of items) {
+    if (seen.has(task)) twice = true;
+    seen.set(task, attempt);
+  }
+  if (!twice) return items;
+  const byName = new Map<string, T>();
+  for (const item of items) if (!byName.has(nameOf(item))) byName.set(nameOf(item), item);
+  return [...byName.values()];
+}
+
+/** The leases that this call has ended. */
+async function settle(
+  session: Session,
+  unordered: readonly SettleItem[],
+  lanes: Lanes,
+  woken?: Woken,
+): Promise<readonly Lease[]> {
+  const items = inOrder(unordered);
+  if (woken === undefined && items.every(isPlain)) {
+    const free = items.every(({ hint }) => lanes.isLimited(hint?.lane) === false);
+    return complete(session, items, free ? 'complete' : 'completeLimited');
+  }
+  const rows = (await session.rows(woken === undefined ? 'settle' : 'settleWatched', [
+    idsOf(items),
+    attemptsOf(items),
+    numbers(items.map(({ to }) => stateCode(to))),
+    numbers(items.map(({ reason }) => reasonCode(reason))),
+    texts(items.map(({ result }) => result)),
+    booleans(items.map(({ result }) => isLong(result))),
+  ])) as readonly (readonly [number, number, number, boolean])[];
+  if (woken !== undefined) {
+    const ended = rows.flatMap(([task, , state, watched]) => (watched ? [endedOf(task, state)] : []));
+    for (const lane of (await countDown(session, ended)).lanes) woken.add(lane);
+  }
+  return rows.map(([task, attempt]) => ({ task, attempt }));
+}
+
+/** One row a queue, which names them only when there are fewer than were asked for. */
+async function complete(
+  session: Session,
+  items: readonly SettleItem[],
+  statement: 'complete' | 'completeLimited',
+): Promise<readonly Lease[]> {
+  const values = [idsOf(items), attemptsOf(items), texts(items.map(({ result }) => result))];
+  const rows = (await session.rows(statement, values)) as readonly (readonly [
+    number,
+    readonly number[] | null,
+    readonly number[] | null,
+  ])[];
+  if (rows.reduce((sum, [count]) => sum + count, 0) === items.length) return items;
+  // Attempts that are all the same are named once.
+  return rows.flatMap(([, ids, attempts]) =>
+    (ids ?? []).map((task, i) => ({ task, attempt: (attempts?.[i] ?? attempts?.[0]) as number })),
+  );
+}
+
+const isLong = (result: string | undefined): boolean => result !== undefined && !fitsInline(result);
+
+function isPlain({ to, reason, result }: SettleItem): boolean {
+  return to === 'completed' && reason === 'none' && !isLong(result);
+}
+
+/** How these very attempts ended: the caller repeats itself because its answer was lost, or comes too late. */
+export async function outcomesOf(session: Session, items: readonly Lease[]): Promise<ReadonlyMap<string, Outcome>> {
+  const rows = await session.rows('endedAs', [idsOf(items), attemptsOf(items)]);
+  return new Map(
+    rows.map(([task, attempt, outcome]) => [
+      `${String(task)}/${String(attempt)}`,
+      OUTCOMES[outcome as number] as Outcome,
+    ]),
+  );
+}
+
+export interface Returned {
+  readonly answers: readonly (SettleAnswer | undefined)[];
+  /** Lanes that have a ready task again. */
+  readonly lanes: ReadonlySet<number>;
+  /** Lanes that the tasks are of, whatever became of them. */
+  readonly left: ReadonlySet<number>;
+}
+
+/** Without `woken` it has no answer for tasks that were asked to stop and that something waits for. */
+export async function returnTasks(
+  session: Session,
+  known: Lanes,
+  items: readonly ReturnItem[],
+  woken?: Woken,
+): Promise<Returned> {
+  const firsts = firstOfEach(items);
+  const rows = (await session.rows('return', [
+    idsOf(firsts),
+    attemptsOf(firsts),
+    numbers(firsts.map(({ change }) => OUTCOMES.indexOf(change))),
+    numbers(firsts.map(({ delayMs }) => delayMs)),
+    numbers(firsts.map(({ refund }) => (refund ? 1 : 0))),
+    numbers(firsts.map(({ bounced }) => (bounced ? 1 : 0))),
+    texts(firsts.map(({ error }) => error)),
+  ])) as readonly (readonly [number, number, number, number])[];
+  const lanes = new Set(rows.flatMap(([, , lane, state]) => (state === 0 ? [lane] : [])));
+  await pauseLimits(session, known, firsts, rows);
+  const left = new Set(rows.map(([, , lane]) => lane));
+  if (rows.length === items.length) return { answers: items.map(() => 'done'), lanes, left };
+  const told = new Set(rows.map(([task, attempt]) => nameOf({ task, attempt })));
+  const others = firsts.filter((item) => !told.has(nameOf(item)));
+  const asked = await cancelAsked(session, others, known, woken);
+  const ended = await outcomesOf(session, items);
+  const answers = items.map((item): SettleAnswer | undefined => {
+    const name = nameOf(item);
+    if (told.delete(name)) return 'done';
+    if (asked.has(name)) return asked.get(name);
+    const outcome = ended.get(name);
+    return outcome === item.change ? 'repeated' : outcome === 'cancelled' ? 'cancelled' : 'lost';
+  });
+  return { answers, lanes, left };
+}
+
+/** Handlers that were told to come back later, by what limits them: what takes from the same key waits with them. */
+async function pauseLimits(
+  session: Session,
+  known: Lanes,
+  items: readonly ReturnItem[],
+  rows: readonly (readonly [number, number, number, number])[],
+): Promise<void> {
+  const pausing = items.filter(({ pause }) => pause !== undefined);
+  if (pausing.length === 0) return;
+  const laneOf = new Map(rows.map(([task, , lane]) => [task, lane]));
+  await known.need(session, laneOf.values());
+  for (const { task, pause, delayMs } of pausing) {
+    const uses = known.known(laneOf.get(task) ?? 0)?.rules?.uses ?? [];
+    await pauseFor(session, uses, pause?.limit, delayMs);
+  }
+}
+
+/**
+ * What was asked to stop meanwhile ends as cancelled; what went wrong is kept with it. By name, as above: without `woken` some
+ * have no answer.
+ */
+export async function cancelAsked(
+  session: Session,
+  items: readonly (Lease & Pick<ReturnItem, 'error'>)[],
+  lanes: Lanes,
+  woken?: Woken,
+): Promise<ReadonlyMap<string, 'cancelled' | undefined>> {
+  const asked = new Map<string, 'cancelled' | undefined>();
+  const rows = await session.rows('cancelWanted', [idsOf(items), attemptsOf(items)]);
+  const wanted = new Set(rows.map(([task]) => task));
+  const ends = items
+    .filter(({ task }) => wanted.has(task))
+    .map(({ task, attempt, error }): SettleItem => {
+      return { task, attempt, to: 'cancelled', reason: 'requested', result: error };
+    });
+  if (ends.length === 0) return asked;
+  const ended = await settle(session, ends, lanes, woken);
+  if (woken === undefined && ended.length < ends.length) {
+    for (const name of await watchedOf(session, ends)) asked.set(name, undefined);
+  }
+  for (const lease of ended) asked.set(nameOf(lease), 'cancelled');
+  return asked;
+}

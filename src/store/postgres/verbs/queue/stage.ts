@@ -1,0 +1,58 @@
+import type { DutyTerm, ExpireAnswer, StageAnswer } from '../../../store.ts';
+import type { Session } from '../../connect/database.ts';
+import { requireRow } from '../admin/duty.ts';
+import { countDown, type Ended } from '../trees/countdown.ts';
+import type { Woken } from './settle.ts';
+
+/**
+ * How long until a duty finds something; not above 0: it does now. Mostly it does not, and then nothing is locked: transactions of a
+ * process that was starved of its CPU have kept each other from the duty's row for most of a second.
+ */
+export async function dutyLook(
+  session: Session,
+  what: 'stageLook' | 'expireLook',
+  { name, epoch }: DutyTerm,
+): Promise<number | undefined> {
+  const [row] = await session.all<{ next: number | null }>(what, [name, epoch]);
+  return requireRow({ name, epoch }, row).next ?? undefined;
+}
+
+export async function stageTasks(session: Session, duty: DutyTerm, limit: number): Promise<StageAnswer> {
+  const rows = await session.all<{ id: number | null; lane: number }>('stage', [duty.name, duty.epoch, limit]);
+  requireRow(duty, rows[0]);
+  const staged = rows.filter(({ id }) => id !== null);
+  const [next] = await session.all<{ next: number }>('stageNext', []);
+  return {
+    staged: staged.length,
+    lanes: [...new Set(staged.map(({ lane }) => lane))],
+    nextInMs: next && Math.max(0, next.next),
+  };
+}
+
+/**
+ * Only what was never claimed: from its first claim on a task has had its start. Without `woken`, tasks that something waits
+ * for are left: `more` says that there are some.
+ */
+export async function expireTasks(
+  session: Session,
+  duty: DutyTerm,
+  limit: number,
+  woken?: Woken,
+): Promise<ExpireAnswer & { readonly more: boolean }> {
+  const name = woken === undefined ? 'expire' : 'expireWatched';
+  const rows = await session.all<{ id: number | null; watched: boolean }>(name, [duty.name, duty.epoch, limit]);
+  requireRow(duty, rows[0]);
+  const there = rows.filter(({ id }) => id !== null);
+  const watched = there.filter((row) => row.watched);
+  if (woken !== undefined) {
+    const ended = watched.map(({ id }): Ended => ({ task: id as number, state: 'failed' }));
+    for (const lane of (await countDown(session, ended)).lanes) woken.add(lane);
+  }
+  const more = woken === undefined && watched.length > 0;
+  const [next] = await session.all<{ next: number }>('expireNext', []);
+  return {
+    expired: more ? there.length - watched.length : there.length,
+    nextInMs: next && Math.max(0, next.next),
+    more,
+  };
+}

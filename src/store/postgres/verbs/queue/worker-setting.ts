@@ -1,0 +1,42 @@
+import type { WorkerSetting, WorkerSettingRecord } from '../../../store.ts';
+import { allTags, changed, UNSET } from '../../../worker-settings.ts';
+import { numbers, texts } from '../../arrays.ts';
+import type { Session } from '../../connect/database.ts';
+import { lockChannels } from '../../connect/latches.ts';
+
+/** Of registering, changing and forgetting, under one name, each sees what the others have done. */
+export function lockName(session: Session, name: string): Promise<void> {
+  return lockChannels(session, [`worker:${name}`]);
+}
+
+interface SettingRow {
+  readonly enabled: boolean;
+  readonly priority: number | null;
+  readonly tags: string;
+}
+
+function readSetting({ enabled, priority, tags }: SettingRow): Omit<WorkerSettingRecord, 'name'> {
+  return { enabled, priority: priority ?? undefined, tags: JSON.parse(tags) as string[] };
+}
+
+export async function settingOf(session: Session, name: string): Promise<Omit<WorkerSettingRecord, 'name'>> {
+  const [known] = await session.all<SettingRow>('settingGet', [name]);
+  return known === undefined ? UNSET : readSetting(known);
+}
+
+/** Of the name, and of everybody who lives under it. In a transaction. */
+export async function setWorker(session: Session, change: WorkerSetting): Promise<void> {
+  await lockName(session, change.name);
+  const [row] = await session.all<SettingRow>('settingTake', [change.name]);
+  const { name, enabled, priority, tags } = changed(readSetting(row as SettingRow), change);
+  await session.rows('settingPut', [name, enabled, priority ?? null, JSON.stringify(tags)]);
+  const living = await session.all<{ id: number; own_tags: string | null }>('workersNamed', [name]);
+  const all = living.map(({ own_tags: own }) => allTags(own === null ? [] : (JSON.parse(own) as string[]), tags));
+  const ids = numbers(living.map(({ id }) => id));
+  await session.rows('workerChange', [ids, enabled, priority ?? null, texts(all.map((one) => JSON.stringify(one)))]);
+}
+
+export async function listSettings(session: Session): Promise<readonly WorkerSettingRecord[]> {
+  const rows = await session.all<SettingRow & { readonly name: string }>('settingList', []);
+  return rows.map((row) => ({ name: row.name, ...readSetting(row) }));
+}

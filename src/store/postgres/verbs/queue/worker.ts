@@ -1,0 +1,89 @@
+import { WORKER_STATES, type WorkerState } from '../../../../core/placement/worker.ts';
+import { mergeBeats } from '../../../beats.ts';
+import { type WorkerRow, workerKind, workerOf } from '../../../rows/records.ts';
+import type { DutyTerm, FleetSight, Forgotten, NewWorker, WorkerBeat, WorkerRecord } from '../../../store.ts';
+import { allTags, takenIncarnation } from '../../../worker-settings.ts';
+import { booleans, numbers, texts } from '../../arrays.ts';
+import type { Session } from '../../connect/database.ts';
+import type { Flight } from '../../push-dedup.ts';
+import { requireRow } from '../admin/duty.ts';
+import { endTokensOf } from '../admin/token.ts';
+import { once } from './once.ts';
+import { lockName, settingOf } from './worker-setting.ts';
+
+export async function registerWorker(session: Session, worker: NewWorker): Promise<number> {
+  const { name, incarnation, slots, tags, host = null, pid = null, handlers = [], queues, version = null } = worker;
+  // A change of the setting finds the new row, or the new row has the change. The row of the setting need not be there yet.
+  await lockName(session, name);
+  const setting = await settingOf(session, name);
+  const values = [
+    name,
+    incarnation,
+    slots,
+    JSON.stringify(tags),
+    host,
+    pid,
+    JSON.stringify(handlers),
+    queues === undefined ? null : JSON.stringify(queues),
+    version,
+    JSON.stringify(allTags(tags, setting.tags)),
+    setting.enabled,
+    setting.priority ?? worker.priority ?? 0,
+    worker.priority ?? 0,
+    worker.address ?? null,
+  ];
+  const [row] = await session.all<{ id: number; started_at: number; fresh: boolean }>('workerAdd', values);
+  if (row === undefined) throw takenIncarnation(name);
+  if (worker.told === true && row.fresh) {
+    await session.rows('workerTell', [workerKind('registered'), numbers([row.id]), numbers([row.started_at])]);
+  }
+  return row.id;
+}
+
+/** In a transaction. The order of its locks is that of a change: the setting, then those who live. */
+export function forgetWorker(session: Session, flight: Flight, name: string): Promise<Forgotten> {
+  return once(session, 'forget', flight, async () => {
+    await lockName(session, name);
+    const tokens = await endTokensOf(session, name);
+    const setting = (await session.rows('settingDrop', [name])).length > 0;
+    const living = await session.all<{ id: number }>('workersNamed', [name]);
+    await session.rows('workersRevise', [numbers(living.map(({ id }) => id))]);
+    return { setting, tokens };
+  });
+}
+
+export async function listFleet(session: Session): Promise<FleetSight> {
+  const rows = await session.all<WorkerRow & { readonly running: number; readonly now: number }>('workerFleet', []);
+  const now = rows[0]?.now ?? 0;
+  return { now, members: rows.map((row) => ({ ...workerOf(row), running: row.running })) };
+}
+
+export async function beatAll(session: Session, beats: readonly WorkerBeat[]): Promise<readonly boolean[]> {
+  const all = mergeBeats(beats);
+  const rows = await session.rows('workerBeat', [
+    numbers(all.map(({ worker }) => worker)),
+    numbers(all.map(({ state }) => (state === undefined ? null : WORKER_STATES.indexOf(state)))),
+    booleans(all.map(({ status }) => status !== undefined)),
+    texts(all.map(({ status }) => status)),
+    booleans(all.map(({ metadata }) => metadata !== undefined)),
+    texts(all.map(({ metadata }) => metadata)),
+    numbers(all.map(({ ended }) => ended ?? 0)),
+    booleans(all.map(({ told }) => told === true)),
+  ]);
+  const known = new Set(rows.map(([id]) => id));
+  return beats.map(({ worker }) => known.has(worker));
+}
+
+export async function reapWorkers(session: Session, duty: DutyTerm, staleMs: number): Promise<readonly number[]> {
+  const rows = await session.all<{ id: number | null }>('workerReap', [duty.name, duty.epoch, staleMs]);
+  requireRow(duty, rows[0]);
+  return rows.flatMap(({ id }) => (id === null ? [] : [id]));
+}
+
+export async function listWorkers(session: Session, state?: WorkerState): Promise<readonly WorkerRecord[]> {
+  const rows =
+    state === undefined
+      ? await session.all<WorkerRow>('workerList', [])
+      : await session.all<WorkerRow>('workerIn', [WORKER_STATES.indexOf(state)]);
+  return rows.map(workerOf);
+}

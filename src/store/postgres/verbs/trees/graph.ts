@@ -1,0 +1,88 @@
+import { stateOf } from '../../../codes.ts';
+import { inOrderOfEdges, type StandIns, standIns } from '../../../graph.ts';
+import type { Dependency, GraphAnswer, GraphTask, Planned } from '../../../store.ts';
+import { numbers } from '../../arrays.ts';
+import type { Session } from '../../connect/database.ts';
+import type { PostgresParts } from '../../parts.ts';
+import type { Flight } from '../../push-dedup.ts';
+import { type Made, makeAll } from '../queue/births.ts';
+import { type Drawn, madeBy, noteOf, pushedBefore, standOf } from '../queue/push.ts';
+
+/** All or nothing, in a transaction. Of two sendings of one graph the second finds the flight of the first. */
+export async function pushGraph(
+  session: Session,
+  parts: PostgresParts,
+  flight: Flight,
+  items: readonly GraphTask[],
+  sendings: Drawn,
+): Promise<GraphAnswer> {
+  const { lanes } = parts;
+  await lanes.need(
+    session,
+    items.map(({ lane }) => lane),
+  );
+  const places = standIns(items, ({ lane }) => lanes.known(lane)?.queueId as number);
+  if ('item' in places) return { ok: false, conflict: 0, item: places.item };
+  // What refuses it takes this back too: a second sending of it then asks again.
+  await session.raw('SAVEPOINT graph');
+  const [own] = await session.rows('flightAdd', [flight.store, flight.n]);
+  if (own === undefined) return pushedGraph(session, parts, flight, items, places, sendings);
+  const answer = await makeAll(session, parts, items, places, { note: noteOf(flight), sendings });
+  if (!answer.ok) await session.raw('ROLLBACK TO SAVEPOINT graph');
+  // Only children are asked about by their limits.
+  return answer as GraphAnswer;
+}
+
+/** The answer of a sending that had come through. */
+async function pushedGraph(
+  session: Session,
+  parts: PostgresParts,
+  flight: Flight,
+  items: readonly GraphTask[],
+  places: StandIns,
+  sendings: Drawn,
+): Promise<GraphAnswer> {
+  const made = await madeBy(session, flight);
+  const ids = sendings.find((drawn) => [...drawn.values()].some((id) => made.has(id)));
+  const states = await standOf(session, [...made.keys()]);
+  const firsts = new Map<number, Made>();
+  for (const place of new Set(places)) {
+    const own = made.get(ids?.get(place) ?? 0);
+    const answer = own ?? (await pushedBefore(session, parts, flight, items[place] as GraphTask, { again: false }, []));
+    if (!answer?.ok) throw new Error('a task that an item stood for is gone');
+    firsts.set(place, own === undefined ? answer : { ...own, state: states.get(own.task) ?? own.state });
+  }
+  const tasks = places.map((place, i) => {
+    const answer = firsts.get(place) as Made;
+    return { ...answer, fresh: answer.fresh && place === i };
+  });
+  return { ok: true, tasks };
+}
+
+export async function listDependencies(session: Session, task: number): Promise<readonly Dependency[]> {
+  const rows = await session.all<{
+    up: number;
+    optional: boolean;
+    created_at: number | null;
+    state: number | null;
+    result: string | null;
+  }>('depList', [task]);
+  const list = rows.map(({ up, optional, created_at, state, result }) => ({
+    task: up,
+    createdAt: created_at ?? undefined,
+    optional,
+    state: state === null ? undefined : stateOf(state),
+    result: result ?? undefined,
+  }));
+  // Not by the statement: for the order it would read an index that leads nowhere.
+  return list.sort((a, b) => a.task - b.task);
+}
+
+export async function listPlanned(
+  session: Session,
+  side: 'depDependents' | 'depPlans',
+  tasks: readonly number[],
+): Promise<readonly Planned[]> {
+  const rows = await session.all<Planned>(side, [numbers([...new Set(tasks)])]);
+  return inOrderOfEdges(rows);
+}

@@ -1,0 +1,220 @@
+import type { Lease } from '../../../../core/task/lease.ts';
+import { type WaitRow, waitOf } from '../../../rows/wait-rows.ts';
+import type { Park, WaitRecord } from '../../../store.ts';
+import { inOrder, numbers, texts } from '../../arrays.ts';
+import type { Session } from '../../connect/database.ts';
+import { lockChannels } from '../../connect/latches.ts';
+import type { Lanes } from '../../lanes.ts';
+import { cancelAsked, outcomesOf, type Woken } from '../queue/settle.ts';
+
+/** A park whose children are known by their numbers. */
+export interface ParkItem extends Lease, Omit<Park, 'children'> {
+  readonly children?: readonly number[] | undefined;
+}
+
+export type ParkAnswer =
+  | { readonly went: 'lost' }
+  | { readonly went: 'parked' | 'cancelled' }
+  | { readonly went: 'woken'; readonly body: string | undefined };
+
+const nameOf = ({ task, attempt }: Lease): string => `${task}/${attempt}`;
+
+/** What was decided about a task; undefined: no such attempt runs, or it was asked to stop. */
+export type Parked = ParkAnswer | undefined;
+
+/**
+ * Those that can share a transaction, by their places; in it no task comes twice. Who waits for children goes alone: two that
+ * lock the same children together with their own tasks might wait for each other.
+ */
+export function parkBatches(items: readonly ParkItem[]): readonly (readonly number[])[] {
+  const seen = new Set<number>();
+  const together: number[] = [];
+  const alone: number[][] = [];
+  for (const [i, { task, children }] of items.entries()) {
+    if (children === undefined && !seen.has(task)) together.push(i);
+    else alone.push([i]);
+    seen.add(task);
+  }
+  return together.length === 0 ? alone : [together, ...alone];
+}
+
+/** They wait for their time alone: one statement is enough. */
+export const areTimers = (items: readonly ParkItem[]): boolean =>
+  items.every(({ channel, children }) => channel === undefined && children === undefined);
+
+/** In a transaction, and in this order everywhere: channels, children, own tasks, limits. */
+export async function parkTasks(
+  session: Session,
+  unordered: readonly ParkItem[],
+): Promise<ReadonlyMap<number, Parked>> {
+  const items = inOrder(unordered);
+  const answers = new Map<number, Parked>();
+  if (areTimers(items)) {
+    for (const task of await park(session, items, new Map())) answers.set(task, { went: 'parked' });
+    return answers;
+  }
+  await lockChannels(
+    session,
+    items.flatMap(({ channel }) => channel ?? []),
+  );
+  const unfinished = await lockChildren(session, items);
+  const running = await lockOwn(session, items, answers);
+  await beginWaits(session, running, unfinished, answers);
+  return answers;
+}
+
+/** Those that have no answer yet; what they wait for and their own tasks are locked. */
+export async function beginWaits(
+  session: Session,
+  items: readonly ParkItem[],
+  unfinished: ReadonlySet<number>,
+  answers: Map<number, Parked>,
+): Promise<void> {
+  const isOpen = ({ task }: ParkItem): boolean => !answers.has(task);
+  await takeSignals(session, items.filter(isOpen), answers);
+  const needs = new Map<number, Need>();
+  for (const item of items.filter(isOpen)) {
+    if (item.children === undefined) continue;
+    const need = needOf(item.children, item.need, unfinished);
+    if (need.ends <= 0) answers.set(item.task, { went: 'woken', body: undefined });
+    else needs.set(item.task, need);
+  }
+  const waiting = items.filter(isOpen);
+  await watchChildren(session, waiting, needs);
+  for (const task of await park(session, waiting, needs)) answers.set(task, { went: 'parked' });
+}
+
+interface Need {
+  readonly children: readonly number[];
+  /** After so many ends of them it goes on. */
+  readonly ends: number;
+}
+
+function needOf(children: readonly number[], need: number | undefined, unfinished: ReadonlySet<number>): Need {
+  const all = new Set(children);
+  const left = [...all].filter((child) => unfinished.has(child));
+  return { children: left, ends: Math.min(need ?? all.size, all.size) - (all.size - left.length) };
+}
+
+/** The children that have not ended. None of them ends before this transaction does. */
+async function lockChildren(session: Session, items: readonly ParkItem[]): Promise<ReadonlySet<number>> {
+  const children = new Set(items.flatMap((item) => item.children ?? []));
+  if (children.size === 0) return new Set();
+  // Whoever is not there has ended: a task moves out of this table in the statement that ends it.
+  const rows = await session.rows('depLock', [numbers([...children])]);
+  return new Set(rows.map(([id]) => id as number));
+}
+
+/** Those whose attempt runs and was not asked to stop. Answers what a first sending had taken. */
+async function lockOwn(
+  session: Session,
+  items: readonly ParkItem[],
+  answers: Map<number, Parked>,
+): Promise<readonly ParkItem[]> {
+  const rows = await session.all<{ id: number; taken: boolean; late: boolean; body: string | null }>('parkLook', [
+    numbers(items.map(({ task }) => task)),
+    numbers(items.map(({ attempt }) => attempt)),
+    texts(items.map(({ key }) => key)),
+    numbers(items.map(({ nth = 0 }) => nth)),
+  ]);
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return items.filter(({ task, channel }) => {
+    const row = byId.get(task);
+    if (row?.late) answers.set(task, { went: 'lost' });
+    else if (row?.taken && channel !== undefined) answers.set(task, { went: 'woken', body: row.body ?? undefined });
+    return row !== undefined;
+  });
+}
+
+/** Signals that came before, the oldest of each channel first. They are kept with the wait, for who comes after a crash. */
+async function takeSignals(session: Session, items: readonly ParkItem[], answers: Map<number, Parked>): Promise<void> {
+  const wanted = [...Map.groupBy(items, ({ channel }) => channel)].filter(([channel]) => channel !== undefined);
+  if (wanted.length === 0) return;
+  const rows = await session.all<{ id: number; channel: string; body: string }>('signalTake', [
+    texts(wanted.map(([channel]) => channel)),
+    numbers(wanted.map(([, some]) => some.length)),
+  ]);
+  if (rows.length === 0) return;
+  const kept = Map.groupBy(
+    rows.toSorted((a, b) => a.id - b.id),
+    ({ channel }) => channel,
+  );
+  const taken = items.flatMap((item) => {
+    const signal = kept.get(item.channel ?? '')?.shift();
+    return signal === undefined || item.channel === undefined ? [] : [{ ...item, body: signal.body }];
+  });
+  for (const { task, body } of taken) answers.set(task, { went: 'woken', body });
+  await session.rows('waitTaken', [...columns(taken), texts(taken.map(({ body }) => body))]);
+}
+
+async function watchChildren(
+  session: Session,
+  items: readonly ParkItem[],
+  needs: ReadonlyMap<number, Need>,
+): Promise<void> {
+  const edges = items.flatMap(({ task, attempt }) =>
+    (needs.get(task)?.children ?? []).map((up) => ({ up, task, attempt })),
+  );
+  if (edges.length === 0) return;
+  await session.rows('depWatch', [numbers([...new Set(edges.map(({ up }) => up))])]);
+  await session.rows('parkDep', [
+    numbers(edges.map(({ up }) => up)),
+    numbers(edges.map(({ task }) => task)),
+    numbers(edges.map(({ attempt }) => attempt)),
+  ]);
+}
+
+/** Says which are parked. */
+async function park(
+  session: Session,
+  items: readonly ParkItem[],
+  needs: ReadonlyMap<number, Need>,
+): Promise<readonly number[]> {
+  if (items.length === 0) return [];
+  const rows = await session.rows('park', [
+    ...columns(items),
+    numbers(items.map(({ timeoutMs }) => timeoutMs)),
+    numbers(items.map(({ task }) => needs.get(task)?.ends ?? 0)),
+  ]);
+  return rows.map(([id]) => id as number);
+}
+
+function columns(items: readonly ParkItem[]): readonly string[] {
+  return [
+    numbers(items.map(({ task }) => task)),
+    numbers(items.map(({ attempt }) => attempt)),
+    texts(items.map(({ key }) => key)),
+    texts(items.map(({ channel }) => channel)),
+    texts(items.map(({ form }) => form)),
+    numbers(items.map(({ nth = 0 }) => nth)),
+  ];
+}
+
+/**
+ * Those that the parks had no answer for: asked to stop, parked before by a first sending, or nobody's. Without `woken` it has
+ * no answer for tasks that were asked to stop and that something waits for.
+ */
+export async function parkedBefore(
+  session: Session,
+  lanes: Lanes,
+  items: readonly ParkItem[],
+  woken?: Woken,
+): Promise<readonly Parked[]> {
+  const asked = await cancelAsked(session, items, lanes, woken);
+  const ended = await outcomesOf(session, items);
+  return items.map((item) => {
+    const name = nameOf(item);
+    if (asked.has(name)) return asked.get(name) && { went: 'cancelled' };
+    const outcome = ended.get(name);
+    return outcome === 'parked' || outcome === 'cancelled' ? { went: outcome } : { went: 'lost' };
+  });
+}
+
+export async function getWait(session: Session, task: number): Promise<WaitRecord | undefined> {
+  const [row] = await session.all<WaitRow>('waitGet', [task]);
+  return row && waitOf(row);
+}
+
+export async function listWaits(session: Session, limit: number): Promise<readonly WaitRecord[]> {
+  return (await session.all<WaitRow>('waitList', [limit])).map(waitOf);
+}

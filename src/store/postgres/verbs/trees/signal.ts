@@ -1,0 +1,177 @@
+import type { NewSignal } from '../../../store.ts';
+import { numbers, texts } from '../../arrays.ts';
+import type { Session } from '../../connect/database.ts';
+import { lockChannels } from '../../connect/latches.ts';
+import type { Flight } from '../../push-dedup.ts';
+import { OP_MS } from '../queue/push.ts';
+
+/** A second sending of a flush comes within the deadline of its call; this is far more. */
+const FLUSH_MS = 10 * 60_000;
+const ALL = 2 ** 31 - 1;
+
+/** Keys of different verbs never meet. */
+const opKey = (op: string): string => `signal:${op}`;
+const flushKey = ({ store, n }: Flight): string => `signals:${store}:${n}`;
+
+export interface Sent {
+  /** The tasks that each signal woke, in the order of the signals. */
+  readonly woken: readonly (readonly number[])[];
+  /** Lanes that have ready tasks now. */
+  readonly lanes: readonly number[];
+}
+
+/**
+ * In a transaction. The flush itself is an operation, so that a second sending of it wakes nobody again: it waits until the
+ * first is decided, and then has its answer.
+ */
+export async function sendSignals(session: Session, flight: Flight, items: readonly NewSignal[]): Promise<Sent> {
+  const flush = flushKey(flight);
+  if (!(await take(session, [flush], FLUSH_MS)).has(flush)) {
+    return JSON.parse((await answersOf(session, [flush])).get(flush) as string) as Sent;
+  }
+  const keys = items.map(({ op }) => (op === undefined ? undefined : opKey(op)));
+  const named = [...new Set(keys)].filter((key) => key !== undefined);
+  const ours = await take(session, named, OP_MS);
+  const earlier = await answersOf(
+    session,
+    named.filter((key) => !ours.has(key)),
+  );
+  // Of two with one operation id in a flush the second is a repeat.
+  const places = items.flatMap((_, i) => {
+    const key = keys[i];
+    return key === undefined || (ours.has(key) && keys.indexOf(key) === i) ? [i] : [];
+  });
+  await lockChannels(
+    session,
+    places.map((i) => (items[i] as NewSignal).channel),
+  );
+  const delivery = new Delivery(session, items);
+  await delivery.send(places);
+  const woken = items.map((_, i): readonly number[] => {
+    const key = keys[i];
+    if (key === undefined) return delivery.woken.get(i) ?? [];
+    const before = earlier.get(key);
+    return before === undefined ? (delivery.woken.get(keys.indexOf(key)) ?? []) : (JSON.parse(before) as number[]);
+  });
+  const sent = { woken, lanes: [...delivery.lanes] };
+  const mine = [...ours];
+  await session.rows('opAnswer', [
+    texts([flush, ...mine]),
+    texts([JSON.stringify(sent), ...mine.map((key) => JSON.stringify(woken[keys.indexOf(key)]))]),
+  ]);
+  return sent;
+}
+
+/** Owns the operation ids that nobody else does; waits for those who are about to. */
+async function take(session: Session, keys: readonly string[], ms: number): Promise<ReadonlySet<string>> {
+  if (keys.length === 0) return new Set();
+  const rows = await session.rows('opTake', [texts(keys), ms]);
+  return new Set(rows.map(([id]) => id as string));
+}
+
+async function answersOf(session: Session, keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  if (keys.length === 0) return new Map();
+  const rows = await session.all<{ id: string; answer: string }>('opFind', [texts(keys)]);
+  return new Map(rows.map(({ id, answer }) => [id, answer]));
+}
+
+interface OpenWait {
+  readonly channel: string;
+  readonly task: number;
+  readonly gen: number;
+}
+
+/** Under the latches of its channels: nobody begins to wait on one of them meanwhile. */
+export class Delivery {
+  readonly woken = new Map<number, readonly number[]>();
+  readonly lanes = new Set<number>();
+  readonly #session: Session;
+  readonly #items: readonly Omit<NewSignal, 'op'>[];
+
+  constructor(session: Session, items: readonly Omit<NewSignal, 'op'>[]) {
+    this.#session = session;
+    this.#items = items;
+  }
+
+  /** In the order of the signals; those between two broadcasts together. */
+  async send(places: readonly number[]): Promise<void> {
+    let run: number[] = [];
+    for (const i of places) {
+      if (!this.#at(i).broadcast) {
+        run.push(i);
+        continue;
+      }
+      await this.#toOldest(run);
+      run = [];
+      await this.#toAll(i);
+    }
+    await this.#toOldest(run);
+  }
+
+  async #toAll(i: number): Promise<void> {
+    const { channel, body } = this.#at(i);
+    const waits = await this.#open([[channel, ALL]]);
+    const awake = await this.#wake(waits.map((wait) => ({ ...wait, body })));
+    this.woken.set(
+      i,
+      waits.map(({ task }) => task).filter((task) => awake.has(task)),
+    );
+  }
+
+  /** One task each. A wait whose task no longer waits is closed, and the signal is for the next one. */
+  async #toOldest(run: readonly number[]): Promise<void> {
+    let left = run;
+    while (left.length > 0) {
+      const byChannel = Map.groupBy(left, (i) => this.#at(i).channel);
+      const waits = Map.groupBy(
+        await this.#open([...byChannel].map(([channel, some]) => [channel, some.length])),
+        ({ channel }) => channel,
+      );
+      if (waits.size === 0) break;
+      const pairs = left.flatMap((i) => {
+        const { channel, body } = this.#at(i);
+        const wait = waits.get(channel)?.shift();
+        return wait === undefined ? [] : [{ ...wait, i, body }];
+      });
+      const awake = await this.#wake(pairs);
+      for (const { i, task } of pairs) if (awake.has(task)) this.woken.set(i, [task]);
+      left = left.filter((i) => !this.woken.has(i));
+    }
+    if (left.length === 0) return;
+    await this.#session.rows('signalAdd', [
+      texts(left.map((i) => this.#at(i).channel)),
+      texts(left.map((i) => this.#at(i).body)),
+    ]);
+  }
+
+  /** So many of each channel, the oldest first. */
+  async #open(wanted: readonly (readonly [channel: string, most: number])[]): Promise<readonly OpenWait[]> {
+    return this.#session.all<OpenWait>('waitOldest', [
+      texts(wanted.map(([channel]) => channel)),
+      numbers(wanted.map(([, most]) => most)),
+    ]);
+  }
+
+  async #wake(waits: readonly (OpenWait & { readonly body: string })[]): Promise<ReadonlySet<number>> {
+    if (waits.length === 0) return new Set();
+    const rows = (await this.#session.rows('wake', [
+      numbers(waits.map(({ task }) => task)),
+      numbers(waits.map(({ gen }) => gen)),
+      texts(waits.map(({ body }) => body)),
+    ])) as readonly (readonly [number, number])[];
+    for (const [, lane] of rows) this.lanes.add(lane);
+    const awake = new Set(rows.map(([task]) => task));
+    const stale = waits.filter(({ task }) => !awake.has(task));
+    if (stale.length > 0) {
+      await this.#session.rows('waitClose', [
+        numbers(stale.map(({ task }) => task)),
+        numbers(stale.map(({ gen }) => gen)),
+      ]);
+    }
+    return awake;
+  }
+
+  #at(i: number): Omit<NewSignal, 'op'> {
+    return this.#items[i] as NewSignal;
+  }
+}

@@ -1,0 +1,315 @@
+import { isFinal } from '../../../../core/task/task.ts';
+import { TREE } from '../../../codes.ts';
+import { standIns, turnGraph } from '../../../graph.ts';
+import { keptAnswer } from '../../../rows/journal-rows.ts';
+import type { EntryAnswer, NewChild, NewNotice, NewTask, Park, Turn, TurnAnswer, TurnRefusal } from '../../../store.ts';
+import { numbers } from '../../arrays.ts';
+import type { Session, Try } from '../../connect/database.ts';
+import { lockChannels } from '../../connect/latches.ts';
+import type { PostgresParts } from '../../parts.ts';
+import { type Made, makeAll, type Overfull } from '../queue/births.ts';
+import { appendLogs } from '../queue/log.ts';
+import { type Drawn, standOf } from '../queue/push.ts';
+import { outcomesOf, returnTasks, settleTasks, type Woken } from '../queue/settle.ts';
+import { type Added, addEntries, findKeys, type Known } from './journal.ts';
+import { beginWaits, type Parked, type ParkItem } from './park.ts';
+import { Delivery } from './signal.ts';
+
+/** What others hear of after the commit. */
+export interface Taken {
+  readonly answer: TurnAnswer;
+  /** New children, as if they had been pushed. */
+  readonly born: readonly { readonly item: NewTask; readonly answer: Made }[];
+  /** Lanes that have ready tasks. */
+  readonly lanes: Set<number>;
+  /** Lanes of tasks that waited for the end of this one. */
+  readonly woken: Woken;
+  /** The lane that it went from, if it holds nothing of its limits any more. */
+  readonly left: readonly number[];
+}
+
+type Done = TurnAnswer & { readonly kind: 'done' };
+type After = Pick<Done, 'went' | 'body'>;
+
+interface Running {
+  readonly lane: number;
+  readonly asked: boolean;
+  readonly root: number | null;
+  readonly flags: number;
+}
+
+const LOST: TurnAnswer = { kind: 'lost' };
+const NONE: EntryAnswer = { kind: 'none' };
+const STORED: EntryAnswer = { kind: 'stored' };
+const isChild = (entry: Turn['entries'][number]): entry is NewChild => entry.kind === 'child';
+const isNotice = (entry: Turn['entries'][number]): entry is NewNotice => entry.kind === 'signal';
+
+/**
+ * One turn, in a transaction. The order of locks is the same everywhere: channels, tasks that it will wait for, its own, unique keys,
+ * limits, tasks that it wakes. Its children are seen by nobody before the commit.
+ */
+export class FullTurn {
+  readonly #session: Session;
+  readonly #parts: PostgresParts;
+  readonly #turn: Turn;
+  readonly #tried: Try;
+  /** Ids that each sending of this turn had drawn. */
+  readonly #sendings: Drawn;
+  readonly #born: { readonly item: NewTask; readonly answer: Made }[] = [];
+  readonly #lanes = new Set<number>();
+  readonly #woken: Woken = new Set();
+  #known: Known = () => undefined;
+
+  constructor(session: Session, parts: PostgresParts, turn: Turn, tried: Try, sendings: Drawn) {
+    this.#session = session;
+    this.#parts = parts;
+    this.#turn = turn;
+    this.#tried = tried;
+    this.#sendings = sendings;
+  }
+
+  async take(): Promise<Taken> {
+    const { entries, then, task, attempt } = this.#turn;
+    const park = then.go === 'park' ? then : undefined;
+    await this.#parts.lanes.need(
+      this.#session,
+      entries.filter(isChild).map((entry) => entry.task.lane),
+    );
+    const channels = [...entries.filter(isNotice).map(({ channel }) => channel), park?.channel];
+    await lockChannels(
+      this.#session,
+      channels.filter((channel) => channel !== undefined),
+    );
+    const unfinished = await this.#lockTasks(this.#strangers());
+    const [row] = await this.#session.all<Running>('turnLook', [task, attempt]);
+    this.#known = await this.#find();
+    if (row === undefined) return this.#taken(await this.#repeated());
+    const wait = park && (await this.#lastWait(park));
+    if (wait === 'late') return this.#taken(LOST);
+    const acts = park !== undefined || entries.some((entry) => !('value' in entry) && this.#is(entry) === undefined);
+    if (row.asked && acts) return this.#stop(row);
+    return this.#go(row, unfinished, wait);
+  }
+
+  #taken(answer: TurnAnswer, left: readonly number[] = []): Taken {
+    return { answer, born: this.#born, lanes: this.#lanes, woken: this.#woken, left };
+  }
+
+  /** Tasks that exist, and that a child or the turn itself will wait for. */
+  #strangers(): readonly number[] {
+    const { entries, then } = this.#turn;
+    const edges = entries.filter(isChild).flatMap(({ after = [] }) => after.flatMap(({ task }) => task ?? []));
+    const children = then.go === 'park' ? (then.children ?? []).filter((child) => typeof child === 'number') : [];
+    return [...edges, ...children];
+  }
+
+  /** Those of them that have not ended. None of them ends before this transaction does. */
+  async #lockTasks(tasks: readonly number[]): Promise<Set<number>> {
+    if (tasks.length === 0) return new Set();
+    const all = [...new Set(tasks)].sort((a, b) => a - b);
+    return new Set((await this.#session.rows('depLock', [numbers(all)])).map(([id]) => id as number));
+  }
+
+  /** What is there under its keys, and under those of children of earlier turns that new ones wait for. */
+  #find(): Promise<Known> {
+    const { task, entries } = this.#turn;
+    const keys = new Set(entries.map(({ key }) => key));
+    for (const { after = [] } of entries.filter(isChild)) {
+      for (const { child } of after) if (child !== undefined) keys.add(child);
+    }
+    return findKeys(
+      this.#session,
+      [...keys].map((key) => ({ task, key })),
+    );
+  }
+
+  #is(entry: Turn['entries'][number]): ReturnType<Known> {
+    return this.#known(this.#turn.task, entry.key);
+  }
+
+  /** What an earlier sending of this park had taken; or that a later wait of the attempt has come. */
+  async #lastWait({ key, nth = 0, channel }: Park): Promise<Parked | 'late'> {
+    const { task, attempt } = this.#turn;
+    type Row = { key: string; turn: number; state: number; body: string | null };
+    const [row] = await this.#session.all<Row>('turnWait', [task, attempt]);
+    if (row !== undefined && row.turn > nth) return 'late';
+    if (channel === undefined || row?.key !== key || row.state !== 1) return undefined;
+    return { went: 'woken', body: row.body ?? undefined };
+  }
+
+  /** It was asked to stop, and would have begun something: what it has done is kept, and it ends. */
+  async #stop(row: Running): Promise<Taken> {
+    await this.#write(new Map());
+    const answers = await this.#answers(new Map(), 'values');
+    await this.#end({ to: 'cancelled', reason: 'requested' });
+    return this.#taken(done(row, { went: 'cancelled' }, answers), [row.lane]);
+  }
+
+  async #go(row: Running, unfinished: Set<number>, wait: Parked): Promise<Taken> {
+    const { entries, then, task } = this.#turn;
+    const fresh = entries.filter(isChild).filter((entry) => this.#is(entry) === undefined);
+    const notices = entries.filter(isNotice).filter((entry) => this.#is(entry) === undefined);
+    const slots = then.go !== 'on' && fresh.length + notices.length > 0 ? await this.#slotsOf(row.lane) : [];
+    const born = await this.#bear(row, fresh, slots);
+    if ('refused' in born) return this.#taken(born.refused);
+    if (this.#born.length > 0 && row.root === null && (row.flags & TREE) === 0) {
+      await this.#session.rows('treeMark', [task]);
+    }
+    await this.#write(born.made, notices);
+    if (fresh.length === 0 && slots.length > 0) await this.#session.rows('slotLock', [numbers(slots)]);
+    if (notices.length > 0) {
+      const delivery = new Delivery(this.#session, notices);
+      await delivery.send([...notices.keys()]);
+      for (const lane of delivery.lanes) this.#lanes.add(lane);
+    }
+    const answers = await this.#answers(born.made, 'all');
+    for (const { answer } of this.#born) if (!isFinal(answer.state)) unfinished.add(answer.task);
+    const after = then.go === 'park' ? await this.#park(then, answers, unfinished, wait) : await this.#leave();
+    const gone = after.went !== 'on' && after.went !== 'woken';
+    return this.#taken(done(row, after, answers), gone ? [row.lane] : []);
+  }
+
+  /** What its end or its park gives back: locked with the slots of its children, before anybody is woken. */
+  async #slotsOf(lane: number): Promise<readonly number[]> {
+    const { lanes } = this.#parts;
+    await lanes.need(this.#session, [lane]);
+    return (lanes.known(lane)?.rules?.uses ?? []).map(({ slot }) => slot).sort((a, b) => a - b);
+  }
+
+  /** The new children by their entries. Who is refused has written nothing. */
+  async #bear(
+    { root }: Running,
+    fresh: readonly NewChild[],
+    slots: readonly number[],
+  ): Promise<{ readonly made: ReadonlyMap<NewChild, Made> } | { readonly refused: TurnAnswer }> {
+    if (fresh.length === 0) return { made: new Map() };
+    const { task } = this.#turn;
+    const { lanes } = this.#parts;
+    const items = turnGraph(fresh, (key) => this.#known(task, key)?.ref ?? undefined);
+    const places = standIns(items, ({ lane }) => lanes.known(lane)?.queueId as number);
+    if ('item' in places) return { refused: refusal(fresh[places.item] as NewChild, { conflict: 0 }) };
+    await this.#session.raw('SAVEPOINT turn');
+    const answer = await makeAll(this.#session, this.#parts, items, places, {
+      sendings: this.#sendings,
+      kin: { parent: task, root: root ?? task, tried: this.#tried, slots },
+    });
+    if (!answer.ok) {
+      await this.#session.raw('ROLLBACK TO SAVEPOINT turn');
+      const item =
+        'unknown' in answer
+          ? items.findIndex(({ after }) => after.some((edge) => edge.task === answer.unknown))
+          : answer.item;
+      return { refused: refusal(fresh[item] as NewChild, whyOf(answer)) };
+    }
+    const made = new Map(answer.tasks.map((one, i) => [fresh[i] as NewChild, one as Made]));
+    for (const [entry, one] of made) if (one.fresh) this.#born.push({ item: entry.task, answer: one });
+    return { made };
+  }
+
+  /** Entries that are not there yet, and lines. */
+  async #write(made: ReadonlyMap<NewChild, Made>, notices: readonly NewNotice[] = []): Promise<void> {
+    const { task, attempt, entries, logs = [] } = this.#turn;
+    const added = entries.flatMap((entry): Added[] => {
+      if (this.#is(entry) !== undefined) return [];
+      if ('value' in entry) return [entry];
+      if (isNotice(entry)) return notices.includes(entry) ? [{ key: entry.key, kind: 'signal' }] : [];
+      const child = made.get(entry);
+      if (child === undefined) return [];
+      return [{ key: entry.key, kind: 'child', ref: child.task, value: String(child.createdAt) }];
+    });
+    await addEntries(this.#session, this.#turn, added);
+    if (logs.length > 0) await appendLogs(this.#session, [{ task, attempt, entries: logs }]);
+  }
+
+  /** In the order of the entries; of those that were there, how their children are now. `wrote` says which of the others are. */
+  async #answers(made: ReadonlyMap<NewChild, Made>, wrote: 'all' | 'values' | 'none'): Promise<readonly EntryAnswer[]> {
+    const { entries } = this.#turn;
+    const refs = entries.filter(isChild).flatMap((entry) => this.#is(entry)?.ref ?? []);
+    const states = refs.length === 0 ? new Map() : await standOf(this.#session, refs);
+    return entries.map((entry): EntryAnswer => {
+      const there = this.#is(entry);
+      if (there !== undefined) {
+        const kept = keptAnswer(this.#turn, entry, there, (child) => states.get(child) ?? 'completed');
+        return kept.kind === 'child' ? { ...kept, fresh: this.#isOwn(kept.task) } : kept;
+      }
+      if (!isChild(entry)) return wrote === 'all' || (wrote === 'values' && 'value' in entry) ? STORED : NONE;
+      const one = made.get(entry);
+      if (one === undefined) return NONE;
+      const { task, createdAt, state, fresh } = one;
+      return { kind: 'child', task, createdAt, state, fresh };
+    });
+  }
+
+  /** An earlier sending of this very call had borne it. */
+  #isOwn(task: number): boolean {
+    return this.#tried.again && this.#sendings.some((drawn) => [...drawn.values()].includes(task));
+  }
+
+  async #park(park: Park, answers: readonly EntryAnswer[], unfinished: Set<number>, wait: Parked): Promise<After> {
+    const { task, attempt, entries } = this.#turn;
+    const numberOf = (key: string): number => {
+      const answer = answers[entries.findIndex((entry) => entry.key === key)];
+      return answer?.kind === 'child' ? answer.task : 0;
+    };
+    const children = park.children?.map((child) => (typeof child === 'number' ? child : numberOf(child)));
+    const item: ParkItem = { ...park, task, attempt, children };
+    const mine = new Set(this.#born.map(({ answer }) => answer.task));
+    const others = (park.children ?? []).flatMap((child) => (typeof child === 'string' ? numberOf(child) : []));
+    // Those that an earlier turn bore, or that a unique key led to.
+    for (const one of await this.#lockTasks(others.filter((child) => !mine.has(child)))) unfinished.add(one);
+    const told = new Map<number, Parked>(wait === undefined ? [] : [[task, wait]]);
+    await beginWaits(this.#session, [item], unfinished, told);
+    const went = told.get(task);
+    return went?.went === 'woken' ? went : { went: 'parked' };
+  }
+
+  async #leave(): Promise<After> {
+    const { then, task, attempt } = this.#turn;
+    if (then.go === 'on' || then.go === 'park') return { went: 'on' };
+    if (then.go === 'end') {
+      await this.#end(then);
+      return { went: 'ended' };
+    }
+    const { go: _, ...item } = then;
+    const returned = await returnTasks(this.#session, this.#parts.lanes, [{ ...item, task, attempt }], this.#woken);
+    for (const lane of returned.lanes) this.#lanes.add(lane);
+    return { went: returned.answers[0] === 'cancelled' ? 'cancelled' : 'back' };
+  }
+
+  async #end({ to, reason, result }: Omit<Turn['then'] & { readonly go: 'end' }, 'go'>): Promise<void> {
+    const { task, attempt } = this.#turn;
+    await settleTasks(this.#session, this.#parts.lanes, [{ task, attempt, to, reason, result }], this.#woken);
+  }
+
+  /** No such attempt runs. The turn that ended it is known again by how it ended. */
+  async #repeated(): Promise<TurnAnswer> {
+    const went = await this.#wentBefore();
+    if (went === undefined) return LOST;
+    const entries = await this.#answers(new Map(), 'none');
+    return { kind: 'done', went, cancelRequested: went === 'cancelled', entries };
+  }
+
+  async #wentBefore(): Promise<Done['went'] | undefined> {
+    const { task, attempt, then } = this.#turn;
+    const outcome = (await outcomesOf(this.#session, [{ task, attempt }])).get(`${task}/${attempt}`);
+    if (outcome === 'cancelled' && (then.go !== 'on' || this.#tried.again)) {
+      return then.go === 'end' && then.to === 'cancelled' ? 'ended' : 'cancelled';
+    }
+    if (then.go === 'park') return outcome === 'parked' ? 'parked' : undefined;
+    if (then.go === 'end') return outcome === then.to ? 'ended' : undefined;
+    return then.go === 'back' && outcome === then.change ? 'back' : undefined;
+  }
+}
+
+function done({ asked }: Running, { went, body }: After, entries: readonly EntryAnswer[]): Done {
+  return { kind: 'done', went, ...(body === undefined ? {} : { body }), cancelRequested: asked, entries };
+}
+
+function refusal({ key }: NewChild, why: TurnRefusal): TurnAnswer {
+  return { kind: 'refused', key, why };
+}
+
+function whyOf(answer: Exclude<Awaited<ReturnType<typeof makeAll>>, { readonly ok: true }> | Overfull): TurnRefusal {
+  if ('unknown' in answer) return { unknown: answer.unknown };
+  return 'limit' in answer ? { limit: answer.limit, key: answer.key } : { conflict: answer.conflict };
+}

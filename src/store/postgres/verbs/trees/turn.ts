@@ -1,0 +1,132 @@
+import { STREAMS } from '../../../../core/task/log.ts';
+import { fitsInline, kindCode, reasonCode, stateCode } from '../../../codes.ts';
+import { keptAnswer } from '../../../rows/journal-rows.ts';
+import type { EntryAnswer, NewEntry, NewValue, Then, Turn, TurnAnswer } from '../../../store.ts';
+import { booleans, inOrder, numbers, texts } from '../../arrays.ts';
+import type { Session } from '../../connect/database.ts';
+import { findEntries } from './journal.ts';
+import type { ParkItem } from './park.ts';
+
+/**
+ * What a turn needs. `plain`, `fan` and `end`: one statement for many that remember, bear children that nothing can refuse, and go
+ * on or end. `park` and `back`: they say nothing else, and go together with others. `full`: a transaction of its own.
+ */
+export type Form = 'plain' | 'fan' | 'end' | 'park' | 'back' | 'full';
+
+export function formOf({ entries, logs = [], then }: Turn): Form {
+  if (then.go === 'on' || then.go === 'end') {
+    if (entries.every(isValue)) return then.go === 'on' ? 'plain' : 'end';
+    return then.go === 'on' && entries.every((entry) => isValue(entry) || isFree(entry)) ? 'fan' : 'full';
+  }
+  if (entries.length + logs.length > 0) return 'full';
+  if (then.go === 'back') return 'back';
+  return (then.children ?? []).every((child) => typeof child === 'number') ? 'park' : 'full';
+}
+
+const isValue = (entry: Turn['entries'][number]): entry is NewValue => 'value' in entry;
+
+/** A child that nobody else can have made, and that waits for nobody. What its limits say of it is not asked here. */
+function isFree(entry: NewEntry): boolean {
+  if (entry.kind !== 'child') return false;
+  const { task, after = [] } = entry;
+  return after.length === 0 && task.unique === undefined && task.op === undefined;
+}
+
+/** A turn that only parks, and waits for no child of its own. */
+export function parkOf({ task, attempt, then }: Turn): ParkItem {
+  if (then.go !== 'park') throw new Error('the turn does not park');
+  const { go: _, children, ...park } = then;
+  return { ...park, task, attempt, children: children as readonly number[] | undefined };
+}
+
+/** Splits turns into rounds: no task comes twice in one, and the turns of a task follow each other. Says their places. */
+export function roundsOf(turns: readonly Turn[]): readonly (readonly number[])[] {
+  const seen = new Map<number, number>();
+  const rounds: number[][] = [];
+  for (const [i, { task }] of turns.entries()) {
+    const n = seen.get(task) ?? 0;
+    seen.set(task, n + 1);
+    const round = rounds[n];
+    if (round === undefined) rounds.push([i]);
+    else round.push(i);
+  }
+  return rounds;
+}
+
+interface Held {
+  readonly id: number;
+  readonly asked: boolean;
+  readonly stored: number;
+}
+
+const LOST: TurnAnswer = { kind: 'lost' };
+const STORED: EntryAnswer = { kind: 'stored' };
+
+/** What turns remember and write, as columns. */
+export function saidBy(turns: readonly Turn[]): readonly string[] {
+  const values = turns.flatMap(({ task, entries }) => entries.filter(isValue).map((entry) => ({ task, ...entry })));
+  const lines = turns.flatMap(({ task, logs = [] }) => logs.map((line) => ({ task, ...line })));
+  return [
+    numbers(values.map(({ task }) => task)),
+    texts(values.map(({ key }) => key)),
+    numbers(values.map(({ kind }) => kindCode(kind))),
+    texts(values.map(({ value }) => value)),
+    numbers(values.map(({ began }) => began)),
+    texts(values.map(({ usage }) => usage)),
+    numbers(lines.map(({ task }) => task)),
+    numbers(lines.map(({ seq }) => seq)),
+    numbers(lines.map(({ at }) => at)),
+    numbers(lines.map(({ stream }) => STREAMS.indexOf(stream))),
+    texts(lines.map(({ text }) => text)),
+  ];
+}
+
+/** Those that the statement has seen to; what was there under their keys is looked for only where something was. */
+async function answersOf(
+  session: Session,
+  turns: readonly Turn[],
+  rows: readonly Held[],
+  went: 'on' | 'ended',
+): Promise<readonly (TurnAnswer | undefined)[]> {
+  const held = new Map(rows.map((row) => [row.id, row]));
+  const sent = turns.reduce((sum, { task, entries }) => sum + (held.has(task) ? entries.length : 0), 0);
+  const all = sent === (rows[0]?.stored ?? 0);
+  // In a new statement, which sees what the one before has written and what others had.
+  const known = all ? undefined : await findEntries(session, turns);
+  return turns.map((turn): TurnAnswer | undefined => {
+    const row = held.get(turn.task);
+    if (row === undefined) return undefined;
+    const entries = turn.entries.map((entry) => {
+      const there = known?.(turn.task, entry.key);
+      return there === undefined ? STORED : keptAnswer(turn, entry, there, () => 'completed');
+    });
+    return { kind: 'done', went, cancelRequested: row.asked, entries };
+  });
+}
+
+/** No task comes twice. */
+export async function takePlain(session: Session, turns: readonly Turn[]): Promise<readonly TurnAnswer[]> {
+  const ordered = inOrder(turns);
+  const rows = await session.all<Held>('turnPlain', [
+    numbers(ordered.map(({ task }) => task)),
+    numbers(ordered.map(({ attempt }) => attempt)),
+    ...saidBy(ordered),
+  ]);
+  return (await answersOf(session, turns, rows, 'on')).map((answer) => answer ?? LOST);
+}
+
+/** No task comes twice. It has no answer for those that something waits for, and for those that are not there. */
+export async function takeEnds(session: Session, turns: readonly Turn[]): Promise<readonly (TurnAnswer | undefined)[]> {
+  const ordered = inOrder(turns);
+  const ends = ordered.map(({ then }) => then as Then & { readonly go: 'end' });
+  const rows = await session.all<Held>('turnEnd', [
+    numbers(ordered.map(({ task }) => task)),
+    numbers(ordered.map(({ attempt }) => attempt)),
+    numbers(ends.map(({ to }) => stateCode(to))),
+    numbers(ends.map(({ reason }) => reasonCode(reason))),
+    texts(ends.map(({ result }) => result)),
+    booleans(ends.map(({ result }) => result !== undefined && !fitsInline(result))),
+    ...saidBy(ordered),
+  ]);
+  return answersOf(session, turns, rows, 'ended');
+}

@@ -1,0 +1,56 @@
+import type { TaskState } from '../../core/task/task.ts';
+import { ENTRY_KINDS, kindCode } from '../codes.ts';
+import type { EntryAnswer, EntryKind, JournalEntry, NewEntry, Turn } from '../turn-store.ts';
+
+/** Entries of journals from rows whose columns have the same names in every store, and what turns are told of them. */
+
+export interface JournalRow {
+  readonly key: string;
+  readonly kind: number;
+  readonly attempt: number;
+  readonly at: number;
+  readonly value: string | null;
+  readonly ref: number | null;
+  readonly began: number | null;
+  readonly usage: string | null;
+}
+
+export function entryOf(row: JournalRow): JournalEntry {
+  return {
+    key: row.key,
+    kind: ENTRY_KINDS[row.kind] as EntryKind,
+    attempt: row.attempt,
+    at: row.at,
+    value: row.value ?? undefined,
+    ref: row.ref ?? undefined,
+    began: row.began ?? undefined,
+    usage: row.usage ?? undefined,
+  };
+}
+
+/** Sorted here, because databases do not agree on the order of texts. */
+export function inOrderOfTime(entries: readonly JournalEntry[]): readonly JournalEntry[] {
+  return entries.toSorted((a, b) => a.at - b.at || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+}
+
+/** The part of an entry that decides what a turn is told which comes with its key again. */
+export type KnownEntry = Pick<JournalRow, 'kind' | 'attempt' | 'ref' | 'value'>;
+
+/**
+ * The same word of the same attempt is a repeat, whose answer was lost; any other one finds what was there first. `stateOf`
+ * says how a child is.
+ */
+export function keptAnswer(
+  { attempt }: Pick<Turn, 'attempt'>,
+  entry: NewEntry,
+  known: KnownEntry,
+  stateOf: (child: number) => TaskState,
+): EntryAnswer {
+  const { kind, ref, value } = known;
+  if (entry.kind === 'child' && kind === kindCode('child') && ref !== null) {
+    return { kind: 'child', task: ref, createdAt: Number(value), state: stateOf(ref), fresh: false };
+  }
+  if (entry.kind === 'signal' && kind === kindCode('signal')) return { kind: 'stored' };
+  const same = 'value' in entry && entry.value === value && known.attempt === attempt;
+  return same ? { kind: 'stored' } : { kind: 'kept', value: value ?? 'null' };
+}

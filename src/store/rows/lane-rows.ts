@@ -1,0 +1,52 @@
+import type { LimitUse } from '../../core/limits/limit.ts';
+import { type LaneKey, laneText } from '../../core/placement/lane.ts';
+import { ANYWHERE, type Placement } from '../../core/placement/placement.ts';
+import type { LaneRules, LaneWish, NamedUse } from '../store.ts';
+
+/** What every store keeps of a lane beyond its queue and handler; all of it is absent from a plain one. */
+export interface RuleColumns {
+  readonly placement: string | null;
+  readonly fair_key: string | null;
+  readonly weight: number;
+  readonly limits: string | null;
+  /** JSON of the counters. */
+  readonly slots: string;
+  readonly served_by: string | null;
+}
+
+export function keyOf({ queue, handler, placement = ANYWHERE, limits = [], fairness }: LaneWish): LaneKey {
+  return { queue, handler, placement, limits, fairness };
+}
+
+/** What a lane is found by: the hash of this. */
+export const textOf = (wish: LaneWish): string => laneText(keyOf(wish));
+
+export function columnsOf(wish: LaneWish, uses: readonly NamedUse[]): RuleColumns {
+  const { placement, limits, fairness } = keyOf(wish);
+  return {
+    placement: Object.keys(placement).length === 0 ? null : JSON.stringify(placement),
+    fair_key: fairness?.key ?? null,
+    weight: fairness?.weight ?? 1,
+    limits: limits.length === 0 ? null : JSON.stringify(limits),
+    slots: JSON.stringify(uses),
+    served_by: null,
+  };
+}
+
+export function rulesOf({
+  placement,
+  fair_key: key,
+  weight,
+  limits,
+  slots,
+  served_by,
+}: RuleColumns): LaneRules | undefined {
+  if (placement === null && key === null && limits === null) return undefined;
+  return {
+    placement: placement === null ? ANYWHERE : (JSON.parse(placement) as Placement),
+    limits: limits === null ? [] : (JSON.parse(limits) as LimitUse[]),
+    fairness: key === null ? undefined : { key, weight },
+    uses: JSON.parse(slots) as NamedUse[],
+    servedBy: served_by ?? undefined,
+  };
+}

@@ -1,0 +1,40 @@
+import type { NodeOverride, NodeRole } from '../../core/node.ts';
+import type { NodeDoing, NodeRecord } from '../store.ts';
+
+/** A node that was not heard of for so long is forgotten. */
+export const NODE_KEPT_MS = 24 * 3_600_000;
+
+/** Records of nodes from rows whose columns have the same names in every store. */
+export interface NodeRow {
+  readonly id: string;
+  readonly incarnation: string;
+  readonly wish: string;
+  readonly asked: string;
+  readonly stand: string;
+  readonly stand_since: number;
+  readonly address: string | null;
+  readonly version: string | null;
+  readonly host: string | null;
+  readonly pid: number | null;
+  readonly started_at: number;
+  readonly beat_at: number;
+  readonly left_at: number | null;
+}
+
+export function nodeOf(row: NodeRow): NodeRecord {
+  return {
+    id: row.id,
+    incarnation: row.incarnation,
+    wish: row.wish as NodeRole,
+    override: row.asked as NodeOverride,
+    stand: row.stand as NodeDoing,
+    standSince: row.stand_since,
+    address: row.address ?? undefined,
+    version: row.version ?? undefined,
+    host: row.host ?? undefined,
+    pid: row.pid ?? undefined,
+    startedAt: row.started_at,
+    beatAt: row.beat_at,
+    left: row.left_at !== null,
+  };
+}

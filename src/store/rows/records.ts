@@ -1,0 +1,175 @@
+import { WORKER_STATES, type WorkerState } from '../../core/placement/worker.ts';
+import { type FeedEvent, WORKER_CHANGES, type WorkerChange } from '../../core/task/event.ts';
+import type { MissedPolicy } from '../../core/task/schedule.ts';
+import { CHANGES, type Change } from '../../core/task/task.ts';
+import { OUTCOMES, stateOf } from '../codes.ts';
+import type { AttemptRecord, EventPage, TriggerRecord, WorkerRecord } from '../store.ts';
+
+/** Records of the port from rows whose columns have the same names in every store. */
+
+export interface WorkerRow {
+  readonly id: number;
+  readonly name: string;
+  readonly incarnation: string;
+  readonly state: number;
+  readonly enabled: number | boolean;
+  readonly slots: number;
+  readonly tags: string;
+  readonly beat_at: number;
+  readonly host: string | null;
+  readonly pid: number | null;
+  readonly started_at: number | null;
+  readonly handlers: string | null;
+  readonly queues: string | null;
+  readonly priority: number;
+  readonly version: string | null;
+  readonly revision: number;
+  readonly status: string | null;
+  readonly metadata: string | null;
+  readonly address: string | null;
+  /** Of its name. */
+  readonly total: number | null;
+}
+
+export function workerOf(row: WorkerRow): WorkerRecord {
+  return {
+    worker: row.id,
+    name: row.name,
+    incarnation: row.incarnation,
+    state: WORKER_STATES[row.state] as WorkerState,
+    slots: row.slots,
+    tags: JSON.parse(row.tags) as string[],
+    enabled: Boolean(row.enabled),
+    seenAt: row.beat_at,
+    startedAt: row.started_at ?? undefined,
+    host: row.host ?? undefined,
+    pid: row.pid ?? undefined,
+    handlers: row.handlers === null ? [] : (JSON.parse(row.handlers) as string[]),
+    queues: row.queues === null ? undefined : (JSON.parse(row.queues) as string[]),
+    priority: row.priority,
+    version: row.version ?? undefined,
+    revision: row.revision,
+    status: row.status ?? undefined,
+    metadata: row.metadata ?? undefined,
+    address: row.address ?? undefined,
+    totalTasks: row.total ?? 0,
+  };
+}
+
+export interface TriggerRow {
+  readonly name: string;
+  readonly lane: number;
+  readonly spec: number;
+  readonly cron: string;
+  readonly timezone: string;
+  readonly missed: string;
+  readonly prio: number;
+  readonly max_tries: number;
+  readonly payload: string;
+  readonly next_at: number;
+  readonly queue: string;
+  readonly handler: string;
+}
+
+/** Each store turns priorities round in its own way. */
+export function triggerOf(row: TriggerRow, priority: number): TriggerRecord {
+  const { name, lane, spec, cron, timezone, payload, queue, handler } = row;
+  const missed = row.missed as MissedPolicy;
+  const [maxTries, nextAt] = [row.max_tries, row.next_at];
+  return { name, lane, spec, cron, timezone, missed, priority, maxTries, payload, nextAt, queue, handler };
+}
+
+export interface AttemptRow {
+  readonly attempt: number;
+  readonly holder: number | null;
+  readonly started_at: number | null;
+  readonly ended_at: number;
+  readonly outcome: number;
+  readonly error: string | null;
+}
+
+export function attemptOf(row: AttemptRow): AttemptRecord {
+  return {
+    attempt: row.attempt,
+    holder: row.holder ?? undefined,
+    startedAt: row.started_at ?? undefined,
+    endedAt: row.ended_at,
+    outcome: OUTCOMES[row.outcome] as AttemptRecord['outcome'],
+    error: row.error ?? undefined,
+  };
+}
+
+/** One packed row of events; attempts and births that are all the same are written once. */
+export interface EventRow {
+  readonly seq: number;
+  readonly n: number;
+  readonly at: number;
+  readonly queue: number;
+  readonly kind: number;
+  readonly state: number;
+  readonly ids: readonly number[];
+  readonly attempts: readonly number[];
+  readonly born: readonly number[];
+}
+
+/** Kinds of events of workers are numbered from here on. */
+export const WORKER_KINDS = 100;
+
+export function workerKind(change: WorkerChange): number {
+  return WORKER_KINDS + WORKER_CHANGES.indexOf(change);
+}
+
+/** The workers of whom these rows tell. */
+export function workersIn(rows: readonly EventRow[]): readonly number[] {
+  return [...new Set(rows.flatMap(({ kind, ids }) => (kind < WORKER_KINDS ? [] : ids)))];
+}
+
+/** Whether rows speak of tasks, and so of their queues. */
+export function tellOfTasks(rows: readonly EventRow[]): boolean {
+  return rows.some(({ kind }) => kind < WORKER_KINDS);
+}
+
+/** Those with events behind that number: where there is nothing new, the newest row is read all the same, and no name is needed. */
+export function rowsAfter(rows: readonly EventRow[], after: number): readonly EventRow[] {
+  return rows.filter(({ seq, n }) => seq > 0 && seq + n - 1 > after);
+}
+
+/** What the numbers in rows of events are called. */
+export interface EventNames {
+  readonly queues: ReadonlyMap<number, string>;
+  readonly workers: ReadonlyMap<number, string>;
+}
+
+/** A page from rows that begin with the one that holds the number after `after`, or the newest before it. */
+export function pageOf(rows: readonly EventRow[], names: EventNames, after: number, limit: number): EventPage {
+  const first = rows[0] as EventRow;
+  const newest = rows.at(-1) as EventRow;
+  const ahead = newest.seq + newest.n - 1 < after; // of a store that was restored from a backup
+  if (ahead) return { events: [], reset: true, last: newest.seq + newest.n - 1 };
+  const events: FeedEvent[] = [];
+  for (const row of rows) {
+    if (row.seq === 0) continue; // the founding row stands for no event
+    for (let i = Math.max(0, after + 1 - row.seq); i < row.n && events.length < limit; i++) {
+      events.push(eventOf(row, i, names));
+    }
+    if (events.length >= limit) break;
+  }
+  return { events, reset: first.seq > after + 1, last: events.at(-1)?.seq ?? after };
+}
+
+function eventOf(row: EventRow, i: number, { queues, workers }: EventNames): FeedEvent {
+  const common = { seq: row.seq + i, at: row.at, createdAt: (row.born[i] ?? row.born[0]) as number };
+  const id = row.ids[i] as number;
+  if (row.kind >= WORKER_KINDS) {
+    const change = WORKER_CHANGES[row.kind - WORKER_KINDS] as WorkerChange;
+    return { ...common, change, worker: id, name: workers.get(id) ?? '' };
+  }
+  return {
+    ...common,
+    queue: queues.get(row.queue) ?? '',
+    change: CHANGES[row.kind] as Change,
+    state: stateOf(row.state),
+    task: id,
+    attempt: (row.attempts[i] ?? row.attempts[0]) as number,
+  };
+}

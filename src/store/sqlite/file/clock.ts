@@ -1,0 +1,56 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import type { Clock } from '../../../core/world.ts';
+import type { Prepared } from './connection.ts';
+
+/**
+ * Two clocks. Lease time is `base + CLOCK_MONOTONIC`, which all processes of one host share and which nobody can set; the
+ * base is written once per boot, so that lease time goes on where it was. Calendar time is the wall clock. Setting the wall
+ * clock therefore moves no lease.
+ */
+export interface StoreClock {
+  readonly lease: () => number;
+  readonly calendar: () => number;
+}
+
+/** Reads or writes `(boot, base)`; runs inside a write transaction, so that two processes agree on one base. */
+export function establishClock(sql: Prepared, clock: Clock, boot: string): StoreClock {
+  const read = (key: string): string | undefined =>
+    (sql.get('metaGet').get(key) as { value: string } | undefined)?.value;
+  let base = Number(read('lease_base'));
+  if (read('boot') !== boot) {
+    const last = Number(read('lease_last') ?? 0);
+    base = Math.floor(Math.max(last, clock.wall()) - clock.monotonic());
+    sql.get('metaPut').run('boot', boot);
+    sql.get('metaPut').run('lease_base', String(base));
+  }
+  noteCalendar(sql, Math.floor(clock.wall()) - Math.floor(base + clock.monotonic()));
+  return {
+    lease: () => Math.floor(base + clock.monotonic()),
+    calendar: () => Math.floor(clock.wall()),
+  };
+}
+
+/** Noted by the reaper now and then, so that lease time never goes back over a reboot, whatever the wall clock says then. */
+export function noteLeaseTime(sql: Prepared, now: number, calendar: number): void {
+  sql.get('metaPut').run('lease_last', String(now));
+  noteCalendar(sql, calendar - now);
+}
+
+/** Differences below this are of no use to a reader, and not worth a write. */
+const NOTABLE_MS = 100;
+
+/** How far the calendar is ahead of lease time; only the views, which show expiries to people, go by it. */
+function noteCalendar(sql: Prepared, ahead: number): void {
+  const noted = sql.get('metaGet').get('calendar_ahead') as { value: string } | undefined;
+  if (Math.abs(ahead - Number(noted?.value ?? 0)) >= NOTABLE_MS)
+    sql.get('metaPut').run('calendar_ahead', String(ahead));
+}
+
+/** Names this boot of this host: monotonic time means nothing across two of them. */
+export function bootId(): string {
+  if (process.platform === 'darwin') {
+    return execFileSync('sysctl', ['-n', 'kern.bootsessionuuid'], { encoding: 'utf8' }).trim();
+  }
+  return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+}

@@ -1,0 +1,70 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
+import { STATEMENTS, type StatementName, type StatementTexts } from '../statements.ts';
+
+/** The least of a SQLite handle that prepared statements need; a caller's own handle has it too. */
+export interface Preparer {
+  prepare(sql: string): unknown;
+}
+
+/** Named statements, prepared on first use and kept for the life of the handle. */
+export class Prepared {
+  readonly #handle: Preparer;
+  readonly #texts: StatementTexts;
+  readonly #kept = new Map<StatementName, StatementSync>();
+  readonly #keptRows = new Map<StatementName, StatementSync>();
+
+  constructor(handle: Preparer, texts: StatementTexts = STATEMENTS) {
+    this.#handle = handle;
+    this.#texts = texts;
+  }
+
+  /** Rows come as objects. */
+  get(name: StatementName): StatementSync {
+    return this.#kept.get(name) ?? this.#prepare(name, this.#kept);
+  }
+
+  /** Rows come as arrays, which is quicker where there are many. */
+  rows(name: StatementName): StatementSync {
+    const kept = this.#keptRows.get(name);
+    if (kept !== undefined) return kept;
+    const statement = this.#prepare(name, this.#keptRows);
+    statement.setReturnArrays(true);
+    return statement;
+  }
+
+  #prepare(name: StatementName, into: Map<StatementName, StatementSync>): StatementSync {
+    const statement = this.#handle.prepare(this.#texts[name]) as StatementSync;
+    into.set(name, statement);
+    return statement;
+  }
+}
+
+export type Durability = 'full' | 'normal';
+
+export interface Connection {
+  readonly db: DatabaseSync;
+  readonly sql: Prepared;
+}
+
+/** The address of a file that must be there already: without it, opening where a mount has gone makes an empty file. */
+export function existing(file: string): string {
+  return `${pathToFileURL(file).href}?mode=rw`;
+}
+
+/**
+ * Opens a handle with SQLite's own busy wait off: on a thread with an event loop it would freeze the loop (2.8 s seen with
+ * eight processes), so waiting is done by the caller, from the loop.
+ */
+export function connect(file: string, durability: Durability, texts?: StatementTexts): Connection {
+  const db = new DatabaseSync(file, { timeout: 0, enableForeignKeyConstraints: false });
+  try {
+    // The log starts over only when a checkpoint finishes in the writer; the housekeeping thread keeps that short.
+    db.exec(`PRAGMA synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}; PRAGMA wal_autocheckpoint = 4000;
+      PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;`);
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+  return { db, sql: new Prepared(db, texts) };
+}

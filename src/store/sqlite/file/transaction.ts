@@ -1,0 +1,49 @@
+import { fault } from '../../../core/errors.ts';
+import type { NamedUse } from '../../store.ts';
+import type { Ledger } from '../ledger.ts';
+import type { SlotBook } from '../limit-counters.ts';
+import type { Prepared } from './connection.ts';
+
+/** What a verb's body works with: one write transaction, its two nows, and the ledger of what it does. */
+export interface Transaction {
+  readonly sql: Prepared;
+  readonly ledger: Ledger;
+  readonly slots: SlotBook;
+  /** Lease time, fixed for the transaction. */
+  readonly leaseNow: number;
+  /** Calendar time, fixed for the transaction. */
+  readonly now: number;
+  /** What a lane stands for; lanes never change, so the answer is kept for the life of the handle. */
+  readonly laneOf: (lane: number) => LaneInfo;
+}
+
+export interface LaneInfo {
+  readonly queue: number;
+  readonly queueName: string;
+  readonly handler: string;
+  /** The counters that its tasks take from; mostly none. */
+  readonly uses: readonly NamedUse[];
+  /** Whoever serves it is remembered. */
+  readonly affine: boolean;
+}
+
+interface RowOfLane extends Pick<LaneInfo, 'queue' | 'queueName' | 'handler'> {
+  readonly slots: string;
+  readonly affine: number | null;
+}
+
+/** Remembers lanes, which are few and immutable. */
+export function laneReader(sql: Prepared): (lane: number) => LaneInfo {
+  const kept = new Map<number, LaneInfo>();
+  return (lane) => {
+    let info = kept.get(lane);
+    if (info === undefined) {
+      const row = sql.get('laneGet').get(lane) as RowOfLane | undefined;
+      if (row === undefined) throw fault('INTERNAL', { problem: `lane ${lane} does not exist` });
+      const { queue, queueName, handler, slots, affine } = row;
+      info = { queue, queueName, handler, uses: JSON.parse(slots) as NamedUse[], affine: affine === 1 };
+      kept.set(lane, info);
+    }
+    return info;
+  };
+}

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { tempFolder } from '../../conformance/kit/temp-folder.ts';
+import { VirtualWorld } from '../../conformance/kit/virtual-world.ts';
+import type { Store } from '../../store.ts';
+import { openSqlite } from '../open.ts';
+
+const folder = tempFolder('watch');
+let files = 0;
+
+interface Rig {
+  readonly world: VirtualWorld;
+  readonly own: Store;
+  readonly other: Store;
+  readonly stop: () => void;
+  /** How often it told. */
+  readonly told: () => number;
+  wanted: boolean;
+}
+
+async function rig(t: TestContext): Promise<Rig> {
+  const file = join(folder, `${files++}.db`);
+  const world = new VirtualWorld();
+  const own = await openSqlite({ file, world, housekeeping: false });
+  // Another process has timers of its own.
+  const other = await openSqlite({ file, world: new VirtualWorld(), housekeeping: false });
+  t.after(() => Promise.all([own.close(), other.close()]));
+  let told = 0;
+  const it: Rig = { world, own, other, wanted: true, told: () => told, stop: () => stop() };
+  const stop = own.watch({ wanted: () => it.wanted, onChange: () => void told++ });
+  return it;
+}
+
+/** Writes something new: SQLite writes no page for an update that changes nothing. */
+const commit = (store: Store): Promise<void> => store.queuePause({ queue: `q${files++}`, paused: true });
+
+test('a commit of another connection is told within a poll', async (t) => {
+  const { other, world, told } = await rig(t);
+  await world.advance(500);
+  assert.equal(told(), 0);
+  await commit(other);
+  await world.advance(60);
+  assert.equal(told(), 1);
+});
+
+test('the operating system tells of a commit long before the poll would', async (t) => {
+  const { other, world, told } = await rig(t);
+  await world.settle();
+  assert.deepEqual(world.waits, [50]);
+  await commit(other);
+  // The notice comes from outside this process: real time, but no sleep.
+  const deadline = performance.now() + 5000;
+  while (told() === 0 && performance.now() < deadline) await turn();
+  assert.equal(told(), 1, 'no notice came');
+});
+
+test('commits of this process are not told, however many', async (t) => {
+  const { own, world, told } = await rig(t);
+  for (let n = 0; n < 5; n++) {
+    await commit(own);
+    await world.advance(70);
+  }
+  assert.equal(told(), 0);
+});
+
+test('many commits between two looks are told once, and later ones again', async (t) => {
+  const { other, world, told } = await rig(t);
+  for (let n = 0; n < 5; n++) await commit(other);
+  await world.advance(60);
+  assert.equal(told(), 1);
+  await world.advance(500);
+  assert.equal(told(), 1);
+  await commit(other);
+  await world.advance(60);
+  assert.equal(told(), 2);
+});
+
+test('while nobody wants to know it does not tell, and what was missed is told when somebody does', async (t) => {
+  const it = await rig(t);
+  it.wanted = false;
+  await commit(it.other);
+  await it.world.advance(300);
+  assert.equal(it.told(), 0);
+  it.wanted = true;
+  await it.world.advance(60);
+  assert.equal(it.told(), 1);
+});
+
+test('after the end nothing is told and no timer is left', async (t) => {
+  const { other, world, told, stop } = await rig(t);
+  stop();
+  assert.deepEqual(world.waits, []);
+  await commit(other);
+  await world.advance(300);
+  for (let n = 0; n < 20; n++) await turn();
+  assert.equal(told(), 0);
+  assert.deepEqual(world.waits, []);
+});
+
+test('closing the store ends its watches', async (t) => {
+  const { own, other, world, told } = await rig(t);
+  await own.close();
+  await commit(other);
+  await world.advance(300);
+  assert.equal(told(), 0);
+  assert.deepEqual(world.waits, []);
+});
+
+test('a watcher that ends the watch from within is told no more', async (t) => {
+  const { own, other, world } = await rig(t);
+  let told = 0;
+  const stop = own.watch({
+    wanted: () => true,
+    onChange: () => {
+      told++;
+      stop();
+    },
+  });
+  for (let n = 0; n < 3; n++) {
+    await commit(other);
+    await world.advance(60);
+  }
+  assert.equal(told, 1);
+});
+
+test('a store in memory has nobody to hear from', async () => {
+  const world = new VirtualWorld();
+  const store = await openSqlite({ file: 'memory:', world });
+  const stop = store.watch({ wanted: () => true, onChange: () => assert.fail('it told') });
+  await commit(store);
+  await world.advance(200);
+  stop();
+  await store.close();
+});

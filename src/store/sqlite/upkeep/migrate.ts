@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+import { fault } from '../../../core/errors.ts';
+import { knownVersion, type Migration, planMigrations, type SchemaStand } from '../../migrations.ts';
+
+/** Forward only, in order, each once. A released one never changes. */
+export const MIGRATIONS: readonly Migration[] = [
+  { version: 1, file: '001-kernel.sql', compatibleFrom: 1 },
+  { version: 2, file: '002-workers.sql', compatibleFrom: 1 },
+  // An older program would not count what it claims against the limits.
+  { version: 3, file: '003-scheduling.sql', compatibleFrom: 3 },
+  { version: 4, file: '004-tokens.sql', compatibleFrom: 3 },
+  // An older program would take events of workers for events of tasks.
+  { version: 5, file: '005-fleet.sql', compatibleFrom: 5 },
+  { version: 6, file: '006-nodes.sql', compatibleFrom: 5 },
+  { version: 7, file: '007-documents.sql', compatibleFrom: 5 },
+  { version: 8, file: '008-insight.sql', compatibleFrom: 5 },
+  // An older program would look for checkpoints where none are, and prune what a living tree needs.
+  { version: 9, file: '009-trees.sql', compatibleFrom: 9 },
+];
+
+export const SCHEMA_VERSION = knownVersion(MIGRATIONS);
+
+const META = 'CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID';
+
+/** Told when a migration has run, inside the same transaction. */
+export type OnMigration = (migration: Migration) => void;
+
+/** Brings the file up to date, inside the caller's write transaction. */
+export function migrate(db: DatabaseSync, onMigration?: OnMigration): void {
+  if (!hasOurMeta(db)) makeFrom(db, META);
+  const { version, compatibleFrom } = schemaStand(db);
+  for (const migration of planMigrations(MIGRATIONS, version, compatibleFrom)) {
+    makeFrom(db, readFileSync(new URL(`./migrations/${migration.file}`, import.meta.url), 'utf8'));
+    write(db, 'schema', String(migration.version));
+    write(db, 'compatible_from', String(migration.compatibleFrom));
+    onMigration?.(migration);
+  }
+}
+
+/** What the file says of its schema; reads only. One that was moved says where to, and nothing else. */
+export function schemaStand(db: DatabaseSync): SchemaStand {
+  if (!hasOurMeta(db)) return { version: 0, compatibleFrom: 0 };
+  refuseMoved(db);
+  return { version: Number(read(db, 'schema') ?? 0), compatibleFrom: Number(read(db, 'compatible_from') ?? 0) };
+}
+
+/** As move-out.ts marks it. */
+function refuseMoved(db: DatabaseSync): void {
+  const to = read(db, 'moved_to');
+  if (to === undefined) return;
+  if (read(db, 'move_ended') !== undefined) throw fault('STORE_MOVED', { to });
+  const hint = 'Run the same "leasehold migrate --from … --to …" again: it goes on where it was.';
+  throw fault('STORE_MOVED', { to: `${to} (begun, and not ended)` }, { hint });
+}
+
+/** Other programs call a table `meta` too, and some keep a schema version in it; ours says this since its first day. */
+function hasOurMeta(db: DatabaseSync): boolean {
+  const columns = db.prepare("SELECT name FROM pragma_table_info('meta')").all();
+  const fits = ['key', 'value'].every((column) => columns.some(({ name }) => name === column));
+  return fits && read(db, 'compatible_from') !== undefined;
+}
+
+/**
+ * Runs statements that make tables and indexes, unless another program's tables in the same file have one of the names.
+ * Views stand at the end. They are a service to people: where a name is taken, that view is left out.
+ */
+function makeFrom(db: DatabaseSync, sql: string): void {
+  const [tables = '', ...views] = sql.split(/^(?=CREATE VIEW )/m);
+  // Triggers have names of their own kind; all else shares one space of names, where case does not count.
+  const find = db.prepare("SELECT type FROM sqlite_schema WHERE name = ? COLLATE NOCASE AND type <> 'trigger'");
+  for (const [, name = ''] of tables.matchAll(/^CREATE (?:TABLE|INDEX) (\w+)/gm)) {
+    const taken = find.get(name);
+    if (taken === undefined) continue;
+    throw fault(
+      'CONFLICT',
+      { table: name, problem: `the file has a ${String(taken.type)} "${name}" of another program` },
+      { hint: `Give leasehold a file of its own, or rename the ${String(taken.type)}.` },
+    );
+  }
+  db.exec(tables);
+  for (const view of views) {
+    if (find.get(/^CREATE VIEW (\w+)/.exec(view)?.[1] ?? '') === undefined) db.exec(view);
+  }
+}
+
+function read(db: DatabaseSync, key: string): string | undefined {
+  return (db.prepare('SELECT value FROM meta WHERE key = ?').get(key) as { value: string } | undefined)?.value;
+}
+
+function write(db: DatabaseSync, key: string, value: string): void {
+  db.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)').run(key, value);
+}

@@ -1,0 +1,126 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { fault } from '../../../core/errors.ts';
+import { MAX_ID } from '../../../core/ids.ts';
+import { Prepared } from '../file/connection.ts';
+import { laneReader } from '../file/transaction.ts';
+import { Ledger } from '../ledger.ts';
+import { SlotBook } from '../limit-counters.ts';
+import { expireTasks } from '../verbs/queue/stage.ts';
+
+/** The largest numbers that a store has handed out. */
+export interface Highs {
+  readonly task: number;
+  readonly attempt: number;
+  readonly worker: number;
+  readonly event: number;
+}
+
+export interface Moved {
+  /** How far ids and attempts were moved. */
+  readonly by: number;
+  /** Tasks that failed because the time in which they had to be started has passed. */
+  readonly expired: number;
+}
+
+/** More than a store can hand out in a millisecond: a task takes 2.2 µs to be inserted, and a claim of it a commit. */
+const PER_MS = 1000;
+/** A task has several events. */
+const EVENTS_PER_TASK = 10;
+/** For a clock that was wrong by less than this. */
+const MARGIN_MS = 3_600_000;
+/** No store is older than the program. */
+const FIRST_DAY = Date.UTC(2026, 0, 1);
+
+/**
+ * Makes a restored store safe against whatever was handed out after its backup, in a time that it knows nothing of: leases
+ * (task, attempt) that workers still hold, ids of tasks that it has never seen, places in the feed. All numbers go on so
+ * far ahead that none of those can come again: by more than could have been handed out since the newest event, at 1000 a
+ * millisecond; ids of 48 bits allow for nine years of that. It also holds when the same backup is restored twice. `rival` is what lies in its place now, if that can
+ * still be read: a second net, for clocks that were set back.
+ *
+ * - Attempts of all tasks, finished ones too (they may be run again), with their logs and earlier attempts. They only grow,
+ *   so a fence in another system holds as well.
+ * - Ids: a row without a lane, which nobody sees, keeps the place; the next task comes after it. Ids of workers, and the
+ *   epochs of duties, which are free at once.
+ * - Events keep their order under new numbers; every reader, wherever it stands, gets a reset.
+ *
+ * Tasks that were never started are told from others by their attempt 0, and lose it here. So those that have waited too
+ * long fail first; the others may now wait for as long as they must.
+ */
+export function moveAhead(db: DatabaseSync, now: number, rival?: Highs): Moved {
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    // Before anything else is told: what is told now is no sign of when the backup was made.
+    const past = now - newestAt(db, now);
+    const expired = expireOverdue(db, now);
+    const own = highsOf(db);
+    const by = Math.max(
+      PER_MS * (past + MARGIN_MS),
+      ...(rival === undefined ? [] : [rival.task - own.task, rival.attempt, rival.worker - own.worker].map(after)),
+    );
+    if (own.task + by >= MAX_ID) throw fault('CONFLICT', { problem: 'its ids have come to the end of their range' });
+    shift(db, by, own, now);
+    shiftEvents(db, Math.max(EVENTS_PER_TASK * by, after(own.event), after(rival?.event ?? 0)));
+    db.exec('COMMIT');
+    return { by, expired };
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+export function highsOf(db: DatabaseSync): Highs {
+  const number = (sql: string): number => Number(Object.values(db.prepare(sql).get() ?? {})[0] ?? 0);
+  return {
+    task: number('SELECT max(id) FROM task'),
+    attempt: number('SELECT max(attempt) FROM task'),
+    worker: number("SELECT max(seq) FROM sqlite_sequence WHERE name = 'worker'"),
+    event: number('SELECT max(seq + n) FROM event'),
+  };
+}
+
+const after = (number: number): number => number + 1;
+
+/** When the store last changed, which is not later than its backup. A clock that was ahead, or no event, tells nothing. */
+function newestAt(db: DatabaseSync, now: number): number {
+  const row = db.prepare('SELECT at FROM event ORDER BY seq DESC LIMIT 1').get() as { at: number } | undefined;
+  return row === undefined || row.at > now ? FIRST_DAY : Math.max(FIRST_DAY, row.at);
+}
+
+function shift(db: DatabaseSync, by: number, own: Highs, now: number): void {
+  const has = (table: string): boolean =>
+    db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(table) !== undefined;
+  db.exec(`UPDATE task SET attempt = attempt + ${by}; UPDATE attempt SET attempt = attempt + ${by};
+    UPDATE duty SET epoch = epoch + ${by}, until = 0`);
+  if (has('log')) db.exec(`UPDATE log SET attempt = attempt + ${by}`);
+  if (has('wait')) db.exec(`UPDATE wait SET gen = gen + ${by}`);
+  for (const table of ['checkpoint', 'journal'].filter(has)) db.exec(`UPDATE ${table} SET attempt = attempt + ${by}`);
+  if (has('dep')) db.exec(`UPDATE dep SET gen = gen + ${by}`);
+  db.prepare(`INSERT INTO task (id, lane, spec, state, prio, max_tries, created_at, ended_at, reason)
+    VALUES (?, 0, 0, 6, 0, 1, ?, ?, 0)`).run(own.task + by, now, now);
+  db.exec("DELETE FROM sqlite_sequence WHERE name = 'worker'");
+  db.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES ('worker', ?)").run(own.worker + by);
+}
+
+/** The founding row stands for no event; it goes where another row can tell the next number, and stays where it is alone. */
+function shiftEvents(db: DatabaseSync, by: number): void {
+  db.exec('DELETE FROM event WHERE seq = 0 AND (SELECT max(seq) FROM event) > 0');
+  db.prepare('UPDATE event SET seq = seq + ? WHERE seq > 0').run(by);
+}
+
+const BATCH = 500;
+
+function expireOverdue(db: DatabaseSync, now: number): number {
+  const columns = db.prepare("SELECT 1 FROM pragma_table_info('task') WHERE name = 'expires_at'").get();
+  if (columns === undefined) return 0;
+  const sql = new Prepared(db);
+  const laneOf = laneReader(sql);
+  for (let expired = 0; ; ) {
+    const ledger = new Ledger();
+    // Nothing here asks for lease time.
+    const answer = expireTasks({ sql, ledger, slots: new SlotBook(), laneOf, now, leaseNow: 0 }, BATCH);
+    ledger.write(sql, now);
+    expired += answer.expired;
+    if (answer.expired < BATCH) return expired;
+  }
+}

@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto';
+import { DatabaseSync } from 'node:sqlite';
+import { fault } from '../../../core/errors.ts';
+import type { Clock } from '../../../core/world.ts';
+import { bootId } from '../file/clock.ts';
+import { existing } from '../file/connection.ts';
+import { Hold } from '../file/hold.ts';
+import { explain } from './copy.ts';
+import { migrate, SCHEMA_VERSION, schemaStand } from './migrate.ts';
+
+/** A version that no program ever has: those that do not know of moves refuse the file all the same. */
+const NO_VERSION = '1000000';
+/** What a move puts aside. Without its key, a process that lost its handle for a moment does not take the file for its own. */
+const ASIDE = ['schema', 'compatible_from', 'cluster_key'] as const;
+
+/** Rows of a store, as arrays. */
+export interface Rows {
+  iterate(sql: string, ...values: readonly number[]): Iterable<readonly unknown[]>;
+}
+
+/** What a move needs to know before it begins. */
+export interface MoveStand {
+  /** Names this move; the other side keeps it, so that a move which was cut off is known again. */
+  readonly move: string;
+  readonly clusterKey: string;
+  /** Lease time now. */
+  readonly leaseNow: number;
+}
+
+/**
+ * A file whose tasks move to another store. It is marked before the first row is read, durably, and from then on refuses
+ * everybody: whatever happens to this process, the two stores never hand out the same work. A move that fails takes the mark
+ * away; one that was killed is done again with the same target, or found to have ended there.
+ */
+export class MoveOut implements Rows {
+  readonly #hold: Hold;
+  readonly stand: MoveStand;
+
+  private constructor(hold: Hold, stand: MoveStand) {
+    this.#hold = hold;
+    this.stand = stand;
+  }
+
+  /** Refuses while a process has the file open. `to` is an address without a password. */
+  static begin(file: string, to: string, clock: Clock): MoveOut {
+    let hold: Hold | undefined;
+    try {
+      hold = new Hold(file, 'move it');
+      const move = mark(hold.db, to);
+      hold.db.exec('COMMIT');
+      const clusterKey = meta(hold.db, 'moved_cluster_key') ?? '';
+      return new MoveOut(hold, { move, clusterKey, leaseNow: leaseNow(hold.db, clock) });
+    } catch (error) {
+      hold?.close();
+      throw explain(error, file);
+    }
+  }
+
+  iterate(sql: string, ...values: readonly number[]): Iterable<readonly unknown[]> {
+    return iterate(this.#hold.db, sql, values);
+  }
+
+  /** The other store has everything, for good. */
+  end(): void {
+    put(this.#hold.db, 'move_ended', '1');
+  }
+
+  /** Nothing arrived: the file is a store again. */
+  undo(): void {
+    const { db } = this.#hold;
+    db.exec('BEGIN');
+    for (const key of ASIDE) {
+      put(db, key, meta(db, `moved_${key}`) ?? '');
+      drop(db, `moved_${key}`);
+    }
+    for (const key of ['moved_to', 'move']) drop(db, key);
+    db.exec('COMMIT');
+  }
+
+  close(): void {
+    this.#hold.close();
+  }
+}
+
+/** Reads a store that others may have open, for a rehearsal of its move to this address. */
+export function rehearse<T>(file: string, to: string, look: (rows: Rows) => T): T {
+  let db: DatabaseSync | undefined;
+  try {
+    const opened = new DatabaseSync(existing(file), { timeout: 5000 });
+    db = opened;
+    opened.exec('PRAGMA query_only = ON; BEGIN');
+    if (!isBegun(opened, to)) requireStore(opened);
+    return look({ iterate: (sql, ...values) => iterate(opened, sql, values) });
+  } catch (error) {
+    throw explain(error, file);
+  } finally {
+    db?.close();
+  }
+}
+
+function* iterate(db: DatabaseSync, sql: string, values: readonly number[]): Generator<readonly unknown[]> {
+  const statement = db.prepare(sql);
+  statement.setReturnArrays(true);
+  yield* statement.iterate(...values) as unknown as Iterable<readonly unknown[]>;
+}
+
+/** Inside the transaction that the hold begins with. */
+function mark(db: DatabaseSync, to: string): string {
+  if (!isBegun(db, to)) {
+    requireStore(db);
+    migrate(db);
+    for (const key of ASIDE) put(db, `moved_${key}`, meta(db, key) ?? '');
+    put(db, 'schema', NO_VERSION);
+    put(db, 'compatible_from', NO_VERSION);
+    drop(db, 'cluster_key');
+    put(db, 'moved_to', to);
+    put(db, 'move', randomUUID());
+  }
+  return meta(db, 'move') ?? '';
+}
+
+/** A move to this very place was cut off. */
+function isBegun(db: DatabaseSync, to: string): boolean {
+  const tables = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'meta'").all();
+  return tables.length > 0 && meta(db, 'moved_to') === to && meta(db, 'move_ended') === undefined;
+}
+
+function requireStore(db: DatabaseSync): void {
+  const { version } = schemaStand(db);
+  if (version === 0) throw fault('INVALID_INPUT', { field: 'file', problem: 'it is no store of leasehold' });
+  // A newer one may hold what this program would leave behind.
+  if (version > SCHEMA_VERSION) throw fault('SCHEMA_TOO_NEW', { found: version, known: SCHEMA_VERSION });
+}
+
+/** As clock.ts would have it, if the store were opened now. */
+function leaseNow(db: DatabaseSync, clock: Clock): number {
+  if (meta(db, 'boot') === bootId()) return Math.floor(Number(meta(db, 'lease_base')) + clock.monotonic());
+  return Math.floor(Math.max(Number(meta(db, 'lease_last') ?? 0), clock.wall()));
+}
+
+function meta(db: DatabaseSync, key: string): string | undefined {
+  return (db.prepare('SELECT value FROM meta WHERE key = ?').get(key) as { value: string } | undefined)?.value;
+}
+
+function put(db: DatabaseSync, key: string, value: string): void {
+  db.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)').run(key, value);
+}
+
+function drop(db: DatabaseSync, key: string): void {
+  db.prepare('DELETE FROM meta WHERE key = ?').run(key);
+}

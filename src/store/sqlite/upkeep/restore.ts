@@ -1,0 +1,145 @@
+import { chownSync, existsSync, mkdirSync, rmSync, statSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { fault } from '../../../core/errors.ts';
+import { Hold } from '../file/hold.ts';
+import {
+  type Contents,
+  type CopyWishes,
+  checkCopy,
+  copyDatabase,
+  discard,
+  explain,
+  isTaken,
+  publish,
+  temporaryName,
+} from './copy.ts';
+import { schemaStand } from './migrate.ts';
+import { type Highs, highsOf, type Moved, moveAhead } from './move-ahead.ts';
+
+export interface RestoreOptions extends CopyWishes {
+  readonly file: string;
+  readonly from: string;
+  /** Whether a store that lies at `file` may be replaced. */
+  readonly force: boolean;
+  /** Calendar time. */
+  readonly now: number;
+}
+
+export interface Restored extends Contents, Moved {}
+
+/**
+ * Puts a backup in the place of a store. Nothing at the place is touched until a copy of the backup lies beside it, was
+ * read from end to end, and has moved ahead of everything that was handed out since (move-ahead.ts); then it is renamed.
+ */
+export async function restoreSqlite(options: RestoreOptions): Promise<Restored> {
+  const { file, from, force } = options;
+  requireWish(file, from, force);
+  const temporary = temporaryName(file);
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    discard(temporary);
+    const contents = await copyChecked(from, temporary, options);
+    options.signal?.throwIfAborted();
+    return { ...contents, ...putInPlace(temporary, options) };
+  } catch (error) {
+    if (error === options.signal?.reason) throw error;
+    throw isTaken(error) ? occupied(file) : explain(error, file);
+  } finally {
+    discard(temporary);
+  }
+}
+
+function requireWish(file: string, from: string, force: boolean): void {
+  const backup = statSync(from, { throwIfNoEntry: false });
+  if (backup === undefined) throw fault('NOT_FOUND', { kind: 'backup', id: from }, { hint: 'Check the path.' });
+  if (!backup.isFile()) throw fault('INVALID_INPUT', { field: 'FROM', problem: `${from} is no file` });
+  const there = statSync(file, { throwIfNoEntry: false });
+  if (there !== undefined && there.ino === backup.ino && there.dev === backup.dev)
+    throw fault('INVALID_INPUT', { field: 'FROM', problem: 'it is the store itself' });
+  // The log of a store whose file is gone: somebody may be working on it yet.
+  if (!force && [file, `${file}-wal`, `${file}-shm`].some((path) => existsSync(path))) throw occupied(file);
+}
+
+async function copyChecked(from: string, temporary: string, wishes: CopyWishes): Promise<Contents> {
+  let source: DatabaseSync | undefined;
+  try {
+    source = new DatabaseSync(from, { readOnly: true, timeout: 5000 });
+    await copyDatabase(source, temporary, wishes);
+    return checkCopy(temporary);
+  } catch (error) {
+    if (error === wishes.signal?.reason) throw error;
+    const { code, message, details } = explain(error, from);
+    if (code !== 'STORE_CORRUPT' && code !== 'INVALID_INPUT') throw explain(error, from);
+    const hint = 'Take another backup; the store was not touched.';
+    throw fault(code, { ...details, field: from, problem: details?.problem ?? message }, { hint, cause: error });
+  } finally {
+    source?.close();
+  }
+}
+
+function putInPlace(temporary: string, { file, now }: RestoreOptions): Moved {
+  const old = existsSync(file) ? new Hold(file, 'restore') : undefined;
+  try {
+    const moved = moveFile(temporary, now, old && highsIn(old));
+    if (old !== undefined) giveOwner(temporary, old);
+    // Of a store whose file is gone. Where there was one, its log went into it when it was locked.
+    for (const tail of ['-wal', '-shm']) rmSync(`${file}${tail}`, { force: true });
+    publish(temporary, file, { replace: old !== undefined });
+    if (old !== undefined) spoil(old);
+    return moved;
+  } finally {
+    old?.close();
+  }
+}
+
+function moveFile(temporary: string, now: number, rival: Highs | undefined): Moved {
+  const db = new DatabaseSync(temporary);
+  try {
+    // Nobody has it but us, and it is synced as a whole before it gets its name.
+    db.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF');
+    const moved = moveAhead(db, now, rival);
+    // As every store: whoever opens it then makes no journal, which the lock on the old one, when it goes, would take along.
+    db.exec('PRAGMA journal_mode = WAL');
+    return moved;
+  } finally {
+    db.close();
+  }
+}
+
+/** Undefined where it is no store, or cannot be read any more. */
+function highsIn({ db }: Hold): Highs | undefined {
+  try {
+    return schemaStand(db).version === 0 ? undefined : highsOf(db);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The processes that use the store may not be those of whoever restores it. */
+function giveOwner(temporary: string, { file }: Hold): void {
+  const [there, ours] = [statSync(file), statSync(temporary)];
+  if (there.uid === ours.uid && there.gid === ours.gid) return;
+  try {
+    chownSync(temporary, there.uid, there.gid);
+  } catch (error) {
+    const problem = `${file} belongs to another user, to whom this one cannot give the new file`;
+    throw fault('CONFLICT', { problem }, { hint: 'Restore as the user that the store belongs to.', cause: error });
+  }
+}
+
+/**
+ * Who opens the old file in the moment before the rename waits for our lock on it, and would then work on a file that has no
+ * name any more. So it is spoilt before the lock goes: it is no database then, and the next try opens the new one.
+ */
+function spoil({ fd }: Hold): void {
+  writeSync(fd, 'This store was replaced by a restore.'.padEnd(100), 0, 'latin1');
+}
+
+function occupied(file: string): Error {
+  return fault(
+    'CONFLICT',
+    { file, problem: `there is a store at ${file}` },
+    { hint: 'Say --force to replace it: what happened in it since the backup is lost then.' },
+  );
+}

@@ -1,0 +1,33 @@
+import { type EventRow, pageOf, rowsAfter, tellOfTasks, workersIn } from '../../../rows/records.ts';
+import type { EventPage } from '../../../store.ts';
+import type { Prepared } from '../../file/connection.ts';
+
+type Packed = Omit<EventRow, 'ids' | 'attempts' | 'born'> & Readonly<Record<'ids' | 'attempts' | 'born', string>>;
+
+/**
+ * One statement reads everything that decides, so that a pruner in another process cannot come in between. No row
+ * begins behind the page: each holds hundreds of events, and a feed far behind was read anew with every page.
+ */
+export function readEvents(sql: Prepared, after: number, limit: number): EventPage {
+  const packed = sql.get('eventRead').all(after + 1, limit) as unknown as Packed[];
+  const rows = packed.map(unpack);
+  const news = rowsAfter(rows, after);
+  const queues = tellOfTasks(news) ? (sql.get('queueNames').all() as unknown as Named[]) : [];
+  const told = workersIn(news);
+  const workers = told.length === 0 ? [] : (sql.get('workerNames').all(JSON.stringify(told)) as unknown as Named[]);
+  return pageOf(rows, { queues: namesOf(queues), workers: namesOf(workers) }, after, limit);
+}
+
+interface Named {
+  readonly id: number;
+  readonly name: string;
+}
+
+function namesOf(rows: readonly Named[]): ReadonlyMap<number, string> {
+  return new Map(rows.map(({ id, name }) => [id, name]));
+}
+
+function unpack(row: Packed): EventRow {
+  const list = (text: string): readonly number[] => JSON.parse(text) as number[];
+  return { ...row, ids: list(row.ids), attempts: list(row.attempts), born: list(row.born) };
+}

@@ -1,0 +1,133 @@
+import type { HandlerSchema } from '../../../../core/placement/worker.ts';
+import { stateCode } from '../../../codes.ts';
+import { CREATION_SLACK_MS } from '../../../insight-store.ts';
+import {
+  type CountRow,
+  countsOf,
+  type FailureRow,
+  failureOf,
+  type ViewRow,
+  viewOf,
+} from '../../../rows/insight-rows.ts';
+import type { Failure, HandlerQueue, NewView, TaskCount, TaskCounts, ViewRecord } from '../../../store.ts';
+import type { Connection, Prepared } from '../../file/connection.ts';
+import type { Transaction } from '../../file/transaction.ts';
+
+export function listFailures(sql: Prepared, before: number | undefined, limit: number): readonly Failure[] {
+  const rows = sql.get('failureList').all(before ?? Number.MAX_SAFE_INTEGER, limit) as unknown as FailureRow[];
+  return rows.map(failureOf);
+}
+
+/** Conditions on `t`, and the values that they take. */
+export interface Condition {
+  readonly where: readonly string[];
+  readonly values: readonly (string | number)[];
+}
+
+/** What bounds a walk down from the newest task. */
+export interface Walk {
+  readonly from?: number | undefined;
+  readonly until?: number | undefined;
+  readonly before?: number | undefined;
+}
+
+/**
+ * Tasks that were created in this time and are older than that one, by their ids as far as these tell: the walk begins and ends where
+ * no others can come. One bound on each side, because SQLite searches by one and reads all that it leaves in.
+ */
+export function within(sql: Prepared, { from, until, before }: Walk): Condition {
+  const where: string[] = [];
+  const values: number[] = [];
+  const add = (condition: string, value: number): void => {
+    where.push(condition);
+    values.push(value);
+  };
+  if (from !== undefined) {
+    add('t.id >= ?', idAt(sql, from - CREATION_SLACK_MS));
+    add('t.created_at >= ?', from);
+  }
+  const end = until === undefined ? Number.POSITIVE_INFINITY : idAt(sql, until + CREATION_SLACK_MS);
+  const below = Math.min(end, before ?? Number.POSITIVE_INFINITY);
+  if (below < Number.POSITIVE_INFINITY) add('t.id < ?', below);
+  if (until !== undefined) add('t.created_at < ?', until);
+  return { where, values };
+}
+
+/** The first id of those that were created then or later: ids and times grow together. One look for each half. */
+function idAt(sql: Prepared, time: number): number {
+  let low = (sql.get('taskFirst').get() as { id: number | null }).id ?? 0;
+  let high = ((sql.get('taskMax').get() as { id: number | null }).id ?? 0) + 1;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const row = sql.get('taskFrom').get(middle) as { id: number; created_at: number } | undefined;
+    if (row === undefined || row.created_at >= time) high = middle;
+    else low = row.id + 1;
+  }
+  return low;
+}
+
+/** Of those in the time the newest are looked at, whatever else is asked of them; that decides only where they are counted. */
+export function countTasks(connection: Connection, query: TaskCount): TaskCounts {
+  const { text, values } = countText(connection.sql, query);
+  const statement = connection.db.prepare(text);
+  return countsOf(statement.all(...values) as unknown as CountRow[]);
+}
+
+export function countText(
+  sql: Prepared,
+  { queues, handlers, states, from, until, stepMs, before, limit }: TaskCount,
+): { readonly text: string; readonly values: readonly (string | number)[] } {
+  const walk = within(sql, { from, until, before });
+  // The row of lane 0 keeps the place of ids after a restore, and is nobody's task.
+  const fits = ['p.lane > 0'];
+  const wanted: (string | number)[] = [];
+  if (states.length > 0) fits.push(`p.state IN (${states.map(stateCode).join(', ')})`);
+  for (const [column, names] of [
+    ['q.name', queues],
+    ['l.handler', handlers],
+  ] as const) {
+    if (names.length === 0) continue;
+    fits.push(`${column} IN (SELECT value FROM json_each(?))`);
+    wanted.push(JSON.stringify(names));
+  }
+  const named = wanted.length === 0 ? '' : 'LEFT JOIN lane l ON l.id = p.lane LEFT JOIN queue q ON q.id = l.queue';
+  const text = `SELECT iif(${fits.join(' AND ')}, CAST((p.created_at - ?) / ? AS INTEGER), -1) AS bucket, p.state,
+      count(*) AS tasks, min(p.id) AS last
+    FROM (SELECT t.id, t.created_at, t.state, t.lane FROM task t WHERE ${walk.where.join(' AND ')}
+        ORDER BY t.id DESC LIMIT ?) p ${named}
+    GROUP BY 1, 2`;
+  return { text, values: [...wanted, from, stepMs, ...walk.values, limit] };
+}
+
+export function handlerQueues(sql: Prepared, limit: number): readonly HandlerQueue[] {
+  const rows = sql.get('handlerQueues').all(limit) as unknown as HandlerQueue[];
+  const known = new Map(rows.map(({ handler, queue }) => [`${handler} ${queue}`, { handler, queue }]));
+  return [...known.values()];
+}
+
+export function putView(tx: Transaction, view: NewView, most: number): ViewRecord | undefined {
+  const { name, screen, query, by } = view;
+  const { changes } = tx.sql.get('viewPut').run(name, screen, query, by, tx.now, most);
+  return changes === 0 ? undefined : { name, screen, query, by, savedAt: tx.now };
+}
+
+export function listViews(sql: Prepared): readonly ViewRecord[] {
+  return (sql.get('viewList').all() as unknown as ViewRow[]).map(viewOf);
+}
+
+export function putSchemas(tx: Transaction, schemas: readonly HandlerSchema[]): void {
+  let changed = 0;
+  for (const { handler, schema } of schemas) {
+    changed += Number(tx.sql.get('schemaPut').run(handler, schema, tx.now).changes);
+  }
+  if (changed > 0) tx.sql.get('schemaTrim').run();
+}
+
+export function listSchemas(sql: Prepared): readonly HandlerSchema[] {
+  const rows = sql.get('schemaList').all() as unknown as HandlerSchema[];
+  return rows.map(({ handler, schema }) => ({ handler, schema }));
+}
+
+export function dropView(tx: Transaction, name: string): boolean {
+  return tx.sql.get('viewDrop').run(name).changes > 0;
+}

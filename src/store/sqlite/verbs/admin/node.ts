@@ -1,0 +1,41 @@
+import type { NodeOverride } from '../../../../core/node.ts';
+import { NODE_KEPT_MS, type NodeRow, nodeOf } from '../../../rows/node-rows.ts';
+import type { DutyRecord, NodeAnswer, NodeBeat, NodeRecord } from '../../../store.ts';
+import type { Prepared } from '../../file/connection.ts';
+import type { Transaction } from '../../file/transaction.ts';
+
+export function beatNode(tx: Transaction, beat: NodeBeat): NodeAnswer {
+  const { id, incarnation, first, wish, stand, address = null, version = null, host = null, pid = null } = beat;
+  const before = tx.sql.get('nodeGet').get(id) as NodeRow | undefined;
+  const row = tx.sql
+    .get('nodeBeat')
+    .get(tx.now, tx.leaseNow, id, incarnation, first ? 1 : 0, wish, stand, address, version, host, pid);
+  if (row === undefined) return { ok: false, host: before?.host ?? undefined, pid: before?.pid ?? undefined };
+  const replaced = before?.incarnation === incarnation ? undefined : before?.incarnation;
+  return { ok: true, override: (row as { asked: NodeOverride }).asked, replaced };
+}
+
+export function listNodes(sql: Prepared): readonly NodeRecord[] {
+  return (sql.get('nodeList').all() as unknown as NodeRow[]).map(nodeOf);
+}
+
+export function leaveNode(tx: Transaction, id: string, incarnation: string): void {
+  if (tx.sql.get('nodeDrop').run(id, incarnation).changes === 0) tx.sql.get('nodeLeft').run(tx.now, id, incarnation);
+}
+
+export function askNode(tx: Transaction, id: string, role: NodeOverride): boolean {
+  return tx.sql.get('nodeRole').run(role, id).changes > 0;
+}
+
+export function pruneNodes(tx: Transaction): void {
+  tx.sql.get('nodePrune').run(tx.leaseNow - NODE_KEPT_MS);
+}
+
+export function listDuties(sql: Prepared): readonly DutyRecord[] {
+  return (sql.get('dutyList').all() as unknown as DutyRecord[]).map(({ name, holder, epoch, until }) => ({
+    name,
+    holder,
+    epoch,
+    until,
+  }));
+}

@@ -1,0 +1,182 @@
+import { allot, charge } from '../../../../core/limits/limit.ts';
+import { DRAINING, SUSPECT } from '../../../codes.ts';
+import type { ClaimAnswer, ClaimRequest, Grant, LaneAsk, LaneBlock } from '../../../store.ts';
+import { payloadOf } from '../../body.ts';
+import type { LaneInfo, Transaction } from '../../file/transaction.ts';
+import { isTokenAlive } from '../admin/token.ts';
+import { OP_MS } from './push.ts';
+
+/** The columns of `GRANT` in statements.ts. Rows come as arrays here: an object per row costs 0.7 µs a task. */
+type GrantRow = readonly [
+  id: number,
+  attempt: number,
+  tries: number,
+  maxTries: number,
+  bounces: number,
+  lane: number,
+  spec: number,
+  prio: number,
+  flags: number,
+  createdAt: number,
+  leaseUntil: number,
+  payload: string | null,
+];
+
+/** From here on one UPDATE over a subselect beats a look and single updates. */
+const MANY = 8;
+
+/** How many times as many tasks are looked at for those that are old enough. */
+const AGED_LOOK = 4;
+
+/** Of this worker: two that chose the same id must not share a grant. */
+const opKey = (request: ClaimRequest): string => `claim:${request.holder}:${request.op}`;
+
+export function claimTasks(tx: Transaction, request: ClaimRequest): ClaimAnswer | undefined {
+  const again = request.op === undefined ? undefined : earlierGrants(tx, request);
+  if (again !== undefined) return again.length > 0 ? { grants: again, blocked: [] } : undefined;
+  if (!mayClaim(tx, request)) return undefined;
+  const grants: Grant[] = [];
+  const blocked: LaneBlock[] = [];
+  for (const ask of request.task === undefined ? request.lanes : laneOfTask(tx, request.task, request.maxHeld)) {
+    const wish = Math.min(ask.max, request.max - grants.length);
+    if (wish <= 0) break;
+    const left = Math.min(wish, mayHold(tx, request.holder, ask));
+    if (left < wish) blocked.push({ lane: ask.lane, slot: 0, freesInMs: undefined, left: 0 });
+    if (left <= 0) continue;
+    const info = tx.laneOf(ask.lane);
+    const rows =
+      info.uses.length === 0
+        ? claimLane(tx, request, ask, left)
+        : claimLimited(tx, request, { ...ask, max: left }, info, blocked);
+    if (rows.length < left) leaveToBetter(tx, ask, blocked);
+    for (const row of rows) {
+      const grant = grantOf(tx, row, info);
+      tx.ledger.note(info.queue, 'claimed', 'ready', 'running', grant.task, grant.attempt, grant.createdAt);
+      grants.push(grant);
+    }
+    if (info.affine && rows.length > 0) tx.sql.get('laneServed').run(request.holder, ask.lane);
+  }
+  // Nothing found is no answer to keep: the caller may be waiting for the first task, and asks again under the same id.
+  if (request.op !== undefined && grants.length > 0) {
+    const answer = JSON.stringify(grants.map((g) => [g.task, g.attempt]));
+    tx.sql.get('opPut').run(opKey(request), answer, tx.now + OP_MS);
+  }
+  return { grants, blocked };
+}
+
+/** It is known, switched on, not on its way out, and what it was let in and judged by still holds. */
+function mayClaim(tx: Transaction, { holder, revision, token }: ClaimRequest): boolean {
+  const worker = tx.sql.get('workerEnabled').get(holder) as
+    | { enabled: number; state: number; revision: number }
+    | undefined;
+  if (worker?.enabled !== 1 || worker.state === DRAINING) return false;
+  if (token !== undefined && !isTokenAlive(tx.sql, token, tx.now)) return false;
+  return revision === undefined || worker.revision === revision;
+}
+
+/** Says of a lane that has only tasks of less than the age that was asked for when the first of them will have it. */
+function leaveToBetter(tx: Transaction, { lane, minAgeMs }: LaneAsk, blocked: LaneBlock[]): void {
+  if (minAgeMs === undefined || blocked.some((block) => block.lane === lane)) return;
+  const head = tx.sql.get('laneHead').get(lane) as { since: number } | undefined;
+  if (head !== undefined)
+    blocked.push({ lane, slot: 0, freesInMs: Math.max(1, head.since + minAgeMs - tx.now), left: 0 });
+}
+
+/** How many more tasks like these the holder may have. */
+function mayHold(tx: Transaction, holder: number, { lane, maxHeld }: LaneAsk): number {
+  if (maxHeld === undefined) return Number.POSITIVE_INFINITY;
+  return maxHeld - (tx.sql.get('heldLike').get(lane, holder) as { n: number }).n;
+}
+
+/** As many as its limits have room for; what is granted is taken from them before anybody else can look. */
+function claimLimited(
+  tx: Transaction,
+  request: ClaimRequest,
+  ask: LaneAsk,
+  { uses }: LaneInfo,
+  blocked: LaneBlock[],
+): readonly GrantRow[] {
+  const { lane, max } = ask;
+  const slots = tx.slots.read(
+    tx.sql,
+    uses.map(({ slot }) => slot),
+  );
+  // In lease time, as everything that a limit waits for: nobody can set that clock back.
+  const [allotted] = allot([{ lane, max, uses }], slots, tx.leaseNow);
+  const { max: most, block } = allotted as NonNullable<typeof allotted>;
+  const rows = most === 0 ? [] : claimLane(tx, request, ask, most);
+  tx.slots.take(tx.sql, charge([{ uses, count: rows.length }], slots, tx.leaseNow));
+  // A lane that had no more anyway is empty, not held back.
+  if (block !== undefined && rows.length === most) blocked.push({ lane, ...block });
+  return rows;
+}
+
+/** The lane of a task that can be claimed by its number. */
+function laneOfTask(tx: Transaction, task: number, maxHeld: number | undefined): ClaimRequest['lanes'] {
+  const row = tx.sql.get('claimTask').get(task) as { lane: number } | undefined;
+  return row === undefined ? [] : [{ lane: row.lane, max: 1, maxHeld }];
+}
+
+function claimLane(
+  tx: Transaction,
+  request: ClaimRequest,
+  { lane, minAgeMs }: LaneAsk,
+  max: number,
+): readonly GrantRow[] {
+  const until = tx.leaseNow + request.ttlMs;
+  if (request.task !== undefined) {
+    return [tx.sql.rows('claimOne').get(request.holder, until, tx.now, request.task) as unknown as GrantRow];
+  }
+  if (minAgeMs !== undefined) {
+    const found = tx.sql.get('claimAged').all(lane, max * AGED_LOOK, tx.now - minAgeMs, max);
+    return claimEach(tx, request, found as unknown as { id: number }[]);
+  }
+  if (max >= MANY) {
+    const rows = tx.sql.rows('claimMany').all(request.holder, until, tx.now, lane, max) as unknown as GrantRow[];
+    return inClaimOrder(rows);
+  }
+  return claimEach(tx, request, tx.sql.get('claimLook').all(lane, max) as unknown as { id: number }[]);
+}
+
+function claimEach(tx: Transaction, request: ClaimRequest, found: readonly { id: number }[]): readonly GrantRow[] {
+  const until = tx.leaseNow + request.ttlMs;
+  const one = tx.sql.rows('claimOne');
+  return found.map(({ id }) => one.get(request.holder, until, tx.now, id) as unknown as GrantRow);
+}
+
+/** RETURNING promises no order, though mostly it is the right one. */
+function inClaimOrder(rows: GrantRow[]): readonly GrantRow[] {
+  const before = ([a, , , , , , , prioA]: GrantRow, [b, , , , , , , prioB]: GrantRow): number => prioA - prioB || a - b;
+  return rows.every((row, i) => i === 0 || before(rows[i - 1] as GrantRow, row) < 0) ? rows : rows.sort(before);
+}
+
+/** The grants of an earlier call whose answer was lost, as far as they still hold. */
+function earlierGrants(tx: Transaction, request: ClaimRequest): readonly Grant[] | undefined {
+  const row = tx.sql.get('opFind').get(opKey(request), tx.now) as { answer: string } | undefined;
+  if (row === undefined) return undefined;
+  const pairs = JSON.parse(row.answer) as [number, number][];
+  return pairs.flatMap(([task, attempt]) => {
+    const held = tx.sql.rows('claimAgain').get(task, attempt) as GrantRow | undefined;
+    return held === undefined ? [] : [grantOf(tx, held, tx.laneOf(held[5]))];
+  });
+}
+
+function grantOf(tx: Transaction, row: GrantRow, info: LaneInfo): Grant {
+  const [task, attempt, tries, maxTries, bounces, lane, spec, prio, flags, createdAt, leaseUntil, payload] = row;
+  return {
+    task,
+    attempt,
+    queue: info.queueName,
+    handler: info.handler,
+    lane,
+    spec,
+    priority: 0 - prio,
+    tries,
+    maxTries,
+    bounces,
+    createdAt,
+    leaseUntil,
+    payload: payloadOf(tx.sql, task, flags, payload),
+    suspect: (flags & SUSPECT) !== 0,
+  };
+}

@@ -1,0 +1,115 @@
+import { STATES } from '../../../../core/task/task.ts';
+import {
+  fitsInline,
+  OUTCOMES,
+  type Outcome,
+  RESULT_APART,
+  reasonCode,
+  SUSPECT,
+  stateCode,
+  WATCHED,
+} from '../../../codes.ts';
+import type { ReturnItem, SettleAnswer, SettleItem, TaskHint } from '../../../store.ts';
+import { putResult } from '../../body.ts';
+import type { Transaction } from '../../file/transaction.ts';
+import { pauseFor } from '../admin/limit.ts';
+import { countDown } from '../trees/countdown.ts';
+
+export function settleTask(tx: Transaction, item: SettleItem): SettleAnswer {
+  const place = item.hint ?? placeOf(tx, item.task);
+  if (place === undefined) return 'lost';
+  const result = item.result ?? null;
+  const inline = result === null || fitsInline(result);
+  const values = [
+    stateCode(item.to),
+    reasonCode(item.reason),
+    inline ? result : null,
+    inline ? 0 : RESULT_APART,
+    tx.now,
+    item.task,
+    item.attempt,
+  ] as const;
+  const fast = tx.sql.get('settleFast').run(...values).changes > 0;
+  // The fast statement skips tasks that something depends on.
+  const slow = fast ? undefined : (tx.sql.get('settleSlow').get(...values) as { flags: number } | undefined);
+  if (!fast && slow === undefined) {
+    return endedAs(tx, item.task, item.attempt, item.to) ? 'repeated' : 'lost';
+  }
+  if (!inline) putResult(tx.sql, item.task, result);
+  const { queue, uses } = tx.laneOf(place.lane);
+  tx.slots.give(uses);
+  tx.ledger.note(queue, item.to, 'running', item.to, item.task, item.attempt, place.createdAt);
+  if (slow !== undefined && slow.flags & WATCHED) countDown(tx, item.task, item.to);
+  return 'done';
+}
+
+export function returnTask(tx: Transaction, item: ReturnItem): SettleAnswer {
+  const row = tx.sql.get('returnLook').get(item.task, item.attempt) as
+    | {
+        lane: number;
+        created_at: number;
+        holder: number | null;
+        started_at: number | null;
+        bounces: number;
+        cancel_at: number | null;
+      }
+    | undefined;
+  if (row === undefined) {
+    if (endedAs(tx, item.task, item.attempt, item.change)) return 'repeated';
+    return endedAs(tx, item.task, item.attempt, 'cancelled') ? 'cancelled' : 'lost';
+  }
+  const hint = { lane: row.lane, createdAt: row.created_at };
+  if (row.cancel_at !== null) {
+    // What went wrong meanwhile is kept with it.
+    const end = { task: item.task, attempt: item.attempt, hint, to: 'cancelled', reason: 'requested' } as const;
+    return settleTask(tx, { ...end, result: item.error }) === 'done' ? 'cancelled' : 'lost';
+  }
+  const to = item.delayMs > 0 ? 'scheduled' : 'ready';
+  const { changes } = tx.sql.get('returnTask').run(
+    stateCode(to),
+    // Ready from then on: at once, or when it is due.
+    tx.now + item.delayMs,
+    item.refund ? 1 : 0,
+    // A start ends the series; a task given back from the look-ahead neither started nor bounced.
+    item.change === 'retried' ? 0 : row.bounces + (item.bounced ? 1 : 0),
+    // A handler that came to its end has killed nobody; a task that was only given back is under suspicion as before.
+    item.change === 'retried' ? SUSPECT : 0,
+    item.task,
+    item.attempt,
+  );
+  if (changes === 0) return 'lost';
+  recordAttempt(tx, item.task, item.attempt, row.holder, row.started_at, item.change, item.error);
+  const { queue, uses } = tx.laneOf(row.lane);
+  tx.slots.give(uses);
+  if (item.pause !== undefined) pauseFor(tx, uses, item.pause.limit, item.delayMs);
+  tx.ledger.note(queue, item.change, 'running', to, item.task, item.attempt, row.created_at);
+  return 'done';
+}
+
+export function recordAttempt(
+  tx: Transaction,
+  task: number,
+  attempt: number,
+  holder: number | null,
+  startedAt: number | null,
+  outcome: Outcome,
+  error?: string,
+  endedAt = tx.now,
+): void {
+  tx.sql.get('attemptAdd').run(task, attempt, holder, startedAt, endedAt, OUTCOMES.indexOf(outcome), error ?? null);
+}
+
+/** Whether this very attempt had ended the same way before: the caller repeats itself because its answer was lost. */
+export function endedAs(tx: Transaction, task: number, attempt: number, outcome: Outcome): boolean {
+  if (attempt < 1) return false; // a task that ended unclaimed was ended by nobody's attempt
+  // An attempt row decides: a task that the reaper failed was not failed by its worker.
+  const row = tx.sql.get('attemptEnded').get(task, attempt) as { outcome: number } | undefined;
+  if (row !== undefined) return OUTCOMES[row.outcome] === outcome;
+  const ended = tx.sql.get('taskEnded').get(task, attempt) as { state: number } | undefined;
+  return ended !== undefined && STATES[ended.state] === outcome;
+}
+
+function placeOf(tx: Transaction, task: number): TaskHint | undefined {
+  const row = tx.sql.get('taskPlace').get(task) as { lane: number; created_at: number } | undefined;
+  return row && { lane: row.lane, createdAt: row.created_at };
+}

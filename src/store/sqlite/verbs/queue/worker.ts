@@ -1,0 +1,116 @@
+import { WORKER_STATES, type WorkerState } from '../../../../core/placement/worker.ts';
+import { mergeBeats } from '../../../beats.ts';
+import { type WorkerRow, workerOf } from '../../../rows/records.ts';
+import type { FleetMember, Forgotten, NewWorker, WorkerBeat, WorkerRecord } from '../../../store.ts';
+import { allTags, takenIncarnation } from '../../../worker-settings.ts';
+import type { Prepared } from '../../file/connection.ts';
+import type { Transaction } from '../../file/transaction.ts';
+import { revokeTokensNamed } from '../admin/token.ts';
+import { settingOf } from './worker-setting.ts';
+
+export function registerWorker(tx: Transaction, worker: NewWorker): number {
+  const { name, incarnation, slots, tags, host = null, pid = null, handlers = [], queues, version = null } = worker;
+  const setting = settingOf(tx.sql, name);
+  const known = tx.sql.get('workerKnown').get(incarnation) !== undefined;
+  const row = tx.sql
+    .get('workerAdd')
+    .get(
+      name,
+      incarnation,
+      slots,
+      JSON.stringify(tags),
+      tx.leaseNow,
+      host,
+      pid,
+      tx.now,
+      JSON.stringify(handlers),
+      queues === undefined ? null : JSON.stringify(queues),
+      version,
+      JSON.stringify(allTags(tags, setting.tags)),
+      setting.enabled ? 1 : 0,
+      setting.priority ?? worker.priority ?? 0,
+      worker.priority ?? 0,
+      worker.address ?? null,
+    );
+  if (row === undefined) throw takenIncarnation(name);
+  const { id } = row as { id: number };
+  if (worker.told === true && !known) tx.ledger.tell('registered', id, tx.now);
+  return id;
+}
+
+export function forgetWorker(tx: Transaction, name: string): Forgotten {
+  const setting = tx.sql.get('settingDrop').run(name).changes > 0;
+  tx.sql.get('workersRevise').run(name);
+  return { setting, tokens: revokeTokensNamed(tx, name) };
+}
+
+/** Those who only live are many, and one statement sees to all of them. */
+export function beatAll(tx: Transaction, beats: readonly WorkerBeat[]): readonly boolean[] {
+  const merged = mergeBeats(beats);
+  /** Worker → when it was born. */
+  const known = new Map<number, number>();
+  for (const [state, some] of Map.groupBy(merged.filter(isPlain), (one) => one.state)) {
+    const ids = JSON.stringify(some.map(({ worker }) => worker));
+    const rows = tx.sql.get('workerBeats').all(tx.leaseNow, codeOf(state), ids) as unknown as BornRow[];
+    for (const { id, started_at: born } of rows) known.set(id, born ?? 0);
+  }
+  for (const one of merged) if (!isPlain(one) && beat(tx, one)) known.set(one.worker, bornOf(tx.sql, one.worker));
+  for (const { worker, ended = 0, told = false } of merged) {
+    const born = known.get(worker);
+    if (born === undefined) continue;
+    if (ended > 0) tx.sql.get('totalAdd').run(ended, worker);
+    if (told) tx.ledger.tell('beat', worker, born);
+  }
+  return beats.map(({ worker }) => known.has(worker));
+}
+
+interface BornRow {
+  readonly id: number;
+  readonly started_at: number | null;
+}
+
+/** It says nothing of its own. */
+function isPlain({ status, metadata }: WorkerBeat): boolean {
+  return status === undefined && metadata === undefined;
+}
+
+function codeOf(state: WorkerBeat['state']): number | null {
+  return state === undefined ? null : WORKER_STATES.indexOf(state);
+}
+
+function bornOf(sql: Prepared, worker: number): number {
+  const row = sql.get('workerBorn').get(worker) as { started_at: number | null } | undefined;
+  return row?.started_at ?? 0;
+}
+
+function beat(tx: Transaction, { worker, state, status, metadata }: WorkerBeat): boolean {
+  const given = (value: string | null | undefined): [number, string | null] => [
+    value === undefined ? 0 : 1,
+    value ?? null,
+  ];
+  const { changes } = tx.sql
+    .get('workerBeat')
+    .run(tx.leaseNow, codeOf(state), ...given(status), ...given(metadata), worker);
+  return changes > 0;
+}
+
+/** Whether there is one to mark: mostly there is none, and then nothing is written. */
+export function someSilent(sql: Prepared, leaseNow: number, staleMs: number): boolean {
+  return sql.get('workerSilent').get(leaseNow - staleMs) !== undefined;
+}
+
+export function reapWorkers(tx: Transaction, staleMs: number): readonly number[] {
+  const rows = tx.sql.get('workerReap').all(tx.leaseNow - staleMs) as unknown as { id: number }[];
+  return rows.map(({ id }) => id).sort((a, b) => a - b);
+}
+
+export function listFleet(sql: Prepared): readonly FleetMember[] {
+  const rows = sql.get('workerFleet').all() as unknown as (WorkerRow & { readonly running: number })[];
+  return rows.map((row) => ({ ...workerOf(row), running: row.running }));
+}
+
+export function listWorkers(sql: Prepared, state?: WorkerState): readonly WorkerRecord[] {
+  const rows =
+    state === undefined ? sql.get('workerList').all() : sql.get('workerIn').all(WORKER_STATES.indexOf(state));
+  return (rows as unknown as WorkerRow[]).map(workerOf);
+}

@@ -1,0 +1,44 @@
+import type { TaskState } from '../../../../core/task/task.ts';
+import { kindCode } from '../../../codes.ts';
+import { entryOf, inOrderOfTime, type JournalRow, type KnownEntry, keptAnswer } from '../../../rows/journal-rows.ts';
+import type { EntryAnswer, JournalEntry, NewEntry, NewValue, Turn } from '../../../store.ts';
+import type { Prepared } from '../../file/connection.ts';
+import type { Transaction } from '../../file/transaction.ts';
+import { standOf } from '../queue/task-status.ts';
+
+export function findEntry(sql: Prepared, task: number, key: string): KnownEntry | undefined {
+  return sql.get('journalGet').get(task, key) as KnownEntry | undefined;
+}
+
+/** Whether it was added: no other one has its key. */
+export function addEntry(
+  tx: Transaction,
+  { task, attempt }: Turn,
+  { key, kind }: NewEntry,
+  said: { readonly ref?: number; readonly value?: string; readonly began?: number; readonly usage?: string } = {},
+): boolean {
+  const { began = null, ref = null, usage = null, value = null } = said;
+  const values = [task, key, kindCode(kind), attempt, began, tx.now, ref, usage, value] as const;
+  return tx.sql.get('journalAdd').run(...values).changes > 0;
+}
+
+/** The look at what is there is needed only where something is. */
+export function putValue(tx: Transaction, turn: Turn, entry: NewValue): EntryAnswer {
+  const { value, began, usage } = entry;
+  const said = { value, ...(began === undefined ? {} : { began }), ...(usage === undefined ? {} : { usage }) };
+  if (addEntry(tx, turn, entry, said)) return { kind: 'stored' };
+  return answerOf(tx, turn, entry, findEntry(tx.sql, turn.task, entry.key) as KnownEntry);
+}
+
+/** What is said of an entry that is there. */
+export function answerOf(tx: Transaction, turn: Turn, entry: NewEntry, known: KnownEntry): EntryAnswer {
+  return keptAnswer(turn, entry, known, (child): TaskState => standOf(tx, child)?.state ?? 'completed');
+}
+
+export function forgetEntry(tx: Transaction, task: number, key: string): void {
+  tx.sql.get('journalForget').run(task, key);
+}
+
+export function listJournal(sql: Prepared, task: number): readonly JournalEntry[] {
+  return inOrderOfTime((sql.get('journalList').all(task) as unknown as JournalRow[]).map(entryOf));
+}

@@ -1,0 +1,86 @@
+import type { Lease } from '../../../../core/task/lease.ts';
+import { type WaitRow, waitOf } from '../../../rows/wait-rows.ts';
+import type { Park, WaitRecord } from '../../../store.ts';
+import type { Prepared } from '../../file/connection.ts';
+import type { Transaction } from '../../file/transaction.ts';
+import { recordAttempt } from '../queue/settle.ts';
+
+/** What a turn knows of the task that it is of. */
+export interface Running {
+  readonly lane: number;
+  readonly created_at: number;
+  readonly holder: number | null;
+  readonly started_at: number | null;
+  readonly cancel_at: number | null;
+  readonly root: number | null;
+}
+
+/** A park whose children are known by their numbers. */
+export interface ParkItem extends Lease, Omit<Park, 'children'> {
+  readonly children?: readonly number[] | undefined;
+}
+
+export type Parked = { readonly went: 'parked' } | { readonly went: 'woken'; readonly body?: string | undefined };
+
+/** A later wait of this attempt has come already: this one was sent again by somebody who has had his answer. */
+export function isLate(tx: Transaction, { task, attempt }: Lease, { nth = 0 }: Park): boolean {
+  return tx.sql.get('waitLater').get(task, attempt, nth) !== undefined;
+}
+
+/** The looks hold for the writes that follow them: this transaction is the only writer. */
+export function parkTask(tx: Transaction, item: ParkItem, row: Running): Parked {
+  const { task, attempt } = item;
+  const there = alreadyThere(tx, item);
+  if (there !== undefined) return there;
+  const open = openChildren(tx, item);
+  if (open === 0) return { went: 'woken' };
+  const deadline = item.timeoutMs === undefined ? null : tx.now + item.timeoutMs;
+  tx.sql.get('parkTask').run(deadline, open ?? 0, task, attempt);
+  putWait(tx, item, deadline, 0, null);
+  recordAttempt(tx, task, attempt, row.holder, row.started_at, 'parked');
+  const { queue, uses } = tx.laneOf(row.lane);
+  tx.slots.give(uses);
+  tx.ledger.note(queue, 'parked', 'running', 'waiting', task, attempt, row.created_at);
+  return { went: 'parked' };
+}
+
+/** A signal that came before, or the one that this very call had taken when its answer was lost. */
+function alreadyThere(tx: Transaction, item: ParkItem): Parked | undefined {
+  const { task, attempt, key, channel } = item;
+  if (channel === undefined) return undefined;
+  const taken = tx.sql.get('waitTaken').get(task, attempt, key) as { body: string | null } | undefined;
+  if (taken !== undefined) return { went: 'woken', body: taken.body ?? undefined };
+  const signal = tx.sql.get('signalTake').get(channel) as { body: string } | undefined;
+  if (signal === undefined) return undefined;
+  // Kept with the wait: whoever comes after a crash finds it there.
+  putWait(tx, item, null, 1, signal.body);
+  return { went: 'woken', body: signal.body };
+}
+
+/** How many ends it waits for; undefined: it waits for none. Its children know of it from here on. */
+function openChildren(tx: Transaction, { task, attempt, children, need }: ParkItem): number | undefined {
+  if (children === undefined) return undefined;
+  const all = new Set(children);
+  const open = [...all].filter((child) => tx.sql.get('parkChild').get(child) !== undefined);
+  const left = Math.min(need ?? all.size, all.size) - (all.size - open.length);
+  if (left <= 0) return 0;
+  for (const child of open) {
+    tx.sql.get('parkWatch').run(child);
+    tx.sql.get('parkDep').run(child, task, attempt);
+  }
+  return left;
+}
+
+function putWait(tx: Transaction, item: ParkItem, deadline: number | null, state: number, body: string | null): void {
+  const { task, attempt, nth = 0, key, channel, form } = item;
+  tx.sql.get('waitPut').run(task, attempt, nth, key, channel ?? null, form ?? null, tx.now, deadline, state, body);
+}
+
+export function getWait(sql: Prepared, task: number): WaitRecord | undefined {
+  const row = sql.get('waitGet').get(task) as WaitRow | undefined;
+  return row && waitOf(row);
+}
+
+export function listWaits(sql: Prepared, limit: number): readonly WaitRecord[] {
+  return (sql.get('waitList').all(limit) as unknown as WaitRow[]).map(waitOf);
+}

@@ -1,0 +1,179 @@
+import { turnGraph } from '../../../graph.ts';
+import type { KnownEntry } from '../../../rows/journal-rows.ts';
+import type { EntryAnswer, NewChild, NewEntry, Then, Turn, TurnAnswer, TurnRefusal } from '../../../store.ts';
+import type { Transaction } from '../../file/transaction.ts';
+import { appendLines } from '../queue/log.ts';
+import { endedAs, returnTask, settleTask } from '../queue/settle.ts';
+import { bearChildren } from './graph.ts';
+import { addEntry, answerOf, findEntry, putValue } from './journal.ts';
+import { isLate, parkTask, type Running } from './park.ts';
+import { deliver } from './signal.ts';
+
+type Done = TurnAnswer & { readonly kind: 'done' };
+type After = Pick<Done, 'went' | 'body'>;
+type Child = EntryAnswer & { readonly kind: 'child' };
+
+const LOST: TurnAnswer = { kind: 'lost' };
+
+/** It only remembers and writes lines: nothing that others could see or wait for. */
+export function isPlain({ entries, then }: Turn): boolean {
+  return then.go === 'on' && entries.every((entry) => 'value' in entry);
+}
+
+/** The looks hold for the writes that follow them: this transaction is the only writer. What may refuse comes before all writes. */
+export function takeTurn(tx: Transaction, turn: Turn): TurnAnswer {
+  const row = tx.sql.get('turnLook').get(turn.task, turn.attempt) as Running | undefined;
+  if (row === undefined) return repeated(tx, turn);
+  if (isPlain(turn)) return remember(tx, turn, row);
+  const { entries, then } = turn;
+  if (then.go === 'park' && isLate(tx, turn, then)) return LOST;
+  const known = new Map(entries.map((entry) => [entry, findEntry(tx.sql, turn.task, entry.key)]));
+  const acts = then.go === 'park' || entries.some((entry) => !('value' in entry) && known.get(entry) === undefined);
+  if (row.cancel_at !== null && acts) return stop(tx, turn, row, known);
+  // What it wakes or replaces may have been told of in this transaction before.
+  if (entries.some(({ kind }) => kind === 'signal' || kind === 'child')) tx.ledger.seal();
+  const born = bear(tx, turn, row, known);
+  if ('why' in born) return born;
+  const answers = entries.map((entry) => write(tx, turn, entry, known.get(entry), born));
+  if (turn.logs !== undefined) appendLines(tx, turn, turn.logs);
+  return done(row, go(tx, turn, row, answers), answers);
+}
+
+const done = (row: Running, after: After, entries: readonly EntryAnswer[]): Done => {
+  return { kind: 'done', ...after, cancelRequested: row.cancel_at !== null, entries };
+};
+
+function remember(tx: Transaction, turn: Turn, row: Running): Done {
+  const answers = turn.entries.map((entry) => ('value' in entry ? putValue(tx, turn, entry) : NONE));
+  if (turn.logs !== undefined) appendLines(tx, turn, turn.logs);
+  return done(row, { went: 'on' }, answers);
+}
+
+const NONE: EntryAnswer = { kind: 'none' };
+
+/** It was asked to stop, and would have begun something: what it has done is kept, and it ends. */
+function stop(
+  tx: Transaction,
+  turn: Turn,
+  row: Running,
+  known: ReadonlyMap<NewEntry, KnownEntry | undefined>,
+): TurnAnswer {
+  const answers = turn.entries.map((entry) => {
+    if ('value' in entry) return putValue(tx, turn, entry);
+    const there = known.get(entry);
+    return there === undefined ? NONE : answerOf(tx, turn, entry, there);
+  });
+  if (turn.logs !== undefined) appendLines(tx, turn, turn.logs);
+  end(tx, turn, row, { go: 'end', to: 'cancelled', reason: 'requested' });
+  return done(row, { went: 'cancelled' }, answers);
+}
+
+/** The new children by their entries, or why there can be none. */
+function bear(
+  tx: Transaction,
+  turn: Turn,
+  { root }: Running,
+  known: ReadonlyMap<NewEntry, KnownEntry | undefined>,
+): ReadonlyMap<NewEntry, Child> | (TurnAnswer & { readonly kind: 'refused' }) {
+  const fresh = turn.entries.filter((entry): entry is NewChild => {
+    return entry.kind === 'child' && known.get(entry) === undefined;
+  });
+  if (fresh.length === 0) return new Map();
+  const there = (key: string): number | undefined => findEntry(tx.sql, turn.task, key)?.ref ?? undefined;
+  const items = turnGraph(fresh, there);
+  const answer = bearChildren(tx, items, { parent: turn.task, root: root ?? turn.task });
+  if (!answer.ok) {
+    const item =
+      'unknown' in answer
+        ? items.findIndex(({ after }) => after.some((one) => one.task === answer.unknown))
+        : answer.item;
+    return { kind: 'refused', key: (fresh[item] as NewChild).key, why: refusalOf(answer) };
+  }
+  return new Map(
+    answer.tasks.map(({ task, createdAt, state, fresh: isNew }, i) => [
+      fresh[i] as NewEntry,
+      { kind: 'child', task, createdAt, state, fresh: isNew },
+    ]),
+  );
+}
+
+function refusalOf(answer: Exclude<ReturnType<typeof bearChildren>, { readonly ok: true }>): TurnRefusal {
+  if ('unknown' in answer) return { unknown: answer.unknown };
+  return 'limit' in answer ? { limit: answer.limit, key: answer.key } : { conflict: answer.conflict };
+}
+
+function write(
+  tx: Transaction,
+  turn: Turn,
+  entry: NewEntry,
+  known: KnownEntry | undefined,
+  born: ReadonlyMap<NewEntry, Child>,
+): EntryAnswer {
+  if ('value' in entry) return putValue(tx, turn, entry);
+  if (known !== undefined) return answerOf(tx, turn, entry, known);
+  if (entry.kind === 'signal') {
+    addEntry(tx, turn, entry);
+    deliver(tx, entry);
+    return { kind: 'stored' };
+  }
+  const child = born.get(entry) as Child;
+  addEntry(tx, turn, entry, { ref: child.task, value: String(child.createdAt) });
+  return child;
+}
+
+function go(tx: Transaction, turn: Turn, row: Running, answers: readonly EntryAnswer[]): After {
+  const { then, task, attempt } = turn;
+  switch (then.go) {
+    case 'on':
+      return { went: 'on' };
+    case 'park': {
+      const children = then.children?.map((child) =>
+        typeof child === 'number' ? child : bornAs(turn, answers, child),
+      );
+      return parkTask(tx, { ...then, task, attempt, children }, row);
+    }
+    case 'end':
+      end(tx, turn, row, then);
+      return { went: 'ended' };
+    case 'back': {
+      const { go: _, ...item } = then;
+      return { went: returnTask(tx, { ...item, task, attempt }) === 'cancelled' ? 'cancelled' : 'back' };
+    }
+  }
+}
+
+/** The number of the child that an entry of this turn stands for. */
+function bornAs({ entries }: Turn, answers: readonly EntryAnswer[], key: string): number {
+  const answer = answers[entries.findIndex((entry) => entry.key === key)];
+  return answer?.kind === 'child' ? answer.task : 0;
+}
+
+function end(tx: Transaction, { task, attempt }: Turn, row: Running, then: Then & { readonly go: 'end' }): void {
+  const { to, reason, result } = then;
+  settleTask(tx, { task, attempt, to, reason, result, hint: { lane: row.lane, createdAt: row.created_at } });
+}
+
+/** No such attempt runs. The turn that ended it is known again by how it ended. */
+function repeated(tx: Transaction, turn: Turn): TurnAnswer {
+  const went = wentBefore(tx, turn);
+  if (went === undefined) return LOST;
+  const entries = turn.entries.map((entry): EntryAnswer => {
+    const known = findEntry(tx.sql, turn.task, entry.key);
+    return known === undefined ? NONE : answerOf(tx, turn, entry, known);
+  });
+  return { kind: 'done', went, cancelRequested: went === 'cancelled', entries };
+}
+
+function wentBefore(tx: Transaction, { task, attempt, then }: Turn): Done['went'] | undefined {
+  const ended = (as: Parameters<typeof endedAs>[3]): boolean => endedAs(tx, task, attempt, as);
+  switch (then.go) {
+    case 'on':
+      return undefined;
+    case 'park':
+      return ended('parked') ? 'parked' : ended('cancelled') ? 'cancelled' : undefined;
+    case 'end':
+      return ended(then.to) ? 'ended' : ended('cancelled') ? 'cancelled' : undefined;
+    case 'back':
+      return ended(then.change) ? 'back' : ended('cancelled') ? 'cancelled' : undefined;
+  }
+}
