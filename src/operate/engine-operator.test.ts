@@ -6,10 +6,10 @@ import { operate } from '../app/operate.ts';
 import type { Engine } from '../engine/engine.ts';
 import { refusal } from '../store/conformance/kit/scene.ts';
 import { tempFolder } from '../store/conformance/kit/temp-folder.ts';
-import { cancelOne, eachOf, listTasks, requireTask, retryOne } from './calls.ts';
+import { cancelOne, eachOf, listTasks, requireTask, retryOne } from './calls/calls.ts';
+import { follow, type Told } from './calls/follow.ts';
+import { pushOne, pushSeveral } from './calls/push-calls.ts';
 import type { EngineOperator } from './engine-operator.ts';
-import { follow, type Told } from './follow.ts';
-import { pushOne, pushSeveral } from './push-calls.ts';
 
 const folder = tempFolder('operate');
 let stores = 0;

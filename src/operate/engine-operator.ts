@@ -2,10 +2,10 @@ import type { Ask, Needs } from '../client/client.ts';
 import type { Silence } from '../core/node.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { AnswerOf } from '../protocol/routes.ts';
-import { eventView } from './events.ts';
-import { OPERATIONS, type OperatedName } from './operations.ts';
+import { numberOf, Sight } from './engine-snapshot.ts';
+import { eventView } from './operations/events.ts';
+import { OPERATIONS, type OperatedName } from './operations/operations.ts';
 import type { EventsOptions, FeedView, Operator } from './operator.ts';
-import { numberOf, Sight } from './sight.ts';
 import type { LogLineView } from './views.ts';
 
 /** The operator of an engine: of the routes of a node, and of a command that has the store open. */

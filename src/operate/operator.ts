@@ -1,6 +1,6 @@
 import type { Ask, Needs } from '../client/client.ts';
 import type { AnswerOf } from '../protocol/routes.ts';
-import type { OperatedName } from './operations.ts';
+import type { OperatedName } from './operations/operations.ts';
 import type { EventView, LogLineView } from './views.ts';
 
 export type { Ask };

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type EngineError, fault } from '../core/errors.ts';
 import { type Log, SILENT } from '../engine/log.ts';
 import { unfailing } from '../engine/unfailing-log.ts';
-import { isOperated, type OperatedName } from '../operate/operations.ts';
+import { isOperated, type OperatedName } from '../operate/operations/operations.ts';
 import { isWrite, mayCall, type Route } from '../protocol/route.ts';
 import { type AnswerOf, ROUTES, type RouteName } from '../protocol/routes.ts';
 import { a2aRoutes } from './a2a/routes.ts';

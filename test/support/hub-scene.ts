@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test';
 import { DirectLink } from '../../src/app/link/direct-link.ts';
 import { type Node, openNode } from '../../src/app/node.ts';
 import type { Engine } from '../../src/engine/engine.ts';
-import { Enrolment } from '../../src/operate/enrolment.ts';
+import { Enrolment } from '../../src/operate/calls/enrolment.ts';
 import { newSecret } from '../../src/operate/secrets.ts';
 import type { Link } from '../../src/protocol/link.ts';
 import { Access } from '../../src/server/auth/access.ts';

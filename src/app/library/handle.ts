@@ -4,7 +4,7 @@ import type { LogEntry } from '../../core/task/log.ts';
 import { isFinal, type Reason, type TaskState } from '../../core/task/task.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { CancelAct, RetryAct, TreeAnswer, TreeOptions } from '../../engine/trees/subtrees.ts';
-import { newestEvent } from '../../operate/events.ts';
+import { newestEvent } from '../../operate/operations/events.ts';
 import type { CancelAnswer, TaskRecord } from '../../store/store.ts';
 import type { AppEvent, FollowOptions, Handle } from './leasehold.ts';
 

@@ -5,7 +5,7 @@ import type { LogEntry } from '../../core/task/log.ts';
 import type { TaskState } from '../../core/task/task.ts';
 import type { SignalOptions } from '../../engine/settle/waits.ts';
 import type { CancelAct, RetryAct, TreeOptions } from '../../engine/trees/subtrees.ts';
-import type { TreeView } from '../../operate/calls.ts';
+import type { TreeView } from '../../operate/calls/calls.ts';
 import type { ApprovalView, ExplanationView, SignalView, TaskView } from '../../operate/views.ts';
 import type { CancelAnswer, QueueRecord } from '../../store/store.ts';
 import type { AnyTask, InputOf, ResultOf } from '../../worker/define/definition.ts';

@@ -3,7 +3,7 @@ import { fault, isEngineError } from '../../core/errors.ts';
 import type { LogEntry } from '../../core/task/log.ts';
 import { isFinal, type TaskState } from '../../core/task/task.ts';
 import type { CancelAct, RetryAct, TreeOptions } from '../../engine/trees/subtrees.ts';
-import { cancelOne, cancelTree, linesOf, PAGE, retryTree } from '../../operate/calls.ts';
+import { cancelOne, cancelTree, linesOf, PAGE, retryTree } from '../../operate/calls/calls.ts';
 import type { Operator } from '../../operate/operator.ts';
 import type { CancelAnswer } from '../../store/store.ts';
 import { failureOf } from '../library/handle.ts';

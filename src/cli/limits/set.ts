@@ -1,8 +1,8 @@
 import { loadCall } from '../../config/load.ts';
 import { type Config, flagOf, type OptionKey } from '../../config/options.ts';
 import { fault } from '../../core/errors.ts';
-import { setLimit } from '../../operate/limit-calls.ts';
-import type { LimitAnswer, LimitEdit } from '../../operate/limits.ts';
+import { setLimit } from '../../operate/calls/limit-calls.ts';
+import type { LimitAnswer, LimitEdit } from '../../operate/operations/limits.ts';
 import { boundsText } from '../display/limit-words.ts';
 import { type Out, outFor } from '../display/out.ts';
 import type { Command } from '../kit/command.ts';

@@ -1,6 +1,6 @@
 import { loadCall } from '../../config/load.ts';
 import type { Config } from '../../config/options.ts';
-import { cancelOne, cancelTree, eachOf } from '../../operate/calls.ts';
+import { cancelOne, cancelTree, eachOf } from '../../operate/calls/calls.ts';
 import type { Operator } from '../../operate/operator.ts';
 import { outFor } from '../display/out.ts';
 import type { Command } from '../kit/command.ts';

@@ -1,4 +1,4 @@
-import { follow, type Told } from '../../operate/follow.ts';
+import { follow, type Told } from '../../operate/calls/follow.ts';
 import type { Operator } from '../../operate/operator.ts';
 import type { TaskView } from '../../operate/views.ts';
 import { errorLine } from '../display/error-line.ts';

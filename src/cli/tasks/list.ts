@@ -1,5 +1,5 @@
 import { loadConfig } from '../../config/load.ts';
-import { listTasks } from '../../operate/calls.ts';
+import { listTasks } from '../../operate/calls/calls.ts';
 import type { TaskView } from '../../operate/views.ts';
 import { errorLine } from '../display/error-line.ts';
 import type { Out } from '../display/out.ts';

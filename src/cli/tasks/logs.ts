@@ -1,5 +1,5 @@
 import { loadCall } from '../../config/load.ts';
-import { linesOf, requireTask } from '../../operate/calls.ts';
+import { linesOf, requireTask } from '../../operate/calls/calls.ts';
 import { logLines } from '../display/log-lines.ts';
 import { type Out, outFor } from '../display/out.ts';
 import type { Command } from '../kit/command.ts';

@@ -1,7 +1,7 @@
 import { loadCall } from '../../config/load.ts';
 import type { Config } from '../../config/options.ts';
 import { fault } from '../../core/errors.ts';
-import { eachOf, LONG_MS, pagesOfTasks, retryOne, retryTree } from '../../operate/calls.ts';
+import { eachOf, LONG_MS, pagesOfTasks, retryOne, retryTree } from '../../operate/calls/calls.ts';
 import type { Operator } from '../../operate/operator.ts';
 import type { TaskState } from '../../operate/views.ts';
 import { type Out, outFor } from '../display/out.ts';

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/options.ts';
 import { fault } from '../../core/errors.ts';
-import { requireTask, type TreeView } from '../../operate/calls.ts';
+import { requireTask, type TreeView } from '../../operate/calls/calls.ts';
 import type { Operator } from '../../operate/operator.ts';
 import { type Out, outFor } from '../display/out.ts';
 import { paintState, stateText } from '../display/state.ts';

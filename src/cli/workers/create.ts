@@ -1,5 +1,5 @@
 import { loadCall } from '../../config/load.ts';
-import { joinOf } from '../../operate/join.ts';
+import { joinOf } from '../../operate/calls/join.ts';
 import { outFor } from '../display/out.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadCall } from '../../config/load.ts';
+import { settingsOf, setWorkers } from '../../operate/calls/worker-calls.ts';
 import type { Operator } from '../../operate/operator.ts';
 import type { WorkerSettingView } from '../../operate/views.ts';
-import { settingsOf, setWorkers } from '../../operate/worker-calls.ts';
 import { type Out, outFor } from '../display/out.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT, exitCodeOfSignal, type StopSignal } from '../kit/exit.ts';

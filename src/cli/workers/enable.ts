@@ -1,5 +1,5 @@
 import { loadCall } from '../../config/load.ts';
-import { setWorkers } from '../../operate/worker-calls.ts';
+import { setWorkers } from '../../operate/calls/worker-calls.ts';
 import { outFor } from '../display/out.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';

@@ -1,7 +1,7 @@
 import { loadCall } from '../../config/load.ts';
 import { OPTIONS } from '../../config/options.ts';
 import { orNone } from '../../config/parse.ts';
-import { setWorkers } from '../../operate/worker-calls.ts';
+import { setWorkers } from '../../operate/calls/worker-calls.ts';
 import { outFor } from '../display/out.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';

@@ -1,7 +1,7 @@
 import { loadCall } from '../../config/load.ts';
 import { fault } from '../../core/errors.ts';
-import { tagWorker } from '../../operate/worker-calls.ts';
-import type { TagAnswer } from '../../operate/workers.ts';
+import { tagWorker } from '../../operate/calls/worker-calls.ts';
+import type { TagAnswer } from '../../operate/operations/workers.ts';
 import { type Out, outFor } from '../display/out.ts';
 import { safeLine } from '../display/safe.ts';
 import type { Command } from '../kit/command.ts';

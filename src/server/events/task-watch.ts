@@ -1,5 +1,5 @@
 import { isFinal } from '../../core/task/task.ts';
-import { requireTask } from '../../operate/calls.ts';
+import { requireTask } from '../../operate/calls/calls.ts';
 import type { Caller } from '../../operate/operator.ts';
 import type { TaskView } from '../../operate/views.ts';
 import type { EventHub } from './event-broadcaster.ts';

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Engine } from '../../engine/engine.ts';
+import type { Enrolment } from '../../operate/calls/enrolment.ts';
 import type { EngineOperator } from '../../operate/engine-operator.ts';
-import type { Enrolment } from '../../operate/enrolment.ts';
 import type { AnswerOf, BodyOf, ParamsOf, QueryOf, RouteName } from '../../protocol/routes.ts';
 import type { Principal } from '../auth/access.ts';
 import type { Teller } from '../auth/audit.ts';

@@ -3,7 +3,7 @@ import { checkName, checkWorkerId } from '../../core/names.ts';
 import { type FeedEvent, isTaskEvent, type TaskEvent, wordsOf } from '../../core/task/event.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { FeedItem } from '../../engine/read/feed.ts';
-import { eventView } from '../../operate/events.ts';
+import { eventView } from '../../operate/operations/events.ts';
 import type { Message } from '../events/sse.ts';
 import { type Call, type Handlers, Stream } from '../http/route-handler.ts';
 import { lastEventId } from './logs.ts';

@@ -1,5 +1,5 @@
-import { requireTask } from '../../operate/calls.ts';
-import { cursorOf, placeOf } from '../../operate/tasks.ts';
+import { requireTask } from '../../operate/calls/calls.ts';
+import { cursorOf, placeOf } from '../../operate/operations/tasks.ts';
 import { type Handlers, Stream } from '../http/route-handler.ts';
 
 export const logRoutes: Handlers<'readLog'> = {

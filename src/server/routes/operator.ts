@@ -1,4 +1,4 @@
-import type { OperatedName } from '../../operate/operations.ts';
+import type { OperatedName } from '../../operate/operations/operations.ts';
 import type { Ask } from '../../operate/operator.ts';
 import type { Handler } from '../http/route-handler.ts';
 

@@ -1,4 +1,4 @@
-import { joinOf } from '../../operate/join.ts';
+import { joinOf } from '../../operate/calls/join.ts';
 import type { Handlers } from '../http/route-handler.ts';
 
 export const workerRoutes: Handlers<'createWorker' | 'enrolWorker'> = {

@@ -8,7 +8,7 @@ import { DirectLink } from '../../app/link/direct-link.ts';
 import { openNode } from '../../app/node.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { SILENT } from '../../engine/log.ts';
-import { Enrolment } from '../../operate/enrolment.ts';
+import { Enrolment } from '../../operate/calls/enrolment.ts';
 import { newSecret } from '../../operate/secrets.ts';
 import type { Hello, Link, Session } from '../../protocol/link.ts';
 import { Access } from '../../server/auth/access.ts';

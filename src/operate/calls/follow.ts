@@ -1,7 +1,7 @@
-import { isFinal, type TaskState } from '../core/task/task.ts';
+import { isFinal, type TaskState } from '../../core/task/task.ts';
+import type { FeedView, Operator } from '../operator.ts';
+import type { EventView, LogLineView, TaskView } from '../views.ts';
 import { tasksById } from './calls.ts';
-import type { FeedView, Operator } from './operator.ts';
-import type { EventView, LogLineView, TaskView } from './views.ts';
 
 /** Something that happened to a task that is followed. `ended` comes once for each, after everything else of it. */
 export type Told =

@@ -1,8 +1,8 @@
-import { fault, isEngineError } from '../core/errors.ts';
-import type { CancelAct, RetryAct, TaskState } from '../core/task/task.ts';
-import type { TreeOptions, TreeTask } from '../engine/trees/subtrees.ts';
-import type { Caller } from './operator.ts';
-import type { LogLineView, TaskView } from './views.ts';
+import { fault, isEngineError } from '../../core/errors.ts';
+import type { CancelAct, RetryAct, TaskState } from '../../core/task/task.ts';
+import type { TreeOptions, TreeTask } from '../../engine/trees/subtrees.ts';
+import type { Caller } from '../operator.ts';
+import type { LogLineView, TaskView } from '../views.ts';
 
 /** What takes more than one call of the table, or asks one of them so and not otherwise. */
 

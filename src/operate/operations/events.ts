@@ -1,8 +1,8 @@
-import { type FeedEvent, isTaskEvent, wordsOf } from '../core/task/event.ts';
-import type { Engine } from '../engine/engine.ts';
-import { PER_PAGE } from '../protocol/defaults.ts';
+import { type FeedEvent, isTaskEvent, wordsOf } from '../../core/task/event.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { PER_PAGE } from '../../protocol/defaults.ts';
+import type { EventView } from '../views.ts';
 import type { Operations } from './operation.ts';
-import type { EventView } from './views.ts';
 
 /** Above the number of any event: reading from there tells the newest one. */
 const AHEAD_OF_ALL = 2 ** 52;

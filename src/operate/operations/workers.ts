@@ -1,15 +1,15 @@
-import { parseDuration } from '../core/duration.ts';
-import { fault, isEngineError } from '../core/errors.ts';
-import { makeIdCodec } from '../core/ids.ts';
-import { checkWorkerId } from '../core/names.ts';
-import { parseTest, passes, readTag } from '../core/placement/tag.ts';
-import type { Engine } from '../engine/engine.ts';
-import type { FleetMember, Lane, WorkerSettingRecord } from '../engine/records.ts';
-import { Enrolment } from './enrolment.ts';
-import { joinOf } from './join.ts';
+import { parseDuration } from '../../core/duration.ts';
+import { fault, isEngineError } from '../../core/errors.ts';
+import { makeIdCodec } from '../../core/ids.ts';
+import { checkWorkerId } from '../../core/names.ts';
+import { parseTest, passes, readTag } from '../../core/placement/tag.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { FleetMember, Lane, WorkerSettingRecord } from '../../engine/records.ts';
+import { Enrolment } from '../calls/enrolment.ts';
+import { joinOf } from '../calls/join.ts';
+import type { Sight } from '../engine-snapshot.ts';
+import { type TagView, viewWorker, type WorkerSettingView, type WorkerView } from '../views.ts';
 import type { Operations } from './operation.ts';
-import type { Sight } from './sight.ts';
-import { type TagView, viewWorker, type WorkerSettingView, type WorkerView } from './views.ts';
 
 export interface TagAnswer extends WorkerSettingView {
   /** All that the workers of this name carry now. */

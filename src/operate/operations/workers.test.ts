@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { openNode } from '../app/node.ts';
-import { operate } from '../app/operate.ts';
-import { refusal } from '../store/conformance/kit/scene.ts';
-import { tempFolder } from '../store/conformance/kit/temp-folder.ts';
+import { openNode } from '../../app/node.ts';
+import { operate } from '../../app/operate.ts';
+import { refusal } from '../../store/conformance/kit/scene.ts';
+import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import { WorkerDesk } from './workers.ts';
 
 const folder = tempFolder('operate-workers');

@@ -1,10 +1,10 @@
-import { fault, isEngineError } from '../core/errors.ts';
-import type { Engine } from '../engine/engine.ts';
-import type { SignalOptions } from '../engine/settle/waits.ts';
-import { PER_PAGE } from '../protocol/defaults.ts';
+import { fault, isEngineError } from '../../core/errors.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { SignalOptions } from '../../engine/settle/waits.ts';
+import { PER_PAGE } from '../../protocol/defaults.ts';
+import type { SignalView, WaitView } from '../views.ts';
 import { approvals, decide, requestOf } from './approvals.ts';
 import type { Operations } from './operation.ts';
-import type { SignalView, WaitView } from './views.ts';
 
 /** Tasks that wait for a word from outside, for who gives it from there. */
 export const waitOperations = {

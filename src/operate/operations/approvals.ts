@@ -1,8 +1,8 @@
-import { fault } from '../core/errors.ts';
-import { checkOptions } from '../engine/check.ts';
-import type { Engine } from '../engine/engine.ts';
-import type { WaitRecord } from '../engine/records.ts';
-import type { ApprovalView, DecisionView } from '../protocol/views.ts';
+import { fault } from '../../core/errors.ts';
+import { checkOptions } from '../../engine/check.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { WaitRecord } from '../../engine/records.ts';
+import type { ApprovalView, DecisionView } from '../../protocol/views.ts';
 
 /** What somebody has decided. */
 export type Decision = Omit<DecisionView, 'id'>;

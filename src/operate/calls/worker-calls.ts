@@ -1,8 +1,8 @@
-import { isEngineError } from '../core/errors.ts';
-import type { AskedOf } from '../protocol/paths.ts';
-import type { Caller } from './operator.ts';
-import type { WorkerSettingView } from './views.ts';
-import type { TagAnswer } from './workers.ts';
+import { isEngineError } from '../../core/errors.ts';
+import type { AskedOf } from '../../protocol/paths.ts';
+import type { TagAnswer } from '../operations/workers.ts';
+import type { Caller } from '../operator.ts';
+import type { WorkerSettingView } from '../views.ts';
 
 /** What is said of these names. */
 export function settingsOf(caller: Caller, names: readonly string[]): Promise<readonly WorkerSettingView[]> {

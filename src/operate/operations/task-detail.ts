@@ -1,6 +1,6 @@
-import type { TaskRecord, WorkerRecord } from '../engine/records.ts';
-import type { Sight } from './sight.ts';
-import { type TaskDetailView, viewAttempts, viewTask } from './views.ts';
+import type { TaskRecord, WorkerRecord } from '../../engine/records.ts';
+import type { Sight } from '../engine-snapshot.ts';
+import { type TaskDetailView, viewAttempts, viewTask } from '../views.ts';
 import { waitOf } from './waits.ts';
 
 const PAGE = 500;

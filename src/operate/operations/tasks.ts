@@ -1,12 +1,12 @@
-import { fault } from '../core/errors.ts';
-import { type CancelAct, isFinal, type RetryAct, type TaskState } from '../core/task/task.ts';
-import type { LogPlace } from '../engine/records.ts';
-import { PER_PAGE } from '../protocol/defaults.ts';
+import { fault } from '../../core/errors.ts';
+import { type CancelAct, isFinal, type RetryAct, type TaskState } from '../../core/task/task.ts';
+import type { LogPlace } from '../../engine/records.ts';
+import { PER_PAGE } from '../../protocol/defaults.ts';
+import type { Sight } from '../engine-snapshot.ts';
+import type { LogLineView } from '../views.ts';
 import type { Operations } from './operation.ts';
-import type { Sight } from './sight.ts';
 import { taskDetail } from './task-detail.ts';
 import { taskPage, theseTasks } from './task-page.ts';
-import type { LogLineView } from './views.ts';
 
 /** What is shown of tasks, and done to one of them or to its tree. */
 export const taskOperations = {

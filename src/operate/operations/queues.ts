@@ -1,13 +1,13 @@
-import { fault } from '../core/errors.ts';
-import type { QueueStats } from '../core/task/event.ts';
-import type { FinalState, TaskState } from '../core/task/task.ts';
-import type { Engine } from '../engine/engine.ts';
-import type { TaskRecord } from '../engine/records.ts';
-import { PER_SWEEP } from '../protocol/defaults.ts';
-import type { AskedOf } from '../protocol/paths.ts';
+import { fault } from '../../core/errors.ts';
+import type { QueueStats } from '../../core/task/event.ts';
+import type { FinalState, TaskState } from '../../core/task/task.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { TaskRecord } from '../../engine/records.ts';
+import { PER_SWEEP } from '../../protocol/defaults.ts';
+import type { AskedOf } from '../../protocol/paths.ts';
+import type { Sight } from '../engine-snapshot.ts';
+import type { PurgedView, QueueView, RetriedView } from '../views.ts';
 import type { Operations } from './operation.ts';
-import type { Sight } from './sight.ts';
-import type { PurgedView, QueueView, RetriedView } from './views.ts';
 
 /** How many tasks of a queue to go through, and how sure the caller is of their number. */
 interface Sweep {

@@ -1,12 +1,19 @@
-import { parseDuration } from '../core/duration.ts';
-import { fault, isEngineError } from '../core/errors.ts';
-import { freesIn } from '../core/limits/limit.ts';
-import type { EditTerms, LimitEdit } from '../core/limits/limit-edit.ts';
-import type { Engine } from '../engine/engine.ts';
-import type { LimitEdited, LimitEditing, LimitRecord, LimitVersion, SlotRecord, StoreTime } from '../engine/records.ts';
-import type { AskedOf } from '../protocol/paths.ts';
+import { parseDuration } from '../../core/duration.ts';
+import { fault, isEngineError } from '../../core/errors.ts';
+import { freesIn } from '../../core/limits/limit.ts';
+import type { EditTerms, LimitEdit } from '../../core/limits/limit-edit.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type {
+  LimitEdited,
+  LimitEditing,
+  LimitRecord,
+  LimitVersion,
+  SlotRecord,
+  StoreTime,
+} from '../../engine/records.ts';
+import type { AskedOf } from '../../protocol/paths.ts';
+import { type LimitDetailView, type LimitView, viewBounds, viewLimit } from '../views.ts';
 import type { Operations } from './operation.ts';
-import { type LimitDetailView, type LimitView, viewBounds, viewLimit } from './views.ts';
 
 export type { LimitEdit };
 

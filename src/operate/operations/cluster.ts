@@ -1,9 +1,9 @@
-import { fault } from '../core/errors.ts';
-import { holderName, nodeHealth, type Silence } from '../core/node.ts';
-import { LEADER, leaderOf } from '../engine/duties/leader.ts';
-import type { NodeRecord } from '../engine/records.ts';
+import { fault } from '../../core/errors.ts';
+import { holderName, nodeHealth, type Silence } from '../../core/node.ts';
+import { LEADER, leaderOf } from '../../engine/duties/leader.ts';
+import type { NodeRecord } from '../../engine/records.ts';
+import type { NodeView } from '../views.ts';
 import type { Operations } from './operation.ts';
-import type { NodeView } from './views.ts';
 
 /** Nodes of a store, for who looks at them from outside. */
 export const clusterOperations = {

@@ -1,7 +1,7 @@
-import { fault } from '../core/errors.ts';
-import type { AnswerOf } from '../protocol/routes.ts';
-import type { Sight, TaskFilter } from './sight.ts';
-import type { TaskView } from './views.ts';
+import { fault } from '../../core/errors.ts';
+import type { AnswerOf } from '../../protocol/routes.ts';
+import type { Sight, TaskFilter } from '../engine-snapshot.ts';
+import type { TaskView } from '../views.ts';
 
 /** A page is done when it has so much. 500 tasks with a megabyte each in one answer held the loop for 6 s, and took 1.7 GB. */
 const ENOUGH_BYTES = 4 * 1024 * 1024;

@@ -1,6 +1,6 @@
-import { isEngineError } from '../core/errors.ts';
-import type { LimitAnswer, LimitEdit } from './limits.ts';
-import type { Caller } from './operator.ts';
+import { isEngineError } from '../../core/errors.ts';
+import type { LimitAnswer, LimitEdit } from '../operations/limits.ts';
+import type { Caller } from '../operator.ts';
 
 /** Somebody who makes a limit and takes it away as often as this between two calls does not do it by chance. */
 const TRIES = 5;

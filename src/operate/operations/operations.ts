@@ -1,4 +1,4 @@
-import type { RouteName } from '../protocol/routes.ts';
+import type { RouteName } from '../../protocol/routes.ts';
 import { clusterOperations } from './cluster.ts';
 import { eventOperations } from './events.ts';
 import { limitOperations } from './limits.ts';

@@ -1,12 +1,12 @@
-import { fault, isEngineError } from '../core/errors.ts';
-import type { Engine } from '../engine/engine.ts';
-import type { GraphRequest } from '../engine/push/graphs.ts';
-import type { PushRequest } from '../engine/push/push.ts';
-import type { Pushed } from '../engine/push/pushes.ts';
-import type { AskedOf } from '../protocol/paths.ts';
+import { fault, isEngineError } from '../../core/errors.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { GraphRequest } from '../../engine/push/graphs.ts';
+import type { PushRequest } from '../../engine/push/push.ts';
+import type { Pushed } from '../../engine/push/pushes.ts';
+import type { AskedOf } from '../../protocol/paths.ts';
+import type { Sight } from '../engine-snapshot.ts';
+import type { PushedView, TaskView } from '../views.ts';
 import type { Operations } from './operation.ts';
-import type { Sight } from './sight.ts';
-import type { PushedView, TaskView } from './views.ts';
 
 type TaskInput = Exclude<AskedOf<'pushTasks'>, { readonly tasks: unknown }>;
 type GraphInput = AskedOf<'pushGraph'>['tasks'][number] & { readonly name: string; readonly op?: string | undefined };

@@ -1,9 +1,9 @@
-import { EngineError, isEngineError } from '../core/errors.ts';
-import { encodePayload } from '../core/task/payload.ts';
-import type { PushRequest } from '../engine/push/push.ts';
-import type { AskedOf } from '../protocol/paths.ts';
-import type { Caller } from './operator.ts';
-import type { PushedView } from './views.ts';
+import { EngineError, isEngineError } from '../../core/errors.ts';
+import { encodePayload } from '../../core/task/payload.ts';
+import type { PushRequest } from '../../engine/push/push.ts';
+import type { AskedOf } from '../../protocol/paths.ts';
+import type { Caller } from '../operator.ts';
+import type { PushedView } from '../views.ts';
 
 export type { PushRequest };
 

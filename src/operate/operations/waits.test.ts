@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { type App, open } from '../app/open.ts';
-import { isEngineError } from '../core/errors.ts';
-import type { WaitRequest } from '../engine/settle/waits.ts';
-import { EngineOperator } from './engine-operator.ts';
+import { type App, open } from '../../app/open.ts';
+import { isEngineError } from '../../core/errors.ts';
+import type { WaitRequest } from '../../engine/settle/waits.ts';
+import { EngineOperator } from '../engine-operator.ts';
 import { waitOf } from './waits.ts';
 
 async function desk(t: TestContext) {

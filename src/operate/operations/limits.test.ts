@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { openNode } from '../app/node.ts';
-import { operate } from '../app/operate.ts';
-import { realWorld } from '../app/world.ts';
-import { refusal } from '../store/conformance/kit/scene.ts';
-import { tempFolder } from '../store/conformance/kit/temp-folder.ts';
+import { openNode } from '../../app/node.ts';
+import { operate } from '../../app/operate.ts';
+import { realWorld } from '../../app/world.ts';
+import { refusal } from '../../store/conformance/kit/scene.ts';
+import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import { LimitDesk } from './limits.ts';
 
 const folder = tempFolder('operate-limits');

@@ -1,8 +1,8 @@
-import { fault } from '../core/errors.ts';
-import { checkName } from '../core/names.ts';
-import { checkWorkerSetting } from '../engine/check.ts';
-import type { Engine } from '../engine/engine.ts';
-import { hashOf, newSecret, prefixOf } from './secrets.ts';
+import { fault } from '../../core/errors.ts';
+import { checkName } from '../../core/names.ts';
+import { checkWorkerSetting } from '../../engine/check.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { hashOf, newSecret, prefixOf } from '../secrets.ts';
 
 type EnrolStore = Pick<
   Engine['store'],
