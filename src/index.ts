@@ -45,7 +45,7 @@ export type {
   ChildResult,
   Decision,
   DependencyResult,
-  RememberedList,
+  DurableList as RememberedList,
   SpawnOptions,
   StepInfo,
   StepOptions,

@@ -1,7 +1,7 @@
 /** A worker that was given the addresses of all nodes, as by several `--join`; its handler runs inline and notes what it began. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { task } from '../../src/index.ts';
-import type { Parting } from '../../src/worker/attempt.ts';
+import type { AttemptOutcome } from '../../src/worker/attempt.ts';
 import type { Worker } from '../../src/worker/worker.ts';
 import { type Enrolled, enrol } from '../contenders/hub/enrol.ts';
 import { joinNode } from '../hub/join.ts';
@@ -31,7 +31,7 @@ const { name, urls, slots } = JSON.parse(process.argv[2] ?? '{}') as WorkerArgs;
 let credentials: Enrolled | undefined;
 let worker: Worker | undefined;
 let starts: Start[] = [];
-let partings = new Map<Parting, number>();
+let partings = new Map<AttemptOutcome, number>();
 let firstAt: number | undefined;
 let lastAt = 0;
 

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import type { NodeRole, Silence } from '../core/node.ts';
-import { Vigil } from '../engine/duties/duty-watchdog.ts';
+import { DutyWatchdog } from '../engine/duties/duty-watchdog.ts';
 import { Membership, type NodeSelf } from '../engine/duties/membership.ts';
 import type { Roster } from '../engine/duties/roster.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -22,7 +22,7 @@ export interface ClusterOptions {
 /** The place of this process in its cluster. */
 export interface Cluster {
   readonly membership: Membership;
-  readonly vigil: Vigil;
+  readonly watchdog: DutyWatchdog;
   readonly silence: Silence;
 }
 
@@ -50,7 +50,7 @@ export function makeCluster(
       beatMs: Math.min(MOST_BEAT_MS, silence.staleMs / 3),
       isGone,
     }),
-    vigil: new Vigil({ store, world, log, names: roster.names(), termMs: leaderLeaseMs }),
+    watchdog: new DutyWatchdog({ store, world, log, names: roster.names(), termMs: leaderLeaseMs }),
     silence,
   };
 }

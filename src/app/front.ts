@@ -5,20 +5,20 @@ import { Enrolment } from '../operate/calls/enrolment.ts';
 import { EngineOperator } from '../operate/engine-operator.ts';
 import { Access } from '../server/auth/access.ts';
 import { DEFAULT_BOUNDS, type PushBounds, PushGuard } from '../server/auth/push-guard.ts';
-import { TokenDesk } from '../server/auth/token-service.ts';
-import { EventHub } from '../server/events/event-broadcaster.ts';
+import { TokenService } from '../server/auth/token-service.ts';
+import { EventBroadcaster } from '../server/events/event-broadcaster.ts';
 import { Metrics } from '../server/http/metrics.ts';
 import { errorOf } from '../server/http/refusals.ts';
-import { InsightDesk } from '../server/insight/insight-service.ts';
-import { StepDesks } from '../server/loopd/loopd-workers.ts';
+import { InsightService } from '../server/insight/insight-service.ts';
+import { LoopdWorkers } from '../server/loopd/loopd-workers.ts';
 import type { Allowance } from '../server/rpc/budget.ts';
-import { RpcDesk } from '../server/rpc/rpc-service.ts';
+import { RpcService } from '../server/rpc/rpc-service.ts';
 import type { Opened } from '../server/server.ts';
-import { LoginDesk } from '../server/ui/login-service.ts';
-import { HttpDesks } from '../server/workers/http-workers.ts';
+import { LoginService } from '../server/ui/login-service.ts';
+import { HttpWorkers } from '../server/workers/http-workers.ts';
 import { LeaseTokens } from '../server/workers/lease-tokens.ts';
 import { SessionTokens } from '../server/workers/session-tokens.ts';
-import { Hub, type HubOptions } from '../server/workers/worker-gateway.ts';
+import { WorkerGateway, type WorkerGatewayOptions } from '../server/workers/worker-gateway.ts';
 import { WorkerSettings } from '../server/workers/worker-settings.ts';
 import { handlerSchemas } from './handler-schemas.ts';
 import { DirectLink } from './link/direct-link.ts';
@@ -28,7 +28,7 @@ import type { App } from './open.ts';
 const PATIENCE_MS = 2000;
 
 /** How agents of document 004 are served. */
-export type AgentOptions = Pick<HubOptions, 'byPath' | 'offlineMs'>;
+export type AgentOptions = Pick<WorkerGatewayOptions, 'byPath' | 'offlineMs'>;
 
 export interface FrontOptions {
   readonly adminToken: string;
@@ -51,17 +51,17 @@ export function frontOf(app: App, options: FrontOptions): Opened {
   const metrics = new Metrics(engine, {
     heldDuties: () => app.duties(),
     leads: () => cluster?.membership.leads ?? false,
-    unheld: () => cluster?.vigil.unheld ?? new Map<string, number>(),
+    unheld: () => cluster?.watchdog.unheld ?? new Map<string, number>(),
     silence: cluster?.silence,
-    connected: () => workers.connected,
+    connected: () => gateway.connected,
   });
-  const insight = new InsightDesk({ engine });
-  const hub = new EventHub(engine, (event) => {
+  const insight = new InsightService({ engine });
+  const broadcaster = new EventBroadcaster(engine, (event) => {
     metrics.count(event);
     insight.note(event);
   });
-  const tokens = new TokenDesk(engine.store);
-  hub.start();
+  const tokens = new TokenService(engine.store);
+  broadcaster.start();
   if (options.samples ?? true) insight.start();
   const access = new Access(options.adminToken, tokens, engine.world);
   const guard = new PushGuard({
@@ -75,7 +75,7 @@ export function frontOf(app: App, options: FrontOptions): Opened {
   const leases = new LeaseTokens(engine.store.clusterKey);
   const sessions = new SessionTokens(engine.store.clusterKey);
   const settings = new WorkerSettings(engine.store, engine.world);
-  const workers = new Hub({
+  const gateway = new WorkerGateway({
     link,
     tokens: leases,
     access,
@@ -84,7 +84,7 @@ export function frontOf(app: App, options: FrontOptions): Opened {
     world: engine.world,
     log: options.log,
   });
-  const desks = new HttpDesks({
+  const httpWorkers = new HttpWorkers({
     link,
     leases,
     sessions,
@@ -94,25 +94,25 @@ export function frontOf(app: App, options: FrontOptions): Opened {
   });
   return {
     engine,
-    hub,
+    broadcaster,
     tokens,
     enrolment: new Enrolment(engine.store),
     metrics,
     access,
-    workers,
+    gateway,
     sessions,
     guard,
-    desks,
-    steps: new StepDesks({
-      desks,
+    httpWorkers,
+    steps: new LoopdWorkers({
+      httpWorkers,
       leases,
       settingOf: (name) => settings.of(name),
       numberOf: (step) => engine.parseId(step),
       clock: engine.world.clock,
     }),
-    rpc: new RpcDesk({
+    rpc: new RpcService({
       engine,
-      hub,
+      broadcaster,
       leases,
       version: options.version,
       settingOf: (name) => settings.of(name),
@@ -124,7 +124,7 @@ export function frontOf(app: App, options: FrontOptions): Opened {
       guard,
     }),
     insight,
-    logins: new LoginDesk(engine.store.clusterKey, access, engine.world.clock),
+    logins: new LoginService(engine.store.clusterKey, access, engine.world.clock),
     startedAt: Math.floor(engine.world.clock.wall()),
     operator: new EngineOperator(engine, cluster?.silence),
     observes,

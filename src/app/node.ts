@@ -5,7 +5,7 @@ import { DEFAULT_HEARTBEAT_MS, heartbeatOf } from '../core/placement/worker.ts';
 import type { Tracing } from '../core/task/trace.ts';
 import type { World } from '../core/world.ts';
 import { checkOptions } from '../engine/check.ts';
-import { LeaderSight } from '../engine/duties/leader.ts';
+import { LeaderSnapshot } from '../engine/duties/leader.ts';
 import { DEFAULT_DUTY_MS, Roster } from '../engine/duties/roster.ts';
 import { Engine } from '../engine/engine.ts';
 import { type Log, SILENT } from '../engine/log.ts';
@@ -78,7 +78,7 @@ export async function openNode(url: string, options: NodeOptions = {}, cluster?:
   try {
     node = compose(store, world, options, cluster);
     await node.cluster?.membership.start();
-    node.cluster?.vigil.start();
+    node.cluster?.watchdog.start();
     return node;
   } catch (error) {
     await (node ?? store).close();
@@ -118,7 +118,7 @@ function compose(store: Store, world: World, options: NodeOptions, cluster: Clus
     cluster: place,
     async close() {
       unwatch();
-      place?.vigil.stop();
+      place?.watchdog.stop();
       await place?.membership.leave();
       await roster.stop();
       await store.close();
@@ -148,7 +148,7 @@ function rosterOf(
     const holder = `${cluster.id}/${incarnation}`;
     return new Roster({ engine, log, holder, ttlMs: Math.min(ttlMs, cluster.leaderLeaseMs) });
   }
-  const leader = new LeaderSight(engine.store, engine.world);
+  const leader = new LeaderSnapshot(engine.store, engine.world);
   const holder = `${hostname()}/${process.pid}/${incarnation}`;
   return new Roster({ engine, log, holder, ttlMs, yields: () => leader.isThere() });
 }

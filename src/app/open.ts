@@ -9,7 +9,7 @@ import type { Pushed } from '../engine/push/pushes.ts';
 import type { Explanation } from '../engine/read/explain.ts';
 import type { SignalOptions } from '../engine/settle/waits.ts';
 import type { CancelAct, RetryAct, TreeAnswer, TreeOptions } from '../engine/trees/subtrees.ts';
-import { Sight } from '../operate/engine-snapshot.ts';
+import { EngineSnapshot } from '../operate/engine-snapshot.ts';
 import { approvals, decide } from '../operate/operations/approvals.ts';
 import { graphRequests } from '../operate/operations/pushing.ts';
 import { signal } from '../operate/operations/waits.ts';
@@ -188,7 +188,7 @@ export class App implements Leasehold {
 
   async get(id: string): Promise<TaskView | undefined> {
     const task = this.engine.parseId(id);
-    return (await new Sight(this.engine).shown([task]))[0];
+    return (await new EngineSnapshot(this.engine).shown([task]))[0];
   }
 
   async cancel(id: string): ReturnType<Node['engine']['cancel']> {

@@ -56,7 +56,7 @@ const ADMIN = { role: 'admin', name: 'admin', token: undefined } as const;
 const AT_ONCE = { abortMs: 0, termMs: 0 };
 
 /** What a person who watches a node wants to know at a glance. */
-export interface Glance {
+export interface NodeSnapshot {
   readonly queues: readonly QueueRecord[];
   /** The duties that this process holds. */
   readonly duties: readonly DutyName[];
@@ -65,10 +65,10 @@ export interface Glance {
   /** The size of the store's files; undefined when it has none. */
   readonly storeBytes: number | undefined;
   /** What the built-in worker does; undefined when there is none. */
-  readonly worker: WorkerGlance | undefined;
+  readonly worker: WorkerSnapshot | undefined;
 }
 
-export interface WorkerGlance {
+export interface WorkerSnapshot {
   readonly name: string;
   readonly slots: number;
   readonly running: number;
@@ -80,7 +80,7 @@ export interface Service {
   readonly address: string;
   /** A link that lets a browser in once, within ten minutes, as who runs the node. */
   loginLink(): string;
-  glance(): Promise<Glance>;
+  glance(): Promise<NodeSnapshot>;
   /** Puts another worker in the place of the built-in one, which finishes what it has. The old one stays if it cannot start. */
   replaceWorker(options: BuiltinOptions): Promise<readonly string[]>;
   /** Drains; a second call with `force` stops what still runs at once. */
@@ -158,7 +158,7 @@ class RunningService implements Service {
     });
   }
 
-  async glance(): Promise<Glance> {
+  async glance(): Promise<NodeSnapshot> {
     const worker = this.#worker;
     const { name, slots } = this.#shown ?? { name: '', slots: 0 };
     return {

@@ -1,7 +1,7 @@
 import { fault } from '../core/errors.ts';
-import { type AskedOf, isRepeatable, type RepeatableName, type StreamName } from '../protocol/paths.ts';
+import { isRepeatable, type RepeatableName, type RequestOf, type StreamName } from '../protocol/paths.ts';
 import type { AnswerOf, ParamsOf, QueryOf, RouteName } from '../protocol/routes.ts';
-import { Gate } from './gate.ts';
+import { Semaphore } from './gate.ts';
 import type { Message } from './messages.ts';
 import { Origins } from './origins.ts';
 import { type Pace, Patience, REAL_PACE } from './patience.ts';
@@ -46,7 +46,7 @@ interface ProgressPart {
 }
 
 type Part<Name extends string, Value> = [keyof Value] extends [never] ? unknown : { readonly [K in Name]: Value };
-type BodyPart<N extends RouteName> = AskedOf<N> extends undefined ? unknown : { readonly body: AskedOf<N> };
+type BodyPart<N extends RouteName> = RequestOf<N> extends undefined ? unknown : { readonly body: RequestOf<N> };
 type QueryPart<N extends RouteName> = [keyof QueryOf<N>] extends [never]
   ? unknown
   : { readonly query?: Queried<QueryOf<N>> | undefined };
@@ -84,7 +84,7 @@ export class Client {
   readonly #origins: Origins;
   readonly #options: ClientOptions;
   readonly #pace: Pace;
-  readonly #gate = new Gate(AT_ONCE);
+  readonly #semaphore = new Semaphore(AT_ONCE);
   readonly #closing = new AbortController();
 
   constructor(options: ClientOptions) {
@@ -156,7 +156,7 @@ export class Client {
       const request = this.#request(name, ask, key);
       const harmless = request.method === 'GET' || key !== undefined;
       try {
-        return await this.#gate.pass(() => this.#once(request, signal, ask.timeoutMs));
+        return await this.#semaphore.pass(() => this.#once(request, signal, ask.timeoutMs));
       } catch (error) {
         signal.throwIfAborted();
         if (!mayPass(error)) throw error;

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Gate } from './gate.ts';
+import { Semaphore } from './gate.ts';
 
 test('so many pass at once, the others in the order in which they came, and one that fails makes room too', async () => {
-  const gate = new Gate(2);
+  const semaphore = new Semaphore(2);
   const begun: number[] = [];
   const ends = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
   const all = ends.map(({ promise }, n) =>
-    gate.pass(() => {
+    semaphore.pass(() => {
       begun.push(n);
       return promise;
     }),
@@ -20,5 +20,5 @@ test('so many pass at once, the others in the order in which they came, and one 
   for (const { resolve } of ends) resolve();
   await settled;
   assert.deepEqual(begun, [0, 1, 2, 3, 4]);
-  assert.equal(await gate.pass(() => Promise.resolve('free again')), 'free again');
+  assert.equal(await semaphore.pass(() => Promise.resolve('free again')), 'free again');
 });

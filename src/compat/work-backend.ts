@@ -167,7 +167,7 @@ class EngineWorkPool implements WorkPool {
     const first = await this.#take(worker);
     if (first !== undefined) return first;
     // "Empty" ends an ephemeral worker, so it must be so: other processes may have pushed a moment ago.
-    this.#manual.engine.ring.hint();
+    this.#manual.engine.readyLanes.hint();
     const second = await this.#take(worker);
     if (second !== undefined) return second;
     // And nobody but those who call here may be there to take back what the dead have left.

@@ -7,16 +7,16 @@ import {
   NODE_ROLES,
   type NodeEvent,
   type NodeRole,
-  type NodeStand,
-  nextStand,
+  type NodeStatus,
+  nextStatus,
   nodeHealth,
 } from './node.ts';
 
-const STANDS: readonly NodeStand[] = ['boot', 'electing', 'leader', 'worker', 'observer'];
+const STANDS: readonly NodeStatus[] = ['boot', 'electing', 'leader', 'worker', 'observer'];
 const EVENTS: readonly NodeEvent[] = ['asked', 'won', 'refused', 'lost', 'retry'];
 
 /** The changes of document 003, section 11; whatever is not named here leaves a node as it stands. */
-const CHANGES: Readonly<Record<string, NodeStand>> = {
+const CHANGES: Readonly<Record<string, NodeStatus>> = {
   // The same for `auto` and `leader`.
   'boot asked lead': 'electing',
   'electing asked lead': 'electing',
@@ -42,7 +42,7 @@ test('a node goes from stand to stand as the table says, and by nothing else', (
       for (const role of NODE_ROLES) {
         const wish = mayLead(role) ? 'lead' : role;
         const told = event === 'asked' && !mayLead(role) ? role : CHANGES[`${stand} ${event} ${wish}`];
-        assert.equal(nextStand(stand, event, role), told ?? stand, `${stand}, ${event}, ${role}`);
+        assert.equal(nextStatus(stand, event, role), told ?? stand, `${stand}, ${event}, ${role}`);
         seen++;
       }
     }
@@ -52,14 +52,14 @@ test('a node goes from stand to stand as the table says, and by nothing else', (
 
 test('who is asked to be an observer or a worker is one, from wherever it stands', () => {
   for (const stand of STANDS) {
-    for (const role of ['observer', 'worker'] as const) assert.equal(nextStand(stand, 'asked', role), role);
+    for (const role of ['observer', 'worker'] as const) assert.equal(nextStatus(stand, 'asked', role), role);
   }
 });
 
 test('an election never begins for who may not lead', () => {
   for (const role of ['worker', 'observer'] satisfies NodeRole[]) {
     for (const stand of STANDS.filter((one) => one !== 'electing')) {
-      for (const event of EVENTS) assert.notEqual(nextStand(stand, event, role), 'electing');
+      for (const event of EVENTS) assert.notEqual(nextStatus(stand, event, role), 'electing');
     }
   }
 });

@@ -10,7 +10,7 @@ export const NODE_OVERRIDES = ['auto', 'worker', 'observer'] as const;
 export type NodeOverride = (typeof NODE_OVERRIDES)[number];
 
 /** How a node stands: what it does at present. */
-export type NodeStand = 'boot' | 'electing' | 'leader' | 'worker' | 'observer';
+export type NodeStatus = 'boot' | 'electing' | 'leader' | 'worker' | 'observer';
 
 /**
  * What moves it. `asked`: it was told its role, at the start or later. `won` and `refused`: how an election went. `lost`: the term
@@ -26,7 +26,7 @@ export type NodeEvent = 'asked' | 'won' | 'refused' | 'lost' | 'retry';
  *
  *   any ──asked: observer──> observer ──asked: auto──> electing            any ──asked: worker──> worker
  */
-export function nextStand(stand: NodeStand, event: NodeEvent, role: NodeRole): NodeStand {
+export function nextStatus(stand: NodeStatus, event: NodeEvent, role: NodeRole): NodeStatus {
   switch (event) {
     case 'asked':
       if (!mayLead(role)) return role;

@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import { fault } from '../core/errors.ts';
 import { refusal } from '../store/conformance/kit/scene.ts';
 import { VirtualWorld } from '../testing.ts';
-import { Coalescer, type Kind, type KindOptions } from './coalescer.ts';
+import { type Batcher, type BatcherOptions, Coalescer } from './coalescer.ts';
 
 interface Rig {
   readonly world: VirtualWorld;
-  readonly kind: Kind<string, string>;
+  readonly batcher: Batcher<string, string>;
   /** The items of each flush, in the order of the flushes. */
   readonly sent: string[][];
   /** Lets the oldest flush that is under way end. */
@@ -15,11 +15,11 @@ interface Rig {
 }
 
 /** A kind whose flushes stay under way until they are answered. Items that begin with "bad" break their flush. */
-function rig(options: Partial<KindOptions<string, string>> = {}): Rig {
+function rig(options: Partial<BatcherOptions<string, string>> = {}): Rig {
   const world = new VirtualWorld();
   const sent: string[][] = [];
   const open: (() => void)[] = [];
-  const kind = new Coalescer(world).kind<string, string>({
+  const batcher = new Coalescer(world).batcher<string, string>({
     name: 'test',
     maxItems: 10,
     maxInFlight: 1,
@@ -35,12 +35,12 @@ function rig(options: Partial<KindOptions<string, string>> = {}): Rig {
     open.shift()?.();
     await world.settle();
   };
-  return { world, kind, sent, answer };
+  return { world, batcher, sent, answer };
 }
 
 test('a call on an idle kind leaves in the next turn, without waiting for time to pass', async () => {
-  const { world, kind, sent, answer } = rig();
-  const call = kind.submit('a');
+  const { world, batcher, sent, answer } = rig();
+  const call = batcher.submit('a');
   assert.deepEqual(sent, []);
   await world.settle();
   assert.deepEqual(sent, [['a']]);
@@ -50,8 +50,8 @@ test('a call on an idle kind leaves in the next turn, without waiting for time t
 });
 
 test('calls of one turn leave together, in order, and each gets its own answer', async () => {
-  const { world, kind, sent, answer } = rig();
-  const calls = ['a', 'b', 'c'].map((item) => kind.submit(item));
+  const { world, batcher, sent, answer } = rig();
+  const calls = ['a', 'b', 'c'].map((item) => batcher.submit(item));
   await world.settle();
   await answer();
   assert.deepEqual(sent, [['a', 'b', 'c']]);
@@ -59,12 +59,12 @@ test('calls of one turn leave together, in order, and each gets its own answer',
 });
 
 test('calls that are made during a flush leave together in the next one', async () => {
-  const { world, kind, sent, answer } = rig();
-  const first = kind.submit('a');
+  const { world, batcher, sent, answer } = rig();
+  const first = batcher.submit('a');
   await world.settle();
-  const later = [kind.submit('b'), kind.submit('c')];
+  const later = [batcher.submit('b'), batcher.submit('c')];
   await world.settle();
-  later.push(kind.submit('d'));
+  later.push(batcher.submit('d'));
   await world.settle();
   assert.deepEqual(sent, [['a']]);
   await answer();
@@ -75,9 +75,9 @@ test('calls that are made during a flush leave together in the next one', async 
 });
 
 test('a call is answered after its own flush, and not before', async () => {
-  const { world, kind, answer } = rig();
+  const { world, batcher, answer } = rig();
   let answered = false;
-  void kind.submit('a').then(() => {
+  void batcher.submit('a').then(() => {
     answered = true;
   });
   await world.advance(60_000);
@@ -87,8 +87,8 @@ test('a call is answered after its own flush, and not before', async () => {
 });
 
 test('no more flushes are under way than the kind allows', async () => {
-  const { world, kind, sent, answer } = rig({ maxInFlight: 2, maxItems: 1 });
-  const calls = ['a', 'b', 'c', 'd'].map((item) => kind.submit(item));
+  const { world, batcher, sent, answer } = rig({ maxInFlight: 2, maxItems: 1 });
+  const calls = ['a', 'b', 'c', 'd'].map((item) => batcher.submit(item));
   await world.settle();
   assert.deepEqual(sent, [['a'], ['b']]);
   await answer();
@@ -100,9 +100,9 @@ test('no more flushes are under way than the kind allows', async () => {
 });
 
 test('a flush takes no more items than the kind allows, and the order is kept over all flushes', async () => {
-  const { world, kind, sent, answer } = rig({ maxItems: 4 });
+  const { world, batcher, sent, answer } = rig({ maxItems: 4 });
   const items = Array.from({ length: 11 }, (_, n) => `${n}`);
-  const calls = items.map((item) => kind.submit(item));
+  const calls = items.map((item) => batcher.submit(item));
   await world.settle();
   for (let n = 0; n < 3; n++) await answer();
   assert.deepEqual(
@@ -117,8 +117,8 @@ test('a flush takes no more items than the kind allows, and the order is kept ov
 });
 
 test('items of one call stay together', async () => {
-  const { world, kind, sent, answer } = rig({ maxItems: 5 });
-  const calls = [kind.submitMany(['a', 'b', 'c']), kind.submitMany(['d', 'e', 'f']), kind.submitMany(['g'])];
+  const { world, batcher, sent, answer } = rig({ maxItems: 5 });
+  const calls = [batcher.submitMany(['a', 'b', 'c']), batcher.submitMany(['d', 'e', 'f']), batcher.submitMany(['g'])];
   await world.settle();
   await answer();
   await answer();
@@ -130,9 +130,9 @@ test('items of one call stay together', async () => {
 });
 
 test('a call with more items than a flush can take is split, and answered in one piece', async () => {
-  const { world, kind, sent, answer } = rig({ maxItems: 4 });
+  const { world, batcher, sent, answer } = rig({ maxItems: 4 });
   const items = Array.from({ length: 10 }, (_, n) => `${n}`);
-  const call = kind.submitMany(items);
+  const call = batcher.submitMany(items);
   await world.settle();
   for (let n = 0; n < 3; n++) await answer();
   assert.deepEqual(
@@ -146,15 +146,15 @@ test('a call with more items than a flush can take is split, and answered in one
 });
 
 test('a call with no items is answered with none, and nothing is sent', async () => {
-  const { world, kind, sent } = rig();
-  assert.deepEqual(await kind.submitMany([]), []);
+  const { world, batcher, sent } = rig();
+  assert.deepEqual(await batcher.submitMany([]), []);
   await world.settle();
   assert.deepEqual(sent, []);
 });
 
 test('single calls and calls with several items share a flush, and each gets its own answers', async () => {
-  const { world, kind, sent, answer } = rig();
-  const calls = [kind.submit('a'), kind.submitMany(['b', 'c']), kind.submit('d'), kind.submitMany(['e'])];
+  const { world, batcher, sent, answer } = rig();
+  const calls = [batcher.submit('a'), batcher.submitMany(['b', 'c']), batcher.submit('d'), batcher.submitMany(['e'])];
   await world.settle();
   await answer();
   assert.deepEqual(sent, [['a', 'b', 'c', 'd', 'e']]);
@@ -162,8 +162,8 @@ test('single calls and calls with several items share a flush, and each gets its
 });
 
 test('one bad item does not fail the others: the flush is halved until it stands alone', async () => {
-  const { world, kind, sent, answer } = rig();
-  const calls = ['a', 'b', 'bad', 'd', 'e', 'f', 'g', 'h'].map((item) => kind.submit(item));
+  const { world, batcher, sent, answer } = rig();
+  const calls = ['a', 'b', 'bad', 'd', 'e', 'f', 'g', 'h'].map((item) => batcher.submit(item));
   const outcomes = Promise.allSettled(calls);
   await world.settle();
   for (let n = 0; n < 20; n++) await answer();
@@ -176,8 +176,8 @@ test('one bad item does not fail the others: the flush is halved until it stands
 });
 
 test('two bad items are both found', async () => {
-  const { world, kind, answer } = rig();
-  const calls = ['bad 1', 'b', 'c', 'bad 2'].map((item) => kind.submit(item));
+  const { world, batcher, answer } = rig();
+  const calls = ['bad 1', 'b', 'c', 'bad 2'].map((item) => batcher.submit(item));
   const outcomes = Promise.allSettled(calls);
   await world.settle();
   for (let n = 0; n < 20; n++) await answer();
@@ -188,13 +188,13 @@ test('two bad items are both found', async () => {
 });
 
 test("an INTERNAL error is taken for one item's own, and halved", async () => {
-  const { world, kind, answer } = rig({
+  const { world, batcher, answer } = rig({
     send: async (items) => {
       if (items.includes('x')) throw fault('INTERNAL', { problem: 'x' });
       return items;
     },
   });
-  const outcomes = Promise.allSettled(['a', 'x', 'c'].map((item) => kind.submit(item)));
+  const outcomes = Promise.allSettled(['a', 'x', 'c'].map((item) => batcher.submit(item)));
   await world.settle();
   await answer();
   assert.deepEqual(
@@ -205,34 +205,34 @@ test("an INTERNAL error is taken for one item's own, and halved", async () => {
 
 test('a fault of the world concerns all: every caller is told at once, and nothing is sent again', async () => {
   let sends = 0;
-  const { world, kind } = rig({
+  const { world, batcher } = rig({
     send: () => {
       sends++;
       return Promise.reject(fault('STORE_BUSY'));
     },
   });
-  const outcomes = ['a', 'b', 'c'].map((item) => refusal(kind.submit(item)));
+  const outcomes = ['a', 'b', 'c'].map((item) => refusal(batcher.submit(item)));
   await world.settle();
   assert.deepEqual(await Promise.all(outcomes), ['STORE_BUSY', 'STORE_BUSY', 'STORE_BUSY']);
   assert.equal(sends, 1);
 });
 
 test('after a failed flush the next one leaves as always', async () => {
-  const { world, kind, answer } = rig();
-  const bad = kind.submit('bad').catch(() => 'refused');
+  const { world, batcher, answer } = rig();
+  const bad = batcher.submit('bad').catch(() => 'refused');
   await world.settle();
-  const good = kind.submit('good');
+  const good = batcher.submit('good');
   await answer();
   await answer();
   assert.deepEqual([await bad, await good], ['refused', 'good!']);
 });
 
 test('a caller that comes when too many wait is told so once its patience is over, and only such callers are', async () => {
-  const { world, kind, answer } = rig({ maxItems: 2, maxPending: 3, patienceMs: 1000 });
-  const first = kind.submit('under way');
+  const { world, batcher, answer } = rig({ maxItems: 2, maxPending: 3, patienceMs: 1000 });
+  const first = batcher.submit('under way');
   await world.settle();
-  const early = ['a', 'b', 'c'].map((item) => kind.submit(item));
-  const crowded = refusal(kind.submit('d'));
+  const early = ['a', 'b', 'c'].map((item) => batcher.submit(item));
+  const crowded = refusal(batcher.submit('d'));
   await world.advance(1001);
   await answer(); // The next flush takes a and b.
   await answer(); // Then c; d has waited too long.
@@ -243,8 +243,8 @@ test('a caller that comes when too many wait is told so once its patience is ove
 });
 
 test('a caller that comes when too many wait is served when room comes within its patience', async () => {
-  const { world, kind, answer } = rig({ maxItems: 2, maxPending: 1, patienceMs: 1000 });
-  const calls = ['a', 'b', 'c', 'd'].map((item) => kind.submit(item));
+  const { world, batcher, answer } = rig({ maxItems: 2, maxPending: 1, patienceMs: 1000 });
+  const calls = ['a', 'b', 'c', 'd'].map((item) => batcher.submit(item));
   await world.advance(999);
   for (let n = 0; n < 3; n++) await answer();
   assert.deepEqual(await Promise.all(calls), ['a!', 'b!', 'c!', 'd!']);
@@ -254,8 +254,8 @@ test('all kinds of a coalescer leave in the same turn, so that a store can commi
   const world = new VirtualWorld();
   const coalescer = new Coalescer(world);
   const order: string[] = [];
-  const make = (name: string): Kind<string, string> =>
-    coalescer.kind({
+  const make = (name: string): Batcher<string, string> =>
+    coalescer.batcher({
       name,
       maxItems: 10,
       maxInFlight: 1,
@@ -275,12 +275,12 @@ test('all kinds of a coalescer leave in the same turn, so that a store can commi
 });
 
 test('what goes wrong after the commit sends nothing again', async () => {
-  const { world, kind, sent, answer } = rig({
+  const { world, batcher, sent, answer } = rig({
     sent: () => {
       throw new Error('a hook is broken');
     },
   });
-  const both = Promise.all([kind.submit('a'), kind.submit('b')]);
+  const both = Promise.all([batcher.submit('a'), batcher.submit('b')]);
   await world.settle();
   await answer();
   assert.deepEqual(await both, ['a!', 'b!']);
@@ -288,9 +288,9 @@ test('what goes wrong after the commit sends nothing again', async () => {
 });
 
 test('large items leave in several flushes', async () => {
-  const { world, kind, sent, answer } = rig({ maxBytes: 10, sizeOf: (item) => item.length });
-  const single = ['aaaa', 'bbbb', 'cccc'].map((item) => kind.submit(item));
-  const many = kind.submitMany(['dddd', 'eeeeeeeeeeeeeeee', 'ffff', 'gggg']);
+  const { world, batcher, sent, answer } = rig({ maxBytes: 10, sizeOf: (item) => item.length });
+  const single = ['aaaa', 'bbbb', 'cccc'].map((item) => batcher.submit(item));
+  const many = batcher.submitMany(['dddd', 'eeeeeeeeeeeeeeee', 'ffff', 'gggg']);
   for (let n = 0; n < 9; n++) {
     await world.settle();
     await answer();
@@ -301,8 +301,8 @@ test('large items leave in several flushes', async () => {
 });
 
 test('the parts of one call are not a crowd to each other', async () => {
-  const { world, kind, answer } = rig({ maxPending: 10, patienceMs: 100 });
-  const many = kind.submitMany(Array.from({ length: 40 }, (_, n) => `i${n}`));
+  const { world, batcher, answer } = rig({ maxPending: 10, patienceMs: 100 });
+  const many = batcher.submitMany(Array.from({ length: 40 }, (_, n) => `i${n}`));
   for (let n = 0; n < 4; n++) {
     await world.advance(200);
     await answer();

@@ -17,10 +17,10 @@ export class Coalescer {
     this.#world = world;
   }
 
-  kind<I, A>(options: KindOptions<I, A>): Kind<I, A> {
-    const kind = new Kind<I, A>(options, this.#world, () => this.#schedule());
-    this.#kinds.push(kind);
-    return kind;
+  batcher<I, A>(options: BatcherOptions<I, A>): Batcher<I, A> {
+    const batcher = new Batcher<I, A>(options, this.#world, () => this.#schedule());
+    this.#kinds.push(batcher);
+    return batcher;
   }
 
   /** All kinds leave in the same turn, so that a store which can will commit them together. */
@@ -38,7 +38,7 @@ interface Flushing {
   flush(): void;
 }
 
-export interface KindOptions<I, A> {
+export interface BatcherOptions<I, A> {
   readonly name: string;
   /** One answer per item, in order. */
   readonly send: (items: readonly I[]) => Promise<readonly A[]>;
@@ -75,15 +75,15 @@ const MAX_PENDING = 10_000;
 const PATIENCE_MS = 10_000;
 
 /** One queue of the coalescer: calls of one sort, which one store verb takes many of. */
-export class Kind<I, A> implements Flushing {
-  readonly #options: KindOptions<I, A>;
+export class Batcher<I, A> implements Flushing {
+  readonly #options: BatcherOptions<I, A>;
   readonly #world: World;
   readonly #schedule: () => void;
   #entries: Entry<I, A>[] = [];
   #pending = 0;
   #inFlight = 0;
 
-  constructor(options: KindOptions<I, A>, world: World, schedule: () => void) {
+  constructor(options: BatcherOptions<I, A>, world: World, schedule: () => void) {
     this.#options = options;
     this.#world = world;
     this.#schedule = schedule;

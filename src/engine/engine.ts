@@ -1,7 +1,7 @@
 import type { Duration } from '../core/duration.ts';
 import { fault } from '../core/errors.ts';
 import { type IdCodec, MAX_ID, makeIdCodec } from '../core/ids.ts';
-import { type LimitInput, normalizeLimit, type SlotUse } from '../core/limits/limit.ts';
+import { type CounterUse, type LimitInput, normalizeLimit } from '../core/limits/limit.ts';
 import { checkKey, checkName } from '../core/names.ts';
 import { DEFAULT_STALE_MS, type HandlerSchema } from '../core/placement/worker.ts';
 import { EMPTY_STATS, type QueueStats } from '../core/task/event.ts';
@@ -63,9 +63,9 @@ import {
 import { type Acquired, memberOf, refusalOf } from './claim/acquire.ts';
 import { Claims } from './claim/claims.ts';
 import { executable } from './claim/executable.ts';
-import { Ring, SCAN_MS } from './claim/ready-lanes.ts';
-import { Fleet } from './claim/worker-profiles.ts';
-import { Coalescer, type Kind } from './coalescer.ts';
+import { ReadyLanes, SCAN_MS } from './claim/ready-lanes.ts';
+import { WorkerProfiles } from './claim/worker-profiles.ts';
+import { type Batcher, Coalescer } from './coalescer.ts';
 import { wholeStore } from './plain-queue.ts';
 import { type GraphRequest, Graphs } from './push/graphs.ts';
 import { Interner } from './push/interner.ts';
@@ -83,7 +83,7 @@ import type { TurnRequest } from './settle/turn-request.ts';
 import { type Turned, Turns } from './settle/turns.ts';
 import { type SignalOptions, Waits } from './settle/waits.ts';
 import { Documents } from './trees/documents.ts';
-import { Gathering } from './trees/input-gatherer.ts';
+import { InputGatherer } from './trees/input-gatherer.ts';
 import { Spawns } from './trees/spawns.ts';
 import {
   type CancelAct,
@@ -171,13 +171,13 @@ export class Engine {
   readonly retentionMs: number;
   readonly workerStaleMs: number;
   readonly cleanupMs: number;
-  readonly ring: Ring;
-  readonly fleet: Fleet;
+  readonly readyLanes: ReadyLanes;
+  readonly profiles: WorkerProfiles;
   readonly interner: Interner;
   readonly #ids: IdCodec;
   readonly #pushes: Pushes;
   readonly #graphs: Graphs;
-  readonly #gathering: Gathering;
+  readonly #gatherer: InputGatherer;
   /** Trees of tasks that are written down, and run when somebody says so. */
   readonly documents: Documents;
   readonly #subtrees: Subtrees;
@@ -189,7 +189,7 @@ export class Engine {
   readonly #feed: Feed;
   readonly #results: Results;
   readonly #logs: TaskLogs;
-  readonly #beats: Kind<WorkerBeat, boolean>;
+  readonly #beats: Batcher<WorkerBeat, boolean>;
   readonly #cancelListeners = new Set<(task: number) => void>();
   /** Tells the duties of this process what will be due when; a hint, like every wake-up. */
   onDue: (inMs: number) => void = () => {};
@@ -209,8 +209,8 @@ export class Engine {
     this.retentionMs = checkRetentionMs(options.retentionMs ?? DEFAULT_RETENTION_MS);
     this.workerStaleMs = checkStaleMs(options.workerStaleMs ?? DEFAULT_STALE_MS);
     this.cleanupMs = checkIntervalMs('cleanupMs', options.cleanupMs ?? DEFAULT_CLEANUP_MS);
-    this.ring = new Ring(store, world, checkIntervalMs('pollMs', options.pollMs ?? SCAN_MS));
-    this.interner = new Interner(store, (lane) => this.ring.learn(lane));
+    this.readyLanes = new ReadyLanes(store, world, checkIntervalMs('pollMs', options.pollMs ?? SCAN_MS));
+    this.interner = new Interner(store, (lane) => this.readyLanes.learn(lane));
     this.#ids = makeIdCodec(store.clusterKey);
     this.#feed = new Feed(store, world);
     this.#results = new Results(store, this.#feed);
@@ -219,7 +219,7 @@ export class Engine {
     const onDue = (inMs: number): void => this.onDue(inMs);
     const onCommit = (): void => this.#committed();
     const onReady = (lane: number | undefined, priority: number | undefined): void =>
-      lane === undefined ? this.ring.hint() : this.ring.mark(lane, priority);
+      lane === undefined ? this.readyLanes.hint() : this.readyLanes.mark(lane, priority);
     // What an attempt said leaves before its settle, after which it could say nothing more.
     this.#logs = new TaskLogs({ store, coalescer, world });
     // What frees leaves before what takes, so that a settle and the next claim can share a commit.
@@ -230,7 +230,7 @@ export class Engine {
       interner,
       random: world.random,
       onReady,
-      onFreeing: (lane) => this.ring.freeing(this.#usesOf(lane)),
+      onFreeing: (lane) => this.readyLanes.freeing(this.#usesOf(lane)),
       onFreed: (lane) => this.#freed(lane),
       onDue,
       onCommit: (task) => {
@@ -244,14 +244,14 @@ export class Engine {
       interner,
       ids: this.#ids,
       maxUniqueMs: this.retentionMs,
-      onComing: (lane, priority) => this.ring.expect(lane, priority),
-      onReady: (lane, priority) => this.ring.mark(lane, priority),
+      onComing: (lane, priority) => this.readyLanes.expect(lane, priority),
+      onReady: (lane, priority) => this.readyLanes.mark(lane, priority),
       onDue,
       onCommit,
     });
-    this.#graphs = new Graphs({ store, placer: this.#pushes });
+    this.#graphs = new Graphs({ store, tasks: this.#pushes });
     this.documents = new Documents({ store, graphs: this.#graphs });
-    this.#gathering = new Gathering({
+    this.#gatherer = new InputGatherer({
       store,
       interner,
       refuse: async (grant, error) => void (await this.fail(grant, error, { giveUp: true })),
@@ -263,20 +263,20 @@ export class Engine {
         this.#logs.nudge(task);
         if (answer === 'requested') this.#tellCancel(task);
       },
-      onRevived: (lane) => this.ring.mark(lane),
+      onRevived: (lane) => this.readyLanes.mark(lane),
       onCommit: () => this.#committed(),
     });
     const onEnded = (task: number): void => {
       onCommit();
       this.#logs.nudge(task);
     };
-    const onWoken = (): void => this.ring.hint();
+    const onWoken = (): void => this.readyLanes.hint();
     this.#waits = new Waits({ store, coalescer, onWoken, onCommit: onEnded });
     this.#turns = new Turns({
       store,
       coalescer,
-      placer: this.#pushes,
-      spawns: new Spawns({ store, interner, placer: this.#pushes }),
+      tasks: this.#pushes,
+      spawns: new Spawns({ store, interner, tasks: this.#pushes }),
       settles: this.#settles,
       onDue,
       onWoken,
@@ -285,15 +285,15 @@ export class Engine {
       onCommit: onEnded,
     });
     this.#kept = new KeptResults({ store, coalescer, interner });
-    this.fleet = new Fleet(store, world, this.workerStaleMs);
+    this.profiles = new WorkerProfiles(store, world, this.workerStaleMs);
     this.#claims = new Claims({
       store: { taskClaim: (params) => this.#timed('claim', () => store.taskClaim(params)) },
-      ring: this.ring,
-      fleet: this.fleet,
+      readyLanes: this.readyLanes,
+      profiles: this.profiles,
       world,
       coalescer,
     });
-    this.#beats = coalescer.kind({
+    this.#beats = coalescer.batcher({
       name: 'beat',
       maxItems: 500,
       maxInFlight: 1,
@@ -410,7 +410,7 @@ export class Engine {
     this.onLease(leaseMs);
     this.#committed();
     return (
-      this.#gathering.complete(grants)?.catch(async (error: unknown) => {
+      this.#gatherer.complete(grants)?.catch(async (error: unknown) => {
         // They are granted, and nobody would hear of it: their leases would run out and cost them a try.
         await Promise.allSettled(grants.map((grant) => this.release(grant)));
         throw error;
@@ -528,7 +528,7 @@ export class Engine {
     checkTask(task);
     const [answer] = await this.store.taskRevive({ tasks: [task] });
     if (answer?.ok) {
-      this.ring.mark(answer.lane);
+      this.readyLanes.mark(answer.lane);
       this.#committed();
       return;
     }
@@ -556,17 +556,17 @@ export class Engine {
 
   /** Nobody claims from it until it is resumed. A queue that does not exist yet is made, so that it can begin paused. */
   async pause(queue: string): Promise<void> {
-    this.ring.pause(checkName('queue', queue), true);
+    this.readyLanes.pause(checkName('queue', queue), true);
     await this.store.queuePause({ queue, paused: true });
     // Once more: a scan that read the queue before the commit may have undone it.
-    this.ring.pause(queue, true);
+    this.readyLanes.pause(queue, true);
   }
 
   /** Resuming a queue that does not exist changes nothing. */
   async resume(queue: string): Promise<void> {
     const known = await this.store.queueStats({ queue: checkName('queue', queue) });
     if (known !== undefined) await this.store.queuePause({ queue, paused: false });
-    this.ring.pause(queue, false);
+    this.readyLanes.pause(queue, false);
   }
 
   async get(task: number): Promise<TaskRecord | undefined> {
@@ -683,8 +683,8 @@ export class Engine {
   /** What is said of a worker by its name: holds at once for those that live, and for all that come. */
   async setWorker(setting: WorkerSetting): Promise<void> {
     await this.store.workerSet(checkWorkerSetting(setting));
-    this.fleet.forget();
-    this.ring.hint();
+    this.profiles.forget();
+    this.readyLanes.hint();
   }
 
   // Limits
@@ -696,7 +696,7 @@ export class Engine {
       limit: normalizeLimit(limit),
       by: by === '' ? '' : checkKey('by', by),
     });
-    this.ring.hint();
+    this.readyLanes.hint();
     return revision;
   }
 
@@ -707,7 +707,7 @@ export class Engine {
       by: by === '' ? '' : checkKey('by', by),
       ...editing,
     });
-    this.ring.hint();
+    this.readyLanes.hint();
     return edited;
   }
 
@@ -715,7 +715,7 @@ export class Engine {
   async removeLimit(name: string, by = ''): Promise<void> {
     const removed = await this.store.limitRemove({ name: checkName('limit', name), by });
     if (!removed) throw fault('NOT_FOUND', { kind: 'limit', id: name });
-    this.ring.hint();
+    this.readyLanes.hint();
   }
 
   limits(): Promise<readonly LimitRecord[]> {
@@ -752,7 +752,7 @@ export class Engine {
 
   /** Somebody in this process waits for work or for events, so that news of other processes are wanted. */
   get waiting(): boolean {
-    return this.ring.signs.awaited || this.#feed.awaited || this.#logs.awaited;
+    return this.readyLanes.waiters.awaited || this.#feed.awaited || this.#logs.awaited;
   }
 
   /** A duty of this process changed tasks: readers of the feed and followers of logs look again. */
@@ -778,20 +778,20 @@ export class Engine {
    * room again.
    */
   hint(lanes?: readonly number[], slots: readonly number[] = []): void {
-    if (lanes === undefined) this.ring.hint();
-    else for (const lane of lanes) this.ring.tell(lane);
-    this.ring.freed(slots.map((slot) => ({ slot, weight: 1 })));
+    if (lanes === undefined) this.readyLanes.hint();
+    else for (const lane of lanes) this.readyLanes.tell(lane);
+    this.readyLanes.freed(slots.map((slot) => ({ slot, weight: 1 })));
     this.#committed();
     this.#logs.hint();
   }
 
   /** What a task of this lane took of its limits is free again: lanes that were held back may try. */
   #freed(lane: number): void {
-    this.ring.freed(this.#usesOf(lane));
+    this.readyLanes.freed(this.#usesOf(lane));
   }
 
-  #usesOf(lane: number): readonly SlotUse[] {
-    return this.ring.lane(lane)?.rules?.uses ?? [];
+  #usesOf(lane: number): readonly CounterUse[] {
+    return this.readyLanes.lane(lane)?.rules?.uses ?? [];
   }
 
   #tellCancel(task: number): void {

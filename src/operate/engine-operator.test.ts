@@ -7,7 +7,7 @@ import type { Engine } from '../engine/engine.ts';
 import { refusal } from '../store/conformance/kit/scene.ts';
 import { tempFolder } from '../store/conformance/kit/temp-folder.ts';
 import { cancelOne, eachOf, listTasks, requireTask, retryOne } from './calls/calls.ts';
-import { follow, type Told } from './calls/follow.ts';
+import { type FollowNotice, follow } from './calls/follow.ts';
 import { pushOne, pushSeveral } from './calls/push-calls.ts';
 import type { EngineOperator } from './engine-operator.ts';
 
@@ -202,9 +202,9 @@ test('workers are shown with what they run', async (t) => {
   assert.ok(Math.abs((shown?.lastSeenAt ?? 0) - Date.now()) < 60_000);
 });
 
-function say(told: Told): string {
-  if (told.kind === 'state') return told.state;
-  return told.kind === 'log' ? told.line.text : `end ${JSON.stringify(told.task?.result)}`;
+function say(notice: FollowNotice): string {
+  if (notice.kind === 'state') return notice.state;
+  return notice.kind === 'log' ? notice.line.text : `end ${JSON.stringify(notice.task?.result)}`;
 }
 
 test('a follower hears states, logs and the end of each task, in that order, and then is done', async (t) => {
@@ -213,9 +213,9 @@ test('a follower hears states, logs and the end of each task, in that order, and
   const pushed = await pushOne(operator, { queue: 'q', handler: 'h' });
   const heard: string[] = [];
   const following = (async () => {
-    for await (const told of follow(operator, [pushed.id], { after, signal: new AbortController().signal })) {
-      heard.push(say(told));
-      assert.equal(told.id, pushed.id);
+    for await (const notice of follow(operator, [pushed.id], { after, signal: new AbortController().signal })) {
+      heard.push(say(notice));
+      assert.equal(notice.id, pushed.id);
       if (heard.length !== 1) continue;
       const [grant] = await engine.claim({ worker, max: 1 });
       assert.ok(grant);
@@ -243,8 +243,8 @@ test('who follows a task that was faster than the look at it hears the same', as
   await engine.appendLog(grant, [{ seq: 1, at: 1, stream: 'stdout', text: 'one' }]);
   await engine.complete(grant, 42);
   const heard: string[] = [];
-  for await (const told of follow(operator, [pushed.id], { after, signal: new AbortController().signal })) {
-    heard.push(say(told));
+  for await (const notice of follow(operator, [pushed.id], { after, signal: new AbortController().signal })) {
+    heard.push(say(notice));
   }
   assert.deepEqual(heard, ['ready', 'running', 'one', 'completed', 'end 42']);
 });

@@ -2,7 +2,7 @@ import type { Ask, Needs } from '../client/client.ts';
 import type { Silence } from '../core/node.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { AnswerOf } from '../protocol/routes.ts';
-import { numberOf, Sight } from './engine-snapshot.ts';
+import { EngineSnapshot, numberOf } from './engine-snapshot.ts';
 import { eventView } from './operations/events.ts';
 import { OPERATIONS, type OperatedName } from './operations/operations.ts';
 import type { EventsOptions, FeedView, Operator } from './operator.ts';
@@ -27,7 +27,7 @@ export class EngineOperator implements Operator {
   }
 
   async answer<N extends OperatedName>(name: N, ask: Ask<N>): Promise<AnswerOf<N>> {
-    return OPERATIONS[name](new Sight(this.engine, this.#silence), ask);
+    return OPERATIONS[name](new EngineSnapshot(this.engine, this.#silence), ask);
   }
 
   async *events({ after, signal }: EventsOptions): AsyncGenerator<FeedView> {

@@ -28,7 +28,7 @@ export function numberOf(engine: Engine, id: string): number {
 }
 
 /** One look at an engine, for the time of one answer: what it has read of workers and clocks it reads once. */
-export class Sight {
+export class EngineSnapshot {
   readonly engine: Engine;
   readonly silence: Silence;
   #ahead: Promise<number> | undefined;

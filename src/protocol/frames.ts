@@ -155,7 +155,7 @@ const LogEntries = z.array(
 );
 
 /** Everything else that a worker may ask. */
-export const Asked = z.discriminatedUnion('type', [
+export const WorkerRequest = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('task_claim'), n, max: z.number().int(), waitMs: z.number() }),
   z.strictObject({ type: z.literal('claim_stop'), n, claim: n }),
   z.strictObject({ type: z.literal('task_complete'), n, lease: LeaseProof, result: text.optional() }),
@@ -195,13 +195,13 @@ export const ALIVE = '{"type":"alive"}';
 
 export type Connect = z.infer<typeof Connect>;
 export type Granted = z.infer<typeof Granted>;
-export type Asked = z.infer<typeof Asked>;
+export type WorkerRequest = z.infer<typeof WorkerRequest>;
 export type LeaseProof = z.infer<typeof LeaseProof>;
 /** What is asked, before it has its number. */
-export type Ask = Asked extends infer A ? (A extends { n: number } ? Omit<A, 'n'> : never) : never;
+export type NewRequest = WorkerRequest extends infer A ? (A extends { n: number } ? Omit<A, 'n'> : never) : never;
 
 /** What the hub says. */
-export type Said =
+export type NodeMessage =
   | ConnectOk
   /** `reason` is the message of the error, for who knows no errors of ours. */
   | { readonly type: 'connect_rejected'; readonly reason: string; readonly error: ErrorBody }

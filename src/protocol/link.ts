@@ -58,7 +58,7 @@ export interface Assignment extends Lease {
   readonly reuses?: boolean | undefined;
 }
 
-export interface Want {
+export interface ClaimRequest {
   readonly max: number;
   /** Wait this long for the first task. */
   readonly waitMs: number;
@@ -84,7 +84,7 @@ export interface Remembered {
 export type TaskRef = number | string;
 
 /** What a running task waits for; without a channel and children it is its time alone. */
-export interface Waiting {
+export interface WaitFor {
   /** Names the wait among those of the task: its outcome is told under it. */
   readonly key: string;
   /** Counts the waits of the attempt: one that comes after a later one was sent twice, and changes nothing. */
@@ -158,7 +158,7 @@ export interface SignalEntry {
 /** How the attempt goes on. */
 export type TurnThen =
   | { readonly go: 'on' }
-  | (Waiting & { readonly go: 'park' })
+  | (WaitFor & { readonly go: 'park' })
   | { readonly go: 'complete'; readonly result?: unknown }
   | (Failing & { readonly go: 'fail'; readonly error: unknown });
 
@@ -234,7 +234,7 @@ export interface Session {
   /** How long lines of a log are gathered before they are sent; default 50 ms. */
   readonly logPaceMs?: number | undefined;
 
-  claim(want: Want): Promise<readonly Assignment[]>;
+  claim(request: ClaimRequest): Promise<readonly Assignment[]>;
   complete(lease: Assignment, result: unknown): Promise<void>;
   /** Resolves to what became of the task. */
   fail(lease: Assignment, error: unknown, options?: Failing): Promise<TaskState>;

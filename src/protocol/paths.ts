@@ -14,7 +14,7 @@ export type StreamName = {
 }[RouteName];
 
 /** The body of a call as its caller writes it: what has a default may be left out. */
-export type AskedOf<N extends RouteName> = Routes[N] extends { readonly body: infer B extends z.ZodType }
+export type RequestOf<N extends RouteName> = Routes[N] extends { readonly body: infer B extends z.ZodType }
   ? Deep<z.input<B>>
   : undefined;
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { Asked } from './frames.ts';
-import { PLAIN_TYPES, PlainSaid } from './plain.ts';
+import { WorkerRequest } from './frames.ts';
+import { DAZFLOW_TYPES, DazflowRequest } from './plain.ts';
 
 /** The names in the first column of the table under this head. */
 function named(head: string): readonly string[] {
@@ -15,8 +15,8 @@ function named(head: string): readonly string[] {
 }
 
 test('the reference page lists exactly what an agent and a worker may say', () => {
-  assert.deepEqual(new Set(named('an agent says')), new Set(['connect', ...PLAIN_TYPES]));
-  const asked = Asked.options.map(({ shape }) => shape.type.value);
+  assert.deepEqual(new Set(named('an agent says')), new Set(['connect', ...DAZFLOW_TYPES]));
+  const asked = WorkerRequest.options.map(({ shape }) => shape.type.value);
   assert.deepEqual(new Set(named('a worker says')), new Set(['connect', ...asked]));
 });
 
@@ -35,6 +35,6 @@ test('every message of the document is taken as the document writes it, whatever
     { type: 'version', version: '0123456789ab' },
     { type: 'credentials_report', credentials: ['discord'] },
   ]) {
-    assert.deepEqual(PlainSaid.parse({ ...said, more: { than: 'that' } }), said, JSON.stringify(said));
+    assert.deepEqual(DazflowRequest.parse({ ...said, more: { than: 'that' } }), said, JSON.stringify(said));
   }
 });

@@ -11,7 +11,7 @@ const taskId = z.string().min(1).max(200);
 const credentials = z.array(text).max(1000).nullish();
 
 /** The first message, unless the address has said it. */
-export const PlainConnect = z.object({
+export const DazflowConnect = z.object({
   type: z.literal('connect'),
   name: text,
   secret: z.string().max(512),
@@ -30,7 +30,7 @@ const Line = z.union([
 ]);
 
 /** Everything else that an agent may say. */
-export const PlainSaid = z.discriminatedUnion('type', [
+export const DazflowRequest = z.discriminatedUnion('type', [
   z.object({ type: z.literal('heartbeat') }),
   z.object({ type: z.literal('task_claim'), task_id: taskId }),
   z.object({ type: z.literal('task_progress'), task_id: taskId, logs: z.array(Line).max(20_000).nullish() }),
@@ -47,14 +47,14 @@ export const PlainSaid = z.discriminatedUnion('type', [
   z.object({ type: z.literal('credentials_report'), credentials }),
 ]);
 
-export type PlainConnect = z.infer<typeof PlainConnect>;
-export type PlainSaid = z.infer<typeof PlainSaid>;
-export type PlainLine = z.infer<typeof Line>;
+export type DazflowConnect = z.infer<typeof DazflowConnect>;
+export type DazflowRequest = z.infer<typeof DazflowRequest>;
+export type DazflowLine = z.infer<typeof Line>;
 
-export const PLAIN_TYPES: ReadonlySet<unknown> = new Set(PlainSaid.options.map(({ shape }) => shape.type.value));
+export const DAZFLOW_TYPES: ReadonlySet<unknown> = new Set(DazflowRequest.options.map(({ shape }) => shape.type.value));
 
 /** A task as it is offered. */
-export interface PlainTask {
+export interface DazflowTask {
   readonly id: string;
   readonly queue: string;
   readonly handler: string;
@@ -70,16 +70,16 @@ export interface PlainTask {
 }
 
 /** What the hub says. */
-export type PlainTold =
+export type DazflowNotice =
   | { readonly type: 'connect_ok' | 'heartbeat_ack' }
   | { readonly type: 'connect_rejected'; readonly reason: string }
-  | { readonly type: 'task_available'; readonly task: PlainTask }
+  | { readonly type: 'task_available'; readonly task: DazflowTask }
   /** To who has come with its secret in the address. */
   | ({ readonly type: 'task_available'; readonly task_id: string } & Pick<
-      PlainTask,
+      DazflowTask,
       'workflow_name' | 'node_id' | 'execution_snapshot'
     >)
-  | { readonly type: 'task_claimed_ok'; readonly task_id: string; readonly task: PlainTask }
+  | { readonly type: 'task_claimed_ok'; readonly task_id: string; readonly task: DazflowTask }
   | { readonly type: 'task_claimed_fail'; readonly task_id: string; readonly reason: string }
   | { readonly type: 'kill_task'; readonly task_id: string }
   | ConfigUpdate;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isEngineError } from '../core/errors.ts';
-import { Asked } from './frames.ts';
+import { WorkerRequest } from './frames.ts';
 import type { TurnEntry, TurnRequest, TurnThen } from './link.ts';
 import { messageOf, turnOf } from './turn-message.ts';
 
@@ -9,9 +9,9 @@ const LEASE = { task: 1, attempt: 1, token: 'AAAAAAAAAAAAAAAAAAAAAA' };
 const ON: TurnThen = { go: 'on' };
 
 /** As a node reads it. */
-const asked = (message: object): unknown => Asked.parse({ type: 'task_turn', n: 1, lease: LEASE, ...message });
+const asked = (message: object): unknown => WorkerRequest.parse({ type: 'task_turn', n: 1, lease: LEASE, ...message });
 const isMessage = (message: object): boolean =>
-  Asked.safeParse({ type: 'task_turn', n: 1, lease: LEASE, ...message }).success;
+  WorkerRequest.safeParse({ type: 'task_turn', n: 1, lease: LEASE, ...message }).success;
 
 /** Over the wire and back. */
 function over(turn: TurnRequest): TurnRequest {

@@ -1,10 +1,10 @@
 import { describeFailure } from '../core/task/failure.ts';
 import { encodePayload } from '../core/task/payload.ts';
-import type { Ask } from './frames.ts';
+import type { NewRequest } from './frames.ts';
 import type { TurnEntry, TurnRequest, TurnThen } from './link.ts';
 
 /** A turn as it goes over a wire: values of users are JSON text, as everywhere. */
-export type TurnMessage = Pick<Extract<Ask, { type: 'task_turn' }>, 'entries' | 'then'>;
+export type TurnMessage = Pick<Extract<NewRequest, { type: 'task_turn' }>, 'entries' | 'then'>;
 
 type EntryMessage = TurnMessage['entries'][number];
 

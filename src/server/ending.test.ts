@@ -52,7 +52,7 @@ test('a claim that waits over HTTP is answered with nothing when the node stops'
     headers: { 'x-session-token': session },
     body: { max: 1, wait_ms: 30_000 },
   });
-  while (!scene.engine.ring.signs.awaited) await new Promise((resolve) => void setImmediate(resolve));
+  while (!scene.engine.readyLanes.waiters.awaited) await new Promise((resolve) => void setImmediate(resolve));
   await scene.service.close();
   assert.equal((await waiting).status, 204);
 });

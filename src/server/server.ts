@@ -28,7 +28,7 @@ import {
   type Served,
   Stream,
 } from './http/route-handler.ts';
-import { stepRoutes } from './loopd/loopd-routes.ts';
+import { loopdRoutes } from './loopd/loopd-routes.ts';
 import { mcpRoutes } from './mcp/routes.ts';
 import { eventRoutes } from './routes/events.ts';
 import { insightRoutes } from './routes/insight.ts';
@@ -44,7 +44,7 @@ import { rpcRoutes } from './rpc/routes.ts';
 import { cookieOf } from './ui/cookie.ts';
 import { opensPage, servePages } from './ui/pages.ts';
 import type { SessionTokens, WorkerSession } from './workers/session-tokens.ts';
-import { type Hub, refuseUpgrade } from './workers/worker-gateway.ts';
+import { refuseUpgrade, type WorkerGateway } from './workers/worker-gateway.ts';
 
 export interface ServerOptions {
   readonly host: string;
@@ -77,7 +77,7 @@ const ANSWERS_MS = 2000;
 export interface Opened extends Omit<Served, 'address'> {
   readonly access: Access;
   readonly metrics: Metrics;
-  readonly workers: Hub;
+  readonly gateway: WorkerGateway;
   readonly sessions: SessionTokens;
   /** Whether this node only answers questions. */
   readonly observes: () => boolean;
@@ -151,9 +151,9 @@ export class Server {
       throw cannotListen(error as NodeJS.ErrnoException, host, port);
     }
     server.#fastify.server.on('upgrade', (request, stream, head) => {
-      const workers = server.#opened?.workers;
-      if (workers === undefined || server.#opened?.observes()) refuseUpgrade(stream, '503 Service Unavailable');
-      else workers.upgrade(request, stream, head, server.#hosts);
+      const gateway = server.#opened?.gateway;
+      if (gateway === undefined || server.#opened?.observes()) refuseUpgrade(stream, '503 Service Unavailable');
+      else gateway.upgrade(request, stream, head, server.#hosts);
     });
     // Such as EMFILE when a connection comes. The server goes on; without a listener the error would end the process.
     server.#fastify.server.on('error', (error) =>
@@ -181,7 +181,7 @@ export class Server {
 
   /** Workers go to another node, or come back when this one serves them again. */
   sendWorkersAway(): void {
-    this.#opened?.workers.sendAway();
+    this.#opened?.gateway.sendAway();
   }
 
   async close(): Promise<void> {
@@ -189,8 +189,8 @@ export class Server {
     this.#unwatch();
     this.#opened?.access.close();
     this.#opened?.insight.stop();
-    await this.#opened?.workers.close();
-    await this.#opened?.hub.close();
+    await this.#opened?.gateway.close();
+    await this.#opened?.broadcaster.close();
     this.#ending = true;
     await this.#answering.over(ANSWERS_MS);
     await this.#fastify.close();
@@ -383,7 +383,7 @@ export class Server {
       ...logRoutes,
       ...workerRoutes,
       ...eventRoutes,
-      ...stepRoutes,
+      ...loopdRoutes,
       ...tokenRoutes,
       ...a2aRoutes({ version }),
       ...mcpRoutes({ version }),

@@ -5,11 +5,11 @@ export interface DutyStore {
     readonly name: string;
     readonly holder: string;
     readonly ttlMs: number;
-  }): Promise<Tenure | undefined>;
+  }): Promise<DutyTenure | undefined>;
   dutyRenew(params: { readonly duty: DutyTerm; readonly ttlMs: number }): Promise<boolean>;
   dutyRelease(params: { readonly duty: DutyTerm }): Promise<void>;
   /** Every duty that was ever held, by name. */
-  dutyList(): Promise<DutySight>;
+  dutyList(): Promise<DutySnapshot>;
 }
 
 /** Proof of holding a duty: every duty write is conditional on the epoch, inside its own transaction. */
@@ -19,7 +19,7 @@ export interface DutyTerm {
 }
 
 /** A term of office. `vacant` says that the one before ended in order, so that nothing can have been missed. */
-export interface Tenure extends DutyTerm {
+export interface DutyTenure extends DutyTerm {
   readonly cursor: number;
   readonly vacant: boolean;
 }
@@ -32,7 +32,7 @@ export interface DutyRecord {
   readonly until: number;
 }
 
-export interface DutySight {
+export interface DutySnapshot {
   readonly now: number;
   readonly duties: readonly DutyRecord[];
 }

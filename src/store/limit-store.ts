@@ -1,4 +1,4 @@
-import type { Limit, Slot } from '../core/limits/limit.ts';
+import type { Limit, LimitCounter } from '../core/limits/limit.ts';
 import type { EditTerms, LimitEdit } from '../core/limits/limit-edit.ts';
 import type { DutyTerm } from './duty-store.ts';
 
@@ -19,7 +19,7 @@ export interface LimitStore {
   /** The counters of a limit: its total first, then its keys. */
   limitSlots(params: { readonly name: string; readonly limit: number }): Promise<readonly SlotRecord[]>;
   /** Counters by number, as they stand now. */
-  slotGet(params: { readonly slots: readonly number[] }): Promise<SlotSight>;
+  slotGet(params: { readonly slots: readonly number[] }): Promise<CounterSnapshot>;
   /** Running tasks that have taken from this counter, oldest first. */
   slotHolders(params: { readonly slot: number; readonly limit: number }): Promise<readonly SlotHolder[]>;
   /** Nothing of this limit and key starts for so long. False: there is no such counter. */
@@ -63,7 +63,7 @@ export interface LimitChange {
   readonly limit: Limit | undefined;
 }
 
-export interface SlotRecord extends Slot {
+export interface SlotRecord extends LimitCounter {
   readonly name: string;
   readonly key: string;
 }
@@ -75,7 +75,7 @@ export interface SlotHolder {
   readonly holder: number | undefined;
 }
 
-export interface SlotSight {
+export interface CounterSnapshot {
   /** Lease time, by which they are judged. */
   readonly now: number;
   readonly slots: readonly (SlotRecord | undefined)[];

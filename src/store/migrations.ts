@@ -9,7 +9,7 @@ export interface Migration {
 }
 
 /** What a store says of itself; 0 and 0 where nothing of ours is there yet. */
-export interface SchemaStand {
+export interface SchemaStatus {
   readonly version: number;
   readonly compatibleFrom: number;
 }

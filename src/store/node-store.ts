@@ -8,7 +8,7 @@ export interface NodeStore {
    */
   nodeBeat(params: NodeBeat): Promise<NodeAnswer>;
   /** By id. */
-  nodeList(): Promise<NodeSight>;
+  nodeList(): Promise<NodeSnapshot>;
   /** It ends in order: its row goes, or stays as that of one that left while something is asked of it. Of a later one: nothing. */
   nodeLeave(params: { readonly id: string; readonly incarnation: string }): Promise<void>;
   /** Asks something else of a node than it was started with; false when there is none of that id. */
@@ -55,7 +55,7 @@ export interface NodeRecord extends Omit<NodeBeat, 'first'> {
   readonly left: boolean;
 }
 
-export interface NodeSight {
+export interface NodeSnapshot {
   /** Lease time, in which beats are told. */
   readonly now: number;
   readonly nodes: readonly NodeRecord[];

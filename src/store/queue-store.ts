@@ -1,4 +1,4 @@
-import type { LimitUse, SlotUse } from '../core/limits/limit.ts';
+import type { CounterUse, LimitUse } from '../core/limits/limit.ts';
 import type { Fairness } from '../core/placement/lane.ts';
 import type { Placement } from '../core/placement/placement.ts';
 import type { QueueStats } from '../core/task/event.ts';
@@ -42,7 +42,7 @@ export interface QueueStore extends WorkerStore, DutyStore, EventStore {
    * Undefined for a claim whose lanes were not looked at: its worker is disabled or unknown, or its operation id had its
    * answer before and nothing of it holds any more. Such a claim says nothing about its lanes.
    */
-  taskClaim(params: { readonly claims: readonly ClaimRequest[] }): Promise<readonly (ClaimAnswer | undefined)[]>;
+  taskClaim(params: { readonly claims: readonly NewClaim[] }): Promise<readonly (ClaimAnswer | undefined)[]>;
   /** Ends tasks: completed, failed for good, or cancelled by their worker. */
   taskSettle(params: { readonly items: readonly SettleItem[] }): Promise<readonly SettleAnswer[]>;
   /** Gives tasks back to be run again: a retry after a failure, or a release that costs no try. */
@@ -158,7 +158,7 @@ export interface LaneRules {
 }
 
 /** A counter, and the limit and key that it belongs to; the key of a total is ''. */
-export interface NamedUse extends SlotUse {
+export interface NamedUse extends CounterUse {
   readonly name: string;
   readonly key: string;
 }
@@ -215,7 +215,7 @@ export type PushAnswer =
   /** The limit takes no more tasks: its backlog is full, or it refuses what it cannot run. */
   | { readonly ok: false; readonly limit: string; readonly key: string };
 
-export interface ClaimRequest {
+export interface NewClaim {
   /** The worker incarnation that will hold the leases. */
   readonly holder: number;
   /** By which revision of the worker its lanes were chosen: nothing is granted by another one. */

@@ -6,7 +6,7 @@ export interface WorkerStore {
   /** A new row for each process start: an incarnation never inherits the leases of its predecessor. */
   workerRegister(params: NewWorker): Promise<number>;
   /** The workers that are expected to beat, and how many tasks each has. */
-  workerFleet(): Promise<FleetSight>;
+  workerFleet(): Promise<FleetSnapshot>;
   /** Says which of them are known: one that is not was pruned or never registered, and must register. */
   workerBeat(params: { readonly beats: readonly WorkerBeat[] }): Promise<readonly boolean[]>;
   workerEnable(params: { readonly worker: number; readonly enabled: boolean }): Promise<void>;
@@ -35,7 +35,7 @@ export interface NewWorker {
   readonly told?: boolean | undefined;
 }
 
-export interface FleetSight {
+export interface FleetSnapshot {
   /** Lease time, in which `seenAt` is told. */
   readonly now: number;
   readonly members: readonly FleetMember[];

@@ -4,7 +4,7 @@ import { fault } from '../core/errors.ts';
 import type { TaskState } from '../core/task/task.ts';
 import type { Assignment, Reusable, Session, TurnEntry, Turned } from '../protocol/link.ts';
 import { VirtualWorld } from '../testing.ts';
-import { Attempt, type Parting } from './attempt.ts';
+import { Attempt, type AttemptOutcome } from './attempt.ts';
 import type { Renewal } from './renewal/renewal.ts';
 import type { Ended, Runner, Sink, StopWhy } from './runner/runner.ts';
 
@@ -107,14 +107,17 @@ function rig(assignment: Partial<Assignment> = {}) {
   };
 }
 
-async function settled(it: ReturnType<typeof rig>, ended: Ended): Promise<{ parting: Parting; calls: string[] }> {
+async function settled(
+  it: ReturnType<typeof rig>,
+  ended: Ended,
+): Promise<{ outcome: AttemptOutcome; calls: string[] }> {
   const running = it.attempt.run(it.runner, false);
   it.end.resolve(ended);
   it.calls.length = 0;
-  const parting = it.attempt.settle(await running);
-  parting.catch(() => {});
+  const outcome = it.attempt.settle(await running);
+  outcome.catch(() => {});
   await it.world.advance(60_000);
-  return { parting: await parting, calls: it.calls };
+  return { outcome: await outcome, calls: it.calls };
 }
 
 test('it is held from the claim to its end, and let go once', async () => {
@@ -130,7 +133,7 @@ test('it is held from the claim to its end, and let go once', async () => {
 });
 
 test('each end is recorded as what it is', async () => {
-  const cases: readonly [Ended, TaskState | undefined, string, Parting][] = [
+  const cases: readonly [Ended, TaskState | undefined, string, AttemptOutcome][] = [
     [{ kind: 'done', result: { a: 1 } }, undefined, 'complete {"a":1}', 'completed'],
     [{ kind: 'failed', error: 'no' }, 'scheduled', 'fail "no"', 'retried'],
     [{ kind: 'failed', error: 'no' }, 'failed', 'fail "no"', 'failed'],
@@ -142,10 +145,10 @@ test('each end is recorded as what it is', async () => {
     [{ kind: 'unstarted', error: 'e' }, 'scheduled', 'release {"bounced":true,"delayMs":100}', 'released'],
     [{ kind: 'unstarted', error: 'e' }, 'failed', 'release {"bounced":true,"delayMs":100}', 'failed'],
   ];
-  for (const [ended, state, call, parting] of cases) {
+  for (const [ended, state, call, outcome] of cases) {
     const it = rig();
     if (state !== undefined) it.states.push(state);
-    assert.deepEqual(await settled(it, ended), { parting, calls: [call, 'drop 5'] });
+    assert.deepEqual(await settled(it, ended), { outcome, calls: [call, 'drop 5'] });
   }
 });
 
@@ -153,7 +156,7 @@ test('what it was stopped for decides over what it returned', async () => {
   const done: Ended = { kind: 'done', result: 1 };
   const failed: Ended = { kind: 'failed', error: 'stopped' };
   const unstarted: Ended = { kind: 'unstarted', error: 'e' };
-  const cases: readonly [Exclude<StopWhy, 'parked'>, Ended, readonly string[], Parting][] = [
+  const cases: readonly [Exclude<StopWhy, 'parked'>, Ended, readonly string[], AttemptOutcome][] = [
     ['cancelled', done, ['cancelled'], 'cancelled'],
     ['cancelled', unstarted, ['cancelled'], 'cancelled'],
     ['timeout', done, ['fail RUN_TIMEOUT'], 'retried'],
@@ -164,14 +167,14 @@ test('what it was stopped for decides over what it returned', async () => {
     ['lost', done, [], 'lost'],
     ['lost', failed, [], 'lost'],
   ];
-  for (const [why, ended, calls, parting] of cases) {
+  for (const [why, ended, calls, outcome] of cases) {
     const it = rig();
     const running = it.attempt.run(it.runner, false);
     it.attempt.stop(why);
     assert.deepEqual(it.stops, [why]);
     it.end.resolve(ended);
     it.calls.length = 0;
-    assert.equal(await it.attempt.settle(await running), parting, `${why} ${ended.kind}`);
+    assert.equal(await it.attempt.settle(await running), outcome, `${why} ${ended.kind}`);
     assert.deepEqual(it.calls, [...calls, 'drop 5']);
   }
 });
@@ -223,9 +226,9 @@ test('what was said is shipped before the end is recorded', async () => {
   it.say('one');
   it.say('two');
   it.end.resolve({ kind: 'done', result: 1 });
-  const parting = it.attempt.settle(await running);
+  const outcome = it.attempt.settle(await running);
   await it.world.advance(10);
-  assert.equal(await parting, 'completed');
+  assert.equal(await outcome, 'completed');
   assert.deepEqual(it.calls.slice(-3), ['log one|two', 'complete 1', 'drop 5']);
 });
 
@@ -234,11 +237,11 @@ test('faults that pass are waited out with growing pauses; the lease is held mea
   it.faults.push(fault('STORE_BUSY'), fault('STORE_FULL'), fault('STORE_UNAVAILABLE'));
   const running = it.attempt.run(it.runner, false);
   it.end.resolve({ kind: 'done', result: 1 });
-  const parting = it.attempt.settle(await running);
+  const outcome = it.attempt.settle(await running);
   await it.world.settle();
   assert.ok(!it.calls.includes('drop 5'));
   await it.world.advance(1000);
-  assert.equal(await parting, 'completed');
+  assert.equal(await outcome, 'completed');
   assert.equal(it.calls.filter((call) => call === 'complete 1').length, 4);
 });
 
@@ -247,28 +250,28 @@ test('a lease that is lost meanwhile ends the patience', async () => {
   it.faults.push(...Array.from({ length: 100 }, () => fault('STORE_UNAVAILABLE')));
   const running = it.attempt.run(it.runner, false);
   it.end.resolve({ kind: 'done', result: 1 });
-  const parting = it.attempt.settle(await running);
+  const outcome = it.attempt.settle(await running);
   await it.world.advance(5000);
   it.attempt.stop('lost');
   await it.world.advance(3000);
-  assert.equal(await parting, 'lost');
+  assert.equal(await outcome, 'lost');
   assert.equal(it.calls.at(-1), 'drop 5');
 });
 
 test('a store that is away stops the run, and what it ended with is recorded all the same', async () => {
-  const cases: readonly [Ended, readonly string[], Parting][] = [
+  const cases: readonly [Ended, readonly string[], AttemptOutcome][] = [
     [{ kind: 'failed', error: 'stopped' }, ['release'], 'released'],
     [{ kind: 'unstarted', error: 'e' }, ['release'], 'released'],
     [{ kind: 'done', result: 1 }, ['complete 1'], 'completed'],
   ];
-  for (const [ended, calls, parting] of cases) {
+  for (const [ended, calls, outcome] of cases) {
     const it = rig();
     const running = it.attempt.run(it.runner, false);
     it.attempt.stop('away');
     assert.deepEqual(it.stops, ['lost']);
     it.end.resolve(ended);
     it.calls.length = 0;
-    assert.equal(await it.attempt.settle(await running), parting);
+    assert.equal(await it.attempt.settle(await running), outcome);
     assert.deepEqual(it.calls, [...calls, 'drop 5']);
   }
 });
@@ -276,7 +279,7 @@ test('a store that is away stops the run, and what it ended with is recorded all
 test('a refusal is the end of it: the lease is lost, or there is a defect that must be seen', async () => {
   const lost = rig();
   lost.faults.push(fault('LEASE_LOST'));
-  assert.equal((await settled(lost, { kind: 'done', result: 1 })).parting, 'lost');
+  assert.equal((await settled(lost, { kind: 'done', result: 1 })).outcome, 'lost');
   const broken = rig();
   broken.faults.push(new TypeError('a defect'));
   await assert.rejects(settled(broken, { kind: 'done', result: 1 }), /a defect/);
@@ -287,8 +290,8 @@ test('a result that cannot be kept gives the task up, with the reason', async ()
   for (const code of ['INVALID_INPUT', 'TOO_LARGE'] as const) {
     const it = rig();
     it.faults.push(fault(code, { field: 'result' }));
-    const { parting, calls } = await settled(it, { kind: 'done', result: 1 });
-    assert.deepEqual([parting, calls], ['failed', ['complete 1', `fail ${code} {"giveUp":true}`, 'drop 5']]);
+    const { outcome, calls } = await settled(it, { kind: 'done', result: 1 });
+    assert.deepEqual([outcome, calls], ['failed', ['complete 1', `fail ${code} {"giveUp":true}`, 'drop 5']]);
   }
 });
 
@@ -325,7 +328,7 @@ test('once it has parked its lease is let go at once, and nothing more of it cou
     const running = it.attempt.run(it.runner, false);
     it.say('before');
     it.calls.length = 0;
-    const parking = it.attempt.desk.turn(PARK);
+    const parking = it.attempt.session.turn(PARK);
     await it.world.advance(0); // what it said leaves with the next tick
     assert.deepEqual(await parking, { went: how, entries: [] });
     assert.deepEqual(it.calls, ['log before', 'turn park w', 'drop 5']);
@@ -335,7 +338,7 @@ test('once it has parked its lease is let go at once, and nothing more of it cou
     it.attempt.stop('lost');
     await it.world.advance(60_000);
     assert.deepEqual(it.stops, [how], 'not even its timeout');
-    await assert.rejects(it.attempt.desk.turn(REMEMBER), { code: 'LEASE_LOST' });
+    await assert.rejects(it.attempt.session.turn(REMEMBER), { code: 'LEASE_LOST' });
     it.end.resolve({ kind: 'failed', error: 'whatever' });
     assert.equal(await it.attempt.settle(await running), how);
     assert.deepEqual(it.calls, ['log before', 'turn park w', 'drop 5']);
@@ -347,7 +350,7 @@ test('who waits for an answer of the store when its lease cannot be kept waits n
     const it = rig();
     const running = it.attempt.run(it.runner, false);
     it.faults.push(fault('STORE_BUSY'));
-    const remembering = it.attempt.desk.turn(REMEMBER);
+    const remembering = it.attempt.session.turn(REMEMBER);
     await it.world.advance(0);
     it.attempt.stop(why);
     await assert.rejects(remembering, { code: 'LEASE_LOST' });
@@ -361,7 +364,7 @@ test('what is there already is no park: the lease is kept', async () => {
   const it = rig();
   it.park.went = 'woken';
   const running = it.attempt.run(it.runner, false);
-  await it.attempt.desk.turn(PARK);
+  await it.attempt.session.turn(PARK);
   assert.equal(it.attempt.left, false);
   it.end.resolve({ kind: 'done', result: 1 });
   assert.equal(await it.attempt.settle(await running), 'completed');
@@ -378,7 +381,7 @@ test('a desk tells of a lost lease, and is closed when the run is over', async (
   const it = rig();
   const running = it.attempt.run(it.runner, false);
   it.faults.push(fault('LEASE_LOST'));
-  await assert.rejects(it.attempt.desk.turn(REMEMBER), { code: 'LEASE_LOST' });
+  await assert.rejects(it.attempt.session.turn(REMEMBER), { code: 'LEASE_LOST' });
   assert.deepEqual(it.stops, ['lost']);
   it.end.resolve({ kind: 'failed', error: 'stopped' });
   assert.equal(await it.attempt.settle(await running), 'lost');
@@ -386,7 +389,7 @@ test('a desk tells of a lost lease, and is closed when the run is over', async (
   const over = other.attempt.run(other.runner, false);
   other.end.resolve({ kind: 'done', result: 1 });
   await over;
-  await assert.rejects(other.attempt.desk.turn(REMEMBER), { code: 'LEASE_LOST' });
+  await assert.rejects(other.attempt.session.turn(REMEMBER), { code: 'LEASE_LOST' });
 });
 
 test('one that reuses results looks for one first, and keeps its own before it ends', async () => {
@@ -401,9 +404,9 @@ test('one that reuses results looks for one first, and keeps its own before it e
 test('what was reused is not run, and not kept once more', async () => {
   const it = rig({ reuses: true });
   it.kept.result = { id: 'task_y', result: '{"n":2}' };
-  const parting = it.attempt.settle(await it.attempt.run(it.runner, false));
+  const outcome = it.attempt.settle(await it.attempt.run(it.runner, false));
   await it.world.advance(10);
-  assert.equal(await parting, 'completed');
+  assert.equal(await outcome, 'completed');
   assert.deepEqual(it.calls, ['hold', 'reusable', 'log reused the result of task_y', 'complete {"n":2}', 'drop 5']);
 });
 

@@ -3,11 +3,11 @@ import type { TaskState } from '../core/task/task.ts';
 import type { RunTrace } from '../core/task/trace.ts';
 import type { World } from '../core/world.ts';
 import type { Assignment, Failing, Session } from '../protocol/link.ts';
-import { LeaseDesk } from './desk.ts';
+import { LeaseSession } from './desk.ts';
 import { LazyLog } from './logs/lazy-log.ts';
 import type { Renewal } from './renewal/renewal.ts';
 import { ReusingRun } from './runner/reusing-run.ts';
-import type { Ended, Host, Job, Ladder, Runner, Running, StopWhy } from './runner/runner.ts';
+import type { Ended, Job, Ladder, Runner, Running, SessionHost, StopWhy } from './runner/runner.ts';
 
 export interface AttemptDeps {
   readonly session: Session;
@@ -17,7 +17,7 @@ export interface AttemptDeps {
 }
 
 /** How a worker parted with an assignment. */
-export type Parting = 'completed' | 'failed' | 'retried' | 'cancelled' | 'released' | 'lost' | 'parked';
+export type AttemptOutcome = 'completed' | 'failed' | 'retried' | 'cancelled' | 'released' | 'lost' | 'parked';
 
 /** `away`: the store did not answer in time to keep the lease. Nobody has said that somebody else has the task. */
 type Why = Exclude<StopWhy, 'parked'> | 'away';
@@ -31,7 +31,7 @@ const MAX_RETRY_MS = 2000;
  * One assignment in a worker's hands: held from the claim, perhaps run, then settled or given back. Its lease is renewed
  * from the first moment to the last, so also while it waits for a slot and while its end is being recorded.
  */
-export class Attempt implements Host {
+export class Attempt implements SessionHost {
   readonly assignment: Assignment;
   readonly claimedAt: number;
   readonly #deps: AttemptDeps;
@@ -43,7 +43,7 @@ export class Attempt implements Host {
   #timeoutMs: number | undefined;
   #cancelTimer: (() => void) | undefined;
   #letGo = false;
-  #desk: LeaseDesk | undefined;
+  #session: LeaseSession | undefined;
   #trace: RunTrace | undefined;
   /** Its result is to be kept for others; not if it is theirs. */
   #keeps = false;
@@ -71,12 +71,12 @@ export class Attempt implements Host {
   }
 
   get parking(): boolean {
-    return this.#desk?.parking ?? false;
+    return this.#session?.parking ?? false;
   }
 
   /** Where the handler asks to remember and to wait. */
-  get desk(): LeaseDesk {
-    this.#desk ??= new LeaseDesk(this.#deps.session, this.#deps.world, this.assignment, {
+  get session(): LeaseSession {
+    this.#session ??= new LeaseSession(this.#deps.session, this.#deps.world, this.assignment, {
       counts: () => this.#stopped !== 'lost' && this.#left === undefined && !this.#ended,
       mayPark: () => this.#stopped !== 'timeout',
       flush: async () => {
@@ -85,7 +85,7 @@ export class Attempt implements Host {
       onLeft: (how) => this.#leave(how),
       onLost: () => this.stop('lost'),
     });
-    return this.#desk;
+    return this.#session;
   }
 
   /** Runs the handler. Resolves when no more of it runs; what is left is to `settle`. */
@@ -119,13 +119,13 @@ export class Attempt implements Host {
       this.#keeps = true;
       return start();
     };
-    return new ReusingRun({ find: () => this.desk.reusable(), start: begin, sink: log });
+    return new ReusingRun({ find: () => this.session.reusable(), start: begin, sink: log });
   }
 
   /** While it still has its slot: who is started in it next finds the result. What cannot be kept shows when it is settled. */
   async #keep(result: unknown): Promise<void> {
     if (this.#stopped !== undefined && this.#stopped !== 'shutdown' && this.#stopped !== 'away') return;
-    const keep = async (): Promise<Parting> => {
+    const keep = async (): Promise<AttemptOutcome> => {
       await this.#deps.session.keep(this.assignment, result);
       return 'completed';
     };
@@ -141,7 +141,7 @@ export class Attempt implements Host {
   stop(why: Why, ladder: Ladder = this.#deps.ladder): void {
     if (this.#left !== undefined) return;
     if (why === 'lost' || (this.#stopped === undefined && !this.#ended)) this.#stopped = why;
-    if (why === 'lost' || why === 'away') this.#desk?.drop();
+    if (why === 'lost' || why === 'away') this.#session?.drop();
     if (!this.#ended) this.#running?.stop(why === 'away' ? 'lost' : why, ladder);
   }
 
@@ -149,7 +149,7 @@ export class Attempt implements Host {
    * Records how it ended. Faults of the store are waited out while the lease may still be ours: however long the store was
    * away, nobody was given the task meanwhile, and the reaper gives those who come back a lease's time.
    */
-  async settle(ended: Ended): Promise<Parting> {
+  async settle(ended: Ended): Promise<AttemptOutcome> {
     try {
       if (this.#left !== undefined) return this.#left;
       if (this.#stopped === 'lost') return 'lost';
@@ -164,7 +164,7 @@ export class Attempt implements Host {
   }
 
   /** Gives it back unstarted; nothing of it was done. */
-  async release(delayMs = 0): Promise<Parting> {
+  async release(delayMs = 0): Promise<AttemptOutcome> {
     try {
       return await this.#patiently(() => this.#released(delayMs === 0 ? undefined : { delayMs }));
     } finally {
@@ -172,7 +172,7 @@ export class Attempt implements Host {
     }
   }
 
-  async #done(ended: Ended & { readonly kind: 'done' }): Promise<Parting> {
+  async #done(ended: Ended & { readonly kind: 'done' }): Promise<AttemptOutcome> {
     try {
       if (this.#keeps) await this.#deps.session.keep(this.assignment, ended.result);
       await this.#deps.session.complete(this.assignment, ended.result);
@@ -185,7 +185,7 @@ export class Attempt implements Host {
     }
   }
 
-  async #record(ended: Ended): Promise<Parting> {
+  async #record(ended: Ended): Promise<AttemptOutcome> {
     const { session } = this.#deps;
     const { assignment } = this;
     switch (this.#stopped) {
@@ -223,11 +223,11 @@ export class Attempt implements Host {
     }
   }
 
-  async #released(options?: { readonly bounced?: boolean; readonly delayMs: number }): Promise<Parting> {
+  async #released(options?: { readonly bounced?: boolean; readonly delayMs: number }): Promise<AttemptOutcome> {
     return became('released', await this.#deps.session.release(this.assignment, options));
   }
 
-  async #complete(result: unknown): Promise<Parting> {
+  async #complete(result: unknown): Promise<AttemptOutcome> {
     try {
       // Before the end: should the process die between the two, the next attempt finds it.
       if (this.#keeps) await this.#deps.session.keep(this.assignment, result);
@@ -239,17 +239,17 @@ export class Attempt implements Host {
   }
 
   /** A result that cannot be kept is the handler's own fault, and the next try would give the same. */
-  async #unkept(error: unknown): Promise<Parting> {
+  async #unkept(error: unknown): Promise<AttemptOutcome> {
     if (!isEngineError(error, 'INVALID_INPUT') && !isEngineError(error, 'TOO_LARGE')) throw error;
     await this.#deps.session.fail(this.assignment, error.toJSON(), { giveUp: true });
     return 'failed';
   }
 
-  async #failed(error: unknown): Promise<Parting> {
+  async #failed(error: unknown): Promise<AttemptOutcome> {
     return became('retried', await this.#deps.session.fail(this.assignment, error));
   }
 
-  async #patiently(record: () => Promise<Parting>, first = record): Promise<Parting> {
+  async #patiently(record: () => Promise<AttemptOutcome>, first = record): Promise<AttemptOutcome> {
     for (let pause = RETRY_MS, next = first; ; pause = Math.min(MAX_RETRY_MS, pause * 2), next = record) {
       try {
         return await next();
@@ -298,6 +298,6 @@ function jobOf(a: Assignment, alone: boolean, traceparent: string | undefined): 
 }
 
 /** What was asked for may have come out otherwise: no tries were left, or somebody had asked to stop it. */
-function became(asked: Parting, state: TaskState): Parting {
+function became(asked: AttemptOutcome, state: TaskState): AttemptOutcome {
   return state === 'failed' || state === 'cancelled' ? state : asked;
 }

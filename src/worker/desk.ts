@@ -12,10 +12,10 @@ import type {
   TurnThen,
   Waited,
 } from '../protocol/link.ts';
-import type { Desk } from './runner/runner.ts';
+import type { AttemptSession } from './runner/runner.ts';
 
 /** What the desk has to know of its attempt. */
-export interface DeskKeeper {
+export interface AttemptSessionKeeper {
   /** False: nothing that the run asks for can count any more. */
   readonly counts: () => boolean;
   /** The handler may go on in vain, but may not wait in the name of the task. */
@@ -30,17 +30,17 @@ const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 2000;
 
 /** What a run asks of the session of its worker, in the name of its lease. */
-export class LeaseDesk implements Desk {
+export class LeaseSession implements AttemptSession {
   readonly #session: Session;
   readonly #world: World;
   readonly #lease: Assignment;
-  readonly #keeper: DeskKeeper;
+  readonly #keeper: AttemptSessionKeeper;
   #waits = 0;
   #parking = false;
   #dropped = false;
   readonly #gone = Promise.withResolvers<never>();
 
-  constructor(session: Session, world: World, lease: Assignment, keeper: DeskKeeper) {
+  constructor(session: Session, world: World, lease: Assignment, keeper: AttemptSessionKeeper) {
     this.#session = session;
     this.#world = world;
     this.#lease = lease;

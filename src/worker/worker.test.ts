@@ -345,9 +345,9 @@ test('a link whose claim throws is asked again after a pause, with a warning', a
   let faults = 3;
   let asked = 0;
   const link = linkWith(it.link, (session) => ({
-    claim: (want) => {
+    claim: (request) => {
       asked++;
-      return faults-- > 0 ? Promise.reject(fault('STORE_UNAVAILABLE')) : session.claim(want);
+      return faults-- > 0 ? Promise.reject(fault('STORE_UNAVAILABLE')) : session.claim(request);
     },
   }));
   await it.start([it.slow('slow')], { link });
@@ -619,11 +619,11 @@ test('a worker is not idle while the answer to its claim is on its way, or nobod
       const session = await direct.open(hello);
       const claim = session.claim.bind(session);
       let claims = 0;
-      session.claim = async (want) => {
+      session.claim = async (request) => {
         claims++;
         // The first finds something, which is long under way; then nobody is there for a while.
         if (claims === 2) await back.promise.then(() => Promise.reject(fault('STORE_UNAVAILABLE')));
-        const batch = await claim(want);
+        const batch = await claim(request);
         if (claims === 1) await answered.promise;
         return batch;
       };
@@ -770,8 +770,8 @@ test('a claim that is under way when the worker stops is given back before the w
   const granted = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<void>();
   const link = linkWith(it.link, (session) => ({
-    claim: async (want) => {
-      const batch = await session.claim(want);
+    claim: async (request) => {
+      const batch = await session.claim(request);
       if (batch.length > 0) {
         granted.resolve();
         await answer.promise;
@@ -1244,8 +1244,8 @@ test('a task that this worker cannot run bounces back with its try, after a paus
   const number = await it.push('slow');
   let wrong = 1;
   const link = linkWith(it.link, (session) => ({
-    claim: async (want) =>
-      (await session.claim(want)).map((one) => (wrong-- > 0 ? { ...one, handler: 'unknown' } : one)),
+    claim: async (request) =>
+      (await session.claim(request)).map((one) => (wrong-- > 0 ? { ...one, handler: 'unknown' } : one)),
   }));
   const worker = await it.start([it.slow('slow')], { link });
   assert.equal(await it.brief(number), 'scheduled none 0/1');
@@ -1318,8 +1318,8 @@ test('the numbers add up: each claim is counted once when it is over', async (t)
   const it = await rig(t);
   let claimed = 0;
   const link = linkWith(it.link, (session) => ({
-    claim: async (want) => {
-      const batch = await session.claim(want);
+    claim: async (request) => {
+      const batch = await session.claim(request);
       claimed += batch.length;
       return batch;
     },

@@ -4,7 +4,7 @@ import { type HandlerSchema, MAX_SCHEMAS_BYTES } from '../core/placement/worker.
 import { utf8Length } from '../core/task/payload.ts';
 import type { World } from '../core/world.ts';
 import type { Assignment, Hello, Link, Session } from '../protocol/link.ts';
-import { Attempt, type AttemptDeps, type Parting } from './attempt.ts';
+import { Attempt, type AttemptDeps, type AttemptOutcome } from './attempt.ts';
 import { Gate } from './gate.ts';
 import type { WorkerLog } from './logs/worker-log.ts';
 import { Lookahead } from './lookahead.ts';
@@ -38,13 +38,13 @@ export interface WorkerOptions {
   readonly maxBlockMs?: number;
   readonly log?: WorkerLog;
   /** Told of every task that it has parted with, but for those that only wait. */
-  readonly onSettled?: (assignment: Assignment, parting: Exclude<Parting, 'parked'>, ranMs: number) => void;
+  readonly onSettled?: (assignment: Assignment, parting: Exclude<AttemptOutcome, 'parked'>, ranMs: number) => void;
 }
 
 export interface WorkerStats {
   readonly running: number;
   readonly ahead: number;
-  readonly settled: Readonly<Record<Parting, number>>;
+  readonly settled: Readonly<Record<AttemptOutcome, number>>;
 }
 
 export interface StopOptions {
@@ -92,7 +92,7 @@ export class Worker {
   readonly #ahead: Attempt[] = [];
   /** Those whose leases could not be renewed in time, because the store did not answer. */
   readonly #suspended = new Set<Attempt>();
-  readonly #counts: Record<Parting, number> = {
+  readonly #counts: Record<AttemptOutcome, number> = {
     completed: 0,
     failed: 0,
     retried: 0,
@@ -414,22 +414,22 @@ export class Worker {
     // The settle leaves in the same turn as the next claim, so that they can share a commit.
     const settled = attempt.settle(ended);
     if (this.#suspect === undefined) this.#freed();
-    const parting = await settled.catch((error: unknown): Parting => {
+    const outcome = await settled.catch((error: unknown): AttemptOutcome => {
       // Its lease runs out, and the reaper decides.
       this.#warn(`the end of ${assignment.id} cannot be recorded`, error);
       return 'lost';
     });
-    this.#parted(attempt, parting, ranMs);
+    this.#parted(attempt, outcome, ranMs);
     if (this.#settling.size === 0 || this.#suspect !== undefined) this.#freed();
   }
 
-  #parted(attempt: Attempt, parting: Parting, ranMs: number): void {
-    this.#counts[parting]++;
+  #parted(attempt: Attempt, outcome: AttemptOutcome, ranMs: number): void {
+    this.#counts[outcome]++;
     this.#settling.delete(attempt);
     this.#suspended.delete(attempt);
-    if (parting === 'parked') return;
+    if (outcome === 'parked') return;
     try {
-      this.#options.onSettled?.(attempt.assignment, parting, ranMs);
+      this.#options.onSettled?.(attempt.assignment, outcome, ranMs);
     } catch (error) {
       this.#warn('who wanted to hear of settled tasks failed', error);
     }

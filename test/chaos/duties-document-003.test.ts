@@ -9,7 +9,7 @@ import { realWorld } from '../../src/app/world.ts';
 import { isEngineError } from '../../src/core/errors.ts';
 import { openPostgres } from '../../src/store/postgres/open.ts';
 import type { PostgresStore } from '../../src/store/postgres/store.ts';
-import type { DutyTerm, Tenure } from '../../src/store/store.ts';
+import type { DutyTenure, DutyTerm } from '../../src/store/store.ts';
 import { freshDatabase } from '../support/postgres.ts';
 
 /** As written there; only `:name` became `$n`. */
@@ -112,7 +112,7 @@ async function scene(t: TestContext): Promise<Scene> {
   };
 }
 
-const take = (store: PostgresStore, holder: string): Promise<Tenure | undefined> =>
+const take = (store: PostgresStore, holder: string): Promise<DutyTenure | undefined> =>
   store.dutyTake({ name: 'stager', holder, ttlMs: TERM_MS });
 
 /** One write that only the holder may do: answered, or refused as deposed. */
@@ -191,7 +191,7 @@ test('by the document a leader that slept over its term renews it beside its suc
   await stores[0].dutyRelease({ duty: slept });
   assert.deepEqual(await duty(), { holder: 'b', epoch: 2 }, 'what was released was another term');
   assert.equal(await take(stores[0], 'a'), undefined);
-  assert.equal(await write(stores[1], successor as Tenure), 'done');
+  assert.equal(await write(stores[1], successor as DutyTenure), 'done');
 });
 
 test('a term that is over cannot be renewed, also when nobody else has taken the duty', async (t) => {

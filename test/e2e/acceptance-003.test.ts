@@ -11,7 +11,7 @@ import { isEngineError } from '../../src/core/errors.ts';
 import { Election } from '../../src/engine/duties/election.ts';
 import { SILENT } from '../../src/engine/log.ts';
 import { EngineOperator } from '../../src/operate/engine-operator.ts';
-import type { Grant, Tenure } from '../../src/store/store.ts';
+import type { DutyTenure, Grant } from '../../src/store/store.ts';
 import { VirtualWorld } from '../../src/testing.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { ask, ClusterScene, clusterOf, reply, roleOf, type Shown, taskEnds, untilSo } from './cluster-scene.ts';
@@ -50,7 +50,7 @@ async function ground(t: TestContext): Promise<Ground> {
   };
 }
 
-const lead = ({ node }: Ground, holder: string): Promise<Tenure | undefined> =>
+const lead = ({ node }: Ground, holder: string): Promise<DutyTenure | undefined> =>
   node.engine.store.dutyTake({ name: 'leader', holder, ttlMs: TERM_MS });
 
 test('D.3 1: the first node leads and the second is refused; renewals, stale leaders, releases and expiry go as they should', async (t) => {
@@ -75,7 +75,7 @@ test('D.3 1: the first node leads and the second is refused; renewals, stale lea
   assert.equal(await store.dutyRenew({ duty: first, ttlMs: TERM_MS }), false, 'nor can it renew');
   const second = await lead(here, 'b/1');
   assert.equal(second?.epoch, first.epoch + 1, 'a stale leader is replaced, with a new epoch');
-  await store.dutyRelease({ duty: second as Tenure });
+  await store.dutyRelease({ duty: second as DutyTenure });
   assert.equal(await told(), undefined);
   assert.ok(await lead(here, 'c/1'), 'a release lets another in');
 });

@@ -52,7 +52,7 @@ export async function claimAfterScan(rig: Rig, by: number, want: Want): Promise<
   }
   rig.engine(by).hint();
   // A claim that knows of a lane does not wait for it.
-  await rig.engine(by).ring.refresh();
+  await rig.engine(by).readyLanes.refresh();
   const grants = await ask(rig, by, want);
   const due = rig.model.workers.get(want.worker)?.enabled ? Math.min(want.max, there) : 0;
   must(grants.length === due, `a claim of ${want.max} got ${grants.length} of ${there} tasks`);

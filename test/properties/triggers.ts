@@ -1,4 +1,4 @@
-import { slotKey } from '../../src/core/task/schedule.ts';
+import { fireKey } from '../../src/core/task/schedule.ts';
 import { putTrigger, removeTrigger } from '../../src/engine/duties/triggers.ts';
 import { SCHEDULES } from './corpus.ts';
 import { DAY_MS, must } from './model-parts.ts';
@@ -61,7 +61,7 @@ const contestedSlot = operation(2, { by: BY, which: 2 }, async (rig, n) => {
         priority: record.priority,
         maxTries: record.maxTries,
         payload: record.payload,
-        unique: { key: slotKey(trigger.name, slot), hash: 0, windowMs: DAY_MS },
+        unique: { key: fireKey(trigger.name, slot), hash: 0, windowMs: DAY_MS },
       },
     ],
   };

@@ -1,4 +1,4 @@
-import type { DutyTerm, Tenure } from '../../src/store/store.ts';
+import type { DutyTenure, DutyTerm } from '../../src/store/store.ts';
 import type { Board } from './board.ts';
 import { must } from './trace.ts';
 
@@ -11,7 +11,7 @@ export class DutyModel {
     this.#board = board;
   }
 
-  taken(name: string, ttlMs: number, tenure: Tenure | undefined): void {
+  taken(name: string, ttlMs: number, tenure: DutyTenure | undefined): void {
     const { now } = this.#board;
     const before = this.#duties.get(name) ?? { epoch: 0, until: 0 };
     if (tenure === undefined) {

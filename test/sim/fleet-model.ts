@@ -1,5 +1,5 @@
 import type { Placement } from '../../src/core/placement/placement.ts';
-import type { ClaimAnswer, ClaimRequest, Lane, NewWorker, WorkerBeat, WorkerSetting } from '../../src/store/store.ts';
+import type { ClaimAnswer, Lane, NewClaim, NewWorker, WorkerBeat, WorkerSetting } from '../../src/store/store.ts';
 import type { Board } from './board.ts';
 import { must } from './trace.ts';
 
@@ -65,7 +65,7 @@ export class FleetModel {
   }
 
   /** Of a claim that was given nothing to hold before: may this worker have this task? */
-  granted({ holder, task: byNumber }: ClaimRequest, task: number): void {
+  granted({ holder, task: byNumber }: NewClaim, task: number): void {
     const worker = this.#workers.get(holder);
     must(worker !== undefined, 'place', () => `${task} was granted to worker ${holder}, which never registered`);
     const is = (): string => `${task} was granted to ${JSON.stringify(worker)}`;
@@ -82,7 +82,7 @@ export class FleetModel {
   }
 
   /** What a claim was not given, and why. */
-  passedOver({ holder, revision, op, task: byNumber }: ClaimRequest, answer: ClaimAnswer | undefined): void {
+  passedOver({ holder, revision, op, task: byNumber }: NewClaim, answer: ClaimAnswer | undefined): void {
     const worker = this.#workers.get(holder);
     if (worker === undefined || byNumber !== undefined || (answer?.grants.length ?? 0) > 0) return;
     if (!worker.enabled || worker.draining) {

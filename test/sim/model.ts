@@ -3,10 +3,10 @@ import { type Change, isFinal, type TaskState } from '../../src/core/task/task.t
 import type {
   CancelAnswer,
   ClaimAnswer,
-  ClaimRequest,
   Grant,
   LogAnswer,
   LogAppend,
+  NewClaim,
   RenewAnswer,
   RenewItem,
   ReturnItem,
@@ -74,7 +74,7 @@ export class Model {
 
   // Answers, each judged at its commit
 
-  claimed(request: ClaimRequest, answer: ClaimAnswer | undefined): void {
+  claimed(request: NewClaim, answer: ClaimAnswer | undefined): void {
     const grants = answer?.grants ?? [];
     must(grants.length <= request.max, 'I1', () => `${grants.length} grants for a claim of ${request.max}`);
     for (const grant of grants) {
@@ -289,7 +289,7 @@ export class Model {
     return open;
   }
 
-  #grant(request: ClaimRequest, grant: Grant, task: Known, key: string): void {
+  #grant(request: NewClaim, grant: Grant, task: Known, key: string): void {
     must(task.state === 'ready', 'I3', () => `${key} was granted while ${task.state}`);
     must(grant.attempt === task.attempt + 1, 'I1', () => `${key} follows attempt ${task.attempt}`);
     must(this.board.wall >= task.dueAt, 'I17', () => `${key} was granted before it was due`);

@@ -9,16 +9,16 @@ import { Enrolment } from '../../src/operate/calls/enrolment.ts';
 import { newSecret } from '../../src/operate/secrets.ts';
 import type { Link } from '../../src/protocol/link.ts';
 import { Access } from '../../src/server/auth/access.ts';
-import { TokenDesk } from '../../src/server/auth/token-service.ts';
+import { TokenService } from '../../src/server/auth/token-service.ts';
 import { Hosts } from '../../src/server/http/hosts.ts';
 import { LeaseTokens } from '../../src/server/workers/lease-tokens.ts';
-import { Hub } from '../../src/server/workers/worker-gateway.ts';
+import { WorkerGateway } from '../../src/server/workers/worker-gateway.ts';
 import { WorkerSettings } from '../../src/server/workers/worker-settings.ts';
 import { VirtualWorld } from '../../src/testing.ts';
 import { PlainAgent } from './plain-agent.ts';
 import { type Greeting, RawWorker } from './raw-worker.ts';
 
-export interface HubSceneOptions {
+export interface GatewaySceneOptions {
   readonly leaseMs?: number;
   /** Agents may come with their secret in the address. */
   readonly byPath?: boolean;
@@ -33,25 +33,27 @@ export interface Complaint {
   readonly fields?: Readonly<Record<string, unknown>> | undefined;
 }
 
-export class HubScene {
+export class GatewayScene {
   readonly world: VirtualWorld;
-  readonly hub: Hub;
+  readonly gateway: WorkerGateway;
   readonly enrolment: Enrolment;
-  readonly tokens: TokenDesk;
+  readonly tokens: TokenService;
   readonly admin: string;
   readonly complaints: Complaint[];
   readonly #node: Node;
   readonly #server: Server;
 
-  constructor(parts: Pick<HubScene, 'world' | 'hub' | 'admin' | 'complaints'> & { node: Node; server: Server }) {
+  constructor(
+    parts: Pick<GatewayScene, 'world' | 'gateway' | 'admin' | 'complaints'> & { node: Node; server: Server },
+  ) {
     this.world = parts.world;
-    this.hub = parts.hub;
+    this.gateway = parts.gateway;
     this.admin = parts.admin;
     this.complaints = parts.complaints;
     this.#node = parts.node;
     this.#server = parts.server;
     this.enrolment = new Enrolment(this.engine.store);
-    this.tokens = new TokenDesk(this.engine.store);
+    this.tokens = new TokenService(this.engine.store);
   }
 
   get engine(): Engine {
@@ -93,7 +95,7 @@ export class HubScene {
   }
 
   async close(): Promise<void> {
-    await this.hub.close();
+    await this.gateway.close();
     await new Promise<void>((resolve) => {
       this.#server.close(() => resolve());
       this.#server.closeAllConnections();
@@ -102,7 +104,7 @@ export class HubScene {
   }
 }
 
-export async function hubScene(t: TestContext, options: HubSceneOptions = {}): Promise<HubScene> {
+export async function hubScene(t: TestContext, options: GatewaySceneOptions = {}): Promise<GatewayScene> {
   const { leaseMs, byPath, offlineMs, runTimeoutMs, link } = options;
   const world = new VirtualWorld();
   const complaints: Complaint[] = [];
@@ -117,10 +119,10 @@ export async function hubScene(t: TestContext, options: HubSceneOptions = {}): P
   const { engine } = node;
   const direct = new DirectLink(engine, undefined, { runTimeoutMs });
   const admin = newSecret('admin');
-  const hub = new Hub({
+  const gateway = new WorkerGateway({
     link: link === undefined ? direct : link(direct),
     tokens: new LeaseTokens(engine.store.clusterKey),
-    access: new Access(admin, new TokenDesk(engine.store), world),
+    access: new Access(admin, new TokenService(engine.store), world),
     settings: new WorkerSettings(engine.store, world),
     byPath,
     offlineMs,
@@ -128,9 +130,9 @@ export async function hubScene(t: TestContext, options: HubSceneOptions = {}): P
     log: { info: note, warn: note, error: note },
   });
   const server = createServer((_request, response) => void response.writeHead(404).end());
-  server.on('upgrade', (request, stream, head) => hub.upgrade(request, stream, head, new Hosts('127.0.0.1')));
+  server.on('upgrade', (request, stream, head) => gateway.upgrade(request, stream, head, new Hosts('127.0.0.1')));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const scene = new HubScene({ world, hub, admin, complaints, node, server });
+  const scene = new GatewayScene({ world, gateway, admin, complaints, node, server });
   t.after(() => scene.close());
   return scene;
 }

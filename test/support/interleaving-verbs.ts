@@ -4,7 +4,7 @@ import type { AfterFailure } from '../../src/core/graph/graph.ts';
 import type { Lease } from '../../src/core/task/lease.ts';
 import type { FinalState } from '../../src/core/task/task.ts';
 import { DAY, HOUR, MINUTE, type Scene, TTL } from '../../src/store/conformance/kit/scene.ts';
-import type { DutyTerm, Grant, NewTask, ReturnItem, Tenure } from '../../src/store/store.ts';
+import type { DutyTenure, DutyTerm, Grant, NewTask, ReturnItem } from '../../src/store/store.ts';
 import type { Act, Outcome } from './interleaving.ts';
 
 export interface Tools {
@@ -166,7 +166,7 @@ export const reapWorkers = (name: string, duty: DutyTerm): Act => ({
 });
 
 /** A lease that has run out, and the duty that may take it over. */
-export async function overdue(scene: Scene): Promise<{ readonly grant: Grant; readonly duty: Tenure }> {
+export async function overdue(scene: Scene): Promise<{ readonly grant: Grant; readonly duty: DutyTenure }> {
   const duty = await scene.duty('any', DAY);
   const grant = await scene.running();
   await scene.pass(TTL + 1);
@@ -228,7 +228,7 @@ export function apart({ answers, trace }: Outcome): void {
 
 /** Somebody takes a duty over whose holder still writes. */
 export const deposed = (
-  make: (scene: Scene, duty: Tenure, tools: Tools) => Promise<Act>,
+  make: (scene: Scene, duty: DutyTenure, tools: Tools) => Promise<Act>,
   more: Omit<Case, 'make'> = {},
 ): Case => ({
   make: async (scene, tools) => {
@@ -242,7 +242,7 @@ export const deposed = (
 });
 
 /** The recount goes on beside whatever is written. */
-export const audited = (make: (scene: Scene, duty: Tenure) => Promise<Act>): Case => ({
+export const audited = (make: (scene: Scene, duty: DutyTenure) => Promise<Act>): Case => ({
   make: async (scene) => {
     const duty = await scene.duty('any', DAY);
     const act = await make(scene, duty);

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import type pg from 'pg';
 import { realWorld } from '../../src/app/world.ts';
 import { isEngineError } from '../../src/core/errors.ts';
-import type { Sight } from '../../src/store/conformance/kit/snapshot.ts';
+import type { Snapshot } from '../../src/store/conformance/kit/snapshot.ts';
 import { VirtualWorld } from '../../src/store/conformance/kit/virtual-world.ts';
 import { Connection } from '../../src/store/postgres/connect/connection.ts';
 import type { Database, Session, Try } from '../../src/store/postgres/connect/database.ts';
@@ -413,8 +413,8 @@ interface How {
 export interface Scenario {
   readonly prepare: () => Promise<readonly Actor[]>;
   /** Everything that the store shows afterwards. */
-  readonly look: () => Promise<Sight>;
-  readonly check: (sight: Sight, outcome: Outcome) => void;
+  readonly look: () => Promise<Snapshot>;
+  readonly check: (sight: Snapshot, outcome: Outcome) => void;
   /** It may end as no sequence does. */
   readonly vague?: boolean;
 }
@@ -450,7 +450,7 @@ export async function interleave(stage: Stage, scenario: Scenario, most: number)
 interface Ended {
   readonly end: string;
   readonly outcome: Outcome;
-  readonly sight: Sight;
+  readonly sight: Snapshot;
 }
 
 /** One order. */
@@ -510,7 +510,7 @@ function nextOf(decisions: readonly Decision[]): readonly number[] | undefined {
 const NUMBERS: ReadonlySet<string> = new Set(['task', 'conflict', 'parent', 'root', 'ref']);
 
 /** Answers and everything visible, with tasks numbered by their order, so that it does not matter which ids were drawn. */
-function endOf({ tasks, queues, events, workers, triggers }: Sight, { answers }: Outcome): string {
+function endOf({ tasks, queues, events, workers, triggers }: Snapshot, { answers }: Outcome): string {
   const ranks = new Map(tasks.map(({ task }, i) => [task, i]));
   const stories = Map.groupBy(events, ({ task }) => task);
   const told = tasks.map(({ task }) =>

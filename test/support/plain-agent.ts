@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
-import type { PlainTask, PlainTold } from '../../src/protocol/plain.ts';
+import type { DazflowNotice, DazflowTask } from '../../src/protocol/plain.ts';
 import type { Closed } from './raw-worker.ts';
 
-type Told<T extends PlainTold['type']> = Extract<PlainTold, { type: T }>;
+type Told<T extends DazflowNotice['type']> = Extract<DazflowNotice, { type: T }>;
 
 export interface PlainGreeting {
   readonly name: string;
@@ -18,16 +18,16 @@ export class PlainAgent {
   readonly socket: WebSocket;
   readonly closed: Promise<Closed>;
   /** All that was said to it. */
-  readonly told: PlainTold[] = [];
-  readonly #unheard: PlainTold[] = [];
-  readonly #waiting: { readonly type: string; readonly hear: (said: PlainTold | undefined) => void }[] = [];
+  readonly told: DazflowNotice[] = [];
+  readonly #unheard: DazflowNotice[] = [];
+  readonly #waiting: { readonly type: string; readonly hear: (said: DazflowNotice | undefined) => void }[] = [];
   #over = false;
 
   private constructor(socket: WebSocket) {
     this.socket = socket;
     socket.on('error', () => {});
     socket.on('message', (data: Buffer) => {
-      const said = JSON.parse(data.toString()) as PlainTold;
+      const said = JSON.parse(data.toString()) as DazflowNotice;
       this.told.push(said);
       const at = this.#waiting.findIndex(({ type }) => type === said.type);
       if (at === -1) this.#unheard.push(said);
@@ -62,7 +62,7 @@ export class PlainAgent {
   }
 
   /** The next message of that kind; those before it stay for others to hear. */
-  async hear<T extends PlainTold['type']>(type: T): Promise<Told<T>> {
+  async hear<T extends DazflowNotice['type']>(type: T): Promise<Told<T>> {
     const at = this.#unheard.findIndex((said) => said.type === type);
     if (at !== -1) return this.#unheard.splice(at, 1)[0] as Told<T>;
     const said = this.#over ? undefined : await new Promise((hear) => void this.#waiting.push({ type, hear }));
@@ -71,14 +71,14 @@ export class PlainAgent {
   }
 
   /** The task that it is offered next, in the form of the document. */
-  async offered(): Promise<PlainTask> {
+  async offered(): Promise<DazflowTask> {
     const said = await this.hear('task_available');
     assert.ok('task' in said, JSON.stringify(said));
     return said.task;
   }
 
   /** Takes what it is offered next. */
-  async take(): Promise<PlainTask> {
+  async take(): Promise<DazflowTask> {
     const { id } = await this.offered();
     this.say({ type: 'task_claim', task_id: id });
     const { task_id: claimed, task } = await this.hear('task_claimed_ok');

@@ -6,7 +6,7 @@ import { SCHEMA_VERSION } from '../../store/sqlite/upkeep/migrate.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 /** What is in the file, read by a handle that cannot write. */
-export interface Sight {
+export interface DataSnapshot {
   readonly db: DatabaseSync;
   readonly clock: Clock;
   readonly boot: string;
@@ -17,7 +17,7 @@ export const STUCK_MS = 60_000;
 /** What calendar and lease time may differ by before somebody must have set the clock. */
 const JUMP_MS = 5000;
 
-export function checkIntegrity({ db }: Sight): Finding {
+export function checkIntegrity({ db }: DataSnapshot): Finding {
   const rows = db
     .prepare('PRAGMA quick_check(5)')
     .all()
@@ -30,7 +30,7 @@ export function checkIntegrity({ db }: Sight): Finding {
   );
 }
 
-export function checkSchema({ db }: Sight): Finding {
+export function checkSchema({ db }: DataSnapshot): Finding {
   const moved = movedTo(db);
   if (moved !== undefined) return fail('schema', `the store was moved to ${moved}`, 'Use that address: --store URL.');
   // Another program's file has no such table, or another one of that name.
@@ -68,14 +68,14 @@ function movedTo(db: DatabaseSync): string | undefined {
 }
 
 /** Lease time now; undefined when the store was not opened since this machine was started. */
-export function leaseNow({ db, clock, boot }: Sight): number | undefined {
+export function leaseNow({ db, clock, boot }: DataSnapshot): number | undefined {
   return meta(db, 'boot') === boot ? Math.floor(Number(meta(db, 'lease_base')) + clock.monotonic()) : undefined;
 }
 
-export function checkClock(sight: Sight): Finding {
-  const { db, clock } = sight;
+export function checkClock(snapshot: DataSnapshot): Finding {
+  const { db, clock } = snapshot;
   const row = db.prepare('SELECT max(at) AS at FROM (SELECT at FROM event ORDER BY seq DESC LIMIT 10)').get();
-  return judgeClock({ wall: clock.wall(), lease: leaseNow(sight), newestEventAt: Number(row?.at ?? 0) });
+  return judgeClock({ wall: clock.wall(), lease: leaseNow(snapshot), newestEventAt: Number(row?.at ?? 0) });
 }
 
 export function judgeClock(times: {
@@ -104,12 +104,12 @@ export function judgeClock(times: {
   return ok(check, `agrees with the store's to ${Math.round(apart)} ms`);
 }
 
-export function checkDuties(sight: Sight): Finding {
-  const rows = sight.db.prepare('SELECT name, holder, until FROM duty').all() as unknown as DutyRow[];
+export function checkDuties(snapshot: DataSnapshot): Finding {
+  const rows = snapshot.db.prepare('SELECT name, holder, until FROM duty').all() as unknown as DutyRow[];
   // Events have their numbers from the write itself here.
   return judgeDuties(
     rows,
-    leaseNow(sight),
+    leaseNow(snapshot),
     DUTIES.filter((duty) => duty !== 'feed'),
   );
 }
@@ -141,10 +141,10 @@ export function judgeDuties(
   return ok('duties', `all ${duties.length} are held by ${[...holders].join(', ')}`);
 }
 
-export function checkLeases(sight: Sight): Finding {
-  const now = leaseNow(sight);
+export function checkLeases(snapshot: DataSnapshot): Finding {
+  const now = leaseNow(snapshot);
   if (now === undefined) return ok('leases', 'cannot be judged before the store is opened on this boot');
-  const row = sight.db
+  const row = snapshot.db
     .prepare('SELECT count(*) AS running, count(*) FILTER (WHERE lease_until < ?) AS stuck FROM task WHERE state = 1')
     .get(now - STUCK_MS) as { running: number; stuck: number };
   return judgeLeases(row);
@@ -159,10 +159,10 @@ export function judgeLeases(row: { readonly running: number; readonly stuck: num
   );
 }
 
-export function checkWorkers(sight: Sight): Finding {
-  const now = leaseNow(sight);
+export function checkWorkers(snapshot: DataSnapshot): Finding {
+  const now = leaseNow(snapshot);
   // States by their positions in WORKER_STATES: 0 to 2 should beat, 3 has said goodbye, 4 is lost.
-  const rows = sight.db
+  const rows = snapshot.db
     .prepare('SELECT name, state, beat_at FROM worker WHERE state <> 3')
     .all() as unknown as WorkerRow[];
   return judgeWorkers(rows, now);

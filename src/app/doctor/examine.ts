@@ -6,7 +6,15 @@ import { translate } from '../../store/sqlite/file/errors.ts';
 import { fileOf } from '../operate.ts';
 import { isPostgres } from '../store-name.ts';
 import { realWorld } from '../world.ts';
-import { checkClock, checkDuties, checkIntegrity, checkLeases, checkSchema, checkWorkers, type Sight } from './data.ts';
+import {
+  checkClock,
+  checkDuties,
+  checkIntegrity,
+  checkLeases,
+  checkSchema,
+  checkWorkers,
+  type DataSnapshot,
+} from './data.ts';
 import { type Finding, fail, ok } from './finding.ts';
 import { checkFileSystem, checkLog, checkPermissions, checkRuntime, checkSpace } from './host.ts';
 import { probeWrites } from './probe.ts';
@@ -43,18 +51,18 @@ function* checkData(file: string): Generator<Finding> {
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(file, { readOnly: true, timeout: 5000 });
-    const sight: Sight = { db, clock, boot: bootId() };
-    const schema = checkSchema(sight);
+    const snapshot: DataSnapshot = { db, clock, boot: bootId() };
+    const schema = checkSchema(snapshot);
     yield ok('store', `${file} opens`);
     yield schema;
-    yield checkIntegrity(sight);
+    yield checkIntegrity(snapshot);
     yield checkLog(file);
     // What is no store, or one that this program does not understand, has nothing more to tell.
     if (schema.verdict === 'fail') return;
-    yield checkClock(sight);
-    yield checkDuties(sight);
-    yield checkLeases(sight);
-    yield checkWorkers(sight);
+    yield checkClock(snapshot);
+    yield checkDuties(snapshot);
+    yield checkLeases(snapshot);
+    yield checkWorkers(snapshot);
     yield probeWrites(file, () => clock.monotonic());
   } catch (error) {
     const { message, hint = '' } = translate(error, file);

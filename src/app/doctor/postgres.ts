@@ -2,8 +2,8 @@ import type { Clock } from '../../core/world.ts';
 import { parseAddress, SETTINGS } from '../../store/postgres/connect/address.ts';
 import type { Connection } from '../../store/postgres/connect/connection.ts';
 import { translate } from '../../store/postgres/connect/errors.ts';
-import { reach } from '../../store/postgres/connect/open-session.ts';
-import { SCHEMA_VERSION, standOf } from '../../store/postgres/migrate/migrate.ts';
+import { openSession } from '../../store/postgres/connect/open-session.ts';
+import { SCHEMA_VERSION, schemaStatus } from '../../store/postgres/migrate/migrate.ts';
 import { MIN_VERSION } from '../../store/postgres/open.ts';
 import { withoutPassword } from '../store-name.ts';
 import { realWorld } from '../world.ts';
@@ -12,7 +12,7 @@ import { type Finding, fail, ok, warn } from './finding.ts';
 import { judgeWrites } from './probe.ts';
 
 /** What is in the database, and how this user and this connection stand to it. */
-interface Sight {
+interface DatabaseSnapshot {
   readonly connection: Connection;
   /** Quoted. */
   readonly schema: string;
@@ -34,7 +34,7 @@ export async function* examinePostgres(url: string): AsyncGenerator<Finding> {
   let connection: Connection | undefined;
   try {
     const asked = parseAddress(url);
-    const { connection: reached, address } = await reach(asked, world, world.clock.monotonic() + OPEN_MS);
+    const { connection: reached, address } = await openSession(asked, world, world.clock.monotonic() + OPEN_MS);
     connection = reached;
     const { schema, pooled } = address;
     const noticed = pooled && !asked.pooled ? ', through a pooler that the address does not mention' : '';
@@ -48,43 +48,47 @@ export async function* examinePostgres(url: string): AsyncGenerator<Finding> {
   }
 }
 
-async function* look(sight: Sight): AsyncGenerator<Finding> {
-  const version = await checkVersion(sight);
+async function* look(snapshot: DatabaseSnapshot): AsyncGenerator<Finding> {
+  const version = await checkVersion(snapshot);
   yield version;
   if (version.verdict === 'fail') return;
-  yield await checkPrimary(sight);
-  yield await checkDurability(sight);
-  yield await checkSettings(sight);
-  yield await checkClock(sight);
-  yield await checkConnections(sight);
-  yield await checkTransactions(sight);
-  yield await checkNotices(sight);
-  const schema = await checkSchema(sight);
+  yield await checkPrimary(snapshot);
+  yield await checkDurability(snapshot);
+  yield await checkSettings(snapshot);
+  yield await checkClock(snapshot);
+  yield await checkConnections(snapshot);
+  yield await checkTransactions(snapshot);
+  yield await checkNotices(snapshot);
+  const schema = await checkSchema(snapshot);
   yield schema;
   // What is no store, or one that this program does not understand, has nothing more to tell.
   if (schema.verdict === 'fail') return;
-  const rights = await checkRights(sight);
+  const rights = await checkRights(snapshot);
   yield rights;
   if (rights.verdict === 'fail') return;
-  yield await checkVacuum(sight);
-  yield await checkEvents(sight);
-  yield await checkDuties(sight);
-  yield await checkLeases(sight);
-  yield await checkWorkers(sight);
-  yield await probe(sight);
+  yield await checkVacuum(snapshot);
+  yield await checkEvents(snapshot);
+  yield await checkDuties(snapshot);
+  yield await checkLeases(snapshot);
+  yield await checkWorkers(snapshot);
+  yield await probe(snapshot);
 }
 
-async function one<T>({ connection, schema }: Sight, sql: string, values: readonly unknown[] = []): Promise<T> {
+async function one<T>(
+  { connection, schema }: DatabaseSnapshot,
+  sql: string,
+  values: readonly unknown[] = [],
+): Promise<T> {
   return (await connection.all<T>(undefined, sql.replaceAll('{s}', schema), values))[0] as T;
 }
 
-async function all<T>({ connection, schema }: Sight, sql: string): Promise<readonly T[]> {
+async function all<T>({ connection, schema }: DatabaseSnapshot, sql: string): Promise<readonly T[]> {
   return connection.all<T>(undefined, sql.replaceAll('{s}', schema), []);
 }
 
-async function checkVersion(sight: Sight): Promise<Finding> {
+async function checkVersion(snapshot: DatabaseSnapshot): Promise<Finding> {
   const row = await one<{ number: string; version: string }>(
-    sight,
+    snapshot,
     "SELECT current_setting('server_version_num') AS number, current_setting('server_version') AS version",
   );
   if (Number(row.number) >= MIN_VERSION * 10_000) return ok('postgres', `Postgres ${row.version}`);
@@ -95,9 +99,9 @@ async function checkVersion(sight: Sight): Promise<Finding> {
   );
 }
 
-async function checkPrimary(sight: Sight): Promise<Finding> {
+async function checkPrimary(snapshot: DatabaseSnapshot): Promise<Finding> {
   const row = await one<{ standby: boolean; readonly: string }>(
-    sight,
+    snapshot,
     "SELECT pg_is_in_recovery() AS standby, current_setting('default_transaction_read_only') AS readonly",
   );
   const todo = 'Give the address of the primary.';
@@ -111,9 +115,9 @@ async function checkPrimary(sight: Sight): Promise<Finding> {
   return ok('primary', 'it takes writes');
 }
 
-async function checkDurability(sight: Sight): Promise<Finding> {
+async function checkDurability(snapshot: DatabaseSnapshot): Promise<Finding> {
   const row = await one<{ fsync: string; commit: string; pages: string }>(
-    sight,
+    snapshot,
     `SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit,
       current_setting('full_page_writes') AS pages`,
   );
@@ -131,15 +135,15 @@ async function checkDurability(sight: Sight): Promise<Finding> {
 }
 
 /** Plans are pinned by these; a pooler may have dropped them on the way. */
-async function checkSettings(sight: Sight): Promise<Finding> {
+async function checkSettings(snapshot: DatabaseSnapshot): Promise<Finding> {
   const names = Object.keys(SETTINGS);
   const list = names.map((name) => `'${name}'`).join(', ');
   const rows = await all<{ name: string; value: string }>(
-    sight,
+    snapshot,
     `SELECT name, current_setting(name) AS value FROM pg_settings WHERE name IN (${list})`,
   );
-  const { role } = await one<{ role: string }>(sight, 'SELECT quote_ident(current_user) AS role');
-  return judgeSettings(new Map(rows.map(({ name, value }) => [name, value])), role, sight.pooled);
+  const { role } = await one<{ role: string }>(snapshot, 'SELECT quote_ident(current_user) AS role');
+  return judgeSettings(new Map(rows.map(({ name, value }) => [name, value])), role, snapshot.pooled);
 }
 
 export function judgeSettings(values: ReadonlyMap<string, string>, role: string, pooled: boolean): Finding {
@@ -157,13 +161,13 @@ export function judgeSettings(values: ReadonlyMap<string, string>, role: string,
   return warn('settings', `${wrong.map(([name]) => name).join(', ')}: ${why}`, `${sets}${more}`);
 }
 
-async function checkClock(sight: Sight): Promise<Finding> {
-  const { clock } = sight;
+async function checkClock(snapshot: DatabaseSnapshot): Promise<Finding> {
+  const { clock } = snapshot;
   let best: { readonly skew: number; readonly took: number } | undefined;
   for (let i = 0; i < 3; i++) {
     const before = clock.wall();
     const row = await one<{ now: number }>(
-      sight,
+      snapshot,
       "SELECT floor(date_part('epoch', clock_timestamp()) * 1000)::bigint AS now",
     );
     const after = clock.wall();
@@ -184,9 +188,9 @@ export function judgeSkew(skew: number, took: number): Finding {
   );
 }
 
-async function checkConnections(sight: Sight): Promise<Finding> {
+async function checkConnections(snapshot: DatabaseSnapshot): Promise<Finding> {
   const row = await one<{ used: number; most: number; ours: number }>(
-    sight,
+    snapshot,
     `SELECT count(*) AS used, count(*) FILTER (WHERE application_name = 'leasehold') AS ours,
         (SELECT least(current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,
           CASE WHEN r.rolconnlimit < 0 THEN NULL ELSE r.rolconnlimit END,
@@ -210,9 +214,9 @@ export function judgeConnections(row: {
   return used >= 0.8 * most ? warn('connections', says, todo) : ok('connections', says);
 }
 
-async function checkTransactions(sight: Sight): Promise<Finding> {
+async function checkTransactions(snapshot: DatabaseSnapshot): Promise<Finding> {
   const row = await one<OldTransaction | undefined>(
-    sight,
+    snapshot,
     `SELECT who, pid, ms FROM (
         SELECT coalesce(nullif(application_name, ''), usename, 'a session') || ' (' || coalesce(state, '?') || ')' AS who, pid,
           extract(epoch FROM clock_timestamp() - xact_start) * 1000 AS ms
@@ -245,8 +249,8 @@ export function judgeTransactions(oldest: OldTransaction | undefined): Finding {
   );
 }
 
-async function checkNotices(sight: Sight): Promise<Finding> {
-  const { used } = await one<{ used: number }>(sight, 'SELECT pg_notification_queue_usage() AS used');
+async function checkNotices(snapshot: DatabaseSnapshot): Promise<Finding> {
+  const { used } = await one<{ used: number }>(snapshot, 'SELECT pg_notification_queue_usage() AS used');
   return judgeNotices(Number(used));
 }
 
@@ -258,8 +262,8 @@ export function judgeNotices(used: number): Finding {
   return used >= 0.1 ? warn('notices', says, todo) : ok('notices', says);
 }
 
-async function checkSchema({ connection, schema }: Sight): Promise<Finding> {
-  const { version, compatibleFrom } = await standOf(connection, schema);
+async function checkSchema({ connection, schema }: DatabaseSnapshot): Promise<Finding> {
+  const { version, compatibleFrom } = await schemaStatus(connection, schema);
   if (version > 0) return judgeSchema(version, compatibleFrom, SCHEMA_VERSION);
   return fail(
     'schema',
@@ -268,9 +272,9 @@ async function checkSchema({ connection, schema }: Sight): Promise<Finding> {
   );
 }
 
-async function checkRights(sight: Sight): Promise<Finding> {
+async function checkRights(snapshot: DatabaseSnapshot): Promise<Finding> {
   const tables = await all<{ name: string; lacks: string }>(
-    sight,
+    snapshot,
     `SELECT c.relname AS name, CASE WHEN c.relkind = 'S' THEN 'USAGE' ELSE 'SELECT, INSERT, UPDATE, DELETE' END AS lacks
       FROM pg_class c WHERE c.relnamespace = '{s}'::regnamespace AND c.relkind IN ('r', 'p', 'S') AND NOT c.relispartition
         AND NOT CASE WHEN c.relkind = 'S' THEN has_sequence_privilege(c.oid, 'USAGE')
@@ -279,13 +283,13 @@ async function checkRights(sight: Sight): Promise<Finding> {
       ORDER BY 1`,
   );
   const row = await one<{ role: string; usage: boolean; create: boolean; owner: boolean; owned: string }>(
-    sight,
+    snapshot,
     `SELECT quote_ident(current_user) AS role, has_schema_privilege('{s}'::regnamespace, 'USAGE') AS usage,
         has_schema_privilege('{s}'::regnamespace, 'CREATE') AS create,
         coalesce(pg_has_role(c.relowner, 'MEMBER'), false) AS owner, quote_ident(pg_get_userbyid(c.relowner)) AS owned
       FROM pg_class c WHERE c.oid = to_regclass('{s}.done')`,
   );
-  const { schema } = sight;
+  const { schema } = snapshot;
   if (!row.usage || tables.length > 0) {
     const what = tables.map(({ name }) => name).join(', ') || `the schema ${schema}`;
     return fail(
@@ -302,14 +306,14 @@ async function checkRights(sight: Sight): Promise<Finding> {
   );
 }
 
-async function checkVacuum(sight: Sight): Promise<Finding> {
+async function checkVacuum(snapshot: DatabaseSnapshot): Promise<Finding> {
   const rows = await all<DeadRows>(
-    sight,
+    snapshot,
     `SELECT relname AS name, n_dead_tup AS dead, n_live_tup AS live,
         extract(epoch FROM clock_timestamp() - greatest(last_autovacuum, last_vacuum)) * 1000 AS ago
       FROM pg_stat_all_tables WHERE schemaname = trim('"' FROM '{s}') AND relname IN ('task', 'outbox') ORDER BY n_dead_tup DESC`,
   );
-  const { on } = await one<{ on: string }>(sight, "SELECT current_setting('autovacuum') AS on");
+  const { on } = await one<{ on: string }>(snapshot, "SELECT current_setting('autovacuum') AS on");
   return judgeVacuum(rows, on === 'on');
 }
 
@@ -338,9 +342,9 @@ export function judgeVacuum(rows: readonly DeadRows[], autovacuum: boolean): Fin
   );
 }
 
-async function checkEvents(sight: Sight): Promise<Finding> {
+async function checkEvents(snapshot: DatabaseSnapshot): Promise<Finding> {
   const row = await one<{ rows: number; age: number | null }>(
-    sight,
+    snapshot,
     'SELECT count(*) AS rows, {s}.now_ms() - min(at) AS age FROM (SELECT at FROM {s}.outbox ORDER BY id LIMIT 100000) o',
   );
   return judgeEvents(row);
@@ -358,35 +362,35 @@ export function judgeEvents({ rows, age }: { readonly rows: number; readonly age
   );
 }
 
-async function now(sight: Sight): Promise<number> {
-  return (await one<{ now: number }>(sight, 'SELECT {s}.now_ms() AS now')).now;
+async function now(snapshot: DatabaseSnapshot): Promise<number> {
+  return (await one<{ now: number }>(snapshot, 'SELECT {s}.now_ms() AS now')).now;
 }
 
-async function checkDuties(sight: Sight): Promise<Finding> {
-  return judgeDuties(await all(sight, 'SELECT name, holder, until FROM {s}.duty'), await now(sight));
+async function checkDuties(snapshot: DatabaseSnapshot): Promise<Finding> {
+  return judgeDuties(await all(snapshot, 'SELECT name, holder, until FROM {s}.duty'), await now(snapshot));
 }
 
-async function checkLeases(sight: Sight): Promise<Finding> {
+async function checkLeases(snapshot: DatabaseSnapshot): Promise<Finding> {
   return judgeLeases(
     await one(
-      sight,
+      snapshot,
       `SELECT count(*) AS running, count(*) FILTER (WHERE lease_until < {s}.now_ms() - ${STUCK_MS}) AS stuck
         FROM {s}.task WHERE state = 1`,
     ),
   );
 }
 
-async function checkWorkers(sight: Sight): Promise<Finding> {
+async function checkWorkers(snapshot: DatabaseSnapshot): Promise<Finding> {
   return judgeWorkers(
-    await all(sight, 'SELECT name, state, beat_at FROM {s}.worker WHERE state <> 3'),
-    await now(sight),
+    await all(snapshot, 'SELECT name, state, beat_at FROM {s}.worker WHERE state <> 3'),
+    await now(snapshot),
   );
 }
 
 const ROUNDS = 5;
 
 /** Commits a few times as an acknowledged write does, and leaves nothing behind. */
-async function probe({ connection, schema, clock }: Sight): Promise<Finding> {
+async function probe({ connection, schema, clock }: DatabaseSnapshot): Promise<Finding> {
   const times: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     const startedAt = clock.monotonic();

@@ -5,7 +5,7 @@ import { afterExpiry } from '../../core/task/lease.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { readSpec } from '../../engine/push/spec.ts';
 import type { RenewalAddress } from '../../protocol/link.ts';
-import type { OverdueLease, TaskRecord, Tenure } from '../../store/store.ts';
+import type { DutyTenure, OverdueLease, TaskRecord } from '../../store/store.ts';
 import { LeaseKeeper } from '../link/lease-keeper.ts';
 import { type Node, type NodeOptions, openNode } from '../node.ts';
 import { App, renewalOf } from '../open.ts';
@@ -145,7 +145,7 @@ export class Manual {
             })),
           }),
     ]);
-    for (const [i, { lane }] of others.entries()) if (returned[i] === 'done') this.engine.ring.mark(lane);
+    for (const [i, { lane }] of others.entries()) if (returned[i] === 'done') this.engine.readyLanes.mark(lane);
     this.engine.changed();
     // `repeated`: somebody else ended it in the same way just now, and has counted it.
     return [...ended, ...returned].filter((answer) => answer === 'done' || answer === 'cancelled').length;
@@ -161,8 +161,8 @@ export class Manual {
     return leases.find((lease) => lease.task === task);
   }
 
-  async #reapOne(lease: OverdueLease, term: Tenure): Promise<boolean> {
-    const { store, interner, world, ring } = this.engine;
+  async #reapOne(lease: OverdueLease, term: DutyTenure): Promise<boolean> {
+    const { store, interner, world, readyLanes } = this.engine;
     const { task, attempt } = lease;
     try {
       const { retry } = readSpec(await interner.specBody(lease.spec));
@@ -172,7 +172,7 @@ export class Manual {
           ? ({ task, attempt, to: 'again', reason: 'none', delayMs: verdict.delayMs } as const)
           : { task, attempt, to: verdict.to, reason: verdict.reason, delayMs: 0 };
       const { reaped, lanes } = await store.leaseReap({ duty: term, items: [item] });
-      for (const lane of lanes) ring.mark(lane);
+      for (const lane of lanes) readyLanes.mark(lane);
       if (reaped > 0) this.engine.changed();
       return reaped > 0;
     } finally {

@@ -1,7 +1,7 @@
 import type { AfterFailure } from '../../core/graph/graph.ts';
 import { checkList, checkOptions } from '../../engine/check.ts';
 import type { PushRequest } from '../../engine/push/push.ts';
-import type { AskedOf } from '../../protocol/paths.ts';
+import type { RequestOf } from '../../protocol/paths.ts';
 import type { CallerTransaction } from '../../store/store.ts';
 import type { AnyTask, InputOf } from '../../worker/define/definition.ts';
 import { parseInput } from '../../worker/define/schema.ts';
@@ -45,7 +45,7 @@ export interface GraphPush extends PushRequest, Pick<GraphTask, 'afterFailure'> 
   readonly after?: readonly { readonly on: string; readonly optional?: boolean }[];
 }
 
-type GraphTask = AskedOf<'pushGraph'>['tasks'][number];
+type GraphTask = RequestOf<'pushGraph'>['tasks'][number];
 
 const PUSH: ReadonlySet<string> = new Set([
   'priority',

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { logicalKey } from '../../engine/settle/kept-results.ts';
-import type { Assignment, Link, Session, Want } from '../../protocol/link.ts';
+import type { Assignment, ClaimRequest, Link, Session } from '../../protocol/link.ts';
 import type { Grant } from '../../store/store.ts';
 import { VirtualWorld } from '../../testing.ts';
 import { task } from '../../worker/define/task.ts';
@@ -84,7 +84,7 @@ function dyingAt(link: Link, verb: 'keep' | 'complete'): Link {
           return (...args: unknown[]) => {
             dead ||= name === verb;
             if (dead) death.abort();
-            else if (name === 'claim') return session.claim({ ...(args[0] as Want), signal: death.signal });
+            else if (name === 'claim') return session.claim({ ...(args[0] as ClaimRequest), signal: death.signal });
             return dead ? never : (member.apply(session, args) as unknown);
           };
         },

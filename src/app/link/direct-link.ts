@@ -11,6 +11,7 @@ import type { WaitRequest } from '../../engine/settle/waits.ts';
 import type {
   Assignment,
   ChildKey,
+  ClaimRequest,
   Failing,
   Hello,
   Link,
@@ -25,13 +26,12 @@ import type {
   Turned,
   TurnRequest,
   Waited,
-  Waiting,
-  Want,
+  WaitFor,
   WorkerState,
 } from '../../protocol/link.ts';
 import type { Grant, TaskRecord } from '../../store/store.ts';
 import { Beats } from './beats.ts';
-import { Acquaintances } from './readable-tasks.ts';
+import { ReadableTasks } from './readable-tasks.ts';
 
 /** Asked before a worker of this name pushes a task to the queue. */
 export type Admit = (worker: string, queue: string) => Promise<void> | undefined;
@@ -114,7 +114,7 @@ class DirectSession implements Session {
   readonly #beats: Beats;
   readonly #worker: number;
   /** Of a worker that came in by a secret; others work on the store itself. */
-  readonly #acquaintances: Acquaintances | undefined;
+  readonly #readable: ReadableTasks | undefined;
   readonly #admit: (queue: string) => Promise<void> | undefined;
   /** The attempts that have ended last, by their tasks. */
   #ended = new Map<number, number>();
@@ -141,7 +141,7 @@ class DirectSession implements Session {
     this.heartbeatMs = heartbeatMs;
     this.runTimeoutMs = runTimeoutMs;
     this.renewal = renewal;
-    if (token !== undefined) this.#acquaintances = new Acquaintances(engine.store);
+    if (token !== undefined) this.#readable = new ReadableTasks(engine.store);
     this.#filter = {
       ...(anyHandler ? {} : { handlers }),
       ...(queues === undefined ? {} : { queues }),
@@ -149,7 +149,7 @@ class DirectSession implements Session {
     };
   }
 
-  async claim({ max, waitMs, signal }: Want): Promise<readonly Assignment[]> {
+  async claim({ max, waitMs, signal }: ClaimRequest): Promise<readonly Assignment[]> {
     const grants = await this.#engine.claim({ worker: this.#worker, max, waitMs, signal, ...this.#filter });
     if (grants.length === 0) return [];
     try {
@@ -158,7 +158,7 @@ class DirectSession implements Session {
         // Not awaited when it is known: this is the path of every task.
         const terms = this.#terms.get(grant.spec) ?? (await this.#readTerms(grant.spec));
         assignments.push(this.#assignment(grant, terms));
-        this.#acquaintances?.meet(grant.task);
+        this.#readable?.meet(grant.task);
       }
       return assignments;
     } catch (error) {
@@ -229,7 +229,7 @@ class DirectSession implements Session {
 
   /** A proof of a lease is good for ever, and what is read by it must not be what another attempt has written since. */
   async #requireHeld({ task, attempt }: Lease): Promise<void> {
-    if (this.#acquaintances === undefined) return;
+    if (this.#readable === undefined) return;
     const record = await this.#engine.get(task);
     if (record?.state !== 'running' || record.attempt !== attempt) throw fault('LEASE_LOST', { task, attempt });
   }
@@ -243,21 +243,20 @@ class DirectSession implements Session {
     });
     const { went, state, body } = turned;
     if (state !== undefined) this.#counted(lease, state);
-    for (const entered of turned.entries)
-      if (entered?.child !== undefined) this.#acquaintances?.meet(entered.child.task);
+    for (const entered of turned.entries) if (entered?.child !== undefined) this.#readable?.meet(entered.child.task);
     return { went, state, body, entries: turned.entries.map((entered) => entered?.text ?? null) };
   }
 
   /** What a child waits for it may read: by its number that is nothing that its parent could not read. */
   async #refuseStrangers(lease: Assignment, entries: readonly TurnEntry[]): Promise<void> {
-    const acquaintances = this.#acquaintances;
-    if (acquaintances === undefined) return;
+    const readable = this.#readable;
+    if (readable === undefined) return;
     const needs = entries.flatMap((entry) => (entry.kind === 'child' ? (entry.after ?? []) : []));
     const numbers = needs.flatMap(({ on }) => (typeof on === 'number' ? [on] : []));
     // A turn that ended its attempt may come again, without a lease to look by.
-    if (numbers.every((number) => acquaintances.knows(number))) return;
+    if (numbers.every((number) => readable.knows(number))) return;
     await this.#requireHeld(lease);
-    const known = await acquaintances.among(lease.task, numbers);
+    const known = await readable.among(lease.task, numbers);
     const stranger = numbers.find((number) => !known.has(number));
     if (stranger !== undefined) throw fault('NOT_FOUND', { kind: 'task', id: stranger });
   }
@@ -268,7 +267,7 @@ class DirectSession implements Session {
     return { ...entry, after };
   }
 
-  #wait(then: Waiting & { readonly go: 'park' }): WaitRequest {
+  #wait(then: WaitFor & { readonly go: 'park' }): WaitRequest {
     const { go: _, children, timeoutMs, until, ...wait } = then;
     const timeout = until === undefined ? timeoutMs : Math.max(0, until - Math.floor(this.#engine.world.clock.wall()));
     return {
@@ -295,7 +294,7 @@ class DirectSession implements Session {
   async results(lease: Assignment, tasks: readonly TaskRef[]): Promise<readonly TaskResult[]> {
     await this.#requireHeld(lease);
     const numbers = tasks.map((one) => this.#numberOf(one));
-    const known = await this.#acquaintances?.among(
+    const known = await this.#readable?.among(
       lease.task,
       tasks.filter((one) => typeof one === 'number'),
     );

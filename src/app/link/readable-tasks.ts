@@ -7,7 +7,7 @@ const MOST = 100_000;
  * one that it runs. Numbers can be counted up, and must not show it the results of everybody. Who is a child is written by the
  * node, with its birth.
  */
-export class Acquaintances {
+export class ReadableTasks {
   readonly #store: Pick<Store, 'journalList'>;
   #met = new Set<number>();
 

@@ -8,7 +8,7 @@ import { freshDatabase } from '../../../test/support/postgres.ts';
 import { scaled } from '../../../test/support/scale.ts';
 import { isEngineError } from '../../core/errors.ts';
 import { refusal } from '../../store/conformance/kit/scene.ts';
-import { checkBooks, lookAt, type Sight } from '../../store/conformance/kit/snapshot.ts';
+import { checkBooks, lookAt, type Snapshot } from '../../store/conformance/kit/snapshot.ts';
 import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import { type ParkItem, parkAll, rememberAll } from '../../store/conformance/kit/turning.ts';
 import { MoveOut } from '../../store/sqlite/upkeep/move-out.ts';
@@ -100,7 +100,7 @@ async function furnish({ engine }: Node): Promise<void> {
 }
 
 /** Without what hangs on the clock of the store. */
-function comparable(sight: Sight): unknown {
+function comparable(sight: Snapshot): unknown {
   return {
     ...sight,
     tasks: sight.tasks.map(({ leaseUntil, log, attempts, payload, result, ...task }) => ({

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fault } from '../../core/errors.ts';
-import { leavesRoomFor, type Migration, planMigrations, type SchemaStand } from '../../store/migrations.ts';
+import { leavesRoomFor, type Migration, planMigrations, type SchemaStatus } from '../../store/migrations.ts';
 import { backupSqlite } from '../../store/sqlite/upkeep/backup.ts';
 import type { Contents, OnCopied } from '../../store/sqlite/upkeep/copy.ts';
 import { MIGRATIONS, SCHEMA_VERSION } from '../../store/sqlite/upkeep/migrate.ts';
@@ -108,8 +108,8 @@ function postgresUpkeep(url: string): Upkeep {
         import('../../store/postgres/migrate/migrate-database.ts'),
         import('../../store/postgres/migrate/migrate.ts'),
       ]);
-      const stand = await readSchema(url, realWorld());
-      return schemaView(store, stand, migrations.MIGRATIONS, migrations.SCHEMA_VERSION);
+      const status = await readSchema(url, realWorld());
+      return schemaView(store, status, migrations.MIGRATIONS, migrations.SCHEMA_VERSION);
     },
     async migrate(onMigration) {
       const { migrateDatabase } = await import('../../store/postgres/migrate/migrate-database.ts');
@@ -143,7 +143,7 @@ function forTools(store: string): { readonly address: string; readonly schema: s
 
 export function schemaView(
   store: string,
-  { version, compatibleFrom }: SchemaStand,
+  { version, compatibleFrom }: SchemaStatus,
   migrations: readonly Migration[],
   known: number,
 ): SchemaView {

@@ -3,7 +3,7 @@ import { nodeOverride } from '../../config/parse.ts';
 import { outFor } from '../display/out.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
-import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 
 /** `leasehold cluster role NODE ROLE`. */
 export const role: Command = {
@@ -13,7 +13,7 @@ export const role: Command = {
     { name: 'NODE', doc: 'The id of the node, as "cluster status" shows it' },
     { name: 'observer|worker|auto', doc: 'What it is to be; auto: what it was started as' },
   ],
-  options: REACH_OPTIONS,
+  options: OPERATOR_OPTIONS,
   examples: [
     { line: 'cluster role node-1 observer', does: 'it takes no writes and no workers; another one leads' },
     { line: 'cluster role node-1 worker', does: 'it serves, and leads no more' },
@@ -25,7 +25,7 @@ export const role: Command = {
     const [id, text] = words as [string, string];
     const asked = nodeOverride(text, 'role');
     const out = outFor(config);
-    const node = await reach(config, (operator) =>
+    const node = await withOperator(config, (operator) =>
       operator.call('editNode', { params: { id }, body: { role: asked } }),
     );
     if (out.mode === 'json') out.json(node);

@@ -6,14 +6,14 @@ import { formatRelative } from '../display/time.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
 import { formatUptime } from '../kit/figures.ts';
-import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 
 /** `leasehold cluster status`. */
 export const status: Command = {
   name: 'cluster status',
   doc: 'Show the nodes on a store, which of them leads, and who holds the duties',
   args: [],
-  options: ['staleThreshold', 'nodeDeadThreshold', ...REACH_OPTIONS],
+  options: ['staleThreshold', 'nodeDeadThreshold', ...OPERATOR_OPTIONS],
   examples: [
     { line: 'cluster status', does: 'who is there, who leads, and whether anything is amiss' },
     { line: 'cluster status --json', does: 'one object, as GET /api/v1/cluster answers' },
@@ -22,7 +22,7 @@ export const status: Command = {
   async run(args) {
     const config = loadConfig(status, args);
     const out = outFor(config);
-    const cluster = await reach(config, (operator) => operator.call('getCluster'));
+    const cluster = await withOperator(config, (operator) => operator.call('getCluster'));
     if (out.mode === 'json') out.json(cluster);
     else tell(cluster, out);
     return EXIT.fine;

@@ -1,4 +1,4 @@
-import type { Glance, WorkerGlance } from '../../app/serve.ts';
+import type { NodeSnapshot, WorkerSnapshot } from '../../app/serve.ts';
 
 /** One queue as it is shown. */
 export interface QueueFigures {
@@ -20,13 +20,13 @@ export interface Figures {
   readonly duties: readonly string[];
   readonly storeBytes: number | undefined;
   readonly uptimeMs: number;
-  readonly worker?: WorkerGlance | undefined;
+  readonly worker?: WorkerSnapshot | undefined;
   /** What the node does in its cluster. */
   readonly role?: string | undefined;
 }
 
 /** A look at the node and the time of it, kept to take the difference from. */
-export interface Look extends Glance {
+export interface Look extends NodeSnapshot {
   readonly at: number;
 }
 
@@ -62,7 +62,7 @@ function endedIn(stats: { completed: number; failed: number; cancelled: number }
 }
 
 /** `host-12, 2 of 4 slots busy`. */
-export function formatWorker({ name, running, slots }: WorkerGlance): string {
+export function formatWorker({ name, running, slots }: WorkerSnapshot): string {
   return `${name}, ${formatCount(running)} of ${formatCount(slots)} slots busy`;
 }
 

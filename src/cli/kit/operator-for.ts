@@ -7,9 +7,9 @@ import type { Operator } from '../../operate/operator.ts';
 export const STORE_OPTIONS = ['store', 'dataDir', 'json'] as const satisfies readonly OptionKey[];
 
 /** What every command takes that asks a node where there is one. */
-export const REACH_OPTIONS = ['server', 'token', ...STORE_OPTIONS] as const satisfies readonly OptionKey[];
+export const OPERATOR_OPTIONS = ['server', 'token', ...STORE_OPTIONS] as const satisfies readonly OptionKey[];
 
-export interface ReachOptions {
+export interface OperatorOptions {
   /** Whether a store that does not exist is made. */
   readonly create?: boolean;
 }
@@ -19,10 +19,10 @@ export interface ReachOptions {
  * the data directory, else the store there. Loaded here and not before: the help of a command needs neither, and who works on a
  * store needs no client.
  */
-export async function reach<T>(
+export async function withOperator<T>(
   config: Config,
   work: (operator: Operator) => Promise<T>,
-  options: ReachOptions = {},
+  options: OperatorOptions = {},
 ): Promise<T> {
   const node = await nodeFor(config);
   const operator = await (node === undefined ? directly(config, options) : through(node, config));
@@ -33,7 +33,7 @@ export async function reach<T>(
   }
 }
 
-async function directly(config: Config, options: ReachOptions): Promise<Operator> {
+async function directly(config: Config, options: OperatorOptions): Promise<Operator> {
   const { store, durability, staleThreshold: staleMs, nodeDeadThreshold: deadMs } = config;
   const { operate } = await import('../../app/operate.ts');
   return operate({ store, durability, silence: { staleMs, deadMs }, ...options });
@@ -55,7 +55,7 @@ async function through({ url, seen }: Node, config: Config): Promise<Operator> {
 }
 
 /** A node to talk to, for what no store can do alone; refused when there is none. */
-export async function reachNode(config: Config): Promise<{ readonly url: string; readonly token: string | undefined }> {
+export async function withNode(config: Config): Promise<{ readonly url: string; readonly token: string | undefined }> {
   const node = await nodeFor(config);
   if (node !== undefined) return { url: node.url, token: await tokenFor(node.url, config) };
   const hint = 'Start one with "leasehold up", or name one: --server URL --token TOKEN.';

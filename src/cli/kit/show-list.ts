@@ -5,7 +5,7 @@ import type { Operator } from '../../operate/operator.ts';
 import { type Out, outFor } from '../display/out.ts';
 import { safeText } from '../display/safe.ts';
 import { EXIT, exitCodeOfSignal } from './exit.ts';
-import { reach } from './operator-for.ts';
+import { withOperator } from './operator-for.ts';
 import { onStopSignals } from './stop-signals.ts';
 
 const LOOK_MS = 1000;
@@ -22,8 +22,8 @@ export interface List<Row, Found extends readonly Row[] = readonly Row[]> {
 /** What a command lists: once, or with `--watch` each second until it is told to stop. */
 export async function showList<Row>(config: Config, list: List<Row>): Promise<number> {
   const out = outFor(config);
-  if (config.watch) return reach(config, (operator) => watch(operator, list, out));
-  list.show(await reach(config, (operator) => list.look(operator, out)), out);
+  if (config.watch) return withOperator(config, (operator) => watch(operator, list, out));
+  list.show(await withOperator(config, (operator) => list.look(operator, out)), out);
   return EXIT.fine;
 }
 

@@ -6,7 +6,7 @@ import { type Column, printList } from '../display/table.ts';
 import { formatRelative } from '../display/time.ts';
 import type { Command } from '../kit/command.ts';
 import { formatCount } from '../kit/figures.ts';
-import { REACH_OPTIONS } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS } from '../kit/operator-for.ts';
 import { showList } from '../kit/show-list.ts';
 
 /** `leasehold limits list`. */
@@ -14,7 +14,7 @@ export const list: Command = {
   name: 'limits list',
   doc: 'List limits, what they allow, what is in use and what waits',
   args: [],
-  options: ['watch', ...REACH_OPTIONS],
+  options: ['watch', ...OPERATOR_OPTIONS],
   examples: [
     { line: 'limits list', does: 'which limits there are, and which are full' },
     { line: 'limits list --json', does: 'one limit a line, for programs' },

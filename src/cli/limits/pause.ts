@@ -5,7 +5,7 @@ import { safeLine } from '../display/safe.ts';
 import { formatWhen } from '../display/time.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
-import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { NAME } from './name.ts';
 
 /** `leasehold limits pause NAME --for TIME`. */
@@ -13,7 +13,7 @@ export const pause: Command = {
   name: 'limits pause',
   doc: 'Let nothing start for a while that takes from a limit, or from one of its keys; what runs goes on',
   args: [NAME],
-  options: ['key', 'pauseFor', ...REACH_OPTIONS],
+  options: ['key', 'pauseFor', ...OPERATOR_OPTIONS],
   examples: [
     { line: 'limits pause openai --for 5m', does: 'the service has asked everybody to come back later' },
     { line: 'limits pause openai --key alice --for 1h', does: 'only what takes from the key alice' },
@@ -26,7 +26,7 @@ export const pause: Command = {
     if (forMs === undefined)
       throw fault('INVALID_INPUT', { field: '--for', problem: 'it must be given, such as --for 5m' });
     const out = outFor(config);
-    const limit = await reach(config, (operator) =>
+    const limit = await withOperator(config, (operator) =>
       operator.call('pauseLimit', { params: { name }, body: { key, for: forMs } }),
     );
     const paused = key === undefined ? limit : limit.keys.find((one) => one.key === key);

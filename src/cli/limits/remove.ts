@@ -3,7 +3,7 @@ import { boundsText } from '../display/limit-words.ts';
 import { outFor } from '../display/out.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
-import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { who } from '../node/who.ts';
 import { NAME } from './name.ts';
 
@@ -12,7 +12,7 @@ export const remove: Command = {
   name: 'limits remove',
   doc: 'Take a limit away: tasks that wait for it run without it, new ones that name it are refused',
   args: [NAME],
-  options: ['by', ...REACH_OPTIONS],
+  options: ['by', ...OPERATOR_OPTIONS],
   examples: [
     { line: 'limits remove openai', does: 'what it was is printed, and stays in its history' },
     { line: 'limits remove openai --by deploy-42', does: 'under another name than that of the user' },
@@ -22,7 +22,7 @@ export const remove: Command = {
     const { config, args: words } = loadCall(remove, args);
     const [name] = words as [string];
     const out = outFor(config);
-    const limit = await reach(config, (operator) =>
+    const limit = await withOperator(config, (operator) =>
       operator.call('removeLimit', { params: { name }, by: who(config.by) }),
     );
     if (out.mode === 'json') out.json({ ...limit, removed: true });

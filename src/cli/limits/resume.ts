@@ -3,7 +3,7 @@ import { outFor } from '../display/out.ts';
 import { safeLine } from '../display/safe.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
-import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { NAME } from './name.ts';
 
 /** `leasehold limits resume NAME`. */
@@ -11,7 +11,7 @@ export const resume: Command = {
   name: 'limits resume',
   doc: 'End the pause of a limit, or of one of its keys, before its time',
   args: [NAME],
-  options: ['key', ...REACH_OPTIONS],
+  options: ['key', ...OPERATOR_OPTIONS],
   examples: [
     { line: 'limits resume openai', does: 'workers take from it again within a second' },
     { line: 'limits resume openai --key alice', does: 'only the key alice; each pause is ended by itself' },
@@ -22,7 +22,9 @@ export const resume: Command = {
     const [name] = words as [string];
     const { key } = config;
     const out = outFor(config);
-    const limit = await reach(config, (operator) => operator.call('resumeLimit', { params: { name }, body: { key } }));
+    const limit = await withOperator(config, (operator) =>
+      operator.call('resumeLimit', { params: { name }, body: { key } }),
+    );
     if (out.mode === 'json') out.json(limit);
     else {
       const which = key === undefined ? name : `${name} for ${safeLine(key)}`;

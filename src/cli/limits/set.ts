@@ -7,7 +7,7 @@ import { boundsText } from '../display/limit-words.ts';
 import { type Out, outFor } from '../display/out.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
-import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { who } from '../node/who.ts';
 
 const EDITS = [
@@ -28,7 +28,7 @@ export const set: Command = {
   name: 'limits set',
   doc: 'Make a limit, or change what is given of one; what runs goes on',
   args: [{ name: 'NAME', doc: 'Which limit; made if it does not exist' }],
-  options: [...EDITS, 'by', ...REACH_OPTIONS],
+  options: [...EDITS, 'by', ...OPERATOR_OPTIONS],
   examples: [
     { line: 'limits set openai --concurrent 8 --per-key 2', does: 'eight at once, and two of them for one key' },
     { line: 'limits set openai --rate 100/1m --cost 90000/1m', does: 'and so many starts and tokens a minute' },
@@ -43,7 +43,7 @@ export const set: Command = {
     const [name] = words as [string];
     const edit = editOf(config);
     const out = outFor(config);
-    const answer = await reach(config, (operator) => setLimit(operator, name, edit, who(config.by)), {
+    const answer = await withOperator(config, (operator) => setLimit(operator, name, edit, who(config.by)), {
       create: true,
     });
     if (out.mode === 'json') out.json(answer);

@@ -3,7 +3,7 @@ import { describeLimit } from '../display/limit-page.ts';
 import { outFor } from '../display/out.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
-import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { NAME } from './name.ts';
 
 /** `leasehold limits show NAME`. */
@@ -11,7 +11,7 @@ export const show: Command = {
   name: 'limits show',
   doc: 'Show one limit: what each of its keys has, and who changed it',
   args: [NAME],
-  options: REACH_OPTIONS,
+  options: OPERATOR_OPTIONS,
   examples: [
     { line: 'limits show openai', does: 'what is in use, which keys are full or paused, its last changes' },
     { line: 'limits show openai --json', does: 'the same, for programs' },
@@ -21,7 +21,7 @@ export const show: Command = {
     const { config, args: words } = loadCall(show, args);
     const [name] = words as [string];
     const out = outFor(config);
-    const limit = await reach(config, (operator) => operator.call('getLimit', { params: { name } }));
+    const limit = await withOperator(config, (operator) => operator.call('getLimit', { params: { name } }));
     if (out.mode === 'json') out.json(limit);
     else for (const line of describeLimit(limit, out, Date.now())) out.line(line);
     return EXIT.fine;

@@ -2,14 +2,14 @@ import { loadConfig } from '../../config/load.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
 import { openInBrowser } from '../kit/open-in-browser.ts';
-import { REACH_OPTIONS, reachNode } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS, withNode } from '../kit/operator-for.ts';
 
 /** `leasehold login`. */
 export const login: Command = {
   name: 'login',
   doc: 'Print a link that lets a browser into the web UI of a node, once and within ten minutes',
   args: [],
-  options: ['open', ...REACH_OPTIONS],
+  options: ['open', ...OPERATOR_OPTIONS],
   examples: [
     { line: 'login', does: 'a link for the node of this folder' },
     { line: 'login --open', does: 'the same, opened at once' },
@@ -19,7 +19,7 @@ export const login: Command = {
   async run(args) {
     const config = loadConfig(login, args);
     const { Client } = await import('../../client/client.ts');
-    const client = new Client(await reachNode(config));
+    const client = new Client(await withNode(config));
     try {
       const link = await client.call('createLogin');
       process.stdout.write(config.json ? `${JSON.stringify(link)}\n` : `${link.url}\n`);

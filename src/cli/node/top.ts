@@ -7,7 +7,7 @@ import { type Out, outFor } from '../display/out.ts';
 import { safeText } from '../display/safe.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT, exitCodeOfSignal } from '../kit/exit.ts';
-import { REACH_OPTIONS, reachNode } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS, withNode } from '../kit/operator-for.ts';
 import { onStopSignals } from '../kit/stop-signals.ts';
 import { who } from './who.ts';
 
@@ -16,7 +16,7 @@ export const top: Command = {
   name: 'top',
   doc: 'Show a node at a glance, as it goes: queues, workers, running tasks, limits and events',
   args: [],
-  options: ['interval', 'lookOnce', ...REACH_OPTIONS],
+  options: ['interval', 'lookOnce', ...OPERATOR_OPTIONS],
   examples: [
     { line: 'top', does: 'the node of this folder; ? shows the keys, q quits' },
     { line: 'top --server https://node:7420 --token TOKEN', does: 'another node; a token that may only read will do' },
@@ -26,7 +26,7 @@ export const top: Command = {
   async run(args) {
     const config = loadConfig(top, args);
     const { Client } = await import('../../client/client.ts');
-    const client = new Client(await reachNode(config));
+    const client = new Client(await withNode(config));
     const stopping = new AbortController();
     const unlisten = onStopSignals({
       stop: (signal) => stopping.abort(signal),

@@ -5,7 +5,7 @@ import { paintState, STATES } from '../display/state.ts';
 import { type Column, printList } from '../display/table.ts';
 import type { Command } from '../kit/command.ts';
 import { formatCount } from '../kit/figures.ts';
-import { REACH_OPTIONS } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS } from '../kit/operator-for.ts';
 import { showList } from '../kit/show-list.ts';
 
 /** `leasehold queues list`. */
@@ -13,7 +13,7 @@ export const list: Command = {
   name: 'queues list',
   doc: 'List queues with the number of their tasks in each state',
   args: [],
-  options: ['watch', ...REACH_OPTIONS],
+  options: ['watch', ...OPERATOR_OPTIONS],
   examples: [
     { line: 'queues list', does: 'how much waits, runs and has failed' },
     { line: 'queues list --json', does: 'one queue a line, for programs' },

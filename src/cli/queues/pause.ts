@@ -2,14 +2,14 @@ import { loadCall } from '../../config/load.ts';
 import { outFor } from '../display/out.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
-import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 
 /** `leasehold queues pause QUEUE`. */
 export const pause: Command = {
   name: 'queues pause',
   doc: 'Let nobody claim from a queue; what runs goes on',
   args: [{ name: 'QUEUE', doc: 'Which one; it is made if it does not exist, so that it can begin paused' }],
-  options: REACH_OPTIONS,
+  options: OPERATOR_OPTIONS,
   examples: [
     { line: 'queues pause papers', does: 'hold what waits, while something is put right' },
     { line: 'queues pause nightly && leasehold push nightly --file jobs.ndjson', does: 'fill a queue before it runs' },
@@ -19,7 +19,7 @@ export const pause: Command = {
     const { config, args: words } = loadCall(pause, args);
     const [name] = words as [string];
     const out = outFor(config);
-    const queue = await reach(config, (operator) => operator.call('pauseQueue', { params: { queue: name } }));
+    const queue = await withOperator(config, (operator) => operator.call('pauseQueue', { params: { queue: name } }));
     if (out.mode === 'json') out.json(queue);
     else
       out.line(

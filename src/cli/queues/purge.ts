@@ -7,7 +7,7 @@ import type { Command } from '../kit/command.ts';
 import { confirm } from '../kit/confirm.ts';
 import { EXIT } from '../kit/exit.ts';
 import { formatCount } from '../kit/figures.ts';
-import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { progressFor } from '../kit/progress-for.ts';
 
 const BATCH = 250;
@@ -19,7 +19,7 @@ export const purge: Command = {
   name: 'queues purge',
   doc: 'Cancel everything that waits in a queue; what runs goes on',
   args: [{ name: 'QUEUE', doc: 'Which one' }],
-  options: ['dryRun', 'yes', ...REACH_OPTIONS],
+  options: ['dryRun', 'yes', ...OPERATOR_OPTIONS],
   examples: [
     { line: 'queues purge papers --dry-run', does: 'how many tasks that would be' },
     { line: 'queues purge papers --yes', does: 'do it without asking, as a script must' },
@@ -28,7 +28,7 @@ export const purge: Command = {
   run(args) {
     const { config, args: words } = loadCall(purge, args);
     const [name] = words as [string];
-    return reach(config, (operator) => purgeQueue(operator, name, config));
+    return withOperator(config, (operator) => purgeQueue(operator, name, config));
   },
 };
 

@@ -4,7 +4,7 @@ import type { Out } from '../display/out.ts';
 import { type Column, printList } from '../display/table.ts';
 import { formatRelative } from '../display/time.ts';
 import type { Command } from '../kit/command.ts';
-import { REACH_OPTIONS } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS } from '../kit/operator-for.ts';
 import { showList } from '../kit/show-list.ts';
 
 /** More are never read at once, here and by a node. */
@@ -15,7 +15,7 @@ export const approvals: Command = {
   name: 'approvals',
   doc: 'List the tasks that wait for somebody to decide, the oldest first',
   args: [],
-  options: ['watch', ...REACH_OPTIONS],
+  options: ['watch', ...OPERATOR_OPTIONS],
   examples: [
     { line: 'approvals', does: 'what is asked, and which actions there are' },
     { line: 'approvals --json', does: 'one a line, with the form and its context' },

@@ -5,7 +5,7 @@ import type { Operator } from '../../operate/operator.ts';
 import { outFor } from '../display/out.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
-import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { ID } from './id.ts';
 import { lookAtAll, requireTree, runTree } from './tree.ts';
 
@@ -21,7 +21,7 @@ export const cancel: Command = {
   name: 'tasks cancel',
   doc: 'End tasks that wait, and ask the workers of those that run to stop',
   args: [{ ...ID, many: true }],
-  options: ['tree', 'dryRun', ...REACH_OPTIONS],
+  options: ['tree', 'dryRun', ...OPERATOR_OPTIONS],
   examples: [
     { line: 'tasks cancel 42', does: 'one task' },
     { line: 'tasks cancel 42 --tree --dry-run', does: 'what would be cancelled with it' },
@@ -34,7 +34,7 @@ export const cancel: Command = {
   async run(args) {
     const { config, args: ids } = loadCall(cancel, args);
     requireTree(config, 'Add --tree to see what hangs on the task, or leave --dry-run out.');
-    return reach(config, (operator) =>
+    return withOperator(config, (operator) =>
       config.tree ? cancelTrees(operator, config, ids) : cancelThese(operator, config, ids),
     );
   },

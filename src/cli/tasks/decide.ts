@@ -4,7 +4,7 @@ import { outFor } from '../display/out.ts';
 import { safeLine } from '../display/safe.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
-import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { who } from '../node/who.ts';
 import { ID } from './id.ts';
 import { parseInline } from './push-inputs.ts';
@@ -15,7 +15,7 @@ function deciding(word: 'approve' | 'reject', doc: string, examples: NonNullable
     name: word,
     doc,
     args: [ID],
-    options: ['action', 'data', 'decidedBy', ...REACH_OPTIONS],
+    options: ['action', 'data', 'decidedBy', ...OPERATOR_OPTIONS],
     examples,
 
     async run(args) {
@@ -26,7 +26,7 @@ function deciding(word: 'approve' | 'reject', doc: string, examples: NonNullable
       const value = data === undefined ? {} : { value: parseInline(data, hint) };
       const by = who(decidedBy);
       const out = outFor(config);
-      const answer = await reach(config, (operator) =>
+      const answer = await withOperator(config, (operator) =>
         operator.call('decideApproval', { params: { id }, body: { action, ...value }, by }).catch((error: unknown) => {
           throw isEngineError(error, 'INVALID_INPUT') && error.details?.field === 'action'
             ? fault(

@@ -3,7 +3,7 @@ import { describeExplanation } from '../display/explain-page.ts';
 import { outFor } from '../display/out.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
-import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { ID } from './id.ts';
 
 /** `leasehold tasks explain ID`. */
@@ -11,7 +11,7 @@ export const explain: Command = {
   name: 'tasks explain',
   doc: 'Say why a task does not run: its queue, its limits, and what keeps each worker from it',
   args: [ID],
-  options: REACH_OPTIONS,
+  options: OPERATOR_OPTIONS,
   examples: [
     { line: 'tasks explain 42', does: 'one sentence first, then everything that a claim would go by' },
     { line: "tasks explain 42 --json | jq '.workers[] | select(.eligible | not)'", does: 'for programs' },
@@ -21,7 +21,7 @@ export const explain: Command = {
     const { config, args: words } = loadCall(explain, args);
     const [id] = words as [string];
     const out = outFor(config);
-    const why = await reach(config, (operator) => operator.call('explainTask', { params: { id } }));
+    const why = await withOperator(config, (operator) => operator.call('explainTask', { params: { id } }));
     if (out.mode === 'json') out.json(why);
     else for (const line of describeExplanation(why, out, Date.now())) out.line(line);
     return EXIT.fine;

@@ -1,4 +1,4 @@
-import { follow, type Told } from '../../operate/calls/follow.ts';
+import { type FollowNotice, follow } from '../../operate/calls/follow.ts';
 import type { Operator } from '../../operate/operator.ts';
 import type { TaskView } from '../../operate/views.ts';
 import { errorLine } from '../display/error-line.ts';
@@ -41,10 +41,10 @@ export async function followTasks(
   const progress = progressFor({ json: !counting }, 'ended', ids.length);
   const ended: Record<string, number> = {};
   try {
-    for await (const told of follow(operator, ids, { after, signal: stopping.signal })) {
-      if (!counting) tell(told, out, { several: ids.length > 1, logsOnly });
-      if (told.kind !== 'ended') continue;
-      const state = told.task?.state ?? 'removed';
+    for await (const notice of follow(operator, ids, { after, signal: stopping.signal })) {
+      if (!counting) tell(notice, out, { several: ids.length > 1, logsOnly });
+      if (notice.kind !== 'ended') continue;
+      const state = notice.task?.state ?? 'removed';
       ended[state] = (ended[state] ?? 0) + 1;
       progress.add(1);
     }
@@ -62,21 +62,21 @@ interface Telling {
   readonly logsOnly: boolean;
 }
 
-function tell(told: Told, out: Out, { several, logsOnly }: Telling): void {
+function tell(notice: FollowNotice, out: Out, { several, logsOnly }: Telling): void {
   if (out.mode === 'json') {
-    const { kind, id, ...rest } = told;
-    if (told.kind === 'log') out.json({ event: kind, id, ...told.line });
+    const { kind, id, ...rest } = notice;
+    if (notice.kind === 'log') out.json({ event: kind, id, ...notice.line });
     else if (!logsOnly) out.json({ event: kind, id, ...rest });
     return;
   }
   // The end of an id tells tasks of one push apart; its beginning is the time of the push.
-  const who = several ? `${out.paint('dim', `…${told.id.slice(-12)}`)} ` : '';
-  if (told.kind === 'log') for (const line of logLines(told.line, out)) out.line(who + line);
-  if (logsOnly || told.kind === 'log') return;
-  if (told.kind === 'ended') {
-    for (const line of ending(told.task, out)) out.line(who + line);
-  } else if (!isEnd(told.state)) {
-    out.line(`${who}${stamp(told.at, out)} ${stateWords(told, out)}`);
+  const who = several ? `${out.paint('dim', `…${notice.id.slice(-12)}`)} ` : '';
+  if (notice.kind === 'log') for (const line of logLines(notice.line, out)) out.line(who + line);
+  if (logsOnly || notice.kind === 'log') return;
+  if (notice.kind === 'ended') {
+    for (const line of ending(notice.task, out)) out.line(who + line);
+  } else if (!isEnd(notice.state)) {
+    out.line(`${who}${stamp(notice.at, out)} ${stateWords(notice, out)}`);
   }
 }
 
@@ -84,7 +84,7 @@ function isEnd(state: string): boolean {
   return state === 'completed' || state === 'failed' || state === 'cancelled';
 }
 
-function stateWords({ state, attempt }: Told & { readonly kind: 'state' }, out: Out): string {
+function stateWords({ state, attempt }: FollowNotice & { readonly kind: 'state' }, out: Out): string {
   const text = out.mode === 'screen' ? paintState(out, state, stateText(state)) : state;
   return attempt > 0 ? `${text} (attempt ${attempt})` : text;
 }

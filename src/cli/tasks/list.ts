@@ -7,7 +7,7 @@ import { paintState, reasonWords, stateText } from '../display/state.ts';
 import { type Column, printList } from '../display/table.ts';
 import { formatRelative } from '../display/time.ts';
 import type { Command } from '../kit/command.ts';
-import { REACH_OPTIONS } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS } from '../kit/operator-for.ts';
 import { showList } from '../kit/show-list.ts';
 
 /** `leasehold tasks list`. */
@@ -15,7 +15,7 @@ export const list: Command = {
   name: 'tasks list',
   doc: 'List tasks, the newest first',
   args: [],
-  options: ['queue', 'state', 'limit', 'watch', ...REACH_OPTIONS],
+  options: ['queue', 'state', 'limit', 'watch', ...OPERATOR_OPTIONS],
   examples: [
     { line: 'tasks list --queue papers --state failed', does: 'what failed in one queue, and why' },
     { line: 'tasks list --state running --watch', does: 'what runs, looked at each second' },

@@ -4,7 +4,7 @@ import { logLines } from '../display/log-lines.ts';
 import { type Out, outFor } from '../display/out.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
-import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { followTasks } from './follow.ts';
 import { ID } from './id.ts';
 
@@ -13,7 +13,7 @@ export const logs: Command = {
   name: 'tasks logs',
   doc: 'Print what a task said',
   args: [ID],
-  options: ['follow', ...REACH_OPTIONS],
+  options: ['follow', ...OPERATOR_OPTIONS],
   examples: [
     { line: 'tasks logs 42', does: 'all attempts, the oldest first' },
     { line: 'tasks logs 42 -f', does: 'and what comes, until the task ends' },
@@ -23,7 +23,7 @@ export const logs: Command = {
     const { config, args: words } = loadCall(logs, args);
     const [id] = words as [string];
     const out = outFor(config);
-    return reach(config, async (operator) => {
+    return withOperator(config, async (operator) => {
       // Where the feed stands before the task is looked at, so that its end cannot fall between.
       const { last: after } = await operator.call('readEvents');
       const { id: publicId, attempt } = await requireTask(operator, id);

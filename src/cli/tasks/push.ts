@@ -10,7 +10,7 @@ import { formatTook } from '../display/time.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
 import { formatCount, formatRate } from '../kit/figures.ts';
-import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { progressFor } from '../kit/progress-for.ts';
 import { followTasks } from './follow.ts';
 import { parseInline, readInputs } from './push-inputs.ts';
@@ -52,7 +52,7 @@ export const push: Command = {
     'fair',
     'follow',
     'durability',
-    ...REACH_OPTIONS,
+    ...OPERATOR_OPTIONS,
   ],
   examples: [
     {
@@ -71,7 +71,7 @@ export const push: Command = {
     const [queue, text] = words as [string, string?];
     checkTogether(config, text);
     const out = outFor(config);
-    return reach(config, (operator) => pushAll(operator, { queue, text, config, out }), { create: true });
+    return withOperator(config, (operator) => pushAll(operator, { queue, text, config, out }), { create: true });
   },
 };
 

@@ -9,7 +9,7 @@ import type { Command } from '../kit/command.ts';
 import { confirm } from '../kit/confirm.ts';
 import { EXIT } from '../kit/exit.ts';
 import { formatCount } from '../kit/figures.ts';
-import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { progressFor } from '../kit/progress-for.ts';
 import { ID } from './id.ts';
 import { lookAtAll, requireTree, runTree } from './tree.ts';
@@ -19,7 +19,7 @@ export const retry: Command = {
   name: 'tasks retry',
   doc: 'Run finished tasks again, with a full budget of tries',
   args: [{ ...ID, many: true, optional: true }],
-  options: ['queue', 'state', 'tree', 'dryRun', 'yes', ...REACH_OPTIONS],
+  options: ['queue', 'state', 'tree', 'dryRun', 'yes', ...OPERATOR_OPTIONS],
   examples: [
     { line: 'tasks retry 42', does: 'one task' },
     { line: 'tasks retry 42 --tree', does: 'it and all that hangs on it, without what has completed' },
@@ -30,7 +30,7 @@ export const retry: Command = {
     const { config, args: ids } = loadCall(retry, args);
     checkTogether(config, ids);
     const out = outFor(config);
-    return reach(config, (operator) => {
+    return withOperator(config, (operator) => {
       if (config.tree) return retryTrees(operator, config, ids);
       return ids.length > 0 ? retryThese(operator, ids, out) : retryAll(operator, config, out);
     });

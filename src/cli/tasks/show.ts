@@ -3,7 +3,7 @@ import { outFor } from '../display/out.ts';
 import { describeTask } from '../display/task-page.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
-import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { ID } from './id.ts';
 
 /** `leasehold tasks show ID`. */
@@ -11,7 +11,7 @@ export const show: Command = {
   name: 'tasks show',
   doc: 'Show everything about one task, and what to do next',
   args: [ID],
-  options: REACH_OPTIONS,
+  options: OPERATOR_OPTIONS,
   examples: [
     { line: 'tasks show 42', does: 'the task of that number in this store' },
     {
@@ -24,7 +24,7 @@ export const show: Command = {
     const { config, args: words } = loadCall(show, args);
     const [id] = words as [string];
     const out = outFor(config);
-    const task = await reach(config, (operator) => operator.call('getTask', { params: { id } }));
+    const task = await withOperator(config, (operator) => operator.call('getTask', { params: { id } }));
     if (out.mode === 'json') out.json(task);
     else for (const line of describeTask(task, out, Date.now())) out.line(line);
     return EXIT.fine;

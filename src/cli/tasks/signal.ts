@@ -4,7 +4,7 @@ import { outFor } from '../display/out.ts';
 import { safeLine } from '../display/safe.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
-import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { parseInline } from './push-inputs.ts';
 
 /** `leasehold signal CHANNEL [JSON]`. */
@@ -15,7 +15,7 @@ export const signal: Command = {
     { name: 'CHANNEL', doc: 'What the task waits on; "tasks show" tells' },
     { name: 'JSON', doc: 'What it is handed; nothing if it is left out', optional: true },
   ],
-  options: ['broadcast', ...REACH_OPTIONS],
+  options: ['broadcast', ...OPERATOR_OPTIONS],
   examples: [
     { line: `signal payment:4711 '{"paid": true}'`, does: 'one task goes on, and is handed this' },
     { line: 'signal weather --broadcast', does: 'all that wait for it now' },
@@ -27,7 +27,7 @@ export const signal: Command = {
     const hint = `Quote it for the shell: leasehold signal CHANNEL '{"key": "value"}'. A text has quotes of its own: '"text"'.`;
     const body = json === undefined ? null : parseInline(json, hint);
     const out = outFor(config);
-    const answer = await reach(config, (operator) =>
+    const answer = await withOperator(config, (operator) =>
       operator.call('sendSignal', { body: { channel, body, broadcast: config.broadcast } }),
     );
     if (out.mode === 'json') out.json(answer);

@@ -1,5 +1,5 @@
 import type { LimitView, TaskView, WorkerView } from '../../operate/views.ts';
-import type { EventView, Picture, QueueRow } from './picture.ts';
+import type { EventView, QueueRow, TopViewModel } from './picture.ts';
 
 export const PANELS = ['queues', 'workers', 'tasks', 'limits', 'events'] as const;
 export type Panel = (typeof PANELS)[number];
@@ -19,7 +19,7 @@ export interface Lists {
   readonly events: readonly Entry<EventView>[];
 }
 
-export function listsOf(picture: Picture, filter: string): Lists {
+export function listsOf(model: TopViewModel, filter: string): Lists {
   const text = filter.trim().toLowerCase();
   const matching = <T>(
     items: readonly T[],
@@ -31,27 +31,27 @@ export function listsOf(picture: Picture, filter: string): Lists {
       .map((item) => ({ key: keyOf(item), item }));
   return {
     queues: matching(
-      picture.queues,
+      model.queues,
       ({ name }) => name,
       ({ name, paused }) => [name, paused ? 'paused' : undefined],
     ),
     workers: matching(
-      newestWorkers(picture.workers),
+      newestWorkers(model.workers),
       ({ id }) => id,
       ({ name, state, host, tags, currentTasks }) => [name, state, host, ...tags, ...currentTasks],
     ),
     tasks: matching(
-      picture.tasks.toSorted((a, b) => (a.startedAt ?? 0) - (b.startedAt ?? 0)),
+      model.tasks.toSorted((a, b) => (a.startedAt ?? 0) - (b.startedAt ?? 0)),
       ({ id }) => id,
       ({ id, queue, handler, worker }) => [id, queue, handler, worker],
     ),
     limits: matching(
-      picture.limits,
+      model.limits,
       ({ name }) => name,
       ({ name }) => [name],
     ),
     events: matching(
-      picture.events,
+      model.events,
       ({ seq }) => String(seq),
       ({ kind, task, queue, state, worker }) => [kind, task, queue, state, worker],
     ),

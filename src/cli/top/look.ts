@@ -1,5 +1,5 @@
 import type { Client } from '../../client/client.ts';
-import type { EventView, Picture } from './picture.ts';
+import type { EventView, TopViewModel } from './picture.ts';
 import { type Count, countOf, rateOf, withCount } from './rates.ts';
 
 /** Tasks that run are asked for up to here: nobody reads more, and the overview has their number. */
@@ -25,7 +25,7 @@ export class Looking {
     this.#client = client;
   }
 
-  async look(signal: AbortSignal): Promise<Picture> {
+  async look(signal: AbortSignal): Promise<TopViewModel> {
     const ask = { ...SOON, signal };
     const client = this.#client;
     const [overview, me, { queues }, { workers }, { tasks }, { limits }, events] = await Promise.all([

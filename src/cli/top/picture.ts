@@ -12,7 +12,7 @@ export interface QueueRow extends QueueView {
 }
 
 /** All that one look has found. */
-export interface Picture {
+export interface TopViewModel {
   /** Calendar time of the node. */
   readonly at: number;
   /** What the clock of the node is ahead of the one here: countdowns go by the node's. */

@@ -2,23 +2,28 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Key } from './keys.ts';
 import { listsOf } from './lists.ts';
-import type { Picture } from './picture.ts';
+import type { TopViewModel } from './picture.ts';
 import { indexOf, type Pressed, press } from './press.ts';
 import { FIRST, type State } from './state.ts';
 import { testEvent, testPicture, testQueue, testWorker } from './test-picture.ts';
 
 /** Presses one key after the other on the same picture. */
-function after(keys: readonly Key[], from: State = FIRST, picture: Picture = testPicture(), furthest = 100): Pressed {
+function after(
+  keys: readonly Key[],
+  from: State = FIRST,
+  model: TopViewModel = testPicture(),
+  furthest = 100,
+): Pressed {
   let pressed: Pressed = { state: from };
   for (const key of keys) {
-    const lists = listsOf(picture, pressed.state.filter);
+    const lists = listsOf(model, pressed.state.filter);
     pressed = press(pressed.state, key, { lists, page: 10, furthest });
   }
   return pressed;
 }
 
-const chosenIn = (state: State, picture = testPicture()): number =>
-  indexOf(state, state.panel, listsOf(picture, state.filter)[state.panel]);
+const chosenIn = (state: State, model = testPicture()): number =>
+  indexOf(state, state.panel, listsOf(model, state.filter)[state.panel]);
 
 test('a digit or Tab chooses the panel in focus, around both ends', () => {
   assert.equal(after(['3']).state.panel, 'tasks');
@@ -93,7 +98,7 @@ test('nothing is changed without a yes', () => {
 });
 
 test('a yes pauses or resumes the queue, cancels the task, drains or enables the worker', () => {
-  const act = (keys: readonly Key[], picture?: Picture) => after([...keys, 'y'], FIRST, picture).intent;
+  const act = (keys: readonly Key[], model?: TopViewModel) => after([...keys, 'y'], FIRST, model).intent;
   assert.deepEqual(act(['p']), { kind: 'act', act: { kind: 'pause', queue: 'papers' } });
   assert.deepEqual(act(['j', 'p']), { kind: 'act', act: { kind: 'resume', queue: 'mail' } });
   assert.deepEqual(act(['3', 'j', 'c']), { kind: 'act', act: { kind: 'cancel', task: 'task_1' } });
@@ -155,6 +160,6 @@ test('what was said last is gone with the next key', () => {
 });
 
 test('a name that others wrote is shown in a question without what a terminal would act on', () => {
-  const picture = testPicture({ queues: [testQueue('a\u001b[2J\u202eb')] });
-  assert.match(after(['p'], FIRST, picture).state.asked?.text ?? '', /^Pause queue ab\?/);
+  const model = testPicture({ queues: [testQueue('a\u001b[2J\u202eb')] });
+  assert.match(after(['p'], FIRST, model).state.asked?.text ?? '', /^Pause queue ab\?/);
 });

@@ -1,5 +1,5 @@
 import type { LimitView, TaskView, WorkerView } from '../../operate/views.ts';
-import type { EventView, Overview, Picture, QueueRow } from './picture.ts';
+import type { EventView, Overview, QueueRow, TopViewModel } from './picture.ts';
 
 /** Some afternoon; what is shown of it depends on the zone, so tests look at differences. */
 export const NOW = 1_800_000_000_000;
@@ -99,8 +99,8 @@ const OVERVIEW: Overview = {
 
 /** A picture for the tests of whoever draws one. */
 export function testPicture(
-  more: Partial<Omit<Picture, 'overview'>> & { readonly overview?: Partial<Overview> } = {},
-): Picture {
+  more: Partial<Omit<TopViewModel, 'overview'>> & { readonly overview?: Partial<Overview> } = {},
+): TopViewModel {
   return {
     at: NOW,
     skewMs: 0,

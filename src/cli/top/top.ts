@@ -10,7 +10,7 @@ import type { Away } from './draw/header.ts';
 import { keysOf } from './keys.ts';
 import { listsOf } from './lists.ts';
 import { Looking } from './look.ts';
-import type { Detail, Picture } from './picture.ts';
+import type { Detail, TopViewModel } from './picture.ts';
 import { press } from './press.ts';
 import { FIRST, type Intent, type Open, type State } from './state.ts';
 import type { Terminal } from './terminal.ts';
@@ -43,7 +43,7 @@ export class Top {
   readonly #over = new AbortController();
   readonly #quit = Promise.withResolvers<void>();
   #state: State = FIRST;
-  #picture: Picture;
+  #model: TopViewModel;
   #away: Away | undefined;
   #detail: Detail | undefined;
   /** Ends what is asked for the one that is open. */
@@ -53,10 +53,10 @@ export class Top {
   #pouring: NodeJS.Timeout | undefined;
   #asking = false;
 
-  private constructor(options: TopOptions, looking: Looking, picture: Picture) {
+  private constructor(options: TopOptions, looking: Looking, model: TopViewModel) {
     this.#options = options;
     this.#looking = looking;
-    this.#picture = picture;
+    this.#model = model;
   }
 
   /** Until somebody quits. A node that is not there, or lets nobody in, is an error as in any other command. */
@@ -101,7 +101,7 @@ export class Top {
   readonly #typed = (text: string): void => {
     for (const key of keysOf(text)) {
       const { open } = this.#state;
-      const lists = listsOf(this.#picture, this.#state.filter);
+      const lists = listsOf(this.#model, this.#state.filter);
       const { page = 1, furthest = 0 } = this.#frame ?? {};
       const { state, intent } = press(this.#state, key, { lists, page, furthest });
       this.#state = state;
@@ -138,12 +138,12 @@ export class Top {
     if (this.#asking || this.#over.signal.aborted) return;
     this.#asking = true;
     try {
-      const [picture] = await Promise.all([this.#looking.look(this.#over.signal), this.#lookAtOpen()]);
-      this.#picture = picture;
+      const [model] = await Promise.all([this.#looking.look(this.#over.signal), this.#lookAtOpen()]);
+      this.#model = model;
       this.#away = undefined;
     } catch (error) {
       if (this.#over.signal.aborted) return;
-      const since = this.#away?.since ?? Date.now() + this.#picture.skewMs;
+      const since = this.#away?.since ?? Date.now() + this.#model.skewMs;
       this.#away = { since, problem: isEngineError(error) ? error.message : refusal(error) };
     } finally {
       this.#asking = false;
@@ -201,14 +201,14 @@ export class Top {
     const size = terminal.size();
     this.#frame = draw({
       state: this.#state,
-      picture: this.#picture,
-      lists: listsOf(this.#picture, this.#state.filter),
+      model: this.#model,
+      lists: listsOf(this.#model, this.#state.filter),
       detail: this.#detail,
       away: this.#away,
       size,
       paint: out.paint,
       colours: out.colours,
-      now: Date.now() + this.#picture.skewMs,
+      now: Date.now() + this.#model.skewMs,
     });
     terminal.write(change(this.#shown, this.#frame.lines, size.columns));
     this.#shown = this.#frame.lines;

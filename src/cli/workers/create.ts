@@ -3,7 +3,7 @@ import { joinOf } from '../../operate/calls/join.ts';
 import { outFor } from '../display/out.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
-import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { who } from '../node/who.ts';
 import { NAME, workerNames } from './name.ts';
 
@@ -12,7 +12,7 @@ export const create: Command = {
   name: 'workers create',
   doc: 'Make room for a worker on another machine, and show the secret that it joins with',
   args: [NAME],
-  options: ['tag', 'workerPriority', 'asCode', ...REACH_OPTIONS],
+  options: ['tag', 'workerPriority', 'asCode', ...OPERATOR_OPTIONS],
   examples: [
     { line: 'workers create gpu-box --tag gpu --code', does: 'a code for the other machine, good once' },
     { line: 'workers create ci', does: 'its secret, to be kept where secrets are kept' },
@@ -24,7 +24,7 @@ export const create: Command = {
     const { tag: tags, workerPriority, asCode: code } = config;
     const worker = { tags, code, ...(workerPriority === 0 ? {} : { priority: workerPriority }) };
     const out = outFor(config);
-    const { join: _, ...made } = await reach(config, (operator) =>
+    const { join: _, ...made } = await withOperator(config, (operator) =>
       operator.call('createWorker', { body: { name, ...worker }, by: who(undefined) }),
     );
     if (out.mode === 'json') {

@@ -3,7 +3,7 @@ import { setWorkers } from '../../operate/calls/worker-calls.ts';
 import { outFor } from '../display/out.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
-import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { NAME, tasksWords, unknownWords, workerNames } from './name.ts';
 
 /** `leasehold workers disable NAME…`. */
@@ -11,7 +11,7 @@ export const disable: Command = {
   name: 'workers disable',
   doc: 'Let workers take no more tasks, also after a restart; what they run goes on',
   args: [{ ...NAME, many: true }],
-  options: REACH_OPTIONS,
+  options: OPERATOR_OPTIONS,
   examples: [
     { line: 'workers disable laptop', does: 'until "workers enable laptop"' },
     { line: 'workers disable gpu-1 gpu-2', does: 'several; "workers drain" also waits for what they run' },
@@ -21,7 +21,7 @@ export const disable: Command = {
     const { config, args: words } = loadCall(disable, args);
     const names = workerNames(words);
     const out = outFor(config);
-    const answers = await reach(config, (operator) => setWorkers(operator, names, { enabled: false }));
+    const answers = await withOperator(config, (operator) => setWorkers(operator, names, { enabled: false }));
     for (const answer of answers) {
       const { name, workers, running } = answer;
       if (out.mode === 'json') out.json(answer);

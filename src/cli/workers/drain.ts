@@ -6,7 +6,7 @@ import type { WorkerSettingView } from '../../operate/views.ts';
 import { type Out, outFor } from '../display/out.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT, exitCodeOfSignal, type StopSignal } from '../kit/exit.ts';
-import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { onStopSignals } from '../kit/stop-signals.ts';
 import { NAME, tasksWords, unknownWords, workerNames } from './name.ts';
 
@@ -17,7 +17,7 @@ export const drain: Command = {
   name: 'workers drain',
   doc: 'Disable workers, and wait until what they run has ended',
   args: [{ ...NAME, many: true }],
-  options: REACH_OPTIONS,
+  options: OPERATOR_OPTIONS,
   examples: [
     { line: 'workers drain laptop', does: 'when it ends, the machine can be switched off' },
     { line: 'workers drain gpu-1 gpu-2 && ssh gpu-1 sudo reboot', does: 'several; "workers enable" undoes it' },
@@ -33,7 +33,7 @@ export const drain: Command = {
       force: (signal) => process.exit(exitCodeOfSignal(signal)),
     });
     try {
-      return await reach(config, (operator) => drainAll(operator, names, out, stopping.signal));
+      return await withOperator(config, (operator) => drainAll(operator, names, out, stopping.signal));
     } finally {
       unlisten();
     }

@@ -3,7 +3,7 @@ import { setWorkers } from '../../operate/calls/worker-calls.ts';
 import { outFor } from '../display/out.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
-import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { NAME, unknownWords, workerNames } from './name.ts';
 
 /** `leasehold workers enable NAME…`. */
@@ -11,7 +11,7 @@ export const enable: Command = {
   name: 'workers enable',
   doc: 'Let workers that were disabled or drained take tasks again',
   args: [{ ...NAME, many: true }],
-  options: REACH_OPTIONS,
+  options: OPERATOR_OPTIONS,
   examples: [
     { line: 'workers enable laptop', does: 'it takes tasks again within a second' },
     { line: 'workers enable gpu-1 gpu-2 --json', does: 'several, and what is said of each, for programs' },
@@ -21,7 +21,7 @@ export const enable: Command = {
     const { config, args: words } = loadCall(enable, args);
     const names = workerNames(words);
     const out = outFor(config);
-    const answers = await reach(config, (operator) => setWorkers(operator, names, { enabled: true }));
+    const answers = await withOperator(config, (operator) => setWorkers(operator, names, { enabled: true }));
     for (const answer of answers) {
       if (out.mode === 'json') out.json(answer);
       else out.line(`${answer.name} is enabled.${unknownWords(answer)}`);

@@ -5,7 +5,7 @@ import { safeLine } from '../display/safe.ts';
 import { type Column, printList } from '../display/table.ts';
 import { formatRelative } from '../display/time.ts';
 import type { Command } from '../kit/command.ts';
-import { REACH_OPTIONS } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS } from '../kit/operator-for.ts';
 import { showList } from '../kit/show-list.ts';
 
 /** `leasehold workers list`. */
@@ -13,7 +13,7 @@ export const list: Command = {
   name: 'workers list',
   doc: 'List workers, where they run and how busy they are',
   args: [],
-  options: ['watch', ...REACH_OPTIONS],
+  options: ['watch', ...OPERATOR_OPTIONS],
   examples: [
     { line: 'workers list', does: 'who is there, and who was lost' },
     { line: 'workers list --json', does: 'one worker a line, with its handlers and tags' },

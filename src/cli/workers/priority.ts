@@ -5,7 +5,7 @@ import { setWorkers } from '../../operate/calls/worker-calls.ts';
 import { outFor } from '../display/out.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
-import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { NAME, unknownWords, workerNames } from './name.ts';
 
 /** `leasehold workers priority NAME N|none`. */
@@ -13,7 +13,7 @@ export const priority: Command = {
   name: 'workers priority',
   doc: 'Set the priority of a worker in place of its own: higher ones are given work first',
   args: [NAME, { name: 'N|none', doc: 'A whole number; most workers have 0. none: its own again', signed: true }],
-  options: REACH_OPTIONS,
+  options: OPERATOR_OPTIONS,
   examples: [
     { line: 'workers priority big-box 10', does: 'it comes before the others while it has a free slot' },
     { line: 'workers priority laptop -5', does: 'only what nobody else can take' },
@@ -26,7 +26,7 @@ export const priority: Command = {
     const names = workerNames([name]);
     const value = orNone(OPTIONS.workerPriority.parse)(text, 'N');
     const out = outFor(config);
-    const answers = await reach(config, (operator) => setWorkers(operator, names, { priority: value }));
+    const answers = await withOperator(config, (operator) => setWorkers(operator, names, { priority: value }));
     for (const answer of answers) {
       if (out.mode === 'json') out.json(answer);
       else

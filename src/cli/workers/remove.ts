@@ -2,7 +2,7 @@ import { loadCall } from '../../config/load.ts';
 import { outFor } from '../display/out.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
-import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { NAME, workerNames } from './name.ts';
 
 /** `leasehold workers remove NAME`. */
@@ -10,7 +10,7 @@ export const remove: Command = {
   name: 'workers remove',
   doc: 'Let a worker in no more, and forget what was said of its name',
   args: [NAME],
-  options: REACH_OPTIONS,
+  options: OPERATOR_OPTIONS,
   examples: [
     { line: 'workers remove old-laptop', does: 'its secret ends, and its connection within a second' },
     { line: 'workers remove old-laptop --json', does: 'with the number of secrets that have ended' },
@@ -20,7 +20,7 @@ export const remove: Command = {
     const { config, args: words } = loadCall(remove, args);
     const [name] = workerNames(words) as [string];
     const out = outFor(config);
-    const { secrets } = await reach(config, (operator) => operator.call('removeWorker', { params: { name } }));
+    const { secrets } = await withOperator(config, (operator) => operator.call('removeWorker', { params: { name } }));
     if (out.mode === 'json') out.json({ name, secrets });
     else out.line(`${name} is removed${secrets === 0 ? '; it had no secret that was good' : ''}.`);
     return EXIT.fine;

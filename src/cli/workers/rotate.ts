@@ -2,7 +2,7 @@ import { loadCall } from '../../config/load.ts';
 import { outFor } from '../display/out.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
-import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { who } from '../node/who.ts';
 import { NAME, workerNames } from './name.ts';
 
@@ -11,7 +11,7 @@ export const rotate: Command = {
   name: 'workers rotate',
   doc: 'Give a worker another secret',
   args: [NAME],
-  options: ['grace', ...REACH_OPTIONS],
+  options: ['grace', ...OPERATOR_OPTIONS],
   examples: [
     { line: 'workers rotate gpu-box', does: 'who has the old secret is cut off within a second' },
     { line: 'workers rotate gpu-box --grace 1h', does: 'the old secret is good for an hour more' },
@@ -21,7 +21,7 @@ export const rotate: Command = {
     const { config, args: words } = loadCall(rotate, args);
     const [name] = workerNames(words) as [string];
     const out = outFor(config);
-    const rotated = await reach(config, (operator) =>
+    const rotated = await withOperator(config, (operator) =>
       operator.call('rotateWorker', { params: { name }, body: { grace: config.grace }, by: who(undefined) }),
     );
     if (out.mode === 'json') out.json(rotated);

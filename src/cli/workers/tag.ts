@@ -6,7 +6,7 @@ import { type Out, outFor } from '../display/out.ts';
 import { safeLine } from '../display/safe.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
-import { REACH_OPTIONS, reach } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { NAME, unknownWords, workerNames } from './name.ts';
 
 /** `leasehold workers tag NAME`. */
@@ -14,7 +14,7 @@ export const tag: Command = {
   name: 'workers tag',
   doc: 'Give tags to a worker besides those that it brings, or take given ones away',
   args: [NAME],
-  options: ['add', 'remove', ...REACH_OPTIONS],
+  options: ['add', 'remove', ...OPERATOR_OPTIONS],
   examples: [
     { line: 'workers tag laptop --add gpu=nvidia --add eu', does: 'it may take what requires them within a second' },
     { line: 'workers tag laptop --remove eu', does: 'and no longer; its own tags stay what they are' },
@@ -26,7 +26,7 @@ export const tag: Command = {
     const { add, remove } = config;
     checkTogether(add, remove);
     const out = outFor(config);
-    const answer = await reach(config, (operator) => tagWorker(operator, name, { add, remove }));
+    const answer = await withOperator(config, (operator) => tagWorker(operator, name, { add, remove }));
     if (out.mode === 'json') out.json(answer);
     else tell(answer, out);
     return answer.own.length === 0 ? EXIT.fine : EXIT.failed;

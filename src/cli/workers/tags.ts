@@ -3,7 +3,7 @@ import type { TagView } from '../../operate/views.ts';
 import type { Out } from '../display/out.ts';
 import { type Column, printList } from '../display/table.ts';
 import type { Command } from '../kit/command.ts';
-import { REACH_OPTIONS } from '../kit/operator-for.ts';
+import { OPERATOR_OPTIONS } from '../kit/operator-for.ts';
 import { showList } from '../kit/show-list.ts';
 
 /** `leasehold tags`. */
@@ -11,7 +11,7 @@ export const tags: Command = {
   name: 'tags',
   doc: 'List the tags that workers carry, and those that ready tasks require and nobody has',
   args: [],
-  options: ['watch', ...REACH_OPTIONS],
+  options: ['watch', ...OPERATOR_OPTIONS],
   examples: [
     { line: 'tags', does: 'what the fleet offers, and what it lacks' },
     { line: "tags --json | jq 'select(.workers == 0)'", does: 'only what it lacks' },

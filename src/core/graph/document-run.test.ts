@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findFlaw } from './document.ts';
-import { planRun, type RunPlan, type Stand, type StandingDocument } from './document-run.ts';
+import { type DocumentStatus, type DocumentWithStatus, planRun, type RunPlan } from './document-run.ts';
 import { findCircle } from './graph.ts';
 
 /** `a<b:failed/1 c d?`: under `b`, failed, priority 1, after `c` and, whatever its end, `d`. New and of priority 2 by default. */
-function tree(...texts: readonly string[]): readonly StandingDocument[] {
+function tree(...texts: readonly string[]): readonly DocumentWithStatus[] {
   return texts.map((text) => {
     const [head = '', ...needs] = text.split(' ');
     const [, id = '', , parent, , stand = 'new', , priority = '2'] =
       /^([^<:/]+)(<([^:/]+))?(:([^/]+))?(\/(\d))?$/.exec(head) ?? [];
     const dependencies = needs.map((need) => ({ id: need.replace('?', ''), required: !need.endsWith('?') }));
-    return { id, parent, stand: stand as Stand, priority: Number(priority), dependencies };
+    return { id, parent, stand: stand as DocumentStatus, priority: Number(priority), dependencies };
   });
 }
 
@@ -92,10 +92,12 @@ test('whatever tree it is, a plan has no circle', () => {
   let planned = 0;
   for (let round = 0; round < 4000; round++) {
     const size = 2 + next(9);
-    const nodes = Array.from({ length: size }, (_, i): StandingDocument => {
+    const nodes = Array.from({ length: size }, (_, i): DocumentWithStatus => {
       const needs = next(4) === 0 ? 2 : next(2);
       const dependencies = Array.from({ length: needs }, () => ({ id: `${next(size)}`, required: next(2) === 0 }));
-      const stand = (['new', 'new', 'new', 'failed', 'completed', 'cancelled', 'dropped'] as const)[next(7)] as Stand;
+      const stand = (['new', 'new', 'new', 'failed', 'completed', 'cancelled', 'dropped'] as const)[
+        next(7)
+      ] as DocumentStatus;
       return { id: `${i}`, parent: i === 0 ? undefined : `${next(i)}`, dependencies, priority: next(4), stand };
     });
     if (findFlaw(nodes) !== undefined) continue;

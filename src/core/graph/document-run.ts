@@ -5,10 +5,10 @@ import type { DocumentNode } from './document.ts';
  * How a document stands: `new` was never executed, `dropped` was cancelled before that, `fixed` shows what another one came to and
  * never runs. All others stand as the task of their last execution does.
  */
-export type Stand = 'new' | 'dropped' | 'fixed' | TaskState;
+export type DocumentStatus = 'new' | 'dropped' | 'fixed' | TaskState;
 
-export interface StandingDocument extends DocumentNode {
-  readonly stand: Stand;
+export interface DocumentWithStatus extends DocumentNode {
+  readonly stand: DocumentStatus;
   /** Lower first. */
   readonly priority: number;
 }
@@ -36,7 +36,7 @@ export type RunPlan =
  * What an execution of this document runs: itself, all below it, and what any of these depends on, as far as it is new or has
  * failed; and those that have completed, but depend on one that is run again. Of what else has completed the results are taken.
  */
-export function planRun(tree: readonly StandingDocument[], from: string): RunPlan {
+export function planRun(tree: readonly DocumentWithStatus[], from: string): RunPlan {
   const running = tree.find(({ stand }) => isUnfinished(stand));
   if (running !== undefined) return { ok: false, why: 'running', id: running.id };
   const own = tree.find(({ id }) => id === from)?.stand;
@@ -52,12 +52,12 @@ export function planRun(tree: readonly StandingDocument[], from: string): RunPla
   return { ok: true, runs: order(tree, chosen) };
 }
 
-function isUnfinished(stand: Stand): boolean {
+function isUnfinished(stand: DocumentStatus): boolean {
   return stand !== 'new' && stand !== 'dropped' && stand !== 'fixed' && !isFinal(stand);
 }
 
 /** This one, what is below it, what it depends on, and so on for each of these. */
-function reach(tree: readonly StandingDocument[], from: string): readonly StandingDocument[] {
+function reach(tree: readonly DocumentWithStatus[], from: string): readonly DocumentWithStatus[] {
   const byId = new Map(tree.map((node) => [node.id, node]));
   const children = Map.groupBy(tree, ({ parent }) => parent);
   const found = new Set([from]);
@@ -69,8 +69,8 @@ function reach(tree: readonly StandingDocument[], from: string): readonly Standi
   return tree.filter(({ id }) => found.has(id));
 }
 
-function choose(reached: readonly StandingDocument[]): ReadonlyMap<string, StandingDocument> {
-  const chosen = new Map<string, StandingDocument>();
+function choose(reached: readonly DocumentWithStatus[]): ReadonlyMap<string, DocumentWithStatus> {
+  const chosen = new Map<string, DocumentWithStatus>();
   for (const node of reached) if (node.stand === 'new' || node.stand === 'failed') chosen.set(node.id, node);
   for (let before = -1; before < chosen.size; ) {
     before = chosen.size;
@@ -83,8 +83,8 @@ function choose(reached: readonly StandingDocument[]): ReadonlyMap<string, Stand
 }
 
 function order(
-  tree: readonly StandingDocument[],
-  chosen: ReadonlyMap<string, StandingDocument>,
+  tree: readonly DocumentWithStatus[],
+  chosen: ReadonlyMap<string, DocumentWithStatus>,
 ): readonly PlannedRun[] {
   const runs = [...chosen.values()];
   const stands = new Map(tree.map(({ id, stand }) => [id, stand]));
@@ -107,9 +107,9 @@ function order(
  * wait for nobody outside of what is below themselves: these always come to their end first, so that no circle can arise.
  */
 function wallsOf(
-  tree: readonly StandingDocument[],
-  chosen: ReadonlyMap<string, StandingDocument>,
-  family: ReadonlyMap<string | undefined, readonly StandingDocument[]>,
+  tree: readonly DocumentWithStatus[],
+  chosen: ReadonlyMap<string, DocumentWithStatus>,
+  family: ReadonlyMap<string | undefined, readonly DocumentWithStatus[]>,
 ): ReadonlyMap<string, readonly string[]> {
   const reaching = reachingOut(tree, chosen);
   const walls = new Map<string, readonly string[]>();
@@ -117,7 +117,7 @@ function wallsOf(
     const groups = Map.groupBy(siblings, ({ priority }) => priority);
     let wall: readonly string[] = [];
     for (const priority of [...groups.keys()].sort((a, b) => a - b)) {
-      const ids = (groups.get(priority) as readonly StandingDocument[]).map(({ id }) => id);
+      const ids = (groups.get(priority) as readonly DocumentWithStatus[]).map(({ id }) => id);
       for (const id of ids) walls.set(id, wall);
       const contained = ids.filter((id) => !reaching.has(id));
       if (contained.length > 0) wall = contained;
@@ -128,8 +128,8 @@ function wallsOf(
 
 /** Those that wait, or have something below them that waits, for what is not below them and runs too. */
 function reachingOut(
-  tree: readonly StandingDocument[],
-  chosen: ReadonlyMap<string, StandingDocument>,
+  tree: readonly DocumentWithStatus[],
+  chosen: ReadonlyMap<string, DocumentWithStatus>,
 ): ReadonlySet<string> {
   const parents = new Map(tree.map(({ id, parent }) => [id, parent]));
   const lineOf = (id: string): readonly string[] => {

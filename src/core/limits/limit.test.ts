@@ -3,13 +3,13 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { MAX_DURATION_MS } from '../duration.ts';
 import { isEngineError } from '../errors.ts';
-import type { Ask, LimitInput, LimitUseInput, Rate, Slot, SlotUse } from './limit.ts';
+import type { Ask, CounterUse, LimitCounter, LimitInput, LimitUseInput, Rate } from './limit.ts';
 import { allot, charge, freesIn, normalizeLimit, normalizeUses, roomOf, STRATEGIES } from './limit.ts';
 
 /** A calendar time of today: in µs it leaves a double two bits for a fraction, so that careless sums show. */
 const NOW = 1_760_000_000_123;
-const ONE: SlotUse = { slot: 1, weight: 1, cost: 0 };
-const FREE: Slot = {
+const ONE: CounterUse = { slot: 1, weight: 1, cost: 0 };
+const FREE: LimitCounter = {
   id: 1,
   cap: undefined,
   active: 0,
@@ -187,7 +187,7 @@ test('a fresh rate has room for its burst, whatever the time of day', () => {
 
 test('a task without a cost takes nothing of a cost, and a cost above the burst starts when nothing is owed', () => {
   const slot = { ...FREE, cost: rateOf(1000, 60_000, 100), costTat: (NOW + 1) * 1000 };
-  const [none, small, large] = [0, 10, 500].map((cost) => ({ ...ONE, cost })) as [SlotUse, SlotUse, SlotUse];
+  const [none, small, large] = [0, 10, 500].map((cost) => ({ ...ONE, cost })) as [CounterUse, CounterUse, CounterUse];
   assert.equal(roomOf(slot, none, NOW), 2_000_000_000);
   assert.deepEqual([roomOf(slot, small, NOW), roomOf(slot, large, NOW)], [9, 0]);
   assert.deepEqual([freesIn(slot, small, NOW), freesIn(slot, large, NOW)], [0, 1]);
@@ -223,8 +223,11 @@ function mostIn(windowMs: number, starts: readonly Started[]): number {
 }
 
 /** Starts all that it may when it comes, and comes after each of the gaps. */
-function greedy(slot: Slot, visits: readonly { readonly gap: number; readonly use: SlotUse }[]): readonly Started[] {
-  let [now, state] = [NOW, slot];
+function greedy(
+  counter: LimitCounter,
+  visits: readonly { readonly gap: number; readonly use: CounterUse }[],
+): readonly Started[] {
+  let [now, state] = [NOW, counter];
   const starts: Started[] = [];
   for (const { gap, use } of visits) {
     now += gap;
@@ -232,7 +235,7 @@ function greedy(slot: Slot, visits: readonly { readonly gap: number; readonly us
       .max;
     const [change] = charge([{ uses: [use], count }], new Map([[1, state]]), now);
     state = { ...state, ...change };
-    if (count > 0) starts.push({ at: now, units: count * (slot.cost === undefined ? 1 : use.cost) });
+    if (count > 0) starts.push({ at: now, units: count * (counter.cost === undefined ? 1 : use.cost) });
   }
   return starts;
 }
@@ -269,7 +272,7 @@ test('whoever comes as soon as it may gets the whole rate in the first window, a
   for (let max = 1; max <= 40; max++) {
     for (let burst = 1; burst <= max; burst++) {
       const starts: Started[] = [];
-      let [now, state]: [number, Slot] = [NOW, { ...FREE, rate: rateOf(max, windowMs, burst) }];
+      let [now, state]: [number, LimitCounter] = [NOW, { ...FREE, rate: rateOf(max, windowMs, burst) }];
       while (now < NOW + windows * windowMs) {
         assert.equal(roomOf(state, ONE, now), starts.length === 0 ? burst : 1);
         const count = roomOf(state, ONE, now);
@@ -297,7 +300,7 @@ test('large rates keep their windows too, and a burst is as large taken one by o
       assert.ok(roomOf(slot, ONE, NOW) <= burst);
       // Above this, what is rounded can be more than the ms that is forgiven.
       if (burst >= 1000) return;
-      let state: Slot = slot;
+      let state: LimitCounter = slot;
       for (let left = burst; left >= 0; left--) {
         assert.equal(roomOf(state, ONE, NOW), left);
         state = { ...state, ...charge([{ uses: [ONE], count: 1 }], new Map([[1, state]]), NOW)[0] };
@@ -346,7 +349,7 @@ const someRate = fc
   .record({ max: fc.integer({ min: 1, max: 30 }), windowMs: fc.integer({ min: 1, max: 5000 }) })
   .chain(({ max, windowMs }) => fc.integer({ min: 1, max }).map((burst) => rateOf(max, windowMs, burst)));
 const someTat = fc.integer({ min: -2_000_000, max: 9_000_000 }).map((ahead) => NOW * 1000 + ahead);
-const someSlot: fc.Arbitrary<Slot> = fc.record({
+const someSlot: fc.Arbitrary<LimitCounter> = fc.record({
   id: fc.constant(0),
   cap: some(fc.integer({ min: 0, max: 40 })),
   active: fc.integer({ min: 0, max: 20 }),
@@ -359,9 +362,11 @@ const someSlot: fc.Arbitrary<Slot> = fc.record({
 const taking = fc.record({ weight: fc.integer({ min: 1, max: 5 }), cost: fc.integer({ min: 0, max: 12 }) });
 /** Slots 1 to 4, and lanes that share them; slot 5 is not known. */
 const scenes = fc.record({
-  slots: fc
+  counters: fc
     .array(someSlot, { minLength: 4, maxLength: 4 })
-    .map((all): ReadonlyMap<number, Slot> => new Map(all.map((slot, i) => [i + 1, { ...slot, id: i + 1 }]))),
+    .map(
+      (all): ReadonlyMap<number, LimitCounter> => new Map(all.map((counter, i) => [i + 1, { ...counter, id: i + 1 }])),
+    ),
   asks: fc.array(
     fc.record({
       lane: fc.nat(99),
@@ -372,7 +377,7 @@ const scenes = fc.record({
           fc.array(taking, { minLength: 3, maxLength: 3 }),
         )
         .map(([ids, takes]) =>
-          ids.map((slot, i): SlotUse => ({ slot, ...(takes[i] as { weight: number; cost: number }) })),
+          ids.map((slot, i): CounterUse => ({ slot, ...(takes[i] as { weight: number; cost: number }) })),
         ),
     }),
     { maxLength: 6 },
@@ -393,26 +398,31 @@ function tatAfter(rate: Rate, tat: number, units: number): number | undefined {
   return may ? Number(next) : undefined;
 }
 
-function startOne(slot: Slot, { weight, cost }: SlotUse): Slot | undefined {
-  if (slot.pausedUntil > NOW || (slot.cap !== undefined && slot.active + weight > slot.cap)) return undefined;
-  const tat = slot.rate === undefined ? slot.tat : tatAfter(slot.rate, slot.tat, 1);
-  const costTat = slot.cost === undefined || cost === 0 ? slot.costTat : tatAfter(slot.cost, slot.costTat, cost);
+function startOne(counter: LimitCounter, { weight, cost }: CounterUse): LimitCounter | undefined {
+  if (counter.pausedUntil > NOW || (counter.cap !== undefined && counter.active + weight > counter.cap))
+    return undefined;
+  const tat = counter.rate === undefined ? counter.tat : tatAfter(counter.rate, counter.tat, 1);
+  const costTat =
+    counter.cost === undefined || cost === 0 ? counter.costTat : tatAfter(counter.cost, counter.costTat, cost);
   return tat === undefined || costTat === undefined
     ? undefined
-    : { ...slot, active: slot.active + weight, tat, costTat };
+    : { ...counter, active: counter.active + weight, tat, costTat };
 }
 
 /** One task after the other, each asking all of its slots. */
-function oneByOne(asks: readonly Ask[], slots: ReadonlyMap<number, Slot>): [counts: number[], left: Map<number, Slot>] {
-  const left = new Map(slots);
+function oneByOne(
+  asks: readonly Ask[],
+  counters: ReadonlyMap<number, LimitCounter>,
+): [counts: number[], left: Map<number, LimitCounter>] {
+  const left = new Map(counters);
   const counts = asks.map(({ max, uses }) => {
     for (let count = 0; count < max; count++) {
       const next = uses.map((use) => {
-        const slot = left.get(use.slot);
-        return slot && startOne(slot, use);
+        const counter = left.get(use.slot);
+        return counter && startOne(counter, use);
       });
       if (next.includes(undefined)) return count;
-      for (const slot of next) if (slot !== undefined) left.set(slot.id, slot);
+      for (const counter of next) if (counter !== undefined) left.set(counter.id, counter);
     }
     return max;
   });
@@ -421,23 +431,23 @@ function oneByOne(asks: readonly Ask[], slots: ReadonlyMap<number, Slot>): [coun
 
 test('what is allotted and charged at once is what tasks get that come one by one', () => {
   fc.assert(
-    fc.property(scenes, ({ asks, slots }) => {
-      const allotted = allot(asks, slots, NOW);
-      const [counts, left] = oneByOne(asks, slots);
+    fc.property(scenes, ({ asks, counters }) => {
+      const allotted = allot(asks, counters, NOW);
+      const [counts, left] = oneByOne(asks, counters);
       assert.deepEqual(
         allotted.map(({ lane, max }) => [lane, max]),
         asks.map(({ lane }, i) => [lane, counts[i]]),
       );
       const granted = asks.map(({ uses }, i) => ({ uses, count: counts[i] as number }));
-      const changes = charge(granted, slots, NOW);
+      const changes = charge(granted, counters, NOW);
       const touched = granted.flatMap(({ uses, count }) => (count === 0 ? [] : uses.map(({ slot }) => slot)));
-      const ids = [...slots.keys()].filter((id) => touched.includes(id));
+      const ids = [...counters.keys()].filter((id) => touched.includes(id));
       assert.deepEqual(
         changes.map(({ slot }) => slot),
         ids,
       );
       for (const { slot, active, tat, costTat } of changes) {
-        const [before, after] = [slots.get(slot) as Slot, left.get(slot) as Slot];
+        const [before, after] = [counters.get(slot) as LimitCounter, left.get(slot) as LimitCounter];
         assert.deepEqual([active, tat], [after.active, after.tat]);
         // Without a cost, a time that is past may be brought up to now: it means the same.
         assert.equal(Math.max(costTat, NOW * 1000), Math.max(after.costTat, NOW * 1000));
@@ -450,20 +460,20 @@ test('what is allotted and charged at once is what tasks get that come one by on
 
 test('who gets less than was asked for is told of a slot that has no room for one more', () => {
   fc.assert(
-    fc.property(scenes, ({ asks, slots }) => {
-      const allotted = allot(asks, slots, NOW);
-      const left = new Map(slots);
+    fc.property(scenes, ({ asks, counters }) => {
+      const allotted = allot(asks, counters, NOW);
+      const left = new Map(counters);
       for (const [i, { max, block }] of allotted.entries()) {
         const { uses, max: asked } = asks[i] as Ask;
         for (const { slot, ...change } of charge([{ uses, count: max }], left, NOW)) {
-          left.set(slot, { ...(left.get(slot) as Slot), ...change });
+          left.set(slot, { ...(left.get(slot) as LimitCounter), ...change });
         }
         assert.equal(block === undefined, max === asked);
         if (block === undefined) continue;
-        const use = uses.find(({ slot }) => slot === block.slot) as SlotUse;
-        const slot = left.get(block.slot);
-        if (slot === undefined) assert.deepEqual([max, block.freesInMs], [0, undefined]);
-        else assert.deepEqual([roomOf(slot, use, NOW), block.freesInMs], [0, freesIn(slot, use, NOW)]);
+        const use = uses.find(({ slot }) => slot === block.slot) as CounterUse;
+        const counter = left.get(block.slot);
+        if (counter === undefined) assert.deepEqual([max, block.freesInMs], [0, undefined]);
+        else assert.deepEqual([roomOf(counter, use, NOW), block.freesInMs], [0, freesIn(counter, use, NOW)]);
       }
     }),
     { numRuns: 1000 },
@@ -473,22 +483,22 @@ test('who gets less than was asked for is told of a slot that has no room for on
 test('a charge for fewer than were allotted takes less, and leaves at least as much for others', () => {
   const shares = fc.array(fc.integer({ min: 0, max: 100 }), { minLength: 6, maxLength: 6 });
   fc.assert(
-    fc.property(scenes, shares, ({ asks, slots }, share) => {
-      const allotted = allot(asks, slots, NOW);
-      const charged = (percent: (i: number) => number): Map<number, Slot> => {
+    fc.property(scenes, shares, ({ asks, counters }, share) => {
+      const allotted = allot(asks, counters, NOW);
+      const charged = (percent: (i: number) => number): Map<number, LimitCounter> => {
         const granted = asks.map(({ uses }, i) => ({
           uses,
           count: Math.floor(((allotted[i] as { max: number }).max * percent(i)) / 100),
         }));
-        const after = new Map(slots);
-        for (const { slot, ...change } of charge(granted, slots, NOW)) {
-          after.set(slot, { ...(slots.get(slot) as Slot), ...change });
+        const after = new Map(counters);
+        for (const { slot, ...change } of charge(granted, counters, NOW)) {
+          after.set(slot, { ...(counters.get(slot) as LimitCounter), ...change });
         }
         return after;
       };
       const [all, less] = [charged(() => 100), charged((i) => share[i] as number)];
-      for (const id of slots.keys()) {
-        const [most, some] = [all.get(id) as Slot, less.get(id) as Slot];
+      for (const id of counters.keys()) {
+        const [most, some] = [all.get(id) as LimitCounter, less.get(id) as LimitCounter];
         assert.ok(some.active <= most.active && some.tat <= most.tat && some.costTat <= most.costTat);
         assert.ok(roomOf(some, { ...ONE, cost: 1 }, NOW) >= roomOf(most, { ...ONE, cost: 1 }, NOW));
       }
@@ -501,13 +511,13 @@ test('a charge for fewer than were allotted takes less, and leaves at least as m
 
 test('a slot has room when it said that time would make some, and not a moment before', () => {
   fc.assert(
-    fc.property(someSlot, taking, (slot, takes) => {
+    fc.property(someSlot, taking, (counter, takes) => {
       const use = { ...ONE, ...takes };
-      const wait = freesIn(slot, use, NOW);
-      if (wait === undefined) return assert.equal(roomOf(slot, use, NOW + 1_000_000), 0);
+      const wait = freesIn(counter, use, NOW);
+      if (wait === undefined) return assert.equal(roomOf(counter, use, NOW + 1_000_000), 0);
       assert.ok(Number.isInteger(wait) && wait >= 0);
-      assert.ok(roomOf(slot, use, NOW + wait) > 0);
-      if (wait > 0) assert.equal(roomOf(slot, use, NOW + wait - 1), 0);
+      assert.ok(roomOf(counter, use, NOW + wait) > 0);
+      if (wait > 0) assert.equal(roomOf(counter, use, NOW + wait - 1), 0);
     }),
     { numRuns: 1000 },
   );

@@ -135,7 +135,7 @@ export function normalizeUses(input: readonly (string | LimitUseInput)[]): reado
 }
 
 /** One counter of a limit: its total (key '') or one of its keys, as a store keeps it. */
-export interface Slot {
+export interface LimitCounter {
   readonly id: number;
   /** Room in all; undefined is no bound. Below what is active after it was lowered: then it drains. */
   readonly cap: number | undefined;
@@ -150,7 +150,7 @@ export interface Slot {
 }
 
 /** What one task of a lane takes of a slot. */
-export interface SlotUse {
+export interface CounterUse {
   readonly slot: number;
   readonly weight: number;
   readonly cost: number;
@@ -159,7 +159,7 @@ export interface SlotUse {
 export interface Ask {
   readonly lane: number;
   readonly max: number;
-  readonly uses: readonly SlotUse[];
+  readonly uses: readonly CounterUse[];
 }
 
 export interface Allotment {
@@ -178,7 +178,7 @@ export interface Block {
 }
 
 /** What a claim changes in a slot. */
-export interface SlotChange {
+export interface CounterChange {
   readonly slot: number;
   readonly active: number;
   readonly tat: number;
@@ -191,43 +191,47 @@ const MICROS = 1000;
  * How many tasks each lane may start now, in the order of the lanes: what one takes, the next one lacks. `now` in ms. The
  * slots must be locked, and what is granted must be charged before they are let go.
  */
-export function allot(asks: readonly Ask[], slots: ReadonlyMap<number, Slot>, now: number): readonly Allotment[] {
-  const left = new Map(slots);
+export function allot(
+  asks: readonly Ask[],
+  counters: ReadonlyMap<number, LimitCounter>,
+  now: number,
+): readonly Allotment[] {
+  const left = new Map(counters);
   return asks.map(({ lane, max, uses }) => {
     let most = max;
-    let bound: SlotUse | undefined;
+    let bound: CounterUse | undefined;
     for (const use of uses) {
-      const slot = left.get(use.slot);
-      const room = slot === undefined ? 0 : roomOf(slot, use, now);
+      const counter = left.get(use.slot);
+      const room = counter === undefined ? 0 : roomOf(counter, use, now);
       if (room >= most) continue;
       most = room;
       bound = use;
     }
     for (const use of uses) {
-      const slot = left.get(use.slot);
-      if (slot !== undefined && most > 0) left.set(use.slot, { ...slot, ...charged(slot, use, most, now) });
+      const counter = left.get(use.slot);
+      if (counter !== undefined && most > 0) left.set(use.slot, { ...counter, ...charged(counter, use, most, now) });
     }
     if (bound === undefined) return { lane, max: most };
-    const slot = left.get(bound.slot);
-    const freesInMs = slot && freesIn(slot, bound, now);
+    const counter = left.get(bound.slot);
+    const freesInMs = counter && freesIn(counter, bound, now);
     // Where time is what is lacking, lighter tasks lack it too.
-    const rest = freesInMs === undefined && slot?.cap !== undefined ? Math.max(0, slot.cap - slot.active) : 0;
+    const rest = freesInMs === undefined && counter?.cap !== undefined ? Math.max(0, counter.cap - counter.active) : 0;
     return { lane, max: most, block: { slot: bound.slot, freesInMs, left: rest } };
   });
 }
 
 /** What was granted, taken from the slots. */
 export function charge(
-  granted: readonly { readonly uses: readonly SlotUse[]; readonly count: number }[],
-  slots: ReadonlyMap<number, Slot>,
+  granted: readonly { readonly uses: readonly CounterUse[]; readonly count: number }[],
+  counters: ReadonlyMap<number, LimitCounter>,
   now: number,
-): readonly SlotChange[] {
-  const changed = new Map<number, Slot>();
+): readonly CounterChange[] {
+  const changed = new Map<number, LimitCounter>();
   for (const { uses, count } of granted) {
     if (count === 0) continue;
     for (const use of uses) {
-      const slot = changed.get(use.slot) ?? slots.get(use.slot);
-      if (slot !== undefined) changed.set(use.slot, { ...slot, ...charged(slot, use, count, now) });
+      const counter = changed.get(use.slot) ?? counters.get(use.slot);
+      if (counter !== undefined) changed.set(use.slot, { ...counter, ...charged(counter, use, count, now) });
     }
   }
   return [...changed.values()]
@@ -236,37 +240,38 @@ export function charge(
 }
 
 /** How many tasks that take this much could start now. */
-export function roomOf(slot: Slot, { weight, cost }: SlotUse, now: number): number {
-  if (slot.pausedUntil > now) return 0;
-  let room = Math.max(0, Math.floor(leftOf(slot) / weight));
-  if (slot.rate !== undefined) room = Math.min(room, available(slot.rate, slot.tat, now, 1));
-  if (slot.cost !== undefined && cost > 0) room = Math.min(room, available(slot.cost, slot.costTat, now, cost));
+export function roomOf(counter: LimitCounter, { weight, cost }: CounterUse, now: number): number {
+  if (counter.pausedUntil > now) return 0;
+  let room = Math.max(0, Math.floor(leftOf(counter) / weight));
+  if (counter.rate !== undefined) room = Math.min(room, available(counter.rate, counter.tat, now, 1));
+  if (counter.cost !== undefined && cost > 0)
+    room = Math.min(room, available(counter.cost, counter.costTat, now, cost));
   return room;
 }
 
 /** When one task more could start for all that time can do; undefined while only the end of another one helps. */
-export function freesIn(slot: Slot, { weight, cost }: SlotUse, now: number): number | undefined {
-  if (leftOf(slot) < weight) return undefined;
-  const waits = [slot.pausedUntil - now];
-  if (slot.rate !== undefined) waits.push(waitFor(slot.rate, slot.tat, now, 1));
-  if (slot.cost !== undefined && cost > 0) waits.push(waitFor(slot.cost, slot.costTat, now, cost));
+export function freesIn(counter: LimitCounter, { weight, cost }: CounterUse, now: number): number | undefined {
+  if (leftOf(counter) < weight) return undefined;
+  const waits = [counter.pausedUntil - now];
+  if (counter.rate !== undefined) waits.push(waitFor(counter.rate, counter.tat, now, 1));
+  if (counter.cost !== undefined && cost > 0) waits.push(waitFor(counter.cost, counter.costTat, now, cost));
   return Math.max(0, ...waits);
 }
 
 function charged(
-  slot: Slot,
-  { weight, cost }: SlotUse,
+  counter: LimitCounter,
+  { weight, cost }: CounterUse,
   count: number,
   now: number,
-): Pick<Slot, 'active' | 'tat' | 'costTat'> {
+): Pick<LimitCounter, 'active' | 'tat' | 'costTat'> {
   return {
-    active: slot.active + weight * count,
-    tat: slot.rate === undefined ? slot.tat : later(slot.rate, slot.tat, now, 1, count),
-    costTat: slot.cost === undefined ? slot.costTat : later(slot.cost, slot.costTat, now, cost, count),
+    active: counter.active + weight * count,
+    tat: counter.rate === undefined ? counter.tat : later(counter.rate, counter.tat, now, 1, count),
+    costTat: counter.cost === undefined ? counter.costTat : later(counter.cost, counter.costTat, now, cost, count),
   };
 }
 
-const leftOf = ({ cap = MAX_ACTIVE, active }: Slot): number => cap - active;
+const leftOf = ({ cap = MAX_ACTIVE, active }: LimitCounter): number => cap - active;
 
 // GCRA: `tat` is when the next unit would arrive at the steady rate; up to `burst` units may come before their time. With one
 // unit each T = window / (max - burst + 1) no window of that length sees more than `max` starts, its end excluded.

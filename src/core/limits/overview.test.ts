@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Candidate, normalizePlacement, type PlacementInput } from '../placement/placement.ts';
-import type { Slot } from './limit.ts';
-import { type Hand, type Held, healthOf, heldBack, type ReadyKind, type Stand, sayStand } from './overview.ts';
+import type { LimitCounter } from './limit.ts';
+import {
+  type FreeWorker,
+  type Held,
+  healthOf,
+  heldBack,
+  type QueueStatus,
+  type ReadyKind,
+  sayStatus,
+} from './overview.ts';
 
 const worker = (n: number, more: Partial<Candidate> = {}): Candidate => ({
   worker: n,
@@ -16,7 +24,7 @@ const worker = (n: number, more: Partial<Candidate> = {}): Candidate => ({
   priority: 0,
   ...more,
 });
-const hand = (n: number, free = 4, more: Partial<Candidate> = {}): Hand => ({ worker: worker(n, more), free });
+const hand = (n: number, free = 4, more: Partial<Candidate> = {}): FreeWorker => ({ worker: worker(n, more), free });
 
 let lanes = 0;
 const kind = (ready: number, more: Partial<ReadyKind> = {}, placement: PlacementInput = {}): ReadyKind => ({
@@ -30,7 +38,7 @@ const kind = (ready: number, more: Partial<ReadyKind> = {}, placement: Placement
   ...more,
 });
 
-const slot = (id: number, cap: number, active = 0): Slot => ({
+const slot = (id: number, cap: number, active = 0): LimitCounter => ({
   id,
   cap,
   active,
@@ -41,8 +49,12 @@ const slot = (id: number, cap: number, active = 0): Slot => ({
   pausedUntil: 0,
 });
 
-function held(kinds: readonly ReadyKind[], hands: readonly Hand[] = [hand(1)], slots: readonly Slot[] = []) {
-  return heldBack({ kinds, hands, slots: new Map(slots.map((one) => [one.id, one])), now: 0 });
+function held(
+  kinds: readonly ReadyKind[],
+  hands: readonly FreeWorker[] = [hand(1)],
+  counters: readonly LimitCounter[] = [],
+) {
+  return heldBack({ kinds, hands, counters: new Map(counters.map((one) => [one.id, one])), now: 0 });
 }
 const said = (...given: Parameters<typeof held>): readonly string[] => held(...given).map(({ text }) => text);
 
@@ -148,7 +160,7 @@ describe('what ready tasks wait for', () => {
   });
 });
 
-const stand = (more: Partial<Stand> = {}): Stand => ({
+const stand = (more: Partial<QueueStatus> = {}): QueueStatus => ({
   workers: { online: 3 },
   slots: { all: 12, busy: 0 },
   ready: 0,
@@ -163,7 +175,7 @@ const busy: Held = { why: 'busy', tasks: 40, text: '40 for a free slot' };
 const none = { workers: { online: 0 } };
 
 describe('how it stands, in one sentence', () => {
-  const sentences: readonly (readonly [string, Partial<Stand>, string])[] = [
+  const sentences: readonly (readonly [string, Partial<QueueStatus>, string])[] = [
     ['nothing there yet', { ...none, others: 0 }, 'Nothing here yet: no task and no worker.'],
     ['workers and no task yet', { others: 0 }, '3 workers online, and no task yet.'],
     ['idle', {}, 'All is well: 3 workers online, nothing running, nothing waiting.'],
@@ -207,7 +219,7 @@ describe('how it stands, in one sentence', () => {
     ],
   ];
   for (const [what, more, sentence] of sentences) {
-    test(what, () => assert.equal(sayStand(stand(more)), sentence));
+    test(what, () => assert.equal(sayStatus(stand(more)), sentence));
   }
 });
 

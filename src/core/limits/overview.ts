@@ -1,5 +1,5 @@
 import { type Candidate, type Obstacle, obstacles, type Placed } from '../placement/placement.ts';
-import { allot, type Slot, type SlotUse } from './limit.ts';
+import { allot, type CounterUse, type LimitCounter } from './limit.ts';
 
 /** Why ready tasks wait. */
 export type Why = 'limit' | 'placement' | 'paused' | 'busy' | 'nobody';
@@ -19,19 +19,19 @@ export interface ReadyKind extends Placed {
   readonly ready: number;
   readonly paused: boolean;
   /** The counters that each of them takes from, with the limit that they belong to. */
-  readonly uses: readonly (SlotUse & { readonly name: string })[];
+  readonly uses: readonly (CounterUse & { readonly name: string })[];
 }
 
 /** A worker that is there, and how many tasks it could take besides those that it has. */
-export interface Hand {
+export interface FreeWorker {
   readonly worker: Candidate;
   readonly free: number;
 }
 
 export interface Waiting {
   readonly kinds: readonly ReadyKind[];
-  readonly hands: readonly Hand[];
-  readonly slots: ReadonlyMap<number, Slot>;
+  readonly hands: readonly FreeWorker[];
+  readonly counters: ReadonlyMap<number, LimitCounter>;
   /** In the time of the slots. */
   readonly now: number;
 }
@@ -41,7 +41,7 @@ export interface Waiting {
  * what the limits let start, then who has room. What nothing holds back is about to start, and is not told here. How many
  * like it a worker may have at once is not asked: that would read everything that runs.
  */
-export function heldBack({ kinds, hands, slots, now }: Waiting): readonly Held[] {
+export function heldBack({ kinds, hands, counters, now }: Waiting): readonly Held[] {
   const sums = new Map<string, Cause & { tasks: number }>();
   const add = (tasks: number, cause: Cause): void => {
     if (tasks <= 0) return;
@@ -62,7 +62,7 @@ export function heldBack({ kinds, hands, slots, now }: Waiting): readonly Held[]
   });
   const asks = fitting.map(({ kind }) => ({ lane: kind.lane, max: kind.ready, uses: kind.uses }));
   const free = new Map(hands.map(({ worker, free: some }) => [worker.worker, some]));
-  for (const [i, { max, block }] of allot(asks, slots, now).entries()) {
+  for (const [i, { max, block }] of allot(asks, counters, now).entries()) {
     const { kind, able } = fitting[i] as (typeof fitting)[number];
     const name = kind.uses.find(({ slot }) => slot === block?.slot)?.name;
     if (name !== undefined) add(kind.ready - max, onLimit(name));
@@ -77,7 +77,7 @@ export function heldBack({ kinds, hands, slots, now }: Waiting): readonly Held[]
 const ORDER: readonly Why[] = ['limit', 'busy', 'nobody', 'paused', 'placement'];
 
 /** Takes as many free slots as it can of those that would do; answers how many. */
-function takeRoom(able: readonly Hand[], free: Map<number, number>, wanted: number): number {
+function takeRoom(able: readonly FreeWorker[], free: Map<number, number>, wanted: number): number {
   let left = wanted;
   for (const { worker } of able) {
     const room = free.get(worker.worker) as number;
@@ -104,7 +104,7 @@ const pausedIn = (queue: string): Cause => ({
 });
 
 /** Of what a task asks for and no worker is, the first thing that all of them lack. */
-function unplaced(kind: ReadyKind, hands: readonly Hand[]): Cause {
+function unplaced(kind: ReadyKind, hands: readonly FreeWorker[]): Cause {
   const lacking = hands.map(({ worker }) => obstacles(kind, worker).flatMap((one) => demandOf(one, kind) ?? []));
   const all = lacking.flat();
   const common = all.find(({ text }) => lacking.every((some) => some.some((one) => one.text === text)));
@@ -168,7 +168,7 @@ function demandOf(obstacle: Obstacle, { placement }: Placed): Demand | undefined
 }
 
 /** What the sentence is made from. */
-export interface Stand {
+export interface QueueStatus {
   readonly workers: { readonly online: number };
   readonly slots: { readonly all: number; readonly busy: number };
   readonly ready: number;
@@ -182,8 +182,8 @@ export interface Stand {
 const MOST_TOLD = 3;
 
 /** How it stands, in one sentence. */
-export function sayStand(stand: Stand): string {
-  const { workers, ready, running, others, held } = stand;
+export function sayStatus(status: QueueStatus): string {
+  const { workers, ready, running, others, held } = status;
   const online = workers.online === 0 ? 'No worker online' : `${count(workers.online, 'worker')} online`;
   if (ready + running + others === 0) {
     return workers.online === 0 ? 'Nothing here yet: no task and no worker.' : `${online}, and no task yet.`;
@@ -195,10 +195,10 @@ export function sayStand(stand: Stand): string {
   }
   const runs = `${running === 0 ? 'nothing' : String(running)} running`;
   if (ready === 0) return `${online}, ${runs}, nothing waiting.`;
-  return `${online}, ${runs}, ${waitsFor(stand, held)}.`;
+  return `${online}, ${runs}, ${waitsFor(status, held)}.`;
 }
 
-function waitsFor({ ready, slots }: Stand, held: readonly Held[]): string {
+function waitsFor({ ready, slots }: QueueStatus, held: readonly Held[]): string {
   const [first] = held;
   if (first === undefined) return `${ready} about to start`;
   const alone = held.length === 1 && first.tasks >= ready;
@@ -212,7 +212,7 @@ function waitsFor({ ready, slots }: Stand, held: readonly Held[]): string {
 }
 
 /** What a person should look after. */
-export interface Worries {
+export interface Concerns {
   readonly ready: number;
   readonly online: number;
   readonly held: readonly Held[];
@@ -223,7 +223,7 @@ export interface Worries {
 }
 
 /** What waits for a limit or for a free slot waits as it should; what nobody can run, or nobody may, waits for a person. */
-export function healthOf({ ready, online, held, leaderless, recent }: Worries): 'well' | 'attention' | 'trouble' {
+export function healthOf({ ready, online, held, leaderless, recent }: Concerns): 'well' | 'attention' | 'trouble' {
   if (leaderless || (ready > 0 && online === 0)) return 'trouble';
   return recent || held.some(({ why }) => why === 'placement' || why === 'paused') ? 'attention' : 'well';
 }

@@ -2,21 +2,21 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { isEngineError } from '../errors.ts';
-import type { MissedPolicy, NextSlot } from './schedule.ts';
-import { dueSlots, slotKey } from './schedule.ts';
+import type { MissedPolicy, NextFireTime } from './schedule.ts';
+import { dueFireTimes, fireKey } from './schedule.ts';
 
 const MINUTE = 60_000;
 const YEAR = 365 * 86_400_000;
 
-const everyMinute: NextSlot = (after) => (Math.floor(after / MINUTE) + 1) * MINUTE;
+const everyMinute: NextFireTime = (after) => (Math.floor(after / MINUTE) + 1) * MINUTE;
 const fromList =
-  (slots: readonly number[]): NextSlot =>
+  (slots: readonly number[]): NextFireTime =>
   (after) =>
     slots.find((slot) => slot > after);
 
 test('a slot in the future does not fire and stays the next one', () => {
   for (const policy of ['skip', 'one', 'all'] as const) {
-    assert.deepEqual(dueSlots({ nextAt: 2 * MINUTE, now: 2 * MINUTE - 1, policy, next: everyMinute, limit: 5 }), {
+    assert.deepEqual(dueFireTimes({ nextAt: 2 * MINUTE, now: 2 * MINUTE - 1, policy, next: everyMinute, limit: 5 }), {
       fire: [],
       nextAt: 2 * MINUTE,
     });
@@ -25,7 +25,7 @@ test('a slot in the future does not fire and stays the next one', () => {
 
 test('a slot fires at its instant under every policy', () => {
   for (const policy of ['skip', 'one', 'all'] as const) {
-    assert.deepEqual(dueSlots({ nextAt: MINUTE, now: MINUTE, policy, next: everyMinute, limit: 5 }), {
+    assert.deepEqual(dueFireTimes({ nextAt: MINUTE, now: MINUTE, policy, next: everyMinute, limit: 5 }), {
       fire: [MINUTE],
       nextAt: 2 * MINUTE,
     });
@@ -33,20 +33,20 @@ test('a slot fires at its instant under every policy', () => {
 });
 
 test('all fires each missed slot, and what exceeds the limit stays due', () => {
-  const due = dueSlots({ nextAt: MINUTE, now: 5.5 * MINUTE, policy: 'all', next: everyMinute, limit: 3 });
+  const due = dueFireTimes({ nextAt: MINUTE, now: 5.5 * MINUTE, policy: 'all', next: everyMinute, limit: 3 });
   assert.deepEqual(due, { fire: [1, 2, 3].map((n) => n * MINUTE), nextAt: 4 * MINUTE });
-  const rest = dueSlots({ nextAt: 4 * MINUTE, now: 5.5 * MINUTE, policy: 'all', next: everyMinute, limit: 3 });
+  const rest = dueFireTimes({ nextAt: 4 * MINUTE, now: 5.5 * MINUTE, policy: 'all', next: everyMinute, limit: 3 });
   assert.deepEqual(rest, { fire: [4, 5].map((n) => n * MINUTE), nextAt: 6 * MINUTE });
 });
 
 test('one fires only the latest missed slot', () => {
-  const due = dueSlots({ nextAt: MINUTE, now: 5.5 * MINUTE, policy: 'one', next: everyMinute, limit: 3 });
+  const due = dueFireTimes({ nextAt: MINUTE, now: 5.5 * MINUTE, policy: 'one', next: everyMinute, limit: 3 });
   assert.deepEqual(due, { fire: [5 * MINUTE], nextAt: 6 * MINUTE });
 });
 
 test('skip fires a slot that is late by no more than the grace and drops older ones', () => {
   const at = (now: number, graceMs?: number): unknown =>
-    dueSlots({
+    dueFireTimes({
       nextAt: MINUTE,
       now,
       policy: 'skip',
@@ -63,29 +63,29 @@ test('skip fires a slot that is late by no more than the grace and drops older o
 test('a schedule that has ended has no next slot', () => {
   const next = fromList([100, 200]);
   for (const policy of ['one', 'all'] as const) {
-    const due = dueSlots({ nextAt: 100, now: 500, policy, next, limit: 9 });
+    const due = dueFireTimes({ nextAt: 100, now: 500, policy, next, limit: 9 });
     assert.deepEqual(due, { fire: policy === 'one' ? [200] : [100, 200], nextAt: undefined });
   }
-  const skipped = dueSlots({ nextAt: 100, now: 500, policy: 'skip', next, limit: 9, graceMs: 10 });
+  const skipped = dueFireTimes({ nextAt: 100, now: 500, policy: 'skip', next, limit: 9, graceMs: 10 });
   assert.deepEqual(skipped, { fire: [], nextAt: undefined });
 });
 
 test('a hundred years of missed minutes cost a hundred calls, not fifty million', () => {
   for (const policy of ['skip', 'one', 'all'] as const) {
     let calls = 0;
-    const next: NextSlot = (after) => {
+    const next: NextFireTime = (after) => {
       calls += 1;
       return everyMinute(after);
     };
     const now = 100 * YEAR + 1;
-    const due = dueSlots({ nextAt: MINUTE, now, policy, next, limit: 50 });
+    const due = dueFireTimes({ nextAt: MINUTE, now, policy, next, limit: 50 });
     assert.ok(calls <= 100, `${policy}: ${calls} calls`);
     if (policy !== 'all') assert.deepEqual(due, { fire: [100 * YEAR], nextAt: 100 * YEAR + MINUTE });
   }
 });
 
 test('a schedule that does not advance is a defect, never an endless loop', () => {
-  const broken: readonly NextSlot[] = [
+  const broken: readonly NextFireTime[] = [
     (after) => after,
     (after) => after - 1,
     () => Number.NaN,
@@ -94,7 +94,7 @@ test('a schedule that does not advance is a defect, never an endless loop', () =
   for (const next of broken) {
     for (const policy of ['skip', 'one', 'all'] as const) {
       assert.throws(
-        () => dueSlots({ nextAt: MINUTE, now: YEAR, policy, next, limit: 1_000 }),
+        () => dueFireTimes({ nextAt: MINUTE, now: YEAR, policy, next, limit: 1_000 }),
         (error: unknown) => isEngineError(error, 'INTERNAL'),
       );
     }
@@ -104,7 +104,7 @@ test('a schedule that does not advance is a defect, never an endless loop', () =
 test('a limit below one is a defect, because the schedule would never move', () => {
   for (const limit of [0, -1, Number.NaN, 1.5]) {
     assert.throws(
-      () => dueSlots({ nextAt: 0, now: 1, policy: 'all', next: everyMinute, limit }),
+      () => dueFireTimes({ nextAt: 0, now: 1, policy: 'all', next: everyMinute, limit }),
       (error: unknown) => isEngineError(error, 'INTERNAL'),
     );
   }
@@ -130,7 +130,7 @@ test('for any schedule and any sequence of wake-ups each policy fires what its d
         for (const now of times) {
           if (nextAt === undefined) break;
           const before: number = nextAt;
-          const due = dueSlots({ nextAt: before, now, policy, next, limit, graceMs });
+          const due = dueFireTimes({ nextAt: before, now, policy, next, limit, graceMs });
           const missed = slots.filter((slot) => slot >= before && slot <= now);
           const wanted = { all: missed, one: missed.slice(-1), skip: missed.filter((slot) => slot >= now - graceMs) };
           assert.deepEqual(due.fire, wanted[policy].slice(0, limit));
@@ -151,5 +151,5 @@ test('for any schedule and any sequence of wake-ups each policy fires what its d
 });
 
 test('a slot has one key, made of the name and the instant', () => {
-  assert.equal(slotKey('nightly', Date.UTC(2026, 2, 29, 1, 30)), 'cron:nightly:2026-03-29T01:30:00.000Z');
+  assert.equal(fireKey('nightly', Date.UTC(2026, 2, 29, 1, 30)), 'cron:nightly:2026-03-29T01:30:00.000Z');
 });

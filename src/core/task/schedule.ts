@@ -4,21 +4,21 @@ import { invariant } from '../errors.ts';
 export type MissedPolicy = 'skip' | 'one' | 'all';
 
 /** The first slot strictly after an instant, and `undefined` at the end of the schedule; the same answer each time. */
-export type NextSlot = (afterMs: number) => number | undefined;
+export type NextFireTime = (afterMs: number) => number | undefined;
 
-export interface DueSlotsInput {
+export interface DueFireTimesInput {
   /** The first slot that has not been handled. */
   readonly nextAt: number;
   readonly now: number;
   readonly policy: MissedPolicy;
-  readonly next: NextSlot;
+  readonly next: NextFireTime;
   /** The most slots to fire at once; the rest stay due, and the answer's `nextAt` is then not after `now`. */
   readonly limit: number;
   /** How late `skip` still fires a slot; default one minute. */
   readonly graceMs?: number;
 }
 
-export interface DueSlots {
+export interface DueFireTimes {
   /** Ascending; each is at or after the given `nextAt` and before the answered one. */
   readonly fire: readonly number[];
   /** The first slot that is still to be handled; `undefined` when there is none any more. */
@@ -30,7 +30,7 @@ export interface DueSlots {
  * transaction fires no slot twice, also when the clock steps back.
  * The cost is `limit` calls of `next`, or for `one` two per halving of the missed time (under 90 for 100 years).
  */
-export function dueSlots({ nextAt, now, policy, next, limit, graceMs = 60_000 }: DueSlotsInput): DueSlots {
+export function dueFireTimes({ nextAt, now, policy, next, limit, graceMs = 60_000 }: DueFireTimesInput): DueFireTimes {
   invariant(Number.isSafeInteger(limit) && limit > 0, `the limit of slots is a whole number above 0, not ${limit}`);
   if (nextAt > now) return { fire: [], nextAt };
   const advance = (afterMs: number): number | undefined => {
@@ -48,11 +48,11 @@ export function dueSlots({ nextAt, now, policy, next, limit, graceMs = 60_000 }:
 }
 
 /** The identity of a slot: at most one task is ever pushed under this unique key. */
-export function slotKey(name: string, slot: number): string {
+export function fireKey(name: string, slot: number): string {
   return `cron:${name}:${new Date(slot).toISOString()}`;
 }
 
-function eachSlot(first: number | undefined, now: number, limit: number, advance: NextSlot): DueSlots {
+function eachSlot(first: number | undefined, now: number, limit: number, advance: NextFireTime): DueFireTimes {
   const fire: number[] = [];
   let slot = first;
   while (slot !== undefined && slot <= now && fire.length < limit) {
@@ -63,7 +63,7 @@ function eachSlot(first: number | undefined, now: number, limit: number, advance
 }
 
 /** Invariant of the search: `latest` is a slot at or before `now`, and no slot lies after `empty` up to `now`. */
-function latestSlot(first: number, now: number, advance: NextSlot): DueSlots {
+function latestSlot(first: number, now: number, advance: NextFireTime): DueFireTimes {
   let latest = first;
   let empty = now;
   for (;;) {

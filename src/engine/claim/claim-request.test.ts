@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Grant } from '../../store/store.ts';
-import { deal, groupWants, type Want } from './claim-request.ts';
+import { type ClaimRequest, deal, groupRequests } from './claim-request.ts';
 
-const want = (max: number, more: Partial<Want> = {}): Want => ({
+const want = (max: number, more: Partial<ClaimRequest> = {}): ClaimRequest => ({
   worker: 1,
   max,
   leaseMs: 1000,
@@ -16,12 +16,12 @@ const grants = (count: number): Grant[] => Array.from({ length: count }, (_, tas
 
 test('wants of one worker for the same kinds of tasks become one, which asks for their sum', () => {
   const queues = (): ReadonlySet<string> => new Set(['mail', 'video']);
-  const groups = groupWants([want(3, { queues: queues() }), want(2, { queues: queues() })]);
-  assert.deepEqual(groups, [{ want: want(5, { queues: queues() }), places: [0, 1] }]);
+  const groups = groupRequests([want(3, { queues: queues() }), want(2, { queues: queues() })]);
+  assert.deepEqual(groups, [{ request: want(5, { queues: queues() }), places: [0, 1] }]);
 });
 
 test('wants that differ in worker, lease, queues or handlers, and those with an operation id, stay alone', () => {
-  const wants = [
+  const requests = [
     want(1),
     want(1, { worker: 2 }),
     want(1, { leaseMs: 1 }),
@@ -33,15 +33,15 @@ test('wants that differ in worker, lease, queues or handlers, and those with an 
     want(1, { op: 'a' }),
   ];
   assert.deepEqual(
-    groupWants(wants).map(({ places }) => places),
-    wants.map((_, i) => [i]),
+    groupRequests(requests).map(({ places }) => places),
+    requests.map((_, i) => [i]),
   );
 });
 
 test('what was granted fills the first want before the second', () => {
-  const wants = [want(3), want(2)];
+  const requests = [want(3), want(2)];
   const dealt: (readonly Grant[])[] = [];
-  for (const group of groupWants(wants)) deal(group, wants, grants(4), dealt);
+  for (const group of groupRequests(requests)) deal(group, requests, grants(4), dealt);
   assert.deepEqual(
     dealt.map((one) => one.map(({ task }) => task)),
     [[0, 1, 2], [3]],
@@ -49,8 +49,8 @@ test('what was granted fills the first want before the second', () => {
 });
 
 test('one that is alone gets all that was granted, also more than it asks for now', () => {
-  const wants = [want(1, { op: 'again' })];
+  const requests = [want(1, { op: 'again' })];
   const dealt: (readonly Grant[])[] = [];
-  for (const group of groupWants(wants)) deal(group, wants, grants(4), dealt);
+  for (const group of groupRequests(requests)) deal(group, requests, grants(4), dealt);
   assert.equal(dealt[0]?.length, 4);
 });

@@ -1,7 +1,7 @@
 import type { Grant } from '../../store/store.ts';
 
 /** What a worker asks for. */
-export interface Want {
+export interface ClaimRequest {
   /** The worker incarnation that will hold the leases. */
   readonly worker: number;
   readonly max: number;
@@ -14,9 +14,9 @@ export interface Want {
 }
 
 /** Wants that one claim can answer. */
-export interface Group {
+export interface RequestGroup {
   /** Asks for all that they ask for. */
-  readonly want: Want;
+  readonly request: ClaimRequest;
   /** Their places among all, in order. */
   readonly places: readonly number[];
 }
@@ -26,27 +26,30 @@ export interface Group {
  * trip for each, and the first to find a task would wait for those that find none. It is done before lanes are picked, because
  * what a lane gave says whether it is empty only to whoever asked it. One with an operation id stays alone: so does its answer.
  */
-export function groupWants(wants: readonly Want[]): readonly Group[] {
-  const [only, ...others] = wants;
+export function groupRequests(requests: readonly ClaimRequest[]): readonly RequestGroup[] {
+  const [only, ...others] = requests;
   // Most often: nothing to compare.
-  if (only !== undefined && others.length === 0) return [{ want: only, places: [0] }];
+  if (only !== undefined && others.length === 0) return [{ request: only, places: [0] }];
   const groups = new Map<string, number[]>();
-  for (const [i, want] of wants.entries()) {
-    const key = want.op === undefined ? kindOf(want) : `alone ${i}`;
+  for (const [i, request] of requests.entries()) {
+    const key = request.op === undefined ? kindOf(request) : `alone ${i}`;
     const places = groups.get(key);
     if (places === undefined) groups.set(key, [i]);
     else places.push(i);
   }
   return [...groups.values()].map((places) => {
-    const together = places.map((i) => wants[i] as Want);
-    return { want: { ...(together[0] as Want), max: together.reduce((sum, { max }) => sum + max, 0) }, places };
+    const together = places.map((i) => requests[i] as ClaimRequest);
+    return {
+      request: { ...(together[0] as ClaimRequest), max: together.reduce((sum, { max }) => sum + max, 0) },
+      places,
+    };
   });
 }
 
 /** Deals what was granted together: each want is filled before the next one gets anything. */
 export function deal(
-  { places }: Group,
-  wants: readonly Want[],
+  { places }: RequestGroup,
+  requests: readonly ClaimRequest[],
   grants: readonly Grant[],
   into: (readonly Grant[])[],
 ): void {
@@ -58,13 +61,13 @@ export function deal(
   }
   let from = 0;
   for (const place of places) {
-    const { max } = wants[place] as Want;
+    const { max } = requests[place] as ClaimRequest;
     into[place] = grants.slice(from, from + max);
     from += max;
   }
 }
 
-function kindOf({ worker, leaseMs, queues, handlers, token }: Want): string {
+function kindOf({ worker, leaseMs, queues, handlers, token }: ClaimRequest): string {
   const names = [queues, handlers].map((some) => (some === undefined ? null : [...some]));
   return JSON.stringify([worker, leaseMs, token, ...names]);
 }

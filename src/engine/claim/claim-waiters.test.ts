@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { VirtualWorld } from '../../testing.ts';
-import { Signs, type Waiting } from './claim-waiters.ts';
+import { ClaimWaiters, type WaitingClaim } from './claim-waiters.ts';
 
 const POLL_MS = 1000;
 const LONG_MS = 60_000;
@@ -9,7 +9,7 @@ const EQUAL = { priority: 0, freeShare: 1 };
 
 interface Rig {
   readonly world: VirtualWorld;
-  readonly signs: Signs;
+  readonly waiters: ClaimWaiters;
   /** Somebody who has looked in vain, and what became of it. */
   readonly wait: (
     wants?: (lane?: number) => boolean,
@@ -20,18 +20,18 @@ interface Rig {
 }
 
 interface Seeker {
-  readonly waiting: Waiting;
+  readonly waiting: WaitingClaim;
   readonly came: () => boolean;
 }
 
 function rig(seed = 1): Rig {
   const world = new VirtualWorld({ seed });
-  const signs = new Signs(world, POLL_MS);
+  const waiters = new ClaimWaiters(world, POLL_MS);
   return {
     world,
-    signs,
+    waiters,
     wait: (wants = () => true, maxMs = LONG_MS, signal, rank = EQUAL) => {
-      const waiting = signs.enter({ ...rank, wants, signal });
+      const waiting = waiters.enter({ ...rank, wants, signal });
       waiting.looking();
       return { waiting, came: follow(waiting.sign(maxMs)) };
     },
@@ -49,19 +49,19 @@ function follow(promise: Promise<void>): () => boolean {
 const countOf = (seekers: readonly Seeker[]): number => seekers.filter(({ came }) => came()).length;
 
 test('a sign lets a few look of very many, those that have waited longest', async () => {
-  const { world, signs, wait } = rig();
+  const { world, waiters, wait } = rig();
   const seekers = Array.from({ length: 1000 }, () => wait());
-  signs.wake();
+  waiters.wake();
   await world.settle();
   assert.equal(countOf(seekers), 8);
   assert.equal(countOf(seekers.slice(0, 8)), 8);
 });
 
 test('while there is more than they take, twice as many look each time, until all have', async () => {
-  const { world, signs, wait } = rig();
+  const { world, waiters, wait } = rig();
   const seekers = Array.from({ length: 100 }, () => wait());
   const waves: number[] = [];
-  signs.wake();
+  waiters.wake();
   for (let done = 0; done < 100; ) {
     await world.settle();
     const chosen = seekers.slice(done).filter(({ came }) => came());
@@ -70,41 +70,41 @@ test('while there is more than they take, twice as many look each time, until al
     for (const { waiting } of chosen) waiting.leave();
   }
   assert.deepEqual(waves, [8, 16, 32, 44]);
-  assert.equal(signs.awaited, false);
+  assert.equal(waiters.awaited, false);
   assert.deepEqual(world.waits, []);
 });
 
 test('once there is nothing more nobody else looks, and the next sign begins with a few', async () => {
-  const { world, signs, wait } = rig();
+  const { world, waiters, wait } = rig();
   let some = true;
   const seekers = Array.from({ length: 100 }, () => wait(() => some));
-  signs.wake();
+  waiters.wake();
   await world.settle();
   some = false;
   for (const { waiting } of seekers.slice(0, 8)) waiting.leave();
   await world.settle();
   assert.equal(countOf(seekers), 8);
   some = true;
-  signs.wake();
+  waiters.wake();
   // Ninety-two were asked in vain: a millisecond of rest.
   await world.advance(1);
   assert.equal(countOf(seekers), 16);
 });
 
 test('only those look who want what there is, however many wait before them', async () => {
-  const { world, signs, wait } = rig();
+  const { world, waiters, wait } = rig();
   const others = Array.from({ length: 100 }, () => wait(() => false));
   const one = wait();
-  signs.wake();
+  waiters.wake();
   await world.settle();
   assert.equal(one.came(), true);
   assert.equal(countOf(others), 0);
 });
 
 test('who looked in vain does not look again at the same sign, and others do', async () => {
-  const { world, signs, wait } = rig();
+  const { world, waiters, wait } = rig();
   const seekers = Array.from({ length: 20 }, () => wait());
-  signs.wake();
+  waiters.wake();
   await world.settle();
   const again = seekers.slice(0, 8).map(({ waiting }) => {
     waiting.looking();
@@ -119,19 +119,19 @@ test('who looked in vain does not look again at the same sign, and others do', a
 });
 
 test('a sign that comes during a look counts for the next one', async () => {
-  const { world, signs } = rig();
-  const waiting = signs.enter({ ...EQUAL, wants: () => true });
+  const { world, waiters } = rig();
+  const waiting = waiters.enter({ ...EQUAL, wants: () => true });
   waiting.looking();
-  signs.wake();
+  waiters.wake();
   const came = follow(waiting.sign(LONG_MS));
   await world.settle();
   assert.equal(came(), true);
 });
 
 test('a sign that comes before a look begins is seen by that look', async () => {
-  const { world, signs } = rig();
-  const waiting = signs.enter({ ...EQUAL, wants: () => true });
-  signs.wake();
+  const { world, waiters } = rig();
+  const waiting = waiters.enter({ ...EQUAL, wants: () => true });
+  waiters.wake();
   waiting.looking();
   const came = follow(waiting.sign(LONG_MS));
   await world.advance(POLL_MS / 2 - 1);
@@ -139,18 +139,18 @@ test('a sign that comes before a look begins is seen by that look', async () => 
 });
 
 test('when nobody knows what there is, one looks for all', async () => {
-  const { world, signs, wait } = rig();
+  const { world, waiters, wait } = rig();
   const seekers = Array.from({ length: 100 }, () => wait(() => false));
-  signs.call();
+  waiters.call();
   await world.settle();
   assert.equal(countOf(seekers), 1);
 });
 
 test('a call that comes while all are looking is heard by the first that is back', async () => {
-  const { world, signs } = rig();
-  const waiting = signs.enter({ ...EQUAL, wants: () => false });
+  const { world, waiters } = rig();
+  const waiting = waiters.enter({ ...EQUAL, wants: () => false });
   waiting.looking();
-  signs.call();
+  waiters.call();
   const came = follow(waiting.sign(LONG_MS));
   await world.settle();
   assert.equal(came(), true);
@@ -180,7 +180,7 @@ test('the poll comes earlier by chance, so that processes do not poll together',
 });
 
 test('a wait ends at its own limit, and at an abort before it or during the look', async () => {
-  const { world, signs, wait } = rig();
+  const { world, waiters, wait } = rig();
   const control = new AbortController();
   const limited = wait(() => false, 40);
   const aborted = wait(() => false, LONG_MS, control.signal);
@@ -196,13 +196,13 @@ test('a wait ends at its own limit, and at an abort before it or during the look
   await world.settle();
   assert.equal(late.came(), true);
   assert.deepEqual(world.waits, []);
-  assert.equal(signs.awaited, true, 'they have not left');
+  assert.equal(waiters.awaited, true, 'they have not left');
 });
 
 test('who leaves in the middle of a look makes room for the next', async () => {
-  const { world, signs, wait } = rig();
+  const { world, waiters, wait } = rig();
   const seekers = Array.from({ length: 9 }, () => wait());
-  signs.wake();
+  waiters.wake();
   await world.settle();
   assert.equal(seekers[8]?.came(), false);
   for (const { waiting } of seekers.slice(0, 1)) waiting.leave();
@@ -211,7 +211,7 @@ test('who leaves in the middle of a look makes room for the next', async () => {
 });
 
 test('the best look first, then the least busy, then those that have waited longest', async () => {
-  const { world, signs, wait } = rig();
+  const { world, waiters, wait } = rig();
   const order: string[] = [];
   const seekers = new Map<string, Seeker>();
   const put = (name: string, priority: number, freeShare: number): void => {
@@ -224,7 +224,7 @@ test('the best look first, then the least busy, then those that have waited long
   for (let i = 0; i < 5; i++) put(`idle ${i}`, 0, 1);
   for (let i = 0; i < 5; i++) put(`better ${i}`, 7, 0.1);
   put('worse', -1, 1);
-  signs.wake();
+  waiters.wake();
   while (order.length < seekers.size) {
     await world.settle();
     const came = [...seekers].filter(([name, { came }]) => came() && !order.includes(name));
@@ -237,7 +237,7 @@ test('the best look first, then the least busy, then those that have waited long
 });
 
 test('what none of two thousand can serve costs no look at each of them for every sign', async () => {
-  const { world, signs, wait } = rig();
+  const { world, waiters, wait } = rig();
   let asked = 0;
   let some = false;
   const seekers = Array.from({ length: 2000 }, () =>
@@ -246,13 +246,13 @@ test('what none of two thousand can serve costs no look at each of them for ever
       return some;
     }),
   );
-  for (let i = 0; i < 1000; i++) signs.wake();
+  for (let i = 0; i < 1000; i++) waiters.wake();
   await world.settle();
   assert.equal(countOf(seekers), 0);
   assert.ok(asked <= 2000, `asked ${asked} times for a thousand signs`);
   // They rest; what came meanwhile is not forgotten.
   some = true;
-  signs.wake();
+  waiters.wake();
   await world.settle();
   assert.equal(countOf(seekers), 0);
   await world.advance(20);
@@ -262,10 +262,10 @@ test('what none of two thousand can serve costs no look at each of them for ever
 test('while nothing is known nobody is asked, and a sign that comes then is not kept waiting by it', async () => {
   const world = new VirtualWorld();
   let known = false;
-  const signs = new Signs(world, POLL_MS, () => !known);
+  const waiters = new ClaimWaiters(world, POLL_MS, () => !known);
   let asked = 0;
   const came = Array.from({ length: 200 }, () => {
-    const waiting = signs.enter({
+    const waiting = waiters.enter({
       ...EQUAL,
       wants: () => {
         asked++;
@@ -275,16 +275,16 @@ test('while nothing is known nobody is asked, and a sign that comes then is not 
     waiting.looking();
     return follow(waiting.sign(LONG_MS));
   });
-  signs.wake();
+  waiters.wake();
   assert.equal(asked, 0);
   known = true;
-  signs.wake();
+  waiters.wake();
   await world.settle();
   assert.equal(came.filter((one) => one()).length, 8);
 });
 
 test('a sign of a lane asks them of that lane only, and a look of one for all asks nobody else', async () => {
-  const { world, signs, wait } = rig();
+  const { world, waiters, wait } = rig();
   const asked: (number | undefined)[] = [];
   const seekers = Array.from({ length: 100 }, () =>
     wait((lane) => {
@@ -292,23 +292,23 @@ test('a sign of a lane asks them of that lane only, and a look of one for all as
       return lane === 7;
     }),
   );
-  signs.wake(5);
+  waiters.wake(5);
   await world.settle();
   assert.deepEqual([asked.length, new Set(asked)], [100, new Set([5])]);
   asked.length = 0;
   await world.advance(1);
-  signs.call();
+  waiters.call();
   await world.settle();
   assert.deepEqual([asked, countOf(seekers)], [[], 1]);
-  signs.wake(7);
+  waiters.wake(7);
   await world.settle();
   assert.deepEqual([new Set(asked), countOf(seekers)], [new Set([7]), 8]);
 });
 
 test('who looks while the others are asked of a lane is asked of everything when it is back in vain', async () => {
-  const { world, signs, wait } = rig();
+  const { world, waiters, wait } = rig();
   const asked: (number | undefined)[] = [];
-  const late = signs.enter({
+  const late = waiters.enter({
     ...EQUAL,
     wants: (lane) => {
       asked.push(lane);
@@ -317,7 +317,7 @@ test('who looks while the others are asked of a lane is asked of everything when
   });
   late.looking();
   wait(() => false);
-  signs.wake(5);
+  waiters.wake(5);
   await world.settle();
   assert.deepEqual(asked, []);
   const came = follow(late.sign(LONG_MS));
@@ -326,7 +326,7 @@ test('who looks while the others are asked of a lane is asked of everything when
 });
 
 test('signs of more lanes than are told one by one are signs of everything', async () => {
-  const { world, signs, wait } = rig();
+  const { world, waiters, wait } = rig();
   let ready = false;
   const asked = new Set<number | undefined>();
   const crowd = Array.from({ length: 100 }, () =>
@@ -336,11 +336,11 @@ test('signs of more lanes than are told one by one are signs of everything', asy
     }),
   );
   // All of them in vain: until they have rested nobody is asked.
-  signs.wake(1);
+  waiters.wake(1);
   await world.settle();
   asked.clear();
   ready = true;
-  for (let lane = 2; lane < 50; lane++) signs.wake(lane);
+  for (let lane = 2; lane < 50; lane++) waiters.wake(lane);
   await world.advance(1);
   assert.deepEqual([asked, countOf(crowd)], [new Set([undefined]), 8]);
 });

@@ -1,6 +1,6 @@
 import type { Waiter as Ranked } from '../../core/placement/rank.ts';
 import type { World } from '../../core/world.ts';
-import { Line } from './waiter-queue.ts';
+import { WaiterQueue } from './waiter-queue.ts';
 
 /** One claim that waits for work. */
 export interface WaiterOptions extends Omit<Ranked, 'since'> {
@@ -36,14 +36,14 @@ const MANY_LANES = 32;
  *
  * Signs are hints. Behind them stands a poll with jitter, at most `pollMs` later: one looks for all, and everybody is asked anew.
  */
-export class Signs {
+export class ClaimWaiters {
   readonly #world: World;
   readonly #pollMs: number;
   /** Nothing is known that anybody could want. */
   readonly #idle: (lane?: number) => boolean;
   /** Waiting or looking. */
   #entered = 0;
-  readonly #waiting = new Line<Waiter>();
+  readonly #waiting = new WaiterQueue<Waiter>();
   #turns = 0;
   #signs = 0;
   /** The signs of which everybody who waits was asked. */
@@ -87,7 +87,7 @@ export class Signs {
   }
 
   /** Before its first look. Who has entered has to leave. */
-  enter({ wants, signal, priority, freeShare }: WaiterOptions): Waiting {
+  enter({ wants, signal, priority, freeShare }: WaiterOptions): WaitingClaim {
     this.#entered++;
     const seen = this.#signs;
     const waiter: Waiter = { priority, freeShare, since: 0, wants, seen, chosen: false, resolve: () => {} };
@@ -214,7 +214,7 @@ export class Signs {
 }
 
 /** What a claim does in turn: it looks, and waits for a sign. */
-export interface Waiting {
+export interface WaitingClaim {
   /** A look begins. */
   looking(): void;
   /** It was in vain; comes when another one is due, after `maxMs` at the latest. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { refusal } from '../../store/conformance/kit/scene.ts';
 import { openSqlite } from '../../store/sqlite/open.ts';
-import type { ClaimRequest, Grant, Store } from '../../store/store.ts';
+import type { Grant, NewClaim, Store } from '../../store/store.ts';
 import { VirtualWorld } from '../../testing.ts';
 import { type ClaimOptions, Engine } from '../engine.ts';
 
@@ -12,7 +12,7 @@ interface Rig {
   readonly engine: Engine;
   readonly worker: number;
   /** Every request that went to the store. */
-  readonly asked: ClaimRequest[][];
+  readonly asked: NewClaim[][];
   readonly claim: (options?: Partial<ClaimOptions>) => Promise<readonly Grant[]>;
   readonly push: (queue: string, handler?: string) => Promise<number>;
 }
@@ -21,7 +21,7 @@ async function rig(t: TestContext): Promise<Rig> {
   const world = new VirtualWorld();
   const store = await openSqlite({ file: 'memory:', world });
   t.after(() => store.close());
-  const asked: ClaimRequest[][] = [];
+  const asked: NewClaim[][] = [];
   const taskClaim = store.taskClaim.bind(store);
   store.taskClaim = (params) => {
     asked.push([...params.claims]);

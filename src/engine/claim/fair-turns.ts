@@ -1,7 +1,7 @@
 import type { Lane } from '../../store/store.ts';
-import type { Choice, Pickup } from './ready-lanes.ts';
+import type { PickedLane, ServableLane } from './ready-lanes.ts';
 
-type Share = Omit<Pickup, 'at'>;
+type Share = Omit<PickedLane, 'at'>;
 
 /** Keys whose turn is not remembered any longer than this many others have come. */
 const MAX_KEYS = 10_000;
@@ -15,8 +15,8 @@ export class FairTurns {
   readonly #clocks = new Map<string, number>();
 
   /** Lanes of equal urgency, least lately served first. */
-  share(open: readonly Choice[], limit: number, max: number): Share[] {
-    const keys = new Map<string, Choice[]>();
+  share(open: readonly ServableLane[], limit: number, max: number): Share[] {
+    const keys = new Map<string, ServableLane[]>();
     for (const choice of open) {
       const key = keyOf(choice.lane);
       const lanes = keys.get(key);
@@ -25,7 +25,7 @@ export class FairTurns {
     }
     if (keys.size <= 1) return equally(open.slice(0, limit), max);
     const given = this.#deal(keys, limit, max);
-    return [...given].flatMap(([key, units]) => equally((keys.get(key) as Choice[]).slice(0, units), units));
+    return [...given].flatMap(([key, units]) => equally((keys.get(key) as ServableLane[]).slice(0, units), units));
   }
 
   served(lane: Lane, count: number): void {
@@ -36,14 +36,14 @@ export class FairTurns {
   }
 
   /** Unit by unit to the key whose clock is behind, in the order in which they come up. */
-  #deal(keys: ReadonlyMap<string, readonly Choice[]>, limit: number, max: number): ReadonlyMap<string, number> {
+  #deal(keys: ReadonlyMap<string, readonly ServableLane[]>, limit: number, max: number): ReadonlyMap<string, number> {
     if (this.#clocks.size > MAX_KEYS) this.#clocks.clear();
     const known = [...keys.keys()].flatMap((key) => this.#clocks.get(key) ?? []);
     const slowest = known.length === 0 ? 0 : Math.min(...known);
     const line = [...keys].map(([key, [first]]) => {
       const clock = Math.max(this.#clocks.get(key) ?? slowest, slowest);
       this.#clocks.set(key, clock);
-      return { key, clock, step: 1 / weightOf((first as Choice).lane) };
+      return { key, clock, step: 1 / weightOf((first as ServableLane).lane) };
     });
     const given = new Map<string, number>();
     for (let unit = 0; unit < max; unit++) {
@@ -60,7 +60,7 @@ export class FairTurns {
 const keyOf = ({ rules }: Lane): string => rules?.fairness?.key ?? '';
 const weightOf = ({ rules }: Lane): number => rules?.fairness?.weight ?? 1;
 
-function equally(lanes: readonly Choice[], max: number): Share[] {
+function equally(lanes: readonly ServableLane[], max: number): Share[] {
   const share = Math.ceil(max / Math.max(1, lanes.length));
   return lanes.map(({ lane, mark }) => ({ lane: lane.id, mark, max: share }));
 }

@@ -1,5 +1,5 @@
 /** A lane that is believed to have ready tasks. */
-export interface Entry {
+export interface KnownLane {
   /** How often it was marked: an empty look must not remove a mark that came after it was sent. */
   readonly mark: number;
   /** The highest priority that may be found in it. */
@@ -8,7 +8,7 @@ export interface Entry {
 
 interface Held {
   readonly slot: number;
-  entry: Entry;
+  entry: KnownLane;
 }
 
 /**
@@ -42,17 +42,17 @@ export class HeldLanes {
     return [...this.#bySlot.keys()];
   }
 
-  entry(lane: number): Entry | undefined {
+  entry(lane: number): KnownLane | undefined {
     return this.#lanes.get(lane)?.entry;
   }
 
-  update(lane: number, entry: Entry): void {
+  update(lane: number, entry: KnownLane): void {
     const held = this.#lanes.get(lane);
     if (held !== undefined) held.entry = entry;
   }
 
   /** `left` is the room that was seen by a claim which was sent at `at`, by the count of frees. */
-  add(lane: number, entry: Entry, slot: number, left: number, at: number): void {
+  add(lane: number, entry: KnownLane, slot: number, left: number, at: number): void {
     this.#lanes.set(lane, { slot, entry });
     const others = this.#bySlot.get(slot);
     if (others === undefined) this.#bySlot.set(slot, new Set([lane]));
@@ -66,7 +66,7 @@ export class HeldLanes {
   }
 
   /** The lane is held back no longer: it is tried, and uses some of the room, or it has nothing any more. */
-  remove(lane: number, tried: boolean): Entry | undefined {
+  remove(lane: number, tried: boolean): KnownLane | undefined {
     const held = this.#lanes.get(lane);
     if (held === undefined) return undefined;
     const { slot, entry } = held;
@@ -112,7 +112,7 @@ export class HeldLanes {
   }
 
   /** Lanes of slots with room, as far as it goes. */
-  *let(wants: (lane: number) => boolean): Generator<readonly [number, Entry]> {
+  *let(wants: (lane: number) => boolean): Generator<readonly [number, KnownLane]> {
     for (const [slot, room] of this.#room) {
       let left = room;
       for (const lane of this.#bySlot.get(slot) ?? []) {

@@ -1,25 +1,25 @@
 import { roomOf } from '../../core/limits/limit.ts';
 import type { World } from '../../core/world.ts';
 import type { Lane, LaneBlock, ReadyLane, Store } from '../../store/store.ts';
-import { Signs } from './claim-waiters.ts';
+import { ClaimWaiters } from './claim-waiters.ts';
 import { FairTurns } from './fair-turns.ts';
-import { type Entry, HeldLanes } from './held-lanes.ts';
+import { HeldLanes, type KnownLane } from './held-lanes.ts';
 
 /**
  * The lanes that this process believes to have ready tasks, least lately served first. A belief only decides where to look
  * first. A lane that is missing here is found by the scan, at most `SCAN_MS` later; one that is wrongly here costs one empty
  * look. Lanes that a limit holds back are kept apart, so that they slow nobody, until their limit gives something back.
  */
-export class Ring {
+export class ReadyLanes {
   /** Comes when there may be work. */
-  readonly signs: Signs;
-  readonly #store: RingStore;
+  readonly waiters: ClaimWaiters;
+  readonly #store: ReadyLanesStore;
   readonly #world: World;
   readonly #now: () => number;
   readonly #scanMs: number;
   readonly #known = new Map<number, Lane>();
   /** But for those that are held back. */
-  readonly #ready = new Map<number, Entry>();
+  readonly #ready = new Map<number, KnownLane>();
   /** Of the task that a lane gave last. */
   readonly #lastPriority = new Map<number, number>();
   readonly #held: HeldLanes;
@@ -39,12 +39,12 @@ export class Ring {
   /** Tasks granted by priority and turn since the last one that was granted by age. */
   #sinceOldest = 0;
 
-  constructor(store: RingStore, world: World, scanMs = SCAN_MS) {
+  constructor(store: ReadyLanesStore, world: World, scanMs = SCAN_MS) {
     this.#store = store;
     this.#world = world;
     this.#now = world.clock.monotonic;
     this.#scanMs = scanMs;
-    this.signs = new Signs(world, scanMs, (lane) =>
+    this.waiters = new ClaimWaiters(world, scanMs, (lane) =>
       lane === undefined ? !this.knows(() => true) : !this.offers(lane, () => true),
     );
     this.#held = new HeldLanes((lane, slot) => this.#need(lane, slot));
@@ -64,7 +64,7 @@ export class Ring {
     this.#put(lane, priority);
     // One that was forgotten is met again by the scan.
     if (!this.#known.has(lane)) this.hint();
-    else if (this.#ready.has(lane)) this.signs.wake(lane);
+    else if (this.#ready.has(lane)) this.waiters.wake(lane);
   }
 
   /** Another process says that something became ready here. A lane that was never seen has no name yet: the scan finds it. */
@@ -79,13 +79,13 @@ export class Ring {
    * the lane is marked.
    */
   expect(lane: number, priority: number): void {
-    if (this.signs.awaited) this.mark(lane, priority);
+    if (this.waiters.awaited) this.mark(lane, priority);
   }
 
   /** Anything may have changed: the next claim scans first. */
   hint(): void {
     this.#scannedAt = Number.NEGATIVE_INFINITY;
-    this.signs.call();
+    this.waiters.call();
   }
 
   pause(queue: string, paused: boolean): void {
@@ -139,8 +139,8 @@ export class Ring {
    * least lately served first. One task in `FLOOR` goes to whoever has waited longest, whatever its priority: nothing
    * starves.
    */
-  pick(wants: (lane: Lane) => boolean, limit: number, max: number): readonly Pickup[] {
-    const open: Choice[] = [];
+  pick(wants: (lane: Lane) => boolean, limit: number, max: number): readonly PickedLane[] {
+    const open: ServableLane[] = [];
     for (const [id, entry] of this.#ready) {
       const lane = this.#open(id);
       if (lane !== undefined && wants(lane)) open.push({ lane, ...entry });
@@ -168,17 +168,17 @@ export class Ring {
    * The lane gave less than it was asked for: it is empty, unless it was marked since. What it left of its limits is for the
    * next lane that they hold back.
    */
-  empty({ lane, mark }: Pickup): void {
+  empty({ lane, mark }: PickedLane): void {
     if (this.#ready.get(lane)?.mark === mark) this.#ready.delete(lane);
     if (this.#held.entry(lane)?.mark === mark) this.#held.remove(lane, false);
     let some = false;
     for (const { slot, weight } of this.#known.get(lane)?.rules?.uses ?? [])
       some = this.#held.give(slot, weight) || some;
-    if (some) this.signs.wake();
+    if (some) this.waiters.wake();
   }
 
   /** The lane had a whole share: those that had less come before it next time. */
-  last({ lane }: Pickup): void {
+  last({ lane }: PickedLane): void {
     this.#toBack(lane);
   }
 
@@ -193,7 +193,7 @@ export class Ring {
   }
 
   /** A limit holds the lane back, as a claim heard that was sent when it was picked. */
-  hold({ lane, slot, freesInMs, left }: LaneBlock, { at }: Pickup): void {
+  hold({ lane, slot, freesInMs, left }: LaneBlock, { at }: PickedLane): void {
     const entry = this.#ready.get(lane) ?? this.#held.remove(lane, false);
     // Found empty by somebody else meanwhile.
     if (entry === undefined) return;
@@ -206,17 +206,17 @@ export class Ring {
 
   /** So much is about to be given back to them: whoever waits asks in the same turn, as for a push (`expect`). */
   freeing(slots: Iterable<{ readonly slot: number; readonly weight: number }>): void {
-    if (!this.signs.awaited) return;
+    if (!this.waiters.awaited) return;
     let some = false;
     for (const { slot, weight } of slots) some = this.#held.freeing(slot, weight) || some;
-    if (some) this.signs.wake();
+    if (some) this.waiters.wake();
   }
 
   /** So much was given back to these slots: lanes that they hold back may try. */
   freed(slots: Iterable<{ readonly slot: number; readonly weight: number }>): void {
     let some = false;
     for (const { slot, weight } of slots) some = this.#held.freed(slot, weight) || some;
-    if (some) this.signs.wake();
+    if (some) this.waiters.wake();
   }
 
   #need(lane: number, slot: number): number {
@@ -224,7 +224,7 @@ export class Ring {
   }
 
   /** Lanes that are held back by slots with room. */
-  *#let(wants: (lane: Lane) => boolean): Generator<Choice> {
+  *#let(wants: (lane: Lane) => boolean): Generator<ServableLane> {
     const served = (id: number): boolean => {
       const lane = this.#open(id);
       return lane !== undefined && wants(lane);
@@ -238,11 +238,11 @@ export class Ring {
     return lane === undefined || this.#pausedQueues.has(lane.queue) ? undefined : lane;
   }
 
-  #entry(lane: number): Entry | undefined {
+  #entry(lane: number): KnownLane | undefined {
     return this.#ready.get(lane) ?? this.#held.entry(lane);
   }
 
-  #set(lane: number, entry: Entry): void {
+  #set(lane: number, entry: KnownLane): void {
     if (this.#held.entry(lane) === undefined) this.#ready.set(lane, entry);
     else this.#held.update(lane, entry);
   }
@@ -270,7 +270,7 @@ export class Ring {
     const paused = new Set(queues.filter((queue) => queue.paused).map(({ name }) => name));
     const resumed = this.#pausedQueues.difference(paused).size > 0;
     this.#pausedQueues = paused;
-    if (resumed) this.signs.wake();
+    if (resumed) this.waiters.wake();
   }
 
   async #scan(): Promise<void> {
@@ -282,12 +282,12 @@ export class Ring {
       found += page.length;
       await this.#meetAll(page);
       // Who scanned may not be who can take it.
-      for (const { id, priority } of page) if (this.#found(id, priority)) this.signs.wake(id);
+      for (const { id, priority } of page) if (this.#found(id, priority)) this.waiters.wake(id);
       const last = page.at(-1);
       if (last === undefined || page.length < SCAN_PAGE) break;
       after = last.id;
     }
-    if (await this.#scanSlots()) this.signs.wake();
+    if (await this.#scanSlots()) this.waiters.wake();
     this.#scanned = found;
   }
 
@@ -337,17 +337,17 @@ export class Ring {
   }
 }
 
-type RingStore = Pick<Store, 'laneScan' | 'laneGet' | 'queueList' | 'slotGet'>;
+type ReadyLanesStore = Pick<Store, 'laneScan' | 'laneGet' | 'queueList' | 'slotGet'>;
 
 /** A lane that could be served. */
-export interface Choice {
+export interface ServableLane {
   readonly lane: Lane;
   readonly mark: number;
   readonly priority: number;
 }
 
 /** A lane as it was picked. */
-export interface Pickup {
+export interface PickedLane {
   readonly lane: number;
   readonly mark: number;
   /** What it is asked for. */

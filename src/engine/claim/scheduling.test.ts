@@ -117,7 +117,7 @@ test('a worker has no more of a kind at once than the task allows', async (t) =>
 test('of two idle workers the one with the higher priority gets everything, a thousand of a thousand', async (t) => {
   const { engine, worker, push, claim, world } = await rig(t);
   const [low, high] = [await worker('low', { priority: 1 }), await worker('high', { priority: 9 })];
-  await engine.fleet.look();
+  await engine.profiles.look();
   const got = { low: 0, high: 0 };
   const stop = new AbortController();
   const serve = async (who: 'low' | 'high', id: number): Promise<void> => {
@@ -144,7 +144,7 @@ test('when the better worker stalls, the other one starts after the grace', asyn
   const { engine, worker, push, claim, world } = await rig(t);
   const low = await worker('low', { priority: 1 });
   await worker('high', { priority: 9 });
-  await engine.fleet.look();
+  await engine.profiles.look();
   const waiting = follow(claim(low, { waitMs: 60_000 }));
   await world.settle();
   const task = await push();
@@ -159,7 +159,7 @@ test('a better worker that is full is not waited for', async (t) => {
   const [low, high] = [await worker('low', { priority: 1 }), await worker('high', { priority: 9, slots: 1 })];
   await push();
   assert.equal((await claim(high)).length, 1);
-  await engine.fleet.look();
+  await engine.profiles.look();
   const task = await push();
   await world.settle();
   assert.deepEqual(tasksOf(await claim(low)), [task]);
@@ -168,7 +168,7 @@ test('a better worker that is full is not waited for', async (t) => {
 test('a task prefers, and takes what there is after the grace', async (t) => {
   const { engine, worker, push, claim, world } = await rig(t);
   const [spot, paid] = [await worker('spot', { tags: ['spot'] }), await worker('paid')];
-  await engine.fleet.look();
+  await engine.profiles.look();
   const placement = { prefer: [{ tag: 'spot', weight: 5 }] };
   const first = await push({ placement });
   assert.deepEqual(await claim(paid), []);
@@ -188,8 +188,8 @@ test('a task with an affinity goes to the worker that served its key last', asyn
   await push({ placement });
   await world.advance(SCAN_MS);
   await push({ placement });
-  await engine.fleet.look();
-  await engine.ring.refresh();
+  await engine.profiles.look();
+  await engine.readyLanes.refresh();
   const waiting = await claim(a, { max: 1 });
   assert.ok(waiting.length <= 1);
   assert.ok((await claim(b)).length === 1);

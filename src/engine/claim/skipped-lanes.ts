@@ -1,7 +1,7 @@
 import type { World } from '../../core/world.ts';
 
 /** Lanes that a worker leaves alone for a moment: a better one comes first there, or it has enough of their tasks. */
-export class Reserve {
+export class SkippedLanes {
   readonly #world: World;
   readonly #onOver: () => void;
   /** Worker → lane → until when, in monotonic time. */

@@ -4,7 +4,7 @@ import { byTurn, type Waiter } from '../../core/placement/rank.ts';
  * Those that wait, the best first. An array that is kept in order: who comes is mostly the last of its rank, and to put somebody into
  * the middle of two thousand costs a microsecond. No two may be of the same turn.
  */
-export class Line<T extends Waiter> implements Iterable<T> {
+export class WaiterQueue<T extends Waiter> implements Iterable<T> {
   readonly #line: T[] = [];
 
   get size(): number {

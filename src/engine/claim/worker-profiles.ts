@@ -21,7 +21,7 @@ const MOST_LOOK_MS = 10_000;
  * moment. Looked up once a second while claims are made, a large fleet less often. It may be out of date: what a worker may
  * do is checked again by the claim itself, and who comes first is only a preference.
  */
-export class Fleet {
+export class WorkerProfiles {
   readonly #store: Pick<Store, 'workerFleet'>;
   readonly #world: World;
   readonly #staleMs: number;

@@ -1,4 +1,4 @@
-import type { Tenure } from '../../store/store.ts';
+import type { DutyTenure } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
 import type { Log } from '../log.ts';
 import { unfailing } from '../unfailing-log.ts';
@@ -16,8 +16,8 @@ export class Auditor implements Duty {
     this.#log = unfailing(log);
   }
 
-  async tick(term: Tenure): Promise<Pass> {
-    const { store, ring } = this.#engine;
+  async tick(term: DutyTenure): Promise<Pass> {
+    const { store, readyLanes } = this.#engine;
     const drifts = await store.statsAudit({ duty: term });
     for (const drift of drifts) {
       this.#log.error('a counter had drifted and was repaired: please report this as a bug', { ...drift });
@@ -27,7 +27,7 @@ export class Auditor implements Duty {
       this.#log.error('a limit had drifted and was repaired: please report this as a bug', { limit, ...drift });
     }
     // What was held back for nothing may go on.
-    if (slots.length > 0) ring.hint();
+    if (slots.length > 0) readyLanes.hint();
     return { did: drifts.length + slots.length };
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { slotsOf } from './cron-expression.ts';
+import { fireTimesOf } from './cron-expression.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -9,7 +9,7 @@ const utc = (...times: string[]): readonly string[] => times.map((time) => new D
 
 /** The next slots after an instant, in UTC. */
 function slots(cron: string, timezone: string, after: string, count: number): readonly string[] {
-  const next = slotsOf(cron, timezone);
+  const next = fireTimesOf(cron, timezone);
   const found: string[] = [];
   for (let at: number | undefined = Date.parse(after); found.length < count; ) {
     at = next(at);
@@ -53,7 +53,7 @@ test('in Berlin an hourly schedule keeps to the hours that pass, on both days', 
 test('the next slot is strictly later, whatever the fraction of a second, the zone and the change of clocks', () => {
   for (const zone of ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'UTC']) {
     for (const cron of ['30 2 * * *', '*/7 * * * *', '0 2 * * 0']) {
-      const next = slotsOf(cron, zone);
+      const next = fireTimesOf(cron, zone);
       for (const day of ['2026-03-08', '2026-03-29', '2026-04-05', '2026-10-04', '2026-10-25', '2026-11-01']) {
         const noon = Date.parse(`${day}T00:00:00Z`);
         for (let at = noon - 12 * HOUR; at < noon + 16 * HOUR; at += 53 * MINUTE + 777) {

@@ -1,9 +1,9 @@
 import { Cron } from 'croner';
 import { fault } from '../../core/errors.ts';
-import type { NextSlot } from '../../core/task/schedule.ts';
+import type { NextFireTime } from '../../core/task/schedule.ts';
 
 /** Reads a cron expression; times that a change of the clocks skips fire at the first moment after the gap. */
-export function slotsOf(expression: string, timezone: string): NextSlot {
+export function fireTimesOf(expression: string, timezone: string): NextFireTime {
   let cron: Cron;
   try {
     cron = new Cron(expression, { timezone, paused: true });

@@ -1,9 +1,9 @@
 import { isEngineError } from '../../core/errors.ts';
-import { dueSlots, slotKey } from '../../core/task/schedule.ts';
-import type { NewTask, Tenure, TriggerRecord } from '../../store/store.ts';
+import { dueFireTimes, fireKey } from '../../core/task/schedule.ts';
+import type { DutyTenure, NewTask, TriggerRecord } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
 import { DEFAULT_UNIQUE_MS } from '../push/push.ts';
-import { slotsOf } from './cron-expression.ts';
+import { fireTimesOf } from './cron-expression.ts';
 import type { Duty, Pass } from './duty.ts';
 
 const BATCH = 100;
@@ -22,7 +22,7 @@ export class Cron implements Duty {
     this.#engine = engine;
   }
 
-  async tick(term: Tenure): Promise<Pass> {
+  async tick(term: DutyTenure): Promise<Pass> {
     const { now, triggers, nextInMs } = await this.#engine.store.triggerDue({ limit: BATCH });
     let fired = 0;
     let more = triggers.length === BATCH;
@@ -42,9 +42,9 @@ export class Cron implements Duty {
     return { did: fired, more, nextInMs };
   }
 
-  async #fire(term: Tenure, trigger: TriggerRecord, now: number): Promise<{ did: number; more: boolean }> {
-    const next = slotsOf(trigger.cron, trigger.timezone);
-    const due = dueSlots({ nextAt: trigger.nextAt, now, policy: trigger.missed, next, limit: SLOTS });
+  async #fire(term: DutyTenure, trigger: TriggerRecord, now: number): Promise<{ did: number; more: boolean }> {
+    const next = fireTimesOf(trigger.cron, trigger.timezone);
+    const due = dueFireTimes({ nextAt: trigger.nextAt, now, policy: trigger.missed, next, limit: SLOTS });
     const { moved, pushed } = await this.#engine.store.triggerFire({
       duty: term,
       name: trigger.name,
@@ -52,7 +52,7 @@ export class Cron implements Duty {
       nextAt: due.nextAt ?? NEVER,
       items: due.fire.map((slot) => taskOf(trigger, slot)),
     });
-    if (pushed.length > 0) this.#engine.ring.mark(trigger.lane);
+    if (pushed.length > 0) this.#engine.readyLanes.mark(trigger.lane);
     return {
       did: pushed.filter((answer) => answer.ok && answer.fresh).length,
       more: moved && due.nextAt !== undefined && due.nextAt <= now,
@@ -67,6 +67,6 @@ function taskOf(trigger: TriggerRecord, slot: number): NewTask {
     priority: trigger.priority,
     maxTries: trigger.maxTries,
     payload: trigger.payload,
-    unique: { key: slotKey(trigger.name, slot), hash: 0, windowMs: DEFAULT_UNIQUE_MS },
+    unique: { key: fireKey(trigger.name, slot), hash: 0, windowMs: DEFAULT_UNIQUE_MS },
   };
 }

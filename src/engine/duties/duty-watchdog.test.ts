@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { fault } from '../../core/errors.ts';
 import { openSqlite } from '../../store/sqlite/open.ts';
-import type { Store, Tenure } from '../../store/store.ts';
+import type { DutyTenure, Store } from '../../store/store.ts';
 import { VirtualWorld } from '../../testing.ts';
-import { Vigil } from './duty-watchdog.ts';
-import { LeaderSight } from './leader.ts';
+import { DutyWatchdog } from './duty-watchdog.ts';
+import { LeaderSnapshot } from './leader.ts';
 
 const TERM = 30_000;
 
@@ -14,23 +14,29 @@ async function rig(t: TestContext, names: readonly string[] = ['stager']) {
   const store = await openSqlite({ file: 'memory:', world });
   const logged: string[] = [];
   const note = (message: string, fields: object = {}): void => void logged.push(`${message} ${JSON.stringify(fields)}`);
-  const vigil = new Vigil({ store, world, log: { info: note, warn: note, error: note }, names, termMs: TERM });
+  const watchdog = new DutyWatchdog({
+    store,
+    world,
+    log: { info: note, warn: note, error: note },
+    names,
+    termMs: TERM,
+  });
   t.after(async () => {
-    vigil.stop();
+    watchdog.stop();
     await store.close();
   });
-  vigil.start();
-  return { world, store, logged, vigil };
+  watchdog.start();
+  return { world, store, logged, watchdog };
 }
 
-const take = async (store: Store, ttlMs: number): Promise<Tenure> => {
+const take = async (store: Store, ttlMs: number): Promise<DutyTenure> => {
   const term = await store.dutyTake({ name: 'stager', holder: 'n/1', ttlMs });
   assert.ok(term);
   return term;
 };
 
 test('a duty that nobody holds any more is reported after the term of a leader and two seconds, once', async (t) => {
-  const { world, store, logged, vigil } = await rig(t);
+  const { world, store, logged, watchdog } = await rig(t);
   await take(store, 6000);
   await world.advance(6000 + TERM + 2000);
   assert.deepEqual(logged, []);
@@ -38,10 +44,10 @@ test('a duty that nobody holds any more is reported after the term of a leader a
   assert.deepEqual(logged, ['a duty is held by nobody {"duty":"stager","seconds":33,"last":"n/1"}']);
   await world.advance(10_000);
   assert.equal(logged.length, 1);
-  assert.ok((vigil.unheld.get('stager') ?? 0) > TERM + 10_000);
+  assert.ok((watchdog.unheld.get('stager') ?? 0) > TERM + 10_000);
   await take(store, TERM);
   await world.advance(1000);
-  assert.equal(vigil.unheld.get('stager'), 0);
+  assert.equal(watchdog.unheld.get('stager'), 0);
   assert.deepEqual(logged.slice(1), ['a duty is held again {"duty":"stager","by":"n/1"}']);
 });
 
@@ -80,7 +86,7 @@ test('a store that cannot be asked ends no vigil', async (t) => {
 test('whether somebody leads is asked once for all that want to know, and again after a moment', async (t) => {
   const { world, store } = await rig(t);
   const asks = t.mock.method(store, 'dutyList');
-  const sight = new LeaderSight(store, world);
+  const sight = new LeaderSnapshot(store, world);
   const look = (): Promise<readonly boolean[]> => Promise.all([1, 2, 3].map(() => sight.isThere()));
   assert.deepEqual(await look(), [false, false, false]);
   assert.equal(asks.mock.callCount(), 1);
@@ -94,7 +100,7 @@ test('whether somebody leads is asked once for all that want to know, and again 
 test('a look for the leader that failed is not remembered', async (t) => {
   const { world, store } = await rig(t);
   const asks = t.mock.method(store, 'dutyList', () => Promise.reject(fault('STORE_UNAVAILABLE')));
-  const sight = new LeaderSight(store, world);
+  const sight = new LeaderSnapshot(store, world);
   await assert.rejects(sight.isThere());
   asks.mock.restore();
   assert.equal(await sight.isThere(), false);

@@ -3,7 +3,7 @@ import type { DutyRecord, Store } from '../../store/store.ts';
 import type { Log } from '../log.ts';
 import { unfailing } from '../unfailing-log.ts';
 
-export interface VigilOptions {
+export interface DutyWatchdogOptions {
   readonly store: Pick<Store, 'dutyList'>;
   readonly world: World;
   readonly log: Log;
@@ -18,8 +18,8 @@ const LOOK_MS = 1000;
 const PATIENCE_MS = 2000;
 
 /** Watches, and does nothing else: says when a duty is held by nobody for longer than a takeover takes. */
-export class Vigil {
-  readonly #options: VigilOptions;
+export class DutyWatchdog {
+  readonly #options: DutyWatchdogOptions;
   readonly #log: Log;
   /** When this process first saw that nobody holds it, on its own clock. */
   readonly #seenFree = new Map<string, number>();
@@ -28,7 +28,7 @@ export class Vigil {
   #cancel = (): void => {};
   #stopped = true;
 
-  constructor(options: VigilOptions) {
+  constructor(options: DutyWatchdogOptions) {
     this.#options = options;
     this.#log = unfailing(options.log);
   }

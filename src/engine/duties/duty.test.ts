@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { fault } from '../../core/errors.ts';
 import { openSqlite } from '../../store/sqlite/open.ts';
-import type { Store, Tenure } from '../../store/store.ts';
+import type { DutyTenure, Store } from '../../store/store.ts';
 import { VirtualWorld } from '../../testing.ts';
 import type { Log } from '../log.ts';
 import { type Duty, Keeper, type Pass } from './duty.ts';
@@ -82,12 +82,12 @@ function noting(
   pass: (n: number) => Pass = () => ({ did: 0 }),
 ): {
   ran: number[];
-  terms: Tenure[];
+  terms: DutyTenure[];
   tick: Duty['tick'];
 } {
   const start = world.clock.monotonic();
   const ran: number[] = [];
-  const terms: Tenure[] = [];
+  const terms: DutyTenure[] = [];
   return {
     ran,
     terms,

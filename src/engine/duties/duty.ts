@@ -1,6 +1,6 @@
 import { isEngineError } from '../../core/errors.ts';
 import type { World } from '../../core/world.ts';
-import type { Store, Tenure } from '../../store/store.ts';
+import type { DutyTenure, Store } from '../../store/store.ts';
 import type { Log } from '../log.ts';
 import { unfailing } from '../unfailing-log.ts';
 
@@ -10,9 +10,9 @@ export interface Duty {
   /** The net: how long at most until the next pass. */
   readonly intervalMs: number;
   /** Called once at the beginning of each term. */
-  readonly begin?: (term: Tenure) => void;
+  readonly begin?: (term: DutyTenure) => void;
   /** `since`: when this pass was begun for the first time, before its term was renewed; it may have failed since. */
-  readonly tick: (term: Tenure, since: number) => Promise<Pass>;
+  readonly tick: (term: DutyTenure, since: number) => Promise<Pass>;
 }
 
 export interface Pass {
@@ -61,7 +61,7 @@ export class Keeper {
   readonly duty: Duty;
   readonly #options: KeeperOptions;
   readonly #log: Log;
-  #term: Tenure | undefined;
+  #term: DutyTenure | undefined;
   #renewAt = 0;
   /** Settles, and never rejects, when the turn that was asked for last is over. */
   #lastTurn: Promise<unknown> = Promise.resolve();
@@ -149,7 +149,7 @@ export class Keeper {
     }
   }
 
-  async #hold(): Promise<Tenure | undefined> {
+  async #hold(): Promise<DutyTenure | undefined> {
     const { store, holder, ttlMs, yields } = this.#options;
     if (this.#term !== undefined && this.#now() < this.#renewAt) return this.#term;
     if (await yields?.()) {
@@ -167,7 +167,7 @@ export class Keeper {
     return this.#term;
   }
 
-  async #renew(term: Tenure): Promise<void> {
+  async #renew(term: DutyTenure): Promise<void> {
     const { store, ttlMs } = this.#options;
     const asked = this.#now();
     const held = await store.dutyRenew({ duty: term, ttlMs });
@@ -187,7 +187,7 @@ export class Keeper {
    * depose each other for ever, each with a recount that comes to nothing. Not without end, though: a pass that hangs in a
    * call that is never answered must not keep the duty from the others. Returns what ends the renewals.
    */
-  #renewMeanwhile(term: Tenure): () => Promise<void> {
+  #renewMeanwhile(term: DutyTenure): () => Promise<void> {
     let cancel = (): void => {};
     let renewal = Promise.resolve();
     let left = MAX_RENEWALS;

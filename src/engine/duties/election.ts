@@ -1,7 +1,7 @@
 import { fault } from '../../core/errors.ts';
 import type { NodeEvent } from '../../core/node.ts';
 import type { World } from '../../core/world.ts';
-import type { Store, Tenure } from '../../store/store.ts';
+import type { DutyTenure, Store } from '../../store/store.ts';
 import type { Log } from '../log.ts';
 import { unfailing } from '../unfailing-log.ts';
 import { LEADER, leaderOf } from './leader.ts';
@@ -47,7 +47,7 @@ const MOST_MARGIN_MS = 1000;
 export class Election {
   readonly #options: ElectionOptions;
   readonly #log: Log;
-  #term: Tenure | undefined;
+  #term: DutyTenure | undefined;
   #trustUntil = 0;
   #renewAt = 0;
   /** It is a candidate, and comes back after a defeat. */
@@ -144,7 +144,7 @@ export class Election {
     return true;
   }
 
-  async #renew(term: Tenure): Promise<void> {
+  async #renew(term: DutyTenure): Promise<void> {
     if (this.#now() < this.#renewAt) return;
     const { store, leaseMs } = this.#options;
     const asked = this.#now();
@@ -158,7 +158,7 @@ export class Election {
   /** `asked`: before the store was. */
   #believe(asked: number): void {
     const { leaseMs, renewMs } = this.#options;
-    const term = this.#term as Tenure;
+    const term = this.#term as DutyTenure;
     this.#trustUntil = asked + leaseMs - Math.min(MOST_MARGIN_MS, leaseMs * MARGIN);
     this.#renewAt = asked + renewMs;
     this.#cancelTrust();
@@ -166,7 +166,7 @@ export class Election {
     this.#cancelTrust = this.#after(this.#trustUntil - this.#now(), late);
   }
 
-  #lose(term: Tenure, why: string): void {
+  #lose(term: DutyTenure, why: string): void {
     if (this.#term !== term) return;
     this.#term = undefined;
     this.#cancelTrust();
@@ -195,7 +195,7 @@ export class Election {
     cancel();
   }
 
-  async #release(term: Tenure): Promise<void> {
+  async #release(term: DutyTenure): Promise<void> {
     this.#term = undefined;
     this.#cancelTrust();
     await this.#options.store.dutyRelease({ duty: term }).catch((error: unknown) => {

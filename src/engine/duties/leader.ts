@@ -11,7 +11,7 @@ const SEEN_MS = 500;
  * Whether some node leads, for those processes that are none: they keep house while nobody leads, and leave it to the leader while
  * there is one. One read for all duties that ask at about the same time.
  */
-export class LeaderSight {
+export class LeaderSnapshot {
   readonly #store: Pick<Store, 'dutyList'>;
   readonly #world: World;
   #seenAt = Number.NEGATIVE_INFINITY;

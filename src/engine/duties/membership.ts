@@ -5,8 +5,8 @@ import {
   type NodeEvent,
   type NodeOverride,
   type NodeRole,
-  type NodeStand,
-  nextStand,
+  type NodeStatus,
+  nextStatus,
 } from '../../core/node.ts';
 import type { World } from '../../core/world.ts';
 import type { NodeBeat, NodeDoing, NodeRecord, Store } from '../../store/store.ts';
@@ -48,7 +48,7 @@ export class Membership {
   readonly #log: Log;
   readonly #election: Election;
   #role: NodeRole;
-  #stand: NodeStand = 'boot';
+  #stand: NodeStatus = 'boot';
   #beatAt = 0;
   #looking: Promise<void> | undefined;
   #replaced = false;
@@ -96,11 +96,11 @@ export class Membership {
   /** Registers, and knows at the end whether it leads. Rejects where it was to lead, and another one does. */
   async start(): Promise<void> {
     const { store, self } = this.#options;
-    this.#stand = nextStand('boot', 'asked', this.#role);
+    this.#stand = nextStatus('boot', 'asked', this.#role);
     const answer = await store.nodeBeat(this.#beatOf(true));
     this.#beatAt = this.#now() + this.#options.beatMs;
     this.#role = this.#effective(answer.ok ? answer.override : 'auto');
-    this.#stand = nextStand(this.#stand, 'asked', this.#role);
+    this.#stand = nextStatus(this.#stand, 'asked', this.#role);
     this.#told = this.doing;
     if (mayLead(this.#role)) {
       await this.#clear(answer.ok ? answer.replaced : undefined);
@@ -188,7 +188,7 @@ export class Membership {
   }
 
   #happens(event: NodeEvent): void {
-    this.#stand = nextStand(this.#stand, event, this.#role);
+    this.#stand = nextStatus(this.#stand, event, this.#role);
     const { doing } = this;
     if (doing === this.#told) return;
     this.#told = doing;

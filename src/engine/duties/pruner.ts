@@ -1,4 +1,4 @@
-import type { Tenure } from '../../store/store.ts';
+import type { DutyTenure } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
 import type { Duty, Pass } from './duty.ts';
 
@@ -14,7 +14,7 @@ export class Pruner implements Duty {
     this.#engine = engine;
   }
 
-  async tick(term: Tenure): Promise<Pass> {
+  async tick(term: DutyTenure): Promise<Pass> {
     const { retentionMs, store } = this.#engine;
     const { tasks, events, workers, done } = await store.taskPrune({ duty: term, retentionMs, limit: BATCH });
     // Not at once: a walk over a million rows should leave room between its steps.

@@ -1,5 +1,5 @@
 import { afterExpiry } from '../../core/task/lease.ts';
-import type { OverdueLease, ReapItem, Tenure } from '../../store/store.ts';
+import type { DutyTenure, OverdueLease, ReapItem } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
 import { readSpec } from '../push/spec.ts';
 import type { Duty, Pass } from './duty.ts';
@@ -43,13 +43,13 @@ export class Reaper implements Duty {
     this.#offset = this.#wallAgainstMonotonic();
   }
 
-  begin(term: Tenure): void {
+  begin(term: DutyTenure): void {
     this.#offset = this.#wallAgainstMonotonic();
     this.#notBefore = term.vacant ? 0 : this.#now() + this.#engine.leaseMs;
     this.#outSince = undefined;
   }
 
-  async tick(term: Tenure, since = this.#now()): Promise<Pass> {
+  async tick(term: DutyTenure, since = this.#now()): Promise<Pass> {
     const offset = this.#wallAgainstMonotonic();
     if (Math.abs(offset - this.#offset) > PAUSE_MS) this.#notBefore = this.#now() + this.#engine.leaseMs;
     this.#offset = offset;
@@ -78,18 +78,18 @@ export class Reaper implements Duty {
     return { did: done, more: leases.length === BATCH, nextInMs: wake(nextInMs) };
   }
 
-  async #takeBack(term: Tenure, leases: readonly OverdueLease[]): Promise<number> {
+  async #takeBack(term: DutyTenure, leases: readonly OverdueLease[]): Promise<number> {
     await this.#markLost(term);
     const items = await Promise.all(leases.map((lease) => this.#judge(lease)));
     if (items.length === 0 && this.#now() < this.#noteAt) return 0;
     this.#noteAt = this.#now() + NOTE_MS;
     const { reaped, lanes } = await this.#engine.store.leaseReap({ duty: term, items });
-    for (const lane of lanes) this.#engine.ring.mark(lane);
+    for (const lane of lanes) this.#engine.readyLanes.mark(lane);
     if (reaped > 0) this.#engine.changed();
     return reaped;
   }
 
-  async #markLost(term: Tenure): Promise<void> {
+  async #markLost(term: DutyTenure): Promise<void> {
     const { store, workerStaleMs } = this.#engine;
     if (this.#now() < this.#workersAt) return;
     this.#workersAt = this.#now() + workerStaleMs / LOOKS;

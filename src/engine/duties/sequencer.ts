@@ -1,4 +1,4 @@
-import type { Tenure } from '../../store/store.ts';
+import type { DutyTenure } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
 import type { Duty, Pass } from './duty.ts';
 
@@ -22,7 +22,7 @@ export class Sequencer implements Duty {
     this.#engine = engine;
   }
 
-  async tick(term: Tenure): Promise<Pass> {
+  async tick(term: DutyTenure): Promise<Pass> {
     const { events, more } = await this.#engine.store.eventNumber({ duty: term, limit: BATCH });
     if (events > 0) this.#engine.changed();
     return { did: events, more, nextInMs: events > 0 ? BUSY_MS : IDLE_MS };

@@ -1,4 +1,4 @@
-import type { Tenure } from '../../store/store.ts';
+import type { DutyTenure } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
 import type { Duty, Pass } from './duty.ts';
 
@@ -17,15 +17,15 @@ export class Stager implements Duty {
     this.#engine = engine;
   }
 
-  async tick(term: Tenure): Promise<Pass> {
-    const { store, ring } = this.#engine;
+  async tick(term: DutyTenure): Promise<Pass> {
+    const { store, readyLanes } = this.#engine;
     // In one turn, so that a store which can will commit both together.
     const [late, due, carried] = await Promise.all([
       store.taskExpire({ duty: term, limit: BATCH }),
       store.taskStage({ duty: term, limit: BATCH }),
       store.depCarry({ duty: term, limit: BATCH }),
     ]);
-    for (const lane of [...due.lanes, ...carried.lanes]) ring.mark(lane);
+    for (const lane of [...due.lanes, ...carried.lanes]) readyLanes.mark(lane);
     const did = due.staged + late.expired + carried.carried;
     if (did > 0) this.#engine.changed();
     return {

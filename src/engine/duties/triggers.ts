@@ -4,7 +4,7 @@ import type { MissedPolicy } from '../../core/task/schedule.ts';
 import type { TriggerRecord } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
 import { draft, type PushRequest } from '../push/push.ts';
-import { slotsOf } from './cron-expression.ts';
+import { fireTimesOf } from './cron-expression.ts';
 
 /** A task that is pushed at each slot of a cron schedule. */
 export interface TriggerRequest
@@ -25,7 +25,7 @@ export async function putTrigger(engine: Engine, request: TriggerRequest): Promi
     throw fault('INVALID_INPUT', { field: 'missed', problem: 'it is one of skip, one, all' });
   }
   const checked = draft(rest, engine.retentionMs);
-  const next = slotsOf(cron, timezone);
+  const next = fireTimesOf(cron, timezone);
   const { now } = await engine.store.triggerDue({ limit: 0 });
   const nextAt = next(now);
   if (nextAt === undefined) {

@@ -4,7 +4,7 @@ import { checkKey } from '../../core/names.ts';
 import type { Edge, GraphAnswer, GraphTask, Store } from '../../store/store.ts';
 import { checkList, checkTask } from '../check.ts';
 import type { PushRequest } from './push.ts';
-import type { Placer, Pushed } from './pushes.ts';
+import type { Pushed, TaskInterner } from './pushes.ts';
 
 /** A task of a graph: a push, with a name of its own and with what it waits for. */
 export interface GraphRequest extends PushRequest {
@@ -26,7 +26,7 @@ const MAX_TASKS = 10_000;
 
 export interface GraphsDeps {
   readonly store: Pick<Store, 'graphPush'>;
-  readonly placer: Placer;
+  readonly tasks: TaskInterner;
 }
 
 /** Pushes tasks that wait for each other, all or nothing. Circles and unknown names are refused before anything is stored. */
@@ -44,7 +44,7 @@ export class Graphs {
 
   /** What callers hear of an answer of the store, and who else has to. */
   pushed(items: readonly GraphTask[], answer: GraphAnswer): readonly Pushed[] {
-    if (answer.ok) return this.#deps.placer.pushed(items, answer.tasks);
+    if (answer.ok) return this.#deps.tasks.pushed(items, answer.tasks);
     if ('unknown' in answer) throw fault('NOT_FOUND', { kind: 'task', id: answer.unknown });
     const { conflict: task, item } = answer;
     throw fault('UNIQUE_CONFLICT', { key: items[item]?.unique?.key, task, index: item });
@@ -75,7 +75,7 @@ export class Graphs {
           problem: 'a task that waits for others has no time of its own',
         });
       }
-      items.push({ ...(await this.#deps.placer.place(request)), after: own, afterFailure });
+      items.push({ ...(await this.#deps.tasks.place(request)), after: own, afterFailure });
     }
     return items;
   }

@@ -7,7 +7,7 @@ import { refusal } from '../../store/conformance/kit/scene.ts';
 import { checkBooks, lookAt } from '../../store/conformance/kit/snapshot.ts';
 import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import { openSqlite } from '../../store/sqlite/open.ts';
-import type { Store, Tenure } from '../../store/store.ts';
+import type { DutyTenure, Store } from '../../store/store.ts';
 import { VirtualWorld } from '../../testing.ts';
 import { Engine } from '../engine.ts';
 import type { PushRequest } from './push.ts';
@@ -33,7 +33,7 @@ async function rig(t: TestContext): Promise<Rig> {
   });
   const engine = new Engine({ store, world });
   const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 8 });
-  const duty = (await store.dutyTake({ name: 'stager', holder: 'test', ttlMs: 86_400_000 })) as Tenure;
+  const duty = (await store.dutyTake({ name: 'stager', holder: 'test', ttlMs: 86_400_000 })) as DutyTenure;
   const stageAfter = async (ms: number): Promise<number> => {
     await world.advance(ms);
     const { staged } = await store.taskStage({ duty, limit: 100 });

@@ -2,7 +2,7 @@ import { fault } from '../../core/errors.ts';
 import type { IdCodec } from '../../core/ids.ts';
 import type { TaskState } from '../../core/task/task.ts';
 import type { CallerTransaction, NewTask, PushAnswer, Store } from '../../store/store.ts';
-import type { Coalescer, Kind } from '../coalescer.ts';
+import type { Batcher, Coalescer } from '../coalescer.ts';
 import type { Interner } from './interner.ts';
 import { type Draft, draft, type PushRequest } from './push.ts';
 
@@ -30,20 +30,20 @@ export interface PushesDeps {
 }
 
 /** Turns requests into tasks for the store and answers into what callers hear, for pushes of another kind. */
-export interface Placer {
+export interface TaskInterner {
   /** `depth`: of a task that another one spawns. */
   place(request: PushRequest, depth?: number): Promise<NewTask>;
   pushed(items: readonly NewTask[], answers: readonly (PushAnswer & { readonly ok: true })[]): readonly Pushed[];
 }
 
 /** Takes new tasks in: checks them, finds their lanes and specs, and sends them in flushes. */
-export class Pushes implements Placer {
+export class Pushes implements TaskInterner {
   readonly #deps: PushesDeps;
-  readonly #kind: Kind<NewTask, PushAnswer>;
+  readonly #batcher: Batcher<NewTask, PushAnswer>;
 
   constructor(deps: PushesDeps) {
     this.#deps = deps;
-    this.#kind = deps.coalescer.kind({
+    this.#batcher = deps.coalescer.batcher({
       name: 'push',
       maxItems: 1000,
       // A megabyte: 100 payloads of 1 MB in one transaction held the loop for 414 ms.
@@ -59,7 +59,7 @@ export class Pushes implements Placer {
     const checked = this.#check(request);
     // No wait on the hot path: the call must leave in this turn.
     const task = this.#placed(checked) ?? (await this.#place(checked));
-    const sent = this.#kind.submit(task);
+    const sent = this.#batcher.submit(task);
     const { commitsTurns } = this.#deps.store.capabilities;
     if (commitsTurns && task.delayMs === undefined && task.runAt === undefined)
       this.#deps.onComing(task.lane, task.priority);
@@ -72,7 +72,7 @@ export class Pushes implements Placer {
     const drafts = requests.map((request) => this.#check(request));
     const tasks: NewTask[] = [];
     for (const checked of drafts) tasks.push(this.#placed(checked) ?? (await this.#place(checked)));
-    const answers = await this.#kind.submitMany(tasks);
+    const answers = await this.#batcher.submitMany(tasks);
     return this.#pushedAll(drafts, answers);
   }
 

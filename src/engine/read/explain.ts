@@ -1,7 +1,7 @@
 import { type Candidate, obstacles, sayObstacle } from '../../core/placement/placement.ts';
 import { type Fleet, waitOf } from '../../core/placement/rank.ts';
 import { isFinal, type TaskState } from '../../core/task/task.ts';
-import type { FleetSight, Lane, NamedUse, SlotRecord, TaskRecord, WaitRecord } from '../../store/store.ts';
+import type { FleetSnapshot, Lane, NamedUse, SlotRecord, TaskRecord, WaitRecord } from '../../store/store.ts';
 import { candidateOf, placedOf } from '../claim/worker-profiles.ts';
 
 /** Why a task is where it is: for people, and for programs that act for them. */
@@ -50,7 +50,7 @@ export interface Facts {
   readonly taskId: string;
   readonly lane: Lane;
   readonly paused: boolean;
-  readonly fleet: FleetSight;
+  readonly fleet: FleetSnapshot;
   readonly staleMs: number;
   /** How many tasks like this one each worker has, where the task bounds that. */
   readonly heldLike: ReadonlyMap<number, number>;
@@ -80,7 +80,7 @@ export function explain(facts: Facts): Explanation {
   return { taskId, state: task.state, summary: summaryOf(facts, parts), ...parts, dependencies: facts.dependencies };
 }
 
-function verdictOf(member: FleetSight['members'][number], facts: Facts): WorkerVerdict {
+function verdictOf(member: FleetSnapshot['members'][number], facts: Facts): WorkerVerdict {
   const candidate = candidateOf(member);
   const reasons = obstacles(placedOf(facts.lane), candidate).map(sayObstacle);
   const silentMs = facts.fleet.now - member.seenAt;
@@ -163,7 +163,7 @@ function summaryOf({ task, fleet }: Facts, { workers, limits, reasons, runnable 
   return `No worker can run the task now: ${tally(workers)}.`;
 }
 
-function runnerOf({ holder }: TaskRecord, { members }: FleetSight): string {
+function runnerOf({ holder }: TaskRecord, { members }: FleetSnapshot): string {
   const member = members.find(({ worker }) => worker === holder);
   return member === undefined ? '' : ` on ${member.name}`;
 }

@@ -3,7 +3,7 @@ import type { Lane, NamedUse, SlotRecord, Store, TaskRecord } from '../../store/
 import type { DependencyVerdict, Facts } from './explain.ts';
 
 /** The part of an engine that is asked. */
-export interface Witness {
+export interface ExplainSource {
   readonly store: Store;
   readonly workerStaleMs: number;
   idOf(task: { readonly task: number; readonly createdAt: number }): string;
@@ -13,7 +13,7 @@ export interface Witness {
 const MAX_HOLDERS = 20;
 
 /** Looks at everything that a claim of this task would go by. */
-export async function gatherFacts(engine: Witness, task: TaskRecord): Promise<Facts> {
+export async function gatherFacts(engine: ExplainSource, task: TaskRecord): Promise<Facts> {
   const { store } = engine;
   const [lanes, queues, fleet, time] = await Promise.all([
     store.laneGet({ lanes: [task.lane] }),
@@ -43,7 +43,7 @@ export async function gatherFacts(engine: Witness, task: TaskRecord): Promise<Fa
   };
 }
 
-async function slotsOf(engine: Witness, uses: readonly NamedUse[]): Promise<Facts['slots']> {
+async function slotsOf(engine: ExplainSource, uses: readonly NamedUse[]): Promise<Facts['slots']> {
   if (uses.length === 0) return [];
   const { now, slots } = await engine.store.slotGet({ slots: uses.map(({ slot }) => slot) });
   const known = uses.flatMap((use, i) => (slots[i] === undefined ? [] : [{ use, slot: slots[i] as SlotRecord }]));
@@ -81,7 +81,7 @@ export async function heldLikeBy(
 }
 
 /** Also of a task that waits no more: what it has waited for belongs to its story. */
-async function dependenciesOf(engine: Witness, { task }: TaskRecord): Promise<readonly DependencyVerdict[]> {
+async function dependenciesOf(engine: ExplainSource, { task }: TaskRecord): Promise<readonly DependencyVerdict[]> {
   const found = await engine.store.depList({ task });
   return found.map(({ task: up, createdAt, optional, state: its }) => ({
     taskId: createdAt === undefined ? `task ${up}` : engine.idOf({ task: up, createdAt }),

@@ -1,10 +1,10 @@
-import { type Hand, type Held, heldBack, type ReadyKind } from '../../core/limits/overview.ts';
+import { type FreeWorker, type Held, heldBack, type ReadyKind } from '../../core/limits/overview.ts';
 import { EMPTY_STATS, type QueueStats } from '../../core/task/event.ts';
-import type { FleetMember, FleetSight, Lane, QueueRecord, Store, WorkerRecord } from '../../store/store.ts';
+import type { FleetMember, FleetSnapshot, Lane, QueueRecord, Store, WorkerRecord } from '../../store/store.ts';
 import { candidateOf, placedOf } from '../claim/worker-profiles.ts';
 
 /** Everything at one glance, as numbers. */
-export interface Sight {
+export interface OverviewSnapshot {
   /** Calendar time of the store. */
   readonly at: number;
   readonly workers: WorkerCounts;
@@ -23,7 +23,7 @@ export interface WorkerCounts {
   readonly offline: number;
 }
 
-type SightStore = Pick<
+type OverviewStore = Pick<
   Store,
   'queueList' | 'workerFleet' | 'workerList' | 'clock' | 'laneScan' | 'laneGet' | 'laneDepth' | 'slotGet'
 >;
@@ -35,7 +35,7 @@ const MOST_COUNTED = 5000;
 const LEAST_EACH = 100;
 
 /** Looks at lanes, workers and limits, never through tasks. */
-export async function lookAround(store: SightStore, staleMs: number): Promise<Sight> {
+export async function lookAround(store: OverviewStore, staleMs: number): Promise<OverviewSnapshot> {
   const [queues, fleet, workers, time, scan] = await Promise.all([
     store.queueList(),
     store.workerFleet(),
@@ -57,7 +57,7 @@ export async function lookAround(store: SightStore, staleMs: number): Promise<Si
     workers: countWorkers(live, workers),
     slots: { all: sum(online, ({ slots: all }) => all), busy: sum(online, ({ running }) => running) },
     tasks: totals(queues),
-    held: heldBack({ kinds, hands: live.map(handOf), slots, now }),
+    held: heldBack({ kinds, hands: live.map(handOf), counters: slots, now }),
     oldestAgeMs: Number.isFinite(since) ? Math.max(0, Math.floor(time.calendar - since)) : 0,
   };
 }
@@ -105,18 +105,18 @@ function kindsOf(queues: readonly QueueRecord[], lanes: readonly Counted[], most
   });
 }
 
-async function slotsOf(store: SightStore, kinds: readonly ReadyKind[]) {
+async function slotsOf(store: OverviewStore, kinds: readonly ReadyKind[]) {
   const ids = [...new Set(kinds.flatMap(({ uses }) => uses.map(({ slot }) => slot)))];
   if (ids.length === 0) return { now: 0, slots: new Map<number, never>() };
   const { now, slots } = await store.slotGet({ slots: ids });
   return { now, slots: new Map(slots.flatMap((slot) => (slot === undefined ? [] : [[slot.id, slot]]))) };
 }
 
-function handOf(member: FleetMember): Hand {
+function handOf(member: FleetMember): FreeWorker {
   return { worker: candidateOf(member), free: member.slots - member.running };
 }
 
-function isOnline({ enabled, state }: FleetSight['members'][number]): boolean {
+function isOnline({ enabled, state }: FleetSnapshot['members'][number]): boolean {
   return enabled && state !== 'draining';
 }
 

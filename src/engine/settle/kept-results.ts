@@ -5,7 +5,7 @@ import { encodePayload } from '../../core/task/payload.ts';
 import { logicalText } from '../../core/task/reuse.ts';
 import type { Grant, KeepAnswer, KeptResult, NewResult, ResultQuery, Store } from '../../store/store.ts';
 import { checkLease } from '../check.ts';
-import type { Coalescer, Kind } from '../coalescer.ts';
+import type { Batcher, Coalescer } from '../coalescer.ts';
 import type { Interner } from '../push/interner.ts';
 import { readSpec, type SpecBody } from '../push/spec.ts';
 
@@ -30,28 +30,28 @@ export function logicalKey(...of: Parameters<typeof logicalText>): string {
 /** Results that a task may take from one like it instead of running, if it was pushed so. */
 export class KeptResults {
   readonly #deps: KeptResultsDeps;
-  readonly #find: Kind<ResultQuery, KeptResult | undefined>;
-  readonly #keep: Kind<NewResult, KeepAnswer>;
-  readonly #names: Kind<number, string | undefined>;
+  readonly #find: Batcher<ResultQuery, KeptResult | undefined>;
+  readonly #keep: Batcher<NewResult, KeepAnswer>;
+  readonly #names: Batcher<number, string | undefined>;
   /** Asked for at the start of an attempt and again at its end. */
   readonly #queries = new WeakMap<Lease, ResultQuery>();
 
   constructor(deps: KeptResultsDeps) {
     const { store, coalescer } = deps;
     this.#deps = deps;
-    this.#names = coalescer.kind({
+    this.#names = coalescer.batcher({
       name: 'result key',
       maxItems: 500,
       maxInFlight: 2,
       send: (tasks) => store.resultKeys({ tasks }),
     });
-    this.#find = coalescer.kind({
+    this.#find = coalescer.batcher({
       name: 'kept result',
       maxItems: 250,
       maxInFlight: 2,
       send: (items) => store.resultFind({ items }),
     });
-    this.#keep = coalescer.kind({
+    this.#keep = coalescer.batcher({
       name: 'result',
       maxItems: 250,
       maxBytes: 1_048_576,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { InOrder } from './keyed-mutex.ts';
+import { KeyedMutex } from './keyed-mutex.ts';
 
 test('what is done to one thing is done in turns, and other things wait for none of it', async () => {
-  const turns = new InOrder();
+  const turns = new KeyedMutex();
   const said: string[] = [];
   const gate = Promise.withResolvers<void>();
   const first = turns.take('a', async () => {
@@ -21,7 +21,7 @@ test('what is done to one thing is done in turns, and other things wait for none
 });
 
 test('who is refused holds nobody up', async () => {
-  const turns = new InOrder();
+  const turns = new KeyedMutex();
   const refused = turns.take('a', () => Promise.reject(new Error('no')));
   const next = turns.take('a', async () => 'yes');
   await assert.rejects(refused, /no/);

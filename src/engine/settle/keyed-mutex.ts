@@ -1,5 +1,5 @@
 /** Those of this process who change the same thing do so one after another, in the order in which they came. */
-export class InOrder {
+export class KeyedMutex {
   readonly #last = new Map<string | number, Promise<void>>();
 
   async take<T>(thing: string | number, act: () => Promise<T>): Promise<T> {

@@ -4,7 +4,7 @@ import { fault, isEngineError } from '../../core/errors.ts';
 import { refusal } from '../../store/conformance/kit/scene.ts';
 import { checkBooks, lookAt } from '../../store/conformance/kit/snapshot.ts';
 import { openSqlite } from '../../store/sqlite/open.ts';
-import type { Grant, Store, Tenure } from '../../store/store.ts';
+import type { DutyTenure, Grant, Store } from '../../store/store.ts';
 import { VirtualWorld } from '../../testing.ts';
 import { Engine } from '../engine.ts';
 import type { PushRequest } from '../push/push.ts';
@@ -33,7 +33,7 @@ async function rig(t: TestContext): Promise<Rig> {
   });
   const engine = new Engine({ store, world });
   const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 8 });
-  const duty = (await store.dutyTake({ name: 'stager', holder: 'test', ttlMs: 24 * HOUR })) as Tenure;
+  const duty = (await store.dutyTake({ name: 'stager', holder: 'test', ttlMs: 24 * HOUR })) as DutyTenure;
   const claim = async (): Promise<Grant> => {
     const [grant] = await engine.claim({ worker, max: 1 });
     assert.ok(grant, 'there was nothing to claim');

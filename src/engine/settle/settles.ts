@@ -15,7 +15,7 @@ import type {
   Then,
 } from '../../store/store.ts';
 import { checkFlag, checkLease, checkOptions } from '../check.ts';
-import type { Coalescer, Kind } from '../coalescer.ts';
+import type { Batcher, Coalescer } from '../coalescer.ts';
 import type { Interner } from '../push/interner.ts';
 import { readSpec } from '../push/spec.ts';
 import type { CheckedThen } from './turn-request.ts';
@@ -65,26 +65,26 @@ export interface SettlesDeps {
 /** Everything that the holder of a lease can say about it. Each is fenced: an attempt that was overtaken hears `LEASE_LOST`. */
 export class Settles {
   readonly #deps: SettlesDeps;
-  readonly #settle: Kind<SettleItem, SettleAnswer>;
-  readonly #return: Kind<ReturnItem, SettleAnswer>;
-  readonly #renew: Kind<RenewItem, RenewAnswer>;
+  readonly #settle: Batcher<SettleItem, SettleAnswer>;
+  readonly #return: Batcher<ReturnItem, SettleAnswer>;
+  readonly #renew: Batcher<RenewItem, RenewAnswer>;
 
   constructor(deps: SettlesDeps) {
     const { store, coalescer } = deps;
     this.#deps = deps;
-    this.#settle = coalescer.kind({
+    this.#settle = coalescer.batcher({
       name: 'settle',
       maxItems: 250,
       maxInFlight: 2,
       send: (items) => store.taskSettle({ items }),
     });
-    this.#return = coalescer.kind({
+    this.#return = coalescer.batcher({
       name: 'return',
       maxItems: 250,
       maxInFlight: 2,
       send: (items) => store.taskReturn({ items }),
     });
-    this.#renew = coalescer.kind({
+    this.#renew = coalescer.batcher({
       name: 'renew',
       maxItems: 500,
       maxInFlight: 1,

@@ -5,7 +5,7 @@ import { isFinal } from '../../core/task/task.ts';
 import type { World } from '../../core/world.ts';
 import type { LogAnswer, LogAppend, LogLine, LogPlace, Store } from '../../store/store.ts';
 import { checkLease, checkLogEntries } from '../check.ts';
-import type { Coalescer, Kind } from '../coalescer.ts';
+import type { Batcher, Coalescer } from '../coalescer.ts';
 import { Wakeups } from '../duties/wakeups.ts';
 
 export type { LogLine, LogPlace } from '../../store/store.ts';
@@ -25,13 +25,13 @@ export interface TaskLogsDeps {
 /** The logs of tasks: written under a lease, read by anybody, followed until the task ends. */
 export class TaskLogs {
   readonly #deps: TaskLogsDeps;
-  readonly #append: Kind<LogAppend, LogAnswer>;
+  readonly #append: Batcher<LogAppend, LogAnswer>;
   /** Followers by task, so that what one task says wakes nobody else's. */
   readonly #followed = new Map<number, Wakeups>();
 
   constructor(deps: TaskLogsDeps) {
     this.#deps = deps;
-    this.#append = deps.coalescer.kind({
+    this.#append = deps.coalescer.batcher({
       name: 'log',
       maxItems: 250,
       maxBytes: MAX_BYTES,

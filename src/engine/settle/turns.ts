@@ -12,10 +12,10 @@ import type {
   Went,
 } from '../../store/store.ts';
 import { checkLease } from '../check.ts';
-import type { Coalescer, Kind } from '../coalescer.ts';
-import type { Placer, Pushed } from '../push/pushes.ts';
+import type { Batcher, Coalescer } from '../coalescer.ts';
+import type { Pushed, TaskInterner } from '../push/pushes.ts';
 import type { Spawns } from '../trees/spawns.ts';
-import { InOrder } from './keyed-mutex.ts';
+import { KeyedMutex } from './keyed-mutex.ts';
 import type { HeldLease, Settles } from './settles.ts';
 import { type CheckedEntry, type CheckedTurn, checkTurn, type TurnRequest } from './turn-request.ts';
 
@@ -40,7 +40,7 @@ export interface Entered {
 export interface TurnsDeps {
   readonly store: Pick<Store, 'taskTurn' | 'capabilities'>;
   readonly coalescer: Coalescer;
-  readonly placer: Placer;
+  readonly tasks: TaskInterner;
   readonly spawns: Spawns;
   readonly settles: Settles;
   readonly onDue: (inMs: number) => void;
@@ -56,13 +56,13 @@ export interface TurnsDeps {
 /** A turn of an attempt: what it remembers, bears, signals and says, and how it goes on; all of it or nothing, under the fence. */
 export class Turns {
   readonly #deps: TurnsDeps;
-  readonly #kind: Kind<Turn, TurnAnswer>;
+  readonly #batcher: Batcher<Turn, TurnAnswer>;
   /** Those of one attempt are committed in the order of the calls. */
-  readonly #inOrder = new InOrder();
+  readonly #mutex = new KeyedMutex();
 
   constructor(deps: TurnsDeps) {
     this.#deps = deps;
-    this.#kind = deps.coalescer.kind({
+    this.#batcher = deps.coalescer.batcher({
       name: 'turn',
       maxItems: 250,
       maxBytes: 1_048_576,
@@ -75,7 +75,7 @@ export class Turns {
   async turn(lease: HeldLease, request: TurnRequest): Promise<Turned> {
     checkLease(lease);
     const checked = checkTurn(request);
-    return this.#inOrder.take(lease.task, () => this.#send(lease, checked));
+    return this.#mutex.take(lease.task, () => this.#send(lease, checked));
   }
 
   async #send(lease: HeldLease, { entries, logs, then: wish }: CheckedTurn): Promise<Turned> {
@@ -97,7 +97,7 @@ export class Turns {
   async #commit(lease: HeldLease, placed: readonly NewEntry[], logs: CheckedTurn['logs'], then: Then): Promise<Turned> {
     const { task, attempt, lane, createdAt } = lease;
     const hint = lane === undefined || createdAt === undefined ? undefined : { lane, createdAt };
-    const answer = await this.#kind.submit({ task, attempt, hint, entries: placed, logs, then });
+    const answer = await this.#batcher.submit({ task, attempt, hint, entries: placed, logs, then });
     if (answer.kind === 'lost') throw fault('LEASE_LOST', { task, attempt });
     if (answer.kind === 'refused') throw refusal(placed, answer.key, answer.why);
     const { went, body, cancelRequested } = answer;
@@ -135,7 +135,7 @@ export class Turns {
         ? [{ entry, answer: { ...answer, ok: true } as const }]
         : [];
     });
-    const pushed = this.#deps.placer.pushed(
+    const pushed = this.#deps.tasks.pushed(
       born.map(({ entry }) => entry.task),
       born.map(({ answer }) => answer),
     );

@@ -4,7 +4,7 @@ import { checkKey } from '../../core/names.ts';
 import { encodePayload } from '../../core/task/payload.ts';
 import type { NewSignal, Park, SignalAnswer, Store, WaitRecord } from '../../store/store.ts';
 import { checkFlag, checkLimit, checkList, checkOptions, checkTask, whole } from '../check.ts';
-import type { Coalescer, Kind } from '../coalescer.ts';
+import type { Batcher, Coalescer } from '../coalescer.ts';
 
 /** What a running task may wait for: children, a signal, somebody's decision, or its time alone. */
 export interface WaitRequest {
@@ -54,12 +54,12 @@ const MAX_NTH = 2 ** 31 - 1;
 /** What tasks wait for, and the signals that end it. A turn begins a wait. */
 export class Waits {
   readonly #deps: WaitsDeps;
-  readonly #signal: Kind<NewSignal, SignalAnswer>;
+  readonly #signal: Batcher<NewSignal, SignalAnswer>;
 
   constructor(deps: WaitsDeps) {
     const { store, coalescer } = deps;
     this.#deps = deps;
-    this.#signal = coalescer.kind({
+    this.#signal = coalescer.batcher({
       name: 'signal',
       maxItems: 250,
       maxInFlight: 1,

@@ -1,6 +1,6 @@
 import { fault } from '../../core/errors.ts';
 import { type DocumentNode, findFlaw, needsAcross, subtreeOf } from '../../core/graph/document.ts';
-import { planRun, type Stand } from '../../core/graph/document-run.ts';
+import { type DocumentStatus, planRun } from '../../core/graph/document-run.ts';
 import type {
   DocumentCount,
   DocumentFilter,
@@ -12,14 +12,14 @@ import type {
 } from '../../store/store.ts';
 import type { GraphRequest, Graphs } from '../push/graphs.ts';
 import type { Pushed } from '../push/pushes.ts';
-import { InOrder } from '../settle/keyed-mutex.ts';
+import { KeyedMutex } from '../settle/keyed-mutex.ts';
 import { type DocumentBody, requestOf } from './document-body.ts';
 import { busy, flawed, refuse, refusedRun, refusedWrite } from './document-refusals.ts';
 
 /** A document, read. */
 export interface Document extends Omit<DocumentRecord, 'body'> {
   readonly body: DocumentBody;
-  readonly stand: Stand;
+  readonly stand: DocumentStatus;
 }
 
 /** What a caller writes down; where it has no parent it begins a tree. */
@@ -68,7 +68,7 @@ export class Documents {
   readonly #store: Store;
   readonly #graphs: Graphs;
   /** By the root of the tree. Without them 160 of 200 edits of a tree at once gave up, each having been overtaken 20 times in a row. */
-  readonly #inOrder = new InOrder();
+  readonly #mutex = new KeyedMutex();
 
   constructor({ store, graphs }: DocumentsDeps) {
     this.#store = store;
@@ -215,7 +215,7 @@ export class Documents {
   /** Starts what an execution of this document runs, all or nothing. `admit` hears how many tasks that are before they are pushed, by queue. */
   async execute(id: string, admit: Admit = () => {}): Promise<Execution> {
     const { root } = await this.get(id);
-    return this.#inOrder.take(root, () => this.#execute(id, root, admit));
+    return this.#mutex.take(root, () => this.#execute(id, root, admit));
   }
 
   async #execute(id: string, root: string, admit: Admit): Promise<Execution> {
@@ -250,7 +250,7 @@ export class Documents {
   }
 
   #change<T>(root: string, decide: (tree: readonly Document[]) => Change<T>): Promise<T> {
-    return this.#inOrder.take(root, () => this.#write(root, decide));
+    return this.#mutex.take(root, () => this.#write(root, decide));
   }
 
   async #write<T>(root: string, decide: (tree: readonly Document[]) => Change<T>): Promise<T> {
@@ -276,18 +276,18 @@ function read(record: DocumentRecord): Document | undefined {
   return stand === undefined ? undefined : { ...record, body: JSON.parse(record.body) as DocumentBody, stand };
 }
 
-function standOf({ shows, task, run, dropped, state }: DocumentRecord): Stand | undefined {
+function standOf({ shows, task, run, dropped, state }: DocumentRecord): DocumentStatus | undefined {
   if (shows !== undefined || (task !== undefined && run === 0)) return state === undefined ? undefined : 'fixed';
   if (task !== undefined) return state;
   return dropped ? 'dropped' : 'new';
 }
 
-function nodeOf<D extends Pick<Document, 'id' | 'parent' | 'body'> & { readonly stand?: Stand }>({
+function nodeOf<D extends Pick<Document, 'id' | 'parent' | 'body'> & { readonly stand?: DocumentStatus }>({
   id,
   parent,
   body,
   stand = 'new',
-}: D): DocumentNode & { readonly stand: Stand; readonly priority: number } {
+}: D): DocumentNode & { readonly stand: DocumentStatus; readonly priority: number } {
   return { id, parent, dependencies: body.dependencies, priority: body.priority, stand };
 }
 

@@ -8,7 +8,7 @@ import type { DocumentBody, Fields } from './document-body.ts';
 /** Inputs and results are bounded each; all of them together are, too. */
 const MAX_BYTES = 4 * 1_048_576;
 
-export interface GatheringDeps {
+export interface InputGathererDeps {
   readonly store: Pick<Store, 'documentOf' | 'documentGet' | 'taskGet'>;
   readonly interner: Interner;
   /** It cannot be run with what it gathered. */
@@ -16,12 +16,12 @@ export interface GatheringDeps {
 }
 
 /** Completes the inputs of documents from what they depend on, when they are claimed: it is not there before. */
-export class Gathering {
-  readonly #deps: GatheringDeps;
+export class InputGatherer {
+  readonly #deps: InputGathererDeps;
   /** By spec, of which there are few. */
   readonly #gathers = new Map<number, boolean>();
 
-  constructor(deps: GatheringDeps) {
+  constructor(deps: InputGathererDeps) {
     this.#deps = deps;
   }
 

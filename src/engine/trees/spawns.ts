@@ -3,7 +3,7 @@ import type { Lease } from '../../core/task/lease.ts';
 import type { NewTask, Store, TaskRecord } from '../../store/store.ts';
 import type { Interner } from '../push/interner.ts';
 import type { PushRequest } from '../push/push.ts';
-import type { Placer } from '../push/pushes.ts';
+import type { TaskInterner } from '../push/pushes.ts';
 import { readSpec } from '../push/spec.ts';
 
 /** A task that spawns itself, and that one again, comes to its end here. */
@@ -17,7 +17,7 @@ export type Parent = Lease & Partial<Pick<TaskRecord, 'spec'>>;
 export interface SpawnsDeps {
   readonly store: Pick<Store, 'taskGet' | 'journalList'>;
   readonly interner: Interner;
-  readonly placer: Placer;
+  readonly tasks: TaskInterner;
 }
 
 /**
@@ -44,7 +44,7 @@ export class Spawns {
   async place(parent: Parent, request: PushRequest): Promise<NewTask> {
     const depth = (await this.#depthOf(parent)) + 1;
     if (depth > MAX_DEPTH) throw refuse(`it would lie ${depth} spawns deep, and the most is ${MAX_DEPTH}`);
-    return this.#deps.placer.place(request, depth);
+    return this.#deps.tasks.place(request, depth);
   }
 
   async #depthOf({ task, attempt, spec }: Parent): Promise<number> {

@@ -293,7 +293,7 @@ test('one that fails again while the rest is on its way keeps what needs it from
     },
     idOf: (one) => engine.idOf(one),
     onCancelled: () => {},
-    onRevived: (lane) => engine.ring.mark(lane),
+    onRevived: (lane) => engine.readyLanes.mark(lane),
     onCommit: () => {},
   });
   const { counts } = await subtrees.retry(root, {});

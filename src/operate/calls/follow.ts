@@ -4,7 +4,7 @@ import type { EventView, LogLineView, TaskView } from '../views.ts';
 import { tasksById } from './calls.ts';
 
 /** Something that happened to a task that is followed. `ended` comes once for each, after everything else of it. */
-export type Told =
+export type FollowNotice =
   | {
       readonly kind: 'state';
       readonly id: string;
@@ -33,10 +33,10 @@ export async function* follow(
   operator: Operator,
   ids: readonly string[],
   options: FollowOptions,
-): AsyncGenerator<Told> {
+): AsyncGenerator<FollowNotice> {
   const following = new Following(operator, ids, options);
   try {
-    yield* following.told;
+    yield* following.notice;
   } finally {
     await following.stop();
   }
@@ -64,7 +64,7 @@ async function* eventsOf(
  * until the start of its attempt was told, and the end of a task until its last line.
  */
 class Following {
-  readonly told = new Mailbox<Told>();
+  readonly notice = new Mailbox<FollowNotice>();
   readonly #operator: Operator;
   readonly #open: Set<string>;
   readonly #stopping = new AbortController();
@@ -81,7 +81,7 @@ class Following {
     this.#signal = AbortSignal.any([signal, this.#stopping.signal]);
     const logs = ids.length <= MOST_LOGS;
     this.#logs = new Map(logs ? [...this.#open].map((id) => [id, this.#readLog(id)]) : []);
-    this.#watching = this.#watch(after).catch((error: unknown) => this.told.fail(error));
+    this.#watching = this.#watch(after).catch((error: unknown) => this.notice.fail(error));
   }
 
   async stop(): Promise<void> {
@@ -103,7 +103,7 @@ class Following {
       }
       if (this.#open.size === 0) return;
     }
-    this.told.close();
+    this.notice.close();
   }
 
   /** The attempt that each has come to; {@link OVER} of those that have ended. */
@@ -116,9 +116,9 @@ class Following {
 
   async #tell({ task: id, state, attempt, at }: EventView): Promise<void> {
     if (id === undefined || state === undefined || attempt === undefined || !this.#open.has(id)) return;
-    const told: Told = { kind: 'state', id, state, attempt, at };
-    if (isFinal(state)) return this.#end(id, told);
-    this.told.put(told);
+    const notice: FollowNotice = { kind: 'state', id, state, attempt, at };
+    if (isFinal(state)) return this.#end(id, notice);
+    this.notice.put(notice);
     this.#release(id, attempt);
   }
 
@@ -131,24 +131,24 @@ class Following {
     found.clear();
   }
 
-  async #end(id: string, last?: Told): Promise<void> {
+  async #end(id: string, last?: FollowNotice): Promise<void> {
     if (!this.#open.delete(id)) return;
     this.#release(id, OVER);
     // The reader of its log ends by itself once the task has, with the last line.
     await this.#logs.get(id);
-    if (last !== undefined) this.told.put(last);
-    this.told.put({ kind: 'ended', id, task: (await tasksById(this.#operator, [id])).get(id) });
-    if (this.#open.size === 0) this.told.close();
+    if (last !== undefined) this.notice.put(last);
+    this.notice.put({ kind: 'ended', id, task: (await tasksById(this.#operator, [id])).get(id) });
+    if (this.#open.size === 0) this.notice.close();
   }
 
   async #readLog(id: string): Promise<void> {
     try {
       for await (const line of this.#operator.lines(id, { signal: this.#signal })) {
-        if (line.attempt <= (this.#attempts.get(id) ?? 0)) this.told.put({ kind: 'log', id, line });
+        if (line.attempt <= (this.#attempts.get(id) ?? 0)) this.notice.put({ kind: 'log', id, line });
         else this.#earlyOf(id).push(line);
       }
     } catch (error) {
-      this.told.fail(error);
+      this.notice.fail(error);
     }
   }
 
@@ -158,7 +158,7 @@ class Following {
     const lines = this.#earlyOf(id);
     const due = lines.findIndex((line) => line.attempt > attempt);
     for (const line of lines.splice(0, due === -1 ? lines.length : due)) {
-      this.told.put({ kind: 'log', id, line });
+      this.notice.put({ kind: 'log', id, line });
     }
   }
 

@@ -1,13 +1,13 @@
 import { EngineError, isEngineError } from '../../core/errors.ts';
 import { encodePayload } from '../../core/task/payload.ts';
 import type { PushRequest } from '../../engine/push/push.ts';
-import type { AskedOf } from '../../protocol/paths.ts';
+import type { RequestOf } from '../../protocol/paths.ts';
 import type { Caller } from '../operator.ts';
 import type { PushedView } from '../views.ts';
 
 export type { PushRequest };
 
-type TaskInput = Extract<AskedOf<'pushTasks'>, { readonly queue: string }>;
+type TaskInput = Extract<RequestOf<'pushTasks'>, { readonly queue: string }>;
 
 /** Of one request; a node takes 5000 and 16 MB. */
 const MOST = 1000;

@@ -1,5 +1,5 @@
 import { isEngineError } from '../../core/errors.ts';
-import type { AskedOf } from '../../protocol/paths.ts';
+import type { RequestOf } from '../../protocol/paths.ts';
 import type { TagAnswer } from '../operations/workers.ts';
 import type { Caller } from '../operator.ts';
 import type { WorkerSettingView } from '../views.ts';
@@ -12,7 +12,7 @@ export function settingsOf(caller: Caller, names: readonly string[]): Promise<re
 export async function setWorkers(
   caller: Caller,
   names: readonly string[],
-  body: AskedOf<'editWorker'>,
+  body: RequestOf<'editWorker'>,
 ): Promise<readonly WorkerSettingView[]> {
   const answers: WorkerSettingView[] = [];
   for (const name of new Set(names)) answers.push(await caller.call('editWorker', { params: { name }, body }));

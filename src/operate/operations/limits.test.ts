@@ -6,7 +6,7 @@ import { operate } from '../../app/operate.ts';
 import { realWorld } from '../../app/world.ts';
 import { refusal } from '../../store/conformance/kit/scene.ts';
 import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
-import { LimitDesk } from './limits.ts';
+import { LimitService } from './limits.ts';
 
 const folder = tempFolder('operate-limits');
 let stores = 0;
@@ -28,7 +28,7 @@ async function scene(t: TestContext, { aheadMs = 0 } = {}) {
     await operator.close();
     await node.close();
   });
-  return { engine, worker, operator, limits: new LimitDesk(operator.engine) };
+  return { engine, worker, operator, limits: new LimitService(operator.engine) };
 }
 
 const SPAN = { max: 100, window: 60_000 };

@@ -11,7 +11,7 @@ import type {
   SlotRecord,
   StoreTime,
 } from '../../engine/records.ts';
-import type { AskedOf } from '../../protocol/paths.ts';
+import type { RequestOf } from '../../protocol/paths.ts';
 import { type LimitDetailView, type LimitView, viewBounds, viewLimit } from '../views.ts';
 import type { Operations } from './operation.ts';
 
@@ -31,7 +31,7 @@ const MOST_KEYS = 1000;
 const MOST_CHANGES = 20;
 
 /** Limits, for who looks at them and changes them from outside. */
-export class LimitDesk {
+export class LimitService {
   readonly #engine: Engine;
 
   constructor(engine: Engine) {
@@ -103,7 +103,7 @@ export class LimitDesk {
       );
     }
     // What it held back may start now, and is not seen to be ready by anything else.
-    this.#engine.ring.hint();
+    this.#engine.readyLanes.hint();
     return this.detail(name);
   }
 
@@ -130,31 +130,31 @@ export class LimitDesk {
 
 export const limitOperations = {
   async listLimits({ engine }) {
-    return { limits: await new LimitDesk(engine).list() };
+    return { limits: await new LimitService(engine).list() };
   },
 
   async createLimit({ engine }, { body: { name, ...edit }, by = '' }) {
-    return (await new LimitDesk(engine).set(name, oneWord(edit), by, { must: 'new' })).limit;
+    return (await new LimitService(engine).set(name, oneWord(edit), by, { must: 'new' })).limit;
   },
 
-  getLimit: ({ engine }, { params }) => new LimitDesk(engine).detail(params.name),
+  getLimit: ({ engine }, { params }) => new LimitService(engine).detail(params.name),
 
   async editLimit({ engine }, { params, body: { ifRevision, ...edit }, by = '' }) {
     const terms = { must: 'there', ifRevision } as const;
-    const { limit, before, changed } = await new LimitDesk(engine).set(params.name, oneWord(edit), by, terms);
+    const { limit, before, changed } = await new LimitService(engine).set(params.name, oneWord(edit), by, terms);
     return { ...limit, ...(changed && { before }) };
   },
 
-  removeLimit: ({ engine }, { params, by = '' }) => new LimitDesk(engine).remove(params.name, by),
+  removeLimit: ({ engine }, { params, by = '' }) => new LimitService(engine).remove(params.name, by),
 
   pauseLimit: ({ engine }, { params, body }) =>
-    new LimitDesk(engine).pause(params.name, body.key, parseDuration(body.for, 'for')),
+    new LimitService(engine).pause(params.name, body.key, parseDuration(body.for, 'for')),
 
-  resumeLimit: ({ engine }, { params, body }) => new LimitDesk(engine).pause(params.name, body.key, 0),
+  resumeLimit: ({ engine }, { params, body }) => new LimitService(engine).pause(params.name, body.key, 0),
 } satisfies Operations;
 
 /** Document 004 says `limit` where we say `concurrent`. */
-function oneWord({ limit, ...edit }: Omit<AskedOf<'editLimit'>, 'ifRevision'>): LimitEdit {
+function oneWord({ limit, ...edit }: Omit<RequestOf<'editLimit'>, 'ifRevision'>): LimitEdit {
   if (limit === undefined) return edit;
   if (edit.concurrent !== undefined) {
     throw fault('INVALID_INPUT', { field: 'limit', problem: 'it is another word for concurrent; give one of them' });

@@ -3,27 +3,27 @@ import type { Engine } from '../../engine/engine.ts';
 import type { GraphRequest } from '../../engine/push/graphs.ts';
 import type { PushRequest } from '../../engine/push/push.ts';
 import type { Pushed } from '../../engine/push/pushes.ts';
-import type { AskedOf } from '../../protocol/paths.ts';
-import type { Sight } from '../engine-snapshot.ts';
+import type { RequestOf } from '../../protocol/paths.ts';
+import type { EngineSnapshot } from '../engine-snapshot.ts';
 import type { PushedView, TaskView } from '../views.ts';
 import type { Operations } from './operation.ts';
 
-type TaskInput = Exclude<AskedOf<'pushTasks'>, { readonly tasks: unknown }>;
-type GraphInput = AskedOf<'pushGraph'>['tasks'][number] & { readonly name: string; readonly op?: string | undefined };
+type TaskInput = Exclude<RequestOf<'pushTasks'>, { readonly tasks: unknown }>;
+type GraphInput = RequestOf<'pushGraph'>['tasks'][number] & { readonly name: string; readonly op?: string | undefined };
 type Upstream = NonNullable<GraphInput['after']>[number];
 
 export const pushOperations = {
-  async pushTasks(sight, { body, key }) {
+  async pushTasks(snapshot, { body, key }) {
     const inputs = 'tasks' in body ? body.tasks : [body];
     const requests = inputs.map((input, i) => requestOf(input, opOf(key, i)));
-    const tasks = await shownPushed(sight, requests, await pushAll(sight.engine, requests));
+    const tasks = await shownPushed(snapshot, requests, await pushAll(snapshot.engine, requests));
     return 'tasks' in body ? { tasks } : (tasks[0] as PushedView);
   },
 
-  async pushGraph(sight, { body, key }) {
+  async pushGraph(snapshot, { body, key }) {
     const inputs = body.tasks.map((input, i) => ({ ...input, name: input.name ?? String(i), op: opOf(key, i) }));
-    const requests = graphRequests(sight.engine, inputs);
-    const tasks = await shownPushed(sight, requests, await sight.engine.pushGraph(requests));
+    const requests = graphRequests(snapshot.engine, inputs);
+    const tasks = await shownPushed(snapshot, requests, await snapshot.engine.pushGraph(requests));
     return { tasks: tasks.map((task, i) => ({ ...task, name: inputs[i]?.name ?? String(i) })) };
   },
 } satisfies Operations;
@@ -72,11 +72,11 @@ async function pushAll(engine: Engine, requests: readonly PushRequest[]): Promis
 
 /** What was pushed, as it is now. What a key has led to before counts as new: it is the first answer again. */
 async function shownPushed(
-  sight: Sight,
+  snapshot: EngineSnapshot,
   requests: readonly PushRequest[],
   pushed: readonly Pushed[],
 ): Promise<readonly PushedView[]> {
-  const tasks = await sight.shown(pushed.map(({ task }) => task));
+  const tasks = await snapshot.shown(pushed.map(({ task }) => task));
   if (tasks.length < pushed.length) throw gone(pushed, tasks);
   return tasks.map((task, i) => {
     const { op, unique } = requests[i] as PushRequest;

@@ -4,8 +4,8 @@ import type { FinalState, TaskState } from '../../core/task/task.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { TaskRecord } from '../../engine/records.ts';
 import { PER_SWEEP } from '../../protocol/defaults.ts';
-import type { AskedOf } from '../../protocol/paths.ts';
-import type { Sight } from '../engine-snapshot.ts';
+import type { RequestOf } from '../../protocol/paths.ts';
+import type { EngineSnapshot } from '../engine-snapshot.ts';
 import type { PurgedView, QueueView, RetriedView } from '../views.ts';
 import type { Operations } from './operation.ts';
 
@@ -43,14 +43,14 @@ export const queueOperations = {
     return queueOf(engine, params.queue);
   },
 
-  async purgeQueue(sight, { params, body }) {
-    const { engine } = sight;
-    return new Sweeps(engine).purge(await queueOf(engine, params.queue), sweepOf(sight, body));
+  async purgeQueue(snapshot, { params, body }) {
+    const { engine } = snapshot;
+    return new Sweeps(engine).purge(await queueOf(engine, params.queue), sweepOf(snapshot, body));
   },
 
-  async retryQueue(sight, { params, body }) {
-    const { engine } = sight;
-    return new Sweeps(engine).retry(await queueOf(engine, params.queue), body.states, sweepOf(sight, body));
+  async retryQueue(snapshot, { params, body }) {
+    const { engine } = snapshot;
+    return new Sweeps(engine).retry(await queueOf(engine, params.queue), body.states, sweepOf(snapshot, body));
   },
 } satisfies Operations;
 
@@ -66,9 +66,9 @@ async function queueOf(engine: Engine, name: string): Promise<QueueView> {
   throw fault('NOT_FOUND', { kind: 'queue', id: name }, { hint });
 }
 
-function sweepOf(sight: Sight, body: AskedOf<'purgeQueue'>): Sweep {
+function sweepOf(snapshot: EngineSnapshot, body: RequestOf<'purgeQueue'>): Sweep {
   const { dryRun = false, expected, limit = PER_SWEEP, cursor } = body;
-  return { dryRun, expected, limit, before: cursor === undefined ? undefined : sight.numberOf(cursor) };
+  return { dryRun, expected, limit, before: cursor === undefined ? undefined : snapshot.numberOf(cursor) };
 }
 
 /** Changes of one write: more would hold up whoever else works on the store. */

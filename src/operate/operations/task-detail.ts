@@ -1,18 +1,18 @@
 import type { TaskRecord, WorkerRecord } from '../../engine/records.ts';
-import type { Sight } from '../engine-snapshot.ts';
+import type { EngineSnapshot } from '../engine-snapshot.ts';
 import { type TaskDetailView, viewAttempts, viewTask } from '../views.ts';
 import { waitOf } from './waits.ts';
 
 const PAGE = 500;
 
 /** A task with its attempts, and why it waits. */
-export async function taskDetail(sight: Sight, id: string): Promise<TaskDetailView> {
-  const { engine } = sight;
-  const record = await sight.record(id);
-  const naming = await sight.naming([record], true);
+export async function taskDetail(snapshot: EngineSnapshot, id: string): Promise<TaskDetailView> {
+  const { engine } = snapshot;
+  const record = await snapshot.record(id);
+  const naming = await snapshot.naming([record], true);
   const queues = await engine.queues();
-  const workers = await sight.workers();
-  const progress = await lastProgress(sight, record);
+  const workers = await snapshot.workers();
+  const progress = await lastProgress(snapshot, record);
   const waits = record.state === 'ready' || record.state === 'scheduled' || record.state === 'waiting';
   const why = waits ? await engine.explain(record.task) : undefined;
   const wait = record.state === 'waiting' ? await waitOf(engine, record.task) : undefined;
@@ -28,7 +28,7 @@ export async function taskDetail(sight: Sight, id: string): Promise<TaskDetailVi
 }
 
 /** What its handler last said about how far it is. */
-async function lastProgress({ engine }: Sight, { task, attempt }: TaskRecord): Promise<unknown> {
+async function lastProgress({ engine }: EngineSnapshot, { task, attempt }: TaskRecord): Promise<unknown> {
   let text: string | undefined;
   for (let after = { attempt: attempt - 1, seq: Number.MAX_SAFE_INTEGER }; attempt > 0; ) {
     const page = await engine.readLog(task, { limit: PAGE, after });

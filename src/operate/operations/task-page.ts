@@ -1,6 +1,6 @@
 import { fault } from '../../core/errors.ts';
 import type { AnswerOf } from '../../protocol/routes.ts';
-import type { Sight, TaskFilter } from '../engine-snapshot.ts';
+import type { EngineSnapshot, TaskFilter } from '../engine-snapshot.ts';
 import type { TaskView } from '../views.ts';
 
 /** A page is done when it has so much. 500 tasks with a megabyte each in one answer held the loop for 6 s, and took 1.7 GB. */
@@ -11,17 +11,20 @@ const STEP = 20;
 const FEW = 10;
 
 /** Tasks of one page; the cursor says that there may be more behind them. Large ones make it shorter than it was asked for. */
-export async function taskPage(sight: Sight, { limit, ...filter }: TaskFilter): Promise<AnswerOf<'listTasks'>> {
+export async function taskPage(
+  snapshot: EngineSnapshot,
+  { limit, ...filter }: TaskFilter,
+): Promise<AnswerOf<'listTasks'>> {
   const tasks: TaskView[] = [];
   let { before } = filter;
   for (let bytes = 0; tasks.length < limit && bytes < ENOUGH_BYTES; ) {
     const count = Math.min(STEP, limit - tasks.length);
-    const some = await sight.list({ ...filter, before, limit: count });
+    const some = await snapshot.list({ ...filter, before, limit: count });
     tasks.push(...some);
     const last = some.at(-1);
     if (last === undefined || some.length < count) return { tasks };
     bytes += bytesOf(some);
-    before = sight.numberOf(last.id);
+    before = snapshot.numberOf(last.id);
   }
   const cursor = tasks.at(-1)?.id;
   return { tasks, ...(cursor === undefined ? {} : { cursor }) };
@@ -29,18 +32,18 @@ export async function taskPage(sight: Sight, { limit, ...filter }: TaskFilter): 
 
 /** Tasks by their ids. The cursor is the last one that was looked at, where large ones have filled the page before the others. */
 export async function theseTasks(
-  sight: Sight,
+  snapshot: EngineSnapshot,
   ids: readonly string[],
   others: readonly unknown[],
 ): Promise<AnswerOf<'listTasks'>> {
   if (others.some((one) => one !== undefined && !(Array.isArray(one) && one.length === 0))) {
     throw fault('INVALID_INPUT', { field: 'query.id', problem: 'it goes with no other filter and no cursor' });
   }
-  const numbers = ids.map((id) => sight.numberOf(id));
+  const numbers = ids.map((id) => snapshot.numberOf(id));
   const tasks: TaskView[] = [];
   for (let from = 0, bytes = 0; from < ids.length; from += FEW) {
     if (bytes >= ENOUGH_BYTES) return { tasks, cursor: ids[from - 1] as string };
-    const some = await sight.shown(numbers.slice(from, from + FEW));
+    const some = await snapshot.shown(numbers.slice(from, from + FEW));
     tasks.push(...some);
     bytes += bytesOf(some);
   }

@@ -2,7 +2,7 @@ import { fault } from '../../core/errors.ts';
 import { type CancelAct, isFinal, type RetryAct, type TaskState } from '../../core/task/task.ts';
 import type { LogPlace } from '../../engine/records.ts';
 import { PER_PAGE } from '../../protocol/defaults.ts';
-import type { Sight } from '../engine-snapshot.ts';
+import type { EngineSnapshot } from '../engine-snapshot.ts';
 import type { LogLineView } from '../views.ts';
 import type { Operations } from './operation.ts';
 import { taskDetail } from './task-detail.ts';
@@ -10,40 +10,40 @@ import { taskPage, theseTasks } from './task-page.ts';
 
 /** What is shown of tasks, and done to one of them or to its tree. */
 export const taskOperations = {
-  listTasks(sight, { query = {} }) {
+  listTasks(snapshot, { query = {} }) {
     const { id: ids = [], queue: queues = [], handler: handlers = [], state: states = [] } = query;
     const { from, until, cursor, limit = PER_PAGE } = query;
-    if (ids.length > 0) return theseTasks(sight, ids, [queues, handlers, states, from, until, cursor]);
-    const before = cursor === undefined ? undefined : sight.numberOf(cursor);
-    return taskPage(sight, { queues, handlers, states, from, until, limit, before });
+    if (ids.length > 0) return theseTasks(snapshot, ids, [queues, handlers, states, from, until, cursor]);
+    const before = cursor === undefined ? undefined : snapshot.numberOf(cursor);
+    return taskPage(snapshot, { queues, handlers, states, from, until, limit, before });
   },
 
-  getTask: (sight, { params }) => taskDetail(sight, params.id),
+  getTask: (snapshot, { params }) => taskDetail(snapshot, params.id),
 
-  explainTask: (sight, { params }) => sight.engine.explain(sight.numberOf(params.id)),
+  explainTask: (snapshot, { params }) => snapshot.engine.explain(snapshot.numberOf(params.id)),
 
-  async readLog(sight, { params: { id }, query: { cursor, limit = PER_PAGE } = {} }) {
+  async readLog(snapshot, { params: { id }, query: { cursor, limit = PER_PAGE } = {} }) {
     const after = placeOf(cursor);
-    const { task } = await sight.record(id);
-    const lines = await sight.engine.readLog(task, { limit, ...(after === undefined ? {} : { after }) });
+    const { task } = await snapshot.record(id);
+    const lines = await snapshot.engine.readLog(task, { limit, ...(after === undefined ? {} : { after }) });
     const last = lines.at(-1);
     return { lines, ...(last === undefined ? {} : { cursor: cursorOf(last) }) };
   },
 
-  async listAttempts(sight, { params }) {
-    return { attempts: (await taskDetail(sight, params.id)).attempts };
+  async listAttempts(snapshot, { params }) {
+    return { attempts: (await taskDetail(snapshot, params.id)).attempts };
   },
 
-  async showTree(sight, { params }) {
-    const members = await sight.engine.tree(sight.numberOf(params.id));
+  async showTree(snapshot, { params }) {
+    const members = await snapshot.engine.tree(snapshot.numberOf(params.id));
     return { tasks: members.map(({ task: _task, ...member }) => member) };
   },
 
-  async cancelTask(sight, { params: { id }, body: { tree = false, dryRun = false }, onProgress, signal }) {
-    const { engine } = sight;
-    const task = sight.numberOf(id);
+  async cancelTask(snapshot, { params: { id }, body: { tree = false, dryRun = false }, onProgress, signal }) {
+    const { engine } = snapshot;
+    const task = snapshot.numberOf(id);
     if (tree) return engine.cancelTree(task, said({ dryRun, onProgress, signal }));
-    return alone<CancelAct>(sight, id, dryRun, async (state) => {
+    return alone<CancelAct>(snapshot, id, dryRun, async (state) => {
       const answer = dryRun ? wouldCancel(state) : await engine.cancel(task);
       // It was removed since it was looked at.
       if (answer === 'unknown') throw fault('NOT_FOUND', { kind: 'task', id });
@@ -51,11 +51,11 @@ export const taskOperations = {
     });
   },
 
-  async retryTask(sight, { params: { id }, body: { tree = false, dryRun = false }, onProgress, signal }) {
-    const { engine } = sight;
-    const task = sight.numberOf(id);
+  async retryTask(snapshot, { params: { id }, body: { tree = false, dryRun = false }, onProgress, signal }) {
+    const { engine } = snapshot;
+    const task = snapshot.numberOf(id);
     if (tree) return engine.retryTree(task, said({ dryRun, onProgress, signal }));
-    return alone<RetryAct>(sight, id, dryRun, async (state) => {
+    return alone<RetryAct>(snapshot, id, dryRun, async (state) => {
       // What has not ended is left as it is; the engine decides it again in its own write.
       if (!isFinal(state)) return 'unfinished';
       if (!dryRun) await engine.retry(task);
@@ -66,15 +66,15 @@ export const taskOperations = {
 
 /** What becomes of one task, in the form of a tree of one. */
 async function alone<Act extends string>(
-  sight: Sight,
+  snapshot: EngineSnapshot,
   id: string,
   dryRun: boolean,
   act: (before: TaskState) => Promise<Act>,
 ) {
-  const record = await sight.record(id);
+  const record = await snapshot.record(id);
   const { queue, handler, state } = record;
   const answer = await act(state);
-  const tasks = [{ id: sight.engine.idOf(record), queue, handler, state, act: answer }];
+  const tasks = [{ id: snapshot.engine.idOf(record), queue, handler, state, act: answer }];
   const counts: { readonly [A in Act]?: number } = {};
   return { tasks, counts: { ...counts, [answer]: 1 }, dryRun };
 }

@@ -15,9 +15,9 @@ export const waitOperations = {
     return { approvals: await approvals(engine, limit) };
   },
 
-  async decideApproval(sight, { params, body, by = '' }) {
-    const { engine } = sight;
-    const task = sight.numberOf(params.id);
+  async decideApproval(snapshot, { params, body, by = '' }) {
+    const { engine } = snapshot;
+    const task = snapshot.numberOf(params.id);
     const record = await engine.get(task);
     if (record === undefined) throw fault('NOT_FOUND', { kind: 'task', id: task }, { hint: LIST });
     const id = engine.idOf(record);

@@ -5,7 +5,7 @@ import { openNode } from '../../app/node.ts';
 import { operate } from '../../app/operate.ts';
 import { refusal } from '../../store/conformance/kit/scene.ts';
 import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
-import { WorkerDesk } from './workers.ts';
+import { WorkerOperator } from './workers.ts';
 
 const folder = tempFolder('operate-workers');
 let stores = 0;
@@ -21,7 +21,7 @@ async function scene(t: TestContext) {
     await operator.close();
     await node.close();
   });
-  return { engine, worker, operator, fleet: new WorkerDesk(operator.engine) };
+  return { engine, worker, operator, fleet: new WorkerOperator(operator.engine) };
 }
 
 test('a worker that is disabled takes nothing more and keeps what it has, until it is enabled', async (t) => {

@@ -7,7 +7,7 @@ import type { Engine } from '../../engine/engine.ts';
 import type { FleetMember, Lane, WorkerSettingRecord } from '../../engine/records.ts';
 import { Enrolment } from '../calls/enrolment.ts';
 import { joinOf } from '../calls/join.ts';
-import type { Sight } from '../engine-snapshot.ts';
+import type { EngineSnapshot } from '../engine-snapshot.ts';
 import { type TagView, viewWorker, type WorkerSettingView, type WorkerView } from '../views.ts';
 import type { Operations } from './operation.ts';
 
@@ -41,7 +41,7 @@ export interface Enrolled extends WorkerSettingView {
 const PAGE = 1000;
 
 /** What is said of workers by their names, and the tags that they carry. */
-export class WorkerDesk {
+export class WorkerOperator {
   readonly #engine: Engine;
 
   constructor(engine: Engine) {
@@ -73,8 +73,8 @@ export class WorkerDesk {
       const hint = `"leasehold workers rotate ${name}" gives it another secret, "workers remove" forgets it.`;
       throw fault('CONFLICT', { problem: `there is a worker ${name} already` }, { hint });
     });
-    this.#engine.fleet.forget();
-    this.#engine.ring.hint();
+    this.#engine.profiles.forget();
+    this.#engine.readyLanes.hint();
     return { ...((await this.look([name]))[0] as WorkerSettingView), ...told };
   }
 
@@ -90,7 +90,7 @@ export class WorkerDesk {
     const enrolment = new Enrolment(this.#engine.store);
     if (!(await enrolment.knows(name))) throw noWorker(name);
     const secrets = await enrolment.remove(name);
-    this.#engine.fleet.forget();
+    this.#engine.profiles.forget();
     return secrets;
   }
 
@@ -169,21 +169,21 @@ export class WorkerDesk {
 }
 
 export const workerOperations = {
-  async listWorkers(sight) {
-    return { workers: await workersOf(sight), absent: await new WorkerDesk(sight.engine).strays() };
+  async listWorkers(snapshot) {
+    return { workers: await workersOf(snapshot), absent: await new WorkerOperator(snapshot.engine).strays() };
   },
 
   /** All that is known of a worker's name; refused when that is nothing. */
-  async getWorker(sight, { params }) {
+  async getWorker(snapshot, { params }) {
     const name = checkWorkerId('worker name', params.name);
-    const said = await new WorkerDesk(sight.engine).said(name);
-    const processes = (await workersOf(sight)).filter((worker) => worker.name === name);
+    const said = await new WorkerOperator(snapshot.engine).said(name);
+    const processes = (await workersOf(snapshot)).filter((worker) => worker.name === name);
     if (processes.length === 0 && !said.known) throw noWorker(name);
     return { ...said.setting, carries: said.carries, processes: processes.toReversed() };
   },
 
   async editWorker({ engine }, { params, body }) {
-    const fleet = new WorkerDesk(engine);
+    const fleet = new WorkerOperator(engine);
     const name = checkWorkerId('worker name', params.name);
     await engine.setWorker({ name, ...body });
     const [setting] = await fleet.look([name]);
@@ -192,28 +192,28 @@ export const workerOperations = {
 
   /** Who serves it says where to join. */
   async createWorker({ engine }, { body: { name, tags = [], priority, code = false }, by = '' }) {
-    const made = await new WorkerDesk(engine).create(name, { tags, priority, code }, by);
+    const made = await new WorkerOperator(engine).create(name, { tags, priority, code }, by);
     return { ...made, join: joinOf('URL', made) };
   },
 
   rotateWorker: ({ engine }, { params, body: { grace = 0 }, by = '' }) =>
-    new WorkerDesk(engine).rotate(params.name, parseDuration(grace, 'grace'), by),
+    new WorkerOperator(engine).rotate(params.name, parseDuration(grace, 'grace'), by),
 
   async removeWorker({ engine }, { params }) {
-    return { removed: true, secrets: await new WorkerDesk(engine).remove(params.name) };
+    return { removed: true, secrets: await new WorkerOperator(engine).remove(params.name) };
   },
 
   async listTags({ engine }) {
-    return { tags: await new WorkerDesk(engine).tags() };
+    return { tags: await new WorkerOperator(engine).tags() };
   },
 } satisfies Operations;
 
-async function workersOf(sight: Sight): Promise<readonly WorkerView[]> {
-  const { engine } = sight;
+async function workersOf(snapshot: EngineSnapshot): Promise<readonly WorkerView[]> {
+  const { engine } = snapshot;
   const ids = makeIdCodec(engine.store.clusterKey);
-  const records = await sight.workers();
+  const records = await snapshot.workers();
   const held = Map.groupBy(await engine.store.leaseList({}), ({ holder }) => holder);
-  const calendarOf = await sight.calendar();
+  const calendarOf = await snapshot.calendar();
   return records.map((record) =>
     viewWorker(record, {
       id: ids.encode('wrk_', record.worker, record.startedAt ?? 0),

@@ -28,21 +28,21 @@ import { pushOne } from '../../operate/calls/push-calls.ts';
 import { numberOf } from '../../operate/engine-snapshot.ts';
 import type { Caller } from '../../operate/operator.ts';
 import type { TaskView } from '../../operate/views.ts';
-import type { Teller } from '../auth/audit.ts';
-import type { EventHub } from '../events/event-broadcaster.ts';
+import type { Auditor } from '../auth/audit.ts';
+import type { EventBroadcaster } from '../events/event-broadcaster.ts';
 import { watchTask } from '../events/task-watch.ts';
 import { contextOf, inputOf, orderOf, resultOf, statesOf, statusOf, taskOf } from './words.ts';
 
 export interface AgentOptions {
   readonly engine: Engine;
-  readonly hub: EventHub;
+  readonly broadcaster: EventBroadcaster;
   readonly operator: Caller;
   readonly card: () => Promise<AgentCard>;
   /** Who asks, for histories. */
   readonly by: string;
   /** Asked before something is pushed. */
   readonly admit: (queue: string) => Promise<void>;
-  readonly audited: Teller;
+  readonly audited: Auditor;
   /** Nobody hears the answer any more. */
   readonly gone: AbortSignal;
 }

@@ -1,7 +1,7 @@
 import { fault, isEngineError } from '../../core/errors.ts';
 import { mayCall } from '../../protocol/route.ts';
 import type { Message } from '../events/sse.ts';
-import { goneOf } from '../http/hang-up.ts';
+import { hangUpOf } from '../http/hang-up.ts';
 import { type Call, type Handlers, Stream } from '../http/route-handler.ts';
 import { admit } from '../routes/pushing.ts';
 
@@ -17,7 +17,7 @@ export function a2aRoutes({ version }: { readonly version: string }): Handlers<'
     },
 
     async a2a(call) {
-      const { principal, body, engine, hub, operator, request, guard, audited } = call;
+      const { principal, body, engine, broadcaster, operator, request, guard, audited } = call;
       if (WRITES.has(body.method) && !mayCall(principal.role, 'operator')) {
         throw fault('FORBIDDEN', {
           problem: `this needs the role operator, and the token has the role ${principal.role}`,
@@ -28,9 +28,9 @@ export function a2aRoutes({ version }: { readonly version: string }): Handlers<'
         import('./agent.ts'),
       ]);
       const card = () => cardFor(call, version);
-      const gone = goneOf(request);
+      const gone = hangUpOf(request);
       const may = (queue: string): Promise<void> => admit({ guard, principal }, [{ queue }]);
-      const agent = new Agent({ engine, hub, operator, card, by: principal.name, admit: may, audited, gone });
+      const agent = new Agent({ engine, broadcaster, operator, card, by: principal.name, admit: may, audited, gone });
       const asked = request.headers['a2a-version'];
       const problem = (error: unknown): Record<string, unknown> => ({
         jsonrpc: '2.0',

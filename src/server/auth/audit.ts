@@ -12,12 +12,12 @@ export class Audit {
   }
 
   /** What was done. `outcome`: the status of the answer; what was refused is told as well. */
-  tell(action: string, principal: Principal | undefined, deed: Deed): void {
+  tell(action: string, principal: Principal | undefined, deed: AuditedAction): void {
     if (AUDITED.has(action)) this.#say(action, principal, { ...deed, target: targetOf(deed) });
   }
 
   /** For what is done within a request of another kind: by a model, by an agent, by a call of a batch. */
-  teller(principal: Principal | undefined, request: string): Teller {
+  teller(principal: Principal | undefined, request: string): Auditor {
     return async (action, target, work) => {
       const told = { target: target.slice(0, MOST_TARGET), request };
       try {
@@ -34,7 +34,7 @@ export class Audit {
   #say(
     action: string,
     principal: Principal | undefined,
-    told: Omit<Deed, 'params' | 'body'> & { target: string },
+    told: Omit<AuditedAction, 'params' | 'body'> & { target: string },
   ): void {
     const { name: by = 'nobody', role = 'none' } = principal ?? {};
     const { target, outcome, request } = told;
@@ -46,11 +46,11 @@ export class Audit {
 export type Action = RouteName | 'editTask' | 'deleteTask';
 
 /** Does it, and tells how it went. */
-export type Teller = <T>(action: Action, target: string, work: () => Promise<T>) => Promise<T>;
+export type Auditor = <T>(action: Action, target: string, work: () => Promise<T>) => Promise<T>;
 
 const MOST_TARGET = 200;
 
-export interface Deed {
+export interface AuditedAction {
   readonly params: unknown;
   readonly body: unknown;
   /** What was answered; of a thing that was made the answer has its number. */
@@ -87,7 +87,7 @@ const AUDITED: ReadonlySet<string> = new Set<RouteName>([
 ]);
 
 /** What names the thing, and nothing else of what was said: a body may hold a code. */
-function targetOf({ params, body, answer }: Deed): string {
+function targetOf({ params, body, answer }: AuditedAction): string {
   const named = [params, body, answer].flatMap((some) => {
     const { id, name, queue } = (some ?? {}) as Readonly<Record<string, unknown>>;
     return [name, queue, id].filter((one) => typeof one === 'string' || typeof one === 'number');

@@ -16,7 +16,7 @@ export interface NewBearer {
 }
 
 /** Tokens, for who makes and ends them. The texts go out once; what stays is their hashes. */
-export class TokenDesk implements TokenBook {
+export class TokenService implements TokenBook {
   readonly #store: TokenStore;
 
   constructor(store: TokenStore) {

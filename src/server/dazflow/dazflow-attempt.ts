@@ -2,16 +2,16 @@ import { fault, isEngineError } from '../../core/errors.ts';
 import type { World } from '../../core/world.ts';
 import type { Log } from '../../engine/log.ts';
 import type { Assignment, RenewalAnswer, Session } from '../../protocol/link.ts';
-import type { PlainLine, PlainTask, PlainTold } from '../../protocol/plain.ts';
+import type { DazflowLine, DazflowNotice, DazflowTask } from '../../protocol/plain.ts';
 import { stackOf } from '../http/refusals.ts';
 import { entriesOf } from './dazflow-log.ts';
-import { offerOf, plainTask } from './dazflow-task.ts';
+import { dazflowTask, offerOf } from './dazflow-task.ts';
 
-export interface PlainParts {
+export interface DazflowAttemptParts {
   readonly session: Session;
   readonly world: World;
   readonly log: Log;
-  readonly tell: (told: PlainTold) => void;
+  readonly tell: (told: DazflowNotice) => void;
   /** Whether the agent is heard: its lease is kept only while it is. */
   readonly answers: () => boolean;
   /** It has come with its secret in the address, and expects offers in another form. */
@@ -42,9 +42,9 @@ const CANCELLED = 'somebody has asked to stop it';
  *
  * When the connection is gone, what was only offered goes back with its try; what ran is left to its lease.
  */
-export class PlainAttempt {
-  readonly task: PlainTask;
-  readonly #parts: PlainParts;
+export class DazflowAttempt {
+  readonly task: DazflowTask;
+  readonly #parts: DazflowAttemptParts;
   readonly #one: Assignment;
   readonly #timeoutMs: number | undefined;
   readonly #claimed = Promise.withResolvers<void>();
@@ -55,11 +55,11 @@ export class PlainAttempt {
   #left = false;
   #lines = 0;
 
-  constructor(parts: PlainParts, one: Assignment) {
+  constructor(parts: DazflowAttemptParts, one: Assignment) {
     this.#parts = parts;
     this.#one = one;
     this.#timeoutMs = one.timeoutMs ?? parts.session.runTimeoutMs;
-    this.task = plainTask(one, this.#timeoutMs);
+    this.task = dazflowTask(one, this.#timeoutMs);
   }
 
   /** Offers it, and keeps its lease. Resolves when it is held no longer; false: the agent did not want it. */
@@ -104,7 +104,7 @@ export class PlainAttempt {
   }
 
   /** Lines of its log, in the order in which they came. */
-  async say(lines: readonly PlainLine[]): Promise<Refusal> {
+  async say(lines: readonly DazflowLine[]): Promise<Refusal> {
     if (this.#state !== 'running') return NOT_YOURS;
     const { session, world } = this.#parts;
     const entries = entriesOf(lines, this.#lines, world.clock.wall());

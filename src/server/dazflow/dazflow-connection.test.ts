@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { WebSocket } from 'ws';
-import { type HubScene, hubScene } from '../../../test/support/hub-scene.ts';
+import { type GatewayScene, hubScene } from '../../../test/support/hub-scene.ts';
 import { PlainAgent } from '../../../test/support/plain-agent.ts';
 
 /** Time passes while the agents are heard. */
-async function pass(scene: HubScene, agents: readonly PlainAgent[], ms: number): Promise<void> {
+async function pass(scene: GatewayScene, agents: readonly PlainAgent[], ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 500) {
     await scene.world.advance(Math.min(500, left));
     for (const agent of agents) await agent.quiet();
   }
 }
 
-const stateOf = async ({ engine }: HubScene, task: number): Promise<readonly unknown[]> => {
+const stateOf = async ({ engine }: GatewayScene, task: number): Promise<readonly unknown[]> => {
   const record = await engine.get(task);
   return [record?.state, record?.attempt, record?.tries];
 };
 
-async function gone(scene: HubScene): Promise<void> {
-  while (scene.hub.connected > 0) await new Promise((resolve) => void setImmediate(resolve));
+async function gone(scene: GatewayScene): Promise<void> {
+  while (scene.gateway.connected > 0) await new Promise((resolve) => void setImmediate(resolve));
   await scene.world.settle();
 }
 
@@ -601,7 +601,7 @@ test('a node that stops gives back what was only offered, and leaves what runs t
   const b = await scene.agent('b');
   const second = await scene.push(2);
   await b.offered();
-  await scene.hub.close();
+  await scene.gateway.close();
   assert.equal((await a.closed).code, 1012);
   assert.deepEqual(await stateOf(scene, first.task), ['running', 1, 1]);
   assert.deepEqual(await stateOf(scene, second.task), ['ready', 1, 0]);

@@ -3,16 +3,16 @@ import { fault } from '../../core/errors.ts';
 import type { World } from '../../core/world.ts';
 import type { Log } from '../../engine/log.ts';
 import type { Session } from '../../protocol/link.ts';
-import { PLAIN_TYPES, PlainSaid, type PlainTold } from '../../protocol/plain.ts';
+import { DAZFLOW_TYPES, type DazflowNotice, DazflowRequest } from '../../protocol/plain.ts';
 import { Silence, tickMsOf } from '../../protocol/silence.ts';
 import { checked } from '../http/caller.ts';
 import { parseBody } from '../http/json-body.ts';
 import { stackOf } from '../http/refusals.ts';
-import { Outlet } from '../workers/send-buffer.ts';
+import { SendBuffer } from '../workers/send-buffer.ts';
 import type { Frame } from '../workers/worker-connection.ts';
-import { PlainGuest } from './dazflow-worker.ts';
+import { DazflowWorker } from './dazflow-worker.ts';
 
-export interface PlainConversationOptions {
+export interface DazflowConnectionOptions {
   readonly socket: WebSocket;
   readonly session: Session;
   readonly world: World;
@@ -36,27 +36,27 @@ const PARTS = 4;
  * What is said over the connection of an agent of document 004. It beats by saying anything; that it answers pings keeps its lease.
  * What it says of tasks is looked into one by one, in the order in which it came.
  */
-export class PlainConversation {
-  readonly #options: PlainConversationOptions;
-  readonly #outlet: Outlet;
-  readonly #guest: PlainGuest;
+export class DazflowConnection {
+  readonly #options: DazflowConnectionOptions;
+  readonly #buffer: SendBuffer;
+  readonly #worker: DazflowWorker;
   readonly #silence = new Silence();
-  readonly #waiting: PlainSaid[] = [];
+  readonly #waiting: DazflowRequest[] = [];
   #working: Promise<void> | undefined;
   #cancelPing = (): void => {};
   #cancelBeat = (): void => {};
   #cancelWatch = (): void => {};
 
-  constructor(options: PlainConversationOptions) {
+  constructor(options: DazflowConnectionOptions) {
     this.#options = options;
     const { socket, session, world, log, byPath } = options;
-    this.#outlet = new Outlet(socket, { framesOf: (texts) => texts, onRoom: () => this.#flow() });
-    this.#guest = new PlainGuest({
+    this.#buffer = new SendBuffer(socket, { framesOf: (texts) => texts, onRoom: () => this.#flow() });
+    this.#worker = new DazflowWorker({
       session,
       world,
       log,
       byPath,
-      outlet: this.#outlet,
+      buffer: this.#buffer,
       tell: (told) => this.tell(told),
       answers: () => !this.isSilent,
     });
@@ -71,7 +71,7 @@ export class PlainConversation {
   /** From here on it is offered tasks. */
   start(): void {
     this.tell({ type: 'connect_ok' });
-    this.#guest.start();
+    this.#worker.start();
   }
 
   /** Pings are not answered: another process that has the secret may take its place. */
@@ -79,8 +79,8 @@ export class PlainConversation {
     return this.#silence.isLong;
   }
 
-  tell(told: PlainTold): void {
-    this.#outlet.say(JSON.stringify(told));
+  tell(told: DazflowNotice): void {
+    this.#buffer.say(JSON.stringify(told));
   }
 
   hear([data, isBinary]: Frame): void {
@@ -102,9 +102,9 @@ export class PlainConversation {
     this.#cancelPing();
     this.#cancelBeat();
     this.#cancelWatch();
-    this.#guest.part();
+    this.#worker.part();
     await this.#working;
-    await this.#guest.leave();
+    await this.#worker.leave();
     await this.#options.session.beat('offline').catch(() => {});
   }
 
@@ -116,8 +116,8 @@ export class PlainConversation {
   /** What is not of the document is left alone: it may come from an agent that knows more. */
   #take(value: unknown): void {
     const { type } = (value ?? {}) as { readonly type?: unknown };
-    if (typeof type === 'string' && !PLAIN_TYPES.has(type)) return;
-    const said = checked('body', PlainSaid, value) as PlainSaid;
+    if (typeof type === 'string' && !DAZFLOW_TYPES.has(type)) return;
+    const said = checked('body', DazflowRequest, value) as DazflowRequest;
     // At once: what is recorded before it may take long, and an agent that hears nothing goes away.
     if (said.type === 'heartbeat') return this.tell({ type: 'heartbeat_ack' });
     this.#waiting.push(said);
@@ -137,22 +137,22 @@ export class PlainConversation {
     }
   }
 
-  async #answer(said: PlainSaid): Promise<void> {
+  async #answer(said: DazflowRequest): Promise<void> {
     switch (said.type) {
       case 'task_claim': {
-        const task = await this.#guest.claim(said.task_id);
+        const task = await this.#worker.claim(said.task_id);
         if (typeof task === 'string') return this.#refuse(said.task_id, task);
         return this.tell({ type: 'task_claimed_ok', task_id: said.task_id, task });
       }
       case 'task_progress': {
-        const refusal = await this.#guest.say(said.task_id, said.logs ?? []);
+        const refusal = await this.#worker.say(said.task_id, said.logs ?? []);
         if (refusal !== undefined) this.tell({ type: 'kill_task', task_id: said.task_id });
         return;
       }
       case 'task_complete':
-        return this.#refuse(said.task_id, await this.#guest.complete(said.task_id, said.result));
+        return this.#refuse(said.task_id, await this.#worker.complete(said.task_id, said.result));
       case 'task_failed':
-        return this.#refuse(said.task_id, await this.#guest.fail(said.task_id, failureOf(said)));
+        return this.#refuse(said.task_id, await this.#worker.fail(said.task_id, failureOf(said)));
       case 'heartbeat':
       case 'credential_ack':
       case 'version':
@@ -169,7 +169,7 @@ export class PlainConversation {
   /** Nothing is read while there is much to do, or while it does not read itself. */
   #flow(): void {
     const { socket } = this.#options;
-    if (this.#waiting.length > MAX_WAITING || this.#outlet.isFull) socket.pause();
+    if (this.#waiting.length > MAX_WAITING || this.#buffer.isFull) socket.pause();
     else if (socket.isPaused) socket.resume();
   }
 
@@ -207,7 +207,7 @@ export class PlainConversation {
 }
 
 /** What the record keeps of a failure. */
-function failureOf({ error, error_details: details }: Extract<PlainSaid, { type: 'task_failed' }>): unknown {
+function failureOf({ error, error_details: details }: Extract<DazflowRequest, { type: 'task_failed' }>): unknown {
   const plain = typeof error === 'string' ? { message: error } : error;
   if (details === undefined || details === null)
     return plain ?? { message: 'the agent said that it failed, and not why' };

@@ -1,5 +1,5 @@
 import type { LogEntry } from '../../core/task/log.ts';
-import type { PlainLine } from '../../protocol/plain.ts';
+import type { DazflowLine } from '../../protocol/plain.ts';
 
 /** In UTF-16 units, each of which is at most three bytes: what one entry of a log holds. */
 const MAX_UNITS = 21_000;
@@ -8,7 +8,7 @@ const LEAST_MS = 100_000_000_000;
 const MAX_TIME = 8_640_000_000_000_000;
 
 /** Lines of an agent as entries of a log, numbered on behind `last`. A line that no entry holds becomes several. */
-export function entriesOf(lines: readonly PlainLine[], last: number, now: number): readonly LogEntry[] {
+export function entriesOf(lines: readonly DazflowLine[], last: number, now: number): readonly LogEntry[] {
   let seq = last;
   return lines.flatMap((line) => {
     const { line: text, timestamp } = typeof line === 'string' ? { line, timestamp: undefined } : line;

@@ -1,11 +1,11 @@
 import type { Assignment } from '../../protocol/link.ts';
-import type { PlainTask, PlainTold } from '../../protocol/plain.ts';
+import type { DazflowNotice, DazflowTask } from '../../protocol/plain.ts';
 
 /**
  * A task in the words of document 004: its input is the snapshot of the execution. What the snapshot itself names as its workflow and
  * its node counts; without that they are the queue and the handler.
  */
-export function plainTask(one: Assignment, timeoutMs: number | undefined): PlainTask {
+export function dazflowTask(one: Assignment, timeoutMs: number | undefined): DazflowTask {
   const input = JSON.parse(one.payload) as unknown;
   const { workflow_name: workflow, node_id: node } = (input ?? {}) as Readonly<Record<string, unknown>>;
   return {
@@ -25,7 +25,7 @@ export function plainTask(one: Assignment, timeoutMs: number | undefined): Plain
 }
 
 /** As the document has it, or with everything on top, as those expect it who come with their secret in the address. */
-export function offerOf(task: PlainTask, byPath: boolean): PlainTold {
+export function offerOf(task: DazflowTask, byPath: boolean): DazflowNotice {
   const { id, workflow_name, node_id, execution_snapshot } = task;
   if (!byPath) return { type: 'task_available', task };
   return { type: 'task_available', task_id: id, workflow_name, node_id, execution_snapshot };

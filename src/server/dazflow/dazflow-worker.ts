@@ -1,10 +1,10 @@
 import type { Assignment } from '../../protocol/link.ts';
-import type { PlainLine, PlainTask } from '../../protocol/plain.ts';
-import type { Outlet } from '../workers/send-buffer.ts';
-import { NOT_YOURS, PlainAttempt, type PlainParts, type Refusal } from './dazflow-attempt.ts';
+import type { DazflowLine, DazflowTask } from '../../protocol/plain.ts';
+import type { SendBuffer } from '../workers/send-buffer.ts';
+import { DazflowAttempt, type DazflowAttemptParts, NOT_YOURS, type Refusal } from './dazflow-attempt.ts';
 
-export interface PlainGuestParts extends PlainParts {
-  readonly outlet: Outlet;
+export interface DazflowWorkerParts extends DazflowAttemptParts {
+  readonly buffer: SendBuffer;
 }
 
 const CLAIM_WAIT_MS = 30_000;
@@ -17,14 +17,14 @@ const MAX_REST_MS = 60_000;
  * An agent of document 004 as the engine sees it: a worker with one slot, for which this side claims. A task is its own before it
  * hears of it, so that nobody races for it and no limit is passed.
  */
-export class PlainGuest {
-  readonly #parts: PlainGuestParts;
+export class DazflowWorker {
+  readonly #parts: DazflowWorkerParts;
   readonly #gone = new AbortController();
-  #attempt: PlainAttempt | undefined;
+  #attempt: DazflowAttempt | undefined;
   #working: Promise<void> | undefined;
   #wake = (): void => {};
 
-  constructor(parts: PlainGuestParts) {
+  constructor(parts: DazflowWorkerParts) {
     this.#parts = parts;
   }
 
@@ -33,13 +33,13 @@ export class PlainGuest {
   }
 
   /** The task that it may run from now on, or why not. */
-  async claim(id: string): Promise<PlainTask | string> {
+  async claim(id: string): Promise<DazflowTask | string> {
     const attempt = this.#of(id);
     if (attempt === undefined) return NOT_YOURS;
     return (await attempt.claim()) ?? attempt.task;
   }
 
-  async say(id: string, lines: readonly PlainLine[]): Promise<Refusal> {
+  async say(id: string, lines: readonly DazflowLine[]): Promise<Refusal> {
     return this.#of(id)?.say(lines) ?? NOT_YOURS;
   }
 
@@ -64,7 +64,7 @@ export class PlainGuest {
     await this.#working;
   }
 
-  #of(id: string): PlainAttempt | undefined {
+  #of(id: string): DazflowAttempt | undefined {
     return this.#attempt?.task.id === id ? this.#attempt : undefined;
   }
 
@@ -73,11 +73,11 @@ export class PlainGuest {
     while (!this.#gone.signal.aborted) {
       const one = await this.#next();
       if (one === undefined || (await this.#reused(one))) continue;
-      if (this.#gone.signal.aborted || this.#parts.outlet.isFull) {
+      if (this.#gone.signal.aborted || this.#parts.buffer.isFull) {
         await this.#giveBack(one);
         continue;
       }
-      this.#attempt = new PlainAttempt(this.#parts, one);
+      this.#attempt = new DazflowAttempt(this.#parts, one);
       left = (await this.#attempt.attend()) ? 0 : left + 1;
       this.#attempt = undefined;
       // It has something else to do: what it was offered may go to others meanwhile.
@@ -86,13 +86,13 @@ export class PlainGuest {
   }
 
   async #next(): Promise<Assignment | undefined> {
-    const { session, outlet } = this.#parts;
+    const { session, buffer } = this.#parts;
     const { signal } = this.#gone;
     try {
-      await outlet.room(signal);
+      await buffer.room(signal);
       const filled = new AbortController();
       const want = { max: 1, waitMs: CLAIM_WAIT_MS, signal: AbortSignal.any([signal, filled.signal]) };
-      const deafen = outlet.onFull(() => filled.abort());
+      const deafen = buffer.onFull(() => filled.abort());
       return (await session.claim(want).finally(deafen))[0];
     } catch {
       await this.#rest(FAULT_PAUSE_MS);

@@ -12,7 +12,7 @@ const AHEAD_OF_ALL = 2 ** 52;
  * One reader of the feed for all who follow it. Each of them goes by its own position, so that nobody waits for a slow one,
  * and a slow one costs a number.
  */
-export class EventHub {
+export class EventBroadcaster {
   readonly #engine: Engine;
   readonly #stop = new AbortController();
   readonly #onEvent: (event: TaskEvent) => void;

@@ -8,7 +8,7 @@ import { Engine } from '../../engine/engine.ts';
 import { openSqlite } from '../../store/sqlite/open.ts';
 import type { Grant } from '../../store/store.ts';
 import { VirtualWorld } from '../../testing.ts';
-import { EventHub } from '../events/event-broadcaster.ts';
+import { EventBroadcaster } from '../events/event-broadcaster.ts';
 import { Metrics } from './metrics.ts';
 
 /** Of the Debian package prometheus. */
@@ -47,11 +47,11 @@ async function scene(t: TestContext) {
     connected: () => 7,
   };
   const metrics = new Metrics(engine, place);
-  const hub = new EventHub(engine, (event) => metrics.count(event));
-  hub.start();
+  const broadcaster = new EventBroadcaster(engine, (event) => metrics.count(event));
+  broadcaster.start();
   await world.settle();
   t.after(async () => {
-    await hub.close();
+    await broadcaster.close();
     await roster.stop();
     await store.close();
   });

@@ -4,30 +4,30 @@ import type { Enrolment } from '../../operate/calls/enrolment.ts';
 import type { EngineOperator } from '../../operate/engine-operator.ts';
 import type { AnswerOf, BodyOf, ParamsOf, QueryOf, RouteName } from '../../protocol/routes.ts';
 import type { Principal } from '../auth/access.ts';
-import type { Teller } from '../auth/audit.ts';
+import type { Auditor } from '../auth/audit.ts';
 import type { PushGuard } from '../auth/push-guard.ts';
-import type { TokenDesk } from '../auth/token-service.ts';
-import type { EventHub } from '../events/event-broadcaster.ts';
+import type { TokenService } from '../auth/token-service.ts';
+import type { EventBroadcaster } from '../events/event-broadcaster.ts';
 import type { Message } from '../events/sse.ts';
-import type { InsightDesk } from '../insight/insight-service.ts';
-import type { StepDesks } from '../loopd/loopd-workers.ts';
-import type { RpcDesk } from '../rpc/rpc-service.ts';
-import type { LoginDesk } from '../ui/login-service.ts';
-import type { HttpDesks } from '../workers/http-workers.ts';
+import type { InsightService } from '../insight/insight-service.ts';
+import type { LoopdWorkers } from '../loopd/loopd-workers.ts';
+import type { RpcService } from '../rpc/rpc-service.ts';
+import type { LoginService } from '../ui/login-service.ts';
+import type { HttpWorkers } from '../workers/http-workers.ts';
 import type { WorkerSession } from '../workers/session-tokens.ts';
 
 /** All that the routes work on. */
 export interface Served {
   readonly engine: Engine;
-  readonly hub: EventHub;
-  readonly tokens: TokenDesk;
+  readonly broadcaster: EventBroadcaster;
+  readonly tokens: TokenService;
   readonly enrolment: Enrolment;
-  readonly desks: HttpDesks;
-  readonly steps: StepDesks;
+  readonly httpWorkers: HttpWorkers;
+  readonly steps: LoopdWorkers;
   readonly guard: PushGuard;
-  readonly rpc: RpcDesk;
-  readonly insight: InsightDesk;
-  readonly logins: LoginDesk;
+  readonly rpc: RpcService;
+  readonly insight: InsightService;
+  readonly logins: LoginService;
   /** Where this node answers. */
   readonly address: string;
   /** When it began to, in calendar time. */
@@ -47,7 +47,7 @@ export interface Call<N extends RouteName> extends Served {
   /** Who does it, for histories. */
   readonly by: string;
   /** Of a route that does many things: tells what of it was done. */
-  readonly audited: Teller;
+  readonly audited: Auditor;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   /** Of a worker over HTTP that has registered. */

@@ -11,7 +11,7 @@ export interface IncidentsOptions {
 }
 
 /** What is seen of the cluster from time to time; the feed does not tell it. */
-export interface ClusterSight {
+export interface ClusterSnapshot {
   /** Calendar time. */
   readonly at: number;
   /** Workers that are lost, by their number. */
@@ -29,7 +29,7 @@ export class Incidents {
   readonly #most: number;
   readonly #kept: Kept[] = [];
   #seq = 0;
-  #seen: ClusterSight | undefined;
+  #seen: ClusterSnapshot | undefined;
 
   constructor({ idOf, kept = KEPT }: IncidentsOptions) {
     this.#idOf = idOf;
@@ -46,7 +46,7 @@ export class Incidents {
   }
 
   /** The first look tells nothing: what was lost before is no news. */
-  see(sight: ClusterSight): void {
+  see(sight: ClusterSnapshot): void {
     const before = this.#seen;
     this.#seen = { ...sight, leader: sight.leader ?? before?.leader };
     if (before === undefined) return;

@@ -1,5 +1,5 @@
 import { fault } from '../../core/errors.ts';
-import { healthOf, sayStand } from '../../core/limits/overview.ts';
+import { healthOf, sayStatus } from '../../core/limits/overview.ts';
 import { checkKey, checkName } from '../../core/names.ts';
 import { holderName } from '../../core/node.ts';
 import type { TaskEvent } from '../../core/task/event.ts';
@@ -31,7 +31,7 @@ const MOST_VIEWS = 500;
 const HOUR_MS = 3_600_000;
 
 /** What people look at: all of it at a glance, tasks by time, failures, handlers, and the views that they keep. */
-export class InsightDesk {
+export class InsightService {
   readonly #engine: Engine;
   readonly #series: Series;
   readonly #incidents: Incidents;
@@ -119,14 +119,14 @@ export class InsightDesk {
 
   async #overview(): Promise<AnswerOf<'overview'>> {
     const { store, workerStaleMs } = this.#engine;
-    const [sight, waits, { now, duties }, { nodes }] = await Promise.all([
+    const [snapshot, waits, { now, duties }, { nodes }] = await Promise.all([
       lookAround(store, workerStaleMs),
       store.waitList({ limit: MOST_APPROVALS }),
       store.dutyList(),
       store.nodeList(),
     ]);
     const leader = leaderOf(duties, now);
-    const { at, workers, slots, tasks, held, oldestAgeMs } = sight;
+    const { at, workers, slots, tasks, held, oldestAgeMs } = snapshot;
     const { ready, running } = tasks;
     const others = tasks.scheduled + tasks.waiting + tasks.completed + tasks.failed + tasks.cancelled;
     return {
@@ -138,7 +138,7 @@ export class InsightDesk {
         leaderless: leader === undefined && nodes.some(({ left }) => !left),
         recent: this.#incidents.anySince(at - RECENT_MS),
       }),
-      sentence: sayStand({ workers, slots, ready, running, others, held }),
+      sentence: sayStatus({ workers, slots, ready, running, others, held }),
       workers,
       slots,
       tasks,

@@ -143,7 +143,7 @@ test('a claim whose answer could not be written is given back with its try', asy
   const body = JSON.stringify({ wait_ms: 30_000 });
   const head = `POST /workers/${id}/claim HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nx-session-token: ${session}`;
   socket.write(`${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
-  while (!scene.engine.ring.signs.awaited) await new Promise(setImmediate);
+  while (!scene.engine.readyLanes.waiters.awaited) await new Promise(setImmediate);
   socket.destroy();
   // The server has heard of it once it answers what came later: before, it could only believe that it was heard.
   await scene.ask('/healthz');

@@ -7,12 +7,12 @@ import type { WorkerSession } from '../workers/session-tokens.ts';
 type SessionRoute = 'takeTasks' | 'askNode' | 'beatWorker' | 'claimSteps' | 'appendEvents' | 'completeStep';
 
 /** Workers over plain HTTP: our own in its own words, and those of document 002 in theirs. */
-export const stepRoutes: Handlers<'joinWorker' | 'registerWorker' | SessionRoute> = {
-  joinWorker: ({ body, desks, principal, request }) => desks.join(body, principal, request.ip),
+export const loopdRoutes: Handlers<'joinWorker' | 'registerWorker' | SessionRoute> = {
+  joinWorker: ({ body, httpWorkers, principal, request }) => httpWorkers.join(body, principal, request.ip),
 
-  takeTasks: (call) => claimed(call, (said, gone) => call.desks.take(said, call.body, gone)),
+  takeTasks: (call) => claimed(call, (said, gone) => call.httpWorkers.take(said, call.body, gone)),
 
-  askNode: (call) => call.desks.ask(ownSession(call, call.params.id), call.body),
+  askNode: (call) => call.httpWorkers.ask(ownSession(call, call.params.id), call.body),
 
   registerWorker: ({ body, steps, principal, request }) => steps.register(body, principal, request.ip),
 
@@ -33,7 +33,7 @@ async function claimed<
   call: Call<N>,
   claim: (said: WorkerSession, gone: AbortSignal) => Promise<readonly T[]>,
 ): Promise<readonly T[] | typeof NOTHING> {
-  const { desks, request, reply, closing } = call;
+  const { httpWorkers, request, reply, closing } = call;
   if (closing.aborted) throw notOpen();
   const said = ownSession(call, call.params.id);
   const gone = new AbortController();
@@ -47,7 +47,7 @@ async function claimed<
       once(reply.raw, 'finish').then(() => true),
       once(reply.raw, 'close').then(() => reply.raw.writableFinished),
     ])
-      .then((written) => (written ? undefined : desks.giveBack(said, found)))
+      .then((written) => (written ? undefined : httpWorkers.giveBack(said, found)))
       .catch(() => {});
     return found;
   } finally {

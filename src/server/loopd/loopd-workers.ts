@@ -6,12 +6,12 @@ import type { Granted } from '../../protocol/frames.ts';
 import type { Assignment } from '../../protocol/link.ts';
 import type { AnswerOf, BodyOf } from '../../protocol/routes.ts';
 import type { Principal } from '../auth/access.ts';
-import type { HttpDesks } from '../workers/http-workers.ts';
+import type { HttpWorkers } from '../workers/http-workers.ts';
 import { holderOf, type LeaseTokens } from '../workers/lease-tokens.ts';
 import type { WorkerSession } from '../workers/session-tokens.ts';
 
-export interface StepDesksOptions {
-  readonly desks: HttpDesks;
+export interface LoopdWorkersOptions {
+  readonly httpWorkers: HttpWorkers;
   readonly leases: LeaseTokens;
   /** What is said of a worker's name. */
   readonly settingOf: (name: string) => Promise<{ readonly enabled: boolean }>;
@@ -27,10 +27,10 @@ const MOST_TEXT = 65_536;
 const LEASE_TOKEN = /^([1-9]\d{0,14})\.([\w-]+)$/;
 
 /** Workers that come by HTTP, as document 002 has them: every call names its lease by a token. */
-export class StepDesks {
-  readonly #options: StepDesksOptions;
+export class LoopdWorkers {
+  readonly #options: LoopdWorkersOptions;
 
-  constructor(options: StepDesksOptions) {
+  constructor(options: LoopdWorkersOptions) {
     this.#options = options;
   }
 
@@ -44,12 +44,12 @@ export class StepDesks {
     if (handlers.length === 0) {
       throw fault('INVALID_INPUT', { field: 'capabilities', problem: 'it names no handler that the worker runs' });
     }
-    const { desks } = this.#options;
+    const { httpWorkers } = this.#options;
     const incarnation = randomUUID();
     const hello = { ...told, incarnation, handlers, tags, queues, host };
-    const { worker, session: token, leaseMs } = await desks.join(hello, principal, address);
+    const { worker, session: token, leaseMs } = await httpWorkers.join(hello, principal, address);
     // A worker of our own says it by itself, once it can take work.
-    await (await desks.open(desks.read(token))).beat('online');
+    await (await httpWorkers.open(httpWorkers.read(token))).beat('online');
     return {
       worker_id: worker,
       session_token: token,
@@ -59,7 +59,7 @@ export class StepDesks {
   }
 
   async heartbeat(said: WorkerSession, body: BodyOf<'beatWorker'>): Promise<AnswerOf<'beatWorker'>> {
-    const session = await this.#options.desks.open(said);
+    const session = await this.#options.httpWorkers.open(said);
     const gone = body.status === 'offline' ? 'offline' : body.status === 'draining' ? 'draining' : 'online';
     await session.beat(gone);
     const held = body.leases.map((lease) => ({
@@ -82,15 +82,15 @@ export class StepDesks {
 
   /** `gone`: nobody waits for the answer any more. */
   async claim(said: WorkerSession, body: BodyOf<'claimSteps'>, gone: AbortSignal): Promise<readonly Step[]> {
-    const { desks } = this.#options;
-    const granted = await desks.take(said, { max: body.max, waitMs: body.wait_ms }, gone);
-    const { leaseMs } = await desks.open(said);
+    const { httpWorkers } = this.#options;
+    const granted = await httpWorkers.take(said, { max: body.max, waitMs: body.wait_ms }, gone);
+    const { leaseMs } = await httpWorkers.open(said);
     return granted.map((one) => this.#stepOf(one, leaseMs));
   }
 
   async events(said: WorkerSession, step: string, body: BodyOf<'appendEvents'>): Promise<AnswerOf<'appendEvents'>> {
     const lease = this.#requireLease(said, step, body.lease_token);
-    const session = await this.#options.desks.open(said);
+    const session = await this.#options.httpWorkers.open(said);
     const now = this.#options.clock.wall();
     const entries = body.events.map((event): LogEntry => {
       const { seq, event_type: type, payload, ts } = event;
@@ -105,7 +105,7 @@ export class StepDesks {
 
   async complete(said: WorkerSession, step: string, body: BodyOf<'completeStep'>): Promise<AnswerOf<'completeStep'>> {
     const lease = this.#requireLease(said, step, body.lease_token);
-    const session = await this.#options.desks.open(said);
+    const session = await this.#options.httpWorkers.open(said);
     const { lease_token: _, status, result, error, ...told } = body;
     switch (status) {
       case 'succeeded':

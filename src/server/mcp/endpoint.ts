@@ -1,13 +1,13 @@
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { isEngineError } from '../../core/errors.ts';
 import { mayCall, type Role } from '../../protocol/route.ts';
-import type { Teller } from '../auth/audit.ts';
+import type { Auditor } from '../auth/audit.ts';
 import { TOOLS, type Tool, type ToolContext } from './tools.ts';
 
 export interface DoorOptions extends ToolContext {
   readonly version: string;
   readonly role: Role;
-  readonly audited: Teller;
+  readonly audited: Auditor;
   readonly onError: (error: Error) => void;
 }
 

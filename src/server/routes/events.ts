@@ -10,12 +10,12 @@ import { lastEventId } from './logs.ts';
 
 export const eventRoutes: Handlers<'streamEvents'> = {
   async streamEvents(call) {
-    const { hub, engine } = call;
-    const after = afterOf(call) ?? (await hub.now());
+    const { broadcaster, engine } = call;
+    const after = afterOf(call) ?? (await broadcaster.now());
     const wanted = filterOf(call);
     const workers = new Set(call.query.worker.map((name) => checkWorkerId('worker', name)));
     return new Stream(async function* (signal): AsyncGenerator<Message> {
-      for await (const page of hub.pages(after, signal)) {
+      for await (const page of broadcaster.pages(after, signal)) {
         const some = page.filter((item) => item.kind === 'reset' || wanted(item.event));
         const names = workers.size === 0 ? undefined : await workersOf(engine, some);
         for (const item of some) {

@@ -2,13 +2,13 @@ import type { Engine } from '../../engine/engine.ts';
 import type { Admit } from '../../engine/trees/documents.ts';
 import type { MethodName, ParamsOf } from '../../protocol/rpc/methods.ts';
 import type { Principal } from '../auth/access.ts';
-import type { EventHub } from '../events/event-broadcaster.ts';
+import type { EventBroadcaster } from '../events/event-broadcaster.ts';
 import type { LeaseTokens } from '../workers/lease-tokens.ts';
 
 /** What the methods work on. */
 export interface RpcServed {
   readonly engine: Engine;
-  readonly hub: EventHub;
+  readonly broadcaster: EventBroadcaster;
   readonly leases: LeaseTokens;
   readonly version: string;
   /** What is said of a worker's name. */

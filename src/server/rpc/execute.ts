@@ -12,15 +12,15 @@ import { create } from './write.ts';
 
 export const executeMethods: RpcHandlers<'tasks.execute' | 'tasks.cancel'> = {
   async 'tasks.execute'(call) {
-    const { engine, params, hub } = call;
+    const { engine, params, broadcaster } = call;
     refuseUnbuilt(call);
     const id = await rootOf(call);
     // Before anything is started, so that nothing of it is missed.
-    const after = params.use_streaming ? await hub.now() : 0;
+    const after = params.use_streaming ? await broadcaster.now() : 0;
     const execution = await engine.documents.execute(id, call.admit);
     const answer = await started(call, id, execution);
     if (!params.use_streaming) return answer;
-    return new Stream((signal) => followExecution({ engine, hub, execution, after, id, answer }, signal));
+    return new Stream((signal) => followExecution({ engine, broadcaster, execution, after, id, answer }, signal));
   },
 
   async 'tasks.cancel'(call) {

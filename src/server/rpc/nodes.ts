@@ -33,7 +33,7 @@ export const nodeMethods: RpcHandlers<'register_node' | 'heartbeat' | 'deregiste
     await engine.beat({ worker, state: 'online' });
     // What it said before holds no longer; leases that it has live on by their tokens.
     if (before !== undefined && !same) await engine.beat({ worker: before.worker, state: 'offline' });
-    engine.fleet.forget();
+    engine.profiles.forget();
     const { leaseMs } = engine;
     return {
       node_id: name,

@@ -3,7 +3,7 @@ import type { Log } from '../../engine/log.ts';
 import { MAX_BATCH, type RpcId, type RpcRequest, readRequest } from '../../protocol/rpc/envelope.ts';
 import { METHODS, type MethodName, mayCallMethod, methodNamed } from '../../protocol/rpc/methods.ts';
 import { callerOf, type Principal } from '../auth/access.ts';
-import type { Action, Teller } from '../auth/audit.ts';
+import type { Action, Auditor } from '../auth/audit.ts';
 import type { PushGuard } from '../auth/push-guard.ts';
 import { checked } from '../http/caller.ts';
 import { stackOf } from '../http/refusals.ts';
@@ -31,7 +31,7 @@ export interface RpcOptions extends RpcServed {
 interface Caller {
   readonly principal: Principal;
   readonly request: string;
-  readonly audited: Teller;
+  readonly audited: Auditor;
 }
 
 /** Methods that change what others have made: these are told to who operates the node. */
@@ -55,7 +55,7 @@ const HANDLERS: RpcHandlers<MethodName> = {
 const BATCH_MS = 30_000;
 
 /** Answers calls of JSON-RPC 2.0, one after the other: a batch is no way to have much done at once. */
-export class RpcDesk {
+export class RpcService {
   readonly #options: RpcOptions;
   readonly #budget: Budget;
 

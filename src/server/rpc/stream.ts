@@ -2,13 +2,13 @@ import { isTaskEvent } from '../../core/task/event.ts';
 import { isFinal } from '../../core/task/task.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Document, Execution } from '../../engine/trees/documents.ts';
-import type { EventHub } from '../events/event-broadcaster.ts';
+import type { EventBroadcaster } from '../events/event-broadcaster.ts';
 import type { Message } from '../events/sse.ts';
 import { type TaskView, viewOne } from './view.ts';
 
 interface Followed {
   readonly engine: Engine;
-  readonly hub: EventHub;
+  readonly broadcaster: EventBroadcaster;
   readonly execution: Execution;
   /** The number of the last event before it. */
   readonly after: number;
@@ -20,7 +20,7 @@ interface Followed {
 
 /** An execution as it goes, until all of it has ended; each message is one of the words of document 003. */
 export async function* followExecution(followed: Followed, signal: AbortSignal): AsyncGenerator<Message> {
-  const { engine, hub, execution, answer } = followed;
+  const { engine, broadcaster, execution, answer } = followed;
   const documents = new Map(execution.map(({ document, pushed }) => [pushed.task, document]));
   const open = new Set(documents.keys());
   yield say('progress', { ...answer, progress: 0, total: documents.size });
@@ -39,7 +39,7 @@ export async function* followExecution(followed: Followed, signal: AbortSignal):
     const records = await engine.store.taskGet({ tasks });
     for (const [i, task] of tasks.entries()) if (isFinal(records[i]?.state ?? 'failed')) yield* ended(task);
   };
-  for await (const item of hub.follow(followed.after, signal)) {
+  for await (const item of broadcaster.follow(followed.after, signal)) {
     if (item.kind === 'reset') yield* sweep();
     else if (isTaskEvent(item.event) && open.has(item.event.task)) {
       const { task, change, state, attempt } = item.event;

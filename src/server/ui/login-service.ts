@@ -10,7 +10,7 @@ import { LoginCodes } from './login-codes.ts';
 const MOST_SECRET = 512;
 
 /** Lets browsers in, by the code of a login link or by a token. */
-export class LoginDesk {
+export class LoginService {
   readonly sessions: BrowserSessions;
   readonly #codes: LoginCodes;
   readonly #failed: FailedLogins;

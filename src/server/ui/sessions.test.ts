@@ -9,7 +9,7 @@ import { BrowserSessions, SESSION_MS } from './browser-sessions.ts';
 import { COOKIE, cookieOf, setCookie } from './cookie.ts';
 import { FailedLogins } from './failed-logins.ts';
 import { CODE_MS, LoginCodes } from './login-codes.ts';
-import { LoginDesk } from './login-service.ts';
+import { LoginService } from './login-service.ts';
 
 const ADMIN: Principal = { role: 'admin', name: 'admin', token: undefined };
 const ANNA: Principal = { role: 'operator', name: 'anna', token: 7 };
@@ -185,39 +185,40 @@ describe('who guesses', () => {
 
   test('a login that fails counts, one that succeeds does not, and in between nobody is let in', async () => {
     const { world, access } = new Rig();
-    const desk = new LoginDesk(KEY, access, world.clock);
-    for (let i = 0; i < 9; i++) assert.equal(await refusal(desk.login({ token: 'wrong' }, 'here')), 'UNAUTHENTICATED');
-    for (let i = 0; i < 20; i++) await desk.login({ token: 'an-admin-token' }, 'here');
-    assert.equal(await refusal(desk.login({ code: 'wrong' }, 'here')), 'UNAUTHENTICATED');
-    assert.equal(await refusal(desk.login({ token: 'an-admin-token' }, 'here')), 'TOO_MANY');
-    await desk.login({ token: 'an-admin-token' }, 'elsewhere');
+    const service = new LoginService(KEY, access, world.clock);
+    for (let i = 0; i < 9; i++)
+      assert.equal(await refusal(service.login({ token: 'wrong' }, 'here')), 'UNAUTHENTICATED');
+    for (let i = 0; i < 20; i++) await service.login({ token: 'an-admin-token' }, 'here');
+    assert.equal(await refusal(service.login({ code: 'wrong' }, 'here')), 'UNAUTHENTICATED');
+    assert.equal(await refusal(service.login({ token: 'an-admin-token' }, 'here')), 'TOO_MANY');
+    await service.login({ token: 'an-admin-token' }, 'elsewhere');
   });
 
   test('a code of a token that has ended since lets nobody in', async () => {
     const { world, live, access } = new Rig();
-    const desk = new LoginDesk(KEY, access, world.clock);
+    const service = new LoginService(KEY, access, world.clock);
     const codeOf = (url: string): string => url.split('#code=')[1] ?? '';
-    const { cookie } = await desk.login({ code: codeOf(desk.link(ANNA, 'http://x').url) }, 'here');
-    assert.equal((await desk.sessions.read(cookie)).name, 'anna');
-    const { url } = desk.link(ANNA, 'http://x');
+    const { cookie } = await service.login({ code: codeOf(service.link(ANNA, 'http://x').url) }, 'here');
+    assert.equal((await service.sessions.read(cookie)).name, 'anna');
+    const { url } = service.link(ANNA, 'http://x');
     live.delete(7);
     world.elapse(1000);
-    assert.equal(await refusal(desk.login({ code: codeOf(url) }, 'here')), 'UNAUTHENTICATED');
+    assert.equal(await refusal(service.login({ code: codeOf(url) }, 'here')), 'UNAUTHENTICATED');
   });
 
   test('a link leads to an address that a browser can open', () => {
     const { world, access } = new Rig();
-    const desk = new LoginDesk(KEY, access, world.clock);
-    assert.match(desk.link(ADMIN, 'http://0.0.0.0:7420').url, /^http:\/\/127\.0\.0\.1:7420\/ui\/#code=lh_login_/);
-    assert.match(desk.link(ADMIN, 'http://[::]:7420').url, /^http:\/\/\[::1\]:7420\/ui\//);
-    assert.match(desk.link(ADMIN, 'https://node.example/').url, /^https:\/\/node\.example\/ui\//);
+    const service = new LoginService(KEY, access, world.clock);
+    assert.match(service.link(ADMIN, 'http://0.0.0.0:7420').url, /^http:\/\/127\.0\.0\.1:7420\/ui\/#code=lh_login_/);
+    assert.match(service.link(ADMIN, 'http://[::]:7420').url, /^http:\/\/\[::1\]:7420\/ui\//);
+    assert.match(service.link(ADMIN, 'https://node.example/').url, /^https:\/\/node\.example\/ui\//);
   });
 
   test('texts of any length are no proof', async () => {
     const { world, access } = new Rig();
-    const desk = new LoginDesk(KEY, access, world.clock);
+    const service = new LoginService(KEY, access, world.clock);
     const long = 'x'.repeat(1_000_000);
-    assert.equal(await refusal(desk.login({ token: long }, 'a')), 'UNAUTHENTICATED');
-    assert.equal(await refusal(desk.login({ code: long }, 'a')), 'UNAUTHENTICATED');
+    assert.equal(await refusal(service.login({ token: long }, 'a')), 'UNAUTHENTICATED');
+    assert.equal(await refusal(service.login({ code: long }, 'a')), 'UNAUTHENTICATED');
   });
 });

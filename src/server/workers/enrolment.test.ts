@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { type HubScene, hubScene } from '../../../test/support/hub-scene.ts';
+import { type GatewayScene, hubScene } from '../../../test/support/hub-scene.ts';
 import { nodeScene } from '../../../test/support/node-scene.ts';
 import { RawWorker } from '../../../test/support/raw-worker.ts';
 import { isEngineError } from '../../core/errors.ts';
 import { newSecret } from '../../operate/secrets.ts';
 import { Access } from '../auth/access.ts';
 
-async function scene(t: TestContext): Promise<HubScene & { readonly access: Access }> {
+async function scene(t: TestContext): Promise<GatewayScene & { readonly access: Access }> {
   const own = await hubScene(t);
   return Object.assign(own, { access: new Access(own.admin, own.tokens, own.world) });
 }

@@ -1,38 +1,38 @@
 import { fault } from '../../core/errors.ts';
 import { Connect, MAX_FRAME_DEPTH, WORKER_PATH } from '../../protocol/frames.ts';
-import { PlainConnect } from '../../protocol/plain.ts';
+import { DazflowConnect } from '../../protocol/plain.ts';
 import { checked } from '../http/caller.ts';
 import { parseBody } from '../http/json-body.ts';
 import type { Frame } from './worker-connection.ts';
 
 /** Who comes: a worker of ours, or an agent of document 004, which may have said so in the address that it asked for. */
-export type Coming =
+export type FirstMessage =
   | { readonly kind: 'own'; readonly connect: Connect }
-  | { readonly kind: 'plain'; readonly connect: PlainConnect; readonly byPath: boolean };
+  | { readonly kind: 'plain'; readonly connect: DazflowConnect; readonly byPath: boolean };
 
 /** What only a worker of ours says of itself. With one of these the others must be there too. */
 const OWN = ['incarnation', 'slots', 'handlers', 'holding'] as const;
 
 /** Reads the first message of a connection. */
-export function readFirst([data, isBinary]: Frame): Coming {
+export function readFirst([data, isBinary]: Frame): FirstMessage {
   if (isBinary) throw fault('INVALID_INPUT', { field: 'body', problem: 'messages are text' });
   const value = parseBody(data.toString(), MAX_FRAME_DEPTH);
   const isOwn = typeof value === 'object' && value !== null && OWN.some((field) => Object.hasOwn(value, field));
   return isOwn
     ? { kind: 'own', connect: checked('body', Connect, value) as Connect }
-    : { kind: 'plain', connect: checked('body', PlainConnect, value) as PlainConnect, byPath: false };
+    : { kind: 'plain', connect: checked('body', DazflowConnect, value) as DazflowConnect, byPath: false };
 }
 
 /**
  * Who comes by `/ws/agent/NAME/SECRET`; undefined: this is not that address. It holds a secret: no error and no log may show it.
  */
-export function readPath(url: string): Coming | undefined {
+export function readPath(url: string): FirstMessage | undefined {
   if (!url.startsWith(`${WORKER_PATH}/`)) return undefined;
   const parts = url.slice(WORKER_PATH.length + 1).split('/');
   if (parts.length !== 2 || /[?#]/.test(url)) return undefined;
   try {
     const [name, secret] = parts.map((part) => decodeURIComponent(part));
-    const { data } = PlainConnect.safeParse({ type: 'connect', name, secret });
+    const { data } = DazflowConnect.safeParse({ type: 'connect', name, secret });
     return data === undefined || name === '' || secret === ''
       ? undefined
       : { kind: 'plain', connect: data, byPath: true };

@@ -1,7 +1,7 @@
 import { fault, isEngineError } from '../../core/errors.ts';
 import type { Clock } from '../../core/world.ts';
 import type { Log } from '../../engine/log.ts';
-import { Asked, exceeds, type Granted, MAX_ANSWER_BYTES, type Said } from '../../protocol/frames.ts';
+import { exceeds, type Granted, MAX_ANSWER_BYTES, type NodeMessage, WorkerRequest } from '../../protocol/frames.ts';
 import type { Assignment, Hello, Link, Session } from '../../protocol/link.ts';
 import type { AnswerOf, BodyOf } from '../../protocol/routes.ts';
 import type { Principal } from '../auth/access.ts';
@@ -9,12 +9,12 @@ import { checked } from '../http/caller.ts';
 import { errorOf, stackOf } from '../http/refusals.ts';
 import { requireGiven } from './given-tags.ts';
 import { holderOf, type LeaseTokens } from './lease-tokens.ts';
-import { OPEN_ROOM } from './send-buffer.ts';
+import { UNBOUNDED } from './send-buffer.ts';
 import type { SessionTokens, WorkerSession } from './session-tokens.ts';
 import { READS } from './worker-connection.ts';
-import { WorkerDesk } from './worker-service.ts';
+import { WorkerService } from './worker-service.ts';
 
-export interface HttpDesksOptions {
+export interface HttpWorkersOptions {
   readonly link: Link;
   readonly leases: LeaseTokens;
   readonly sessions: SessionTokens;
@@ -31,7 +31,7 @@ export type Joining = Omit<BodyOf<'joinWorker'>, 'name'> & { readonly name?: str
 
 /** Of one session, on this node. */
 interface Place {
-  readonly desk: WorkerDesk;
+  readonly service: WorkerService;
   /** The claim that waits, of a worker that counts its claims. */
   claiming?: { readonly n: number; readonly stop: AbortController } | undefined;
   /** Claims up to this one were stopped, though one of them may come after the word that stops it. */
@@ -54,12 +54,12 @@ const MAX_TOKEN = 12_000;
 const MAX_READS = 8;
 
 /** Workers that come by plain HTTP: each request names its session by a token, and is answered by whichever node it comes to. */
-export class HttpDesks {
-  readonly #options: HttpDesksOptions;
+export class HttpWorkers {
+  readonly #options: HttpWorkersOptions;
   /** The one that spoke last comes last. */
   readonly #places = new Map<string, Promise<Place>>();
 
-  constructor(options: HttpDesksOptions) {
+  constructor(options: HttpWorkersOptions) {
     this.#options = options;
   }
 
@@ -82,7 +82,7 @@ export class HttpDesks {
         { hint: 'They go with every call. Name fewer handlers and queues, or join over the WebSocket.' },
       );
     }
-    const { leaseMs } = (await this.#place(said, schemas)).desk.session;
+    const { leaseMs } = (await this.#place(said, schemas)).service.session;
     return { worker: said.worker, session, leaseMs };
   }
 
@@ -101,10 +101,10 @@ export class HttpDesks {
       place.claiming = { n, stop };
     }
     try {
-      if (holding !== undefined) await place.desk.settleUp(holding);
+      if (holding !== undefined) await place.service.settleUp(holding);
       if (n !== undefined && n <= place.stopped) return [];
       const ask = { type: 'task_claim', n: n ?? 1, max, waitMs } as const;
-      const granted = await place.desk.answer(ask, AbortSignal.any([gone, stop.signal]), OPEN_ROOM);
+      const granted = await place.service.answer(ask, AbortSignal.any([gone, stop.signal]), UNBOUNDED);
       return granted as readonly Granted[];
     } finally {
       if (place.claiming?.stop === stop) place.claiming = undefined;
@@ -121,15 +121,15 @@ export class HttpDesks {
   async ask(said: WorkerSession, { asked }: BodyOf<'askNode'>): Promise<AnswerOf<'askNode'>> {
     const place = await this.#place(said);
     let reads = 0;
-    const some = asked.filter(({ type }) => !READS.has(type as Asked['type']) || ++reads <= MAX_READS);
+    const some = asked.filter(({ type }) => !READS.has(type as WorkerRequest['type']) || ++reads <= MAX_READS);
     return { answers: await Promise.all(some.map((one) => this.#answer(place, one))) };
   }
 
   async #answer(place: Place, value: { readonly n: number }): Promise<Answer> {
     const { n } = value;
     try {
-      const answer = await this.#answerTo(place, checked('body', Asked, value) as Asked);
-      const ok = { type: 'ok', re: n, value: answer } as const satisfies Said;
+      const answer = await this.#answerTo(place, checked('body', WorkerRequest, value) as WorkerRequest);
+      const ok = { type: 'ok', re: n, value: answer } as const satisfies NodeMessage;
       if (!exceeds(JSON.stringify(ok), MAX_ANSWER_BYTES)) return ok;
       throw fault('TOO_LARGE', { field: 'answer', maxBytes: MAX_ANSWER_BYTES });
     } catch (error) {
@@ -140,11 +140,11 @@ export class HttpDesks {
     }
   }
 
-  async #answerTo(place: Place, asked: Asked): Promise<unknown> {
+  async #answerTo(place: Place, asked: WorkerRequest): Promise<unknown> {
     if (asked.type === 'task_claim') {
       throw fault('INVALID_INPUT', { field: 'type', problem: 'claims have a call of their own' });
     }
-    if (asked.type !== 'claim_stop') return place.desk.answer(asked, NEVER, OPEN_ROOM);
+    if (asked.type !== 'claim_stop') return place.service.answer(asked, NEVER, UNBOUNDED);
     place.stopped = Math.max(place.stopped, asked.claim);
     if (place.claiming !== undefined && place.claiming.n <= asked.claim) place.claiming.stop.abort();
     return undefined;
@@ -152,7 +152,7 @@ export class HttpDesks {
 
   /** The session of a worker, on whichever node it comes. */
   async open(said: WorkerSession): Promise<Session> {
-    return (await this.#place(said)).desk.session;
+    return (await this.#place(said)).service.session;
   }
 
   #place(said: WorkerSession, schemas?: Hello['schemas']): Promise<Place> {
@@ -170,7 +170,7 @@ export class HttpDesks {
     const { worker: incarnation, ...told } = said;
     const { link, leases, clock } = this.#options;
     const session = await link.open({ ...told, incarnation, schemas, queues: told.queues, tags: [] });
-    return { desk: new WorkerDesk(session, holder, leases, clock.monotonic), stopped: 0 };
+    return { service: new WorkerService(session, holder, leases, clock.monotonic), stopped: 0 };
   }
 }
 

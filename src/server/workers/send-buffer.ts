@@ -4,10 +4,10 @@ import type { WebSocket } from 'ws';
 const MAX_UNREAD_UNITS = 1024 * 1024;
 
 /** What is asked of a connection before something is looked into for it. */
-export type Room = Pick<Outlet, 'isFull' | 'onFull' | 'expect' | 'room'>;
+export type SendRoom = Pick<SendBuffer, 'isFull' | 'onFull' | 'expect' | 'room'>;
 
 /** Of an answer that somebody waits for by itself: over HTTP one request has one answer. */
-export const OPEN_ROOM: Room = {
+export const UNBOUNDED: SendRoom = {
   isFull: false,
   onFull: () => () => {},
   expect: () => {},
@@ -18,7 +18,7 @@ export const OPEN_ROOM: Room = {
  * What is said over a connection and not taken yet. While there is too much of it, the connection is full: nothing more should be
  * looked into for who is at its other end, and nothing be claimed for it.
  */
-export class Outlet {
+export class SendBuffer {
   readonly #socket: WebSocket;
   readonly #framesOf: (texts: readonly string[]) => Iterable<string>;
   readonly #onRoom: () => void;

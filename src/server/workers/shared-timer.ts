@@ -5,7 +5,7 @@ const PARTS = 10;
  * Calls many back, each once a round. A timer for each of two thousand connections woke the process four hundred times a second,
  * a fifth of what they cost while idle.
  */
-export class Rounds {
+export class SharedTimer {
   readonly #everyMs: number;
   readonly #parts: readonly Set<() => void>[] = Array.from({ length: PARTS }, () => new Set());
   #size = 0;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { type HubScene, hubScene } from '../../../test/support/hub-scene.ts';
+import { type GatewayScene, hubScene } from '../../../test/support/hub-scene.ts';
 import { proofOf, type RawWorker } from '../../../test/support/raw-worker.ts';
 import type { LeaseProof } from '../../protocol/frames.ts';
 import type { Link, Session } from '../../protocol/link.ts';
@@ -42,8 +42,8 @@ class Counting {
   #counted(session: Session): Session {
     const journal = session.journal.bind(session);
     const claim = session.claim.bind(session);
-    session.claim = async (want) => {
-      const granted = await claim(want);
+    session.claim = async (request) => {
+      const granted = await claim(request);
       this.granted += granted.length;
       return granted;
     };
@@ -74,7 +74,7 @@ class Counting {
 }
 
 /** A worker with a task that remembers one value of about a megabyte. */
-async function withMuch(scene: HubScene): Promise<readonly [RawWorker, LeaseProof]> {
+async function withMuch(scene: GatewayScene): Promise<readonly [RawWorker, LeaseProof]> {
   const worker = await scene.worker({ name: 'a' });
   await scene.push();
   const lease = proofOf(await worker.claimOne());
@@ -266,13 +266,13 @@ test('pings that nobody waits for the answers of are not answered for ever', asy
     const worker = greeted ? await scene.worker({ name: 'a' }) : await scene.dial();
     worker.socket.pause();
     const ping = Buffer.alloc(125);
-    while (worker.socket.readyState === worker.socket.OPEN && scene.hub.connected > 0) {
+    while (worker.socket.readyState === worker.socket.OPEN && scene.gateway.connected > 0) {
       for (let i = 0; i < 1000; i++) worker.socket.ping(ping);
       // Not faster than they are taken: it is the hub's memory that is tried here.
       while (worker.socket.bufferedAmount > 0 && worker.socket.readyState === worker.socket.OPEN) await turn();
     }
     await worker.hangUp();
-    while (scene.hub.connected > 0) await turn();
+    while (scene.gateway.connected > 0) await turn();
   }
 });
 
@@ -289,7 +289,7 @@ test('who answers no ping is cut off after the second, and its place is free', a
       await alive.quiet();
       for (let i = 0; i < 10; i++) await turn();
     }
-    assert.equal(scene.hub.connected, connected);
+    assert.equal(scene.gateway.connected, connected);
   }
   await (await scene.dial()).enter({ name: 'a', secret });
   await alive.quiet();
@@ -311,7 +311,7 @@ test('a worker that has fallen silent with a lease is cut off before that runs o
       t.mock.timers.tick(tickMsOf(leaseMs));
       for (let i = 0; i < 10; i++) await turn();
     }
-    while (scene.hub.connected > 0) await turn();
+    while (scene.gateway.connected > 0) await turn();
     const { task } = await scene.push();
     for (let i = 0; i < 10; i++) await turn();
     const record = await scene.engine.get(task);

@@ -2,29 +2,29 @@ import type { WebSocket } from 'ws';
 import { type EngineError, fault } from '../../core/errors.ts';
 import {
   ALIVE,
-  Asked,
   exceeds,
   framesOf,
   MAX_ANSWER_BYTES,
   MAX_FRAME_DEPTH,
-  type Said,
+  type NodeMessage,
+  WorkerRequest,
 } from '../../protocol/frames.ts';
 import { idleTickMsOf, Silence, tickMsOf } from '../../protocol/silence.ts';
 import { checked } from '../http/caller.ts';
 import { parseBody } from '../http/json-body.ts';
 import { LogPace } from './log-pace.ts';
-import { Outlet } from './send-buffer.ts';
-import type { Rounds } from './shared-timer.ts';
+import { SendBuffer } from './send-buffer.ts';
+import type { SharedTimer } from './shared-timer.ts';
 
-export interface ConversationOptions {
+export interface WorkerConnectionOptions {
   readonly socket: WebSocket;
   readonly leaseMs: number;
   /** Of all conversations: in each one ticks once. */
-  readonly rounds: Rounds;
+  readonly timer: SharedTimer;
   /** Whether the worker has something that would be lost with it. */
   readonly holds: () => boolean;
   /** Answers one question; rejects with what is refused. */
-  readonly answer: (asked: Asked, outlet: Outlet) => Promise<unknown>;
+  readonly answer: (asked: WorkerRequest, buffer: SendBuffer) => Promise<unknown>;
   /** The worker lives. */
   readonly onAlive: () => void;
   /** What is told of an error. */
@@ -46,7 +46,7 @@ const MAX_OPEN_READS = 8;
  * of everybody's turns (32 shipments of 64 KiB at once made commits of 2 MiB).
  */
 const MAX_OPEN_LOG_UNITS = 64 * 1024;
-export const READS: ReadonlySet<Asked['type']> = new Set([
+export const READS: ReadonlySet<WorkerRequest['type']> = new Set([
   'task_claim',
   'journal',
   'waited',
@@ -59,10 +59,10 @@ export const READS: ReadonlySet<Asked['type']> = new Set([
  * What is said over one connection. Questions are looked into in the order in which they came, some at a time; nothing is read
  * while there are more, or while answers lie that the worker has not taken. So what a worker can cost is bounded, whatever it does.
  */
-export class Conversation {
-  readonly #options: ConversationOptions;
+export class WorkerConnection {
+  readonly #options: WorkerConnectionOptions;
   /** Read, and not begun; those before `#at` are. */
-  #waiting: Asked[] = [];
+  #waiting: WorkerRequest[] = [];
   #at = 0;
   #open = 0;
   #openReads = 0;
@@ -70,15 +70,15 @@ export class Conversation {
   /** Made for who logs: of thousands most only wait. */
   #logPace: LogPace | undefined;
   #paced: NodeJS.Timeout | undefined;
-  readonly #outlet: Outlet;
+  readonly #buffer: SendBuffer;
   readonly #silence: Silence;
 
-  constructor(options: ConversationOptions) {
+  constructor(options: WorkerConnectionOptions) {
     this.#options = options;
-    const { socket, leaseMs, rounds } = options;
-    this.#outlet = new Outlet(socket, { framesOf, onRoom: () => this.#go() });
+    const { socket, leaseMs, timer } = options;
+    this.#buffer = new SendBuffer(socket, { framesOf, onRoom: () => this.#go() });
     this.#silence = new Silence(tickMsOf(leaseMs), idleTickMsOf(leaseMs));
-    const leave = rounds.join(() => this.#beat());
+    const leave = timer.join(() => this.#beat());
     const hear = (): void => this.#silence.heard();
     socket.on('pong', hear);
     socket.on('ping', hear);
@@ -90,8 +90,8 @@ export class Conversation {
     });
   }
 
-  say(said: Said): void {
-    this.#outlet.say(JSON.stringify(said));
+  say(message: NodeMessage): void {
+    this.#buffer.say(JSON.stringify(message));
   }
 
   hear([data, isBinary]: Frame): void {
@@ -124,7 +124,7 @@ export class Conversation {
    */
   #take(value: unknown): void {
     try {
-      this.#waiting.push(checked('body', Asked, value) as Asked);
+      this.#waiting.push(checked('body', WorkerRequest, value) as WorkerRequest);
     } catch (error) {
       const { n } = (value ?? {}) as { readonly n?: unknown };
       if (!Number.isSafeInteger(n)) throw error;
@@ -134,19 +134,19 @@ export class Conversation {
 
   /** Begins what may begin now. */
   #go(): void {
-    while (this.#mayBegin()) void this.#answer(this.#waiting[this.#at++] as Asked);
+    while (this.#mayBegin()) void this.#answer(this.#waiting[this.#at++] as WorkerRequest);
     if (this.#at === this.#waiting.length) {
       this.#waiting = [];
       this.#at = 0;
     }
     const { socket } = this.#options;
-    if (this.#waiting.length > 0 || this.#outlet.isFull) socket.pause();
+    if (this.#waiting.length > 0 || this.#buffer.isFull) socket.pause();
     else if (socket.isPaused) socket.resume();
   }
 
   #mayBegin(): boolean {
     const next = this.#waiting[this.#at];
-    if (next === undefined || this.#open >= MAX_OPEN || this.#outlet.isFull || !this.#isOpen) return false;
+    if (next === undefined || this.#open >= MAX_OPEN || this.#buffer.isFull || !this.#isOpen) return false;
     if (next.type === 'task_progress') return this.#mayLog();
     return this.#openReads < MAX_OPEN_READS || !READS.has(next.type);
   }
@@ -162,24 +162,24 @@ export class Conversation {
     return false;
   }
 
-  async #answer(asked: Asked): Promise<void> {
+  async #answer(asked: WorkerRequest): Promise<void> {
     const reads = READS.has(asked.type) ? 1 : 0;
     const logUnits = asked.type === 'task_progress' ? unitsOf(asked.logs) : 0;
     this.#open++;
     this.#openReads += reads;
     this.#openLogUnits += logUnits;
     if (logUnits > 0) (this.#logPace ??= new LogPace()).took(logUnits);
-    this.#outlet.say(await this.#answerTo(asked));
+    this.#buffer.say(await this.#answerTo(asked));
     this.#open--;
     this.#openReads -= reads;
     this.#openLogUnits -= logUnits;
     this.#go();
   }
 
-  async #answerTo(asked: Asked): Promise<string> {
+  async #answerTo(asked: WorkerRequest): Promise<string> {
     try {
-      const value = await this.#options.answer(asked, this.#outlet);
-      const text = JSON.stringify({ type: 'ok', re: asked.n, value } satisfies Said);
+      const value = await this.#options.answer(asked, this.#buffer);
+      const text = JSON.stringify({ type: 'ok', re: asked.n, value } satisfies NodeMessage);
       if (!exceeds(text, MAX_ANSWER_BYTES)) return text;
       // Sent, it would end the connection, and be asked for again on the next one.
       throw fault(
@@ -188,7 +188,11 @@ export class Conversation {
         { hint: 'Ask for less at once, or let the tasks keep references to their results.' },
       );
     } catch (error) {
-      return JSON.stringify({ type: 'refused', re: asked.n, error: this.#options.told(error).toJSON() } satisfies Said);
+      return JSON.stringify({
+        type: 'refused',
+        re: asked.n,
+        error: this.#options.told(error).toJSON(),
+      } satisfies NodeMessage);
     }
   }
 

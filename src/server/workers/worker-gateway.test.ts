@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { type HubScene, type HubSceneOptions, hubScene } from '../../../test/support/hub-scene.ts';
+import { type GatewayScene, type GatewaySceneOptions, hubScene } from '../../../test/support/hub-scene.ts';
 import { nodeScene } from '../../../test/support/node-scene.ts';
 import { greeting, proofOf, RawWorker } from '../../../test/support/raw-worker.ts';
 import type { ErrorBody } from '../../core/errors.ts';
@@ -204,12 +204,12 @@ test('who does not say who it is within ten seconds is cut off', async (t) => {
   const scene = await hubScene(t);
   const [silent, talker] = [await scene.dial(), await scene.dial()];
   // The hub counts from when it took the connection, which may be a moment after we have it.
-  while (scene.hub.connected < 2) await new Promise((resolve) => void setImmediate(resolve));
+  while (scene.gateway.connected < 2) await new Promise((resolve) => void setImmediate(resolve));
   await talker.enter({ name: 'a', secret: await scene.enrol('a') });
   await silent.hangUp();
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const late = await scene.dial();
-  while (scene.hub.connected < 2) await new Promise((resolve) => void setImmediate(resolve));
+  while (scene.gateway.connected < 2) await new Promise((resolve) => void setImmediate(resolve));
   t.mock.timers.tick(9_999);
   assert.equal(late.socket.readyState, late.socket.OPEN);
   t.mock.timers.tick(1);
@@ -344,7 +344,7 @@ test('a second process of a name is refused while the first lives, and may come 
 });
 
 /** The hub hears of a hang-up a moment after us. */
-async function eventually(scene: HubScene, given: Parameters<RawWorker['greet']>[0]): Promise<RawWorker> {
+async function eventually(scene: GatewayScene, given: Parameters<RawWorker['greet']>[0]): Promise<RawWorker> {
   for (;;) {
     const worker = await scene.dial();
     const said = await worker.greet(given);
@@ -398,7 +398,7 @@ test('who hangs up while it is being let in leaves its name free, and nothing is
   await asked.promise;
   await fickle.hangUp();
   // As long as the hub keeps the socket in its list, it has not heard of it.
-  while (scene.hub.connected > 0) await new Promise((resolve) => void setImmediate(resolve));
+  while (scene.gateway.connected > 0) await new Promise((resolve) => void setImmediate(resolve));
   gate.resolve();
   await scene.world.settle();
   const other = await scene.dial();
@@ -409,12 +409,12 @@ test('who hangs up while it is being let in leaves its name free, and nothing is
 // The end of a secret
 
 /** Moves time by a second in small steps, so that what happens in it happens. */
-async function aSecond(scene: HubScene): Promise<void> {
+async function aSecond(scene: GatewayScene): Promise<void> {
   for (let i = 0; i < 10; i++) await scene.world.advance(100);
 }
 
 test('a worker whose secret ends is cut off within a second, and its neighbour is not', async (t) => {
-  const ends: Readonly<Record<string, (scene: HubScene) => Promise<unknown>>> = {
+  const ends: Readonly<Record<string, (scene: GatewayScene) => Promise<unknown>>> = {
     revoked: async ({ tokens }) => {
       const own = (await tokens.list()).find(({ name }) => name === 'a');
       return tokens.revoke(own?.id as number);
@@ -475,7 +475,7 @@ test('nothing counts that a worker says after its secret has ended, whether it h
   worker.say({ type: 'task_complete', n: 90, lease: proofOf(lease), result: '1' });
   worker.say({ type: 'task_claim', n: 91, max: 1, waitMs: 0 });
   // Cut off by us, not by its good will.
-  while (scene.hub.connected > 0) await new Promise((resolve) => void setTimeout(resolve, 10));
+  while (scene.gateway.connected > 0) await new Promise((resolve) => void setTimeout(resolve, 10));
   const record = await scene.engine.get(task);
   assert.deepEqual([record?.state, record?.attempt], ['running', 1]);
 });
@@ -488,7 +488,7 @@ test('a node that stops says 1012, and who waited for work then takes none with 
   waiting.say({ type: 'task_claim', n: 1, max: 5, waitMs: 30_000 });
   await waiting.quiet();
   const pushed = scene.push();
-  const closing = scene.hub.close();
+  const closing = scene.gateway.close();
   const { task } = await pushed;
   await closing;
   assert.deepEqual(await waiting.closed, { code: 1012, reason: 'the node stops; come back' });
@@ -497,17 +497,17 @@ test('a node that stops says 1012, and who waited for work then takes none with 
   // Either it was told of it, or nobody has it.
   if ((granted?.length ?? 0) === 0) assert.deepEqual([record?.state, record?.tries], ['ready', 0]);
   else assert.equal(record?.state, 'running');
-  assert.equal(scene.hub.connected, 0);
+  assert.equal(scene.gateway.connected, 0);
 });
 
 /** Claims that are granted and whose answers lie at a gate, as on a store that is slow. */
-function slowClaims(gate: Promise<void>, asked: () => void): NonNullable<HubSceneOptions['link']> {
+function slowClaims(gate: Promise<void>, asked: () => void): NonNullable<GatewaySceneOptions['link']> {
   return (direct) => ({
     open: async (hello) => {
       const session = await direct.open(hello);
       const claim = session.claim.bind(session);
-      session.claim = async (want) => {
-        const granted = await claim(want);
+      session.claim = async (request) => {
+        const granted = await claim(request);
         asked();
         await gate;
         return granted;
@@ -525,11 +525,11 @@ test('a node that stops waits for claims under way, and gives back what they wer
   worker.say({ type: 'task_claim', n: 1, max: 1, waitMs: 30_000 });
   await asked.promise;
   let closed = false;
-  const closing = scene.hub.close().then(() => {
+  const closing = scene.gateway.close().then(() => {
     closed = true;
   });
   await worker.closed;
-  while (scene.hub.connected > 0) await new Promise((resolve) => void setImmediate(resolve));
+  while (scene.gateway.connected > 0) await new Promise((resolve) => void setImmediate(resolve));
   await scene.world.settle();
   assert.equal(closed, false);
   gate.resolve();
@@ -547,9 +547,9 @@ test('it waits no longer than five seconds for a claim that does not end', async
   const worker = await scene.worker({ name: 'a' });
   worker.say({ type: 'task_claim', n: 1, max: 1, waitMs: 30_000 });
   await asked.promise;
-  const closing = scene.hub.close();
+  const closing = scene.gateway.close();
   await worker.closed;
-  while (scene.hub.connected > 0) await new Promise((resolve) => void setImmediate(resolve));
+  while (scene.gateway.connected > 0) await new Promise((resolve) => void setImmediate(resolve));
   await scene.world.advance(5000);
   await closing;
 });
@@ -560,14 +560,14 @@ test('a node that stops waits no longer than a moment for workers that do not an
   const silent = await scene.dial();
   deaf.socket.pause();
   silent.socket.pause();
-  await scene.hub.close();
-  assert.equal(scene.hub.connected, 0);
+  await scene.gateway.close();
+  assert.equal(scene.gateway.connected, 0);
 });
 
 test('who comes while the node stops is sent away', async (t) => {
   const scene = await hubScene(t);
   await scene.worker({ name: 'a' });
-  const closing = scene.hub.close();
+  const closing = scene.gateway.close();
   assert.equal((await knock(t, scene.address)).status, 503);
   await closing;
 });
@@ -584,7 +584,7 @@ test('what was granted and never arrived goes back up to five minutes after the 
   const { task } = await scene.push();
   await first.hangUp();
   const gone = async (): Promise<void> => {
-    while (scene.hub.connected > 0) await new Promise((resolve) => void setImmediate(resolve));
+    while (scene.gateway.connected > 0) await new Promise((resolve) => void setImmediate(resolve));
   };
   await gone();
   await scene.world.advance(299_000);

@@ -5,22 +5,28 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { type EngineError, fault } from '../../core/errors.ts';
 import type { World } from '../../core/world.ts';
 import type { Log } from '../../engine/log.ts';
-import { type ConfigUpdate, type Connect, MAX_FRAME_BYTES, type Said, WORKER_PATH } from '../../protocol/frames.ts';
+import {
+  type ConfigUpdate,
+  type Connect,
+  MAX_FRAME_BYTES,
+  type NodeMessage,
+  WORKER_PATH,
+} from '../../protocol/frames.ts';
 import type { Hello, Link, Session } from '../../protocol/link.ts';
 import { tickMsOf } from '../../protocol/silence.ts';
 import type { Access, Principal } from '../auth/access.ts';
-import { PlainConversation } from '../dazflow/dazflow-connection.ts';
+import { DazflowConnection } from '../dazflow/dazflow-connection.ts';
 import { type Hosts, hostOf } from '../http/hosts.ts';
 import { errorOf, stackOf } from '../http/refusals.ts';
-import { type Coming, readFirst, readPath } from './first-message.ts';
+import { type FirstMessage, readFirst, readPath } from './first-message.ts';
 import { requireGiven } from './given-tags.ts';
 import type { LeaseTokens } from './lease-tokens.ts';
-import { Rounds } from './shared-timer.ts';
-import { Conversation, type Frame } from './worker-connection.ts';
-import { claimsEnd, WorkerDesk } from './worker-service.ts';
+import { SharedTimer } from './shared-timer.ts';
+import { type Frame, WorkerConnection } from './worker-connection.ts';
+import { claimsEnd, WorkerService } from './worker-service.ts';
 import type { WorkerSetting, WorkerSettings } from './worker-settings.ts';
 
-export interface HubOptions {
+export interface WorkerGatewayOptions {
   /** The way to the engine, once it is open. */
   readonly link: Link;
   readonly tokens: LeaseTokens;
@@ -46,7 +52,7 @@ const MEMORY_MS = 300_000;
 const OFFLINE_MS = 60_000;
 
 /** Of a name: who is connected under it. */
-interface Place {
+interface NamedConnection {
   /** Name and incarnation. */
   readonly holder: string;
   readonly socket: WebSocket;
@@ -63,24 +69,24 @@ interface Listener {
 
 /** Of an incarnation: what it was granted, also while its connection is broken. */
 interface Memory {
-  readonly desk: WorkerDesk;
+  readonly service: WorkerService;
   /** The number of the secret that it came in by. */
   readonly token: number | undefined;
   keep: () => void;
 }
 
 /** Workers of other machines, each by one WebSocket. */
-export class Hub {
-  readonly #options: HubOptions;
+export class WorkerGateway {
+  readonly #options: WorkerGatewayOptions;
   readonly #sockets = new WebSocketServer(SOCKETS);
-  readonly #places = new Map<string, Place>();
+  readonly #places = new Map<string, NamedConnection>();
   readonly #memories = new Map<string, Memory>();
   /** Of all workers: the leases of a node are equally long. */
-  #rounds: Rounds | undefined;
+  #timer: SharedTimer | undefined;
   /** Those for whom the last is being written. */
   readonly #leaving = new Set<Promise<void>>();
 
-  constructor(options: HubOptions) {
+  constructor(options: WorkerGatewayOptions) {
     this.#options = options;
   }
 
@@ -117,13 +123,13 @@ export class Hub {
     await new Promise((resolve) => this.#sockets.close(resolve));
     await Promise.all(this.#leaving);
     await claimsEnd(
-      [...this.#memories.values()].map(({ desk }) => desk),
+      [...this.#memories.values()].map(({ service }) => service),
       this.#options.world,
     );
   }
 
   /** The first message says who it is, unless the address has. */
-  #greet(socket: WebSocket, address: string | undefined, coming: Coming | undefined): void {
+  #greet(socket: WebSocket, address: string | undefined, coming: FirstMessage | undefined): void {
     socket.on('error', () => socket.terminate());
     socket.on('ping', () => {
       if (socket.bufferedAmount > MAX_PONG_BYTES) socket.terminate();
@@ -137,7 +143,7 @@ export class Hub {
     });
   }
 
-  #receive(socket: WebSocket, address: string | undefined, read: () => Coming): void {
+  #receive(socket: WebSocket, address: string | undefined, read: () => FirstMessage): void {
     socket.pause();
     // What came in the same packet is heard all the same, and must not be lost.
     const early: Frame[] = [];
@@ -170,13 +176,13 @@ export class Hub {
     requireGiven(connect.name, connect.tags, setting.tags);
     const place = this.#takePlace(socket, connect);
     try {
-      const desk = await this.#deskOf({ ...helloOf(connect, address), token: principal.token }, place);
-      await desk.settleUp(connect.holding);
+      const service = await this.#deskOf({ ...helloOf(connect, address), token: principal.token }, place);
+      await service.settleUp(connect.holding);
       // It may have hung up meanwhile, or have come back by another connection.
       if (place.gone.signal.aborted) return undefined;
-      const conversation = this.#converse(place, desk, principal);
-      this.#tellChanges(connect, setting, socket, (update) => conversation.say(update));
-      return conversation;
+      const connection = this.#converse(place, service, principal);
+      this.#tellChanges(connect, setting, socket, (update) => connection.say(update));
+      return connection;
     } catch (error) {
       this.#leave(connect.name, place);
       throw error;
@@ -186,7 +192,7 @@ export class Hub {
   /** An agent of document 004. Each connection of it is a worker of its own, whose leases end with it. */
   async #letGuestIn(
     socket: WebSocket,
-    { connect, byPath }: Extract<Coming, { kind: 'plain' }>,
+    { connect, byPath }: Extract<FirstMessage, { kind: 'plain' }>,
     address: string | undefined,
   ): Promise<Listener | undefined> {
     const { name, version } = connect;
@@ -215,9 +221,9 @@ export class Hub {
         await session.beat('offline').catch(() => {});
         return undefined;
       }
-      const conversation = this.#converseWithGuest(place, session, principal, byPath);
-      this.#tellChanges({ name }, setting, socket, (update) => conversation.tell(update));
-      return conversation;
+      const connection = this.#converseWithGuest(place, session, principal, byPath);
+      this.#tellChanges({ name }, setting, socket, (update) => connection.tell(update));
+      return connection;
     } catch (error) {
       this.#leave(name, place);
       throw error;
@@ -231,8 +237,8 @@ export class Hub {
   }
 
   /** One name, one connection: a process that comes back takes its own place, another one has to wait until it is free. */
-  #takePlace(socket: WebSocket, { name, incarnation }: Pick<Connect, 'name' | 'incarnation'>): Place {
-    const place: Place = {
+  #takePlace(socket: WebSocket, { name, incarnation }: Pick<Connect, 'name' | 'incarnation'>): NamedConnection {
+    const place: NamedConnection = {
       holder: `${name}/${incarnation}`,
       socket,
       gone: new AbortController(),
@@ -258,7 +264,7 @@ export class Hub {
     return place;
   }
 
-  #leave(name: string, place: Place): void {
+  #leave(name: string, place: NamedConnection): void {
     place.gone.abort();
     if (this.#places.get(name) !== place) return;
     this.#places.delete(name);
@@ -269,47 +275,52 @@ export class Hub {
     memory.keep = this.#options.world.timers.after(MEMORY_MS, forget, { unref: true });
   }
 
-  async #deskOf(hello: Hello, { holder }: Place): Promise<WorkerDesk> {
+  async #deskOf(hello: Hello, { holder }: NamedConnection): Promise<WorkerService> {
     const { link, tokens, world } = this.#options;
     const { token } = hello;
     const known = this.#memories.get(holder);
     known?.keep();
     // One that was begun with another secret ends with that one.
-    if (known !== undefined && known.token === token) return known.desk;
-    const desk = new WorkerDesk(await link.open(hello), holder, tokens, world.clock.monotonic);
-    this.#memories.set(holder, { desk, token, keep: () => {} });
-    return desk;
+    if (known !== undefined && known.token === token) return known.service;
+    const service = new WorkerService(await link.open(hello), holder, tokens, world.clock.monotonic);
+    this.#memories.set(holder, { service, token, keep: () => {} });
+    return service;
   }
 
-  #converse({ socket, gone }: Place, desk: WorkerDesk, principal: Principal): Conversation {
-    const conversation = new Conversation({
+  #converse({ socket, gone }: NamedConnection, service: WorkerService, principal: Principal): WorkerConnection {
+    const connection = new WorkerConnection({
       socket,
-      leaseMs: desk.session.leaseMs,
-      rounds: (this.#rounds ??= new Rounds(tickMsOf(desk.session.leaseMs))),
-      holds: () => desk.holds,
-      answer: (asked, outlet) => desk.answer(asked, gone.signal, outlet),
-      onAlive: () => desk.alive(),
+      leaseMs: service.session.leaseMs,
+      timer: (this.#timer ??= new SharedTimer(tickMsOf(service.session.leaseMs))),
+      holds: () => service.holds,
+      answer: (asked, buffer) => service.answer(asked, gone.signal, buffer),
+      onAlive: () => service.alive(),
       told: (error) => this.#told(error),
       onNonsense: (error) => this.#nonsense(socket, error),
     });
-    const unlisten = desk.session.onCancel((task) => {
-      if (desk.has(task)) conversation.say({ type: 'kill_task', task });
+    const unlisten = service.session.onCancel((task) => {
+      if (service.has(task)) connection.say({ type: 'kill_task', task });
     });
     const stop = this.#options.access.live(principal, () => part(socket, 4401, 'the secret was revoked'));
     socket.once('close', () => {
       unlisten();
       stop();
     });
-    const { leaseMs, heartbeatMs, runTimeoutMs } = desk.session;
+    const { leaseMs, heartbeatMs, runTimeoutMs } = service.session;
     say(socket, { type: 'connect_ok', leaseMs, heartbeatMs, runTimeoutMs });
     socket.resume();
-    return conversation;
+    return connection;
   }
 
-  #converseWithGuest(place: Place, session: Session, principal: Principal, byPath: boolean): PlainConversation {
+  #converseWithGuest(
+    place: NamedConnection,
+    session: Session,
+    principal: Principal,
+    byPath: boolean,
+  ): DazflowConnection {
     const { socket, gone } = place;
     const { world, log, access, offlineMs = OFFLINE_MS } = this.#options;
-    const conversation = new PlainConversation({
+    const connection = new DazflowConnection({
       socket,
       session,
       world,
@@ -319,16 +330,16 @@ export class Hub {
       onNonsense: (error) => this.#nonsense(socket, error),
       onSilence: () => part(socket, 4408, `nothing was heard for ${offlineMs / 1000} s`),
     });
-    place.isSilent = () => conversation.isSilent;
+    place.isSilent = () => connection.isSilent;
     const stop = access.live(principal, () => part(socket, 4401, 'the secret was revoked'));
     gone.signal.addEventListener('abort', () => {
       stop();
-      const left = conversation.leave().finally(() => this.#leaving.delete(left));
+      const left = connection.leave().finally(() => this.#leaving.delete(left));
       this.#leaving.add(left);
     });
-    conversation.start();
+    connection.start();
     socket.resume();
-    return conversation;
+    return connection;
   }
 
   #nonsense(socket: WebSocket, error: unknown): void {
@@ -369,8 +380,8 @@ function part(socket: WebSocket, code: number, reason: string): void {
   socket.resume();
 }
 
-function say(socket: WebSocket, said: Said): void {
-  if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(said));
+function say(socket: WebSocket, message: NodeMessage): void {
+  if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(message));
 }
 
 /** Its tags are those that its name was given, for as long as they are: it has none of its own. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type HubScene, hubScene } from '../../../test/support/hub-scene.ts';
+import { type GatewayScene, hubScene } from '../../../test/support/hub-scene.ts';
 import { proofOf, type RawWorker } from '../../../test/support/raw-worker.ts';
 import type { LeaseProof } from '../../protocol/frames.ts';
 import type { Link } from '../../protocol/link.ts';
@@ -53,7 +53,7 @@ function readsFor(lease: LeaseProof): readonly Saying[] {
 }
 
 /** All that anybody can see of a task, and how many there are. */
-async function sightOf({ engine }: HubScene, task: number): Promise<unknown> {
+async function sightOf({ engine }: GatewayScene, task: number): Promise<unknown> {
   return {
     record: await engine.get(task),
     attempts: await engine.attempts(task),
@@ -64,13 +64,18 @@ async function sightOf({ engine }: HubScene, task: number): Promise<unknown> {
   };
 }
 
-async function twoWorkers(scene: HubScene): Promise<readonly [RawWorker, RawWorker, LeaseProof]> {
+async function twoWorkers(scene: GatewayScene): Promise<readonly [RawWorker, RawWorker, LeaseProof]> {
   const [a, b] = [await scene.worker({ name: 'a' }), await scene.worker({ name: 'b' })];
   await scene.push();
   return [a, b, proofOf(await b.claimOne())];
 }
 
-async function allLost(scene: HubScene, worker: RawWorker, sayings: readonly Saying[], task: number): Promise<void> {
+async function allLost(
+  scene: GatewayScene,
+  worker: RawWorker,
+  sayings: readonly Saying[],
+  task: number,
+): Promise<void> {
   const before = await sightOf(scene, task);
   for (const [type, fields] of sayings) {
     assert.equal((await worker.denied(type, fields)).code, 'LEASE_LOST', `${type} ${JSON.stringify(fields)}`);
@@ -93,7 +98,7 @@ test('another start of the same worker has no say over the leases of the one bef
   await scene.push();
   const lease = proofOf(await first.claimOne());
   await first.hangUp();
-  while (scene.hub.connected > 0) await new Promise((resolve) => void setImmediate(resolve));
+  while (scene.gateway.connected > 0) await new Promise((resolve) => void setImmediate(resolve));
   const second = await scene.worker({ name: 'a', secret, holding: [lease] });
   await allLost(scene, second, [...writesFor(lease), ...readsFor(lease)], lease.task);
 });
@@ -218,7 +223,7 @@ test('the token of an older attempt proves nothing for the one that runs', async
 });
 
 /** Leases of ten seconds run out, and their tasks are ready again. */
-async function loseAll(scene: HubScene): Promise<void> {
+async function loseAll(scene: GatewayScene): Promise<void> {
   await scene.world.advance(11_000);
   await scene.tick('reaper');
   await scene.world.advance(60_000);
@@ -281,7 +286,7 @@ test('a claim that waits when its connection breaks grants nothing to nobody', a
   broken.say({ type: 'task_claim', n: 1, max: 8, waitMs: 3_600_000 });
   await broken.quiet();
   await broken.hangUp();
-  while (scene.hub.connected > 0) await new Promise((resolve) => void setImmediate(resolve));
+  while (scene.gateway.connected > 0) await new Promise((resolve) => void setImmediate(resolve));
   const { task } = await scene.push();
   await scene.world.advance(1000);
   const record = await scene.engine.get(task);
@@ -324,7 +329,7 @@ test('a claim that is asked again under its number on the next connection can be
   ]);
   await second.quiet();
   await second.hangUp();
-  while (scene.hub.connected > 0) await new Promise((resolve) => void setImmediate(resolve));
+  while (scene.gateway.connected > 0) await new Promise((resolve) => void setImmediate(resolve));
   const { task } = await scene.push();
   await scene.world.settle();
   assert.equal((await scene.engine.get(task))?.state, 'ready');
@@ -437,9 +442,9 @@ test('a few are claimed for a worker until the size of its inputs is known, then
     open: async (hello) => {
       const session = await direct.open(hello);
       const claim = session.claim.bind(session);
-      session.claim = (want) => {
-        asked.push(want.max);
-        return claim(want);
+      session.claim = (request) => {
+        asked.push(request.max);
+        return claim(request);
       };
       return session;
     },
@@ -485,7 +490,7 @@ test('it reaches a worker by its new connection, and one that a restarted node k
   await scene.engine.cancel(pushed[0]?.task as number);
   await second.hear(({ type, task }) => type === 'kill_task' && task === pushed[0]?.task);
   await second.hangUp();
-  while (scene.hub.connected > 0) await new Promise((resolve) => void setImmediate(resolve));
+  while (scene.gateway.connected > 0) await new Promise((resolve) => void setImmediate(resolve));
   // After this it remembers nothing of the worker, as after a restart.
   await scene.world.advance(600_000);
   const third = await scene.worker({ ...given, holding });

@@ -1,16 +1,16 @@
 import type { Lease } from '../../core/task/lease.ts';
 import type { World } from '../../core/world.ts';
-import type { Asked, Granted, LeaseProof } from '../../protocol/frames.ts';
+import type { Granted, LeaseProof, WorkerRequest } from '../../protocol/frames.ts';
 import { HeldLeases, keyOf } from '../../protocol/held-leases.ts';
 import type { Assignment, RenewalAnswer, Session, Turned, WorkerState } from '../../protocol/link.ts';
 import { turnOf } from '../../protocol/turn-message.ts';
 import { parseBody } from '../http/json-body.ts';
 import { holderOf, type LeaseTokens } from './lease-tokens.ts';
-import type { Room } from './send-buffer.ts';
+import type { SendRoom } from './send-buffer.ts';
 import { WaitingClaim } from './waiting-claim.ts';
 
-type Fenced = Extract<Asked, { lease: unknown }>;
-type Claiming = Extract<Asked, { type: 'task_claim' }>;
+type Fenced = Extract<WorkerRequest, { lease: unknown }>;
+type Claiming = Extract<WorkerRequest, { type: 'task_claim' }>;
 
 /**
  * Inputs that one answer carries, in UTF-16 units: at three bytes each, with all that stands around them, it is within its bound. It
@@ -25,7 +25,7 @@ const FORGOTTEN_LEASES = 3;
 const CLAIMS_END_MS = 5000;
 
 /** What one worker incarnation was granted and asks for, whichever connection it comes by. */
-export class WorkerDesk {
+export class WorkerService {
   readonly session: Session;
   /** Who the tokens are made out to: name and incarnation. */
   readonly #holder: string;
@@ -77,11 +77,11 @@ export class WorkerDesk {
   }
 
   /** The answer to one question, for this outlet; rejects with what is refused. `gone`: nobody hears the answer any more. */
-  async answer(asked: Asked, gone: AbortSignal, outlet: Room): Promise<unknown> {
+  async answer(asked: WorkerRequest, gone: AbortSignal, room: SendRoom): Promise<unknown> {
     if ('lease' in asked) return this.#fenced(asked);
     switch (asked.type) {
       case 'task_claim':
-        return this.#claim(asked, gone, outlet);
+        return this.#claim(asked, gone, room);
       case 'claim_stop':
         for (const claim of this.#claims) if (claim.n === asked.claim) claim.stop();
         return undefined;
@@ -95,14 +95,14 @@ export class WorkerDesk {
     }
   }
 
-  async #claim(asked: Claiming, gone: AbortSignal, outlet: Room): Promise<unknown> {
+  async #claim(asked: Claiming, gone: AbortSignal, room: SendRoom): Promise<unknown> {
     if (gone.aborted) return [];
     const claim = new WaitingClaim(asked.n);
     const end = (): void => claim.stop();
     gone.addEventListener('abort', end, { once: true });
     this.#claims.add(claim);
     this.#granted.dropOlderThan(FORGOTTEN_LEASES * this.session.leaseMs);
-    const claiming = this.#claimFor(asked, claim, outlet);
+    const claiming = this.#claimFor(asked, claim, room);
     claim.over = claiming;
     try {
       return (await claiming).map((one) => this.#shown(one));
@@ -113,19 +113,19 @@ export class WorkerDesk {
   }
 
   /** Nothing is claimed for a worker that does not take what it was told: its inputs would pile up here. */
-  async #claimFor({ max, waitMs }: Claiming, claim: WaitingClaim, outlet: Room): Promise<readonly Assignment[]> {
+  async #claimFor({ max, waitMs }: Claiming, claim: WaitingClaim, room: SendRoom): Promise<readonly Assignment[]> {
     const deadline = this.#now() + waitMs;
     for (let leftMs = waitMs; ; leftMs = Math.max(0, deadline - this.#now())) {
-      await outlet.room(claim.begin());
+      await room.room(claim.begin());
       if (claim.isStopped) return [];
       const signal = claim.begin();
-      const deafen = outlet.onFull(() => claim.end());
+      const deafen = room.onFull(() => claim.end());
       const wanted = Math.min(max, this.#fitting);
       const granted = await this.session.claim({ max: wanted, waitMs: leftMs, signal }).finally(deafen);
       if (granted.length > 0) this.#fitting = fitting(granted);
-      const cutShort = signal.aborted || outlet.isFull;
-      const told = claim.isStopped || outlet.isFull ? [] : granted.slice(0, howManyFit(granted));
-      outlet.expect(unitsOf(told));
+      const cutShort = signal.aborted || room.isFull;
+      const told = claim.isStopped || room.isFull ? [] : granted.slice(0, howManyFit(granted));
+      room.expect(unitsOf(told));
       // Their inputs are on their way: what is kept of them here is small.
       for (const one of told) this.#granted.put({ ...one, payload: '' });
       // What nobody hears of, or does not fit into one answer.
@@ -233,14 +233,14 @@ export class WorkerDesk {
  * Before a node closes its store: a claim whose answer is on its way from there is granted to somebody who has gone elsewhere, and
  * what cannot be given back any more nobody has until its lease runs out.
  */
-export async function claimsEnd(desks: Iterable<WorkerDesk>, { timers }: Pick<World, 'timers'>): Promise<void> {
+export async function claimsEnd(desks: Iterable<WorkerService>, { timers }: Pick<World, 'timers'>): Promise<void> {
   const late = Promise.withResolvers<void>();
   const cancel = timers.after(CLAIMS_END_MS, late.resolve, { unref: true });
-  await Promise.race([Promise.all([...desks].map((desk) => desk.claimsEnd())), late.promise]);
+  await Promise.race([Promise.all([...desks].map((service) => service.claimsEnd())), late.promise]);
   cancel();
 }
 
-const ENDS: ReadonlySet<Asked['type']> = new Set([
+const ENDS: ReadonlySet<WorkerRequest['type']> = new Set([
   'task_complete',
   'task_failed',
   'task_release',
@@ -251,7 +251,7 @@ const ENDS: ReadonlySet<Asked['type']> = new Set([
 /** After these the worker has its lease still. */
 const STAYS: ReadonlySet<Turned['went']> = new Set(['on', 'woken']);
 
-const LEFTOVERS: ReadonlySet<Asked['type']> = new Set([
+const LEFTOVERS: ReadonlySet<WorkerRequest['type']> = new Set([
   'task_progress',
   'keep',
   'task_complete',

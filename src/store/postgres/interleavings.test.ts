@@ -22,7 +22,7 @@ import { realWorld } from '../../app/world.ts';
 import { Scene } from '../conformance/kit/scene.ts';
 import { checkBooks, lookAt, numberEvents } from '../conformance/kit/snapshot.ts';
 import { VirtualWorld } from '../conformance/kit/virtual-world.ts';
-import type { Tenure } from '../store.ts';
+import type { DutyTenure } from '../store.ts';
 import { parseAddress } from './connect/address.ts';
 import { Connection } from './connect/connection.ts';
 import { Lanes } from './lanes.ts';
@@ -80,7 +80,7 @@ describe('every order of the statements of two or three connections', { timeout:
     await numberEvents(store);
     // The tables of the days are there before anybody looks.
     const duty = await store.dutyTake({ name: 'any', holder: 'the suite', ttlMs: 1 });
-    await store.taskPrune({ duty: duty as Tenure, retentionMs: 1, limit: 1 });
+    await store.taskPrune({ duty: duty as DutyTenure, retentionMs: 1, limit: 1 });
     for (const table of TABLES.filter((name) => name !== 'done')) {
       await admin.query(`ALTER TABLE ${SCHEMA}.${table} SET (autovacuum_enabled = false)`);
     }

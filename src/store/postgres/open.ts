@@ -5,7 +5,7 @@ import { type Address, parseAddress } from './connect/address.ts';
 import { Connection } from './connect/connection.ts';
 import { Database } from './connect/database.ts';
 import { judge, translate } from './connect/errors.ts';
-import { reach } from './connect/open-session.ts';
+import { openSession } from './connect/open-session.ts';
 import { PostgresWakeups } from './connect/wakeups.ts';
 import { hasDays, makeDays } from './days.ts';
 import { Lanes } from './lanes.ts';
@@ -71,7 +71,7 @@ async function prepare(options: PostgresOptions, address: Address): Promise<Prep
   for (let i = 0; ; i++) {
     let connection: Connection | undefined;
     try {
-      const reached = await reach(address, world, deadline);
+      const reached = await openSession(address, world, deadline);
       connection = reached.connection;
       return await found(connection, options, reached.address);
     } catch (error) {

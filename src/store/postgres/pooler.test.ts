@@ -9,7 +9,7 @@ import { isEngineError } from '../../core/errors.ts';
 import { open as openApp, task } from '../../index.ts';
 import { storeContract } from '../../testing.ts';
 import { parseAddress } from './connect/address.ts';
-import { reach } from './connect/open-session.ts';
+import { openSession } from './connect/open-session.ts';
 import { openPostgres } from './open.ts';
 
 /** At short scale those that use most of what a pooler could break. */
@@ -86,7 +86,7 @@ function cases(bouncer: Bouncer): void {
 
   test('a pooler that the URL does not mention is noticed by its refusal of settings', async () => {
     const at = `${bouncer.through(url)}&schema=unnamed&pool=4`;
-    const { connection, address } = await reach(parseAddress(at), world, world.clock.monotonic() + 5000);
+    const { connection, address } = await openSession(parseAddress(at), world, world.clock.monotonic() + 5000);
     await connection.close();
     assert.deepEqual([address.pooled, address.config.options], [true, undefined]);
     await work(at);
@@ -95,14 +95,14 @@ function cases(bouncer: Bouncer): void {
   test('a pooler that swallows our settings is noticed too', async (t) => {
     const tolerant = await another(t, { ignores: ['options'] });
     const at = `${tolerant.through(url)}&schema=tolerant&pool=4`;
-    const { connection, address } = await reach(parseAddress(at), world, world.clock.monotonic() + 5000);
+    const { connection, address } = await openSession(parseAddress(at), world, world.clock.monotonic() + 5000);
     await connection.close();
     assert.equal(address.pooled, true);
     await work(at);
   });
 
   test('a server without a pooler is not taken for one', async () => {
-    const { connection, address } = await reach(parseAddress(url), world, world.clock.monotonic() + 5000);
+    const { connection, address } = await openSession(parseAddress(url), world, world.clock.monotonic() + 5000);
     await connection.close();
     assert.deepEqual([address.pooled, address.asked], [false, false]);
   });

@@ -12,7 +12,7 @@ const KEPT_MS = 90_000;
 const STEP_MS = 10_000;
 
 /** The flights of one store: numbers them, and clears those that can no longer be under way. */
-export class Flights {
+export class PushDedup {
   readonly #world: World;
   readonly #database: Database;
   readonly #store: number;

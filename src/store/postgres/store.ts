@@ -11,7 +11,7 @@ import type { PostgresWakeups } from './connect/wakeups.ts';
 import { LogOrder } from './log-order.ts';
 import type { PostgresParts } from './parts.ts';
 import { prioOf } from './prio.ts';
-import { Flights } from './push-dedup.ts';
+import { PushDedup } from './push-dedup.ts';
 import { recount, repair } from './verbs/admin/audit.ts';
 import { releaseDuty, renewDuty, requireDuty, requireRow, takeDuty } from './verbs/admin/duty.ts';
 import { numberEvents, readEvents } from './verbs/admin/event.ts';
@@ -117,7 +117,7 @@ export class PostgresStore implements port.Store {
   readonly #parts: PostgresParts;
   readonly #wakeups: PostgresWakeups;
   readonly #logs = new LogOrder();
-  readonly #flights: Flights;
+  readonly #dedup: PushDedup;
   /** Told of what this process itself wakes. */
   readonly #listeners = new Set<port.WatchParams['onChange']>();
   #claims = 0;
@@ -125,7 +125,7 @@ export class PostgresStore implements port.Store {
   constructor(parts: PostgresParts, wakeups: PostgresWakeups, clusterKey: string) {
     this.#parts = parts;
     this.#wakeups = wakeups;
-    this.#flights = new Flights(parts.world, parts.database, parts.store);
+    this.#dedup = new PushDedup(parts.world, parts.database, parts.store);
     this.clusterKey = clusterKey;
   }
 
@@ -177,7 +177,7 @@ export class PostgresStore implements port.Store {
   }
 
   #pushPlain(items: readonly port.NewTask[]): Promise<readonly port.PushAnswer[]> {
-    const flight = this.#flights.next();
+    const flight = this.#dedup.next();
     return this.#run((session, tried) => pushTasks(session, this.#parts, flight, items, tried));
   }
 
@@ -199,7 +199,7 @@ export class PostgresStore implements port.Store {
 
   /** One that asks its limits first, in one transaction with their answer. */
   async #pushAsking(item: port.NewTask): Promise<port.PushAnswer> {
-    const flight = this.#flights.next();
+    const flight = this.#dedup.next();
     const sendings: Drawn = [];
     return this.#transaction(async (session, tried) => {
       const before = await pushedBefore(session, this.#parts, flight, item, tried, sendings);
@@ -221,7 +221,7 @@ export class PostgresStore implements port.Store {
       ),
     );
     for (const wave of waves(items, ({ lane }) => lanes.known(lane)?.queueId ?? 0)) {
-      const flight = this.#flights.next();
+      const flight = this.#dedup.next();
       const some = pick(items, wave);
       const sendings: Drawn = [];
       const given = await this.#transaction((session, tried) =>
@@ -233,14 +233,14 @@ export class PostgresStore implements port.Store {
   }
 
   taskPushIn(params: port.PushInParams): Promise<readonly port.PushAnswer[]> {
-    return pushInCallerTransaction(params, this.#parts, () => this.#flights.next());
+    return pushInCallerTransaction(params, this.#parts, () => this.#dedup.next());
   }
 
   /** One after another: two at once would only step over each other's rows. */
   async taskClaim({
     claims,
   }: {
-    claims: readonly port.ClaimRequest[];
+    claims: readonly port.NewClaim[];
   }): Promise<readonly (port.ClaimAnswer | undefined)[]> {
     const answers: (port.ClaimAnswer | undefined)[] = claims.map(() => undefined);
     for (const [i, request] of claims.entries()) {
@@ -255,8 +255,8 @@ export class PostgresStore implements port.Store {
     return answers;
   }
 
-  async #claim(request: port.ClaimRequest): Promise<port.ClaimAnswer | undefined> {
-    const [first, ...others] = apart(this.#parts.lanes, request) as [port.ClaimRequest, ...port.ClaimRequest[]];
+  async #claim(request: port.NewClaim): Promise<port.ClaimAnswer | undefined> {
+    const [first, ...others] = apart(this.#parts.lanes, request) as [port.NewClaim, ...port.NewClaim[]];
     let answer = await this.#claimPart(first);
     for (const part of others) {
       if (answer === undefined) return undefined;
@@ -272,14 +272,14 @@ export class PostgresStore implements port.Store {
   }
 
   /** What was granted before is granted: a fault now must not hide it from the caller. */
-  #claimMore(part: port.ClaimRequest, before: readonly port.Grant[]): Promise<port.ClaimAnswer | undefined> {
+  #claimMore(part: port.NewClaim, before: readonly port.Grant[]): Promise<port.ClaimAnswer | undefined> {
     return this.#claimPart(part).catch((error: unknown) => {
       if (before.length === 0) throw error;
       return undefined;
     });
   }
 
-  async #claimPart(request: port.ClaimRequest): Promise<port.ClaimAnswer | undefined> {
+  async #claimPart(request: port.NewClaim): Promise<port.ClaimAnswer | undefined> {
     const note = `${this.#parts.store}/${++this.#claims}`;
     const capped = cappedOf(this.#parts, request);
     if (capped !== undefined && areAmple(this.#parts, capped.slots)) {
@@ -502,7 +502,7 @@ export class PostgresStore implements port.Store {
 
   async signalSend({ items }: { items: readonly port.NewSignal[] }): Promise<readonly port.SignalAnswer[]> {
     if (items.length === 0) return [];
-    const flight = this.#flights.next();
+    const flight = this.#dedup.next();
     const { woken, lanes } = await this.#transaction((session) => sendSignals(session, flight, items));
     this.#ready(lanes);
     return woken.map((tasks) => ({ woken: tasks }));
@@ -543,7 +543,7 @@ export class PostgresStore implements port.Store {
   }
 
   async graphPush({ items }: { items: readonly port.GraphTask[] }): Promise<port.GraphAnswer> {
-    const flight = this.#flights.next();
+    const flight = this.#dedup.next();
     const sendings: Drawn = [];
     const answer = await this.#transaction((session) => pushGraph(session, this.#parts, flight, items, sendings));
     if (answer.ok) this.#tellReady(items, answer.tasks);
@@ -647,7 +647,7 @@ export class PostgresStore implements port.Store {
     await this.#run((session) => session.rows('workerEnable', [worker, enabled]));
   }
 
-  workerFleet(): Promise<port.FleetSight> {
+  workerFleet(): Promise<port.FleetSnapshot> {
     return this.#run(listFleet);
   }
 
@@ -660,13 +660,13 @@ export class PostgresStore implements port.Store {
   }
 
   workerForget({ name }: { name: string }): Promise<port.Forgotten> {
-    const flight = this.#flights.next();
+    const flight = this.#dedup.next();
     const forgotten = this.#transaction((session) => forgetWorker(session, flight, name));
     return forgotten.finally(() => this.#wakeups.tellAll());
   }
 
   tokenAdd(adding: port.TokenAdding): Promise<port.TokenRecord> {
-    const flight = this.#flights.next();
+    const flight = this.#dedup.next();
     const added = this.#transaction((session) => addToken(session, flight, adding));
     return adding.setting === undefined ? added : added.finally(() => this.#wakeups.tellAll());
   }
@@ -676,7 +676,7 @@ export class PostgresStore implements port.Store {
   }
 
   tokenExchange(exchange: port.TokenExchange): Promise<port.TokenRecord | undefined> {
-    const flight = this.#flights.next();
+    const flight = this.#dedup.next();
     return this.#transaction((session) => exchangeToken(session, flight, exchange));
   }
 
@@ -689,12 +689,12 @@ export class PostgresStore implements port.Store {
   }
 
   tokenRevoke({ id }: { id: number }): Promise<boolean> {
-    const flight = this.#flights.next();
+    const flight = this.#dedup.next();
     return this.#transaction((session) => revokeToken(session, flight, id));
   }
 
   tokenRevokeNamed({ name }: { name: string }): Promise<number> {
-    const flight = this.#flights.next();
+    const flight = this.#dedup.next();
     return this.#transaction((session) => revokeTokensNamed(session, flight, name));
   }
 
@@ -711,7 +711,7 @@ export class PostgresStore implements port.Store {
   }
 
   async viewPut({ view, most }: { view: port.NewView; most: number }): Promise<port.ViewRecord | undefined> {
-    const flight = this.#flights.next();
+    const flight = this.#dedup.next();
     return (await this.#transaction((session) => putView(session, flight, view, most))) ?? undefined;
   }
 
@@ -720,7 +720,7 @@ export class PostgresStore implements port.Store {
   }
 
   viewDrop({ name }: { name: string }): Promise<boolean> {
-    const flight = this.#flights.next();
+    const flight = this.#dedup.next();
     return this.#transaction((session) => dropView(session, flight, name));
   }
 
@@ -733,7 +733,7 @@ export class PostgresStore implements port.Store {
   }
 
   async documentWrite(write: port.DocumentWrite): Promise<port.DocumentAnswer> {
-    const flight = this.#flights.next();
+    const flight = this.#dedup.next();
     const sendings: Drawn = [];
     const answer = await this.#transaction((session) => writeDocuments(session, this.#parts, flight, write, sendings));
     if (answer.ok && write.push !== undefined) this.#tellReady(write.push.items, answer.tasks);
@@ -784,7 +784,7 @@ export class PostgresStore implements port.Store {
     return this.#run((session) => slotsOfLimit(session, name, limit));
   }
 
-  slotGet({ slots }: { slots: readonly number[] }): Promise<port.SlotSight> {
+  slotGet({ slots }: { slots: readonly number[] }): Promise<port.CounterSnapshot> {
     return this.#run((session) => getSlots(session, slots));
   }
 
@@ -811,7 +811,15 @@ export class PostgresStore implements port.Store {
     return this.#run((session) => reapWorkers(session, duty, staleMs));
   }
 
-  dutyTake({ name, holder, ttlMs }: { name: string; holder: string; ttlMs: number }): Promise<port.Tenure | undefined> {
+  dutyTake({
+    name,
+    holder,
+    ttlMs,
+  }: {
+    name: string;
+    holder: string;
+    ttlMs: number;
+  }): Promise<port.DutyTenure | undefined> {
     return this.#run((session, tried) => takeDuty(session, name, holder, ttlMs, tried));
   }
 
@@ -823,7 +831,7 @@ export class PostgresStore implements port.Store {
     return this.#run((session) => releaseDuty(session, duty));
   }
 
-  dutyList(): Promise<port.DutySight> {
+  dutyList(): Promise<port.DutySnapshot> {
     return this.#run(listDuties);
   }
 
@@ -831,7 +839,7 @@ export class PostgresStore implements port.Store {
     return this.#urgently((session) => beatNode(session, beat));
   }
 
-  nodeList(): Promise<port.NodeSight> {
+  nodeList(): Promise<port.NodeSnapshot> {
     return this.#run(listNodes);
   }
 
@@ -906,7 +914,7 @@ export class PostgresStore implements port.Store {
       );
       const pushed: port.PushAnswer[] = [];
       for (const wave of waves(firing.items, ({ lane }) => lanes.known(lane)?.queueId ?? 0)) {
-        const given = await pushKeyed(session, this.#parts, this.#flights.next(), pick(firing.items, wave));
+        const given = await pushKeyed(session, this.#parts, this.#dedup.next(), pick(firing.items, wave));
         for (const [at, i] of wave.entries()) pushed[i] = given[at] as port.PushAnswer;
       }
       return { moved: true, pushed };
@@ -950,7 +958,7 @@ export class PostgresStore implements port.Store {
 
   /** What an operator says: made once, though its answer were lost, and looked at by all who wait for work. */
   #edit<T>(verb: string, body: (session: Session) => Promise<T>): Promise<T> {
-    const flight = this.#flights.next();
+    const flight = this.#dedup.next();
     const edited = this.#transaction((session) => once(session, verb, flight, () => body(session)));
     return edited.finally(() => this.#wakeups.tellAll());
   }

@@ -1,4 +1,4 @@
-import type { Limit, Slot } from '../../core/limits/limit.ts';
+import type { Limit, LimitCounter } from '../../core/limits/limit.ts';
 import type { LimitRecord, LimitVersion, NamedUse, SlotRecord } from '../store.ts';
 
 /** Tasks that wait for a limit are counted so far: two million took 1.3 s on Postgres, at every look of a scraper. */
@@ -73,8 +73,18 @@ export function slotOf({
   const isKey = key !== '';
   const rate = limit?.rate?.perKey === isKey ? limit.rate : undefined;
   const cost = limit?.cost?.perKey === isKey ? limit.cost : undefined;
-  return { id, name, key, cap: cap ?? undefined, active, rate, cost, tat, costTat, pausedUntil } satisfies Slot &
-    SlotRecord;
+  return {
+    id,
+    name,
+    key,
+    cap: cap ?? undefined,
+    active,
+    rate,
+    cost,
+    tat,
+    costTat,
+    pausedUntil,
+  } satisfies LimitCounter & SlotRecord;
 }
 
 /** What a limit allows its total and each of its keys at once. */

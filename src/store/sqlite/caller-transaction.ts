@@ -7,7 +7,7 @@ import { Prepared } from './file/connection.ts';
 import { translate } from './file/errors.ts';
 import { laneReader } from './file/transaction.ts';
 import { Ledger } from './ledger.ts';
-import { SlotBook } from './limit-counters.ts';
+import { LimitCounters } from './limit-counters.ts';
 import type { SqliteParts } from './parts.ts';
 import { internLane, internSpec } from './verbs/queue/intern.ts';
 import { pushTasks } from './verbs/queue/push.ts';
@@ -55,7 +55,7 @@ function push(sql: Prepared, items: readonly NamedTask[], clock: StoreClock): re
   const tx = {
     sql,
     ledger: new Ledger(),
-    slots: new SlotBook(),
+    slots: new LimitCounters(),
     leaseNow: clock.lease(),
     now: clock.calendar(),
     laneOf: laneReader(sql),

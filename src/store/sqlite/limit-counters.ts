@@ -1,4 +1,4 @@
-import type { Slot, SlotChange } from '../../core/limits/limit.ts';
+import type { CounterChange, LimitCounter } from '../../core/limits/limit.ts';
 import { type SlotRow, slotOf } from '../rows/limit-counter-rows.ts';
 import type { NamedUse } from '../store.ts';
 import type { Prepared } from './file/connection.ts';
@@ -7,16 +7,16 @@ import type { Prepared } from './file/connection.ts';
  * What one transaction gives back to the slots of limits: written once, at its end or before a claim reads them, so that a
  * flush of settles costs one update a slot.
  */
-export class SlotBook {
+export class LimitCounters {
   readonly #back = new Map<number, number>();
 
   give(uses: readonly NamedUse[]): void {
     for (const { slot, weight } of uses) this.#back.set(slot, (this.#back.get(slot) ?? 0) + weight);
   }
 
-  read(sql: Prepared, slots: Iterable<number>): ReadonlyMap<number, Slot> {
+  read(sql: Prepared, slots: Iterable<number>): ReadonlyMap<number, LimitCounter> {
     this.write(sql);
-    const read = new Map<number, Slot>();
+    const read = new Map<number, LimitCounter>();
     for (const id of slots) {
       const row = sql.get('slotGet').get(id) as SlotRow | undefined;
       if (row !== undefined) read.set(id, slotOf(row));
@@ -24,7 +24,7 @@ export class SlotBook {
     return read;
   }
 
-  take(sql: Prepared, changes: readonly SlotChange[]): void {
+  take(sql: Prepared, changes: readonly CounterChange[]): void {
     for (const { slot, active, tat, costTat } of changes) sql.get('slotTake').run(active, tat, costTat, slot);
   }
 

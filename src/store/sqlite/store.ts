@@ -8,7 +8,7 @@ import type { TaskState } from '../../core/task/task.ts';
 import type * as port from '../store.ts';
 import { resultKeyOf } from './body.ts';
 import { pushInCallerTransaction } from './caller-transaction.ts';
-import { Unchanged } from './file/answer-cache.ts';
+import { AnswerCache } from './file/answer-cache.ts';
 import type { Connection, Prepared } from './file/connection.ts';
 import type { Transaction } from './file/transaction.ts';
 import { watchCommits } from './file/watch.ts';
@@ -105,7 +105,7 @@ export class SqliteStore implements port.Store {
   readonly capabilities: port.Capabilities;
   readonly #parts: SqliteParts;
   readonly #writer: Writer;
-  readonly #unchanged: Unchanged;
+  readonly #cache: AnswerCache;
   /** Those that come before the writer has its turn share a statement. */
   readonly #renewals: (renewal: Renewal) => Promise<(renewal: Renewal) => boolean>;
   readonly #watchers = new Set<() => void>();
@@ -115,7 +115,7 @@ export class SqliteStore implements port.Store {
   constructor(parts: SqliteParts) {
     this.#parts = parts;
     this.#writer = parts.writer;
-    this.#unchanged = new Unchanged(parts.writer);
+    this.#cache = new AnswerCache(parts.writer);
     this.#renewals = together((items) => this.#writer.write('rest', (tx) => renewDuties(tx, items()), { quiet: true }));
     this.clusterKey = parts.clusterKey;
     this.capabilities = {
@@ -169,7 +169,7 @@ export class SqliteStore implements port.Store {
     return pushInCallerTransaction(tx, items, this.#parts);
   }
 
-  taskClaim({ claims }: { claims: readonly port.ClaimRequest[] }): Promise<readonly (port.ClaimAnswer | undefined)[]> {
+  taskClaim({ claims }: { claims: readonly port.NewClaim[] }): Promise<readonly (port.ClaimAnswer | undefined)[]> {
     return this.#writer.write('claim', (tx) => claims.map((claim) => claimTasks(tx, claim)));
   }
 
@@ -325,7 +325,7 @@ export class SqliteStore implements port.Store {
 
   /** A read that is asked for again and again, of rows that seldom change. */
   #again<T>(kind: string, asked: string | number, read: (connection: Connection) => T): Promise<T> {
-    return this.#writer.read((connection) => this.#unchanged.answer(connection, kind, asked, () => read(connection)));
+    return this.#writer.read((connection) => this.#cache.answer(connection, kind, asked, () => read(connection)));
   }
 
   /** What a duty would find: mostly nothing, for which no transaction is begun. A deposed holder is told so all the same. */
@@ -412,7 +412,7 @@ export class SqliteStore implements port.Store {
     });
   }
 
-  async workerFleet(): Promise<port.FleetSight> {
+  async workerFleet(): Promise<port.FleetSnapshot> {
     const now = this.#writer.clock.lease();
     return this.#writer.read(({ sql }) => ({ now, members: listFleet(sql) }));
   }
@@ -539,7 +539,7 @@ export class SqliteStore implements port.Store {
     return this.#writer.read(({ sql }) => slotsOfLimit(sql, name, limit));
   }
 
-  async slotGet({ slots }: { slots: readonly number[] }): Promise<port.SlotSight> {
+  async slotGet({ slots }: { slots: readonly number[] }): Promise<port.CounterSnapshot> {
     const now = this.#writer.clock.lease();
     return this.#writer.read(({ sql }) => ({ now, slots: slots.map((slot) => getSlot(sql, slot)) }));
   }
@@ -563,7 +563,7 @@ export class SqliteStore implements port.Store {
     return this.#writer.read(({ sql }) => listWorkers(sql, state));
   }
 
-  dutyTake(params: { name: string; holder: string; ttlMs: number }): Promise<port.Tenure | undefined> {
+  dutyTake(params: { name: string; holder: string; ttlMs: number }): Promise<port.DutyTenure | undefined> {
     return this.#writer.write('rest', (tx) => takeDuty(tx, params.name, params.holder, params.ttlMs));
   }
 
@@ -576,7 +576,7 @@ export class SqliteStore implements port.Store {
     return this.#writer.write('rest', (tx) => releaseDuty(tx, duty));
   }
 
-  async dutyList(): Promise<port.DutySight> {
+  async dutyList(): Promise<port.DutySnapshot> {
     const now = this.#writer.clock.lease();
     return this.#writer.read(({ sql }) => ({ now, duties: listDuties(sql) }));
   }
@@ -585,7 +585,7 @@ export class SqliteStore implements port.Store {
     return this.#writer.write('rest', (tx) => beatNode(tx, beat));
   }
 
-  async nodeList(): Promise<port.NodeSight> {
+  async nodeList(): Promise<port.NodeSnapshot> {
     const now = this.#writer.clock.lease();
     return this.#writer.read(({ sql }) => ({ now, nodes: listNodes(sql) }));
   }

@@ -4,7 +4,7 @@ import type { HandlerSchema } from '../../core/placement/worker.ts';
 import type { LogEntry } from '../../core/task/log.ts';
 import type { Reason, TaskState } from '../../core/task/task.ts';
 import type { World } from '../../core/world.ts';
-import type { Assignment, Hello, Link, Session, Want } from '../../protocol/link.ts';
+import type { Assignment, ClaimRequest, Hello, Link, Session } from '../../protocol/link.ts';
 
 /** What the other side of a link can do; an `Engine` is one. */
 export interface LinkOperator {
@@ -124,7 +124,7 @@ export class LinkScene {
   }
 
   /** Takes what is there, without waiting. */
-  claim(session: Session, want: Partial<Want> = {}): Promise<readonly Assignment[]> {
+  claim(session: Session, want: Partial<ClaimRequest> = {}): Promise<readonly Assignment[]> {
     return session.claim({ max: 10, waitMs: 0, signal: new AbortController().signal, ...want });
   }
 

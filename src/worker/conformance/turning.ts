@@ -1,4 +1,4 @@
-import type { Assignment, ChildRequest, Session, TurnEntry, Turned, TurnThen, Waiting } from '../../protocol/link.ts';
+import type { Assignment, ChildRequest, Session, TurnEntry, Turned, TurnThen, WaitFor } from '../../protocol/link.ts';
 
 /** Turns that say one thing, and what they are told of it. */
 
@@ -14,7 +14,7 @@ export async function remember(
   return (await session.turn(lease, { entries: [{ key, kind: 'value', value }], then: ON })).entries[0];
 }
 
-export function park(session: Session, lease: Assignment, wait: Waiting): Promise<Turned> {
+export function park(session: Session, lease: Assignment, wait: WaitFor): Promise<Turned> {
   return session.turn(lease, { entries: [], then: { go: 'park', ...wait } });
 }
 

@@ -3,11 +3,11 @@ import type { LimitUseInput } from '../../core/limits/limit.ts';
 import type { PlacementInput } from '../../core/placement/placement.ts';
 import type { RetryInput } from '../../core/task/retry.ts';
 import type { ReuseInput } from '../../core/task/reuse.ts';
-import type { Remembering } from '../durable/durable-context.ts';
+import type { DurableContext } from '../durable/durable-context.ts';
 import type { InferInput, InferOutput, StandardSchema } from './schema.ts';
 
 /** What a handler is given beside its input. */
-export interface TaskContext extends Remembering {
+export interface TaskContext extends DurableContext {
   /** Public id of the task. */
   readonly id: string;
   readonly queue: string;

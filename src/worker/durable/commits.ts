@@ -1,7 +1,7 @@
 import { isEngineError } from '../../core/errors.ts';
 import { encodePayload } from '../../core/task/payload.ts';
-import type { TurnEntry, Turned, ValueEntry, Waiting } from '../../protocol/link.ts';
-import type { Desk } from '../runner/runner.ts';
+import type { TurnEntry, Turned, ValueEntry, WaitFor } from '../../protocol/link.ts';
+import type { AttemptSession } from '../runner/runner.ts';
 
 interface Waiter {
   readonly entry: TurnEntry;
@@ -19,13 +19,13 @@ const MOST_LENGTH = 1024 * 1024;
  * time goes together. What was only noted never has a turn of its own.
  */
 export class Commits {
-  readonly #desk: Desk;
+  readonly #session: AttemptSession;
   #waiting: Waiter[] = [];
   #noted: TurnEntry[] = [];
   #underWay = false;
 
-  constructor(desk: Desk) {
-    this.#desk = desk;
+  constructor(session: AttemptSession) {
+    this.#session = session;
   }
 
   /** Answers the text that counts once it is stored; null: the task was asked to stop, and has ended. */
@@ -44,11 +44,11 @@ export class Commits {
   }
 
   /** Only when nothing else is under way. */
-  async park(wait: Waiting): Promise<Turned> {
+  async park(wait: WaitFor): Promise<Turned> {
     const entries = this.#noted;
     this.#noted = [];
     try {
-      return await this.#desk.turn({ entries, then: { go: 'park', ...wait } });
+      return await this.#session.turn({ entries, then: { go: 'park', ...wait } });
     } catch (error) {
       this.#noted.unshift(...entries);
       throw error;
@@ -76,7 +76,7 @@ export class Commits {
     this.#noted = [];
     try {
       const entries = [...noted, ...waiters.map(({ entry }) => entry)];
-      const { entries: texts } = await this.#desk.turn({ entries, then: { go: 'on' } });
+      const { entries: texts } = await this.#session.turn({ entries, then: { go: 'on' } });
       for (const [i, { resolve }] of waiters.entries()) resolve(texts[noted.length + i] ?? null);
     } catch (error) {
       this.#noted.unshift(...noted);

@@ -4,7 +4,7 @@ import type { ChildRequest } from '../../protocol/link.ts';
 import type { AnyTask, InputOf, Jsonify, ResultOf } from '../define/definition.ts';
 
 /** What a handler may remember and wait for. Nothing of it costs anything before it is used. */
-export interface Remembering {
+export interface DurableContext {
   /**
    * Runs `fn` once and remembers what it returns: after a crash, a retry or a wake-up the value comes back, and `fn` is not
    * called. The n-th call with a name in an attempt is the n-th in every attempt, so a handler has to come to its steps in the
@@ -13,7 +13,7 @@ export interface Remembering {
   step<R>(name: string, fn: (step: StepInfo) => R | Promise<R>, options?: StepOptions): Promise<Stored<Awaited<R>>>;
 
   /** A list to which each attempt adds in the same order; each element is remembered by itself. */
-  list<T = unknown>(name: string): RememberedList<T>;
+  list<T = unknown>(name: string): DurableList<T>;
 
   /**
    * Gives the slot back until what is waited for has come. The handler is then started again from its beginning, and comes
@@ -56,7 +56,7 @@ export interface StepOptions {
   readonly policy?: StepPolicy;
 }
 
-export interface RememberedList<T = unknown> {
+export interface DurableList<T = unknown> {
   /** Adds a value. Where an earlier attempt has added one in this place, that one stays and comes back. */
   push(value: T): Promise<Stored<T>>;
   /** Those that this attempt has added so far, as they were stored. */

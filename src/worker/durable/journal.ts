@@ -2,15 +2,15 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { type EngineError, fault } from '../../core/errors.ts';
 import { checkKey } from '../../core/names.ts';
 import { encodePayload } from '../../core/task/payload.ts';
-import type { ChildRequest, Turned, ValueEntry, Waiting } from '../../protocol/link.ts';
-import type { Desk, Job } from '../runner/runner.ts';
+import type { ChildRequest, Turned, ValueEntry, WaitFor } from '../../protocol/link.ts';
+import type { AttemptSession, Job } from '../runner/runner.ts';
 import { Commits } from './commits.ts';
 
 /** What takes a place in a handler. Each kind counts for itself. */
 export type Kind = 'step' | 'list' | 'wait' | 'spawn';
 
 export interface JournalParts {
-  readonly desk: Desk;
+  readonly session: AttemptSession;
   readonly job: Pick<Job, 'id' | 'attempt'>;
   readonly signal: () => AbortSignal;
 }
@@ -40,7 +40,7 @@ const within = new AsyncLocalStorage<{ readonly journal: Journal; over: boolean 
 export class Journal {
   readonly id: string;
   readonly attempt: number;
-  readonly desk: Desk;
+  readonly session: AttemptSession;
   readonly #signal: () => AbortSignal;
   readonly #counts = new Map<string, number>();
   /** Names that are taken until their call is done. */
@@ -53,12 +53,12 @@ export class Journal {
   #turn: Promise<unknown> | undefined;
   #left: ParkedError | undefined;
 
-  constructor({ desk, job, signal }: JournalParts) {
-    this.desk = desk;
+  constructor({ session, job, signal }: JournalParts) {
+    this.session = session;
     this.id = job.id;
     this.attempt = job.attempt;
     this.#signal = signal;
-    this.#commits = new Commits(desk);
+    this.#commits = new Commits(session);
   }
 
   /** The attempt has parked, or was ended by its request to. Waits that nobody has waited for come to their end first. */
@@ -222,7 +222,7 @@ export class Journal {
   }
 
   /** Nothing is under way when a wait begins, and what was noted goes with it. */
-  park(wait: Waiting): Promise<Turned> {
+  park(wait: WaitFor): Promise<Turned> {
     return this.#commits.park(wait);
   }
 
@@ -246,7 +246,7 @@ export class Journal {
   async #read(): Promise<Map<string, string>> {
     // Nobody was here before.
     if (this.attempt === 1) return new Map();
-    return new Map((await this.desk.journal()).map(({ key, value }) => [key, value]));
+    return new Map((await this.session.journal()).map(({ key, value }) => [key, value]));
   }
 }
 

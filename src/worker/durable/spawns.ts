@@ -45,7 +45,7 @@ export class Spawns {
   };
 
   readonly dependencies = async (): Promise<readonly DependencyResult[]> =>
-    (await this.#journal.desk.dependencies()).map((one) => ({ ...resultOf(one), optional: one.optional }));
+    (await this.#journal.session.dependencies()).map((one) => ({ ...resultOf(one), optional: one.optional }));
 }
 
 async function requestOf(

@@ -1,7 +1,7 @@
 import { fault } from '../../core/errors.ts';
 import { encodePayload } from '../../core/task/payload.ts';
 import { checkOptions } from './check.ts';
-import type { RememberedList, StepInfo, StepOptions, StepPolicy, Stored } from './durable-context.ts';
+import type { DurableList, StepInfo, StepOptions, StepPolicy, Stored } from './durable-context.ts';
 import type { Journal } from './journal.ts';
 
 const OPTIONS: ReadonlySet<string> = new Set(['policy'] satisfies (keyof StepOptions)[]);
@@ -45,18 +45,18 @@ export class Steps {
     return begun;
   }
 
-  readonly list = <T>(name: string): RememberedList<T> => {
+  readonly list = <T>(name: string): DurableList<T> => {
     let list = this.#lists.get(name);
     if (list === undefined) {
       list = new GrowingList<unknown>(this.#journal, name);
       this.#lists.set(name, list);
     }
-    return list as RememberedList<unknown> as RememberedList<T>;
+    return list as DurableList<unknown> as DurableList<T>;
   };
 }
 
 /** Each element lies by itself, so that what is stored grows with what is added and not with what is there. */
-class GrowingList<T> implements RememberedList<T> {
+class GrowingList<T> implements DurableList<T> {
   readonly #journal: Journal;
   readonly #name: string;
   readonly #texts: string[] = [];

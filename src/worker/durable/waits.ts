@@ -1,7 +1,7 @@
 import { parseDuration } from '../../core/duration.ts';
 import { fault } from '../../core/errors.ts';
 import { isFinal } from '../../core/task/task.ts';
-import type { TaskRef, TaskResult, Waited, Waiting } from '../../protocol/link.ts';
+import type { TaskRef, TaskResult, Waited, WaitFor } from '../../protocol/link.ts';
 import { checkOptions } from './check.ts';
 import type {
   ApprovalRequest,
@@ -68,7 +68,7 @@ export class Waits {
       return { outcome, value: apart === true ? await this.#again(value as ChildResult[]) : value };
     });
 
-  async #outcome(place: string, request: Waiting, children: readonly ChildRef[] | undefined): Promise<Outcome> {
+  async #outcome(place: string, request: WaitFor, children: readonly ChildRef[] | undefined): Promise<Outcome> {
     const journal = this.#journal;
     const key = keyOf(place);
     const known = await journal.recall(key);
@@ -89,7 +89,7 @@ export class Waits {
     await this.#remember(waited.key, outcome);
   }
 
-  async #park(request: Waiting, own: Waited | undefined): Promise<Outcome> {
+  async #park(request: WaitFor, own: Waited | undefined): Promise<Outcome> {
     const journal = this.#journal;
     // Something else has woken it, such as a person who had it run again: what is left of its time still counts.
     const left = own?.leftMs === undefined || request.timeoutMs === undefined ? {} : { timeoutMs: own.leftMs };
@@ -125,7 +125,7 @@ export class Waits {
     const results: ChildResult[] = [];
     for (let from = 0; from < children.length; from += READ_AT_ONCE) {
       const page = children.slice(from, from + READ_AT_ONCE);
-      const read = await this.#journal.desk.results(page.map(refOf));
+      const read = await this.#journal.session.results(page.map(refOf));
       for (const [i, child] of page.entries()) results.push(resultOf(read[i] as TaskResult, idOf(child)));
     }
     return results;
@@ -140,11 +140,11 @@ export class Waits {
   #lastWait(): Promise<Waited | undefined> {
     // A first attempt has never waited.
     if (this.#journal.attempt === 1) return Promise.resolve(undefined);
-    this.#waited ??= this.#journal.desk.waited();
+    this.#waited ??= this.#journal.session.waited();
     return this.#waited;
   }
 
-  #request(name: string, place: string, what: What): Waiting {
+  #request(name: string, place: string, what: What): WaitFor {
     const kind = kindOf(name, what);
     checkOptions(`options of wait ${name}`, what, OPTIONS[kind]);
     const given = what as Partial<Record<string, unknown>>;
@@ -172,7 +172,7 @@ function keyOf(place: string): string {
   return `wait:${place}`;
 }
 
-function isTime({ channel, children }: Waiting): boolean {
+function isTime({ channel, children }: WaitFor): boolean {
   return channel === undefined && children === undefined;
 }
 

@@ -15,14 +15,14 @@ export interface Command {
 }
 
 /** Where a stream of the command goes: all of it to `to`, its end to `tail`. */
-export interface Outlet {
+export interface OutputSink {
   readonly to: Writable;
   readonly tail: Tail;
 }
 
 export interface CommandOptions {
-  readonly stdout: Outlet;
-  readonly stderr: Outlet;
+  readonly stdout: OutputSink;
+  readonly stderr: OutputSink;
   readonly signal: AbortSignal;
   /** Between SIGTERM and SIGKILL. */
   readonly killMs: number;
@@ -108,14 +108,14 @@ const NEWLINE = 0x0a;
 /** Hands a stream on as fast as the other side takes it; the command waits meanwhile. */
 class Relay {
   readonly #from: Readable;
-  readonly #outlet: Outlet;
+  readonly #sink: OutputSink;
   #lastAt = performance.now();
   #held = false;
   #lastByte = NEWLINE;
 
-  constructor(from: Readable, outlet: Outlet) {
+  constructor(from: Readable, sink: OutputSink) {
     this.#from = from;
-    this.#outlet = outlet;
+    this.#sink = sink;
     from.on('data', (chunk: Buffer) => this.#take(chunk)).on('error', () => {});
   }
 
@@ -126,11 +126,11 @@ class Relay {
   end(): void {
     this.#from.destroy();
     // The next line in this stream may be another task's.
-    if (this.#lastByte !== NEWLINE) this.#outlet.to.write('\n');
+    if (this.#lastByte !== NEWLINE) this.#sink.to.write('\n');
   }
 
   #take(chunk: Buffer): void {
-    const { to, tail } = this.#outlet;
+    const { to, tail } = this.#sink;
     this.#lastAt = performance.now();
     this.#lastByte = chunk.at(-1) ?? this.#lastByte;
     tail.push(chunk);

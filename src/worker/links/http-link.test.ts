@@ -35,8 +35,8 @@ class Enrolling implements Link {
     const session = await new HttpLink({ url: this.#url, secret, world: this.#world }).open(hello);
     this.sessions.push(session);
     const claim = session.claim.bind(session);
-    session.claim = (want) => {
-      const claiming = claim(want).finally(() => this.#claims.delete(claiming));
+    session.claim = (request) => {
+      const claiming = claim(request).finally(() => this.#claims.delete(claiming));
       this.#claims.add(claiming);
       return claiming;
     };
@@ -46,7 +46,7 @@ class Enrolling implements Link {
   /** Whatever was asked is answered; a claim comes by a request of its own, and is heard of unless it waits. */
   async quiet(): Promise<void> {
     for (const session of this.sessions) await session.cancels().catch(() => {});
-    while (this.#claims.size > 0 && !this.#engine.ring.signs.awaited)
+    while (this.#claims.size > 0 && !this.#engine.readyLanes.waiters.awaited)
       await new Promise((resolve) => void setImmediate(resolve));
   }
 }

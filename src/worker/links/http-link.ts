@@ -1,14 +1,14 @@
 import { hostname } from 'node:os';
 import { type EngineError, type ErrorBody, fault, isEngineError } from '../../core/errors.ts';
-import { type Ask, exceeds, type Granted, MAX_FRAME_BYTES, type Said } from '../../protocol/frames.ts';
-import type { Assignment, Hello, Link, Session, Want } from '../../protocol/link.ts';
+import { exceeds, type Granted, MAX_FRAME_BYTES, type NewRequest, type NodeMessage } from '../../protocol/frames.ts';
+import type { Assignment, ClaimRequest, Hello, Link, Session } from '../../protocol/link.ts';
 import type { AnswerOf, BodyOf } from '../../protocol/routes.ts';
 import { HttpCaller } from './http-caller.ts';
-import { type AskingOptions, AskingSession, openSession, proofOf } from './node-session.ts';
+import { NodeSession, type NodeSessionOptions, openSession, proofOf } from './node-session.ts';
 import { answerMs, pauseMs, tryMs } from './reconnect.ts';
-import { toldError } from './wire-error.ts';
+import { wireError } from './wire-error.ts';
 
-export interface HttpLinkOptions extends AskingOptions {
+export interface HttpLinkOptions extends NodeSessionOptions {
   /** Of other nodes of the same cluster: when one is away it goes to the next. */
   readonly others?: readonly string[] | undefined;
   readonly secret: string;
@@ -46,7 +46,7 @@ interface Asking {
  * of its own. What was not answered is asked again. After a lease without an answer nothing that is held can be counted on: who
  * waits for one hears that nobody is there, and may ask anew.
  */
-class HttpSession extends AskingSession {
+class HttpSession extends NodeSession {
   readonly #options: HttpLinkOptions;
   readonly #hello: Hello;
   readonly #caller: HttpCaller;
@@ -100,7 +100,7 @@ class HttpSession extends AskingSession {
     }
   }
 
-  async claim({ max, waitMs, signal }: Want): Promise<readonly Assignment[]> {
+  async claim({ max, waitMs, signal }: ClaimRequest): Promise<readonly Assignment[]> {
     const { monotonic } = this.#options.world.clock;
     const until = monotonic() + waitMs;
     let failingSince: number | undefined;
@@ -184,7 +184,7 @@ class HttpSession extends AskingSession {
     return error;
   }
 
-  protected ask(ask: Ask): Promise<unknown> {
+  protected ask(ask: NewRequest): Promise<unknown> {
     if (this.#closed !== undefined) return Promise.reject(this.#closed);
     const n = ++this.#numbers;
     const { type, ...rest } = ask;
@@ -208,7 +208,7 @@ class HttpSession extends AskingSession {
         const said = await this.#post(this.#path('ask'), `{"asked":[${texts.join()}]}`, answerMs(this.leaseMs));
         this.#tries = 0;
         this.#brokenSince = undefined;
-        for (const one of (said as AnswerOf<'askNode'>).answers) this.#hear(one as Said);
+        for (const one of (said as AnswerOf<'askNode'>).answers) this.#hear(one as NodeMessage);
       } catch (error) {
         if (isEngineError(error) && !error.retryable) this.#refuse(batch, this.#ended(error));
         else await this.#missed(error);
@@ -228,12 +228,12 @@ class HttpSession extends AskingSession {
     return batch;
   }
 
-  #hear(said: Said): void {
-    if (said.type !== 'ok' && said.type !== 'refused') return;
-    const asking = this.#asking.get(said.re);
-    this.#asking.delete(said.re);
-    if (said.type === 'ok') asking?.resolve(said.value);
-    else asking?.reject(toldError(said.error));
+  #hear(message: NodeMessage): void {
+    if (message.type !== 'ok' && message.type !== 'refused') return;
+    const asking = this.#asking.get(message.re);
+    this.#asking.delete(message.re);
+    if (message.type === 'ok') asking?.resolve(message.value);
+    else asking?.reject(wireError(message.error));
   }
 
   async #missed(error: unknown): Promise<void> {
@@ -324,5 +324,5 @@ class HttpSession extends AskingSession {
 function refusalOf(answer: unknown, status: number): Error {
   const { error } = (answer ?? {}) as { readonly error?: Partial<ErrorBody> };
   if (typeof error?.code !== 'string') return new Error(`HTTP ${status}`);
-  return toldError({ ...error, code: error.code, message: error.message ?? error.code });
+  return wireError({ ...error, code: error.code, message: error.message ?? error.code });
 }

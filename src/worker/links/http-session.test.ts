@@ -42,7 +42,7 @@ async function joined(node: NodeScene): Promise<string> {
 }
 
 /** Somebody waits for work. */
-const isAwaited = ({ engine }: NodeScene): boolean => engine.ring.signs.awaited;
+const isAwaited = ({ engine }: NodeScene): boolean => engine.readyLanes.waiters.awaited;
 
 test('after a restart of its node a worker is back with its leases, and what it asked meanwhile is done once', async (t) => {
   const store = `sqlite:${join(FOLDER, 'restart.db')}`;

@@ -5,10 +5,11 @@ import type { LogEntry } from '../../core/task/log.ts';
 import { encodePayload } from '../../core/task/payload.ts';
 import type { TaskState } from '../../core/task/task.ts';
 import type { World } from '../../core/world.ts';
-import type { Ask, Granted, LeaseProof } from '../../protocol/frames.ts';
+import type { Granted, LeaseProof, NewRequest } from '../../protocol/frames.ts';
 import { HeldLeases } from '../../protocol/held-leases.ts';
 import type {
   Assignment,
+  ClaimRequest,
   Failing,
   Hello,
   Remembered,
@@ -20,7 +21,6 @@ import type {
   Turned,
   TurnRequest,
   Waited,
-  Want,
   WorkerState,
 } from '../../protocol/link.ts';
 import { messageOf } from '../../protocol/turn-message.ts';
@@ -34,7 +34,7 @@ import { renewMs } from './reconnect.ts';
 const FORGOTTEN_LEASES = 3;
 
 /** Opens a session, unless nobody wants it any more: a node that was never reached is not waited for then. */
-export async function openSession<S extends AskingSession>(session: S, signal: AbortSignal | undefined): Promise<S> {
+export async function openSession<S extends NodeSession>(session: S, signal: AbortSignal | undefined): Promise<S> {
   const giveUp = (): void => void session.close();
   signal?.addEventListener('abort', giveUp, { once: true });
   try {
@@ -47,7 +47,7 @@ export async function openSession<S extends AskingSession>(session: S, signal: A
   }
 }
 
-export interface AskingOptions {
+export interface NodeSessionOptions {
   /** Of the node. */
   readonly url: string;
   readonly world: World;
@@ -61,7 +61,7 @@ const LOG_PACE_MS = 500;
 const REPLAY_PAUSE_MS = 5000;
 
 /** A session through a node: everything is a question, whichever way it goes, and each may be asked again. */
-export abstract class AskingSession implements Session {
+export abstract class NodeSession implements Session {
   leaseMs = 0;
   /** A thread would need a connection of its own; what can block runs in child processes. */
   readonly renewal = undefined;
@@ -69,12 +69,12 @@ export abstract class AskingSession implements Session {
   protected readonly holding: HeldLeases<LeaseProof>;
   readonly logPaceMs = LOG_PACE_MS;
   readonly #listeners = new Set<(task: number) => void>();
-  readonly #options: AskingOptions;
+  readonly #options: NodeSessionOptions;
   readonly #spool: Spool | undefined;
   readonly #outbox: Outbox | undefined;
   #cancelReplay = (): void => {};
 
-  constructor(options: AskingOptions, { name, incarnation }: Hello) {
+  constructor(options: NodeSessionOptions, { name, incarnation }: Hello) {
     const { world, url, log, spool: folder } = options;
     this.#options = options;
     this.holding = new HeldLeases(world.clock.monotonic);
@@ -91,8 +91,8 @@ export abstract class AskingSession implements Session {
 
   abstract get over(): Promise<Error>;
   abstract open(): Promise<void>;
-  abstract claim(want: Want): Promise<readonly Assignment[]>;
-  protected abstract ask(ask: Ask): Promise<unknown>;
+  abstract claim(request: ClaimRequest): Promise<readonly Assignment[]>;
+  protected abstract ask(ask: NewRequest): Promise<unknown>;
   /** As far as is known. */
   protected abstract get connected(): boolean;
   protected abstract disconnect(): Promise<void>;

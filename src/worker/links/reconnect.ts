@@ -23,7 +23,7 @@ const MAX_ANSWER_MS = 10_000;
 /** So that the lease is young when the network breaks. */
 const RENEWALS_PER_LEASE = 6;
 
-export interface Absence {
+export interface Outage {
   /** 0: not known yet. */
   readonly leaseMs: number;
   /** For longer than a lease: nothing is left to save. */
@@ -31,13 +31,13 @@ export interface Absence {
 }
 
 /** Before the next try, after so many. */
-export function pauseMs({ leaseMs, away }: Absence, tries: number, random: () => number): number {
+export function pauseMs({ leaseMs, away }: Outage, tries: number, random: () => number): number {
   const most = BACK_MS[Math.min(tries, BACK_MS.length - 1)] as number;
   return Math.ceil(random() * (away ? most : partOf(leaseMs, TRIES_PER_LEASE, MIN_PAUSE_MS, most)));
 }
 
 /** How long one try may take; `tookMs`: the last one that went well. */
-export function tryMs({ leaseMs, away }: Absence, tookMs: number): number {
+export function tryMs({ leaseMs, away }: Outage, tookMs: number): number {
   if (away) return MAX_TRY_MS;
   return Math.max(partOf(leaseMs, TRIES_PER_LEASE, MIN_TRY_MS, MAX_TRY_MS), Math.min(MAX_TRY_MS, SLOWER * tookMs));
 }

@@ -3,20 +3,20 @@ import { type EngineError, fault } from '../../core/errors.ts';
 import type { World } from '../../core/world.ts';
 import {
   ALIVE,
-  type Ask,
   type Connect,
   type ConnectOk,
   exceeds,
   framesOf,
   MAX_ANSWER_BYTES,
   MAX_FRAME_BYTES,
-  type Said,
+  type NewRequest,
+  type NodeMessage,
   WORKER_PATH,
 } from '../../protocol/frames.ts';
 import type { WorkerLog } from '../logs/worker-log.ts';
 import { type KeepingAlive, keepAlive } from './keep-alive.ts';
 import { pauseMs, tryMs } from './reconnect.ts';
-import { toldError } from './wire-error.ts';
+import { wireError } from './wire-error.ts';
 
 export interface WireOptions {
   /** Of the node, or of several in turn: `http://host:7420`, or with `https`, `ws` or `wss`. */
@@ -108,12 +108,12 @@ export class Wire {
     if (this.#open) this.#socket?.send(ALIVE);
   }
 
-  ask(ask: Ask): Promise<unknown> {
+  ask(ask: NewRequest): Promise<unknown> {
     return this.asked(ask).answer;
   }
 
   /** The same with its number, under which it can be spoken of. */
-  asked(ask: Ask): { readonly n: number; readonly answer: Promise<unknown> } {
+  asked(ask: NewRequest): { readonly n: number; readonly answer: Promise<unknown> } {
     const n = ++this.#numbers;
     if (this.#closed !== undefined) return { n, answer: Promise.reject(this.#closed) };
     const { type, ...rest } = ask;
@@ -176,8 +176,8 @@ export class Wire {
     });
     socket.on('message', (data: Buffer) => {
       try {
-        const said = JSON.parse(data.toString()) as Said | readonly Said[];
-        for (const one of Array.isArray(said) ? said : [said]) this.#hear(one as Said);
+        const said = JSON.parse(data.toString()) as NodeMessage | readonly NodeMessage[];
+        for (const one of Array.isArray(said) ? said : [said]) this.#hear(one as NodeMessage);
       } catch (error) {
         // Whoever that is, it is no node of ours.
         trouble = error as Error;
@@ -218,28 +218,28 @@ export class Wire {
     return fault('STORE_UNAVAILABLE', { problem: `nobody answers at ${this.#options.urls.join(', ')}` });
   }
 
-  #hear(said: Said): void {
-    switch (said.type) {
+  #hear(message: NodeMessage): void {
+    switch (message.type) {
       case 'connect_ok':
-        this.#terms = said;
-        this.#greeted(said.leaseMs);
+        this.#terms = message;
+        this.#greeted(message.leaseMs);
         return;
       case 'connect_rejected':
-        this.#rejected(toldError(said.error));
+        this.#rejected(wireError(message.error));
         return;
       case 'kill_task':
-        this.#options.onKill(said.task);
+        this.#options.onKill(message.task);
         return;
       case 'config_update':
         // The engine goes by it: who is disabled is granted nothing, and ends what it has.
         return;
       case 'ok':
-        this.#asking.get(said.re)?.resolve(said.value);
-        this.#asking.delete(said.re);
+        this.#asking.get(message.re)?.resolve(message.value);
+        this.#asking.delete(message.re);
         return;
       case 'refused':
-        this.#asking.get(said.re)?.reject(toldError(said.error));
-        this.#asking.delete(said.re);
+        this.#asking.get(message.re)?.reject(wireError(message.error));
+        this.#asking.delete(message.re);
     }
   }
 

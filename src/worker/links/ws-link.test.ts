@@ -12,10 +12,10 @@ import { Enrolment } from '../../operate/calls/enrolment.ts';
 import { newSecret } from '../../operate/secrets.ts';
 import type { Hello, Link, Session } from '../../protocol/link.ts';
 import { Access } from '../../server/auth/access.ts';
-import { TokenDesk } from '../../server/auth/token-service.ts';
+import { TokenService } from '../../server/auth/token-service.ts';
 import { Hosts } from '../../server/http/hosts.ts';
 import { LeaseTokens } from '../../server/workers/lease-tokens.ts';
-import { Hub } from '../../server/workers/worker-gateway.ts';
+import { WorkerGateway } from '../../server/workers/worker-gateway.ts';
 import { WorkerSettings } from '../../server/workers/worker-settings.ts';
 import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import { VirtualWorld } from '../../testing.ts';
@@ -53,9 +53,9 @@ class Enrolling implements Link {
   }
 }
 
-async function listening(hub: Hub): Promise<Server> {
+async function listening(gateway: WorkerGateway): Promise<Server> {
   const server = createServer();
-  server.on('upgrade', (request, stream, head) => hub.upgrade(request, stream, head, new Hosts('127.0.0.1')));
+  server.on('upgrade', (request, stream, head) => gateway.upgrade(request, stream, head, new Hosts('127.0.0.1')));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return server;
 }
@@ -63,15 +63,15 @@ async function listening(hub: Hub): Promise<Server> {
 async function setting(spool?: string): Promise<LinkSetting> {
   const world = new VirtualWorld();
   const node = await openNode('memory:', { world, duties: false, housekeeping: false, dutyMs: 86_400_000 });
-  const hub = new Hub({
+  const gateway = new WorkerGateway({
     link: new DirectLink(node.engine, undefined),
     tokens: new LeaseTokens(node.engine.store.clusterKey),
-    access: new Access(newSecret('admin'), new TokenDesk(node.engine.store), world),
+    access: new Access(newSecret('admin'), new TokenService(node.engine.store), world),
     settings: new WorkerSettings(node.engine.store, world),
     world,
     log: SILENT,
   });
-  const server = await listening(hub);
+  const server = await listening(gateway);
   const link = new Enrolling(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, world, node.engine, spool);
   const seen: LinkWorld = {
     clock: world.clock,
@@ -95,7 +95,7 @@ async function setting(spool?: string): Promise<LinkSetting> {
     close: async () => {
       for (const session of link.sessions) await session.close();
       assert.ok(spool === undefined || !existsSync(spool), 'nothing is owed when everything was answered');
-      await hub.close();
+      await gateway.close();
       server.close();
       await node.close();
     },

@@ -1,10 +1,10 @@
 import { hostname } from 'node:os';
-import type { Ask, Granted } from '../../protocol/frames.ts';
-import type { Assignment, Hello, Link, Session, Want, WorkerState } from '../../protocol/link.ts';
-import { type AskingOptions, AskingSession, openSession, proofOf } from './node-session.ts';
+import type { Granted, NewRequest } from '../../protocol/frames.ts';
+import type { Assignment, ClaimRequest, Hello, Link, Session, WorkerState } from '../../protocol/link.ts';
+import { NodeSession, type NodeSessionOptions, openSession, proofOf } from './node-session.ts';
 import { Wire } from './wire.ts';
 
-export interface WsLinkOptions extends AskingOptions {
+export interface WsLinkOptions extends NodeSessionOptions {
   /** Of other nodes of the same cluster: when one is away it goes to the next. */
   readonly others?: readonly string[] | undefined;
   readonly secret: string;
@@ -23,7 +23,7 @@ export class WsLink implements Link {
   }
 }
 
-class WsSession extends AskingSession {
+class WsSession extends NodeSession {
   readonly #wire: Wire;
   /** What the node knows of this worker, and on which connection it was told. */
   #told: { readonly state: WorkerState; readonly greetings: number } | undefined;
@@ -73,7 +73,7 @@ class WsSession extends AskingSession {
     await this.payDebts();
   }
 
-  async claim({ max, waitMs, signal }: Want): Promise<readonly Assignment[]> {
+  async claim({ max, waitMs, signal }: ClaimRequest): Promise<readonly Assignment[]> {
     if (signal.aborted) return [];
     const { n, answer } = this.#wire.asked({ type: 'task_claim', max, waitMs });
     const stop = (): void => void this.#wire.ask({ type: 'claim_stop', claim: n }).catch(() => {});
@@ -107,7 +107,7 @@ class WsSession extends AskingSession {
     return this.#wire.close();
   }
 
-  protected ask(ask: Ask): Promise<unknown> {
+  protected ask(ask: NewRequest): Promise<unknown> {
     return this.#wire.ask(ask);
   }
 }

@@ -2,7 +2,7 @@ import type { Timers } from '../../core/world.ts';
 import type { AnyTask } from '../define/definition.ts';
 import { jsonSchemaOf } from '../define/schema.ts';
 import { type ContextParts, perform } from './perform.ts';
-import type { Desk, Ended, Host, Job, Ladder, Runner, Running, Sink, StopWhy } from './runner.ts';
+import type { AttemptSession, Ended, Job, Ladder, Runner, Running, SessionHost, Sink, StopWhy } from './runner.ts';
 
 /** Runs functions in the worker's own loop: no start-up cost, no isolation. What ignores its signal cannot be ended. */
 export class InlineRunner implements Runner {
@@ -29,7 +29,7 @@ export class InlineRunner implements Runner {
 
   async start(): Promise<void> {}
 
-  run(job: Job, sink: Sink, host?: Host): Running {
+  run(job: Job, sink: Sink, host?: SessionHost): Running {
     return new InlineRun(this.#tasks.get(job.handler), job, sink, host, this.#timers);
   }
 
@@ -40,7 +40,7 @@ export class InlineRunner implements Runner {
 class InlineRun implements Running, ContextParts {
   readonly ended: Promise<Ended>;
   readonly #sink: Sink;
-  readonly #host: Host | undefined;
+  readonly #host: SessionHost | undefined;
   readonly #timers: Timers;
   /** Made when somebody asks for it: most short handlers never look, and it is a tenth of their price. */
   #abort: AbortController | undefined;
@@ -48,7 +48,7 @@ class InlineRun implements Running, ContextParts {
   #resolve: ((ended: Ended) => void) | undefined;
   #cancelTimers: (() => void)[] | undefined;
 
-  constructor(definition: AnyTask | undefined, job: Job, sink: Sink, host: Host | undefined, timers: Timers) {
+  constructor(definition: AnyTask | undefined, job: Job, sink: Sink, host: SessionHost | undefined, timers: Timers) {
     this.#sink = sink;
     this.#host = host;
     this.#timers = timers;
@@ -94,8 +94,8 @@ class InlineRun implements Running, ContextParts {
     return (value) => this.#sink.progress(value);
   }
 
-  get desk(): Desk | undefined {
-    return this.#host?.desk;
+  get session(): AttemptSession | undefined {
+    return this.#host?.session;
   }
 
   async #perform(definition: AnyTask, job: Job): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Ended, Host, Job, Ladder, Runner, Running, Sink, StopWhy } from './runner.ts';
+import type { Ended, Job, Ladder, Runner, Running, SessionHost, Sink, StopWhy } from './runner.ts';
 
 export interface LazyOptions {
   readonly handlers: readonly string[];
@@ -34,7 +34,7 @@ export class LazyRunner implements Runner {
     this.#check();
   }
 
-  run(job: Job, sink: Sink, host?: Host): Running {
+  run(job: Job, sink: Sink, host?: SessionHost): Running {
     if (this.#runner === undefined) {
       const runner = this.#begin();
       this.#runner = runner;
@@ -69,11 +69,11 @@ class LazyRun implements Running {
   #running: Running | undefined;
   #stopped = false;
 
-  constructor(runner: Promise<Runner>, job: Job, sink: Sink, host: Host | undefined) {
+  constructor(runner: Promise<Runner>, job: Job, sink: Sink, host: SessionHost | undefined) {
     this.ended = Promise.race([this.#run(runner, job, sink, host), this.#unstarted.promise]);
   }
 
-  async #run(starting: Promise<Runner>, job: Job, sink: Sink, host: Host | undefined): Promise<Ended> {
+  async #run(starting: Promise<Runner>, job: Job, sink: Sink, host: SessionHost | undefined): Promise<Ended> {
     try {
       const runner = await starting;
       if (this.#stopped) return await this.#unstarted.promise;

@@ -1,15 +1,15 @@
 import type { AnyTask, TaskContext } from '../define/definition.ts';
 import { outcomeOf } from '../define/outcome.ts';
 import { parseInput } from '../define/schema.ts';
-import { Memory } from '../durable/durable-runtime.ts';
-import type { Desk, Ended, Job } from './runner.ts';
+import { DurableRuntime } from '../durable/durable-runtime.ts';
+import type { AttemptSession, Ended, Job } from './runner.ts';
 
 export interface ContextParts {
   readonly signal: AbortSignal;
   readonly log: (message: string) => void;
   readonly progress: (value: unknown) => void;
   /** Where it can ask to remember and to wait; undefined: nowhere. */
-  readonly desk?: Desk | undefined;
+  readonly session?: AttemptSession | undefined;
 }
 
 const PARKED: Ended = { kind: 'parked' };
@@ -27,13 +27,13 @@ export async function perform(definition: AnyTask, job: Job, parts: ContextParts
   const context = new Context(job, parts);
   try {
     const value = await definition.run(input, context);
-    const memory = Context.memoryOf(context);
-    return memory !== undefined && (await memory.left()) ? PARKED : outcomeOf(value);
+    const durable = Context.memoryOf(context);
+    return durable !== undefined && (await durable.left()) ? PARKED : outcomeOf(value);
   } catch (error) {
-    const memory = Context.memoryOf(context);
-    if (memory === undefined) return { kind: 'failed', error };
-    if (await memory.left()) return PARKED;
-    return memory.isUncertain(error) ? { kind: 'giveUp', error: error.toJSON() } : { kind: 'failed', error };
+    const durable = Context.memoryOf(context);
+    if (durable === undefined) return { kind: 'failed', error };
+    if (await durable.left()) return PARKED;
+    return durable.isUncertain(error) ? { kind: 'giveUp', error: error.toJSON() } : { kind: 'failed', error };
   }
 }
 
@@ -51,7 +51,7 @@ class Context implements TaskContext {
   readonly traceparent: string | undefined;
   readonly #job: Job;
   readonly #parts: ContextParts;
-  #memory: Memory | undefined;
+  #durable: DurableRuntime | undefined;
 
   constructor(job: Job, parts: ContextParts) {
     const { id, queue, attempt, tries, maxTries } = job;
@@ -67,8 +67,8 @@ class Context implements TaskContext {
   }
 
   /** Undefined: the handler has used none. */
-  static memoryOf(context: Context): Memory | undefined {
-    return context.#memory;
+  static memoryOf(context: Context): DurableRuntime | undefined {
+    return context.#durable;
   }
 
   get signal(): AbortSignal {
@@ -83,28 +83,28 @@ class Context implements TaskContext {
     return this.#parts.progress;
   }
 
-  get step(): Memory['step'] {
+  get step(): DurableRuntime['step'] {
     return this.#remembering.step;
   }
 
-  get list(): Memory['list'] {
+  get list(): DurableRuntime['list'] {
     return this.#remembering.list;
   }
 
-  get wait(): Memory['wait'] {
+  get wait(): DurableRuntime['wait'] {
     return this.#remembering.wait;
   }
 
-  get spawn(): Memory['spawn'] {
+  get spawn(): DurableRuntime['spawn'] {
     return this.#remembering.spawn;
   }
 
-  get dependencies(): Memory['dependencies'] {
+  get dependencies(): DurableRuntime['dependencies'] {
     return this.#remembering.dependencies;
   }
 
-  get #remembering(): Memory {
-    this.#memory ??= new Memory(this.#job, this.#parts);
-    return this.#memory;
+  get #remembering(): DurableRuntime {
+    this.#durable ??= new DurableRuntime(this.#job, this.#parts);
+    return this.#durable;
   }
 }

@@ -20,7 +20,7 @@ export interface Sink {
  * What a run may ask of its worker: to remember, to wait, to start others. Faults of the store are waited out; what cannot
  * be any more is refused with `LEASE_LOST`.
  */
-export interface Desk {
+export interface AttemptSession {
   journal(): Promise<readonly Remembered[]>;
   /** After `parked`, `cancelled`, `ended` and `back` the run is over: whatever it does then counts no more. */
   turn(turn: TurnRequest): Promise<Turned>;
@@ -30,8 +30,8 @@ export interface Desk {
 }
 
 /** Whoever has a desk; it is made when somebody asks for it, as most short handlers never do. */
-export interface Host {
-  readonly desk: Desk;
+export interface SessionHost {
+  readonly session: AttemptSession;
 }
 
 /** Why a run is told to stop. `parked`: it has given its lease back in order to wait, and will come again. */
@@ -77,7 +77,7 @@ export interface Runner {
   schemaOf?(handler: string): string | undefined;
   /** Refuses what cannot work, such as a module that does not load, before any task is claimed. */
   start(): Promise<void>;
-  run(job: Job, sink: Sink, host?: Host): Running;
+  run(job: Job, sink: Sink, host?: SessionHost): Running;
   /** Ends every process of it; runs that still go are stopped hard. */
   close(): Promise<void>;
 }

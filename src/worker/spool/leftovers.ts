@@ -15,7 +15,7 @@ export interface Leftover {
 }
 
 /** A process that is gone, and its folder. */
-export interface Estate {
+export interface LeftoverSpool {
   readonly path: string;
   readonly owner: Owner;
   readonly leftovers: readonly Leftover[];
@@ -25,21 +25,21 @@ export interface Estate {
 const MAX_AGE_MS = 7 * 24 * 60 * 60 * 1000;
 
 /** What earlier processes of this worker, which are gone, left for this node. */
-export function findEstates(folder: string, heir: Owner, now: number): readonly Estate[] {
-  const estates: Estate[] = [];
+export function findLeftovers(folder: string, heir: Owner, now: number): readonly LeftoverSpool[] {
+  const spools: LeftoverSpool[] = [];
   for (const name of list(folder)) {
     const path = join(folder, name);
     if (name === folderOf(heir)) continue;
     const owner = ownerOf(path);
     if (owner !== undefined && owner.url === heir.url && owner.name === heir.name && !isAlive(owner)) {
-      estates.push({ path, owner, leftovers: leftoversOf(path) });
+      spools.push({ path, owner, leftovers: leftoversOf(path) });
     } else if ((owner === undefined || !isAlive(owner)) && isOld(path, now)) remove({ path });
   }
-  return estates;
+  return spools;
 }
 
 /** With the folder of them all, if it was the last. */
-export function remove({ path }: Pick<Estate, 'path'>): void {
+export function remove({ path }: Pick<LeftoverSpool, 'path'>): void {
   rmSync(path, { recursive: true, force: true });
   try {
     rmdirSync(dirname(path));

@@ -1,15 +1,15 @@
 import { CATALOGUE, fault, isEngineError } from '../../core/errors.ts';
 import type { Lease } from '../../core/task/lease.ts';
 import type { World } from '../../core/world.ts';
-import type { Ask, LeaseProof } from '../../protocol/frames.ts';
+import type { LeaseProof, NewRequest } from '../../protocol/frames.ts';
 import { keyOf } from '../../protocol/held-leases.ts';
 import type { EndingAsk, Spool } from './spool.ts';
 
-export type LogAsk = Extract<Ask, { type: 'task_progress' }>;
+export type LogAsk = Extract<NewRequest, { type: 'task_progress' }>;
 
 export interface OutboxOptions {
   readonly spool: Spool;
-  readonly ask: (ask: Ask) => Promise<unknown>;
+  readonly ask: (ask: NewRequest) => Promise<unknown>;
   /** As far as is known. */
   readonly connected: () => boolean;
   readonly world: World;

@@ -1,6 +1,6 @@
-import type { Ask, LeaseProof } from '../../protocol/frames.ts';
+import type { LeaseProof, NewRequest } from '../../protocol/frames.ts';
 import type { WorkerLog } from '../logs/worker-log.ts';
-import { type Estate, findEstates, type Leftover, remove } from './leftovers.ts';
+import { findLeftovers, type Leftover, type LeftoverSpool, remove } from './leftovers.ts';
 import { isVerdict } from './outbox.ts';
 import type { Owner } from './owner.ts';
 
@@ -8,7 +8,7 @@ export interface ReplayOptions {
   /** Where processes of this data directory have their folders. */
   readonly folder: string;
   readonly heir: Owner;
-  readonly ask: (ask: Ask) => Promise<unknown>;
+  readonly ask: (ask: NewRequest) => Promise<unknown>;
   readonly now: () => number;
   readonly log?: WorkerLog | undefined;
 }
@@ -21,13 +21,13 @@ const AT_ONCE = 32;
  * would have from them; else it is told of and dropped. Rejects when the node is away: then the rest stays for the next try.
  */
 export async function replay(options: ReplayOptions): Promise<void> {
-  for (const estate of findEstates(options.folder, options.heir, options.now())) {
+  for (const spool of findLeftovers(options.folder, options.heir, options.now())) {
     const counts = { delivered: 0, late: 0 };
-    for (let at = 0; at < estate.leftovers.length; at += AT_ONCE) {
-      const some = estate.leftovers.slice(at, at + AT_ONCE);
-      await Promise.all(some.map((one) => settle(options, estate, one, counts)));
+    for (let at = 0; at < spool.leftovers.length; at += AT_ONCE) {
+      const some = spool.leftovers.slice(at, at + AT_ONCE);
+      await Promise.all(some.map((one) => settle(options, spool, one, counts)));
     }
-    remove(estate);
+    remove(spool);
     if (counts.delivered > 0) {
       options.log?.warn('an earlier process of this worker left ends that the node has now heard', counts);
     }
@@ -35,8 +35,8 @@ export async function replay(options: ReplayOptions): Promise<void> {
 }
 
 /** Its log comes first: nothing can be added to an attempt that has ended. */
-async function settle(options: ReplayOptions, estate: Estate, leftover: Leftover, counts: Counts): Promise<void> {
-  const lease: LeaseProof = { ...leftover.lease, incarnation: estate.owner.incarnation };
+async function settle(options: ReplayOptions, spool: LeftoverSpool, leftover: Leftover, counts: Counts): Promise<void> {
+  const lease: LeaseProof = { ...leftover.lease, incarnation: spool.owner.incarnation };
   try {
     for (const logs of leftover.logs()) await options.ask({ type: 'task_progress', lease, logs: [...logs] });
   } catch (error) {

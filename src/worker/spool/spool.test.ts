@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { LogEntry } from '../../core/task/log.ts';
 import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
-import { findEstates } from './leftovers.ts';
+import { findLeftovers } from './leftovers.ts';
 import { isAlive, ownerHere } from './owner.ts';
 import { type EndingAsk, Spool } from './spool.ts';
 
@@ -28,7 +28,7 @@ function spoolIn(folder: string, more: Partial<ConstructorParameters<typeof Spoo
 }
 
 const left = (folder: string) =>
-  findEstates(folder, HEIR, Date.now()).flatMap(({ leftovers }) =>
+  findLeftovers(folder, HEIR, Date.now()).flatMap(({ leftovers }) =>
     leftovers.map(({ lease, logs, ends }) => ({
       task: lease.task,
       logs: logs().map((batch) => batch.map(({ text }) => text)),
@@ -141,7 +141,7 @@ test('nobody takes what belongs to a process that lives, to another worker, or t
   const folder = aFolder();
   const { spool } = spoolIn(folder);
   spool.put(complete(1), 'task_1', false);
-  const found = (heir: Partial<typeof HEIR>): number => findEstates(folder, { ...HEIR, ...heir }, Date.now()).length;
+  const found = (heir: Partial<typeof HEIR>): number => findLeftovers(folder, { ...HEIR, ...heir }, Date.now()).length;
   assert.equal(found({}), 1);
   assert.equal(found({ name: 'other' }), 0);
   assert.equal(found({ url: 'http://elsewhere' }), 0);
@@ -163,10 +163,10 @@ test('what nobody came for in a week is cleared away, unless its process lives',
   mkdirSync(join(folder, 'nobodys'));
   const other = { ...HEIR, name: 'other' };
   const old = new Date(Date.now() - 8 * 24 * 60 * 60 * 1000);
-  findEstates(folder, other, Date.now());
+  findLeftovers(folder, other, Date.now());
   assert.equal(readdirSync(folder).length, 2);
   for (const name of readdirSync(folder)) utimesSync(join(folder, name), old, old);
-  findEstates(folder, other, Date.now());
+  findLeftovers(folder, other, Date.now());
   assert.equal(existsSync(folder), false);
 });
 

@@ -2,7 +2,7 @@ import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Lease } from '../../core/task/lease.ts';
 import type { LogEntry } from '../../core/task/log.ts';
-import type { Ask, LeaseProof } from '../../protocol/frames.ts';
+import type { LeaseProof, NewRequest } from '../../protocol/frames.ts';
 import { keyOf } from '../../protocol/held-leases.ts';
 import type { WorkerLog } from '../logs/worker-log.ts';
 import { EndsFile } from './ends-file.ts';
@@ -14,7 +14,7 @@ export const LOG = 'log-';
 
 /** What says how an attempt has ended; a result that is kept for others is one, too. */
 export type EndingAsk = Extract<
-  Ask,
+  NewRequest,
   { type: 'task_complete' | 'task_failed' | 'task_release' | 'task_cancelled' | 'task_turn' | 'keep' }
 >;
 

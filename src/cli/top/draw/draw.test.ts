@@ -4,7 +4,7 @@ import { stripVTControlCharacters as plain, styleText } from 'node:util';
 import type { LogLineView } from '../../../operate/views.ts';
 import type { Paint } from '../../display/out.ts';
 import { listsOf, PANELS } from '../lists.ts';
-import type { Picture } from '../picture.ts';
+import type { TopViewModel } from '../picture.ts';
 import { FIRST, type Open, type State } from '../state.ts';
 import { NOW, testEvent, testLimit, testPicture, testQueue, testTask, testWorker } from '../test-picture.ts';
 import { draw, type Scene } from './draw.ts';
@@ -15,11 +15,11 @@ const coloured: Paint = (format, text) =>
   styleText(format as Parameters<typeof styleText>[0], text, { validateStream: false });
 
 function scene(more: Partial<Scene> = {}): Scene {
-  const { picture = testPicture(), state = FIRST } = more;
+  const { model: model = testPicture(), state = FIRST } = more;
   return {
     state,
-    picture,
-    lists: listsOf(picture, state.filter),
+    model,
+    lists: listsOf(model, state.filter),
     detail: undefined,
     away: undefined,
     size: { columns: 120, rows: 36 },
@@ -34,7 +34,7 @@ const text = (more: Partial<Scene> = {}): string => draw(scene(more)).lines.join
 const at = (columns: number, rows: number): Partial<Scene> => ({ size: { columns, rows } });
 
 /** Much of everything, with names of any length and kind. */
-function crowd(): Picture {
+function crowd(): TopViewModel {
   const many = <T>(one: (i: number) => T): readonly T[] => Array.from({ length: 60 }, (_, i) => one(i));
   const name = (i: number): string =>
     ['q'.repeat(i), '日本語'.repeat(i), `a\u001b[2J\u202e\r\n\u0007${i}`, 'שלום'][i % 4] || 'x';
@@ -74,7 +74,7 @@ const log: readonly LogLineView[] = Array.from({ length: 90 }, (_, i) => ({
 const detail = { page: () => Array.from({ length: 50 }, (_, i) => `  line ${i} ${'word '.repeat(i)}`), log };
 
 test('whatever is shown, a frame has as many lines as the terminal and none is wider', () => {
-  for (const picture of [
+  for (const model of [
     testPicture(),
     crowd(),
     testPicture({ queues: [], workers: [], tasks: [], limits: [], events: [] }),
@@ -89,7 +89,7 @@ test('whatever is shown, a frame has as many lines as the terminal and none is w
       [400, 100],
     ] as const)
       for (const state of STATES_TO_DRAW) {
-        const { lines } = draw(scene({ picture, state, paint: coloured, detail, colours: true, ...at(columns, rows) }));
+        const { lines } = draw(scene({ model, state, paint: coloured, detail, colours: true, ...at(columns, rows) }));
         const where = `${columns}x${rows} ${state.mode} ${state.panel}`;
         assert.equal(lines.length, rows, where);
         for (const line of lines) assert.ok(widthOfPainted(line) <= columns, `${where}: ${JSON.stringify(line)}`);
@@ -98,7 +98,7 @@ test('whatever is shown, a frame has as many lines as the terminal and none is w
 
 test('nothing that others wrote reaches the terminal as a control', () => {
   for (const state of STATES_TO_DRAW) {
-    const drawn = draw(scene({ picture: crowd(), state, detail })).lines;
+    const drawn = draw(scene({ model: crowd(), state, detail })).lines;
     for (const line of drawn) assert.doesNotMatch(line, /\p{Cc}|[\u202a-\u202e]/u, JSON.stringify(line));
   }
   const away = { since: NOW, problem: EVIL };
@@ -109,8 +109,8 @@ test('the first lines say how it stands, who leads, and the version', () => {
   const [first = '', second = ''] = draw(scene()).lines;
   assert.match(first, /^● All is well/);
   assert.match(second, /leader node-a · leasehold 1\.2\.3 · 100 completed/);
-  assert.match(draw(scene({ picture: testPicture({ overview: { health: 'trouble' } }) })).lines[0] ?? '', /^✗/);
-  assert.match(text({ picture: testPicture({ role: 'read' }) }), /may only read/);
+  assert.match(draw(scene({ model: testPicture({ overview: { health: 'trouble' } }) })).lines[0] ?? '', /^✗/);
+  assert.match(text({ model: testPicture({ role: 'read' }) }), /may only read/);
 });
 
 test('each panel has what it is for', () => {
@@ -143,18 +143,18 @@ test('the chosen row has a mark, with colours or without, and stays in sight', (
   assert.match(text(), /^▸ papers/m);
   const state: State = { ...FIRST, chosen: { queues: { key: 'q44', index: 44 } } };
   const queues = Array.from({ length: 60 }, (_, i) => testQueue(`q${i}`));
-  assert.match(text({ state, picture: testPicture({ queues }), ...at(60, 15) }), /^▸ q44/m);
+  assert.match(text({ state, model: testPicture({ queues }), ...at(60, 15) }), /^▸ q44/m);
   assert.match(plain(text({ paint: coloured })), /^▸ papers/m);
 });
 
 test('a lease that ran out says so, and a task that was asked to stop', () => {
   const tasks = [testTask('task_1', { leaseExpiresAt: NOW - 1, cancelRequestedAt: NOW })];
-  assert.match(text({ picture: testPicture({ tasks }) }), /laptop +12s +ran out +1\/3 +asked to stop/);
+  assert.match(text({ model: testPicture({ tasks }) }), /laptop +12s +ran out +1\/3 +asked to stop/);
 });
 
 test('more running tasks than are asked for are counted', () => {
   assert.match(
-    text({ picture: testPicture({ overview: { tasks: { ...testPicture().overview.tasks, running: 5000 } } }) }),
+    text({ model: testPicture({ overview: { tasks: { ...testPicture().overview.tasks, running: 5000 } } }) }),
     /running tasks ── 3 of 5,000/,
   );
 });
@@ -167,7 +167,7 @@ test('while the node is away the last picture stays, its countdowns stand still,
 });
 
 test('an empty panel says what would fill it, and under a filter that nothing matches', () => {
-  assert.match(text({ picture: testPicture({ limits: [] }) }), /No limits: "leasehold limits set/);
+  assert.match(text({ model: testPicture({ limits: [] }) }), /No limits: "leasehold limits set/);
   assert.match(text({ state: { ...FIRST, filter: 'zzz' } }), /Nothing here matches the filter/);
 });
 

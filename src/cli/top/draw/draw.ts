@@ -3,7 +3,7 @@ import { logLines } from '../../display/log-lines.ts';
 import type { Paint } from '../../display/out.ts';
 import { safeLine } from '../../display/safe.ts';
 import type { Lists } from '../lists.ts';
-import type { Detail, Picture } from '../picture.ts';
+import type { Detail, TopViewModel } from '../picture.ts';
 import type { Open, State } from '../state.ts';
 import { drawFooter, KEYS } from './footer.ts';
 import { type Away, drawHeader } from './header.ts';
@@ -19,7 +19,7 @@ export interface Size {
 /** Everything that a frame is made of. */
 export interface Scene {
   readonly state: State;
-  readonly picture: Picture;
+  readonly model: TopViewModel;
   readonly lists: Lists;
   /** Of what is open; undefined while it is being asked for. */
   readonly detail: Detail | undefined;
@@ -44,12 +44,12 @@ const FOOTER = 1;
 const BETWEEN = ' │ ';
 
 export function draw(scene: Scene): Frame {
-  const { state, picture, away, size, paint, now } = scene;
+  const { state, model, away, size, paint, now } = scene;
   const { columns, rows } = size;
-  const header = drawHeader({ picture, away, paint, columns, clock: now });
+  const header = drawHeader({ model, away, paint, columns, clock: now });
   const room = Math.max(0, rows - HEADER - FOOTER);
   // While the node is away the clock of what it said stands still with it.
-  const still: Scene = away === undefined ? scene : { ...scene, now: picture.at };
+  const still: Scene = away === undefined ? scene : { ...scene, now: model.at };
   const { lines, page, furthest } = bodyOf(still, room);
   const body = [...lines, ...Array<string>(Math.max(0, room - lines.length)).fill('')].slice(0, room);
   const all = [...header, ...body, drawFooter(state, paint, columns)].map((line) => cut(line, columns));

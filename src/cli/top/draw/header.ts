@@ -3,7 +3,7 @@ import { safeLine } from '../../display/safe.ts';
 import { formatTime } from '../../display/time.ts';
 import { widthOf } from '../../display/width.ts';
 import { formatCount, formatRate } from '../../kit/figures.ts';
-import type { Overview, Picture } from '../picture.ts';
+import type { Overview, TopViewModel } from '../picture.ts';
 import { spark } from './bars.ts';
 import { since } from './columns.ts';
 import { cut, padded } from './painted.ts';
@@ -15,7 +15,7 @@ export interface Away {
 }
 
 export interface HeaderScene {
-  readonly picture: Picture;
+  readonly model: TopViewModel;
   readonly away: Away | undefined;
   readonly paint: Paint;
   readonly columns: number;
@@ -33,9 +33,9 @@ const WIDE = 100;
 
 /** Two lines: how it stands, and who says so. */
 export function drawHeader(scene: HeaderScene): readonly string[] {
-  const { picture, paint, columns, clock, away } = scene;
-  const [symbol, colour] = LOOKS[picture.overview.health];
-  const sentence = cut(`${symbol} ${safeLine(picture.overview.sentence)}`, columns);
+  const { model, paint, columns, clock, away } = scene;
+  const [symbol, colour] = LOOKS[model.overview.health];
+  const sentence = cut(`${symbol} ${safeLine(model.overview.sentence)}`, columns);
   const time = formatTime(clock).slice(columns < WIDE ? 11 : 0);
   const room = Math.max(0, columns - widthOf(time) - 2);
   const left =
@@ -51,8 +51,8 @@ function awayWords({ since: from, problem }: Away, now: number): string {
 }
 
 /** What matters most comes first: the end is cut on a narrow terminal. */
-function factsOf({ picture, columns }: HeaderScene): string {
-  const { overview, version, address, role } = picture;
+function factsOf({ model, columns }: HeaderScene): string {
+  const { overview, version, address, role } = model;
   const { tasks, series, approvals, leader } = overview;
   const rate = series.completed.at(-1);
   const facts = [

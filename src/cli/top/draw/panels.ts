@@ -3,7 +3,7 @@ import { safeLine } from '../../display/safe.ts';
 import { aligned, type Column } from '../../display/table.ts';
 import { formatCount } from '../../kit/figures.ts';
 import { type Entry, type Lists, PANELS, type Panel } from '../lists.ts';
-import type { Picture } from '../picture.ts';
+import type { TopViewModel } from '../picture.ts';
 import { indexOf } from '../press.ts';
 import type { State } from '../state.ts';
 import { eventColumns, type Look, limitColumns, queueColumns, taskColumns, workerColumns } from './columns.ts';
@@ -12,7 +12,7 @@ import { cut, padded, widthOfPainted } from './painted.ts';
 export interface PanelScene extends Look {
   readonly state: State;
   readonly lists: Lists;
-  readonly picture: Picture;
+  readonly model: TopViewModel;
 }
 
 const EMPTY: Readonly<Record<Panel, string>> = {
@@ -32,16 +32,16 @@ export function drawPanel(panel: Panel, height: number, scene: PanelScene): read
 }
 
 /** `▸1 queues ── 12 ready, 3 running ─────`. */
-function titleOf(panel: Panel, { state, picture, lists, paint, columns }: PanelScene): string {
+function titleOf(panel: Panel, { state, model, lists, paint, columns }: PanelScene): string {
   const focused = state.panel === panel;
   const title = `${focused ? '▸' : ' '}${PANELS.indexOf(panel) + 1} ${panel === 'tasks' ? 'running tasks' : panel}`;
-  const said = state.filter === '' ? summaryOf(panel, picture) : `${formatCount(lists[panel].length)} match`;
+  const said = state.filter === '' ? summaryOf(panel, model) : `${formatCount(lists[panel].length)} match`;
   const left = `${title} ${paint('dim', '──')} ${said} `;
   const rule = paint('dim', '─'.repeat(Math.max(0, columns - widthOfPainted(left))));
   return `${focused ? paint(['bold', 'cyan'], title) : paint('bold', title)}${left.slice(title.length)}${rule}`;
 }
 
-function summaryOf(panel: Panel, { overview, queues, tasks, limits, events }: Picture): string {
+function summaryOf(panel: Panel, { overview, queues, tasks, limits, events }: TopViewModel): string {
   switch (panel) {
     case 'queues': {
       const paused = queues.filter((queue) => queue.paused).length;

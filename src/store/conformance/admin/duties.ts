@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import type { DutyTerm, Tenure } from '../../store.ts';
+import type { DutyTenure, DutyTerm } from '../../store.ts';
 import { DAY, HOUR, MINUTE, refusal, type Scene, TTL } from '../kit/scene.ts';
 import type { Run, Topic } from '../kit/topic.ts';
 
-const take = (scene: Scene, holder: string, ttlMs = MINUTE): Promise<Tenure | undefined> =>
+const take = (scene: Scene, holder: string, ttlMs = MINUTE): Promise<DutyTenure | undefined> =>
   scene.store.dutyTake({ name: 'reaper', holder, ttlMs });
 
 interface DutyWrite {

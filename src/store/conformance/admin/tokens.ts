@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { normalizeLimit, normalizeUses } from '../../../core/limits/limit.ts';
-import type { ClaimRequest, NewToken, Rotation, Store, TokenRecord } from '../../store.ts';
+import type { NewClaim, NewToken, Rotation, Store, TokenRecord } from '../../store.ts';
 import { DAY, HOUR, MINUTE, refusal, type Scene, TTL } from '../kit/scene.ts';
 import { needing, type Topic } from '../kit/topic.ts';
 
@@ -117,7 +117,7 @@ export const TOKENS: Topic = {
       await scene.pushMany(20, { lane: plain });
       await scene.pushMany(20, { lane: limited });
       const one = await scene.push({ lane: plain });
-      const asks: readonly Partial<ClaimRequest>[] = [
+      const asks: readonly Partial<NewClaim>[] = [
         { lanes: [{ lane: plain, max: 1 }] },
         { lanes: [{ lane: limited, max: 1 }] },
         // Once more, when there is known to be room.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Lease } from '../../../core/task/lease.ts';
 import type { FinalState, TaskState } from '../../../core/task/task.ts';
-import type { Edge, GraphAnswer, GraphTask, Tenure } from '../../store.ts';
+import type { DutyTenure, Edge, GraphAnswer, GraphTask } from '../../store.ts';
 import type { Scene } from './scene.ts';
 
 /** Short words for what the cases about graphs do. */
@@ -53,7 +53,7 @@ export async function end(scene: Scene, task: number, to: FinalState = 'complete
   assert.equal(answer, 'done');
 }
 
-export async function carryAll(scene: Scene, duty: Tenure, limit = 500): Promise<number> {
+export async function carryAll(scene: Scene, duty: DutyTenure, limit = 500): Promise<number> {
   for (let sum = 0, step = 0; step < 1000; step++) {
     const { carried, more } = await scene.store.depCarry({ duty, limit });
     sum += carried;

@@ -6,6 +6,7 @@ import type { FinalState, Reason } from '../../../core/task/task.ts';
 import type {
   CallerTransaction,
   ClaimAnswer,
+  DutyTenure,
   EventPage,
   Grant,
   LaneName,
@@ -17,9 +18,8 @@ import type {
   SettleAnswer,
   Store,
   TaskRecord,
-  Tenure,
 } from '../../store.ts';
-import { checkBooks, lookAt, numberEvents, type Sight } from './snapshot.ts';
+import { checkBooks, lookAt, numberEvents, type Snapshot } from './snapshot.ts';
 import type { VirtualWorld } from './virtual-world.ts';
 
 /** The store's part of a caller's own transaction, as the caller drives it. */
@@ -205,14 +205,14 @@ export class Scene {
     return { ...page, events };
   }
 
-  async duty(name = 'reaper', ttlMs = HOUR): Promise<Tenure> {
+  async duty(name = 'reaper', ttlMs = HOUR): Promise<DutyTenure> {
     const term = await this.store.dutyTake({ name, holder: 'this process', ttlMs });
     assert.ok(term, `the duty ${name} is taken`);
     return term;
   }
 
   /** Takes over everything that is overdue, as `to` says; returns how many. */
-  async reap(duty: Tenure, to: 'again' | 'failed' | 'cancelled' = 'again', delayMs = 0): Promise<number> {
+  async reap(duty: DutyTenure, to: 'again' | 'failed' | 'cancelled' = 'again', delayMs = 0): Promise<number> {
     const { leases } = await this.store.leaseOverdue({ limit: 1000 });
     const reason = to === 'again' ? 'none' : to === 'failed' ? 'exhausted' : 'requested';
     const items = leases.map(({ task, attempt }) => ({ task, attempt, to, reason, delayMs }) as const);
@@ -226,7 +226,7 @@ export class Scene {
   }
 
   /** Prunes until the walk has come round. */
-  async prune(duty: Tenure, retentionMs: number, limit = 500): Promise<{ tasks: number; events: number }> {
+  async prune(duty: DutyTenure, retentionMs: number, limit = 500): Promise<{ tasks: number; events: number }> {
     this.forgets = true;
     await numberEvents(this.store);
     const sum = { tasks: 0, events: 0 };
@@ -239,7 +239,7 @@ export class Scene {
     return assert.fail('the pruner never comes round');
   }
 
-  look(): Promise<Sight> {
+  look(): Promise<Snapshot> {
     return lookAt(this.store);
   }
 

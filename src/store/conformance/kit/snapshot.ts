@@ -15,7 +15,7 @@ import type {
 } from '../../store.ts';
 
 /** Everything that the port shows of a store. What is equal here is equal for every caller. */
-export interface Sight {
+export interface Snapshot {
   readonly tasks: readonly (TaskRecord & {
     readonly attempts: readonly AttemptRecord[];
     readonly log: readonly LogLine[];
@@ -32,8 +32,8 @@ export interface Sight {
 
 const PAGE = 200;
 
-export async function lookAt(store: Store): Promise<Sight> {
-  const tasks: Sight['tasks'][number][] = [];
+export async function lookAt(store: Store): Promise<Snapshot> {
+  const tasks: Snapshot['tasks'][number][] = [];
   for (const record of await allTasks(store)) {
     const { task } = record;
     const log = await store.logRead({ task, limit: PAGE });
@@ -103,7 +103,7 @@ export async function wholeFeed(store: Store, after = 0): Promise<readonly FeedE
  * rebuilds every task, the counters are exact, and each record makes sense in itself. `forgets` says that old tasks and
  * events may have been pruned.
  */
-export function checkBooks(sight: Sight, { forgets = false }: { readonly forgets?: boolean } = {}): void {
+export function checkBooks(sight: Snapshot, { forgets = false }: { readonly forgets?: boolean } = {}): void {
   if (forgets) checkNumbers(sight.feed);
   else checkReplay(sight);
   for (const record of sight.tasks) {
@@ -126,7 +126,7 @@ interface Replayed {
   readonly createdAt: number;
 }
 
-function checkReplay({ tasks, events, feed }: Sight): void {
+function checkReplay({ tasks, events, feed }: Snapshot): void {
   assert.equal(feed[0]?.seq ?? 1, 1, 'the first event has the number 1');
   checkNumbers(feed);
   const replayed = new Map<number, Replayed>();
@@ -175,7 +175,7 @@ function checkRecord(record: TaskRecord): void {
 }
 
 /** What a task waits for and the task itself tell the same. */
-function checkWait({ task, state, runAt, wait }: Sight['tasks'][number]): void {
+function checkWait({ task, state, runAt, wait }: Snapshot['tasks'][number]): void {
   if (wait === undefined) return;
   const story = `task ${task} in ${state}, its wait is ${wait.outcome}`;
   assert.equal(wait.task, task, story);
@@ -187,7 +187,7 @@ function checkWait({ task, state, runAt, wait }: Sight['tasks'][number]): void {
  * A task that was born has an entry in the journal of its parent, and an entry stands for a child that is there; the root of
  * a child is the root of its parent.
  */
-function checkKinship({ tasks }: Sight): void {
+function checkKinship({ tasks }: Snapshot): void {
   const byNumber = new Map(tasks.map((task) => [task.task, task]));
   for (const { task, parent, root } of tasks) {
     const story = `task ${task} of parent ${parent} and root ${root}`;
@@ -205,7 +205,7 @@ function checkKinship({ tasks }: Sight): void {
   }
 }
 
-function checkStats({ tasks, queues }: Sight, forgets: boolean): void {
+function checkStats({ tasks, queues }: Snapshot, forgets: boolean): void {
   for (const { name, stats } of queues) {
     const counted = countStates(tasks.filter(({ queue }) => queue === name));
     for (const state of STATES) {

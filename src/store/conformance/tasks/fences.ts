@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Lease } from '../../../core/task/lease.ts';
-import type { Tenure, TurnAnswer } from '../../store.ts';
+import type { DutyTenure, TurnAnswer } from '../../store.ts';
 import { DAY, HOUR, type Scene, TTL } from '../kit/scene.ts';
 import type { Run, Topic } from '../kit/topic.ts';
 import { parkAll, rememberAll } from '../kit/turning.ts';
@@ -11,7 +11,7 @@ interface Write {
   readonly words: string;
   /** How an attempt is ended before, so that this write is not merely a repeat of it. */
   readonly other: (scene: Scene, lease: Lease) => Promise<unknown>;
-  readonly act: (scene: Scene, lease: Lease, duty: Tenure) => Promise<boolean>;
+  readonly act: (scene: Scene, lease: Lease, duty: DutyTenure) => Promise<boolean>;
 }
 
 const complete = (scene: Scene, lease: Lease): Promise<unknown> => scene.settle(lease, 'completed', { result: '"x"' });
@@ -123,7 +123,7 @@ const WRITES: readonly Write[] = [
   ...(['again', 'failed', 'cancelled'] as const).map((to) => ({
     words: { again: 'reap', failed: 'reap and fail', cancelled: 'reap and cancel' }[to],
     other: complete,
-    act: async (scene: Scene, { task, attempt }: Lease, duty: Tenure) => {
+    act: async (scene: Scene, { task, attempt }: Lease, duty: DutyTenure) => {
       const items = [{ task, attempt, to, reason: 'none', delayMs: 0 } as const];
       return (await scene.store.leaseReap({ duty, items })).reaped > 0;
     },
@@ -131,7 +131,7 @@ const WRITES: readonly Write[] = [
 ];
 
 /** The lease of attempt 1 has run out and was taken over; the task is what `to` says. */
-async function reaped(scene: Scene, duty: Tenure, to: 'again' | 'failed' = 'again', delayMs = 0): Promise<Lease> {
+async function reaped(scene: Scene, duty: DutyTenure, to: 'again' | 'failed' = 'again', delayMs = 0): Promise<Lease> {
   const grant = await scene.running({ maxTries: 9 });
   await scene.pass(TTL + 1);
   assert.equal(await scene.reap(duty, to, delayMs), 1);
@@ -139,7 +139,7 @@ async function reaped(scene: Scene, duty: Tenure, to: 'again' | 'failed' = 'agai
 }
 
 function casesOf({ words, other, act }: Write): Record<string, Run> {
-  const refused = async (scene: Scene, lease: Lease, duty: Tenure): Promise<void> => {
+  const refused = async (scene: Scene, lease: Lease, duty: DutyTenure): Promise<void> => {
     assert.equal(await scene.unchanged(() => act(scene, lease, duty)), false, 'it was accepted');
   };
   return {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import type { Grant, Tenure } from '../../store.ts';
+import type { DutyTenure, Grant } from '../../store.ts';
 import { DAY, type Scene, TTL } from '../kit/scene.ts';
 import type { Topic } from '../kit/topic.ts';
 
 /** A task whose first lease ran out, claimed again. */
-async function suspect(scene: Scene, duty: Tenure): Promise<Grant> {
+async function suspect(scene: Scene, duty: DutyTenure): Promise<Grant> {
   await scene.running({ maxTries: 9 });
   await scene.pass(TTL + 1);
   assert.equal(await scene.reap(duty), 1);

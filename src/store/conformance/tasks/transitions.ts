@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type Change, isLegal, STATES, type TaskState, TRANSITIONS } from '../../../core/task/task.ts';
-import type { Tenure } from '../../store.ts';
+import type { DutyTenure } from '../../store.ts';
 import { DAY, HOUR, type Scene, TTL } from '../kit/scene.ts';
 import type { Run, Topic } from '../kit/topic.ts';
 import { park } from '../trees/parks.ts';
@@ -18,7 +18,7 @@ interface Verb {
   readonly to: TaskState;
   /** The states of the table's rule that this verb is for; the others are reached by other verbs. */
   readonly only?: readonly TaskState[];
-  readonly act: (scene: Scene, subject: Subject, duty: Tenure) => Promise<unknown>;
+  readonly act: (scene: Scene, subject: Subject, duty: DutyTenure) => Promise<unknown>;
 }
 
 /** With a limit to its wait that has passed whenever time does: from the first claim on it must not matter. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { normalizeLimit, normalizeUses } from '../../../core/limits/limit.ts';
 import type { Lease } from '../../../core/task/lease.ts';
-import type { Lane, Tenure, WaitRecord } from '../../store.ts';
+import type { DutyTenure, Lane, WaitRecord } from '../../store.ts';
 import { DAY, HOUR, MINUTE, type Scene, TTL } from '../kit/scene.ts';
 import type { Topic } from '../kit/topic.ts';
 import { type ParkAnswer, type ParkItem, parkAll, rememberAll } from '../kit/turning.ts';
@@ -22,7 +22,7 @@ async function waitOf(scene: Scene, task: number): Promise<WaitRecord> {
   return wait;
 }
 
-const stage = async ({ store }: Scene, duty: Tenure): Promise<number> =>
+const stage = async ({ store }: Scene, duty: DutyTenure): Promise<number> =>
   (await store.taskStage({ duty, limit: 10 })).staged;
 
 const send = (scene: Scene, channel: string, body = '1'): Promise<unknown> =>

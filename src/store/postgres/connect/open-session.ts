@@ -3,7 +3,7 @@ import { type Address, behindPooler } from './address.ts';
 import { Connection } from './connection.ts';
 
 /** A session, and its address as it turned out to be. */
-export interface Reached {
+export interface OpenedSession {
   readonly connection: Connection;
   readonly address: Address;
 }
@@ -13,7 +13,7 @@ export interface Reached {
  * start of a session, or the session's number is not that of the process that answers. It may be in transaction mode, so it
  * is taken to be.
  */
-export async function reach(address: Address, world: World, deadline: number): Promise<Reached> {
+export async function openSession(address: Address, world: World, deadline: number): Promise<OpenedSession> {
   let found = address;
   let connection: Connection;
   try {

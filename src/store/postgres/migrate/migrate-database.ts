@@ -1,21 +1,21 @@
 import type { World } from '../../../core/world.ts';
-import type { SchemaStand } from '../../migrations.ts';
+import type { SchemaStatus } from '../../migrations.ts';
 import { type Address, parseAddress } from '../connect/address.ts';
 import { Connection } from '../connect/connection.ts';
 import { translate } from '../connect/errors.ts';
-import { reach } from '../connect/open-session.ts';
+import { openSession } from '../connect/open-session.ts';
 import { requireVersion } from '../open.ts';
-import { migrate, type PostgresMigration, standOf } from './migrate.ts';
+import { migrate, type PostgresMigration, schemaStatus } from './migrate.ts';
 
 const OPEN_MS = 15_000;
 /** Whoever asks for a migration can wait longer than one who only opens a store: about ten minutes. */
 const TRIES = 2000;
 
 /** What a schema says of itself. Nothing in the database is changed. */
-export function readSchema(url: string, world: World): Promise<SchemaStand> {
+export function readSchema(url: string, world: World): Promise<SchemaStatus> {
   return withConnection(url, world, async (connection, { schema, name }) => {
     await requireVersion(connection, name);
-    return standOf(connection, schema);
+    return schemaStatus(connection, schema);
   });
 }
 
@@ -57,7 +57,7 @@ export async function withConnection<T>(
   const asked = parseAddress(url);
   let connection: Connection | undefined;
   try {
-    const reached = await reach(asked, world, world.clock.monotonic() + OPEN_MS);
+    const reached = await openSession(asked, world, world.clock.monotonic() + OPEN_MS);
     connection = reached.connection;
     // What is done to a store as a whole takes as long as it takes.
     connection.deadline = Number.POSITIVE_INFINITY;

@@ -15,7 +15,7 @@ import {
   migrate,
   type PostgresMigration,
   SCHEMA_VERSION,
-  standOf,
+  schemaStatus,
 } from './migrate.ts';
 import { migrateDatabase, readSchema } from './migrate-database.ts';
 
@@ -394,7 +394,7 @@ test('a store that was open when a column came goes on with what it had prepared
   assert.deepEqual(await store.triggerList(), []);
   await store.close();
   const connection = await here.connect();
-  assert.equal((await standOf(connection, here.schema)).version, SCHEMA_VERSION + 1);
+  assert.equal((await schemaStatus(connection, here.schema)).version, SCHEMA_VERSION + 1);
   await connection.close();
   // Of the version before, and compatible.
   const old = await openPostgres({ url: here.url, world, pool: 1 });

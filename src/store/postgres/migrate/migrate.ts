@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fault } from '../../../core/errors.ts';
-import { knownVersion, type Migration, planMigrations, type SchemaStand } from '../../migrations.ts';
+import { knownVersion, type Migration, planMigrations, type SchemaStatus } from '../../migrations.ts';
 import type { Connection } from '../connect/connection.ts';
 import { type Fill, fillTrees } from './fill-trees.ts';
 
@@ -38,7 +38,7 @@ const LOCK_MS = 50;
 const TRIES = 200;
 
 /** What the schema says of itself. */
-export async function standOf(connection: Connection, schema: string): Promise<SchemaStand> {
+export async function schemaStatus(connection: Connection, schema: string): Promise<SchemaStatus> {
   const [there] = await connection.all<{ meta: string | null }>(undefined, 'SELECT to_regclass($1) AS meta', [
     `${schema}.meta`,
   ]);
@@ -79,8 +79,8 @@ type Went = 'ran' | 'was done' | 'others' | 'locked';
  */
 export async function migrate(options: MigrateOptions): Promise<void> {
   const { connection, schema, migrations = MIGRATIONS, onRan } = options;
-  const stand = await standOf(connection, schema);
-  for (const migration of planMigrations(migrations, stand.version, stand.compatibleFrom)) {
+  const status = await schemaStatus(connection, schema);
+  for (const migration of planMigrations(migrations, status.version, status.compatibleFrom)) {
     if ((await untilDone(options, migration)) === 'ran') onRan?.(migration);
   }
 }
@@ -178,7 +178,7 @@ async function turn(
   const take = 'SELECT pg_try_advisory_xact_lock(hashtext($1)) AS ours';
   const [row] = await connection.all<{ ours: boolean }>(undefined, take, [`leasehold ${schema}`]);
   if (!row?.ours) return 'others';
-  const { version, compatibleFrom } = await standOf(connection, schema);
+  const { version, compatibleFrom } = await schemaStatus(connection, schema);
   // Somebody else may have come further meanwhile than this program can follow.
   planMigrations(migrations, version, compatibleFrom);
   return version < migration.version ? undefined : 'was done';

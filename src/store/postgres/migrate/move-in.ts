@@ -7,7 +7,7 @@ import type { Connection } from '../connect/connection.ts';
 import { judge } from '../connect/errors.ts';
 import { makeDays, makeDaysOf } from '../days.ts';
 import { requireVersion } from '../open.ts';
-import { MIGRATIONS, standOf } from './migrate.ts';
+import { MIGRATIONS, schemaStatus } from './migrate.ts';
 import { migrateOn, withConnection } from './migrate-database.ts';
 import { CHECKS, type Column, DAYS, HIGHS, TRANSFERS, type Transfer } from './move-in-tables.ts';
 
@@ -67,7 +67,7 @@ export async function moveIn(options: MoveInOptions): Promise<MovedIn> {
 export function rehearseMoveIn(url: string, world: World): Promise<void> {
   return withConnection(url, world, async (connection, { schema, name }) => {
     await requireVersion(connection, name);
-    const { version, compatibleFrom } = await standOf(connection, schema);
+    const { version, compatibleFrom } = await schemaStatus(connection, schema);
     planMigrations(MIGRATIONS, version, compatibleFrom);
     if (version > 0) await requireEmpty(connection, schema);
   });

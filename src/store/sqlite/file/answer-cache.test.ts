@@ -4,7 +4,7 @@ import { StatementSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { tempFolder } from '../../conformance/kit/temp-folder.ts';
 import { VirtualWorld } from '../../conformance/kit/virtual-world.ts';
-import type { NewTask, Store, Tenure } from '../../store.ts';
+import type { DutyTenure, NewTask, Store } from '../../store.ts';
 import { openSqlite } from '../open.ts';
 import { STATEMENTS } from '../statements.ts';
 
@@ -16,7 +16,7 @@ interface Rig {
   readonly store: Store;
   /** As another process has the file. */
   readonly other: Store;
-  readonly duty: Tenure;
+  readonly duty: DutyTenure;
   /** The statements on data that this asks for. */
   readonly asked: (work: () => Promise<unknown>) => Promise<readonly string[]>;
 }
@@ -41,12 +41,12 @@ async function rig(t: TestContext): Promise<Rig> {
     await work();
     return counted.filter((name) => name !== 'dataVersion');
   };
-  const duty = (await store.dutyTake({ name: 'stager', holder: 'a', ttlMs: 60_000 })) as Tenure;
+  const duty = (await store.dutyTake({ name: 'stager', holder: 'a', ttlMs: 60_000 })) as DutyTenure;
   return { world, store, other, duty, asked };
 }
 
 /** All that an idle node asks for over and over. */
-async function pollAll(store: Store, duty: Tenure): Promise<void> {
+async function pollAll(store: Store, duty: DutyTenure): Promise<void> {
   await store.laneScan({ after: 0, limit: 1000 });
   await store.queueList();
   await store.workerSettings();

@@ -8,7 +8,7 @@ import type { Writer } from './writer.ts';
  *
  * Only what follows from the rows alone may be kept. Whoever wants to know what is due keeps when the next thing is, and compares.
  */
-export class Unchanged {
+export class AnswerCache {
   readonly #writer: Pick<Writer, 'changes'>;
   /** As of these. */
   #connection: Connection | undefined;

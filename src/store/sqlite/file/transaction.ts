@@ -1,14 +1,14 @@
 import { fault } from '../../../core/errors.ts';
 import type { NamedUse } from '../../store.ts';
 import type { Ledger } from '../ledger.ts';
-import type { SlotBook } from '../limit-counters.ts';
+import type { LimitCounters } from '../limit-counters.ts';
 import type { Prepared } from './connection.ts';
 
 /** What a verb's body works with: one write transaction, its two nows, and the ledger of what it does. */
 export interface Transaction {
   readonly sql: Prepared;
   readonly ledger: Ledger;
-  readonly slots: SlotBook;
+  readonly slots: LimitCounters;
   /** Lease time, fixed for the transaction. */
   readonly leaseNow: number;
   /** Calendar time, fixed for the transaction. */

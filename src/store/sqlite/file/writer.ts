@@ -1,7 +1,7 @@
 import { fault } from '../../../core/errors.ts';
 import type { World } from '../../../core/world.ts';
 import { Ledger } from '../ledger.ts';
-import { SlotBook } from '../limit-counters.ts';
+import { LimitCounters } from '../limit-counters.ts';
 import type { StoreClock } from './clock.ts';
 import type { Connection } from './connection.ts';
 import { isBusy, isFull, isReadonly, translate, wantsReopen } from './errors.ts';
@@ -238,7 +238,7 @@ export class Writer {
   #transaction(ledger: Ledger): Transaction {
     const { sql } = this.#connection;
     const { lease, calendar } = this.clock;
-    return { sql, ledger, slots: new SlotBook(), leaseNow: lease(), now: calendar(), laneOf: this.#laneOf };
+    return { sql, ledger, slots: new LimitCounters(), leaseNow: lease(), now: calendar(), laneOf: this.#laneOf };
   }
 
   #refused(error: unknown): void {

@@ -5,7 +5,7 @@ import { type EngineError, fault, isEngineError } from '../../../core/errors.ts'
 import { STATES, type TaskState } from '../../../core/task/task.ts';
 import { planMigrations } from '../../migrations.ts';
 import { translate } from '../file/errors.ts';
-import { MIGRATIONS, schemaStand } from './migrate.ts';
+import { MIGRATIONS, schemaStatus } from './migrate.ts';
 
 /** Told of how far a copy is. */
 export type OnCopied = (bytes: { readonly done: number; readonly total: number }) => void;
@@ -75,7 +75,7 @@ export function checkCopy(file: string): Contents {
 }
 
 function contentsOf(db: DatabaseSync): Contents {
-  const { version, compatibleFrom } = schemaStand(db);
+  const { version, compatibleFrom } = schemaStatus(db);
   if (version === 0) throw fault('INVALID_INPUT', { field: 'file', problem: 'it is no store of leasehold' });
   planMigrations(MIGRATIONS, version, compatibleFrom);
   const number = (sql: string): number => Number(Object.values(db.prepare(sql).get() ?? {})[0]);

@@ -1,17 +1,17 @@
 import { DatabaseSync } from 'node:sqlite';
-import type { SchemaStand } from '../../migrations.ts';
+import type { SchemaStatus } from '../../migrations.ts';
 import { existing } from '../file/connection.ts';
 import { translate } from '../file/errors.ts';
-import { migrate, type OnMigration, schemaStand } from './migrate.ts';
+import { migrate, type OnMigration, schemaStatus } from './migrate.ts';
 
 /** How long to wait for the write lock; nothing else runs in a process that only migrates. */
 const BUSY_MS = 10_000;
 
 /** What a file says of its schema. It must be there; nothing in it is changed. */
-export function readSchema(file: string): SchemaStand {
+export function readSchema(file: string): SchemaStatus {
   return withFile(file, (db) => {
     db.exec('PRAGMA query_only = ON');
-    return schemaStand(db);
+    return schemaStatus(db);
   });
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { fault } from '../../../core/errors.ts';
-import { knownVersion, type Migration, planMigrations, type SchemaStand } from '../../migrations.ts';
+import { knownVersion, type Migration, planMigrations, type SchemaStatus } from '../../migrations.ts';
 
 /** Forward only, in order, each once. A released one never changes. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -29,7 +29,7 @@ export type OnMigration = (migration: Migration) => void;
 /** Brings the file up to date, inside the caller's write transaction. */
 export function migrate(db: DatabaseSync, onMigration?: OnMigration): void {
   if (!hasOurMeta(db)) makeFrom(db, META);
-  const { version, compatibleFrom } = schemaStand(db);
+  const { version, compatibleFrom } = schemaStatus(db);
   for (const migration of planMigrations(MIGRATIONS, version, compatibleFrom)) {
     makeFrom(db, readFileSync(new URL(`./migrations/${migration.file}`, import.meta.url), 'utf8'));
     write(db, 'schema', String(migration.version));
@@ -39,7 +39,7 @@ export function migrate(db: DatabaseSync, onMigration?: OnMigration): void {
 }
 
 /** What the file says of its schema; reads only. One that was moved says where to, and nothing else. */
-export function schemaStand(db: DatabaseSync): SchemaStand {
+export function schemaStatus(db: DatabaseSync): SchemaStatus {
   if (!hasOurMeta(db)) return { version: 0, compatibleFrom: 0 };
   refuseMoved(db);
   return { version: Number(read(db, 'schema') ?? 0), compatibleFrom: Number(read(db, 'compatible_from') ?? 0) };

@@ -4,7 +4,7 @@ import { MAX_ID } from '../../../core/ids.ts';
 import { Prepared } from '../file/connection.ts';
 import { laneReader } from '../file/transaction.ts';
 import { Ledger } from '../ledger.ts';
-import { SlotBook } from '../limit-counters.ts';
+import { LimitCounters } from '../limit-counters.ts';
 import { expireTasks } from '../verbs/queue/stage.ts';
 
 /** The largest numbers that a store has handed out. */
@@ -118,7 +118,7 @@ function expireOverdue(db: DatabaseSync, now: number): number {
   for (let expired = 0; ; ) {
     const ledger = new Ledger();
     // Nothing here asks for lease time.
-    const answer = expireTasks({ sql, ledger, slots: new SlotBook(), laneOf, now, leaseNow: 0 }, BATCH);
+    const answer = expireTasks({ sql, ledger, slots: new LimitCounters(), laneOf, now, leaseNow: 0 }, BATCH);
     ledger.write(sql, now);
     expired += answer.expired;
     if (answer.expired < BATCH) return expired;

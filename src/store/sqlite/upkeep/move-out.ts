@@ -6,7 +6,7 @@ import { bootId } from '../file/clock.ts';
 import { existing } from '../file/connection.ts';
 import { Hold } from '../file/hold.ts';
 import { explain } from './copy.ts';
-import { migrate, SCHEMA_VERSION, schemaStand } from './migrate.ts';
+import { migrate, SCHEMA_VERSION, schemaStatus } from './migrate.ts';
 
 /** A version that no program ever has: those that do not know of moves refuse the file all the same. */
 const NO_VERSION = '1000000';
@@ -19,7 +19,7 @@ export interface Rows {
 }
 
 /** What a move needs to know before it begins. */
-export interface MoveStand {
+export interface MoveStatus {
   /** Names this move; the other side keeps it, so that a move which was cut off is known again. */
   readonly move: string;
   readonly clusterKey: string;
@@ -34,9 +34,9 @@ export interface MoveStand {
  */
 export class MoveOut implements Rows {
   readonly #hold: Hold;
-  readonly stand: MoveStand;
+  readonly stand: MoveStatus;
 
-  private constructor(hold: Hold, stand: MoveStand) {
+  private constructor(hold: Hold, stand: MoveStatus) {
     this.#hold = hold;
     this.stand = stand;
   }
@@ -126,7 +126,7 @@ function isBegun(db: DatabaseSync, to: string): boolean {
 }
 
 function requireStore(db: DatabaseSync): void {
-  const { version } = schemaStand(db);
+  const { version } = schemaStatus(db);
   if (version === 0) throw fault('INVALID_INPUT', { field: 'file', problem: 'it is no store of leasehold' });
   // A newer one may hold what this program would leave behind.
   if (version > SCHEMA_VERSION) throw fault('SCHEMA_TOO_NEW', { found: version, known: SCHEMA_VERSION });

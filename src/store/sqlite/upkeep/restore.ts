@@ -14,7 +14,7 @@ import {
   publish,
   temporaryName,
 } from './copy.ts';
-import { schemaStand } from './migrate.ts';
+import { schemaStatus } from './migrate.ts';
 import { type Highs, highsOf, type Moved, moveAhead } from './move-ahead.ts';
 
 export interface RestoreOptions extends CopyWishes {
@@ -110,7 +110,7 @@ function moveFile(temporary: string, now: number, rival: Highs | undefined): Mov
 /** Undefined where it is no store, or cannot be read any more. */
 function highsIn({ db }: Hold): Highs | undefined {
   try {
-    return schemaStand(db).version === 0 ? undefined : highsOf(db);
+    return schemaStatus(db).version === 0 ? undefined : highsOf(db);
   } catch {
     return undefined;
   }

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { STREAMS } from '../../../core/task/log.ts';
-import { Outbox, WINDOW } from './child-outbox.ts';
-import type { FromChild, Said } from './messages.ts';
+import { ChildOutbox, WINDOW } from './child-outbox.ts';
+import type { ChildOutput, FromChild } from './messages.ts';
 
-function outboxOf(): { outbox: Outbox; sent: Said[]; texts: () => readonly string[]; rooms: () => number } {
-  const sent: Said[] = [];
+function outboxOf(): { outbox: ChildOutbox; sent: ChildOutput[]; texts: () => readonly string[]; rooms: () => number } {
+  const sent: ChildOutput[] = [];
   let rooms = 0;
-  const outbox = new Outbox(
-    (message: FromChild) => sent.push(message as Said),
+  const outbox = new ChildOutbox(
+    (message: FromChild) => sent.push(message as ChildOutput),
     () => rooms++,
   );
   const texts = (): readonly string[] => sent.flatMap(({ lines }) => lines.filter((part) => typeof part === 'string'));

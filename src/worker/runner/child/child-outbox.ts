@@ -1,5 +1,5 @@
 import { STREAMS, type Stream } from '../../../core/task/log.ts';
-import type { Ending, FromChild, Said } from './messages.ts';
+import type { ChildOutput, Ending, FromChild } from './messages.ts';
 import { LINE_COST } from './pace.ts';
 
 /** Lines under way to the worker and not yet acknowledged: the most that the channel ever holds. */
@@ -11,7 +11,7 @@ const BATCH = 64 * 1024;
  * heard, what follows in that turn as one message at its end. The worker
  * acknowledges what it has read; what is printed beyond the window is dropped, and a line in its place says how much.
  */
-export class Outbox {
+export class ChildOutbox {
   readonly #send: (message: FromChild) => void;
   /** Room again, after `full`. */
   readonly #onRoom: () => void;
@@ -103,8 +103,8 @@ export class Outbox {
     this.flush();
   }
 
-  #take(): Said {
-    const said: Said = {
+  #take(): ChildOutput {
+    const output: ChildOutput = {
       run: this.#run,
       lines: this.#lines,
       cost: this.#cost,
@@ -114,6 +114,6 @@ export class Outbox {
     this.#lines = [];
     this.#cost = 0;
     this.#progress = undefined;
-    return said;
+    return output;
   }
 }

@@ -9,12 +9,12 @@ import { SpawnWatch } from '../process/spawn-watch.ts';
 import { isGroup, LEASE_MARK, sayEnded, signal, sweep } from '../process/sweep.ts';
 import type { Ended, Job, StopWhy } from '../runner.ts';
 import { Capture } from './capture.ts';
-import { Outbox } from './child-outbox.ts';
+import { ChildOutbox } from './child-outbox.ts';
 import { bounded } from './lines.ts';
 import { LoadError, loadTasks } from './load.ts';
 import { type Answer, type FromChild, type ModuleToLoad, plainError, type Question, type ToChild } from './messages.ts';
 import { findOwnPackage } from './own-package.ts';
-import { FarDesk } from './remote-session.ts';
+import { RemoteSession } from './remote-session.ts';
 
 // The entry of a child process: loads the modules once, then runs one task at a time for the worker that started it.
 
@@ -24,7 +24,7 @@ interface Current {
   readonly run: number;
   stopped: StopWhy | undefined;
   abort: AbortController | undefined;
-  desk: FarDesk | undefined;
+  session: RemoteSession | undefined;
 }
 
 findOwnPackage();
@@ -37,7 +37,7 @@ const send = (message: FromChild): void => {
 };
 
 const spawns = new SpawnWatch();
-const outbox = new Outbox(send, () => capture.drain());
+const outbox = new ChildOutbox(send, () => capture.drain());
 const capture = new Capture(
   (stream, text) => outbox.line(stream, text),
   () => outbox.full,
@@ -113,7 +113,7 @@ async function serve(run: number, job: Job): Promise<void> {
   // Before anything else: a task that kills its process in its first line has been started all the same.
   send(run);
   outbox.begin(run);
-  current = { run, stopped: undefined, abort: undefined, desk: undefined };
+  current = { run, stopped: undefined, abort: undefined, session: undefined };
   // oxlint-disable-next-line node/no-process-env, no-restricted-properties -- written, not read: it is how the processes that the task starts are marked
   process.env[LEASE_MARK] = leaseOf(job);
   const ended = await performHere(job, current);
@@ -137,9 +137,9 @@ async function performHere(job: Job, mine: Current): Promise<Ended> {
     },
     log: (message: string) => say(mine, message),
     progress: (value: unknown) => report(mine, value),
-    get desk(): FarDesk {
-      mine.desk ??= new FarDesk((question) => ask(mine, question));
-      return mine.desk;
+    get session(): RemoteSession {
+      mine.session ??= new RemoteSession((question) => ask(mine, question));
+      return mine.session;
     },
   };
   return portable(await perform(definition, job, parts));

@@ -1,6 +1,6 @@
 import type { EngineErrorInit } from '../../../core/errors.ts';
 import type { HandlerSchema } from '../../../core/placement/worker.ts';
-import type { Desk, Ended, Job, StopWhy } from '../runner.ts';
+import type { AttemptSession, Ended, Job, StopWhy } from '../runner.ts';
 
 /** What the worker tells a child process. */
 export type ToChild =
@@ -27,7 +27,7 @@ export type FromChild =
       readonly schemas: readonly HandlerSchema[];
     }
   | { readonly type: 'unloadable'; readonly module: string; readonly problem: string; readonly error?: PlainError }
-  | ({ readonly type: 'said' } & Said)
+  | ({ readonly type: 'said' } & ChildOutput)
   | ({ readonly type: 'ended' } & Ending)
   | { readonly type: 'group'; readonly pid: number; readonly gone: boolean }
   /** The handler wants to remember or to wait. `ask` is the number that the answer bears. */
@@ -35,7 +35,7 @@ export type FromChild =
   | { readonly type: 'uncaught'; readonly error: PlainError };
 
 /** Run 0 is no run at all: what is printed before the first task and between two. */
-export interface Said {
+export interface ChildOutput {
   readonly run: number;
   /** Stream and text by turns: one flat list costs half of what pairs do. */
   readonly lines: readonly (number | string)[];
@@ -45,7 +45,7 @@ export interface Said {
   readonly progress?: string;
 }
 
-export interface Ending extends Said {
+export interface Ending extends ChildOutput {
   readonly ended: Ended;
   /** Processes of the run may be left that the child could not find or end: it must go, with its group. */
   readonly littered: boolean;
@@ -66,7 +66,7 @@ export interface PlainError {
   readonly code?: string | number;
 }
 
-export type Verb = keyof Desk;
+export type Verb = keyof AttemptSession;
 
 /** What a run asks of the desk of its worker. */
 export interface Question {

@@ -1,7 +1,7 @@
 import { EngineError, fault, isEngineError } from '../../../core/errors.ts';
 import type { Remembered, TaskRef, TaskResult, Turned, TurnRequest, Waited } from '../../../protocol/link.ts';
 import { messageOf, type TurnMessage, turnOf } from '../../../protocol/turn-message.ts';
-import type { Desk } from '../runner.ts';
+import type { AttemptSession } from '../runner.ts';
 import { type Answer, plainError, type Question, type Verb } from './messages.ts';
 
 // How the desk of a worker is reached from its child processes: one question, one answer, both as plain values.
@@ -9,7 +9,7 @@ import { type Answer, plainError, type Question, type Verb } from './messages.ts
 const VERBS: readonly Verb[] = ['journal', 'turn', 'waited', 'results', 'dependencies'];
 
 /** The desk as it is seen from a child process. */
-export class FarDesk implements Desk {
+export class RemoteSession implements AttemptSession {
   readonly #ask: (question: Question) => Promise<Answer>;
 
   constructor(ask: (question: Question) => Promise<Answer>) {
@@ -46,14 +46,15 @@ export class FarDesk implements Desk {
 }
 
 /** On the worker's side. Never rejects: a child may ask anything. */
-export async function answerTo(question: Question, desk: Desk | undefined): Promise<Answer> {
+export async function answerTo(question: Question, session: AttemptSession | undefined): Promise<Answer> {
   try {
     const { verb, args } = question;
-    if (desk === undefined) throw fault('CONFLICT', { problem: 'this run has no worker that could remember anything' });
+    if (session === undefined)
+      throw fault('CONFLICT', { problem: 'this run has no worker that could remember anything' });
     if (!VERBS.includes(verb) || !Array.isArray(args)) throw fault('INVALID_INPUT', { field: 'question' });
-    const call = desk[verb] as (...args: readonly unknown[]) => Promise<unknown>;
+    const call = session[verb] as (...args: readonly unknown[]) => Promise<unknown>;
     const said = verb === 'turn' ? [turnOf(args[0] as TurnMessage, JSON.parse)] : args;
-    return { ok: true, value: await call.apply(desk, said) };
+    return { ok: true, value: await call.apply(session, said) };
   } catch (error) {
     if (!isEngineError(error)) return { ok: false, other: plainError(error) };
     const { code, message, retryable, status, details, hint } = error;

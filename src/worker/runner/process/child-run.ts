@@ -1,11 +1,11 @@
-import type { Ended, Host, Job, Ladder, Running, Sink, StopWhy } from '../runner.ts';
+import type { Ended, Job, Ladder, Running, SessionHost, Sink, StopWhy } from '../runner.ts';
 import { StopLadder, type TakeStep } from './stop-ladder.ts';
 
 /** One run of a job, from the call of `run` until nothing of it is left. It waits, then is in the hands of a child. */
-export class Errand implements Running {
+export class ChildRun implements Running {
   readonly job: Job;
   readonly sink: Sink;
-  readonly host: Host | undefined;
+  readonly host: SessionHost | undefined;
   readonly ended: Promise<Ended>;
   readonly ladder: StopLadder;
   /** The child has told that it begins. */
@@ -16,7 +16,7 @@ export class Errand implements Running {
   #resolve: (ended: Ended) => void;
   #over = false;
 
-  constructor(job: Job, sink: Sink, host: Host | undefined) {
+  constructor(job: Job, sink: Sink, host: SessionHost | undefined) {
     this.job = job;
     this.sink = sink;
     this.host = host;

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { fault } from '../../../core/errors.ts';
-import type { Turned, TurnRequest, Waiting } from '../../../protocol/link.ts';
-import type { Desk, Job } from '../runner.ts';
+import type { Turned, TurnRequest, WaitFor } from '../../../protocol/link.ts';
+import type { AttemptSession, Job } from '../runner.ts';
 import { errorOf, Heard, open, type Run, resultOf } from './process-trial.test.ts';
 
 // What a handler in a child process asks of its worker, and what it hears.
 
 /** A desk that takes notes and keeps a journal; what it does not know it refuses. */
-class Notes implements Desk {
+class Notes implements AttemptSession {
   readonly calls: string[] = [];
   readonly kept = new Map<string, string>();
-  wait: Waiting | undefined;
+  wait: WaitFor | undefined;
   lost = false;
   onPark: () => void = () => {};
 
@@ -60,7 +60,11 @@ async function trial(t: TestContext, source: string) {
   const { runner } = await open(t, { source });
   const desk = new Notes();
   let runs = 0;
-  const run = (handler: string, job: Partial<Job> = {}, host: { desk: Desk } | undefined = { desk }): Run => {
+  const run = (
+    handler: string,
+    job: Partial<Job> = {},
+    host: { session: AttemptSession } | undefined = { session: desk },
+  ): Run => {
     runs++;
     const base = { task: runs, attempt: 1, id: `task-${runs}`, queue: 'q', handler, tries: 1, maxTries: 3 };
     const whole: Job = { ...base, payload: 'null', alone: false, ...job };

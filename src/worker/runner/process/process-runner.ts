@@ -2,8 +2,8 @@ import { fault, isEngineError } from '../../../core/errors.ts';
 import type { HandlerSchema } from '../../../core/placement/worker.ts';
 import { type Modules, modulesToLoad } from '../child/load.ts';
 import type { ModuleToLoad, Timeouts } from '../child/messages.ts';
-import type { Host, Job, Runner, Running, Sink } from '../runner.ts';
-import { Errand } from './child-run.ts';
+import type { Job, Runner, Running, SessionHost, Sink } from '../runner.ts';
+import { ChildRun } from './child-run.ts';
 import { Guard } from './guard.ts';
 import { sweep } from './sweep.ts';
 import { WarmChild } from './warm-child.ts';
@@ -50,8 +50,8 @@ export class ProcessRunner implements Runner {
   readonly #starting = new Set<WarmChild>();
   /** Longest idle first. */
   #idle: WarmChild[] = [];
-  readonly #busy = new Map<WarmChild, Errand>();
-  #waiting: Errand[] = [];
+  readonly #busy = new Map<WarmChild, ChildRun>();
+  #waiting: ChildRun[] = [];
   #handlers: readonly string[] = [];
   #timeouts: Timeouts = {};
   #schemas: readonly HandlerSchema[] = [];
@@ -110,17 +110,16 @@ export class ProcessRunner implements Runner {
     }
   }
 
-  run(job: Job, sink: Sink, host?: Host): Running {
-    const errand = new Errand(job, sink, host);
+  run(job: Job, sink: Sink, host?: SessionHost): Running {
+    const run = new ChildRun(job, sink, host);
     if (this.#state !== 'open') {
-      errand.unstarted('the runner of the child processes is not open');
-      return errand;
+      run.unstarted('the runner of the child processes is not open');
+      return run;
     }
-    this.#waiting.push(errand);
+    this.#waiting.push(run);
     this.#serve();
-    if (this.#resting !== undefined && !errand.over && this.#waiting.includes(errand))
-      errand.unstarted(this.#resting.cause);
-    return errand;
+    if (this.#resting !== undefined && !run.over && this.#waiting.includes(run)) run.unstarted(this.#resting.cause);
+    return run;
   }
 
   close(): Promise<void> {
@@ -136,8 +135,8 @@ export class ProcessRunner implements Runner {
     this.#state = 'closed';
     clearTimeout(this.#resting?.timer);
     clearTimeout(this.#idleTimer);
-    for (const errand of this.#waiting) errand.unstarted('the worker is shutting down');
-    for (const errand of this.#busy.values()) errand.stop('shutdown', { abortMs: 0, termMs: 0 });
+    for (const run of this.#waiting) run.unstarted('the worker is shutting down');
+    for (const run of this.#busy.values()) run.stop('shutdown', { abortMs: 0, termMs: 0 });
     for (const child of this.#starting) child.kill();
     for (const child of this.#idle) child.retire();
     await Promise.all([...this.#present].map(({ gone }) => gone));
@@ -150,12 +149,12 @@ export class ProcessRunner implements Runner {
   /** Gives waiting runs to idle children, and sees to it that there are enough of them. */
   #serve(): void {
     if (this.#state !== 'open') return;
-    this.#waiting = this.#waiting.filter((errand) => {
-      if (errand.over) return false;
-      const child = this.#busy.size < this.#options.slots ? this.#pick(errand.job.alone) : undefined;
+    this.#waiting = this.#waiting.filter((run) => {
+      if (run.over) return false;
+      const child = this.#busy.size < this.#options.slots ? this.#pick(run.job.alone) : undefined;
       if (child === undefined) return true;
-      this.#busy.set(child, errand);
-      child.take(errand);
+      this.#busy.set(child, run);
+      child.take(run);
       return false;
     });
     this.#fill();
@@ -240,7 +239,7 @@ export class ProcessRunner implements Runner {
       (this.#options.backoffMs ?? 1_000) * times,
     );
     this.#resting = { timer, cause };
-    for (const errand of this.#waiting) errand.unstarted(cause);
+    for (const run of this.#waiting) run.unstarted(cause);
     this.#waiting = [];
   }
 

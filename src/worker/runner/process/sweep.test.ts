@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type ProcessRow, rowOf } from './process-table.ts';
 import { eventually, isAlive } from './process-trial.test.ts';
-import { isGroup, type Prey, signal, survivors, sweep } from './sweep.ts';
+import { isGroup, type SweepTarget, signal, survivors, sweep } from './sweep.ts';
 
 const PATH = '/usr/local/bin:/usr/bin:/bin';
 
@@ -24,7 +24,7 @@ async function started(t: TestContext, command: string, env: Readonly<Record<str
   return child;
 }
 
-function preyOf(prey: Partial<Prey> & Pick<Prey, 'incarnation'>): Prey {
+function preyOf(prey: Partial<SweepTarget> & Pick<SweepTarget, 'incarnation'>): SweepTarget {
   return { lease: '1/1', leader: undefined, spareLeader: false, groups: new Set(), family: [], ...prey };
 }
 

@@ -7,7 +7,7 @@ export const WORKER_MARK = 'LEASEHOLD_WORKER';
 export const LEASE_MARK = 'LEASEHOLD_LEASE';
 
 /** Which processes a sweep is after. */
-export interface Prey {
+export interface SweepTarget {
   readonly incarnation: string;
   /** `task/attempt`. `all`: every process of the worker. `none`: only those that the rest of this names. */
   readonly lease: string;
@@ -36,15 +36,15 @@ const BARE_LOOKS = 10;
  * Ends, by SIGKILL, the processes of a task which a signal to its groups does not reach, because they called `setsid` or
  * moved to groups of their own. Again and again until none is found: one of them may have been about to fork.
  */
-export async function sweep(prey: Prey): Promise<Swept> {
+export async function sweep(target: SweepTarget): Promise<Swept> {
   const deadline = performance.now() + GIVE_UP_MS;
   const strays = new Set<string>();
   for (;;) {
-    const found = await survivors(prey);
+    const found = await survivors(target);
     if (found.length === 0) return { ended: strays.size, left: 0 };
     if (performance.now() > deadline) return { ended: strays.size, left: found.length };
     for (const row of found) {
-      if (!prey.groups.has(row.group) || prey.spareLeader) strays.add(identity(row));
+      if (!target.groups.has(row.group) || target.spareLeader) strays.add(identity(row));
       signal(row.pid, 'SIGKILL');
     }
     await delay(ROUND_MS);
@@ -52,21 +52,24 @@ export async function sweep(prey: Prey): Promise<Swept> {
 }
 
 /** Those that live. Descendants are followed by parent, so that one which cleared its environment is found as well. */
-export async function survivors(prey: Prey): Promise<readonly ProcessRow[]> {
+export async function survivors(target: SweepTarget): Promise<readonly ProcessRow[]> {
   const table = await processTable();
-  const known = new Set(prey.family.map(identity));
+  const known = new Set(target.family.map(identity));
   const isKin = (row: ProcessRow): boolean =>
-    prey.groups.has(row.group) || row.session === prey.leader || row.pid === prey.leader || known.has(identity(row));
+    target.groups.has(row.group) ||
+    row.session === target.leader ||
+    row.pid === target.leader ||
+    known.has(identity(row));
   const found = new Set<ProcessRow>();
   const look = async (row: ProcessRow, kin: boolean): Promise<void> => {
     // Never init, nor whoever sweeps: in a child that cleans up after its task, that is the leader.
     if (found.has(row) || row.pid === process.pid || row.pid === 1) return;
-    if (row.pid === prey.leader && prey.spareLeader) return;
-    const mark = markOf(await settledEnvironmentOf(row), prey);
-    if (mark === 'ours' || (kin && !(mark === 'helper' && prey.spareLeader))) found.add(row);
+    if (row.pid === target.leader && target.spareLeader) return;
+    const mark = markOf(await settledEnvironmentOf(row), target);
+    if (mark === 'ours' || (kin && !(mark === 'helper' && target.spareLeader))) found.add(row);
   };
   for (const row of table) await look(row, isKin(row));
-  for (const row of table) if (row.parent === prey.leader) await look(row, true);
+  for (const row of table) if (row.parent === target.leader) await look(row, true);
   // Those added while the loop runs are visited by it too.
   for (const parent of found) for (const row of table) if (row.parent === parent.pid) await look(row, true);
   return [...found];
@@ -121,8 +124,8 @@ async function settledEnvironmentOf({ pid, group }: ProcessRow): Promise<readonl
 }
 
 /** `helper`: of this worker, but started outside of any task. */
-function markOf(environment: readonly string[] | undefined, prey: Prey): 'ours' | 'helper' | 'stranger' {
-  if (environment === undefined || !environment.includes(`${WORKER_MARK}=${prey.incarnation}`)) return 'stranger';
-  if (prey.lease === 'all' || environment.includes(`${LEASE_MARK}=${prey.lease}`)) return 'ours';
+function markOf(environment: readonly string[] | undefined, target: SweepTarget): 'ours' | 'helper' | 'stranger' {
+  if (environment === undefined || !environment.includes(`${WORKER_MARK}=${target.incarnation}`)) return 'stranger';
+  if (target.lease === 'all' || environment.includes(`${LEASE_MARK}=${target.lease}`)) return 'ours';
   return environment.some((entry) => entry.startsWith(`${LEASE_MARK}=`)) ? 'stranger' : 'helper';
 }

@@ -1,7 +1,7 @@
 import { fault } from '../../../core/errors.ts';
 import type { PlainError } from '../child/messages.ts';
 import type { Ended } from '../runner.ts';
-import type { Errand } from './child-run.ts';
+import type { ChildRun } from './child-run.ts';
 import { formatMs } from './child-run.ts';
 
 /** How a process came to its end. */
@@ -13,11 +13,11 @@ export interface Death {
 }
 
 /** What becomes of a run whose process has ended. */
-export function verdict(errand: Errand, death: Death): Ended {
-  if (errand.outcome !== undefined) return errand.outcome;
+export function verdict(run: ChildRun, death: Death): Ended {
+  if (run.outcome !== undefined) return run.outcome;
   const how = describeDeath(death);
-  if (!errand.taken) return { kind: 'unstarted', error: died(`the process ${how} before it took the task`, death) };
-  const { reached, reachedAfterMs, why } = errand.ladder;
+  if (!run.taken) return { kind: 'unstarted', error: died(`the process ${how} before it took the task`, death) };
+  const { reached, reachedAfterMs, why } = run.ladder;
   if (reached === 'SIGTERM' || reached === 'SIGKILL') {
     const message = `the task was told to stop (${why}) and was ended by ${reached} after ${formatMs(reachedAfterMs)}`;
     return { kind: 'failed', error: { name: 'Killed', code: 'KILLED', message } };

@@ -6,26 +6,26 @@ import type { HandlerSchema } from '../../../core/placement/worker.ts';
 import { STREAMS, type Stream } from '../../../core/task/log.ts';
 import { WINDOW } from '../child/child-outbox.ts';
 import type {
+  ChildOutput,
   Ending,
   FromChild,
   ModuleToLoad,
   PlainError,
   Question,
-  Said,
   Timeouts,
   ToChild,
 } from '../child/messages.ts';
 import { Pace } from '../child/pace.ts';
 import { Pipes } from '../child/pipes.ts';
 import { answerTo } from '../child/remote-session.ts';
-import { type Errand, formatMs } from './child-run.ts';
+import { type ChildRun, formatMs } from './child-run.ts';
 import type { Guard } from './guard.ts';
 import { HAS_PROCESS_TABLE, type ProcessRow } from './process-table.ts';
 import {
   descendants,
   isGroup,
   LEASE_MARK,
-  type Prey,
+  type SweepTarget,
   sayEnded,
   signal,
   survivors,
@@ -93,7 +93,7 @@ export class WarmChild {
   readonly #groups = new Set<number>();
   #family: readonly ProcessRow[] = [];
   #timer: NodeJS.Timeout | undefined;
-  #errand: Errand | undefined;
+  #childRun: ChildRun | undefined;
   #run = 0;
   /** The module to blame. */
   #loading: string;
@@ -120,7 +120,7 @@ export class WarmChild {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     this.#pid = this.#process.pid ?? 0;
-    this.#pipes = new Pipes(this.#process, (stream, text) => this.#line(this.#errand, stream, text), this.#pace);
+    this.#pipes = new Pipes(this.#process, (stream, text) => this.#line(this.#childRun, stream, text), this.#pace);
     this.#closed = new Promise((resolve) => this.#process.once('close', () => resolve()));
     this.#process.on('error', (error) => this.#faulty(error));
     if (this.#pid === 0) return;
@@ -140,16 +140,16 @@ export class WarmChild {
     return this.#pid;
   }
 
-  take(errand: Errand): void {
-    this.#errand = errand;
+  take(childRun: ChildRun): void {
+    this.#childRun = childRun;
     this.#run++;
     this.runs++;
     this.#unacknowledged = 0;
-    errand.entrust((step, why) => {
+    childRun.entrust((step, why) => {
       if (step === 'abort') this.#tell({ type: 'abort', run: this.#run, why });
       else this.#signalAll(step);
     });
-    this.#tell({ type: 'job', run: this.#run, job: errand.job });
+    this.#tell({ type: 'job', run: this.#run, job: childRun.job });
   }
 
   /** Ends an idle child: it may run its exit handlers, but not for long. */
@@ -172,7 +172,7 @@ export class WarmChild {
 
   #hear(message: FromChild): void {
     if (typeof message === 'number') {
-      if (message === this.#run && this.#errand !== undefined) this.#errand.taken = true;
+      if (message === this.#run && this.#childRun !== undefined) this.#childRun.taken = true;
       return;
     }
     switch (message.type) {
@@ -207,30 +207,30 @@ export class WarmChild {
   }
 
   async #asked(run: number, ask: number, question: Question): Promise<void> {
-    const errand = run === this.#run ? this.#errand : undefined;
+    const childRun = run === this.#run ? this.#childRun : undefined;
     // The run is over, and with it whoever asked.
-    if (errand === undefined) return;
+    if (childRun === undefined) return;
     // What it has printed belongs to the attempt, which may be about to give its lease back.
     if (question?.verb === 'turn') await this.#pipes.drain();
-    const answer = await answerTo(question, errand.host?.desk);
+    const answer = await answerTo(question, childRun.host?.session);
     this.#tell({ type: 'answer', ask, answer });
   }
 
-  #said({ run, lines, cost, progress }: Said): void {
-    const errand = run === this.#run ? this.#errand : undefined;
+  #said({ run, lines, cost, progress }: ChildOutput): void {
+    const childRun = run === this.#run ? this.#childRun : undefined;
     for (let i = 0; i < lines.length; i += 2) {
-      this.#line(errand, STREAMS[lines[i] as number] ?? 'system', lines[i + 1] as string);
+      this.#line(childRun, STREAMS[lines[i] as number] ?? 'system', lines[i + 1] as string);
     }
-    if (progress !== undefined) errand?.sink.progress(JSON.parse(progress));
+    if (progress !== undefined) childRun?.sink.progress(JSON.parse(progress));
     if (cost === 0) return;
     this.#unacknowledged += cost;
     // A child that is too fast gets its acknowledgements late, and so may print less.
     if (this.#pace.spend(cost) && this.#unacknowledged >= ACK) this.#acknowledge();
   }
 
-  #line(errand: Errand | undefined, stream: Stream, text: string): void {
-    if (errand !== undefined) {
-      errand.sink.line(stream, text);
+  #line(childRun: ChildRun | undefined, stream: Stream, text: string): void {
+    if (childRun !== undefined) {
+      childRun.sink.line(stream, text);
       return;
     }
     this.#strays++;
@@ -246,26 +246,26 @@ export class WarmChild {
 
   #acknowledge(): void {
     if (this.#unacknowledged === 0) return;
-    this.#tell({ type: 'ack', run: this.#errand === undefined ? 0 : this.#run, cost: this.#unacknowledged });
+    this.#tell({ type: 'ack', run: this.#childRun === undefined ? 0 : this.#run, cost: this.#unacknowledged });
     this.#unacknowledged = 0;
   }
 
   /** The handler has come to its end, and the child has ended what it found of the task's processes. */
   async #ended(ending: Ending): Promise<void> {
-    const errand = this.#errand;
-    if (errand === undefined || ending.run !== this.#run) return;
+    const childRun = this.#childRun;
+    if (childRun === undefined || ending.run !== this.#run) return;
     this.#said(ending);
     this.#unacknowledged = 0;
-    errand.outcome = ending.ended;
+    childRun.outcome = ending.ended;
     // SIGTERM has been sent: this process goes, and with it all that is left.
     if (this.#doomed) return this.kill();
-    errand.ladder.finish();
+    childRun.ladder.finish();
     await this.#pipes.drain();
     // It has ended meanwhile: then the run ends with it.
     if (this.#exited) return;
     for (const group of this.#groups) this.#group(group, true);
-    this.#errand = undefined;
-    errand.settle(ending.ended);
+    this.#childRun = undefined;
+    childRun.settle(ending.ended);
     if (!this.#doomed) this.#events.onFree(this, ending.littered);
   }
 
@@ -299,10 +299,10 @@ export class WarmChild {
     for (const group of this.#groups) signal(-group, name);
   }
 
-  #prey(): Prey {
+  #sweepTarget(): SweepTarget {
     return {
       incarnation: this.#options.incarnation,
-      lease: this.#errand?.lease ?? 'none',
+      lease: this.#childRun?.lease ?? 'none',
       leader: this.#pid,
       spareLeader: false,
       groups: new Set([this.#pid, ...this.#groups]),
@@ -314,34 +314,34 @@ export class WarmChild {
     this.#exited = true;
     clearTimeout(this.#timer);
     this.#doom(true);
-    const errand = this.#errand;
-    if (errand?.outcome === undefined) await this.#grace();
-    errand?.ladder.finish();
+    const childRun = this.#childRun;
+    if (childRun?.outcome === undefined) await this.#grace();
+    childRun?.ladder.finish();
     const groups = [this.#pid, ...this.#groups];
     for (const group of groups) signal(-group, 'SIGKILL');
-    const { ended, left } = await sweep(this.#prey());
+    const { ended, left } = await sweep(this.#sweepTarget());
     await this.#closePipes();
     for (const group of groups) this.#options.guard.forget(group);
     const death = { code, signal: by, uncaught: this.#uncaught };
     this.#ready.reject(unloadable(this.#loading, `the process that loaded it ${describeDeath(death)}`));
-    if (left > 0) this.#options.warn('processes of a task could not be ended', { lease: errand?.lease, left });
-    if (errand !== undefined) {
-      this.#errand = undefined;
-      const prefix = errand.ladder.why === undefined ? '' : `stop (${errand.ladder.why}): `;
-      if (ended > 0) errand.sink.line('system', prefix + sayEnded(ended, 'had left the group'));
-      if (left > 0) errand.sink.line('system', `${prefix}${left} of its processes could not be ended`);
-      errand.settle(verdict(errand, death));
+    if (left > 0) this.#options.warn('processes of a task could not be ended', { lease: childRun?.lease, left });
+    if (childRun !== undefined) {
+      this.#childRun = undefined;
+      const prefix = childRun.ladder.why === undefined ? '' : `stop (${childRun.ladder.why}): `;
+      if (ended > 0) childRun.sink.line('system', prefix + sayEnded(ended, 'had left the group'));
+      if (left > 0) childRun.sink.line('system', `${prefix}${left} of its processes could not be ended`);
+      childRun.settle(verdict(childRun, death));
     }
     this.#gone.resolve();
   }
 
   /** SIGTERM has ended the child; what it had started has the rest of its time. */
   async #grace(): Promise<void> {
-    while (this.#errand?.ladder.reached === 'SIGTERM' && (await this.#anyAlive())) await delay(LOOK_MS);
+    while (this.#childRun?.ladder.reached === 'SIGTERM' && (await this.#anyAlive())) await delay(LOOK_MS);
   }
 
   async #anyAlive(): Promise<boolean> {
-    if (HAS_PROCESS_TABLE) return (await survivors(this.#prey())).length > 0;
+    if (HAS_PROCESS_TABLE) return (await survivors(this.#sweepTarget())).length > 0;
     return [this.#pid, ...this.#groups].some((group) => signal(-group, 0));
   }
 

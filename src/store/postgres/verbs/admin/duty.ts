@@ -1,5 +1,5 @@
 import { fault } from '../../../../core/errors.ts';
-import type { DutyTerm, Tenure } from '../../../store.ts';
+import type { DutyTenure, DutyTerm } from '../../../store.ts';
 import type { Session, Try } from '../../connect/database.ts';
 
 export async function takeDuty(
@@ -8,7 +8,7 @@ export async function takeDuty(
   holder: string,
   ttlMs: number,
   tried: Try,
-): Promise<Tenure | undefined> {
+): Promise<DutyTenure | undefined> {
   const [row] = await session.all<{ epoch: number; cursor: number; was: number | null }>('dutyTake', [
     name,
     holder,

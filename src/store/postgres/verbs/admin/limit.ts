@@ -14,6 +14,7 @@ import {
   versionOf,
 } from '../../../rows/limit-counter-rows.ts';
 import type {
+  CounterSnapshot,
   LimitChange,
   LimitEdited,
   LimitEditing,
@@ -23,7 +24,6 @@ import type {
   SlotDrift,
   SlotHolder,
   SlotRecord,
-  SlotSight,
 } from '../../../store.ts';
 import { booleans, numbers, texts } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
@@ -120,7 +120,7 @@ export async function slotsOfLimit(session: Session, name: string, limit: number
   return (await session.all<SlotRow>('slotsOf', [name, limit])).map(slotOf);
 }
 
-export async function getSlots(session: Session, slots: readonly number[]): Promise<SlotSight> {
+export async function getSlots(session: Session, slots: readonly number[]): Promise<CounterSnapshot> {
   const rows = await session.all<SlotRow & { readonly now: number }>('slotGet', [numbers(slots)]);
   const byId = new Map(rows.map((row) => [row.id, slotOf(row)]));
   const now = rows[0]?.now ?? (await session.all<{ now: number }>('now', []))[0]?.now ?? 0;

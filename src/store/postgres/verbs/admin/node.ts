@@ -1,6 +1,6 @@
 import type { NodeOverride } from '../../../../core/node.ts';
 import { type NodeRow, nodeOf } from '../../../rows/node-rows.ts';
-import type { DutyRecord, DutySight, NodeAnswer, NodeBeat, NodeSight } from '../../../store.ts';
+import type { DutyRecord, DutySnapshot, NodeAnswer, NodeBeat, NodeSnapshot } from '../../../store.ts';
 import type { Session } from '../../connect/database.ts';
 
 export async function beatNode(session: Session, beat: NodeBeat): Promise<NodeAnswer> {
@@ -18,7 +18,7 @@ export async function beatNode(session: Session, beat: NodeBeat): Promise<NodeAn
 /** A row of an outer join, so that the time is told of no nodes too. */
 type Timed<T> = { readonly now: number } & (T | { readonly [K in keyof T]: null });
 
-export async function listNodes(session: Session): Promise<NodeSight> {
+export async function listNodes(session: Session): Promise<NodeSnapshot> {
   const rows = await session.all<Timed<NodeRow>>('nodeList', []);
   const nodes = rows.flatMap((row) => (row.id === null ? [] : [nodeOf(row as NodeRow)]));
   return { now: (rows[0] as { now: number }).now, nodes };
@@ -34,7 +34,7 @@ export async function askNode(session: Session, id: string, role: NodeOverride):
   return (await session.rows('nodeRole', [id, role])).length > 0;
 }
 
-export async function listDuties(session: Session): Promise<DutySight> {
+export async function listDuties(session: Session): Promise<DutySnapshot> {
   const rows = await session.all<Timed<DutyRecord>>('dutyList', []);
   const duties = rows.flatMap(({ name, holder, epoch, until }) =>
     name === null ? [] : [{ name, holder, epoch, until } as DutyRecord],

@@ -1,4 +1,4 @@
-import type { Slot } from '../../../../core/limits/limit.ts';
+import type { LimitCounter } from '../../../../core/limits/limit.ts';
 import { limitOf, ownUses, type SlotRow, slotOf } from '../../../rows/limit-counter-rows.ts';
 import type { NamedUse } from '../../../store.ts';
 import { numbers, texts } from '../../arrays.ts';
@@ -55,9 +55,9 @@ export async function admit(session: Session, uses: readonly NamedUse[], tried: 
 }
 
 /** All of its room is taken or spoken for. */
-async function isFull(session: Session, slot: Slot, weight: number): Promise<boolean> {
-  if (slot.cap === undefined) return false;
-  return slot.active + ((await waiting(session, slot.id, slot.cap)) + 1) * weight > slot.cap;
+async function isFull(session: Session, counter: LimitCounter, weight: number): Promise<boolean> {
+  if (counter.cap === undefined) return false;
+  return counter.active + ((await waiting(session, counter.id, counter.cap)) + 1) * weight > counter.cap;
 }
 
 async function waiting(session: Session, slot: number, most: number): Promise<number> {

@@ -7,7 +7,7 @@ import type { Session, Try } from '../../connect/database.ts';
 import type { PostgresParts } from '../../parts.ts';
 import { countDown, endAfter } from '../trees/countdown.ts';
 import { admit, choosy, type Refused } from './admit.ts';
-import { birthColumns, type Drawn, earlierAnswers, keepAnswers, resultKeys, standOf, takeKeys } from './push.ts';
+import { birthColumns, type Drawn, earlierAnswers, keepAnswers, resultKeys, takeKeys, taskStates } from './push.ts';
 
 export type Made = PushAnswer & { readonly ok: true };
 
@@ -107,7 +107,7 @@ async function lockUps(
     missing = missing.filter((task) => !stands.has(task));
     if (missing.length === 0) break;
     // One that is there all the same was revived between the two looks.
-    const there = await standOf(session, missing);
+    const there = await taskStates(session, missing);
     // Of what an operation id remembers, the task may be gone by now.
     for (const { task, state } of found) if (!there.has(task) && !stands.has(task)) stands.set(task, state);
     missing = missing.filter((task) => !stands.has(task));
@@ -223,7 +223,7 @@ async function standAfter(
   const watched: Awaited<ReturnType<typeof endAfter>>[number][] = [];
   for (const some of chunks(doomed, CHUNK)) watched.push(...(await endAfter(session, some)));
   await countDown(session, watched);
-  return standOf(
+  return taskStates(
     session,
     births.map(({ task }) => task),
   );

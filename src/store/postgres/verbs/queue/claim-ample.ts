@@ -1,4 +1,4 @@
-import type { ClaimAnswer, ClaimRequest } from '../../../store.ts';
+import type { ClaimAnswer, NewClaim } from '../../../store.ts';
 import { numbers } from '../../arrays.ts';
 import type { Session, Try } from '../../connect/database.ts';
 import type { PostgresParts } from '../../parts.ts';
@@ -34,7 +34,7 @@ export function learnRoom({ ample }: PostgresParts, slots: readonly number[], ro
 export async function claimAmple(
   session: Session,
   parts: PostgresParts,
-  request: ClaimRequest,
+  request: NewClaim,
   slots: readonly number[],
   note: string,
   tried: Try,

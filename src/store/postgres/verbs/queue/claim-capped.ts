@@ -1,4 +1,4 @@
-import type { ClaimAnswer, ClaimRequest, LaneBlock, NamedUse } from '../../../store.ts';
+import type { ClaimAnswer, LaneBlock, NamedUse, NewClaim } from '../../../store.ts';
 import { booleans, numbers } from '../../arrays.ts';
 import type { Session, Try } from '../../connect/database.ts';
 import type { PostgresParts } from '../../parts.ts';
@@ -36,7 +36,7 @@ type CappedRow = readonly [...ClaimRow, fits: boolean, rooms: readonly number[] 
  * the tasks are claimed, what they take is noted. One statement does it where each task takes one of each slot and the slots have
  * nothing but caps, as most limits do. Undefined where it cannot be tried; `long`: it was, and the long way has to be gone.
  */
-export function cappedOf({ lanes, rated }: PostgresParts, request: ClaimRequest): Capped | undefined {
+export function cappedOf({ lanes, rated }: PostgresParts, request: NewClaim): Capped | undefined {
   if (request.op !== undefined || request.task !== undefined) return undefined;
   const uses: (readonly NamedUse[])[] = [];
   for (const { lane, minAgeMs, maxHeld } of request.lanes) {
@@ -63,7 +63,7 @@ export function cappedOf({ lanes, rated }: PostgresParts, request: ClaimRequest)
 export async function claimCapped(
   session: Session,
   parts: PostgresParts,
-  request: ClaimRequest,
+  request: NewClaim,
   capped: Capped,
   note: string,
   tried: Try,
@@ -101,7 +101,7 @@ export async function claimCapped(
 
 /** Lanes that gave less than they were asked for, and of which a slot has no room left. */
 function blocksOf(
-  request: ClaimRequest,
+  request: NewClaim,
   { slots, places }: Capped,
   rooms: readonly number[],
   granted: readonly GrantRow[],

@@ -1,7 +1,7 @@
-import { type Allotment, allot, charge, type Slot } from '../../../../core/limits/limit.ts';
+import { type Allotment, allot, charge, type LimitCounter } from '../../../../core/limits/limit.ts';
 import { PAYLOAD_APART, SUSPECT } from '../../../codes.ts';
 import { type SlotRow, slotOf } from '../../../rows/limit-counter-rows.ts';
-import type { ClaimAnswer, ClaimRequest, Grant, LaneAsk, LaneBlock, NamedUse } from '../../../store.ts';
+import type { ClaimAnswer, Grant, LaneAsk, LaneBlock, NamedUse, NewClaim } from '../../../store.ts';
 import { numbers } from '../../arrays.ts';
 import type { Session, Try } from '../../connect/database.ts';
 import type { LaneInfo, Lanes } from '../../lanes.ts';
@@ -29,13 +29,13 @@ export type ClaimRow = readonly [enabled: boolean, ...grant: GrantRow];
 const OP_MS = 24 * 3_600_000;
 
 /** Of this worker: two that chose the same id must not share a grant. */
-const opKey = ({ holder, op }: ClaimRequest): string => `claim:${holder}:${op}`;
+const opKey = ({ holder, op }: NewClaim): string => `claim:${holder}:${op}`;
 
 /** One claim. `note` names it, so that its grants are found again when its answer was lost. */
 export async function claimTasks(
   session: Session,
   parts: PostgresParts,
-  request: ClaimRequest,
+  request: NewClaim,
   note: string,
   tried: Try,
 ): Promise<ClaimAnswer | undefined> {
@@ -82,7 +82,7 @@ async function leftToBetter(session: Session, short: readonly LaneAsk[]): Promis
 }
 
 /** Whether a claim has to be a transaction: it changes more than its tasks. */
-export function needsTransaction({ lanes: known }: PostgresParts, { op, task, lanes }: ClaimRequest): boolean {
+export function needsTransaction({ lanes: known }: PostgresParts, { op, task, lanes }: NewClaim): boolean {
   if (op !== undefined || task !== undefined) return true;
   return lanes.some(({ lane, maxHeld }) => maxHeld !== undefined || known.isLimited(lane) !== false);
 }
@@ -97,12 +97,12 @@ interface Room {
   readonly lanes: readonly LaneAsk[];
   readonly blocked: readonly LaneBlock[];
   /** The slots of the limited ones, locked. */
-  readonly slots: ReadonlyMap<number, Slot>;
+  readonly counters: ReadonlyMap<number, LimitCounter>;
   readonly now: number;
 }
 
 /** What limits and the holder's own bounds leave of the asked. The slots are locked before any task is. */
-async function makeRoom(session: Session, parts: PostgresParts, request: ClaimRequest): Promise<Room> {
+async function makeRoom(session: Session, parts: PostgresParts, request: NewClaim): Promise<Room> {
   const { lanes: known } = parts;
   await known.need(
     session,
@@ -113,7 +113,7 @@ async function makeRoom(session: Session, parts: PostgresParts, request: ClaimRe
   if (lanes.some(({ maxHeld }) => maxHeld !== undefined)) lanes = await boundHeld(session, request, blocked);
   const usesOf = (lane: number): readonly NamedUse[] => known.known(lane)?.rules?.uses ?? [];
   const ids = [...new Set(lanes.flatMap(({ lane }) => usesOf(lane).map(({ slot }) => slot)))].sort((a, b) => a - b);
-  if (ids.length === 0) return { lanes, blocked, slots: new Map(), now: 0 };
+  if (ids.length === 0) return { lanes, blocked, counters: new Map(), now: 0 };
   const rows = await session.all<SlotRow & { readonly now: number; readonly plain: boolean }>('slotLock', [
     numbers(ids),
   ]);
@@ -129,13 +129,13 @@ async function makeRoom(session: Session, parts: PostgresParts, request: ClaimRe
   );
   for (const { lane, block } of allotted) if (block !== undefined) blocked.push({ lane, ...block });
   const open = lanes.map((ask, i) => ({ ...ask, max: (allotted[i] as Allotment).max })).filter(({ max }) => max > 0);
-  return { lanes: open, blocked, slots, now };
+  return { lanes: open, blocked, counters: slots, now };
 }
 
 /** No more than the holder may have of tasks like these; under the lock of its row nobody else claims for it. */
 async function boundHeld(
   session: Session,
-  { holder, lanes, max }: ClaimRequest,
+  { holder, lanes, max }: NewClaim,
   blocked: LaneBlock[],
 ): Promise<readonly LaneAsk[]> {
   await session.rows('workerLock', [holder]);
@@ -154,7 +154,7 @@ async function boundHeld(
  * Tasks alike, of which a worker may have so many at once, may lie in several lanes because of their limits and keys. Such lanes are
  * asked one after the other, so that each look at what the holder has sees what the one before has granted.
  */
-export function apart(lanes: Lanes, request: ClaimRequest): readonly ClaimRequest[] {
+export function apart(lanes: Lanes, request: NewClaim): readonly NewClaim[] {
   const waves: LaneAsk[][] = [];
   const times = new Map<string, number>();
   for (const ask of request.lanes) {
@@ -183,15 +183,15 @@ export function countByLane(rows: readonly GrantRow[]): ReadonlyMap<number, numb
 async function takeRoom(
   session: Session,
   { lanes }: PostgresParts,
-  { slots, now }: Room,
+  { counters, now }: Room,
   granted: readonly GrantRow[],
 ): Promise<void> {
-  if (slots.size === 0) return;
+  if (counters.size === 0) return;
   const taken = [...countByLane(granted)].map(([lane, count]) => ({
     uses: lanes.known(lane)?.rules?.uses ?? [],
     count,
   }));
-  const changes = charge(taken, slots, now);
+  const changes = charge(taken, counters, now);
   if (changes.length === 0) return;
   await session.rows('slotTake', [
     numbers(changes.map(({ slot }) => slot)),
@@ -217,7 +217,7 @@ async function rememberServer(
 async function claimRows(
   session: Session,
   parts: PostgresParts,
-  request: ClaimRequest,
+  request: NewClaim,
   note: string,
 ): Promise<readonly ClaimRow[]> {
   const { holder, revision = null, ttlMs, task, lanes, token = null } = request;
@@ -234,7 +234,7 @@ async function claimRows(
 
 async function claimAged(
   session: Session,
-  { holder, revision, token, ttlMs, max, lanes }: ClaimRequest,
+  { holder, revision, token, ttlMs, max, lanes }: NewClaim,
   note: string,
 ): Promise<readonly ClaimRow[]> {
   const values = [
@@ -254,7 +254,7 @@ async function claimAged(
 async function claimLanes(
   session: Session,
   parts: PostgresParts,
-  request: ClaimRequest,
+  request: NewClaim,
   note: string,
 ): Promise<readonly ClaimRow[]> {
   const { marks, world } = parts;
@@ -267,7 +267,7 @@ async function claimLanes(
 
 /** The first parameters of a claim from lanes. */
 export function laneValues(
-  { holder, revision, token, ttlMs, max, lanes }: ClaimRequest,
+  { holder, revision, token, ttlMs, max, lanes }: NewClaim,
   from: readonly Mark[],
   note: string,
 ): readonly unknown[] {
@@ -371,7 +371,7 @@ export async function lostGrants(session: Session, parts: PostgresParts, note: s
 async function earlierGrants(
   session: Session,
   parts: PostgresParts,
-  request: ClaimRequest,
+  request: NewClaim,
 ): Promise<readonly Grant[] | undefined> {
   const [row] = await session.all<{ answer: string }>('opFind', [`{"${opKey(request).replace(/[\\"]/g, '\\$&')}"}`]);
   if (row === undefined) return undefined;

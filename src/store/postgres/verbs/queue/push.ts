@@ -252,7 +252,7 @@ export async function pushedBefore(
     const [task, createdAt] = kept === undefined || kept.answer === '' ? [] : (JSON.parse(kept.answer) as number[]);
     if (task !== undefined && createdAt === undefined) return { ok: false, conflict: task };
     if (task !== undefined && createdAt !== undefined) {
-      const state = (await standOf(session, [task])).get(task) ?? 'completed';
+      const state = (await taskStates(session, [task])).get(task) ?? 'completed';
       return { ok: true, task, createdAt, state, fresh: false };
     }
   }
@@ -301,7 +301,7 @@ export async function earlierAnswers(session: Session, items: readonly NewTask[]
   if (others.length === 0) return answers;
   const rows = await session.all<{ id: string; answer: string }>('opFind', [texts(others.map(({ key }) => key))]);
   const kept = new Map(rows.map(({ id, answer }) => [id, JSON.parse(answer) as [number, number?]]));
-  const states = await standOf(
+  const states = await taskStates(
     session,
     [...kept.values()].map(([task]) => task),
   );
@@ -315,7 +315,7 @@ export async function earlierAnswers(session: Session, items: readonly NewTask[]
   return answers;
 }
 
-export async function standOf(
+export async function taskStates(
   session: Session,
   tasks: readonly number[],
 ): Promise<ReadonlyMap<number, ReturnType<typeof stateOf>>> {

@@ -1,7 +1,7 @@
 import { WORKER_STATES, type WorkerState } from '../../../../core/placement/worker.ts';
 import { mergeBeats } from '../../../beats.ts';
 import { type WorkerRow, workerKind, workerOf } from '../../../rows/records.ts';
-import type { DutyTerm, FleetSight, Forgotten, NewWorker, WorkerBeat, WorkerRecord } from '../../../store.ts';
+import type { DutyTerm, FleetSnapshot, Forgotten, NewWorker, WorkerBeat, WorkerRecord } from '../../../store.ts';
 import { allTags, takenIncarnation } from '../../../worker-settings.ts';
 import { booleans, numbers, texts } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
@@ -52,7 +52,7 @@ export function forgetWorker(session: Session, flight: Flight, name: string): Pr
   });
 }
 
-export async function listFleet(session: Session): Promise<FleetSight> {
+export async function listFleet(session: Session): Promise<FleetSnapshot> {
   const rows = await session.all<WorkerRow & { readonly running: number; readonly now: number }>('workerFleet', []);
   const now = rows[0]?.now ?? 0;
   return { now, members: rows.map((row) => ({ ...workerOf(row), running: row.running })) };

@@ -6,7 +6,7 @@ import type { Session } from '../../connect/database.ts';
 import type { PostgresParts } from '../../parts.ts';
 import type { Flight } from '../../push-dedup.ts';
 import { type Made, makeAll } from '../queue/births.ts';
-import { type Drawn, madeBy, noteOf, pushedBefore, standOf } from '../queue/push.ts';
+import { type Drawn, madeBy, noteOf, pushedBefore, taskStates } from '../queue/push.ts';
 
 /** All or nothing, in a transaction. Of two sendings of one graph the second finds the flight of the first. */
 export async function pushGraph(
@@ -44,7 +44,7 @@ async function pushedGraph(
 ): Promise<GraphAnswer> {
   const made = await madeBy(session, flight);
   const ids = sendings.find((drawn) => [...drawn.values()].some((id) => made.has(id)));
-  const states = await standOf(session, [...made.keys()]);
+  const states = await taskStates(session, [...made.keys()]);
   const firsts = new Map<number, Made>();
   for (const place of new Set(places)) {
     const own = made.get(ids?.get(place) ?? 0);

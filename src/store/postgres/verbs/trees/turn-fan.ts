@@ -5,7 +5,7 @@ import { inOrder, numbers, texts } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
 import type { Lanes } from '../../lanes.ts';
 import type { Made } from '../queue/births.ts';
-import { birthColumns, standOf } from '../queue/push.ts';
+import { birthColumns, taskStates } from '../queue/push.ts';
 import { findEntries } from './journal.ts';
 import { saidBy } from './turn.ts';
 
@@ -70,7 +70,7 @@ async function knownEntries(
 ): Promise<(turn: Turn, entry: Turn['entries'][number]) => EntryAnswer | undefined> {
   const known = await findEntries(session, turns);
   const refs = turns.flatMap((turn) => turn.entries.flatMap(({ key }) => known(turn.task, key)?.ref ?? []));
-  const states = refs.length === 0 ? new Map() : await standOf(session, refs);
+  const states = refs.length === 0 ? new Map() : await taskStates(session, refs);
   return (turn, entry) => {
     const there = known(turn.task, entry.key);
     return there && keptAnswer(turn, entry, there, (child) => states.get(child) ?? 'completed');

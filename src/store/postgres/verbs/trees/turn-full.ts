@@ -9,7 +9,7 @@ import { lockChannels } from '../../connect/latches.ts';
 import type { PostgresParts } from '../../parts.ts';
 import { type Made, makeAll, type Overfull } from '../queue/births.ts';
 import { appendLogs } from '../queue/log.ts';
-import { type Drawn, standOf } from '../queue/push.ts';
+import { type Drawn, taskStates } from '../queue/push.ts';
 import { outcomesOf, returnTasks, settleTasks, type Woken } from '../queue/settle.ts';
 import { type Added, addEntries, findKeys, type Known } from './journal.ts';
 import { beginWaits, type Parked, type ParkItem } from './park.ts';
@@ -225,7 +225,7 @@ export class FullTurn {
   async #answers(made: ReadonlyMap<NewChild, Made>, wrote: 'all' | 'values' | 'none'): Promise<readonly EntryAnswer[]> {
     const { entries } = this.#turn;
     const refs = entries.filter(isChild).flatMap((entry) => this.#is(entry)?.ref ?? []);
-    const states = refs.length === 0 ? new Map() : await standOf(this.#session, refs);
+    const states = refs.length === 0 ? new Map() : await taskStates(this.#session, refs);
     return entries.map((entry): EntryAnswer => {
       const there = this.#is(entry);
       if (there !== undefined) {

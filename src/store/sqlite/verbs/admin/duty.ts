@@ -1,8 +1,8 @@
 import { fault } from '../../../../core/errors.ts';
-import type { DutyTerm, Tenure } from '../../../store.ts';
+import type { DutyTenure, DutyTerm } from '../../../store.ts';
 import type { Transaction } from '../../file/transaction.ts';
 
-export function takeDuty(tx: Transaction, name: string, holder: string, ttlMs: number): Tenure | undefined {
+export function takeDuty(tx: Transaction, name: string, holder: string, ttlMs: number): DutyTenure | undefined {
   const before = tx.sql.get('dutyGet').get(name) as { until: number } | undefined;
   const row = tx.sql.get('dutyTake').get(name, holder, tx.leaseNow + ttlMs, tx.leaseNow) as
     | { epoch: number; cursor: number }

@@ -60,9 +60,9 @@ const REPLACED = 500;
 
 /** All of its room is taken or spoken for. */
 function isFull(tx: Transaction, id: number, weight: number, ahead: number): boolean {
-  const slot = tx.slots.read(tx.sql, [id]).get(id);
-  if (slot?.cap === undefined) return false;
-  return slot.active + (waiting(tx, id, slot.cap) + ahead + 1) * weight > slot.cap;
+  const counter = tx.slots.read(tx.sql, [id]).get(id);
+  if (counter?.cap === undefined) return false;
+  return counter.active + (waiting(tx, id, counter.cap) + ahead + 1) * weight > counter.cap;
 }
 
 function waiting(tx: Transaction, slot: number, most: number): number {

@@ -1,6 +1,6 @@
 import { allot, charge } from '../../../../core/limits/limit.ts';
 import { DRAINING, SUSPECT } from '../../../codes.ts';
-import type { ClaimAnswer, ClaimRequest, Grant, LaneAsk, LaneBlock } from '../../../store.ts';
+import type { ClaimAnswer, Grant, LaneAsk, LaneBlock, NewClaim } from '../../../store.ts';
 import { payloadOf } from '../../body.ts';
 import type { LaneInfo, Transaction } from '../../file/transaction.ts';
 import { isTokenAlive } from '../admin/token.ts';
@@ -29,9 +29,9 @@ const MANY = 8;
 const AGED_LOOK = 4;
 
 /** Of this worker: two that chose the same id must not share a grant. */
-const opKey = (request: ClaimRequest): string => `claim:${request.holder}:${request.op}`;
+const opKey = (request: NewClaim): string => `claim:${request.holder}:${request.op}`;
 
-export function claimTasks(tx: Transaction, request: ClaimRequest): ClaimAnswer | undefined {
+export function claimTasks(tx: Transaction, request: NewClaim): ClaimAnswer | undefined {
   const again = request.op === undefined ? undefined : earlierGrants(tx, request);
   if (again !== undefined) return again.length > 0 ? { grants: again, blocked: [] } : undefined;
   if (!mayClaim(tx, request)) return undefined;
@@ -65,7 +65,7 @@ export function claimTasks(tx: Transaction, request: ClaimRequest): ClaimAnswer 
 }
 
 /** It is known, switched on, not on its way out, and what it was let in and judged by still holds. */
-function mayClaim(tx: Transaction, { holder, revision, token }: ClaimRequest): boolean {
+function mayClaim(tx: Transaction, { holder, revision, token }: NewClaim): boolean {
   const worker = tx.sql.get('workerEnabled').get(holder) as
     | { enabled: number; state: number; revision: number }
     | undefined;
@@ -91,38 +91,33 @@ function mayHold(tx: Transaction, holder: number, { lane, maxHeld }: LaneAsk): n
 /** As many as its limits have room for; what is granted is taken from them before anybody else can look. */
 function claimLimited(
   tx: Transaction,
-  request: ClaimRequest,
+  request: NewClaim,
   ask: LaneAsk,
   { uses }: LaneInfo,
   blocked: LaneBlock[],
 ): readonly GrantRow[] {
   const { lane, max } = ask;
-  const slots = tx.slots.read(
+  const counters = tx.slots.read(
     tx.sql,
     uses.map(({ slot }) => slot),
   );
   // In lease time, as everything that a limit waits for: nobody can set that clock back.
-  const [allotted] = allot([{ lane, max, uses }], slots, tx.leaseNow);
+  const [allotted] = allot([{ lane, max, uses }], counters, tx.leaseNow);
   const { max: most, block } = allotted as NonNullable<typeof allotted>;
   const rows = most === 0 ? [] : claimLane(tx, request, ask, most);
-  tx.slots.take(tx.sql, charge([{ uses, count: rows.length }], slots, tx.leaseNow));
+  tx.slots.take(tx.sql, charge([{ uses, count: rows.length }], counters, tx.leaseNow));
   // A lane that had no more anyway is empty, not held back.
   if (block !== undefined && rows.length === most) blocked.push({ lane, ...block });
   return rows;
 }
 
 /** The lane of a task that can be claimed by its number. */
-function laneOfTask(tx: Transaction, task: number, maxHeld: number | undefined): ClaimRequest['lanes'] {
+function laneOfTask(tx: Transaction, task: number, maxHeld: number | undefined): NewClaim['lanes'] {
   const row = tx.sql.get('claimTask').get(task) as { lane: number } | undefined;
   return row === undefined ? [] : [{ lane: row.lane, max: 1, maxHeld }];
 }
 
-function claimLane(
-  tx: Transaction,
-  request: ClaimRequest,
-  { lane, minAgeMs }: LaneAsk,
-  max: number,
-): readonly GrantRow[] {
+function claimLane(tx: Transaction, request: NewClaim, { lane, minAgeMs }: LaneAsk, max: number): readonly GrantRow[] {
   const until = tx.leaseNow + request.ttlMs;
   if (request.task !== undefined) {
     return [tx.sql.rows('claimOne').get(request.holder, until, tx.now, request.task) as unknown as GrantRow];
@@ -138,7 +133,7 @@ function claimLane(
   return claimEach(tx, request, tx.sql.get('claimLook').all(lane, max) as unknown as { id: number }[]);
 }
 
-function claimEach(tx: Transaction, request: ClaimRequest, found: readonly { id: number }[]): readonly GrantRow[] {
+function claimEach(tx: Transaction, request: NewClaim, found: readonly { id: number }[]): readonly GrantRow[] {
   const until = tx.leaseNow + request.ttlMs;
   const one = tx.sql.rows('claimOne');
   return found.map(({ id }) => one.get(request.holder, until, tx.now, id) as unknown as GrantRow);
@@ -151,7 +146,7 @@ function inClaimOrder(rows: GrantRow[]): readonly GrantRow[] {
 }
 
 /** The grants of an earlier call whose answer was lost, as far as they still hold. */
-function earlierGrants(tx: Transaction, request: ClaimRequest): readonly Grant[] | undefined {
+function earlierGrants(tx: Transaction, request: NewClaim): readonly Grant[] | undefined {
   const row = tx.sql.get('opFind').get(opKey(request), tx.now) as { answer: string } | undefined;
   if (row === undefined) return undefined;
   const pairs = JSON.parse(row.answer) as [number, number][];

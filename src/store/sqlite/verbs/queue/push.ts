@@ -4,7 +4,7 @@ import type { NewTask, PushAnswer, UniqueKey } from '../../../store.ts';
 import { putPayload, putResultKey } from '../../body.ts';
 import type { Transaction } from '../../file/transaction.ts';
 import { admit } from './admit.ts';
-import { standOf } from './task-status.ts';
+import { taskStatus } from './task-status.ts';
 
 /** How long an operation id is remembered. */
 export const OP_MS = 24 * 3_600_000;
@@ -115,7 +115,7 @@ function earlierAnswer(tx: Transaction, item: NewTask): PushAnswer | undefined {
   if (row === undefined) return undefined;
   const [task, createdAt] = JSON.parse(row.answer) as [number, number?];
   if (createdAt === undefined) return { ok: false, conflict: task };
-  return { ok: true, task, createdAt, state: standOf(tx, task)?.state ?? 'completed', fresh: false };
+  return { ok: true, task, createdAt, state: taskStatus(tx, task)?.state ?? 'completed', fresh: false };
 }
 
 /** A unique key holds while its task is unfinished, and for its window after the push. */
@@ -126,7 +126,7 @@ function uniqueAnswer(tx: Transaction, item: NewTask): PushAnswer | undefined {
     | { task: number; hash: number; until: number }
     | undefined;
   if (held === undefined) return undefined;
-  const stand = standOf(tx, held.task);
+  const stand = taskStatus(tx, held.task);
   if (stand === undefined || (held.until <= tx.now && isFinal(stand.state))) return undefined;
   if (held.hash !== item.unique.hash) return { ok: false, conflict: held.task };
   return { ok: true, task: held.task, ...stand, fresh: false };

@@ -4,7 +4,7 @@ import { entryOf, inOrderOfTime, type JournalRow, type KnownEntry, keptAnswer } 
 import type { EntryAnswer, JournalEntry, NewEntry, NewValue, Turn } from '../../../store.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
-import { standOf } from '../queue/task-status.ts';
+import { taskStatus } from '../queue/task-status.ts';
 
 export function findEntry(sql: Prepared, task: number, key: string): KnownEntry | undefined {
   return sql.get('journalGet').get(task, key) as KnownEntry | undefined;
@@ -32,7 +32,7 @@ export function putValue(tx: Transaction, turn: Turn, entry: NewValue): EntryAns
 
 /** What is said of an entry that is there. */
 export function answerOf(tx: Transaction, turn: Turn, entry: NewEntry, known: KnownEntry): EntryAnswer {
-  return keptAnswer(turn, entry, known, (child): TaskState => standOf(tx, child)?.state ?? 'completed');
+  return keptAnswer(turn, entry, known, (child): TaskState => taskStatus(tx, child)?.state ?? 'completed');
 }
 
 export function forgetEntry(tx: Transaction, task: number, key: string): void {
