@@ -59,9 +59,9 @@ const verbs = {
         tasks: [noop],
         queues: [QUEUE],
         slots,
-        onSettled: (_, parting) => {
-          partings.set(parting, (partings.get(parting) ?? 0) + 1);
-          if (parting === 'completed') lastAt = micros();
+        onSettled: (_, outcome) => {
+          partings.set(outcome, (partings.get(outcome) ?? 0) + 1);
+          if (outcome === 'completed') lastAt = micros();
         },
       },
       others,

@@ -83,8 +83,8 @@ export class LibraryQueue implements Queue {
     const worker = await this.#parts.makeWorker({
       tasks: [this.#define((input) => hooks.handle(input))],
       slots: SLOTS,
-      onSettled: (_, parting) => {
-        if (parting === 'completed') hooks.settled(1);
+      onSettled: (_, outcome) => {
+        if (outcome === 'completed') hooks.settled(1);
       },
     });
     let started: Promise<void> = Promise.resolve();

@@ -24,9 +24,9 @@ export async function childDrain(
   const worker = app.worker({
     tasks: [noop],
     slots,
-    onSettled: ({ id }, parting) => {
-      if (parting === 'released') return; // claimed ahead, and given back: it comes again
-      if (parting !== 'completed') done.reject(new Error(`task ${id} was ${parting}`));
+    onSettled: ({ id }, outcome) => {
+      if (outcome === 'released') return; // claimed ahead, and given back: it comes again
+      if (outcome !== 'completed') done.reject(new Error(`task ${id} was ${outcome}`));
       if (--left === 0) done.resolve();
     },
   });

@@ -37,12 +37,12 @@ const CHANGES: Readonly<Record<string, NodeStatus>> = {
 
 test('a node goes from stand to stand as the table says, and by nothing else', () => {
   let seen = 0;
-  for (const stand of STANDS) {
+  for (const status of STANDS) {
     for (const event of EVENTS) {
       for (const role of NODE_ROLES) {
         const wish = mayLead(role) ? 'lead' : role;
-        const told = event === 'asked' && !mayLead(role) ? role : CHANGES[`${stand} ${event} ${wish}`];
-        assert.equal(nextStatus(stand, event, role), told ?? stand, `${stand}, ${event}, ${role}`);
+        const told = event === 'asked' && !mayLead(role) ? role : CHANGES[`${status} ${event} ${wish}`];
+        assert.equal(nextStatus(status, event, role), told ?? status, `${status}, ${event}, ${role}`);
         seen++;
       }
     }
@@ -51,15 +51,15 @@ test('a node goes from stand to stand as the table says, and by nothing else', (
 });
 
 test('who is asked to be an observer or a worker is one, from wherever it stands', () => {
-  for (const stand of STANDS) {
-    for (const role of ['observer', 'worker'] as const) assert.equal(nextStatus(stand, 'asked', role), role);
+  for (const status of STANDS) {
+    for (const role of ['observer', 'worker'] as const) assert.equal(nextStatus(status, 'asked', role), role);
   }
 });
 
 test('an election never begins for who may not lead', () => {
   for (const role of ['worker', 'observer'] satisfies NodeRole[]) {
-    for (const stand of STANDS.filter((one) => one !== 'electing')) {
-      for (const event of EVENTS) assert.notEqual(nextStatus(stand, event, role), 'electing');
+    for (const status of STANDS.filter((one) => one !== 'electing')) {
+      for (const event of EVENTS) assert.notEqual(nextStatus(status, event, role), 'electing');
     }
   }
 });

@@ -26,19 +26,19 @@ export type NodeEvent = 'asked' | 'won' | 'refused' | 'lost' | 'retry';
  *
  *   any ──asked: observer──> observer ──asked: auto──> electing            any ──asked: worker──> worker
  */
-export function nextStatus(stand: NodeStatus, event: NodeEvent, role: NodeRole): NodeStatus {
+export function nextStatus(status: NodeStatus, event: NodeEvent, role: NodeRole): NodeStatus {
   switch (event) {
     case 'asked':
       if (!mayLead(role)) return role;
-      return stand === 'leader' ? 'leader' : 'electing';
+      return status === 'leader' ? 'leader' : 'electing';
     case 'retry':
-      return stand === 'worker' && mayLead(role) ? 'electing' : stand;
+      return status === 'worker' && mayLead(role) ? 'electing' : status;
     case 'won':
-      return stand === 'electing' ? 'leader' : stand;
+      return status === 'electing' ? 'leader' : status;
     case 'refused':
-      return stand === 'electing' ? 'worker' : stand;
+      return status === 'electing' ? 'worker' : status;
     case 'lost':
-      return stand === 'leader' ? 'worker' : stand;
+      return status === 'leader' ? 'worker' : status;
   }
 }
 

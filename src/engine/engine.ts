@@ -354,7 +354,7 @@ export class Engine {
     // Bad numbers end here: a lease until NaN would never run out.
     const leaseMs = checkLeaseMs(options.leaseMs ?? this.leaseMs);
     const waitMs = checkWaitMs(options.waitMs ?? 0);
-    const want = {
+    const request = {
       worker: checkWorker(options.worker),
       max: checkMax(options.max),
       leaseMs,
@@ -367,8 +367,8 @@ export class Engine {
     if (task !== undefined) checkTaskClaim(options);
     const grants =
       task === undefined
-        ? await this.#claims.claim(want, waitMs, options.signal)
-        : await this.#claims.claimTask({ ...want, task });
+        ? await this.#claims.claim(request, waitMs, options.signal)
+        : await this.#claims.claimTask({ ...request, task });
     return this.#granted(grants, leaseMs);
   }
 
@@ -390,8 +390,8 @@ export class Engine {
     const refused = refusalOf(facts, member);
     if (refused !== undefined) return refused;
     const maxHeld = facts.lane.rules?.placement.maxPerWorker;
-    const want = { worker, task, leaseMs: this.leaseMs, op: undefined, token, revision: member.revision, maxHeld };
-    const [grant] = await this.#granted(await this.#claims.claimTask(want), this.leaseMs);
+    const request = { worker, task, leaseMs: this.leaseMs, op: undefined, token, revision: member.revision, maxHeld };
+    const [grant] = await this.#granted(await this.#claims.claimTask(request), this.leaseMs);
     return grant === undefined
       ? { ok: false, why: 'taken', reasons: ['another one was faster, or the worker is no longer as it was'] }
       : { ok: true, grant };

@@ -52,7 +52,7 @@ const TRUE: Evidence = {
     { note: 'died', pid: 99, code: null, signal: 'SIGKILL' },
     start('a', 2, 700),
     end('a', 2, 750),
-    { note: 'parted', id: 'a', attempt: 2, parting: 'completed', worker: W, at: 760 },
+    { note: 'parted', id: 'a', attempt: 2, outcome: 'completed', worker: W, at: 760 },
   ],
   finals: [
     final('a', 1),
@@ -137,12 +137,12 @@ describe('a lie is found:', () => {
     [
       'an end that was told to two workers',
       /was ended twice/,
-      lie({ notes: [{ note: 'parted', id: 'a', attempt: 1, parting: 'completed', worker: 99, at: 800 }] }),
+      lie({ notes: [{ note: 'parted', id: 'a', attempt: 1, outcome: 'completed', worker: 99, at: 800 }] }),
     ],
     [
       'a refused end that was recorded',
       /was told lost, recorded is completed/,
-      lie({ notes: [{ note: 'parted', id: 'a', attempt: 2, parting: 'lost', worker: W, at: 800 }] }),
+      lie({ notes: [{ note: 'parted', id: 'a', attempt: 2, outcome: 'lost', worker: W, at: 800 }] }),
     ],
     ['a suspect in company', /ran beside b\/0/, lie({ notes: [start('b', 0, 720)] })],
     [

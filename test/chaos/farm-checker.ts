@@ -253,24 +253,24 @@ class Checker {
   /** What workers were told at the end of an attempt is what is recorded of it. */
   #settled(): void {
     const ended = new Set<string>();
-    for (const { id, attempt, parting, worker, at } of this.#parted) {
+    for (const { id, attempt, outcome, worker, at } of this.#parted) {
       const final = this.#finals.get(id);
       if (final === undefined) continue;
       const key = `${id}/${attempt}`;
       const recorded = final.attempts.find((one) => one.attempt === attempt)?.outcome;
       const mine = final.attempt === attempt && recorded === undefined ? final.state : recorded;
-      if (FINAL.has(parting)) {
+      if (FINAL.has(outcome)) {
         if (ended.has(id)) this.#wrong(`${id} was ended twice`);
         ended.add(id);
       }
       const timed = KIND_OF.get(final.handler)?.error?.source.includes('RUN_TIMEOUT') ?? false;
       // The thread of a worker whose loop stood still past the run timeout ends the attempt in its name.
-      if (parting === 'lost' && timed) continue;
+      if (outcome === 'lost' && timed) continue;
       // A lease that was given back by a park is not there to be renewed; that may be heard before the park is answered.
-      if (parting === 'lost' && mine === 'parked') continue;
-      const expected = parting === 'lost' ? 'expired' : parting;
-      if (mine !== expected) this.#wrong(`the worker of ${key} was told ${parting}, recorded is ${mine}`);
-      if (parting === 'lost' && this.#end(id, attempt)?.how === 'done' && this.#wasFrozen(worker, at)) {
+      if (outcome === 'lost' && mine === 'parked') continue;
+      const expected = outcome === 'lost' ? 'expired' : outcome;
+      if (mine !== expected) this.#wrong(`the worker of ${key} was told ${outcome}, recorded is ${mine}`);
+      if (outcome === 'lost' && this.#end(id, attempt)?.how === 'done' && this.#wasFrozen(worker, at)) {
         this.#gates.lateRefused++;
       }
     }

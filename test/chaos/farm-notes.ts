@@ -100,7 +100,7 @@ export interface Parted {
   readonly note: 'parted';
   readonly id: string;
   readonly attempt: number;
-  readonly parting: string;
+  readonly outcome: string;
   readonly worker: number;
   readonly at: number;
 }

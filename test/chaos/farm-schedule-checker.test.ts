@@ -44,7 +44,7 @@ function ran(id: string, handler: string, { key = id, from, to, result = {}, mor
     { note: 'told', call: id, pushed: [{ id, task: final.task }], at: 0 },
     { note: 'start', id, attempt, tries: 1, max: 60, pid: W, worker: W, at: from },
     { note: 'end', id, attempt, how: 'done', at: to },
-    { note: 'parted', id, attempt, parting: 'completed', worker: W, at: to },
+    { note: 'parted', id, attempt, outcome: 'completed', worker: W, at: to },
   ];
   return [final, notes];
 }

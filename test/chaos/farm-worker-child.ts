@@ -20,8 +20,8 @@ const worker = app.worker({
   abortGrace: GRACE_MS,
   killGrace: GRACE_MS,
   env: { ...process.env, FARM_WORKER: String(process.pid) },
-  onSettled: ({ id, attempt }, parting) =>
-    notes.write({ note: 'parted', id, attempt, parting, worker: process.pid, at: now() }),
+  onSettled: ({ id, attempt }, outcome) =>
+    notes.write({ note: 'parted', id, attempt, outcome, worker: process.pid, at: now() }),
 });
 let before = 0;
 process.once('SIGTERM', () => {

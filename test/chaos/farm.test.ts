@@ -153,7 +153,7 @@ test('a worker that wakes with a result while the next attempt runs is refused, 
       readNotes(it.folder).filter((note): note is Parted => note.note === 'parted' && note.id === id);
     assert.ok(await until(() => parted().length === 2, 30_000), 'both workers have parted with it');
     assert.deepEqual(
-      new Map(parted().map((one) => [one.attempt, one.parting])),
+      new Map(parted().map((one) => [one.attempt, one.outcome])),
       new Map([
         [1, 'lost'],
         [2, 'completed'],

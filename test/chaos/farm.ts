@@ -165,12 +165,12 @@ class Farm {
     const orphans = await this.#orphans();
     const notes = readNotes(this.#folder);
     await watch.stop();
-    const sight = await this.#ground.look();
-    const verdict = check({ notes, finals: this.#finals(), queues, leaseMs, words: sight.words });
+    const snapshot = await this.#ground.look();
+    const verdict = check({ notes, finals: this.#finals(), queues, leaseMs, words: snapshot.words });
     const warnings = countBy(notes.flatMap((note) => (note.note === 'warned' ? [note.what] : [])));
     const ended = keeper?.alive === false ? ['the keeper has ended'] : [];
     const drifted = Object.keys(warnings).filter((what) => what.includes('drifted'));
-    const violations = [...verdict.violations, ...ended, ...drifted, ...watch.faults, ...faultsOf(sight)];
+    const violations = [...verdict.violations, ...ended, ...drifted, ...watch.faults, ...faultsOf(snapshot)];
     return {
       ...verdict,
       violations,

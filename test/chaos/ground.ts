@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { openNode } from '../../src/app/node.ts';
 import { freshDatabase } from '../support/postgres.ts';
-import { look, type Sight, slotsIn } from './look.ts';
+import { look, type Snapshot, slotsIn } from './look.ts';
 import { lookAtPostgres, SlotEye, unnumbered } from './look-postgres.ts';
 import type { SeenSlot } from './look-schedule.ts';
 import { until } from './survivors.ts';
@@ -11,7 +11,7 @@ export type StoreName = 'sqlite' | 'postgres';
 /** Where a run has its data: the address for its processes, and a last look with none of the store's code. */
 export interface Ground {
   readonly url: string;
-  readonly look: () => Promise<Sight>;
+  readonly look: () => Promise<Snapshot>;
   /** Looks at the counters of limits while others work. */
   readonly eye: () => Eye;
 }
@@ -55,6 +55,6 @@ async function numberAll(database: string): Promise<void> {
 }
 
 /** Whatever is wrong with the data itself. */
-export function faultsOf({ integrity, gaps, drift, misfits }: Sight): readonly string[] {
+export function faultsOf({ integrity, gaps, drift, misfits }: Snapshot): readonly string[] {
   return [...(integrity === 'ok' ? [] : [`integrity: ${integrity}`]), ...gaps, ...drift, ...misfits];
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Call, Granted } from './history.ts';
-import type { SeenTask, Sight } from './look.ts';
+import type { SeenTask, Snapshot } from './look.ts';
 
 /** How often the rare things happened: a run that met none of them proves nothing about them. */
 export interface Sometimes {
@@ -22,7 +22,7 @@ interface Request {
 }
 
 /** Holds what the clients were told against what the file holds; the engine has no say in it. */
-export function check(calls: readonly Call[], found: Sight): Sometimes {
+export function check(calls: readonly Call[], found: Snapshot): Sometimes {
   assert.equal(found.integrity, 'ok');
   assert.deepEqual(found.gaps, [], 'the event feed has no gap');
   assert.deepEqual(found.drift, [], 'the statistics are exact');

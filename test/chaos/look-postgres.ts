@@ -4,7 +4,7 @@ import {
   OF_WORKERS,
   type SeenEvents,
   type SeenTask,
-  type Sight,
+  type Snapshot,
   STATES,
   WORDS,
   type Word,
@@ -25,7 +25,7 @@ const SCHEMA = 'leasehold';
 type Row = Readonly<Record<string, unknown>>;
 
 /** What a database holds, read with plain SQL and none of the store's code; it stands still while it is looked at. */
-export async function lookAtPostgres(url: string): Promise<Sight> {
+export async function lookAtPostgres(url: string): Promise<Snapshot> {
   return asked(url, async (ask) => {
     const kept = 'id, state, attempt::int AS attempt, tries, max_tries, payload, lane';
     const rows = await ask(`SELECT ${kept}, NULL AS result FROM task UNION ALL SELECT ${kept}, result FROM done`);

@@ -24,7 +24,7 @@ export interface SeenTask {
 }
 
 /** What the file holds, read with plain SQL and none of the store's code. */
-export interface Sight {
+export interface Snapshot {
   readonly integrity: string;
   readonly tasks: readonly SeenTask[];
   /** Places where the numbers of the event feed do not follow each other, or where a row does not hold what it counts. */
@@ -49,7 +49,7 @@ export interface Word {
 export const WORDS = `SELECT channel, body, 0 AS task FROM signal
   UNION ALL SELECT channel, body, task FROM wait WHERE channel IS NOT NULL AND body IS NOT NULL`;
 
-export function look(file: string): Sight {
+export function look(file: string): Snapshot {
   const db = new DatabaseSync(file, { timeout: 5000 });
   try {
     const { integrity_check: integrity } = db.prepare('PRAGMA integrity_check').get() as { integrity_check: string };

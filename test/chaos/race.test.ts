@@ -158,10 +158,10 @@ function checkNotes(notes: readonly Note[], ids: readonly number[]): void {
 
 /** The feed has no gap and tells what the rows hold, the statistics are exact, and every task is there once, completed. */
 async function checkData(ground: Ground, ids: readonly number[]): Promise<void> {
-  const sight = await ground.look();
-  assert.deepEqual(faultsOf(sight), []);
+  const snapshot = await ground.look();
+  assert.deepEqual(faultsOf(snapshot), []);
   assert.deepEqual(
-    sight.tasks.map(({ id, state, attempt }) => ({ id, state, attempt })).toSorted((a, b) => a.id - b.id),
+    snapshot.tasks.map(({ id, state, attempt }) => ({ id, state, attempt })).toSorted((a, b) => a.id - b.id),
     ids.toSorted((a, b) => a - b).map((id) => ({ id, state: 'completed', attempt: failsOnce(id) ? 2 : 1 })),
   );
 }

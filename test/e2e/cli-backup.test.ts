@@ -50,10 +50,10 @@ test('a backup made while processes push and work is a whole store, and holds no
 
   const store = await openSqlite({ file: join(cwd, 'copy.db'), world: realWorld(), housekeeping: false });
   t.after(() => store.close());
-  const sight = await lookAt(store);
-  checkBooks(sight);
+  const snapshot = await lookAt(store);
+  checkBooks(snapshot);
   const counted = Object.values(told?.tasks as Record<string, number>).reduce((sum, count) => sum + count, 0);
-  assert.equal(sight.tasks.length, counted, 'what was told is what is there');
+  assert.equal(snapshot.tasks.length, counted, 'what was told is what is there');
 });
 
 test('a store goes back to its backup, and nothing that was handed out since fits it', async (t) => {

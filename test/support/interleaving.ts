@@ -414,7 +414,7 @@ export interface Scenario {
   readonly prepare: () => Promise<readonly Actor[]>;
   /** Everything that the store shows afterwards. */
   readonly look: () => Promise<Snapshot>;
-  readonly check: (sight: Snapshot, outcome: Outcome) => void;
+  readonly check: (snapshot: Snapshot, outcome: Outcome) => void;
   /** It may end as no sequence does. */
   readonly vague?: boolean;
 }
@@ -425,8 +425,8 @@ export interface Scenario {
  */
 export async function interleave(stage: Stage, scenario: Scenario, most: number): Promise<number> {
   const allowed = scenario.vague ? undefined : await serialEnds(stage, scenario);
-  const check = ({ end, outcome, sight }: Ended): void => {
-    scenario.check(sight, outcome);
+  const check = ({ end, outcome, snapshot }: Ended): void => {
+    scenario.check(snapshot, outcome);
     if (allowed === undefined || allowed.has(end)) return;
     const story = outcome.trace.join(', ');
     assert.fail(`this order ends as no sequence does: ${story}\n${end}\nallowed:\n${[...allowed].join('\n')}`);
@@ -441,8 +441,8 @@ export async function interleave(stage: Stage, scenario: Scenario, most: number)
   const { random } = new VirtualWorld({ seed: 1 });
   for (; count < 2 * most; count++) {
     const outcome = await new Play(stage).run(await scenario.prepare(), [], { ...plain, random });
-    const sight = await scenario.look();
-    check({ end: endOf(sight, outcome), outcome, sight });
+    const snapshot = await scenario.look();
+    check({ end: endOf(snapshot, outcome), outcome, snapshot });
   }
   return count;
 }
@@ -450,7 +450,7 @@ export async function interleave(stage: Stage, scenario: Scenario, most: number)
 interface Ended {
   readonly end: string;
   readonly outcome: Outcome;
-  readonly sight: Snapshot;
+  readonly snapshot: Snapshot;
 }
 
 /** One order. */
@@ -494,8 +494,8 @@ async function* all(
   for (let choices: readonly number[] | undefined = []; choices !== undefined; ) {
     const play = new Play(stage);
     const outcome = await play.run(change(await scenario.prepare()), choices, how);
-    const sight = await scenario.look();
-    yield { end: endOf(sight, outcome), outcome, sight };
+    const snapshot = await scenario.look();
+    yield { end: endOf(snapshot, outcome), outcome, snapshot };
     choices = nextOf(play.decisions);
   }
 }

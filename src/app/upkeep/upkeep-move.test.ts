@@ -100,10 +100,10 @@ async function furnish({ engine }: Node): Promise<void> {
 }
 
 /** Without what hangs on the clock of the store. */
-function comparable(sight: Snapshot): unknown {
+function comparable(snapshot: Snapshot): unknown {
   return {
-    ...sight,
-    tasks: sight.tasks.map(({ leaseUntil, log, attempts, payload, result, ...task }) => ({
+    ...snapshot,
+    tasks: snapshot.tasks.map(({ leaseUntil, log, attempts, payload, result, ...task }) => ({
       ...task,
       payload: JSON.parse(payload) as unknown,
       result: result === undefined ? undefined : (JSON.parse(result) as unknown),
@@ -111,7 +111,7 @@ function comparable(sight: Snapshot): unknown {
       log,
       attempts,
     })),
-    workers: sight.workers.map(({ seenAt: _seenAt, ...worker }) => worker),
+    workers: snapshot.workers.map(({ seenAt: _seenAt, ...worker }) => worker),
   };
 }
 
@@ -119,9 +119,9 @@ test('everything that the port shows is the same in the new place, and the work 
   const { from, to } = places();
   const before = await openNode(from, quiet);
   await furnish(before);
-  const sight = await lookAt(before.engine.store);
-  checkBooks(sight);
-  const ids = sight.tasks.map((task) => before.engine.idOf(task));
+  const snapshot = await lookAt(before.engine.store);
+  checkBooks(snapshot);
+  const ids = snapshot.tasks.map((task) => before.engine.idOf(task));
   const [last] = (await before.engine.list({ limit: 1 })) as readonly { readonly task: number }[];
   await before.close();
 
@@ -136,7 +136,7 @@ test('everything that the port shows is the same in the new place, and the work 
   const { engine } = after;
   const seen = await lookAt(engine.store);
   checkBooks(seen);
-  assert.deepEqual(comparable(seen), comparable(sight));
+  assert.deepEqual(comparable(seen), comparable(snapshot));
   assert.deepEqual(
     seen.tasks.map((task) => engine.idOf(task)),
     ids,
@@ -144,7 +144,7 @@ test('everything that the port shows is the same in the new place, and the work 
   );
   assert.deepEqual(
     ids.map((id) => engine.parseId(id)),
-    sight.tasks.map(({ task }) => task),
+    snapshot.tasks.map(({ task }) => task),
   );
 
   const { lease } = await engine.store.clock();
@@ -178,7 +178,7 @@ test('everything that the port shows is the same in the new place, and the work 
   const fresh = await engine.push({ queue: 'mail', handler: 'send' });
   assert.ok(fresh.task > (last?.task ?? Number.POSITIVE_INFINITY));
   const worker = await engine.registerWorker({ name: 'new', incarnation: 'k', slots: 1 });
-  assert.ok(worker > Math.max(...sight.workers.map((one) => one.worker)));
+  assert.ok(worker > Math.max(...snapshot.workers.map((one) => one.worker)));
   const duty = await engine.store.dutyTake({ name: 'reaper', holder: 'b', ttlMs: 1000 });
   assert.equal(duty?.epoch, 2, 'the epoch of a duty grows on');
   const [first] = await engine.claim({ worker, max: 1, queues: ['ranks'] });

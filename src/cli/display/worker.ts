@@ -8,7 +8,7 @@ export interface Parted {
   readonly id: string;
   readonly queue: string;
   readonly handler: string;
-  readonly parting: 'completed' | 'failed' | 'retried' | 'cancelled' | 'released' | 'lost';
+  readonly outcome: 'completed' | 'failed' | 'retried' | 'cancelled' | 'released' | 'lost';
   readonly ranMs: number;
 }
 
@@ -65,9 +65,9 @@ export class WorkerDisplay {
       this.#unsaid++;
       return;
     }
-    const [symbol, colour] = LOOKS[one.parting];
+    const [symbol, colour] = LOOKS[one.outcome];
     const time = `${formatCount(one.ranMs)} ms`;
-    this.#line(`${this.#style(colour, symbol)} ${one.id}  ${one.handler}  ${one.parting}  ${this.#style('dim', time)}`);
+    this.#line(`${this.#style(colour, symbol)} ${one.id}  ${one.handler}  ${one.outcome}  ${this.#style('dim', time)}`);
   }
 
   readonly warning = (message: string, fields?: Readonly<Record<string, unknown>>): void => {
@@ -82,10 +82,10 @@ export class WorkerDisplay {
     this.#say('still-stopping', {}, STILL_STOPPING);
   }
 
-  stopped(settled: Readonly<Record<Parted['parting'] | 'parked', number>>): void {
+  stopped(settled: Readonly<Record<Parted['outcome'] | 'parked', number>>): void {
     this.#tellUnsaid();
     const parts = Object.entries(settled).filter(([, count]) => count > 0);
-    const words = parts.map(([parting, count]) => `${formatCount(count)} ${WORDS[parting] ?? parting}`).join(', ');
+    const words = parts.map(([outcome, count]) => `${formatCount(count)} ${WORDS[outcome] ?? outcome}`).join(', ');
     this.#say('stopped', { settled }, `Stopped. ${words === '' ? 'No task was run' : words}.`);
   }
 

@@ -61,8 +61,8 @@ export const worker: Command = {
       once,
       idleExitMs: idleExit,
       log: { info: () => {}, warn: display.warning, error: display.warning },
-      onSettled: ({ id, queue, handler }, parting, ranMs) => {
-        const one = { id, queue, handler, parting, ranMs };
+      onSettled: ({ id, queue, handler }, outcome, ranMs) => {
+        const one = { id, queue, handler, outcome, ranMs };
         if (once) parted.push(one);
         display.parted(one);
       },
@@ -163,6 +163,6 @@ async function credentialsFor(urls: Addresses, { code, secret, name, dataDir }: 
 }
 
 function statusOf(parted: Parted | undefined): number {
-  if (parted?.parting === 'lost') return EXIT.leaseLost;
-  return parted?.parting === 'failed' || parted?.parting === 'retried' ? EXIT.failed : EXIT.fine;
+  if (parted?.outcome === 'lost') return EXIT.leaseLost;
+  return parted?.outcome === 'failed' || parted?.outcome === 'retried' ? EXIT.failed : EXIT.fine;
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { listsOf } from './lists.ts';
-import { NOW, testPicture, testTask, testWorker } from './test-picture.ts';
+import { NOW, testModel, testTask, testWorker } from './test-picture.ts';
 
 test('a filter leaves what has the text anywhere, in any case', () => {
   const keys = (filter: string): Record<string, number> => {
-    const { queues, workers, tasks, limits, events } = listsOf(testPicture(), filter);
+    const { queues, workers, tasks, limits, events } = listsOf(testModel(), filter);
     return {
       queues: queues.length,
       workers: workers.length,
@@ -23,7 +23,7 @@ test('a filter leaves what has the text anywhere, in any case', () => {
 test('what has run longest comes first', () => {
   const tasks = [testTask('b', { startedAt: NOW - 1 }), testTask('a', { startedAt: NOW - 9 })];
   assert.deepEqual(
-    listsOf(testPicture({ tasks }), '').tasks.map(({ key }) => key),
+    listsOf(testModel({ tasks }), '').tasks.map(({ key }) => key),
     ['a', 'b'],
   );
 });
@@ -37,7 +37,7 @@ test('of a name all that live are listed, else only who was seen last; the livin
     testWorker('a', { id: 'a-new', state: 'lost', lastSeenAt: NOW - 5 }),
   ];
   assert.deepEqual(
-    listsOf(testPicture({ workers }), '').workers.map(({ key }) => key),
+    listsOf(testModel({ workers }), '').workers.map(({ key }) => key),
     ['b-1', 'b-2', 'a-new'],
   );
 });

@@ -5,15 +5,10 @@ import { listsOf } from './lists.ts';
 import type { TopViewModel } from './picture.ts';
 import { indexOf, type Pressed, press } from './press.ts';
 import { FIRST, type State } from './state.ts';
-import { testEvent, testPicture, testQueue, testWorker } from './test-picture.ts';
+import { testEvent, testModel, testQueue, testWorker } from './test-picture.ts';
 
 /** Presses one key after the other on the same picture. */
-function after(
-  keys: readonly Key[],
-  from: State = FIRST,
-  model: TopViewModel = testPicture(),
-  furthest = 100,
-): Pressed {
+function after(keys: readonly Key[], from: State = FIRST, model: TopViewModel = testModel(), furthest = 100): Pressed {
   let pressed: Pressed = { state: from };
   for (const key of keys) {
     const lists = listsOf(model, pressed.state.filter);
@@ -22,7 +17,7 @@ function after(
   return pressed;
 }
 
-const chosenIn = (state: State, model = testPicture()): number =>
+const chosenIn = (state: State, model = testModel()): number =>
   indexOf(state, state.panel, listsOf(model, state.filter)[state.panel]);
 
 test('a digit or Tab chooses the panel in focus, around both ends', () => {
@@ -43,14 +38,14 @@ test('rows are moved through and never left', () => {
 
 test('the chosen row stays chosen when the list moves; when it is gone, the one in its place is', () => {
   const { state } = after(['j']);
-  const moved = testPicture({ queues: [testQueue('a'), testQueue('b'), testQueue('mail')] });
+  const moved = testModel({ queues: [testQueue('a'), testQueue('b'), testQueue('mail')] });
   assert.equal(chosenIn(state, moved), 2);
-  assert.equal(chosenIn(state, testPicture({ queues: [testQueue('a'), testQueue('b'), testQueue('c')] })), 1);
-  assert.equal(chosenIn(state, testPicture({ queues: [] })), -1);
+  assert.equal(chosenIn(state, testModel({ queues: [testQueue('a'), testQueue('b'), testQueue('c')] })), 1);
+  assert.equal(chosenIn(state, testModel({ queues: [] })), -1);
 });
 
 test('of events the newest one is chosen, until somebody moves up and again when they come back', () => {
-  const more = testPicture({ events: [1, 2, 3, 4].map((seq) => testEvent(seq)) });
+  const more = testModel({ events: [1, 2, 3, 4].map((seq) => testEvent(seq)) });
   const followed = after(['5']).state;
   assert.equal(chosenIn(followed), 2);
   assert.equal(chosenIn(followed, more), 3);
@@ -66,16 +61,16 @@ test('Enter opens what is chosen, of an event its task or its worker; Esc goes b
   assert.equal(after(['5', 'enter']).state.open?.panel, 'workers');
   assert.equal(after(['5', 'k', 'enter']).state.open?.name, 'task_2');
   assert.equal(after(['4', 'enter', 'escape']).state.open, undefined);
-  assert.equal(after(['4', 'enter'], FIRST, testPicture({ limits: [] })).state.open, undefined);
+  assert.equal(after(['4', 'enter'], FIRST, testModel({ limits: [] })).state.open, undefined);
 });
 
 test('a page is scrolled from its top, a log from its end, neither beyond', () => {
   assert.equal(after(['enter', 'j', 'j', 'k']).state.open?.scroll, 1);
   assert.equal(after(['enter', 'k']).state.open?.scroll, 0);
-  assert.equal(after(['enter', 'G'], FIRST, testPicture(), 7).state.open?.scroll, 7);
+  assert.equal(after(['enter', 'G'], FIRST, testModel(), 7).state.open?.scroll, 7);
   assert.equal(after(['3', 'enter', 'k', 'k']).state.open?.scroll, 2);
   assert.equal(after(['3', 'enter', 'k', 'k', 'G']).state.open?.scroll, 0);
-  assert.equal(after(['3', 'enter', 'g'], FIRST, testPicture(), 7).state.open?.scroll, 7);
+  assert.equal(after(['3', 'enter', 'g'], FIRST, testModel(), 7).state.open?.scroll, 7);
   assert.deepEqual(after(['3', 'enter', 'k', 'tab']).state.open, {
     panel: 'tasks',
     name: 'task_2',
@@ -104,13 +99,13 @@ test('a yes pauses or resumes the queue, cancels the task, drains or enables the
   assert.deepEqual(act(['3', 'j', 'c']), { kind: 'act', act: { kind: 'cancel', task: 'task_1' } });
   assert.deepEqual(act(['5', 'k', 'enter', 'c']), { kind: 'act', act: { kind: 'cancel', task: 'task_2' } });
   assert.deepEqual(act(['2', 'd']), { kind: 'act', act: { kind: 'drain', worker: 'gpu-1' } });
-  const off = testPicture({ workers: [testWorker('laptop', { enabled: false })] });
+  const off = testModel({ workers: [testWorker('laptop', { enabled: false })] });
   assert.deepEqual(act(['2', 'd'], off), { kind: 'act', act: { kind: 'enable', worker: 'laptop' } });
 });
 
 test('what is answered is what was asked, whatever has moved meanwhile', () => {
   const { state } = after(['p']);
-  const moved = testPicture({ queues: [testQueue('other'), testQueue('papers')] });
+  const moved = testModel({ queues: [testQueue('other'), testQueue('papers')] });
   assert.deepEqual(after(['y'], state, moved).intent, { kind: 'act', act: { kind: 'pause', queue: 'papers' } });
 });
 
@@ -160,6 +155,6 @@ test('what was said last is gone with the next key', () => {
 });
 
 test('a name that others wrote is shown in a question without what a terminal would act on', () => {
-  const model = testPicture({ queues: [testQueue('a\u001b[2J\u202eb')] });
+  const model = testModel({ queues: [testQueue('a\u001b[2J\u202eb')] });
   assert.match(after(['p'], FIRST, model).state.asked?.text ?? '', /^Pause queue ab\?/);
 });

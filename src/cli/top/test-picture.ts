@@ -98,7 +98,7 @@ const OVERVIEW: Overview = {
 };
 
 /** A picture for the tests of whoever draws one. */
-export function testPicture(
+export function testModel(
   more: Partial<Omit<TopViewModel, 'overview'>> & { readonly overview?: Partial<Overview> } = {},
 ): TopViewModel {
   return {

@@ -8,10 +8,10 @@ import { findCircle } from './graph.ts';
 function tree(...texts: readonly string[]): readonly DocumentWithStatus[] {
   return texts.map((text) => {
     const [head = '', ...needs] = text.split(' ');
-    const [, id = '', , parent, , stand = 'new', , priority = '2'] =
+    const [, id = '', , parent, , status = 'new', , priority = '2'] =
       /^([^<:/]+)(<([^:/]+))?(:([^/]+))?(\/(\d))?$/.exec(head) ?? [];
     const dependencies = needs.map((need) => ({ id: need.replace('?', ''), required: !need.endsWith('?') }));
-    return { id, parent, stand: stand as DocumentStatus, priority: Number(priority), dependencies };
+    return { id, parent, status: status as DocumentStatus, priority: Number(priority), dependencies };
   });
 }
 
@@ -72,9 +72,9 @@ test('what was cancelled stays so: what needs it is left to fail, or refused if 
 });
 
 test('nothing is begun while some of the tree runs, or when there is nothing to run', () => {
-  for (const stand of ['ready', 'running', 'scheduled', 'waiting']) {
-    assert.deepEqual(plan('r', 'r', 'a<r', `b<r:${stand}`), ['running b']);
-    assert.deepEqual(plan('a', 'r', 'a<r', `b<r:${stand}`), ['running b']);
+  for (const status of ['ready', 'running', 'scheduled', 'waiting']) {
+    assert.deepEqual(plan('r', 'r', 'a<r', `b<r:${status}`), ['running b']);
+    assert.deepEqual(plan('a', 'r', 'a<r', `b<r:${status}`), ['running b']);
   }
   assert.deepEqual(plan('r', 'r:completed', 'a<r:completed'), ['done r']);
   assert.deepEqual(plan('r', 'r:cancelled', 'a<r'), ['cancelled r']);
@@ -95,10 +95,10 @@ test('whatever tree it is, a plan has no circle', () => {
     const nodes = Array.from({ length: size }, (_, i): DocumentWithStatus => {
       const needs = next(4) === 0 ? 2 : next(2);
       const dependencies = Array.from({ length: needs }, () => ({ id: `${next(size)}`, required: next(2) === 0 }));
-      const stand = (['new', 'new', 'new', 'failed', 'completed', 'cancelled', 'dropped'] as const)[
+      const status = (['new', 'new', 'new', 'failed', 'completed', 'cancelled', 'dropped'] as const)[
         next(7)
       ] as DocumentStatus;
-      return { id: `${i}`, parent: i === 0 ? undefined : `${next(i)}`, dependencies, priority: next(4), stand };
+      return { id: `${i}`, parent: i === 0 ? undefined : `${next(i)}`, dependencies, priority: next(4), status };
     });
     if (findFlaw(nodes) !== undefined) continue;
     const made = planRun(nodes, `${next(size)}`);

@@ -8,7 +8,7 @@ import type { DocumentNode } from './document.ts';
 export type DocumentStatus = 'new' | 'dropped' | 'fixed' | TaskState;
 
 export interface DocumentWithStatus extends DocumentNode {
-  readonly stand: DocumentStatus;
+  readonly status: DocumentStatus;
   /** Lower first. */
   readonly priority: number;
 }
@@ -37,14 +37,14 @@ export type RunPlan =
  * failed; and those that have completed, but depend on one that is run again. Of what else has completed the results are taken.
  */
 export function planRun(tree: readonly DocumentWithStatus[], from: string): RunPlan {
-  const running = tree.find(({ stand }) => isUnfinished(stand));
+  const running = tree.find(({ status }) => isUnfinished(status));
   if (running !== undefined) return { ok: false, why: 'running', id: running.id };
-  const own = tree.find(({ id }) => id === from)?.stand;
+  const own = tree.find(({ id }) => id === from)?.status;
   if (own === 'fixed') return { ok: false, why: 'fixed', id: from };
   if (own === 'dropped' || own === 'cancelled') return { ok: false, why: 'cancelled', id: from };
   const chosen = choose(reach(tree, from));
   if (chosen.size === 0) return { ok: false, why: 'done', id: from };
-  const stands = new Map(tree.map(({ id, stand }) => [id, stand]));
+  const stands = new Map(tree.map(({ id, status }) => [id, status]));
   for (const { id, dependencies } of chosen.values()) {
     const unmet = dependencies.find((need) => need.required && stands.get(need.id) === 'dropped');
     if (unmet !== undefined) return { ok: false, why: 'unmet', id, on: unmet.id };
@@ -52,8 +52,8 @@ export function planRun(tree: readonly DocumentWithStatus[], from: string): RunP
   return { ok: true, runs: order(tree, chosen) };
 }
 
-function isUnfinished(stand: DocumentStatus): boolean {
-  return stand !== 'new' && stand !== 'dropped' && stand !== 'fixed' && !isFinal(stand);
+function isUnfinished(status: DocumentStatus): boolean {
+  return status !== 'new' && status !== 'dropped' && status !== 'fixed' && !isFinal(status);
 }
 
 /** This one, what is below it, what it depends on, and so on for each of these. */
@@ -71,11 +71,11 @@ function reach(tree: readonly DocumentWithStatus[], from: string): readonly Docu
 
 function choose(reached: readonly DocumentWithStatus[]): ReadonlyMap<string, DocumentWithStatus> {
   const chosen = new Map<string, DocumentWithStatus>();
-  for (const node of reached) if (node.stand === 'new' || node.stand === 'failed') chosen.set(node.id, node);
+  for (const node of reached) if (node.status === 'new' || node.status === 'failed') chosen.set(node.id, node);
   for (let before = -1; before < chosen.size; ) {
     before = chosen.size;
     for (const node of reached) {
-      const again = node.stand === 'completed' && node.dependencies.some(({ id }) => chosen.has(id));
+      const again = node.status === 'completed' && node.dependencies.some(({ id }) => chosen.has(id));
       if (again) chosen.set(node.id, node);
     }
   }
@@ -87,7 +87,7 @@ function order(
   chosen: ReadonlyMap<string, DocumentWithStatus>,
 ): readonly PlannedRun[] {
   const runs = [...chosen.values()];
-  const stands = new Map(tree.map(({ id, stand }) => [id, stand]));
+  const stands = new Map(tree.map(({ id, status }) => [id, status]));
   const family = Map.groupBy(runs, ({ parent }) => parent);
   const walls = wallsOf(tree, chosen, family);
   return runs.map(({ id, dependencies }) => {

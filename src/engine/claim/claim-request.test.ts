@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Grant } from '../../store/store.ts';
 import { type ClaimRequest, deal, groupRequests } from './claim-request.ts';
 
-const want = (max: number, more: Partial<ClaimRequest> = {}): ClaimRequest => ({
+const request = (max: number, more: Partial<ClaimRequest> = {}): ClaimRequest => ({
   worker: 1,
   max,
   leaseMs: 1000,
@@ -16,21 +16,21 @@ const grants = (count: number): Grant[] => Array.from({ length: count }, (_, tas
 
 test('wants of one worker for the same kinds of tasks become one, which asks for their sum', () => {
   const queues = (): ReadonlySet<string> => new Set(['mail', 'video']);
-  const groups = groupRequests([want(3, { queues: queues() }), want(2, { queues: queues() })]);
-  assert.deepEqual(groups, [{ request: want(5, { queues: queues() }), places: [0, 1] }]);
+  const groups = groupRequests([request(3, { queues: queues() }), request(2, { queues: queues() })]);
+  assert.deepEqual(groups, [{ request: request(5, { queues: queues() }), places: [0, 1] }]);
 });
 
 test('wants that differ in worker, lease, queues or handlers, and those with an operation id, stay alone', () => {
   const requests = [
-    want(1),
-    want(1, { worker: 2 }),
-    want(1, { leaseMs: 1 }),
-    want(1, { queues: new Set(['a,b']) }),
-    want(1, { queues: new Set(['a', 'b']) }),
-    want(1, { queues: new Set() }),
-    want(1, { handlers: new Set(['a', 'b']) }),
-    want(1, { op: 'a' }),
-    want(1, { op: 'a' }),
+    request(1),
+    request(1, { worker: 2 }),
+    request(1, { leaseMs: 1 }),
+    request(1, { queues: new Set(['a,b']) }),
+    request(1, { queues: new Set(['a', 'b']) }),
+    request(1, { queues: new Set() }),
+    request(1, { handlers: new Set(['a', 'b']) }),
+    request(1, { op: 'a' }),
+    request(1, { op: 'a' }),
   ];
   assert.deepEqual(
     groupRequests(requests).map(({ places }) => places),
@@ -39,7 +39,7 @@ test('wants that differ in worker, lease, queues or handlers, and those with an 
 });
 
 test('what was granted fills the first want before the second', () => {
-  const requests = [want(3), want(2)];
+  const requests = [request(3), request(2)];
   const dealt: (readonly Grant[])[] = [];
   for (const group of groupRequests(requests)) deal(group, requests, grants(4), dealt);
   assert.deepEqual(
@@ -49,7 +49,7 @@ test('what was granted fills the first want before the second', () => {
 });
 
 test('one that is alone gets all that was granted, also more than it asks for now', () => {
-  const requests = [want(1, { op: 'again' })];
+  const requests = [request(1, { op: 'again' })];
   const dealt: (readonly Grant[])[] = [];
   for (const group of groupRequests(requests)) deal(group, requests, grants(4), dealt);
   assert.equal(dealt[0]?.length, 4);

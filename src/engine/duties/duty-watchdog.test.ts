@@ -86,8 +86,8 @@ test('a store that cannot be asked ends no vigil', async (t) => {
 test('whether somebody leads is asked once for all that want to know, and again after a moment', async (t) => {
   const { world, store } = await rig(t);
   const asks = t.mock.method(store, 'dutyList');
-  const sight = new LeaderSnapshot(store, world);
-  const look = (): Promise<readonly boolean[]> => Promise.all([1, 2, 3].map(() => sight.isThere()));
+  const snapshot = new LeaderSnapshot(store, world);
+  const look = (): Promise<readonly boolean[]> => Promise.all([1, 2, 3].map(() => snapshot.isThere()));
   assert.deepEqual(await look(), [false, false, false]);
   assert.equal(asks.mock.callCount(), 1);
   await store.dutyTake({ name: 'leader', holder: 'n/1', ttlMs: TERM });
@@ -100,8 +100,8 @@ test('whether somebody leads is asked once for all that want to know, and again 
 test('a look for the leader that failed is not remembered', async (t) => {
   const { world, store } = await rig(t);
   const asks = t.mock.method(store, 'dutyList', () => Promise.reject(fault('STORE_UNAVAILABLE')));
-  const sight = new LeaderSnapshot(store, world);
-  await assert.rejects(sight.isThere());
+  const snapshot = new LeaderSnapshot(store, world);
+  await assert.rejects(snapshot.isThere());
   asks.mock.restore();
-  assert.equal(await sight.isThere(), false);
+  assert.equal(await snapshot.isThere(), false);
 });

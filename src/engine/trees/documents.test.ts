@@ -30,7 +30,7 @@ class Rig {
   }
 
   async stands(id = 'r'): Promise<string> {
-    return (await this.documents.tree(id)).map((one) => `${one.id} ${one.stand}`).join(', ');
+    return (await this.documents.tree(id)).map((one) => `${one.id} ${one.status}`).join(', ');
   }
 
   /** What can run runs, in the order of claims, and ends so. */
@@ -292,7 +292,7 @@ test('inputs that grow too large by what is gathered end the task, and nobody is
   assert.deepEqual(await it.runAll(), [], 'what was claimed has ended at once');
   assert.deepEqual(await it.runAll(), ['r']);
   const z = (await it.documents.tree('r')).find(({ id }) => id === 'z');
-  assert.equal(z?.stand, 'failed');
+  assert.equal(z?.status, 'failed');
   assert.match((await it.engine.get(z?.task as number))?.result as string, /too large/i);
 });
 

@@ -19,7 +19,7 @@ import { busy, flawed, refuse, refusedRun, refusedWrite } from './document-refus
 /** A document, read. */
 export interface Document extends Omit<DocumentRecord, 'body'> {
   readonly body: DocumentBody;
-  readonly stand: DocumentStatus;
+  readonly status: DocumentStatus;
 }
 
 /** What a caller writes down; where it has no parent it begins a tree. */
@@ -134,7 +134,7 @@ export class Documents {
     return this.#change(root, (tree) => {
       for (const id of foreign) {
         const parent = tree.find((one) => one.id === id);
-        if (parent?.stand !== 'new') throw refuse('parent', `the task ${id} was executed, and takes no more children`);
+        if (parent?.status !== 'new') throw refuse('parent', `the task ${id} was executed, and takes no more children`);
       }
       checkTree([...tree.map(nodeOf), ...drafts.map(nodeOf)]);
       return { write: { add: drafts.map(newDocument) }, answer: undefined };
@@ -162,7 +162,7 @@ export class Documents {
     const { root } = await this.get(id);
     await this.#change(root, (tree) => {
       const before = theOne(tree, id);
-      if (before.stand !== 'new') {
+      if (before.status !== 'new') {
         throw refuse('transition', `the task ${id} is ${standing(before)}, and only a pending one is changed`);
       }
       const edit = decide(before);
@@ -176,7 +176,7 @@ export class Documents {
         body: { ...before.body, ...edit.body },
       };
       const above = after.parent === before.parent ? undefined : tree.find((one) => one.id === after.parent);
-      if (above !== undefined && above.stand !== 'new') {
+      if (above !== undefined && above.status !== 'new') {
         throw refuse('parent', `the task ${above.id} was executed, and takes no more children`);
       }
       checkTree(tree.map((one) => nodeOf(one.id === id ? after : one)));
@@ -207,7 +207,7 @@ export class Documents {
     if (first === undefined) return [];
     const { root } = await this.get(first);
     return this.#change(root, (tree) => {
-      const open = tree.filter((one) => ids.includes(one.id) && one.stand === 'new');
+      const open = tree.filter((one) => ids.includes(one.id) && one.status === 'new');
       return { write: { change: open.map((one) => changed(one, true)) }, answer: open.map((one) => one.id) };
     });
   }
@@ -272,8 +272,8 @@ export class Documents {
 
 /** Undefined: what became of it is no longer kept, and so it is not either. */
 function read(record: DocumentRecord): Document | undefined {
-  const stand = standOf(record);
-  return stand === undefined ? undefined : { ...record, body: JSON.parse(record.body) as DocumentBody, stand };
+  const status = standOf(record);
+  return status === undefined ? undefined : { ...record, body: JSON.parse(record.body) as DocumentBody, status };
 }
 
 function standOf({ shows, task, run, dropped, state }: DocumentRecord): DocumentStatus | undefined {
@@ -282,13 +282,13 @@ function standOf({ shows, task, run, dropped, state }: DocumentRecord): Document
   return dropped ? 'dropped' : 'new';
 }
 
-function nodeOf<D extends Pick<Document, 'id' | 'parent' | 'body'> & { readonly stand?: DocumentStatus }>({
+function nodeOf<D extends Pick<Document, 'id' | 'parent' | 'body'> & { readonly status?: DocumentStatus }>({
   id,
   parent,
   body,
-  stand = 'new',
-}: D): DocumentNode & { readonly stand: DocumentStatus; readonly priority: number } {
-  return { id, parent, dependencies: body.dependencies, priority: body.priority, stand };
+  status = 'new',
+}: D): DocumentNode & { readonly status: DocumentStatus; readonly priority: number } {
+  return { id, parent, dependencies: body.dependencies, priority: body.priority, status };
 }
 
 function newDocument({ body, ...draft }: DocumentDraft): NewDocument {
@@ -338,9 +338,9 @@ function checkTree(nodes: readonly DocumentNode[]): void {
 }
 
 /** The word that callers know. */
-function standing({ stand }: Pick<Document, 'stand'>): string {
-  if (stand === 'fixed') return 'a clone';
-  if (stand === 'new') return 'pending';
-  if (stand === 'dropped') return 'cancelled';
-  return stand === 'completed' || stand === 'failed' || stand === 'cancelled' ? stand : 'in_progress';
+function standing({ status }: Pick<Document, 'status'>): string {
+  if (status === 'fixed') return 'a clone';
+  if (status === 'new') return 'pending';
+  if (status === 'dropped') return 'cancelled';
+  return status === 'completed' || status === 'failed' || status === 'cancelled' ? status : 'in_progress';
 }

@@ -46,11 +46,11 @@ export class Incidents {
   }
 
   /** The first look tells nothing: what was lost before is no news. */
-  see(sight: ClusterSnapshot): void {
+  see(snapshot: ClusterSnapshot): void {
     const before = this.#seen;
-    this.#seen = { ...sight, leader: sight.leader ?? before?.leader };
+    this.#seen = { ...snapshot, leader: snapshot.leader ?? before?.leader };
     if (before === undefined) return;
-    const { at, lost, leader } = sight;
+    const { at, lost, leader } = snapshot;
     for (const [number, worker] of lost) {
       if (before.lost.has(number)) continue;
       this.#put({

@@ -96,8 +96,8 @@ async function cancel({ engine }: Pick<RpcCall, 'engine'>, id: string): Promise<
   const tree = await engine.documents.tree(id);
   const nodes = tree.map((one) => ({ ...one, dependencies: one.body.dependencies }));
   const own: readonly Document[] = subtreeOf(nodes, id);
-  const status = (one: Document): string => (one.stand === 'fixed' ? 'fixed' : statusOf(one));
-  const fresh = await engine.documents.drop(own.filter((one) => one.stand === 'new').map((one) => one.id));
+  const status = (one: Document): string => (one.status === 'fixed' ? 'fixed' : statusOf(one));
+  const fresh = await engine.documents.drop(own.filter((one) => one.status === 'new').map((one) => one.id));
   const cancelled = [...fresh];
   const requested: string[] = [];
   for (const one of own) {

@@ -63,10 +63,10 @@ async function tasksOf(engine: Engine, documents: readonly Document[]): Promise<
   return documents.map(({ shows, task }) => (shows === undefined ? task : (tasks.get(shows) ?? 0)));
 }
 
-export function statusOf({ stand, state }: Pick<Document, 'stand' | 'state'>): Status {
-  if (stand === 'new') return 'pending';
-  if (stand === 'dropped') return 'cancelled';
-  const shown = stand === 'fixed' ? state : stand;
+export function statusOf({ status, state }: Pick<Document, 'status' | 'state'>): Status {
+  if (status === 'new') return 'pending';
+  if (status === 'dropped') return 'cancelled';
+  const shown = status === 'fixed' ? state : status;
   return shown === 'completed' || shown === 'failed' || shown === 'cancelled' ? shown : 'in_progress';
 }
 

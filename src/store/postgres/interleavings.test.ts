@@ -112,8 +112,8 @@ describe('every order of the statements of two or three connections', { timeout:
       await admin.query(FEED);
       return lookAt(store);
     },
-    check: (sight, outcome: Outcome) => {
-      checkBooks(sight, { forgets: one.forgets ?? false });
+    check: (snapshot, outcome: Outcome) => {
+      checkBooks(snapshot, { forgets: one.forgets ?? false });
       one.check?.(outcome);
     },
     vague: one.vague !== undefined && fault !== undefined && fault.fault !== 'dies',

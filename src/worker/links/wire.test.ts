@@ -253,7 +253,7 @@ test('a network that is still deaf when it comes back is not waited for longer t
 });
 
 test('while there are leases to save the pauses are short beside a lease', async (t) => {
-  const { url, breakAll, refuseAll, dials } = await credulousHub(t);
+  const { url, breakAll, refuseAll, dials } = await credulousGateway(t);
   const world = new VirtualWorld();
   await openSession(t, { url, secret: 'x', world });
   refuseAll();
@@ -393,7 +393,7 @@ test('a worker beats as often as its node asks, stops what runs too long, and sa
 async function beating(t: TestContext) {
   t.mock.timers.enable({ apis: ['setInterval'] });
   // It looks once a second whether it hears something.
-  const hub = await credulousHub(t, 24_000);
+  const hub = await credulousGateway(t, 24_000);
   const { heard } = hub;
   const session = await openSession(t, { url: hub.url, secret: 'x' });
   const beat = async (state: WorkerState): Promise<string> => {
@@ -615,7 +615,7 @@ interface Heard {
 }
 
 /** A hub that lets everybody in, grants what is asked for and keeps every lease. */
-async function credulousHub(t: TestContext, leaseMs = 9000) {
+async function credulousGateway(t: TestContext, leaseMs = 9000) {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   await once(server, 'listening');
   t.after(() => {
@@ -657,7 +657,7 @@ async function credulousHub(t: TestContext, leaseMs = 9000) {
 }
 
 test('a worker says what it holds: not what has ended, was lost, or was given up without a word', async (t) => {
-  const { url, greetings, breakAll } = await credulousHub(t);
+  const { url, greetings, breakAll } = await credulousGateway(t);
   const world = new VirtualWorld();
   const session = await openSession(t, { url, secret: 'x', world });
   const leases = await claim(session, 6);

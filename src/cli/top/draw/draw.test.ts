@@ -6,7 +6,7 @@ import type { Paint } from '../../display/out.ts';
 import { listsOf, PANELS } from '../lists.ts';
 import type { TopViewModel } from '../picture.ts';
 import { FIRST, type Open, type State } from '../state.ts';
-import { NOW, testEvent, testLimit, testPicture, testQueue, testTask, testWorker } from '../test-picture.ts';
+import { NOW, testEvent, testLimit, testModel, testQueue, testTask, testWorker } from '../test-picture.ts';
 import { draw, type Scene } from './draw.ts';
 import { widthOfPainted } from './painted.ts';
 
@@ -15,7 +15,7 @@ const coloured: Paint = (format, text) =>
   styleText(format as Parameters<typeof styleText>[0], text, { validateStream: false });
 
 function scene(more: Partial<Scene> = {}): Scene {
-  const { model: model = testPicture(), state = FIRST } = more;
+  const { model: model = testModel(), state = FIRST } = more;
   return {
     state,
     model,
@@ -39,7 +39,7 @@ function crowd(): TopViewModel {
   const name = (i: number): string =>
     ['q'.repeat(i), '日本語'.repeat(i), `a\u001b[2J\u202e\r\n\u0007${i}`, 'שלום'][i % 4] || 'x';
   // A newer node may have other words for a state and a kind.
-  return testPicture({
+  return testModel({
     overview: { sentence: `A sentence\u001b[2J that ${'goes on and '.repeat(30)}` },
     queues: many((i) => testQueue(`${name(i)}${i}`, { ready: i * 1e6, paused: i % 3 === 0 })),
     workers: many((i) =>
@@ -74,11 +74,7 @@ const log: readonly LogLineView[] = Array.from({ length: 90 }, (_, i) => ({
 const detail = { page: () => Array.from({ length: 50 }, (_, i) => `  line ${i} ${'word '.repeat(i)}`), log };
 
 test('whatever is shown, a frame has as many lines as the terminal and none is wider', () => {
-  for (const model of [
-    testPicture(),
-    crowd(),
-    testPicture({ queues: [], workers: [], tasks: [], limits: [], events: [] }),
-  ])
+  for (const model of [testModel(), crowd(), testModel({ queues: [], workers: [], tasks: [], limits: [], events: [] })])
     for (const [columns, rows] of [
       [1, 1],
       [10, 3],
@@ -109,8 +105,8 @@ test('the first lines say how it stands, who leads, and the version', () => {
   const [first = '', second = ''] = draw(scene()).lines;
   assert.match(first, /^● All is well/);
   assert.match(second, /leader node-a · leasehold 1\.2\.3 · 100 completed/);
-  assert.match(draw(scene({ model: testPicture({ overview: { health: 'trouble' } }) })).lines[0] ?? '', /^✗/);
-  assert.match(text({ model: testPicture({ role: 'read' }) }), /may only read/);
+  assert.match(draw(scene({ model: testModel({ overview: { health: 'trouble' } }) })).lines[0] ?? '', /^✗/);
+  assert.match(text({ model: testModel({ role: 'read' }) }), /may only read/);
 });
 
 test('each panel has what it is for', () => {
@@ -143,18 +139,18 @@ test('the chosen row has a mark, with colours or without, and stays in sight', (
   assert.match(text(), /^▸ papers/m);
   const state: State = { ...FIRST, chosen: { queues: { key: 'q44', index: 44 } } };
   const queues = Array.from({ length: 60 }, (_, i) => testQueue(`q${i}`));
-  assert.match(text({ state, model: testPicture({ queues }), ...at(60, 15) }), /^▸ q44/m);
+  assert.match(text({ state, model: testModel({ queues }), ...at(60, 15) }), /^▸ q44/m);
   assert.match(plain(text({ paint: coloured })), /^▸ papers/m);
 });
 
 test('a lease that ran out says so, and a task that was asked to stop', () => {
   const tasks = [testTask('task_1', { leaseExpiresAt: NOW - 1, cancelRequestedAt: NOW })];
-  assert.match(text({ model: testPicture({ tasks }) }), /laptop +12s +ran out +1\/3 +asked to stop/);
+  assert.match(text({ model: testModel({ tasks }) }), /laptop +12s +ran out +1\/3 +asked to stop/);
 });
 
 test('more running tasks than are asked for are counted', () => {
   assert.match(
-    text({ model: testPicture({ overview: { tasks: { ...testPicture().overview.tasks, running: 5000 } } }) }),
+    text({ model: testModel({ overview: { tasks: { ...testModel().overview.tasks, running: 5000 } } }) }),
     /running tasks ── 3 of 5,000/,
   );
 });
@@ -167,7 +163,7 @@ test('while the node is away the last picture stays, its countdowns stand still,
 });
 
 test('an empty panel says what would fill it, and under a filter that nothing matches', () => {
-  assert.match(text({ model: testPicture({ limits: [] }) }), /No limits: "leasehold limits set/);
+  assert.match(text({ model: testModel({ limits: [] }) }), /No limits: "leasehold limits set/);
   assert.match(text({ state: { ...FIRST, filter: 'zzz' } }), /Nothing here matches the filter/);
 });
 

@@ -34,7 +34,7 @@ const put = ({ store }: Scene, limit: LimitInput): Promise<number> =>
   store.limitPut({ name: 'api', limit: normalizeLimit(limit), by: 'me' });
 
 /** All that an edit could change. */
-async function sight({ store }: Scene): Promise<unknown> {
+async function snapshot({ store }: Scene): Promise<unknown> {
   const of = { name: 'api', limit: 1000 };
   return [await store.limitList(), await store.limitHistory(of), await store.limitSlots(of)];
 }
@@ -164,37 +164,37 @@ export const EDITS: Topic = {
 
     'an edit that changes nothing is not written': async (scene) => {
       await put(scene, { concurrent: 4, perKey: 2 });
-      const before = await sight(scene);
+      const before = await snapshot(scene);
       const same = await edit(scene.store, { concurrent: 4 }, { by: 'bob', ifRevision: 1 });
       assert.deepEqual(same.after, same.before);
       assert.equal(same.after.changedBy, 'me');
-      assert.deepEqual(await sight(scene), before);
+      assert.deepEqual(await snapshot(scene), before);
     },
 
     'an edit of a limit that has another revision by now is refused, and changes nothing': async (scene) => {
       await put(scene, { concurrent: 4 });
       await edit(scene.store, { concurrent: 5 }, { ifRevision: 1 });
-      const before = await sight(scene);
+      const before = await snapshot(scene);
       assert.equal(await refusal(edit(scene.store, { concurrent: 6 }, { ifRevision: 1 })), 'CONFLICT');
       assert.equal(await refusal(edit(scene.store, { concurrent: 5 }, { ifRevision: 3 })), 'CONFLICT');
-      assert.deepEqual(await sight(scene), before);
+      assert.deepEqual(await snapshot(scene), before);
       assert.equal((await edit(scene.store, { concurrent: 6 }, { ifRevision: 2 })).after.revision, 3);
     },
 
     'an edit that makes no sense with what is there is refused, and changes nothing': async (scene) => {
       await put(scene, { rate: { max: 20, window: '1m', burst: 15 } });
-      const before = await sight(scene);
+      const before = await snapshot(scene);
       assert.equal(await refusal(edit(scene.store, { rate: { max: 10 }, concurrent: 1 })), 'INVALID_INPUT');
       assert.equal(await refusal(edit(scene.store, { cost: { burst: 1 } })), 'INVALID_INPUT');
       assert.equal(await refusal(edit(scene.store, { cost: { burst: 1 } }, { name: 'other' })), 'INVALID_INPUT');
-      assert.deepEqual(await sight(scene), before);
+      assert.deepEqual(await snapshot(scene), before);
       assert.deepEqual(await scene.store.limitHistory({ name: 'other', limit: 9 }), []);
     },
 
     'a limit is made, or must be there, as the edit says; one that was removed is not': async (scene) => {
       assert.equal(await refusal(edit(scene.store, { concurrent: 1 }, { must: 'there' })), 'NOT_FOUND');
       assert.equal(await refusal(edit(scene.store, { concurrent: 1 }, { ifRevision: 0 })), 'NOT_FOUND');
-      assert.deepEqual(await sight(scene), [[], [], []]);
+      assert.deepEqual(await snapshot(scene), [[], [], []]);
       await edit(scene.store, { concurrent: 1, perKey: 1 }, { must: 'new' });
       assert.equal(await refusal(edit(scene.store, { concurrent: 2 }, { must: 'new' })), 'CONFLICT');
       await scene.store.limitRemove({ name: 'api', by: 'me' });

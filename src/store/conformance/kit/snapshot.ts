@@ -103,15 +103,15 @@ export async function wholeFeed(store: Store, after = 0): Promise<readonly FeedE
  * rebuilds every task, the counters are exact, and each record makes sense in itself. `forgets` says that old tasks and
  * events may have been pruned.
  */
-export function checkBooks(sight: Snapshot, { forgets = false }: { readonly forgets?: boolean } = {}): void {
-  if (forgets) checkNumbers(sight.feed);
-  else checkReplay(sight);
-  for (const record of sight.tasks) {
+export function checkBooks(snapshot: Snapshot, { forgets = false }: { readonly forgets?: boolean } = {}): void {
+  if (forgets) checkNumbers(snapshot.feed);
+  else checkReplay(snapshot);
+  for (const record of snapshot.tasks) {
     checkRecord(record);
     checkWait(record);
   }
-  checkKinship(sight);
-  checkStats(sight, forgets);
+  checkKinship(snapshot);
+  checkStats(snapshot, forgets);
 }
 
 function checkNumbers(events: readonly FeedEvent[]): void {

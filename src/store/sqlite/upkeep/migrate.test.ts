@@ -174,13 +174,13 @@ test('a file of the first version is brought up to date and keeps what is in it'
   const store = await openSqlite({ file, world, housekeeping: false });
   t.after(() => store.close());
   assert.equal(metaOf(db)['schema'], `${SCHEMA_VERSION}`);
-  const sight = await lookAt(store);
-  checkBooks(sight, { forgets: true });
+  const snapshot = await lookAt(store);
+  checkBooks(snapshot, { forgets: true });
   assert.deepEqual(
-    sight.tasks.map(({ state }) => state),
+    snapshot.tasks.map(({ state }) => state),
     ['ready', 'running', 'scheduled', 'completed', 'failed', 'cancelled'],
   );
-  assert.ok(sight.tasks.every(({ payload, expiresAt }) => payload === '1' && expiresAt === undefined));
+  assert.ok(snapshot.tasks.every(({ payload, expiresAt }) => payload === '1' && expiresAt === undefined));
   const [answer] = await store.taskClaim({ claims: [{ holder: 1, ttlMs: 10, max: 9, lanes: [{ lane: 1, max: 9 }] }] });
   assert.deepEqual(
     answer?.grants.map(({ task, suspect }) => [task, suspect]),
@@ -232,9 +232,9 @@ test('checkpoints become journals, and children that they name have their parent
   db.prepare("INSERT INTO checkpoint_body VALUES (1, 'spawn:long#0', ?)").run(long);
   const store = await openSqlite({ file, world, housekeeping: false });
   t.after(() => store.close());
-  const sight = await lookAt(store);
+  const snapshot = await lookAt(store);
   assert.deepEqual(
-    sight.tasks.map(({ task, parent, root }) => [task, parent, root]),
+    snapshot.tasks.map(({ task, parent, root }) => [task, parent, root]),
     [
       [1, undefined, undefined],
       [2, 1, 1],

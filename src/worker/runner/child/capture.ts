@@ -11,28 +11,28 @@ export type Printed = 'stdout' | 'stderr';
  * non-blocking: then a raw write of more than 64 KiB fails with EAGAIN.
  */
 export class Capture {
-  readonly #outlets: readonly Outlet[];
+  readonly #outlets: readonly OutputStream[];
 
   constructor(line: (stream: Printed, text: string) => void, full: () => boolean) {
     this.#outlets = (['stdout', 'stderr'] as const).map((name, index) => {
-      const outlet = new Outlet(index + 1, new Lines((text) => line(name, text)), full);
-      Object.defineProperty(process, name, { configurable: true, enumerable: true, get: () => outlet });
-      return outlet;
+      const stream = new OutputStream(index + 1, new Lines((text) => line(name, text)), full);
+      Object.defineProperty(process, name, { configurable: true, enumerable: true, get: () => stream });
+      return stream;
     });
   }
 
   /** Gives out lines that have no newline yet. */
   flush(): void {
-    for (const outlet of this.#outlets) outlet.lines.flush();
+    for (const stream of this.#outlets) stream.lines.flush();
   }
 
   /** Whoever was told to wait may go on. */
   drain(): void {
-    for (const outlet of this.#outlets) outlet.emit('drain');
+    for (const stream of this.#outlets) stream.emit('drain');
   }
 }
 
-class Outlet extends Writable {
+class OutputStream extends Writable {
   readonly fd: number;
   readonly lines: Lines;
   readonly #full: () => boolean;

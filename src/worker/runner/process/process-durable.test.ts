@@ -58,12 +58,12 @@ class Notes implements AttemptSession {
 
 async function trial(t: TestContext, source: string) {
   const { runner } = await open(t, { source });
-  const desk = new Notes();
+  const session = new Notes();
   let runs = 0;
   const run = (
     handler: string,
     job: Partial<Job> = {},
-    host: { session: AttemptSession } | undefined = { session: desk },
+    host: { session: AttemptSession } | undefined = { session: session },
   ): Run => {
     runs++;
     const base = { task: runs, attempt: 1, id: `task-${runs}`, queue: 'q', handler, tries: 1, maxTries: 3 };
@@ -72,7 +72,7 @@ async function trial(t: TestContext, source: string) {
     const running = runner.run(whole, heard, host);
     return { heard, running, job: whole, ended: running.ended, stop: (why, ladder) => running.stop(why, ladder) };
   };
-  return { desk, run, runner };
+  return { session, run, runner };
 }
 
 const SOURCE = `
@@ -103,7 +103,7 @@ const SOURCE = `
 `;
 
 test('steps, lists and children of a process are kept by its worker', async (t) => {
-  const { desk, run } = await trial(t, SOURCE);
+  const { session, run } = await trial(t, SOURCE);
   const first = run('steps');
   const result = (await resultOf(first)) as { made: { key: string; pid: number }; child: unknown; list: unknown };
   assert.notEqual(result.made.pid, process.pid);
@@ -111,18 +111,18 @@ test('steps, lists and children of a process are kept by its worker', async (t) 
     [result.made.key, result.child, result.list],
     [`${first.job.id}/make#0`, { id: 'task_child', task: 7 }, ['one']],
   );
-  assert.deepEqual(desk.calls, ['turn l[0]', 'turn make#0!', 'turn make#0', 'turn spawn:h#0']);
-  desk.calls.length = 0;
+  assert.deepEqual(session.calls, ['turn l[0]', 'turn make#0!', 'turn make#0', 'turn spawn:h#0']);
+  session.calls.length = 0;
   assert.deepEqual(await resultOf(run('steps', { id: first.job.id, attempt: 2 })), result);
-  assert.deepEqual(desk.calls, ['journal']);
+  assert.deepEqual(session.calls, ['journal']);
 });
 
 test('a process that parks is told, comes to its end, and serves the next task', async (t) => {
-  const { desk, run } = await trial(t, SOURCE);
+  const { session, run } = await trial(t, SOURCE);
   const pid = await resultOf(run('pid'));
   const nap = run('nap');
   let heardBefore: readonly string[] = [];
-  desk.onPark = () => {
+  session.onPark = () => {
     heardBefore = nap.heard.of('log');
     // As an attempt does.
     nap.stop('parked', { abortMs: 5000, termMs: 5000 });
@@ -132,19 +132,19 @@ test('a process that parks is told, comes to its end, and serves the next task',
   assert.deepEqual(nap.heard.of('stdout'), ['unwound ParkedError parked']);
   assert.deepEqual(nap.heard.of('system'), []);
   assert.deepEqual(
-    [desk.wait?.key, desk.wait?.channel, desk.wait?.timeoutMs],
+    [session.wait?.key, session.wait?.channel, session.wait?.timeoutMs],
     ['w#0', `approval:${nap.job.id}:w#0`, 3_600_000],
   );
   assert.equal(await resultOf(run('pid')), pid);
 });
 
 test('errors cross with all that makes them', async (t) => {
-  const { desk, run } = await trial(t, SOURCE);
-  desk.lost = true;
+  const { session, run } = await trial(t, SOURCE);
+  session.lost = true;
   const [lost, , big] = (await resultOf(run('errors'))) as [unknown[], unknown, unknown[]];
   assert.deepEqual(lost.slice(0, 2), ['EngineError', 'LEASE_LOST']);
   assert.deepEqual(big.slice(0, 2), ['EngineError', 'INVALID_INPUT']);
-  desk.lost = false;
+  session.lost = false;
   const [, other] = (await resultOf(run('errors'))) as [unknown, unknown[]];
   assert.deepEqual(other, ['RangeError', null, 'no such thing']);
 });
@@ -161,7 +161,7 @@ test('without a worker behind it a run cannot remember, and says so', async (t) 
 });
 
 test('what a task writes to the channel by hand ends nobody', async (t) => {
-  const { desk, run } = await trial(
+  const { session, run } = await trial(
     t,
     `
     ${SOURCE}
@@ -175,6 +175,6 @@ test('what a task writes to the channel by hand ends nobody', async (t) => {
   `,
   );
   await run('forge').ended;
-  assert.equal(desk.wait, undefined);
+  assert.equal(session.wait, undefined);
   assert.ok(Number.isInteger(await resultOf(run('pid'))));
 });

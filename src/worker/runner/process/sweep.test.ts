@@ -24,8 +24,8 @@ async function started(t: TestContext, command: string, env: Readonly<Record<str
   return child;
 }
 
-function preyOf(prey: Partial<SweepTarget> & Pick<SweepTarget, 'incarnation'>): SweepTarget {
-  return { lease: '1/1', leader: undefined, spareLeader: false, groups: new Set(), family: [], ...prey };
+function preyOf(target: Partial<SweepTarget> & Pick<SweepTarget, 'incarnation'>): SweepTarget {
+  return { lease: '1/1', leader: undefined, spareLeader: false, groups: new Set(), family: [], ...target };
 }
 
 test('only processes with both marks, each in whole, are ended', async (t) => {

@@ -7,7 +7,7 @@ import { countDown } from '../trees/countdown.ts';
 import { forgetEntry } from '../trees/journal.ts';
 import { recordAttempt } from './settle.ts';
 
-interface Stand {
+interface TaskRow {
   readonly state: number;
   readonly lane: number;
   readonly attempt: number;
@@ -35,7 +35,7 @@ export function cancelTasks(
 }
 
 function cancelTask(tx: Transaction, task: number, reason: Reason, watched: number[]): CancelAnswer {
-  const row = tx.sql.get('taskStand').get(task) as Stand | undefined;
+  const row = tx.sql.get('taskStand').get(task) as TaskRow | undefined;
   if (row === undefined) return 'unknown';
   const state = STATES[row.state] as TaskState;
   if (isFinal(state)) return 'finished';
@@ -70,14 +70,14 @@ export function reviveTasks(tx: Transaction, { tasks, forget = [] }: ReviveParam
   return answers;
 }
 
-interface Revived extends Stand {
+interface Revived extends TaskRow {
   readonly task: number;
   readonly from: TaskState;
 }
 
 /** The attempt that ended the task moves to `attempt`, so that a repeat is known again. */
 function reviveTask(tx: Transaction, task: number, revived: Revived[]): ReviveAnswer {
-  const row = tx.sql.get('taskStand').get(task) as Stand | undefined;
+  const row = tx.sql.get('taskStand').get(task) as TaskRow | undefined;
   if (row === undefined) return { ok: false, state: undefined };
   const state = STATES[row.state] as TaskState;
   if (!isFinal(state)) return { ok: false, state };
