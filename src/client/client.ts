@@ -1,13 +1,13 @@
 import { fault } from '../core/errors.ts';
 import { isRepeatable, type RepeatableName, type RequestOf, type StreamName } from '../protocol/paths.ts';
 import type { AnswerOf, ParamsOf, QueryOf, RouteName } from '../protocol/routes.ts';
-import { Semaphore } from './gate.ts';
 import type { Message } from './messages.ts';
 import { Origins } from './origins.ts';
 import { type Pace, Patience, REAL_PACE } from './patience.ts';
 import { mayPass, wasNeverSent } from './problem.ts';
 import { type Params, type Query, type Request, readAnswer, requestOf, send } from './request.ts';
 import { resuming } from './resuming.ts';
+import { Semaphore } from './semaphore.ts';
 
 export type { AnswerOf };
 

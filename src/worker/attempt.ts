@@ -3,7 +3,7 @@ import type { TaskState } from '../core/task/task.ts';
 import type { RunTrace } from '../core/task/trace.ts';
 import type { World } from '../core/world.ts';
 import type { Assignment, Failing, Session } from '../protocol/link.ts';
-import { LeaseSession } from './desk.ts';
+import { LeaseSession } from './lease-session.ts';
 import { LazyLog } from './logs/lazy-log.ts';
 import type { Renewal } from './renewal/renewal.ts';
 import { ReusingRun } from './runner/reusing-run.ts';

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PlainAgent } from './dazflow-agent.ts';
 import { type Running, run, temporaryFolder } from './leasehold.ts';
-import { PlainAgent } from './plain-agent.ts';
 
 /** What came over the wire: the tests say what it should be. */
 // oxlint-disable-next-line typescript/no-explicit-any

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { ExplanationView, TaskDetailView } from '../../operate/views.ts';
 import type { Paint } from '../display/out.ts';
 import { queuePage, taskPage, workerPage } from './details.ts';
-import { NOW, testQueue, testTask, testWorker } from './test-picture.ts';
+import { NOW, testQueue, testTask, testWorker } from './test-model.ts';
 
 const bare: Paint = (_format, text) => text;
 

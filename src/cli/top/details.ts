@@ -17,8 +17,8 @@ import { describeTask } from '../display/task-page.ts';
 import { formatRelative, formatTook, formatWhen } from '../display/time.ts';
 import { formatCount } from '../kit/figures.ts';
 import { SOON } from './look.ts';
-import type { Detail } from './picture.ts';
 import type { Open } from './state.ts';
+import type { Detail } from './view-model.ts';
 
 type Page = Detail['page'];
 const NEWEST_TASKS = 50;

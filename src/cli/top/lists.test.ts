@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { listsOf } from './lists.ts';
-import { NOW, testModel, testTask, testWorker } from './test-picture.ts';
+import { NOW, testModel, testTask, testWorker } from './test-model.ts';
 
 test('a filter leaves what has the text anywhere, in any case', () => {
   const keys = (filter: string): Record<string, number> => {

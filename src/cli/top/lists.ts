@@ -1,5 +1,5 @@
 import type { LimitView, TaskView, WorkerView } from '../../operate/views.ts';
-import type { EventView, QueueRow, TopViewModel } from './picture.ts';
+import type { EventView, QueueRow, TopViewModel } from './view-model.ts';
 
 export const PANELS = ['queues', 'workers', 'tasks', 'limits', 'events'] as const;
 export type Panel = (typeof PANELS)[number];

@@ -1,6 +1,6 @@
 import type { Client } from '../../client/client.ts';
-import type { EventView, TopViewModel } from './picture.ts';
 import { type Count, countOf, rateOf, withCount } from './rates.ts';
+import type { EventView, TopViewModel } from './view-model.ts';
 
 /** Tasks that run are asked for up to here: nobody reads more, and the overview has their number. */
 const MOST_TASKS = 200;

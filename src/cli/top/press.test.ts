@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Key } from './keys.ts';
 import { listsOf } from './lists.ts';
-import type { TopViewModel } from './picture.ts';
 import { indexOf, type Pressed, press } from './press.ts';
 import { FIRST, type State } from './state.ts';
-import { testEvent, testModel, testQueue, testWorker } from './test-picture.ts';
+import { testEvent, testModel, testQueue, testWorker } from './test-model.ts';
+import type { TopViewModel } from './view-model.ts';
 
 /** Presses one key after the other on the same picture. */
 function after(keys: readonly Key[], from: State = FIRST, model: TopViewModel = testModel(), furthest = 100): Pressed {

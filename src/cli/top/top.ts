@@ -10,10 +10,10 @@ import type { Away } from './draw/header.ts';
 import { keysOf } from './keys.ts';
 import { listsOf } from './lists.ts';
 import { Looking } from './look.ts';
-import type { Detail, TopViewModel } from './picture.ts';
 import { press } from './press.ts';
 import { FIRST, type Intent, type Open, type State } from './state.ts';
 import type { Terminal } from './terminal.ts';
+import type { Detail, TopViewModel } from './view-model.ts';
 
 export interface TopOptions {
   readonly client: Client;

@@ -1,8 +1,8 @@
 import { fault, isEngineError } from '../../core/errors.ts';
 import type { World } from '../../core/world.ts';
 import type { Log } from '../../engine/log.ts';
+import type { DazflowLine, DazflowNotice, DazflowTask } from '../../protocol/dazflow.ts';
 import type { Assignment, RenewalAnswer, Session } from '../../protocol/link.ts';
-import type { DazflowLine, DazflowNotice, DazflowTask } from '../../protocol/plain.ts';
 import { stackOf } from '../http/refusals.ts';
 import { entriesOf } from './dazflow-log.ts';
 import { dazflowTask, offerOf } from './dazflow-task.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { WebSocket } from 'ws';
-import { type GatewayScene, hubScene } from '../../../test/support/hub-scene.ts';
-import { PlainAgent } from '../../../test/support/plain-agent.ts';
+import { PlainAgent } from '../../../test/support/dazflow-agent.ts';
+import { type GatewayScene, hubScene } from '../../../test/support/gateway-scene.ts';
 
 /** Time passes while the agents are heard. */
 async function pass(scene: GatewayScene, agents: readonly PlainAgent[], ms: number): Promise<void> {

@@ -1,5 +1,5 @@
 import type { LogEntry } from '../../core/task/log.ts';
-import type { DazflowLine } from '../../protocol/plain.ts';
+import type { DazflowLine } from '../../protocol/dazflow.ts';
 
 /** In UTF-16 units, each of which is at most three bytes: what one entry of a log holds. */
 const MAX_UNITS = 21_000;

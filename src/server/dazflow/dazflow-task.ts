@@ -1,5 +1,5 @@
+import type { DazflowNotice, DazflowTask } from '../../protocol/dazflow.ts';
 import type { Assignment } from '../../protocol/link.ts';
-import type { DazflowNotice, DazflowTask } from '../../protocol/plain.ts';
 
 /**
  * A task in the words of document 004: its input is the snapshot of the execution. What the snapshot itself names as its workflow and

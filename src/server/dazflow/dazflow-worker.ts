@@ -1,5 +1,5 @@
+import type { DazflowLine, DazflowTask } from '../../protocol/dazflow.ts';
 import type { Assignment } from '../../protocol/link.ts';
-import type { DazflowLine, DazflowTask } from '../../protocol/plain.ts';
 import type { SendBuffer } from '../workers/send-buffer.ts';
 import { DazflowAttempt, type DazflowAttemptParts, NOT_YOURS, type Refusal } from './dazflow-attempt.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { type GatewayScene, hubScene } from '../../../test/support/hub-scene.ts';
+import { type GatewayScene, hubScene } from '../../../test/support/gateway-scene.ts';
 import { nodeScene } from '../../../test/support/node-scene.ts';
 import { RawWorker } from '../../../test/support/raw-worker.ts';
 import { isEngineError } from '../../core/errors.ts';

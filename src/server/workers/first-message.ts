@@ -1,6 +1,6 @@
 import { fault } from '../../core/errors.ts';
+import { DazflowConnect } from '../../protocol/dazflow.ts';
 import { Connect, MAX_FRAME_DEPTH, WORKER_PATH } from '../../protocol/frames.ts';
-import { DazflowConnect } from '../../protocol/plain.ts';
 import { checked } from '../http/caller.ts';
 import { parseBody } from '../http/json-body.ts';
 import type { Frame } from './worker-connection.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { type GatewayScene, hubScene } from '../../../test/support/hub-scene.ts';
+import { type GatewayScene, hubScene } from '../../../test/support/gateway-scene.ts';
 import { proofOf, type RawWorker } from '../../../test/support/raw-worker.ts';
 import type { LeaseProof } from '../../protocol/frames.ts';
 import type { Link, Session } from '../../protocol/link.ts';

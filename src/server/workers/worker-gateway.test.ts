@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { type GatewayScene, type GatewaySceneOptions, hubScene } from '../../../test/support/hub-scene.ts';
+import { type GatewayScene, type GatewaySceneOptions, hubScene } from '../../../test/support/gateway-scene.ts';
 import { nodeScene } from '../../../test/support/node-scene.ts';
 import { greeting, proofOf, RawWorker } from '../../../test/support/raw-worker.ts';
 import type { ErrorBody } from '../../core/errors.ts';

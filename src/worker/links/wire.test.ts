@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { WebSocket, WebSocketServer } from 'ws';
-import { hubScene } from '../../../test/support/hub-scene.ts';
+import { hubScene } from '../../../test/support/gateway-scene.ts';
 import { type NodeScene, nodeScene } from '../../../test/support/node-scene.ts';
 import { TcpProxy } from '../../../test/support/tcp-proxy.ts';
 import { makeWorker } from '../../app/worker.ts';

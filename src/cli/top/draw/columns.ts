@@ -7,7 +7,7 @@ import type { Column } from '../../display/table.ts';
 import { formatClock, formatTook } from '../../display/time.ts';
 import { clip } from '../../display/width.ts';
 import { formatCount, formatRate, formatUptime } from '../../kit/figures.ts';
-import type { EventView, QueueRow } from '../picture.ts';
+import type { EventView, QueueRow } from '../view-model.ts';
 import { bar } from './bars.ts';
 
 /** How the rows of a panel look. */

@@ -4,9 +4,9 @@ import { stripVTControlCharacters as plain, styleText } from 'node:util';
 import type { LogLineView } from '../../../operate/views.ts';
 import type { Paint } from '../../display/out.ts';
 import { listsOf, PANELS } from '../lists.ts';
-import type { TopViewModel } from '../picture.ts';
 import { FIRST, type Open, type State } from '../state.ts';
-import { NOW, testEvent, testLimit, testModel, testQueue, testTask, testWorker } from '../test-picture.ts';
+import { NOW, testEvent, testLimit, testModel, testQueue, testTask, testWorker } from '../test-model.ts';
+import type { TopViewModel } from '../view-model.ts';
 import { draw, type Scene } from './draw.ts';
 import { widthOfPainted } from './painted.ts';
 

@@ -3,7 +3,7 @@ import { safeLine } from '../../display/safe.ts';
 import { formatTime } from '../../display/time.ts';
 import { widthOf } from '../../display/width.ts';
 import { formatCount, formatRate } from '../../kit/figures.ts';
-import type { Overview, TopViewModel } from '../picture.ts';
+import type { Overview, TopViewModel } from '../view-model.ts';
 import { spark } from './bars.ts';
 import { since } from './columns.ts';
 import { cut, padded } from './painted.ts';

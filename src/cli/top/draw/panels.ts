@@ -3,9 +3,9 @@ import { safeLine } from '../../display/safe.ts';
 import { aligned, type Column } from '../../display/table.ts';
 import { formatCount } from '../../kit/figures.ts';
 import { type Entry, type Lists, PANELS, type Panel } from '../lists.ts';
-import type { TopViewModel } from '../picture.ts';
 import { indexOf } from '../press.ts';
 import type { State } from '../state.ts';
+import type { TopViewModel } from '../view-model.ts';
 import { eventColumns, type Look, limitColumns, queueColumns, taskColumns, workerColumns } from './columns.ts';
 import { cut, padded, widthOfPainted } from './painted.ts';
 

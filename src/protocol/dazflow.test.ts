@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { DAZFLOW_TYPES, DazflowRequest } from './dazflow.ts';
 import { WorkerRequest } from './frames.ts';
-import { DAZFLOW_TYPES, DazflowRequest } from './plain.ts';
 
 /** The names in the first column of the table under this head. */
 function named(head: string): readonly string[] {

@@ -7,7 +7,7 @@ import { noOpenssl } from '../support/certificate.ts';
 import { BIN, ROOT, type Running, run, temporaryFolder } from '../support/leasehold.ts';
 import { noSecondMachine, type SecondMachine, secondMachine } from '../support/second-machine.ts';
 
-const PAGE = join(ROOT, 'docs/guides/add-a-machine.md');
+const PAGE = join(ROOT, 'docs/guides/add-a-worker.md');
 /** Gives a command a terminal. */
 const TERMINAL = 'script';
 /** The address that stands on the page. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Semaphore } from './gate.ts';
+import { Semaphore } from './semaphore.ts';
 
 test('so many pass at once, the others in the order in which they came, and one that fails makes room too', async () => {
   const semaphore = new Semaphore(2);

@@ -1,5 +1,5 @@
 import type { LimitView, TaskView, WorkerView } from '../../operate/views.ts';
-import type { EventView, Overview, QueueRow, TopViewModel } from './picture.ts';
+import type { EventView, Overview, QueueRow, TopViewModel } from './view-model.ts';
 
 /** Some afternoon; what is shown of it depends on the zone, so tests look at differences. */
 export const NOW = 1_800_000_000_000;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
-import type { DazflowNotice, DazflowTask } from '../../src/protocol/plain.ts';
+import type { DazflowNotice, DazflowTask } from '../../src/protocol/dazflow.ts';
 import type { Closed } from './raw-worker.ts';
 
 type Told<T extends DazflowNotice['type']> = Extract<DazflowNotice, { type: T }>;

@@ -15,7 +15,7 @@ import { LeaseTokens } from '../../src/server/workers/lease-tokens.ts';
 import { WorkerGateway } from '../../src/server/workers/worker-gateway.ts';
 import { WorkerSettings } from '../../src/server/workers/worker-settings.ts';
 import { VirtualWorld } from '../../src/testing.ts';
-import { PlainAgent } from './plain-agent.ts';
+import { PlainAgent } from './dazflow-agent.ts';
 import { type Greeting, RawWorker } from './raw-worker.ts';
 
 export interface GatewaySceneOptions {

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { PlainAgent } from '../support/dazflow-agent.ts';
 import { run, temporaryFolder } from '../support/leasehold.ts';
-import { PlainAgent } from '../support/plain-agent.ts';
 import { RealNode } from '../support/real-node.ts';
 
-const CHILD = fileURLToPath(new URL('./plain-agent-child.ts', import.meta.url));
+const CHILD = fileURLToPath(new URL('./dazflow-agent-child.ts', import.meta.url));
 const ALONE = ['--no-worker'];
 
 const done = (agent: PlainAgent, id: string, result: unknown = null): void =>
