@@ -104,7 +104,7 @@ onEach('list filters by status, by capability and by silence on the clock of the
 
 onEach('A5: a worker whose loop is blocked is not stale while its claims are renewed', async (t, ground) => {
   const world = ground.virtual;
-  if (world === undefined) return t.skip('its time is real: test/chaos/compat-failover.test.ts');
+  if (world === undefined) return t.skip('its time is real: test/chaos/compat/compat-failover.test.ts');
   const registration = await open(t, ground);
   const work = await createWorkBackend(ground.config, { world, duties: false });
   t.after(() => work.close());

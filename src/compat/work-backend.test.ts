@@ -160,7 +160,7 @@ onEach(
 
 onEach('A5: claims are kept for as long as their process lives', async (t, ground) => {
   const world = ground.virtual;
-  if (world === undefined) return t.skip('its time is real: test/chaos/compat-failover.test.ts');
+  if (world === undefined) return t.skip('its time is real: test/chaos/compat/compat-failover.test.ts');
   const backend = await open(t, ground, { housekeeping: false });
   const id = await backend.pool('papers').push(1);
   await claimed(backend, 'papers', 'w1');

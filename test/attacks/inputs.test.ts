@@ -7,7 +7,7 @@ import { Client } from 'pg';
 import type { Route } from '../../src/protocol/route.ts';
 import { ROUTES } from '../../src/protocol/routes.ts';
 import { Problem } from '../../src/protocol/shapes/problem.ts';
-import { place } from '../e2e/cli-calls.ts';
+import { place } from '../e2e/cli/cli-calls.ts';
 import { run, temporaryFolder } from '../support/leasehold.ts';
 import type { NodeScene } from '../support/node-scene.ts';
 import { proofOf } from '../support/raw-worker.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import { place } from '../e2e/cli-calls.ts';
+import { place } from '../e2e/cli/cli-calls.ts';
 import { BIN, type Running, run } from '../support/leasehold.ts';
 import { greeting, proofOf, RawWorker } from '../support/raw-worker.ts';
 import { codeOf, target, until } from './scene.ts';

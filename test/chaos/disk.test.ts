@@ -6,7 +6,7 @@ import { openNode } from '../../src/app/node.ts';
 import { isEngineError } from '../../src/core/errors.ts';
 import { Nursery, scratch } from './children.ts';
 import { look } from './look.ts';
-import { findNamespace } from './namespace.ts';
+import { findNamespace } from './remote/namespace.ts';
 
 test('a store that may not grow any more refuses with STORE_FULL, keeps what it took, and takes more once it may grow', async (t) => {
   const file = join(scratch(t, 'pages'), 'pages.db');

@@ -7,7 +7,7 @@ import { openPostgres } from '../../src/store/postgres/open.ts';
 import type { PostgresStore } from '../../src/store/postgres/store.ts';
 import type { Grant, NewTask, Store } from '../../src/store/store.ts';
 import { freshDatabase } from '../support/postgres.ts';
-import { Relay } from './relay.ts';
+import { Relay } from './remote/relay.ts';
 
 interface Scene {
   readonly relay: Relay;

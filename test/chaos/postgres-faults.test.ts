@@ -5,9 +5,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { full, scaled } from '../support/scale.ts';
-import { describeFarm, type FarmOptions, type FarmReport, runFarm, type Troubled } from './farm.ts';
+import { describeFarm, type FarmOptions, type FarmReport, runFarm, type Troubled } from './farm/farm.ts';
 import { onPostgres } from './ground.ts';
-import { Relay } from './relay.ts';
+import { Relay } from './remote/relay.ts';
 import { until } from './survivors.ts';
 
 /** Longer than a restart takes on a busy machine: nobody may lose a lease because the database was away for a moment. */

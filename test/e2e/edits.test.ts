@@ -10,7 +10,7 @@ import type { LimitChange } from '../../src/store/store.ts';
 import { run, temporaryFolder } from '../support/leasehold.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { scaled } from '../support/scale.ts';
-import { ask, reply, TOKEN } from './cluster-scene.ts';
+import { ask, reply, TOKEN } from './faces/cluster-scene.ts';
 
 /** Of tags, and as many of the limit; what is read of its history ends at 1,000. */
 const EDITS = scaled(200, 900);

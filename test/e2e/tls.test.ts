@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { type Certificate, makeCertificate, noOpenssl } from '../support/certificate.ts';
 import { type Running, run, temporaryFolder } from '../support/leasehold.ts';
-import { type Place, place } from './cli-calls.ts';
+import { type Place, place } from './cli/cli-calls.ts';
 
 const TOKEN = 'an-admin-token-of-a-test';
 

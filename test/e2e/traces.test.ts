@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { run } from '../support/leasehold.ts';
-import { place } from './cli-calls.ts';
+import { place } from './cli/cli-calls.ts';
 
 interface Span {
   readonly traceId: string;

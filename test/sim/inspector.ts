@@ -2,7 +2,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { CHANGES, type Change, STATES, type TaskState } from '../../src/core/task/task.ts';
 import { ENTRY_KINDS } from '../../src/store/codes.ts';
 import type { EntryKind } from '../../src/store/store.ts';
-import type { Model } from './model.ts';
+import type { Model } from './models/model.ts';
 import { must } from './trace.ts';
 
 interface TaskRow {

@@ -1,7 +1,7 @@
 import type * as port from '../../src/store/store.ts';
+import { sayTurn } from './models/turn-model.ts';
 import type { SimProcess } from './process.ts';
 import type { Run } from './run.ts';
-import { sayTurn } from './turn-model.ts';
 
 export type Verb = {
   [K in keyof port.Store]: port.Store[K] extends (params: never) => Promise<unknown> ? K : never;

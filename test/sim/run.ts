@@ -5,7 +5,7 @@ import { useIt } from './clients.ts';
 import { Gates } from './gates.ts';
 import { History } from './history.ts';
 import { Inspector } from './inspector.ts';
-import { Model } from './model.ts';
+import { Model } from './models/model.ts';
 import { manage, rage, readFeed, regulate, schedule, tidy } from './nature.ts';
 import { CALM, drawPlan, type Faults, type Plan, SETTLED_MS } from './plan.ts';
 import { SimProcess } from './process.ts';

@@ -15,11 +15,11 @@ const MERGE: readonly RegExp[] = [
 /** Of those folders what runs with `npm test` all the same: a user's first minute on each way in. */
 const SMOKE: ReadonlySet<string> = new Set([
   'test/browser/story.test.ts',
-  'test/e2e/cli-push.test.ts',
+  'test/e2e/cli/cli-push.test.ts',
   'test/e2e/entry.test.ts',
   'test/e2e/examples.test.ts',
   'test/e2e/exit.test.ts',
-  'test/e2e/guide-postgres.test.ts',
+  'test/e2e/guides/guide-postgres.test.ts',
   'test/e2e/up.test.ts',
 ]);
 

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { run } from '../../support/leasehold.ts';
+import { place } from './cli-calls.ts';
+
+const LINK = /(http:\S+)\/ui\/#code=(lh_login_[\w-]{43})/;
+
+/** Whom a code lets in; undefined: nobody. */
+async function enter(address: string, code: string): Promise<string | undefined> {
+  const answer = await fetch(`${address}/ui/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ code }),
+  });
+  return answer.status === 200 ? ((await answer.json()) as { role: string }).role : undefined;
+}
+
+test('up prints a link that lets a browser in once; login prints another', async (t) => {
+  const here = place(t);
+  const none = await here.call(['login']);
+  assert.equal(none.code, 3, none.stderr);
+  assert.match(none.stderr, /leasehold up/);
+  const node = run(t, ['up', '--port', '0', '--no-worker'], { cwd: here.cwd });
+  const [, address = '', code = ''] = await node.says(LINK);
+  assert.equal(address, await node.address());
+  assert.equal(await enter(address, code), 'admin');
+  assert.equal(await enter(address, code), undefined);
+  const printed = await here.call(['login']);
+  assert.equal(printed.code, 0, printed.stderr);
+  const [, where = '', fresh = ''] = LINK.exec(printed.stdout) ?? [];
+  assert.equal(printed.stdout, `${where}/ui/#code=${fresh}\n`);
+  assert.equal(where, address);
+  assert.equal(await enter(address, fresh), 'admin');
+  const json = await here.call(['login', '--json']);
+  const { url, expiresAt } = JSON.parse(json.stdout) as { url: string; expiresAt: number };
+  assert.match(url, LINK);
+  assert.ok(expiresAt > Date.now());
+});
+
+test('as objects the first line has the link', async (t) => {
+  const here = place(t);
+  const node = run(t, ['up', '--port', '0', '--no-worker', '--json'], { cwd: here.cwd });
+  const [line] = await node.says(/^\{"event":"started".*$/m);
+  assert.match((JSON.parse(line) as { login: string }).login, LINK);
+});

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+import { ROOT, run, temporaryFolder } from '../../support/leasehold.ts';
+
+const execute = promisify(execFile);
+
+/** Pages whose program talks to a node. */
+const BESIDE_A_NODE: ReadonlySet<string> = new Set(['client-library.md']);
+
+/** What the program on each page prints. */
+const PAGES: Readonly<Record<string, readonly string[]>> = {
+  'client-library.md': ['Hello, Ada!', 'somebody greets Grace', 'created', 'claimed', 'completed', '2', 'true'],
+  'writing-tasks.md': ['800.png', 'true false', '{ attempt: 1, tries: 1 }', 'gave_up', 'render was only defined'],
+  'waiting-and-remembering.md': [
+    'receipt 1 over 24 charged 1 time',
+    'good morning',
+    'Publish this? approve or reject',
+    'approve by ada',
+    '14',
+    '{"of":"sales","year":2026} drawn 1 time',
+    'true 1',
+    "[ 'Why are bees round?', 'reply to 1', 'reply to 2', 'reply to 3' ]",
+    'moved 7',
+    'CONFLICT',
+  ],
+};
+
+for (const [page, prints] of Object.entries(PAGES)) {
+  test(`the code of ${page} is one program: its types are right, and it runs`, async (t) => {
+    const cwd = temporaryFolder(t);
+    for (const part of ['src', 'package.json', 'tsconfig.json'])
+      cpSync(join(ROOT, part), join(cwd, part), { recursive: true });
+    symlinkSync(join(ROOT, 'node_modules'), join(cwd, 'node_modules'));
+    const text = readFileSync(join(ROOT, 'docs/guides', page), 'utf8');
+    const blocks = [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map((found) => found[1]);
+    writeFileSync(join(cwd, 'page.ts'), blocks.join('\n'));
+    const config = { extends: './tsconfig.json', include: ['page.ts'], exclude: [] };
+    writeFileSync(join(cwd, 'tsconfig.page.json'), JSON.stringify(config));
+
+    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+    const { stdout: complaints } = await execute(process.execPath, [tsc, '-p', 'tsconfig.page.json'], { cwd }).catch(
+      (error: { stdout: string }) => error,
+    );
+    assert.equal(complaints, '');
+
+    const env = BESIDE_A_NODE.has(page) ? { ...process.env, ...(await node(t)) } : process.env;
+    const { stdout } = await execute(process.execPath, ['--conditions=@leasehold/source', 'page.ts'], { cwd, env });
+    assert.deepEqual(stdout.split('\n').slice(0, -1), prints);
+  });
+}
+
+/** Where a node answers, and its token, as the program reads them. */
+async function node(t: TestContext): Promise<Readonly<Record<string, string>>> {
+  const cwd = temporaryFolder(t);
+  const LEASEHOLD_SERVER = await run(t, ['up', '--port', '0', '--no-worker'], { cwd }).address();
+  return { LEASEHOLD_SERVER, LEASEHOLD_TOKEN: readFileSync(join(cwd, '.leasehold/token'), 'utf8').trim() };
+}

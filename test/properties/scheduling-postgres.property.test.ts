@@ -1,6 +1,0 @@
-import { test } from 'node:test';
-import { scaled } from '../support/scale.ts';
-import { onPostgres } from './scheduling-grounds.ts';
-import { WHAT, worlds } from './scheduling-worlds.ts';
-
-test(`on Postgres, ${WHAT}`, async (t) => worlds(t, await onPostgres(), scaled(12, 200)));
