@@ -51,4 +51,5 @@ export type {
   StepOptions,
   StepPolicy,
 } from './worker/durable/durable-context.ts';
-export type { Worker, WorkerStats } from './worker/worker.ts';
+export type { Worker } from './worker/worker.ts';
+export type { WorkerStats } from './worker/worker-options.ts';
