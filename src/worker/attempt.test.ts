@@ -30,12 +30,12 @@ const PARK = { entries: [], then: { go: 'park', key: 'w', channel: 'c' } } as co
 function rig(assignment: Partial<Assignment> = {}) {
   const world = new VirtualWorld();
   const calls: string[] = [];
-  /** What the next calls of the session meet instead of success. */
+  /** Errors of the next calls of the session. */
   const faults: unknown[] = [];
   const states: TaskState[] = [];
-  /** What the next park comes to. */
+  /** The answer of the next park. */
   const park: { went: Turned['went'] } = { went: 'parked' };
-  /** What a task like it has come to. */
+  /** The kept result of an equal task. */
   const kept: { result?: Reusable } = {};
   const call = async (what: string): Promise<void> => {
     calls.push(what);

@@ -62,7 +62,7 @@ class Rig {
     return new DirectLink(this.engine, undefined);
   }
 
-  /** A task whose runs end when the test says so, or when they are told to stop if they heed their signal. */
+  /** A task whose runs end when the test ends them, or at their signal if they heed it. */
   slow(name: string, options: RunOptions & { readonly heeds?: boolean } = {}): AnyTask {
     const { heeds = true, ...rest } = options;
     return task(name, {
@@ -179,7 +179,7 @@ async function rig(t: TestContext, url = 'memory:'): Promise<Rig> {
   return it;
 }
 
-/** What its signal gave as the reason to stop. */
+/** The reason of its abort signal. */
 function why(run: Run | undefined): string | undefined {
   return (run?.ctx.signal.reason as { why?: string } | undefined)?.why;
 }
@@ -622,7 +622,7 @@ test('a worker is not idle while the answer to its claim is on its way, or nobod
       let claims = 0;
       session.claim = async (request) => {
         claims++;
-        // The first finds something, which is long under way; then nobody is there for a while.
+        // The first claim finds a task after a long wait; then the store is away for a while.
         if (claims === 2) await back.promise.then(() => Promise.reject(fault('STORE_UNAVAILABLE')));
         const batch = await claim(request);
         if (claims === 1) await answered.promise;
@@ -1034,11 +1034,11 @@ test('a store that cannot be reached for longer than the lease ends the run befo
   const renewed = it.world.clock.monotonic();
   await it.world.advance(LEASE * 2);
   assert.equal(why(it.runs[0]), 'lost');
-  // Given back, and not left to run out: nobody was told that somebody else had it.
+  // Given back instead of left to run out: the store never said that another worker had it.
   assert.ok(worker.stats.settled.released > 0 && worker.stats.settled.lost === 0 && renewed > 0);
 });
 
-/** A store that nobody reaches while `down` is true. */
+/** A store that is out of reach while `down` is true. */
 function awayLink(it: Rig, state: { down: boolean }): Link {
   const unless =
     <A extends unknown[], R>(call: (...args: A) => Promise<R>) =>
@@ -1377,7 +1377,7 @@ async function realRig(t: TestContext, { module = RENEWALS, leaseMs = 1000 } = {
   });
   // Only the thread renews, so that nothing else is taken for it.
   if (module === RENEWALS) t.mock.method(engine, 'renew', () => Promise.reject(fault('STORE_UNAVAILABLE')));
-  /** Waits until its lease was renewed: from then on somebody is there who does it. */
+  /** Waits until the lease was renewed, which proves that the renewal works. */
   const warm = task('warm', {
     queue: 'work',
     run: async (_input, ctx) => {

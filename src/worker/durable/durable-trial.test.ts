@@ -13,7 +13,7 @@ import { task } from '../define/task.ts';
 import { InlineRunner } from '../runner/inline-runner.ts';
 import { Worker } from '../worker.ts';
 
-// What the tests of remembering and waiting share. It is named as a test so that it is not built into the package.
+// Shared by the tests of durable calls. Named as a test, so that it is not built into the package.
 
 export const LEASE = 30_000;
 const DAY = 86_400_000;
@@ -25,14 +25,14 @@ export class Trial {
   readonly world: VirtualWorld;
   readonly node: Node;
   readonly warnings: string[] = [];
-  /** What the sessions were asked for: `turn pay#0`, `turn a#0 b#0`, `turn park w#0`, … */
+  /** The calls of the sessions: `turn pay#0`, `turn a#0 b#0`, `turn park w#0`, … */
   readonly calls: string[] = [];
   /** Before, or right after, it says this for the first time, the attempt is cut off: nothing more of it arrives. */
   dieBefore: string | undefined;
   dieAfter: string | undefined;
   /** Comes to pass between the word and its arrival. */
   meanwhile: ((word: string) => Promise<void>) | undefined;
-  /** What the next calls meet instead of success. */
+  /** Errors of the next calls. */
   readonly faults: unknown[] = [];
   readonly workers: Worker[] = [];
 
@@ -80,7 +80,7 @@ export class Trial {
     await this.pass(10);
   }
 
-  /** Its leases run out, and somebody else gets the tasks. */
+  /** The leases of the worker run out, and another worker gets its tasks. */
   async expire(): Promise<void> {
     await this.pass(LEASE + 1);
     await this.node.roster.tick('reaper');

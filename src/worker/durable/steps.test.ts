@@ -301,7 +301,7 @@ test('an attempt that was overtaken remembers nothing, and stops', async (t) => 
     },
   });
   const { task } = await it.push('slow');
-  // Taken from it by somebody, though its worker lives and has not heard of it.
+  // Reaped, though its worker lives and does not know it yet.
   await it.engine.release({ task, attempt: 1 }, { delayMs: 60_000 });
   gate.resolve();
   await it.pass(100);

@@ -4,7 +4,7 @@ import { codeOf, type Handler, type Trial, trial } from './durable-trial.test.ts
 
 const CHILD = { queue: 'children', handler: 'work' };
 
-/** The turns that were asked for, by what they said. */
+/** The requested turns, by their entries. */
 const turnsOf = ({ calls }: Trial): readonly string[] => calls.filter((call) => call.startsWith('turn '));
 
 test('steps that end at the same time share a turn, and those of the next round the next', async (t) => {

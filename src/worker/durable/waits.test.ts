@@ -87,7 +87,7 @@ test('each wake-up is delivered once: two waits on one channel get two signals, 
   assert.deepEqual(await it.result(task), ['one', 'two', 'three']);
 });
 
-// What came of it goes with the next commit: before that, the store alone can tell it.
+// The outcome goes with the next turn: before that only the store has it.
 for (const [when, attempts, die] of [
   ['the task was woken', 3, 'dieBefore'],
   ['the signal was taken', 2, 'dieBefore'],
@@ -327,7 +327,7 @@ test('a task that something else has woken waits for the rest of its time', asyn
   const [child] = await it.engine.list({ queue: 'elsewhere', limit: 1 });
   assert.ok(child);
   await it.pass(MINUTE / 2);
-  // Its end wakes the parent; before that runs, somebody has the child run again.
+  // Its end wakes the parent; before the parent runs, an operator runs the child again.
   await it.engine.pause('work');
   await it.engine.cancel(child.task);
   await it.engine.retry(child.task);

@@ -280,7 +280,7 @@ describe('the end of a command', () => {
     skip: process.platform !== 'linux',
   }, async () => {
     const { stdout } = await resultOf(begin({ command: `setsid sh -c 'echo $$; exec sleep 1000' & sleep 0.1` }));
-    // The worker ends it by its marks; here nobody does.
+    // The worker would end it by its marks; here nothing does.
     process.kill(Number(stdout), 'SIGKILL');
   });
 

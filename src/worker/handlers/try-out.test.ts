@@ -4,7 +4,7 @@ import type { RunOutcome, RunRequest } from '../runner/runner.ts';
 
 export interface TriedOut {
   readonly ended: RunOutcome;
-  /** What it said by `ctx.log`. */
+  /** Its lines by `ctx.log`. */
   readonly lines: readonly string[];
 }
 

@@ -21,7 +21,7 @@ const LINKS: Readonly<Record<string, Make>> = {
   HTTP: (options) => new HttpLink(options),
 };
 
-/** A worker behind a network of ours with a task that runs until it is told to end. */
+/** A worker behind a test proxy, with a task that runs until the test ends it. */
 async function rig(t: TestContext, make: Make) {
   const node = await nodeScene(t, { leaseMs: LEASE_MS });
   const proxy = await TcpProxy.before(node.service.address);

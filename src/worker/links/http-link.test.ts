@@ -43,7 +43,7 @@ class Enrolling implements Link {
     return session;
   }
 
-  /** Whatever was asked is answered; a claim comes by a request of its own, and is heard of unless it waits. */
+  /** Waits until all requests are answered; a claim has a request of its own, which counts unless it waits. */
   async quiet(): Promise<void> {
     for (const session of this.sessions) await session.cancels().catch(() => {});
     while (this.#claims.size > 0 && !this.#engine.readyLanes.waiters.awaited)

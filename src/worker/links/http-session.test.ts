@@ -1,4 +1,4 @@
-/** What is particular to a worker over HTTP: its claims wait in requests of their own, and nobody can call it. */
+/** The particulars of a worker over HTTP: its claims wait in requests of their own, and the node cannot call it. */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -41,7 +41,7 @@ async function joined(node: NodeScene): Promise<string> {
   return (await node.call('joinWorker', '/workers/join', { body, token: await secretOf(node) })).session as string;
 }
 
-/** Somebody waits for work. */
+/** A claim waits for work. */
 const isAwaited = ({ engine }: NodeScene): boolean => engine.readyLanes.waiters.awaited;
 
 test('after a restart of its node a worker is back with its leases, and what it asked meanwhile is done once', async (t) => {
@@ -54,7 +54,7 @@ test('after a restart of its node a worker is back with its leases, and what it 
   const waiting = claim(session, 1, 60_000);
   while (!isAwaited(first)) await session.cancels();
   await first.service.close();
-  // Nobody is there now.
+  // The node is down now.
   const asked = Promise.all([
     session.complete(a, { of: 'a' }),
     session.log(b, [{ seq: 1, at: 5, stream: 'stdout', text: 'said while nobody was there' }]),
@@ -113,7 +113,7 @@ test('what was granted in an answer that never arrived goes back with its try, a
   const { task } = await push(node);
   while ((await node.engine.get(task))?.state !== 'running') await new Promise(setImmediate);
   proxy.heal();
-  // It hears that its network is deaf when it asks something.
+  // It notices the dead network when it sends a request.
   assert.deepEqual(await session.renew([held]), ['held']);
   const [again] = await waiting;
   assert.deepEqual([again?.task, again?.attempt, again?.tries], [task, 2, 1]);

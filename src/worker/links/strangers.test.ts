@@ -1,4 +1,4 @@
-/** What a worker that came in by a secret learns of tasks that are not its own, whatever it writes: nothing. */
+/** A worker with a secret learns nothing about tasks that are not its own, whatever it sends. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type NodeScene, nodeScene } from '../../../test/support/node-scene.ts';
@@ -16,7 +16,7 @@ const OWN = { queue: 'work', handler: 'echo', maxAttempts: 9 };
 interface Rig {
   readonly node: NodeScene;
   readonly session: Session;
-  /** The number of a task of somebody else, which came to a result that is theirs alone. */
+  /** The number of another worker's task, whose result is secret. */
   readonly stranger: number;
   readonly claim: () => Promise<Assignment>;
 }

@@ -74,7 +74,7 @@ test('after a restart of its node a worker is back with its leases, and what it 
   const waiting = claim(session, 1, 60_000);
   await session.cancels();
   await first.service.close();
-  // Nobody is there now.
+  // The node is down now.
   const asked = Promise.all([
     session.complete(a, { of: 'a' }),
     session.log(b, [{ seq: 1, at: 5, stream: 'stdout', text: 'said while nobody was there' }]),
@@ -179,7 +179,7 @@ for (const [way, SomeLink] of [
   });
 }
 
-/** What the feed says of the tasks of a queue. */
+/** The events of a queue's tasks. */
 async function changesOf({ engine }: NodeScene, queue: string): Promise<readonly string[]> {
   const changes: string[] = [];
   const until = new AbortController();
@@ -224,7 +224,7 @@ test('a network that goes deaf is noticed in time to keep the leases', async (t)
   proxy.goDeaf();
   proxy.heal();
   const deafAt = performance.now();
-  // Nobody closes the old connection: it is only silent.
+  // The old connection is not closed: it is only silent.
   assert.deepEqual(await session.renew([lease]), ['held']);
   const took = performance.now() - deafAt;
   assert.ok(took < leaseMs / 2, `it took ${Math.round(took)} ms of a lease of ${leaseMs} ms`);
@@ -243,7 +243,7 @@ test('a network that is still deaf when it comes back is not waited for longer t
   proxy.goDeaf();
   const deafAt = performance.now();
   const renewed = session.renew([lease]);
-  // It has dialled, and nobody will ever answer on that connection.
+  // It has dialled, and no answer will ever come on that connection.
   while (proxy.count < 2) await new Promise((resolve) => void setTimeout(resolve, 5));
   proxy.heal();
   assert.deepEqual(await renewed, ['held']);
@@ -261,7 +261,7 @@ test('while there are leases to save the pauses are short beside a lease', async
   const brokeAt = world.clock.monotonic();
   const dialledAt: number[] = [];
   while (dialledAt.length < 40) {
-    // The next dial, and when to say that nobody is there.
+    // The timers of the next dial and of the rejection of pending requests.
     while (world.waits.length < 2) await new Promise((resolve) => void setImmediate(resolve));
     const before = dials();
     await world.advance(world.waits[0] as number);
@@ -269,7 +269,7 @@ test('while there are leases to save the pauses are short beside a lease', async
     if (dials() > before) dialledAt.push(world.clock.monotonic() - brokeAt);
   }
   const pauses = dialledAt.map((at, i) => at - (dialledAt[i - 1] ?? 0));
-  // Of 9 s: up to the sixth of it, until it is over; then as with any other node.
+  // With a lease of 9 s, tries are short until it has passed, then as long as without leases.
   const early = pauses.filter((_, i) => (dialledAt[i] as number) < 9000);
   assert.ok(Math.max(...early) <= 1500, `${early}`);
   assert.ok(Math.max(...pauses) > 1500, `${pauses}`);
@@ -334,7 +334,7 @@ test('while its name is taken a worker waits for the place', async (t) => {
   await (await second).cancels();
 });
 
-// What the node asks for
+// The terms of the node
 
 test('a worker beats as often as its node asks, stops what runs too long, and says by its proof that it has', async (t) => {
   const node = await nodeScene(t, { leaseMs: 30_000, heartbeatMs: 200, taskTimeoutMs: 500 });
@@ -385,14 +385,14 @@ test('a worker beats as often as its node asks, stops what runs too long, and sa
   const { token, ...lease } = cancelled[0]?.lease ?? {};
   assert.deepEqual(lease, { task: killed.task, attempt: 1 });
   assert.ok((token?.length ?? 0) > 16, 'with the token that proves it');
-  // Before its node: nobody would answer its goodbye.
+  // Stopped before its node: otherwise its goodbye would have no answer.
   await worker.stop({ drain: false });
 });
 
-/** A worker, what its hub hears of a beat, and the worker's ticks at hand. */
+/** A worker, the beats that its node receives, and control over the worker's ticks. */
 async function beating(t: TestContext) {
   t.mock.timers.enable({ apis: ['setInterval'] });
-  // It looks once a second whether it hears something.
+  // It checks for silence once a second.
   const hub = await credulousGateway(t, 24_000);
   const { heard } = hub;
   const session = await openSession(t, { url: hub.url, secret: 'x' });
@@ -469,7 +469,7 @@ test('a worker that is removed while it works is shut out for good, and all that
   await assert.rejects(session.cancels(), { code: 'UNAUTHENTICATED' });
 });
 
-// What would come again and again
+// Requests that would be sent again and again
 
 test('a question that no frame holds is refused here, and the others go on', async (t) => {
   const node = await nodeScene(t);
@@ -511,7 +511,7 @@ test('who answers with something that is no message is no node: it is left, and 
       all.resolve();
       socket.send(JSON.stringify({ type: 'connect_ok', leaseMs: 1000 }));
     }
-    // What it can live with it is not left for.
+    // A problem that it can live with does not end the connection.
     setImmediate(() => dials < nonsense.length && socket.close());
   });
   const world: World = { ...realWorld(), random: () => 0 };
@@ -545,7 +545,7 @@ test('results and logs of a megabyte pass, and what is larger is refused as it i
   });
 });
 
-// While nobody is there
+// While the node is down
 
 test('what is asked while nobody has been there for a lease is refused, and may be asked again', async (t) => {
   const scene = await hubScene(t, { leaseMs: 30_000 });
@@ -604,7 +604,7 @@ test('a worker that is told to stop while its node is away ends, whatever it had
   await stopped;
 });
 
-// What it says to hold
+// The leases that it reports
 
 interface ReceivedFrame {
   readonly type: string;
@@ -614,7 +614,7 @@ interface ReceivedFrame {
   readonly state?: string;
 }
 
-/** A hub that lets everybody in, grants what is asked for and keeps every lease. */
+/** A node that accepts every worker, grants every claim and keeps every lease. */
 async function credulousGateway(t: TestContext, leaseMs = 9000) {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   await once(server, 'listening');

@@ -1,4 +1,4 @@
-/** The contract of a link, over a WebSocket to a hub in this process. */
+/** The contract of a link, over a WebSocket to a node in this process. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';

@@ -307,7 +307,7 @@ describe('flush', () => {
     const flushed = log.flush();
     await world.advance(0);
     world.elapse(10_000);
-    // What the timer does comes before the answer of the store, which was waiting too.
+    // The timer fires before the answer of the store, which was waiting too.
     await world.advance(0);
     await latest().store();
     await flushed;

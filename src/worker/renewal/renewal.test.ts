@@ -39,7 +39,7 @@ test('leases are kept while the thread that will keep them is still starting', a
   t.after(() => renewal.close());
   renewal.start();
   renewal.hold({ task: 7, attempt: 1 });
-  // Until the thread has taken over from the loop, and then for longer than it could go without having been told when.
+  // Until the thread has taken over from the loop, and then longer than a lease without a renewal lasts.
   while (renewed.length < 3 && news.length === 0) await pause(10);
   let before = -1;
   while (before !== renewed.length) {

@@ -12,7 +12,7 @@ async function openApp(t: TestContext, leaseMs: number): Promise<App> {
   return app;
 }
 
-/** A worker claims all there is in this queue and is never heard of again. */
+/** A worker claims all tasks of this queue and falls silent for good. */
 async function loseAll(app: App, queue: string, count: number): Promise<void> {
   const worker = await app.engine.registerWorker({ name: 'dead', incarnation: 'dead', slots: 1 });
   await app.engine.claim({ worker, max: count, queues: [queue] });

@@ -1,4 +1,4 @@
-/** What a worker owes, with a real node at the other end of a network of ours. */
+/** Unacknowledged ends and logs, with a real node behind a test proxy. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -54,7 +54,7 @@ const line = (seq: number, text = `line ${seq}`) => ({ seq, at: 5, stream: 'stdo
 const words = async ({ node }: Rig, { task: number }: Assignment): Promise<readonly string[]> =>
   (await node.engine.readLog(number)).map(({ text }) => text);
 
-/** Out of reach: connections break, and new ones hear nothing. */
+/** Out of reach: connections break, and new ones get no answer. */
 function sever({ proxy }: Rig): void {
   proxy.goDeaf();
   proxy.cut();
@@ -148,7 +148,7 @@ for (const kind of ['WebSocket', 'HTTP'] as const) {
     const unheard = Promise.allSettled([
       first.turn(done, { entries, then: { go: 'complete', result: 'done' } }),
       first.turn(failed, { entries, then: { go: 'fail', error: 'no', giveUp: true } }),
-      // What does not end an attempt is worth nothing without it.
+      // Requests that end no attempt are not kept on disk.
       first.turn(going, { entries, then: { go: 'on' } }),
     ]);
     await first.close();
@@ -233,7 +233,7 @@ test('a worker that speaks more than its memory holds while its node is away has
     run: async (_input, ctx) => {
       started.resolve();
       await go.promise;
-      // Four times what waits in memory at most; nobody could speak faster than the disk without a turn of the loop.
+      // Four times the most that waits in memory, with a turn of the loop between the lines, so that the disk keeps up.
       for (let i = 0; i < COUNT; i++) {
         ctx.log(`${i} `.padEnd(500, 'x'));
         if (i % 100 === 99) await new Promise((resolve) => void setTimeout(resolve, 20));

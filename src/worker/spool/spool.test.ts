@@ -50,7 +50,7 @@ test('what is owed is found by the next process with its log, and nothing of wha
   spool.dropLog(proof(5));
   spool.drop(complete(1));
   assert.equal(spool.unacknowledged, 3);
-  // As after kill -9: nobody has closed anything.
+  // As after kill -9: nothing was closed.
   const expected = [
     { task: 2, logs: [['a', 'b'], ['c']], ends: ['task_2 keep', 'task_2 task_complete'] },
     { task: 3, logs: [], ends: ['task_3 task_complete'] },

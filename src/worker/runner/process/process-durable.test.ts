@@ -5,9 +5,9 @@ import type { Turned, TurnRequest, WaitFor } from '../../../protocol/link.ts';
 import type { AttemptSession, RunRequest } from '../runner.ts';
 import { errorOf, open, RecordedLog, type Run, resultOf } from './process-trial.test.ts';
 
-// What a handler in a child process asks of its worker, and what it hears.
+// Durable calls of a handler in a child process, and their answers.
 
-/** A desk that takes notes and keeps a journal; what it does not know it refuses. */
+/** A session that records its calls and keeps a journal; it refuses all else. */
 class Notes implements AttemptSession {
   readonly calls: string[] = [];
   readonly kept = new Map<string, string>();

@@ -17,7 +17,7 @@ const HELPERS = `
   });
 `;
 
-/** The pids that a handler said by `start`. */
+/** The pids that a handler printed by `start`. */
 async function pidsOf(run: Run): Promise<readonly number[]> {
   const pids = (await run.recorded.until('pids ')).split(/\s+/).slice(1).map(Number);
   assert.ok(pids.length > 0 && pids.every(isAlive), 'they run before the stop');

@@ -11,7 +11,7 @@ import { ProcessRunner, type ProcessRunnerOptions } from './process-runner.ts';
 import { environmentOf, rowOf } from './process-table.ts';
 import { WORKER_MARK } from './sweep.ts';
 
-// What the tests of the process runner share. It is named as a test so that it is not built into the package.
+// Shared by the tests of the process runner. Named as a test, so that it is not built into the package.
 
 const folder = tempFolder('runner');
 const compiled = getCompileCacheDir();
@@ -40,7 +40,7 @@ export function fileOf(name: string): string {
   return join(folder, `${name}-${modules}`);
 }
 
-/** Everything that a run said, with a way to wait for a line of it. */
+/** The log of a run, with a way to wait for a line of it. */
 export class RecordedLog implements LogSink {
   readonly lines: { readonly stream: Stream; readonly text: string }[] = [];
   readonly values: unknown[] = [];
