@@ -175,7 +175,7 @@ export class Worker {
     await this.#intaking;
     while (this.#held.any) await this.#held.changed.next();
     for (const cleanup of this.#cleanups) cleanup();
-    const closing = (error: unknown): void => this.#warn('the worker cannot end cleanly', error);
+    const closing = (error: unknown): void => this.#warn('the worker did not end cleanly', error);
     await this.#runners.close(closing);
     await renewal.close().catch(closing);
     await session.beat('offline').catch(() => {});

@@ -24,7 +24,7 @@ export class DurableRuntime implements DurableContext {
   constructor(request: RunRequest, parts: DurableRuntimeParts) {
     const { session } = parts;
     if (session === undefined)
-      throw fault('CONFLICT', { problem: 'this run has no worker that could remember anything' });
+      throw fault('CONFLICT', { problem: 'durable calls need a worker, and this run has none' });
     const journal = new Journal({ session, request, signal: () => parts.signal });
     this.#journal = journal;
     const { step, list } = new Steps(journal);

@@ -256,7 +256,7 @@ export class Journal {
 function checkName(kind: PlaceKind, name: unknown): void {
   const text = checkKey(`name of a ${kind}`, name);
   if (text.length > LONGEST_NAME) throw misuse(kind, text, `its name is longer than ${LONGEST_NAME} characters`);
-  if (RESERVED.test(text)) throw misuse(kind, text, 'names that begin with "wait:" or "spawn:" are taken');
+  if (RESERVED.test(text)) throw misuse(kind, text, 'names that begin with "wait:" or "spawn:" are reserved');
 }
 
 export function misuse(kind: string, name: string, problem: string): Error {

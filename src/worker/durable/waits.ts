@@ -212,7 +212,7 @@ function kindOf(name: string, what: unknown): WaitKind {
   const found = typeof what === 'object' && what !== null ? KINDS.filter((kind) => kind in what) : [];
   const [kind] = found;
   if (kind !== undefined && found.length === 1) return kind;
-  const problem = found.length === 0 ? 'it says nothing to wait for' : `it says ${found.join(' and ')} at once`;
+  const problem = found.length === 0 ? 'it names nothing to wait for' : `it names ${found.join(' and ')} at once`;
   throw fault('INVALID_INPUT', { field: `wait ${name}`, problem }, { hint: `Give one of ${KINDS.join(', ')}.` });
 }
 

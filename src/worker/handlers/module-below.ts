@@ -22,7 +22,8 @@ export async function moduleBelow(root: string, path: string): Promise<string> {
   const problem = pathProblem(path);
   if (problem !== undefined) throw failure('REFUSED', `The module ${problem}.`);
   const base = await realPath(root);
-  if (base === undefined) throw failure('NO_FOLDER', 'This worker has no folder of modules where its settings say.');
+  if (base === undefined)
+    throw failure('NO_FOLDER', 'The folder of modules in the settings of this worker does not exist.');
   const file = await realPath(join(base, path));
   if (file === undefined) throw missing(path);
   if (!file.startsWith(base.endsWith(sep) ? base : base + sep)) {

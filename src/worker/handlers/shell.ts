@@ -51,7 +51,7 @@ const fields = {
   command: optional(text({ minLength: 1, check: noNul, about: 'A line for sh -c. Data belongs into argv or env.' })),
   argv: optional(list(text({ check: noNul }), { min: 1, about: 'A program and its arguments, run without a shell.' })),
   cwd: optional(text({ minLength: 1, check: noNul, about: 'The folder to run in.' })),
-  env: optional(texts({ check: checkVariable, about: 'Variables beside the few that are handed on.' })),
+  env: optional(texts({ check: checkVariable, about: 'Variables beside those that are passed on.' })),
   stdin: optional(text({ about: 'What the command can read.' })),
 };
 

@@ -176,7 +176,7 @@ class HttpSession extends NodeSession {
   /** A refusal by the node. One of the credentials ends the session. */
   #ended(error: EngineError): EngineError {
     if (error.code !== 'UNAUTHENTICATED' && error.code !== 'FORBIDDEN') return error;
-    this.#options.log?.warn('the node does not let this worker in', { error: error.message });
+    this.#options.log?.warn('the node refuses this worker', { error: error.message });
     this.#end(error);
     this.#over.resolve(error);
     return error;
@@ -246,7 +246,7 @@ class HttpSession extends NodeSession {
 
   #warnOnce(error: unknown): void {
     if (this.#tries !== 1) return;
-    this.#options.log?.warn('the node cannot be reached; trying on', { error: (error as Error).message });
+    this.#options.log?.warn('the node cannot be reached; trying again', { error: (error as Error).message });
   }
 
   #path(call: 'tasks' | 'ask'): string {

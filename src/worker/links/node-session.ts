@@ -108,7 +108,7 @@ export abstract class NodeSession implements Session {
     const owed = this.#spool?.unacknowledged ?? 0;
     this.#outbox?.close();
     if (owed === 0) return;
-    this.#options.log?.warn('ends that the node has not heard are kept for the next start', {
+    this.#options.log?.warn('unacknowledged ends are kept for the next start', {
       ends: owed,
       folder: this.#spool?.path,
     });
@@ -130,7 +130,7 @@ export abstract class NodeSession implements Session {
       if (isEngineError(error) && error.retryable) {
         this.#cancelReplay = world.timers.after(REPLAY_PAUSE_MS, () => void this.replayLeftovers(), { unref: true });
       } else if (!isEngineError(error, 'STORE_CLOSED')) {
-        log?.warn('what an earlier process left cannot be said', { error: String(error) });
+        log?.warn('what an earlier process left cannot be sent', { error: String(error) });
       }
     }
   }

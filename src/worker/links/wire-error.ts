@@ -15,5 +15,5 @@ export function wireError({ code, message, hint, details }: ErrorBody): EngineEr
 
 /** The error of requests that none of these nodes answers. */
 export function unreachable(urls: readonly string[], cause?: unknown): EngineError {
-  return fault('STORE_UNAVAILABLE', { problem: `nobody answers at ${urls.join(', ')}` }, { cause });
+  return fault('STORE_UNAVAILABLE', { problem: `no node answers at ${urls.join(', ')}` }, { cause });
 }

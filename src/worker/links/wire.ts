@@ -236,7 +236,7 @@ export class Wire {
   /** A refusal that time can mend is tried again; a wrong secret stays wrong. */
   #rejected(error: EngineError): void {
     const again = error.retryable || error.code === 'CONFLICT';
-    this.#options.log?.warn('the node does not let this worker in', { error: error.message });
+    this.#options.log?.warn('the node refuses this worker', { error: error.message });
     if (again) return;
     this.#end(error);
     this.#over.resolve(error);
@@ -249,7 +249,7 @@ export class Wire {
     const round = Math.floor(this.#tries++ / urls.length);
     // Shorter while leases are held.
     const pause = pauseMs(this.#outage, round, world.random);
-    if (this.#tries === 2) log?.warn('the node cannot be reached; trying on', { code, error: trouble?.message });
+    if (this.#tries === 2) log?.warn('the node cannot be reached; trying again', { code, error: trouble?.message });
     this.#cancelRetry = world.timers.after(pause, () => this.#dial());
   }
 

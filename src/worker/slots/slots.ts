@@ -89,7 +89,7 @@ export class Slots {
     try {
       this.#deps.options.onSettled?.(attempt.assignment, outcome, ranMs);
     } catch (error) {
-      this.#deps.warn('who wanted to hear of settled tasks failed', error);
+      this.#deps.warn('the listener for settled tasks failed', error);
     }
   }
 

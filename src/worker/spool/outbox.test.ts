@@ -199,7 +199,7 @@ test('what comes after its lease was taken back is refused, told of, and not kep
   it.proxy.heal();
   it.proxy.cut();
   const second = await it.link('WebSocket').open({ ...HELLO, incarnation: 'two' });
-  assert.match(it.warnings.at(-1) as string, new RegExp(`the end of ${lease.id}.* is not taken any more`));
+  assert.match(it.warnings.at(-1) as string, new RegExp(`the end of ${lease.id}.* comes too late`));
   assert.deepEqual((await it.node.engine.get(lease.task))?.attempt, 2);
   assert.notEqual((await it.node.engine.get(lease.task))?.state, 'completed');
   await second.close();

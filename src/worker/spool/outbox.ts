@@ -55,7 +55,7 @@ export class Outbox {
     )
       return;
     if (!this.#options.spool.spill(lease, logs)) {
-      throw fault('STORE_UNAVAILABLE', { problem: 'the node is not heard of, and no more logs fit on disk' });
+      throw fault('STORE_UNAVAILABLE', { problem: 'the node does not answer, and no more logs fit on disk' });
     }
     if (!this.#spilled.has(key)) this.#spilled.set(key, { lease, waiting: [] });
     void this.#drain();

@@ -29,7 +29,7 @@ export async function replay(options: ReplayOptions): Promise<void> {
     }
     remove(spool);
     if (counts.delivered > 0) {
-      options.log?.warn('an earlier process of this worker left ends that the node has now heard', counts);
+      options.log?.warn('the node has now acknowledged ends that an earlier process of this worker left', counts);
     }
   }
 }
@@ -50,7 +50,7 @@ async function settle(options: ReplayOptions, spool: LeftoverSpool, leftover: Le
       if (!isFinalRefusal(error)) throw error;
       counts.late++;
       const { message } = error as Error;
-      options.log?.warn(`the end of ${id}, which an earlier process left, is not taken any more`, { error: message });
+      options.log?.warn(`the end of ${id}, which an earlier process left, comes too late`, { error: message });
     }
   }
 }

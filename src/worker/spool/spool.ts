@@ -60,7 +60,7 @@ export class Spool {
   put(end: EndRequest, id: string, durable: boolean): void {
     const line: EndLine = { end, id };
     const kept = this.#guarded(() => this.#open().put(endKey(end), JSON.stringify(line), durable));
-    if (kept === false) this.#warnOnce('there is no room for more ends that the node has not heard');
+    if (kept === false) this.#warnOnce('there is no room for more unacknowledged ends');
   }
 
   drop(end: EndRequest): void {
@@ -148,7 +148,7 @@ export class Spool {
   #warnOnce(problem: string): void {
     if (this.#warned) return;
     this.#warned = true;
-    this.#options.log?.warn('what the node has not heard cannot be kept on disk', {
+    this.#options.log?.warn('unacknowledged ends and logs cannot be kept on disk', {
       folder: this.path,
       error: problem,
     });

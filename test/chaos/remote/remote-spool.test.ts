@@ -270,7 +270,7 @@ test('a result that comes after its lease was taken back is refused, and the tas
   await ground.state(id, 'completed');
   proxy.heal();
   const second = ground.worker('box', secret, proxy.address);
-  await second.says(new RegExp(`the end of ${id}, which an earlier process left, is not taken any more`));
+  await second.says(new RegExp(`the end of ${id}, which an earlier process left, comes too late`));
   await ground.stop(other, second);
   await judge(ground, id, 2);
   nothingOwed(ground, 'box');

@@ -96,7 +96,7 @@ test('a worker that has never reached its node ends at once when it is told to',
   for (const way of [[], ['--http']]) {
     const args = ['worker', '--join', url, '--name', 'box', '--secret', 'lh_wrk_x', ...way];
     const worker = run(t, args, { cwd: here.cwd });
-    await worker.says(/cannot be reached; trying on/);
+    await worker.says(/cannot be reached; trying again/);
     worker.child.kill('SIGINT');
     assert.deepEqual(await worker.ended, { code: 0, signal: null }, worker.stderr);
     assert.match(worker.stdout, /Stopped\. No task was run\./);

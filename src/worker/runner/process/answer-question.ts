@@ -10,7 +10,7 @@ export async function answerQuestion(question: Question, session: AttemptSession
   try {
     const { verb, args } = question;
     if (session === undefined)
-      throw fault('CONFLICT', { problem: 'this run has no worker that could remember anything' });
+      throw fault('CONFLICT', { problem: 'durable calls need a worker, and this run has none' });
     if (!VERBS.includes(verb) || !Array.isArray(args)) throw fault('INVALID_INPUT', { field: 'question' });
     const call = session[verb] as (...args: readonly unknown[]) => Promise<unknown>;
     const params = verb === 'turn' ? [turnOf(args[0] as TurnMessage, JSON.parse)] : args;

@@ -163,7 +163,7 @@ test('without a worker behind it a run cannot remember, and says so', async (t) 
     ended: runner.run({ ...request, handler: 'steps' }, new RecordedLog()).ended,
   });
   assert.equal(kind, 'failed');
-  assert.match(message, /no worker that could remember/);
+  assert.match(message, /durable calls need a worker/);
 });
 
 test('what a task writes to the channel by hand ends nobody', async (t) => {

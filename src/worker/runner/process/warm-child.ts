@@ -235,7 +235,7 @@ export class WarmChild {
     }
     this.#strays++;
     if (this.#strays > MAX_STRAYS) return;
-    const last = this.#strays === MAX_STRAYS ? { last: 'what else this process prints is not shown' } : {};
+    const last = this.#strays === MAX_STRAYS ? { last: 'further output of this process is not shown' } : {};
     this.#options.warn('a child process printed this outside of any task', { pid: this.#pid, stream, text, ...last });
   }
 
