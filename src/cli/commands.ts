@@ -2,8 +2,8 @@ import type { Entry, Group } from './kit/command.ts';
 import { version } from './kit/version.ts';
 
 /**
- * Everything that can be typed after `leasehold`. Behind dynamic imports: the help and `version` need no store, and no
- * command loads what only another one needs.
+ * All commands of `leasehold`. They are behind dynamic imports: the help and `version` need no store, and no command loads what
+ * only another one needs.
  */
 export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
   up: {

@@ -11,7 +11,7 @@ async function main(args: readonly string[]): Promise<number> {
   const [word, ...rest] = args;
   if (word === '--version' || word === '-v') return version.run(rest);
   if (word === 'help' || word === '--help' || word === '-h') return help(rest);
-  // Nothing asked is nothing done.
+  // Without a command there is nothing to do.
   if (word === undefined) return complainWith(helpForAll(COMMANDS));
   const entry = find(word, COMMANDS);
   return isGroup(entry) ? runIn(word, entry, rest) : run(await entry.load(), rest);
@@ -64,7 +64,7 @@ function complainWith(text: string): number {
   return EXIT.usage;
 }
 
-/** The message and what to do about it; the stack only for what we did not foresee. Either may quote what users wrote. */
+/** Prints the message and the hint; a stack only for an unexpected error. Both may quote user input. */
 function complain(error: unknown, json: boolean): void {
   if (!isEngineError(error)) {
     const problem = error instanceof Error ? error.message : String(error);

@@ -1,32 +1,32 @@
 import { type Figures, formatUptime } from '../kit/figures.ts';
 import { safeLine } from './safe.ts';
 
-/** What a node says about itself when it starts. */
+/** What a node shows about itself when it starts. */
 export interface Banner {
   readonly version: string;
   readonly address: string;
-  /** Lets a browser in, once and not for long. */
+  /** A login link for a browser, good once and not for long. */
   readonly login: string;
-  /** The store as a person would name it: a path, or `memory:`. */
+  /** The store in short: a path, or `memory:`. */
   readonly store: string;
   readonly pid: number;
 }
 
-/** How `up` talks: to a terminal, into a pipe or to a program. */
+/** The output of `up`: for a terminal, a pipe or a program. */
 export interface Display {
   started(banner: Banner): void;
   figures(figures: Figures): void;
-  /** Something that went well. */
+  /** A success. */
   note(message: string): void;
-  /** What somebody did, for whoever reads the log later. */
+  /** An event in the cluster, for the log. */
   info(message: string, fields?: Readonly<Record<string, unknown>>): void;
-  /** Something that a person should know and the process survives. */
+  /** A problem that the process survives. */
   warning(message: string, fields?: Readonly<Record<string, unknown>>): void;
   stopping(): void;
-  /** The stop takes long enough to say that it can be cut short. */
+  /** The stop takes long: shows that it can be cut short. */
   stillStopping(): void;
   stopped(uptimeMs: number): void;
-  /** Puts the terminal back as it was; the process may end right after. */
+  /** Restores the terminal; the process may end right after. */
   restore(): void;
 }
 
@@ -47,7 +47,7 @@ export function farewell(banner: Banner | undefined, uptimeMs: number): string {
   return `Stopped after ${formatUptime(uptimeMs)}.${kept}`;
 }
 
-/** A node has tried for every duty by then, and the first look of a plain display comes later. */
+/** After this time a node has tried for every duty; the first figures of a plain display come later. */
 const SETTLED_MS = 900;
 
 export function duties(figures: Figures): string {
@@ -57,7 +57,7 @@ export function duties(figures: Figures): string {
 
 /** A message with its fields on one line: `a duty failed (duty: reaper)`. */
 export function withFields(message: string, fields: Readonly<Record<string, unknown>> = {}): string {
-  // One line, whatever stands in them: what comes from outside must not look like a line of ours.
+  // Always one line: text from outside must not look like a line of ours.
   const pairs = Object.entries(fields).map(([name, value]) => `${name}: ${safeLine(String(value))}`);
   return pairs.length === 0 ? message : `${message} (${pairs.join(', ')})`;
 }

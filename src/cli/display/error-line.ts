@@ -1,4 +1,4 @@
-/** What an error says, in one line: what handlers throw is kept as `{ name, message, stack }`, but may be anything. */
+/** An error in one line. An error of a handler is stored as `{ name, message, stack }`, but a handler may throw any value. */
 export function errorLine(error: unknown): string {
   if (typeof error === 'string') return error;
   if (typeof error !== 'object' || error === null) return JSON.stringify(error) ?? '';

@@ -10,11 +10,11 @@ import { widthOf } from './width.ts';
 
 type PageOut = Pick<Out, 'paint' | 'columns' | 'mode'>;
 
-/** On a terminal, more would only push the sentence away. */
+/** On a terminal more rows would scroll the summary away. */
 const MOST_WORKERS = 30;
 const MOST_HOLDERS = 5;
 
-/** Why a task is where it is: the sentence first, then what it is drawn from. */
+/** Why a task does not run: the summary first, then the facts behind it. */
 export function describeExplanation(why: ExplanationView, out: PageOut, now: number): readonly string[] {
   const { taskId, state, summary, reasons, limits, dependencies } = why;
   const workers = why.workers.toSorted((a, b) => Number(b.eligible) - Number(a.eligible));
@@ -75,7 +75,7 @@ function workerRow({ name, eligible, reasons }: WorkerVerdict, out: PageOut): re
   return [eligible ? yes(out) : no(out), safeLine(name), eligible ? 'may take it' : safeLine(reasons.join('; '))];
 }
 
-/** Rows of cells, each column as wide as its widest cell; the last one is never cut: it is what was asked for. */
+/** Rows of cells, each column as wide as its widest cell. The last column is never cut: it has the reason. */
 function section(out: PageOut, title: string, rows: readonly (readonly string[])[]): readonly string[] {
   const [first] = rows;
   if (first === undefined) return [];

@@ -1,7 +1,7 @@
 import { type Figures, isNews } from '../kit/figures.ts';
 import type { Banner, Display } from './display.ts';
 
-/** One object a line, `event` says which; figures come when something has changed. */
+/** One object a line, with its kind in `event`; figures come when something has changed. */
 export class JsonDisplay implements Display {
   readonly #write: (text: string) => void;
   readonly #wall: () => number;

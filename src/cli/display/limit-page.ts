@@ -10,7 +10,7 @@ type PageOut = Pick<Out, 'paint' | 'columns' | 'mode'>;
 type Key = LimitDetailView['keys'][number];
 type Change = LimitDetailView['history'][number];
 
-/** More keys than these would only push the rest away. */
+/** More keys would scroll the rest away. */
 const MOST_KEYS = 30;
 
 /** Everything that a person wants to know about a limit, as lines. */

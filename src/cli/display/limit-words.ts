@@ -42,7 +42,7 @@ const STRATEGY_WORDS: Readonly<Record<LimitBounds['strategy'], string>> = {
   replace_pending: 'a new task replaces those that wait',
 };
 
-/** Whoever comes now has to wait, as far as the total says. */
+/** The total is used up, so that the next task waits. */
 export function isFull({ concurrent, active }: LimitView): boolean {
   return concurrent !== undefined && active >= concurrent;
 }

@@ -12,8 +12,8 @@ const MARKS: Readonly<Record<LogLineView['stream'], readonly [mark: string, colo
 };
 
 /**
- * One entry of a log. Each of its lines carries the whole prefix, so that a line break in it cannot pass for another
- * entry. In a pipe: time, attempt, stream and text between tabs.
+ * One entry of a log. Each of its lines has the whole prefix, so that a line break cannot pass for another entry. In a pipe the
+ * line is time, attempt, stream and text, separated by tabs.
  */
 export function logLines(line: LogLineView, out: Pick<Out, 'mode' | 'paint' | 'colours'>): readonly string[] {
   const { at, attempt, stream, text } = line;

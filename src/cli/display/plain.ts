@@ -18,7 +18,7 @@ import {
   withFields,
 } from './display.ts';
 
-/** A log should not fill up with figures. */
+/** The least time between two lines of figures. */
 const QUIET_MS = 10_000;
 
 /** Plain lines for a pipe or a log: figures only when something changed, and then at most one line in ten seconds. */

@@ -2,11 +2,11 @@ import { formatCount, formatRate, formatUptime } from '../kit/figures.ts';
 import { clip } from './width.ts';
 
 export interface ProgressOptions {
-  /** What is done, as a word before the figures: `pushed`. */
+  /** The word before the figures: `pushed`. */
   readonly verb: string;
-  /** How many there will be; undefined while that is not known. */
+  /** How many there will be; undefined while it is not known. */
   readonly total: number | undefined;
-  /** A terminal gets a bar that is drawn over itself, anything else a line now and then. */
+  /** A terminal gets a bar that is redrawn in place, anything else a line now and then. */
   readonly screen: boolean;
   readonly columns: number;
   readonly write: (text: string) => void;
@@ -17,7 +17,7 @@ const DRAW_MS = 100;
 const LINE_MS = 5000;
 const BAR = 24;
 
-/** Shows how far long work is; what is over in a moment shows nothing. */
+/** Shows the progress of long work; short work shows none. */
 export class Progress {
   readonly #options: ProgressOptions;
   readonly #startedAt: number;
@@ -43,7 +43,7 @@ export class Progress {
     this.#done += count;
     const now = this.#options.now();
     const { screen, write, total } = this.#options;
-    // The end is told by whoever did it.
+    // The caller reports the end.
     if (!this.#drawn && total !== undefined && this.#done >= total) return;
     if (now - this.#shownAt < (screen ? DRAW_MS : LINE_MS)) return;
     this.#shownAt = now;
@@ -51,7 +51,7 @@ export class Progress {
     this.#drawn = true;
   }
 
-  /** Takes the bar away, so that what is said next stands in its place. */
+  /** Removes the bar, so that the next line takes its place. */
   end(): void {
     if (this.#drawn && this.#options.screen) this.#options.write('\r\u001b[K');
     this.#drawn = false;

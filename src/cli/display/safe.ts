@@ -1,14 +1,14 @@
 /**
- * What somebody else wrote, made fit for a terminal. A task's input, error or log may hold sequences that move the cursor,
- * fill the clipboard, change the title, or turn the line around; none of them leaves here.
+ * Makes foreign text safe for a terminal. The input, error or log of a task may contain sequences that move the cursor, fill the
+ * clipboard, change the title or reverse the line; all of them are removed.
  */
 
-// Built from text: a control character in a literal pattern is taken for a mistake by the linter, and mostly is one.
+// Built from text: the linter takes a control character in a literal pattern for a mistake, and mostly it is one.
 const ESC = '\\u001b';
 
-// Whole sequences first, so that what they carry goes with them. A string sequence without its end loses only its
-// beginning: the rest of the text must not vanish. No class below contains a control, so each try ends at the next one
-// and the whole takes linear time.
+// Whole sequences are removed first, with their content. A string sequence without an end loses only its beginning, so that the
+// rest of the text does not vanish. No class below contains a control character, so each match ends at the next one and the whole
+// takes linear time.
 const SEQUENCES = new RegExp(
   [
     `(?:${ESC}\\[|\\u009b)[0-?]*[ -/]*[@-~]`, // CSI
@@ -18,14 +18,14 @@ const SEQUENCES = new RegExp(
   'gu',
 );
 const SGR = new RegExp(`^${ESC}\\[[\\d;:]*m$`);
-/** An ESC that begins no colour. */
+/** An ESC that does not begin a colour. */
 const LONE_ESC = new RegExp(`${ESC}(?!\\[[\\d;:]*m)`, 'g');
 
-/** Everything that C0, C1 and DEL have, but tab and newline. */
+/** C0, C1 and DEL, except tab and newline. */
 const CONTROLS = /(?![\t\n])\p{Cc}/gu;
-/** As `CONTROLS`, and leaves ESC to the caller. */
+/** Like `CONTROLS`, without ESC. */
 const CONTROLS_BUT_ESC = new RegExp(`(?![\\t\\n${ESC}])\\p{Cc}`, 'gu');
-/** Invisible letters (format characters), which reorder or hide text; joiners stay, scripts and emoji need them. */
+/** Format characters, which reorder or hide text. Joiners stay, because scripts and emoji need them. */
 const INVISIBLE = /(?![\u200c\u200d])\p{Cf}/gu;
 const NOT_TEXT = /[\u007f-\u009f\u2028\u2029]|(?![\u200c\u200d])\p{Cf}/gu;
 
@@ -39,7 +39,7 @@ export function safeText(text: string): string {
   return newlines(text).replace(SEQUENCES, '').replace(CONTROLS, '').replace(INVISIBLE, '');
 }
 
-/** A line of a log, whose colours may stay; they end with it. */
+/** A line of a log. Its colours may stay, and end with the line. */
 export function safeLog(text: string, { colours }: { readonly colours: boolean }): string {
   if (!colours) return safeText(text);
   const kept = newlines(text)
@@ -50,12 +50,12 @@ export function safeLog(text: string, { colours }: { readonly colours: boolean }
   return kept.includes('\u001b') ? `${kept}\u001b[0m` : kept;
 }
 
-/** A carriage return would write over what stands there: it begins a new line instead. */
+/** A carriage return would overwrite the line: it begins a new one instead. */
 function newlines(text: string): string {
   return text.toWellFormed().replace(/\r\n?|\u0085|\u2028|\u2029/g, '\n');
 }
 
-/** One line of JSON in which nothing but text is left unescaped; it still parses to the same value. */
+/** One line of JSON with all special characters escaped; it parses to the same value. */
 export function safeJson(value: unknown, indent?: number): string {
   return (JSON.stringify(value, undefined, indent) ?? 'null').replace(NOT_TEXT, escaped);
 }
@@ -68,7 +68,7 @@ function escaped(letter: string): string {
 
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]|[\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 
-/** Keeps text that runs from right to left to itself, so that it cannot turn its neighbours on a terminal around. */
+/** Isolates right-to-left text, so that it cannot reorder its neighbours on a terminal. */
 export function isolated(text: string): string {
   return RIGHT_TO_LEFT.test(text) ? `\u2068${text}\u2069` : text;
 }

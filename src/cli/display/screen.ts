@@ -29,12 +29,12 @@ export interface ScreenOptions {
 const HIDE_CURSOR = '\u001b[?25l';
 const SHOW_CURSOR = '\u001b[?25h';
 
-/** A block of figures at the bottom of the terminal, drawn over itself; whatever is said moves up above it. */
+/** A block of figures at the bottom of the terminal, redrawn in place; messages scroll up above it. */
 export class ScreenDisplay implements Display {
   readonly #options: ScreenOptions;
   #banner: Banner | undefined;
   #figures: Figures | undefined;
-  /** Lines that the block takes now. */
+  /** The current height of the block. */
   #height = 0;
 
   constructor(options: ScreenOptions) {
@@ -83,7 +83,7 @@ export class ScreenDisplay implements Display {
     this.#options.write(SHOW_CURSOR);
   }
 
-  /** After the terminal changed its size; what it did to the old lines cannot be known, so they stay. */
+  /** Redraws after the terminal changed its size. The old lines stay, because their place is unknown. */
   resized(): void {
     if (this.#height === 0) return;
     this.#options.write(this.#erased() + this.#drawn());
@@ -93,14 +93,14 @@ export class ScreenDisplay implements Display {
     this.#options.write(`${this.#erased()}${line}\n${this.#drawn()}`);
   }
 
-  /** The last block stays where it is; what comes next goes below it. */
+  /** Leaves the last block in place; later lines go below it. */
   #leave(): void {
     this.#figures = undefined;
     this.#height = 0;
   }
 
   #erased(): string {
-    // To the first line of the block and its first column, since a ^C may stand at the cursor; then clear downwards.
+    // To the first line and column of the block, since a ^C may be at the cursor; then clear downwards.
     return `${this.#height === 0 ? '' : `\u001b[${this.#height}A`}\r\u001b[J`;
   }
 
@@ -113,12 +113,12 @@ export class ScreenDisplay implements Display {
 }
 
 const COLUMNS = ['ready', 'running', 'scheduled', 'completed', 'failed'] as const;
-/** What stands around the rows of the table: greeting, blank, head, blank, worker, duties, store, uptime, cursor. */
+/** The lines around the rows of the table: greeting, blank, head, blank, worker, duties, store, uptime, cursor. */
 const OTHER_LINES = 9;
-/** Below this, columns at the right give way to the name. */
+/** The least width of the name; columns at the right are left out for it. */
 const MIN_NAME = 12;
 
-/** The block as lines, none wider than the terminal and all together lower than it. */
+/** The block as lines that fit into the terminal. */
 export function renderBlock(
   figures: Figures,
   banner: Banner,
@@ -144,7 +144,7 @@ export function renderBlock(
   ];
 }
 
-/** The ones that move most, in the order that they had. */
+/** The busiest queues, in their order. */
 function busiest(queues: readonly QueueFigures[], count: number): readonly QueueFigures[] {
   const chosen = new Set(
     queues
@@ -171,7 +171,7 @@ function renderTable(queues: readonly QueueFigures[], columns: number, style: St
   ];
   const headCells = lay(head);
   let kept = headCells.length;
-  // Whole columns are left out where the terminal is too narrow; half a number would be a wrong number.
+  // Whole columns are left out on a narrow terminal: half a number is a wrong number.
   while (kept > 1 && headCells.slice(0, kept).join('').length > columns) kept -= 1;
   return [
     style('dim', headCells.slice(0, kept).join('')),

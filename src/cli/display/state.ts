@@ -1,7 +1,7 @@
 import type { Reason, TaskState } from '../../operate/views.ts';
 import type { Format, Out } from './out.ts';
 
-/** Told apart by symbol as well as by colour: not everybody sees colours. */
+/** States differ by symbol as well as by colour: not everybody sees colours. */
 const STATE_STYLES: Readonly<Record<TaskState, { readonly symbol: string; readonly colour: Format }>> = {
   ready: { symbol: '○', colour: 'blue' },
   running: { symbol: '●', colour: 'cyan' },
@@ -33,7 +33,7 @@ const REASON_WORDS: Readonly<Record<Exclude<Reason, 'none'>, string>> = {
   timeout: 'its time ran out',
 };
 
-/** Why a task ended as it did, in words; nothing where the state says it all. */
+/** The reason of an end in words; undefined where the state says it all. */
 export function reasonWords(reason: Reason | undefined): string | undefined {
   return reason === undefined || reason === 'none' ? undefined : REASON_WORDS[reason];
 }

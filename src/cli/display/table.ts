@@ -2,32 +2,32 @@ import type { Out } from './out.ts';
 import { isolated, safeLine } from './safe.ts';
 import { clip, widthOf } from './width.ts';
 
-/** One column: its head, and what it shows of a row. */
+/** One column: its head, and its cell for a row. */
 export interface Column<Row> {
   readonly head: string;
   readonly cell: (row: Row) => string;
-  /** For people, where it says more than the plain cell: a symbol before the word, a time in words. */
+  /** The cell for people, where it differs: a symbol before the word, a time in words. */
   readonly show?: (row: Row) => string;
   readonly paint?: (row: Row, text: string) => string;
   readonly right?: true;
-  /** Takes what room is left, and is cut to it. Only the last one may. */
+  /** Takes the rest of the line, and is cut to it. Only for the last column. */
   readonly rest?: true;
 }
 
 const GAP = 2;
-/** Narrower than this, a column that takes the rest says nothing. */
+/** The least width of a column that takes the rest. */
 const LEAST_REST = 8;
 
 /**
- * Rows for a terminal (aligned, with a head, no wider than it) or for a pipe (tabs, no head, nothing cut: made for `cut`
- * and `awk`).
+ * Prints rows for a terminal (aligned, with a head, cut to its width) or for a pipe (tabs, no head, nothing cut, made for `cut` and
+ * `awk`).
  */
 export function printTable<Row>(out: Out, columns: readonly Column<Row>[], rows: readonly Row[]): void {
   const lines = out.mode === 'screen' ? aligned(columns, rows, out) : tabbed(columns, rows);
   for (const line of lines) out.line(line);
 }
 
-/** What a command lists: as objects, one a line, or as a table. */
+/** Prints rows as objects, one a line, or as a table. */
 export function printList<Row>(out: Out, columns: readonly Column<Row>[], rows: readonly Row[]): void {
   if (out.mode === 'json') for (const row of rows) out.json(row);
   else printTable(out, columns, rows);
@@ -66,7 +66,7 @@ export function aligned<Row>(
   ];
 }
 
-/** Whole columns are left out at the right where the terminal is too narrow: half an id or a number is a wrong one. */
+/** Whole columns at the right are left out on a narrow terminal: half an id or number is a wrong one. */
 function fit<Row>(columns: readonly Column<Row>[], widths: readonly number[], room: number): readonly number[] {
   const fitting: number[] = [];
   let used = 0;

@@ -87,7 +87,7 @@ function limitWords({ name, key, weight, cost }: NonNullable<TaskDetailView['lim
   return cost === undefined ? use : `${use} (cost ${cost})`;
 }
 
-/** Why it waits stands in a line of its own. */
+/** The reason of a wait has a line of its own. */
 function stateSentence({ state, reason, tries, runAt }: TaskDetailView, now: number): string {
   const words = reasonWords(reason) ?? waitingWords();
   return words === undefined ? stateText(state) : `${stateText(state)}: ${words}`;
@@ -110,7 +110,7 @@ function section({ paint }: PageOut, title: string, text: string): readonly stri
   return ['', paint('dim', `  ${title}`), ...text.split('\n').map((line) => `    ${line}`)];
 }
 
-/** The stack says more than the message, where there is one; everything else is shown as it was stored. */
+/** The stack where there is one; everything else as it was stored. */
 function errorText(error: unknown): string {
   const stack = (error as { readonly stack?: unknown } | null)?.stack;
   if (typeof stack === 'string') return safeText(stack);
@@ -140,7 +140,7 @@ type Situation = Pick<
   'id' | 'state' | 'queue' | 'handler' | 'queuePaused' | 'workersForIt' | 'runnable' | 'cancelRequestedAt' | 'wait'
 >;
 
-/** What it waits for, if somebody outside can give it. */
+/** The commands that end the wait, if an operator can. */
 function waitNext({ id, wait }: Situation): readonly string[] {
   if (wait === undefined) return ['nothing to do: it goes on when what it waits for has come'];
   if (wait.kind === 'signal') return [`leasehold signal ${shellWord(wait.channel)} JSON`];
@@ -156,7 +156,7 @@ function shellWord(text: string): string {
   return /^[\w.:@/-]+$/.test(text) ? text : safeLine(`'${text.replaceAll("'", `'\\''`)}'`);
 }
 
-/** What a person would do about a task in this state: a sentence, or commands. */
+/** What to do about a task in this state: a sentence, or commands. */
 export function whatNext(task: Situation): readonly string[] {
   const { id, state, queue, handler, queuePaused, workersForIt, runnable, cancelRequestedAt } = task;
   switch (state) {

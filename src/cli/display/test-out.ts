@@ -6,7 +6,7 @@ export interface TestOut extends Out {
   readonly notes: string[];
 }
 
-/** Keeps what is said, for the tests of whoever says it. */
+/** An output that records its lines, for tests. */
 export function testOut(mode: Out['mode'], columns = 100): TestOut {
   const lines: string[] = [];
   const notes: string[] = [];

@@ -1,6 +1,6 @@
 import { formatUptime } from '../kit/figures.ts';
 
-/** `2026-05-04 13:05:06` in the zone of whoever reads it. */
+/** `2026-05-04 13:05:06` in the local time zone. */
 export function formatTime(at: number): string {
   const date = new Date(at);
   const two = (part: number): string => String(part).padStart(2, '0');
@@ -8,7 +8,7 @@ export function formatTime(at: number): string {
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
-/** `13:05:06.789`: of a line that came today. */
+/** `13:05:06.789`, for log lines. */
 export function formatClock(at: number): string {
   return `${formatTime(at).slice(11)}.${String(new Date(at).getMilliseconds()).padStart(3, '0')}`;
 }

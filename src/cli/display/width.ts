@@ -1,10 +1,10 @@
-/** Letters that take no column of a terminal: marks that sit on others, and joiners. */
+/** Characters that take no column of a terminal: combining marks and joiners. */
 const ZERO = /^(?:\p{Mn}|\p{Me}|\p{Cf})$/u;
-/** Letters that take two, by the ranges of East Asian writing and emoji. */
+/** Characters that take two columns: the ranges of East Asian writing and emoji. */
 const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{1f300}-\u{1f64f}\u{1f680}-\u{1f6ff}\u{1f900}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 
-/** Columns that a line without control characters takes. */
+/** The columns of a line without control characters. */
 export function widthOf(text: string): number {
   if (/^[ -~]*$/.test(text)) return text.length;
   let width = 0;
@@ -17,7 +17,7 @@ function widthOfLetter(letter: string): number {
   return WIDE.test(letter) ? 2 : 1;
 }
 
-/** At most this many columns; what was cut shows as an ellipsis. */
+/** At most this many columns; an ellipsis shows the cut. */
 export function clip(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   if (width < 1) return '';

@@ -3,7 +3,7 @@ import { formatCount } from '../kit/figures.ts';
 import { STILL_STOPPING, withFields } from './display.ts';
 import { safeJson, safeText } from './safe.ts';
 
-/** A task that a worker has parted with, and how. */
+/** A task that a worker has settled, and its outcome. */
 export interface SettledTask {
   readonly id: string;
   readonly queue: string;
@@ -17,7 +17,7 @@ interface Output {
   write(text: string): unknown;
 }
 
-/** Above this many lines a second only their number is told. */
+/** Above this many lines a second only their number is shown. */
 const LINES_A_SECOND = 20;
 
 const OUTCOME_STYLES = {
@@ -29,10 +29,10 @@ const OUTCOME_STYLES = {
   lost: ['?', 'red'],
 } as const;
 
-/** Those that only wait come back; they are told of at the end. */
+/** Parked tasks run again; only their number is shown, at the end. */
 const WORDS: Readonly<Record<string, string>> = { parked: 'gave their slot back to wait' };
 
-/** What `leasehold worker` says: a line a task while they are few, their number while they are many. */
+/** The output of `leasehold worker`: a line for each task while they are few, their number while they are many. */
 export class WorkerDisplay {
   readonly #json: boolean;
   readonly #stream: Output;

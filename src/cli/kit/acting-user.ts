@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 
-/** Who changes or decides something: `--by`, or the user of this system. A user without a name in it is nobody. */
+/** The name of the person who acts: `--by`, or the user of this system; empty for a user without a name. */
 export function actingUser(by: string | undefined): string {
   if (by !== undefined) return by;
   try {

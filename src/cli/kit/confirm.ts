@@ -2,15 +2,15 @@ import { createInterface } from 'node:readline/promises';
 import { fault } from '../../core/errors.ts';
 
 export interface Question {
-  /** What is about to happen, as a question. */
+  /** The question: what is about to happen. */
   readonly ask: string;
-  /** What must be typed to go on; a plain yes comes too easily for what cannot be undone. */
+  /** The word to type. A plain yes is too easy for what cannot be undone. */
   readonly word: string;
 }
 
 /**
- * Asks before something that cannot be taken back. On a terminal the word must be typed; where nobody can answer, only
- * `--yes` will do. Resolves to whether to go on.
+ * Asks before an action that cannot be undone. On a terminal the word must be typed; without a terminal `--yes` is required.
+ * Resolves to whether to go on.
  */
 export async function confirm(question: Question, { yes }: { readonly yes: boolean }): Promise<boolean> {
   if (yes) return true;
@@ -27,7 +27,7 @@ export async function confirm(question: Question, { yes }: { readonly yes: boole
   }
 }
 
-/** Ctrl-C and Ctrl-D are a no. */
+/** Ctrl-C and Ctrl-D mean no. */
 function closed(lines: ReturnType<typeof createInterface>): Promise<string> {
   return new Promise((resolve) => {
     lines.once('SIGINT', () => resolve(''));

@@ -1,6 +1,6 @@
 import { type ErrorCode, isEngineError } from '../../core/errors.ts';
 
-/** What the exit status says; scripts rely on these. */
+/** The exit statuses; scripts rely on them. */
 export const EXIT = Object.freeze({
   fine: 0,
   failed: 1,

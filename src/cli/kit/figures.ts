@@ -11,7 +11,7 @@ export interface QueueFigures {
   readonly completed: number;
   readonly failed: number;
   readonly cancelled: number;
-  /** Tasks that ended per second since the look before; undefined at the first look. */
+  /** Tasks that ended per second since the last snapshot; undefined at the first. */
   readonly perSecond: number | undefined;
 }
 
@@ -21,11 +21,11 @@ export interface Figures {
   readonly storeBytes: number | undefined;
   readonly uptimeMs: number;
   readonly worker?: WorkerSnapshot | undefined;
-  /** What the node does in its cluster. */
+  /** The role of the node in its cluster. */
   readonly role?: string | undefined;
 }
 
-/** A look at the node and the time of it, kept to take the difference from. */
+/** A snapshot of the node and its time, for the rates of the next one. */
 export interface TimedSnapshot extends NodeSnapshot {
   readonly at: number;
 }
@@ -48,7 +48,7 @@ export function figuresOf(now: TimedSnapshot, before: TimedSnapshot | undefined,
   };
 }
 
-/** Whether anything but the clock and the rates has moved; a rate follows from the counters. */
+/** Whether anything but the clock and the rates has changed; rates follow from the counters. */
 export function isNews(now: Figures, shown: Figures | undefined): boolean {
   return shown === undefined || essence(now) !== essence(shown);
 }
@@ -71,7 +71,7 @@ export function formatCount(count: number): string {
   return String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
-/** `42/s`, `3.5/s`; a dash while there is nothing to compare with. */
+/** `42/s`, `3.5/s`; a dash while the rate is unknown. */
 export function formatRate(perSecond: number | undefined): string {
   if (perSecond === undefined) return '–';
   return `${perSecond > 0 && perSecond < 10 ? perSecond.toFixed(1) : formatCount(perSecond)}/s`;

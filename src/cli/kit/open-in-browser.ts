@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-/** Opens an address with whatever this system has for it; false: it has nothing. */
+/** Opens an address with the opener of this system; false: it has none. */
 export async function openInBrowser(url: string, system: NodeJS.Platform = process.platform): Promise<boolean> {
   const [command, ...args] = openerOf(url, system);
   const child = spawn(command, args, { stdio: 'ignore', detached: true });
@@ -14,7 +14,7 @@ export async function openInBrowser(url: string, system: NodeJS.Platform = proce
   }
 }
 
-/** The address is one word of its own, and no shell reads it. */
+/** The address is one argument, and no shell reads it. */
 export function openerOf(url: string, system: NodeJS.Platform): readonly [string, ...string[]] {
   if (system === 'darwin') return ['open', url];
   return system === 'win32' ? ['rundll32', 'url.dll,FileProtocolHandler', url] : ['xdg-open', url];

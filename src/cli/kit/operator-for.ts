@@ -3,21 +3,20 @@ import type { Config, OptionKey } from '../../config/options.ts';
 import { fault, isEngineError } from '../../core/errors.ts';
 import type { Operator } from '../../operate/operator.ts';
 
-/** What every command takes that works on a store alone. */
+/** The options of every command that works on a store directly. */
 export const STORE_OPTIONS = ['store', 'dataDir', 'json'] as const satisfies readonly OptionKey[];
 
-/** What every command takes that asks a node where there is one. */
+/** The options of every command that uses a node where there is one. */
 export const OPERATOR_OPTIONS = ['server', 'token', ...STORE_OPTIONS] as const satisfies readonly OptionKey[];
 
 export interface OperatorOptions {
-  /** Whether a store that does not exist is made. */
+  /** Whether a missing store is created. */
   readonly create?: boolean;
 }
 
 /**
- * The node or the store, for the time of a command: the node that is named, else the store that is named, else the node that lives in
- * the data directory, else the store there. Loaded here and not before: the help of a command needs neither, and who works on a
- * store needs no client.
+ * The node or the store for one command: the named node, or the named store, or the running node of the data directory, or the store
+ * there. Loaded on demand: the help of a command needs neither, and a command on a store needs no client.
  */
 export async function withOperator<T>(
   config: Config,
@@ -54,7 +53,7 @@ async function through({ url, seen }: Node, config: Config): Promise<Operator> {
   });
 }
 
-/** A node to talk to, for what no store can do alone; refused when there is none. */
+/** The node, for commands that a store alone cannot serve; refused when there is none. */
 export async function withNode(config: Config): Promise<{ readonly url: string; readonly token: string | undefined }> {
   const node = await nodeFor(config);
   if (node !== undefined) return { url: node.url, token: await tokenFor(node.url, config) };
@@ -69,7 +68,7 @@ async function tokenFor(url: string, { token, dataDir }: Config): Promise<string
 const AWAY = 'The node is away; this goes on when it is back. Ctrl-C stops the waiting.\n';
 const BACK = 'The node is back.\n';
 
-/** The node to ask; undefined: none. */
+/** The node to use; undefined: none. */
 async function nodeFor(config: Config): Promise<Node | undefined> {
   const { server, dataDir } = config;
   const [node, store] = [sourceOf(config, 'server'), sourceOf(config, 'store')];
@@ -89,7 +88,7 @@ async function nodeFor(config: Config): Promise<Node | undefined> {
   return url === undefined ? undefined : { url, seen: true };
 }
 
-/** The token of this directory is shown to nodes of this machine alone: one elsewhere is not its own. */
+/** The token of this directory is sent to nodes of this host only: a node elsewhere has another one. */
 async function tokenOf(dataDir: string): Promise<string | undefined> {
   const { adminTokenFile, readToken } = await import('../../app/admin-token.ts');
   try {

@@ -1,6 +1,6 @@
 import { Progress } from '../display/progress.ts';
 
-/** On standard error, so that results on standard output stay clean; a program that reads objects gets none. */
+/** Progress on standard error, apart from the results on standard output; none with `--json`. */
 export function progressFor({ json }: { readonly json: boolean }, verb: string, total: number | undefined): Progress {
   const { stderr } = process;
   return new Progress({

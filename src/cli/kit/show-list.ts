@@ -13,13 +13,13 @@ const POLL_MS = 1000;
 export interface List<Row, Found extends readonly Row[] = readonly Row[]> {
   readonly read: (operator: Operator, out: Out) => Promise<Found>;
   readonly show: (found: Found, out: Out) => void;
-  /** What a row is known by from one look to the next. */
+  /** Identifies a row from one poll to the next. */
   readonly keyOf: (row: Row) => string;
-  /** What of it is worth another line when it changes; default all. */
+  /** The part of a row whose change is worth another line; default all. */
   readonly comparable?: (row: Row) => unknown;
 }
 
-/** What a command lists: once, or with `--watch` each second until it is told to stop. */
+/** Prints a list once, or with `--watch` each second until a signal. */
 export async function showList<Row>(config: Config, list: List<Row>): Promise<number> {
   const out = outFor(config);
   if (config.watch) return withOperator(config, (operator) => watch(operator, list, out));
@@ -41,7 +41,7 @@ async function watch<Row>(operator: Operator, list: List<Row>, out: Out): Promis
         tell(await list.read(operator, out));
         away = '';
       } catch (error) {
-        // A node that restarts, a store that is busy: it is looked at again, and said once.
+        // A restarting node or a busy store is reported once, and polled again.
         if (!isEngineError(error) || !error.retryable) throw error;
         if (away !== error.message) out.note(safeText(error.message));
         away = error.message;
@@ -54,7 +54,7 @@ async function watch<Row>(operator: Operator, list: List<Row>, out: Out): Promis
   return EXIT.fine;
 }
 
-/** On a terminal the same place is written anew; nothing flickers, because only what is left over is wiped. */
+/** On a terminal the list is rewritten in place; only the rest is cleared, so that nothing flickers. */
 function redrawing<Row>(list: List<Row>, out: Out): (found: readonly Row[]) => void {
   let first = true;
   return (found) => {
@@ -66,7 +66,7 @@ function redrawing<Row>(list: List<Row>, out: Out): (found: readonly Row[]) => v
   };
 }
 
-/** In a pipe a row is written when it is new, and when it has changed. */
+/** In a pipe a row is written when it is new and when it changes. */
 function appending<Row>(list: List<Row>, out: Out): (found: readonly Row[]) => void {
   const { keyOf: nameOf, comparable: essence = (row: Row) => row } = list;
   let before = new Map<string, string>();

@@ -10,7 +10,7 @@ export const FORCE_AFTER_MS = 300;
 export class StopPolicy {
   #firstAt: number | undefined;
 
-  /** What a signal at this monotonic time asks for. */
+  /** The meaning of a signal at this monotonic time. */
   heard(now: number): 'stop' | 'nothing' | 'force' {
     if (this.#firstAt === undefined) {
       this.#firstAt = now;
@@ -19,7 +19,7 @@ export class StopPolicy {
     return this.forceableIn(now) === 0 ? 'force' : 'nothing';
   }
 
-  /** How long until a second signal would force; 0 when it would now. */
+  /** The time until a second signal forces; 0: it does now. */
   forceableIn(now: number): number {
     return Math.max(0, (this.#firstAt ?? now) + FORCE_AFTER_MS - now);
   }
@@ -28,7 +28,7 @@ export class StopPolicy {
 export interface StopHandlers {
   readonly stop: (signal: StopSignal) => void;
   readonly force: (signal: StopSignal) => void;
-  /** From now on a second signal forces: the moment to say so. */
+  /** From now on a second signal forces, and the user can be told. */
   readonly forceable?: () => void;
 }
 
@@ -36,7 +36,7 @@ export interface StopHandlers {
 export function onStopSignals(handlers: StopHandlers): () => void {
   const policy = new StopPolicy();
   let patience: NodeJS.Timeout | undefined;
-  // Timers count from the loop's own, older time and may be early: who is told "once more forces" must be right.
+  // Timers count from the loop's own, older time and may fire early, but "once more forces" must be true when it is shown.
   const tellWhenForceable = (): void => {
     const left = policy.forceableIn(performance.now());
     if (left === 0) handlers.forceable?.();

@@ -9,7 +9,7 @@ export interface Traces {
 
 const NONE: Traces = { tracing: undefined, close: () => Promise.resolve() };
 
-/** Traces of this process, where a collector is named; else nothing of it is loaded. */
+/** The traces of this process; without a collector nothing of them is loaded. */
 export async function tracesFor(
   { otlpEndpoint, serviceName }: Pick<Config, 'otlpEndpoint' | 'serviceName'>,
   worker?: string,

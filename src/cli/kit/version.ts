@@ -3,7 +3,7 @@ import { loadConfig } from '../../config/load.ts';
 import type { Command } from './command.ts';
 import { EXIT } from './exit.ts';
 
-/** `leasehold version`: which version this is, and on what it runs. */
+/** `leasehold version`: the versions of Leasehold, Node and SQLite. */
 export const version: Command = {
   name: 'version',
   doc: 'Print the versions of Leasehold, Node and SQLite',
@@ -18,7 +18,7 @@ export const version: Command = {
   },
 };
 
-/** From package.json, which lies two folders up from here both in the checkout and in the built package. */
+/** From package.json, which is three folders up both in the checkout and in the built package. */
 export function packageVersion(): string {
   const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as { version: string }).version;

@@ -53,7 +53,7 @@ function columns(out: Out, now: number, limits: readonly LimitView[]): readonly 
     { head: 'when full', cell: ({ strategy }: LimitView) => strategy },
     bound('backlog', ({ backlog }) => backlog),
   ];
-  // On a terminal, room is dearer than a column in which nothing stands.
+  // On a terminal empty columns are left out.
   const used =
     out.mode === 'screen' ? bounds.filter(({ cell }) => limits.some((limit) => cell(limit) !== NONE)) : bounds;
   return [

@@ -13,7 +13,7 @@ import { workerOptions } from './worker-options.ts';
 
 const FOLDER = 'tasks';
 const PATTERN = `${FOLDER}/*.{ts,mts,js,mjs}`;
-/** How often to look. Notices of the file system get lost when the folder itself is replaced, as by a change of branch. */
+/** How often the folder is polled. File system events get lost when the folder itself is replaced, as by a change of branch. */
 const POLL_MS = 300;
 
 const SAMPLE = `import { task } from 'leasehold';
@@ -32,7 +32,7 @@ export const hello = task('hello', {
 });
 `;
 
-/** `leasehold dev`: a node whose worker runs the tasks of a folder, always in their newest form. */
+/** `leasehold dev`: a node whose worker runs the tasks of a folder, reloaded after each change. */
 export const dev: Command = {
   name: 'dev',
   doc: 'Run a node as "up" does, with the tasks of ./tasks/*.ts, loaded again whenever a file changes',
@@ -44,7 +44,7 @@ export const dev: Command = {
   run(args) {
     const config = loadConfig(dev, args);
     const made = makeSample();
-    // The worker comes with the first load.
+    // The first load starts the worker.
     return runNode({ ...config, worker: false }, (service, display) => {
       if (made) display.note(`Made ${FOLDER}/hello.ts. Try: npx leasehold push hello '{"name":"you"}' --follow`);
       return keepLoaded(service, display, config);
@@ -59,7 +59,7 @@ function makeSample(): boolean {
   return true;
 }
 
-/** Loads the folder now and after each change. What does not load is said, and the tasks before it go on. */
+/** Loads the folder now and after each change. An error is shown, and the tasks from before stay. */
 function keepLoaded(service: Service, display: Display, config: Config): () => void {
   let loading = Promise.resolve();
   let loaded = false;
@@ -75,7 +75,7 @@ function keepLoaded(service: Service, display: Display, config: Config): () => v
       display.note(`Loaded ${own.length === 0 ? `nothing from ${FOLDER}/` : own.join(', ')} in ${ms} ms.`);
     } catch (error) {
       display.warning(error instanceof Error ? error.message : String(error));
-      // The built-in handlers work whatever the user's own files look like.
+      // The built-in handlers work without the user's own files.
       if (!loaded) await service.replaceWorker(options).catch(() => {});
     }
   };
@@ -84,7 +84,7 @@ function keepLoaded(service: Service, display: Display, config: Config): () => v
   loading = load();
   const timer = setInterval(() => {
     const now = fingerprintOf(FOLDER);
-    // Twice the same: an editor writes a file in several steps.
+    // Unchanged for one poll: an editor writes a file in several steps.
     if (now !== seen && now === before) {
       seen = now;
       loading = loading.then(load);
@@ -94,7 +94,7 @@ function keepLoaded(service: Service, display: Display, config: Config): () => v
   return () => clearInterval(timer);
 }
 
-/** What is there and when it was written, as one text to compare. */
+/** The files with their times and sizes, as one text to compare. */
 function fingerprintOf(folder: string): string {
   return globSync(`${folder}/**/*`)
     .toSorted()

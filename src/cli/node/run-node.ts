@@ -24,15 +24,15 @@ const FORCED_MS = 1000;
 
 type ClusterOptions = NonNullable<ServeOptions['cluster']>;
 
-/** Whether what happens in the cluster is said. */
+/** Whether events in the cluster are shown. */
 interface InfoShown {
   on: boolean;
 }
 
-/** Something to do while the node runs; the answer ends it. */
+/** Called when the node has started; the returned function is called when it stops. */
 export type OnStarted = (service: Service, display: Display) => () => void;
 
-/** A node on a store, shown on the terminal until it is told to stop. */
+/** Runs a node until a signal, and shows it on the terminal. */
 export async function runNode(config: Config, onStarted: OnStarted = () => () => {}): Promise<number> {
   const display = displayFor(config);
   const stopped = Promise.withResolvers<void>();
@@ -47,13 +47,13 @@ export async function runNode(config: Config, onStarted: OnStarted = () => () =>
       void endAtOnce(service, display, exitCodeOfSignal(signal));
     },
   });
-  // A reader that goes away (`leasehold up | head`) ends the show, not the data.
+  // A reader that goes away (`leasehold up | head`) stops the node in order.
   process.stdout.on('error', () => stopped.resolve());
   try {
     const shown: InfoShown = { on: false };
     service = await open(config, display, shown, traces);
     unannounce = announce(config.dataDir, service, display);
-    // Taken back as soon as it begins to stop: commands work on the store then.
+    // Withdrawn as soon as the stop begins: then commands use the store.
     void stopped.promise.then(unannounce);
     await show(service, config, display, shown, onStarted, stopped.promise);
   } finally {
@@ -65,7 +65,7 @@ export async function runNode(config: Config, onStarted: OnStarted = () => () =>
   return EXIT.fine;
 }
 
-/** Commands of this directory find the node by a file; where it cannot be written they work on the store, or are told the address. */
+/** Commands of this directory find the node by a file. Where it cannot be written they use the store, or --server. */
 function announce(dataDir: string, { address }: Service, display: Display): () => void {
   try {
     return announceNode(dataDir, { url: address, pid: process.pid });
@@ -75,7 +75,7 @@ function announce(dataDir: string, { address }: Service, display: Display): () =
   }
 }
 
-/** What runs is killed and given back, if the store lets us within a second; its lease runs out otherwise. */
+/** Running tasks are killed and given back, if the store answers within a second; otherwise their leases run out. */
 async function endAtOnce(service: Service | undefined, display: Display, status: number): Promise<never> {
   display.restore();
   setTimeout(() => process.exit(status), FORCED_MS).unref();
@@ -86,7 +86,7 @@ async function endAtOnce(service: Service | undefined, display: Display, status:
 function open(config: Config, display: Display, shown: InfoShown, { tracing }: Traces): Promise<Service> {
   const { store, host, port, durability, leaseDuration, retention, pollInterval, cleanupInterval } = config;
   const say = sparing((message, fields) => display.warning(message, fields));
-  // What a node does at its start and its end is shown by those.
+  // Start and stop have messages of their own.
   const info: Say = (message, fields) => void (shown.on && display.info(message, fields));
   return serve({
     store,
@@ -179,7 +179,7 @@ async function show(
   display.stopped(Math.round(performance.now() - startedAt));
 }
 
-/** Looks at the node each second; what cannot be read now is said once and tried again. */
+/** Polls the node each second. An error is shown once, and the poll goes on. */
 function watch(service: Service, display: Display, startedAt: number): () => void {
   let before: TimedSnapshot | undefined;
   let complaint = '';
@@ -214,7 +214,7 @@ function watch(service: Service, display: Display, startedAt: number): () => voi
 
 type Say = (message: string, fields?: Readonly<Record<string, unknown>>) => void;
 
-/** A duty that cannot reach its store complains each second: the same words are said again after half a minute. */
+/** Repeats the same warning only after half a minute: a duty without its store warns each second. */
 function sparing(say: Say): Say {
   const saidAt = new Map<string, number>();
   return (message, fields) => {
@@ -235,7 +235,7 @@ function displayFor(config: Config): Display {
   return new ScreenDisplay({
     write,
     size: () => ({ columns: stdout.columns, rows: stdout.rows }),
-    // Colours only where the stream takes them and NO_COLOR is not set: styleText looks at both.
+    // styleText adds colours only where the stream takes them and NO_COLOR is not set.
     style: (format, text) => styleText(format, text, { stream: stdout }),
   });
 }

@@ -53,7 +53,7 @@ async function show(client: Client, config: Config, out: Out, signal: AbortSigna
   await Top.run({ client, terminal, out, intervalMs: config.interval, by: actingUser(undefined), signal });
 }
 
-/** For programs: the overview as an object a line, each interval; a node that is away is waited for, and that is said once. */
+/** For programs: the overview as one object a line, each interval. A node that is away is reported once and waited for. */
 async function print(client: Client, { interval, lookOnce }: Config, out: Out, signal: AbortSignal): Promise<void> {
   out.json(await client.call('overview', { signal }));
   let away = '';

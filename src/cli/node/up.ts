@@ -43,7 +43,7 @@ export const NODE_OPTIONS: readonly OptionKey[] = [
   'json',
 ];
 
-/** `leasehold up`: a node on a store, until it is told to stop. */
+/** `leasehold up`: runs a node on a store until a signal. */
 export const up: Command = {
   name: 'up',
   doc: 'Run a node: open the store, do the housekeeping, run tasks in a built-in worker, show live figures',

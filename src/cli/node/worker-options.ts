@@ -1,7 +1,7 @@
 import type { BuiltinOptions } from '../../app/builtin-worker.ts';
 import type { Config, OptionKey } from '../../config/options.ts';
 
-/** The settings of a worker with the built-in handlers, wherever it runs. */
+/** The options of a worker with the built-in handlers, in a node or alone. */
 export const WORKER_OPTIONS: readonly OptionKey[] = [
   'name',
   'slots',
@@ -13,7 +13,7 @@ export const WORKER_OPTIONS: readonly OptionKey[] = [
   'allowHttp',
 ];
 
-/** `unnamed`: what it is called when nobody says so. */
+/** `unnamed` is the default name. */
 export function workerOptions(config: Config, unnamed: string): BuiltinOptions {
   const { name = unnamed, slots, tag, workerPriority, queue, handlers, allow, allowHttp, host } = config;
   return {
@@ -23,7 +23,7 @@ export function workerOptions(config: Config, unnamed: string): BuiltinOptions {
     priority: workerPriority,
     queues: queue,
     handlers,
-    // On loopback whoever can push is on this machine; from elsewhere come only tasks whose code is here already.
+    // On loopback every client is on this host. Clients from elsewhere can only push tasks whose code is already here.
     allow: allow ?? (isLocal(host) ? ['shell', 'js'] : []),
     allowHttp,
     root: process.cwd(),

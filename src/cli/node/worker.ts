@@ -17,7 +17,7 @@ import { WORKER_OPTIONS, workerOptions } from './worker-options.ts';
 const FORCED_MS = 1000;
 const AT_ONCE = { abortMs: 0, termMs: 0 };
 
-/** `leasehold worker`: a worker directly on a store, as long-lived as one wants. */
+/** `leasehold worker`: a worker for a node, or directly on a store. */
 export const worker: Command = {
   name: 'worker',
   doc: 'Run a worker, for a node on another machine or directly on a store: many at once share the work',
@@ -93,7 +93,7 @@ export const worker: Command = {
       });
       await running.ended;
     } catch (error) {
-      // A node that was never reached is not waited for any longer, and that is what was asked for.
+      // The stop ended the wait for a node that was never reached, as requested.
       if (!stopping || !isEngineError(error, 'STORE_CLOSED')) throw error;
     } finally {
       await opened.close();
@@ -109,23 +109,23 @@ export const worker: Command = {
 interface OpenedWorker {
   readonly worker: Worker;
   readonly name: string;
-  /** Where its work comes from. */
+  /** The source of its tasks: nodes or a store. */
   readonly place: string;
   close(): Promise<void>;
 }
 
-/** Over the wire where a node is named, else directly on the store. */
+/** A worker for a node where one is named, otherwise directly on the store. */
 async function openWorker(
   config: Config,
   { log, traces, ...options }: BuiltinOptions & { readonly log: Log; readonly traces: Tracing | undefined },
 ): Promise<OpenedWorker> {
   const { join, http, dataDir, store, durability, leaseDuration, pollInterval, once } = config;
   if (isSome(join)) {
-    // Loaded here: a worker on a store needs no WebSocket.
+    // Loaded on demand: a worker on a store needs no WebSocket.
     const { nodeAddress, remoteWorker } = await import('../../app/remote/remote-worker.ts');
     const urls = join.map((url) => nodeAddress(url, config)) as [string, ...string[]];
     const credentials = await credentialsFor(urls, config);
-    // Whoever may push to that node would choose what runs here: code that a task brings is run only where that is asked for.
+    // Clients of that node choose what runs here, so that code in a task runs only where --allow permits it.
     const allow = config.allow ?? [];
     const worker = remoteWorker(
       { urls, credentials, dataDir, http, log, world: realWorld(traces) },
@@ -133,7 +133,7 @@ async function openWorker(
     );
     return { worker, name: credentials.name, place: urls.join(', '), close: () => Promise.resolve() };
   }
-  // A thread for checkpoints is not worth starting for one task.
+  // One task is not worth a thread for checkpoints.
   const app = await open(store, {
     durability,
     leaseMs: leaseDuration,

@@ -11,7 +11,7 @@ import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { progressFor } from '../kit/progress-for.ts';
 
 const BATCH = 250;
-/** They were counted and shown, and asked about; what came meanwhile was meant too. */
+/** No expected number: the user has confirmed, and tasks that came meanwhile are meant too. */
 const ANY = Number.MAX_SAFE_INTEGER;
 
 /** `leasehold queues purge QUEUE`. */
@@ -58,7 +58,7 @@ async function purgeQueue(operator: Operator, name: string, config: Config): Pro
   return say(name, cancelled, false, words.join(' '));
 }
 
-/** From the newest down: what is pushed meanwhile is newer than that, and stays. */
+/** Cancels from the newest down: tasks that are pushed meanwhile are newer, and stay. */
 async function cancelWaiting(
   operator: Operator,
   name: string,

@@ -7,10 +7,10 @@ import { onStopSignals } from '../kit/stop-signals.ts';
 
 const MB = 1e6;
 
-/** What a copy came to: its result and how long it took, or the exit status of the signal that stopped it. */
+/** The result of a copy and its time, or the exit status of the signal that stopped it. */
 export type Copied<T> = { readonly result: T; readonly tookMs: number } | { readonly stopped: number };
 
-/** Copies with progress. A signal stops it in order: what was begun is removed, and nothing else was changed. */
+/** Copies with progress. A signal stops it in order: the partial copy is removed, and nothing else is changed. */
 export async function copying<T>(
   config: Pick<Config, 'json' | 'force'>,
   work: (options: CopyOptions) => Promise<T>,

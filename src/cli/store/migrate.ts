@@ -76,7 +76,7 @@ function closing({ found, known, migrations }: SchemaView, ran: number, dryRun: 
     return 'Nothing to do: the store is newer, and this program can still work on it. Upgrade it soon.';
   if (migrations.length === 0) return 'Nothing to do.';
   if (dryRun) return `Nothing was changed; ${migrations.length} to run.`;
-  // Another process may have opened the store in between, and done it.
+  // Another process may have opened the store in between, and migrated it.
   return ran === 0
     ? `Another process was quicker: the store has version ${known} now.`
     : `The store has version ${known} now.`;

@@ -7,7 +7,7 @@ import type { Command } from '../kit/command.ts';
 import { OPERATOR_OPTIONS } from '../kit/operator-for.ts';
 import { showList } from '../kit/show-list.ts';
 
-/** More are never read at once, here and by a node. */
+/** The most that one call reads, here and in a node. */
 const MOST = 500;
 
 /** `leasehold approvals`. */

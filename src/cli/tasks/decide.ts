@@ -9,7 +9,7 @@ import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { ID } from './id.ts';
 import { parseInline } from './push-inputs.ts';
 
-/** `leasehold approve ID` and `leasehold reject ID`: the same, but for the action that each takes by itself. */
+/** `leasehold approve ID` and `leasehold reject ID`: the same, except for the default action. */
 function deciding(word: 'approve' | 'reject', doc: string, examples: NonNullable<Command['examples']>): Command {
   const command: Command = {
     name: word,

@@ -12,21 +12,21 @@ import { progressFor } from '../kit/progress-for.ts';
 import { onStopSignals } from '../kit/stop-signals.ts';
 
 export interface FollowTasks {
-  /** Of the tasks, each once. */
+  /** The ids of the tasks, each once. */
   readonly ids: readonly string[];
-  /** The feed's position from before they were looked at. */
+  /** The position of the feed before the tasks were read. */
   readonly after: number;
   readonly out: Out;
-  /** Only what the tasks say, without their states and results. */
+  /** Only the logs, without states and results. */
   readonly logsOnly?: boolean;
 }
 
-/** Above this, single lines would say nothing: a count of what has ended does. */
+/** Above this number only the count of ended tasks is shown. */
 const MOST_TOLD = 20;
 
 /**
- * Tells what happens to tasks until all have ended: 0 when all completed, 1 when one did not. Ctrl-C stops the telling and
- * not the tasks.
+ * Prints what happens to tasks until all have ended: status 0 when all completed, 1 when one did not. Ctrl-C stops the output, not
+ * the tasks.
  */
 export async function followTasks(
   operator: Operator,
@@ -69,7 +69,7 @@ function tell(notice: FollowNotice, out: Out, { several, logsOnly }: NoticeOptio
     else if (!logsOnly) out.json({ event: kind, id, ...rest });
     return;
   }
-  // The end of an id tells tasks of one push apart; its beginning is the time of the push.
+  // Ids of one push differ at their end; their beginning is the time of the push.
   const who = several ? `${out.paint('dim', `…${notice.id.slice(-12)}`)} ` : '';
   if (notice.kind === 'log') for (const line of logLines(notice.line, out)) out.line(who + line);
   if (logsOnly || notice.kind === 'log') return;
@@ -93,7 +93,7 @@ function stamp(at: number, out: Out): string {
   return out.mode === 'screen' ? out.paint('dim', formatClock(at)) : new Date(at).toISOString();
 }
 
-/** The last words on a task: how it ended, and its result as JSON. */
+/** The last lines of a task: how it ended, and its result as JSON. */
 function ending(task: TaskView | undefined, out: Out): readonly string[] {
   if (task === undefined) return ['The task is gone: it was removed after its retention time.'];
   const { state, reason, error, result, startedAt, finishedAt = Date.now() } = task;

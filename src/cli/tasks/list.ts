@@ -33,7 +33,7 @@ export const list: Command = {
         if (out.mode === 'screen' && hint !== undefined) out.note(out.paint('dim', hint));
       },
       keyOf: ({ id }) => id,
-      // A lease that is renewed is no news.
+      // A renewed lease is no change.
       comparable: (task) => ({ ...task, leaseExpiresAt: undefined }),
     });
   },
@@ -60,7 +60,7 @@ function columns(out: Out, now: number): readonly Column<TaskView>[] {
   ];
 }
 
-/** The one thing that one would ask about a task in this state. */
+/** The most useful remark on a task in this state. */
 function remark(task: TaskView, now: number): string {
   const { state, error, runAt, worker, cancelRequestedAt, reason } = task;
   switch (state) {

@@ -24,7 +24,7 @@ export const logs: Command = {
     const [id] = words as [string];
     const out = outFor(config);
     return withOperator(config, async (operator) => {
-      // Where the feed stands before the task is looked at, so that its end cannot fall between.
+      // The position of the feed before the task is read, so that its end cannot be missed.
       const { last: after } = await operator.call('readEvents');
       const { id: publicId, attempt } = await requireTask(operator, id);
       if (config.follow) return followTasks(operator, { ids: [publicId], after, out, logsOnly: true });

@@ -1,19 +1,19 @@
 import { fault } from '../../core/errors.ts';
 
-/** Far above the largest input that a store takes: what is longer is no line. */
+/** Far above the largest input of a store: a longer text is no line. */
 const LONGEST = 4 * 1024 * 1024;
 
 const PUSH_HINT = `Quote it for the shell: leasehold push QUEUE '{"key": "value"}'. A text has quotes of its own: '"text"'.`;
 
-/** The input that was given on the command line. */
+/** The input from the command line. */
 export function parseInline(text: string, hint = PUSH_HINT): unknown {
   return parse(text, 'JSON', hint);
 }
 
 /**
- * Inputs from a stream: one JSON value a line, or the whole text as one. The first line tells: when it is JSON by itself,
- * each of the others must be too. They come in groups as they arrive, at most so many at once: a slow source is served
- * without waiting for its end, and a fast one by the thousand.
+ * Reads inputs from a stream: one JSON value a line, or the whole text as one value. The first line decides: when it is JSON by
+ * itself, each of the others must be too. Inputs come in groups as they arrive, at most `most` at once: a slow source is not waited
+ * for, and a fast one is read by the thousand.
  */
 export async function* readInputs(
   source: AsyncIterable<string>,

@@ -15,9 +15,9 @@ import { progressFor } from '../kit/progress-for.ts';
 import { followTasks } from './follow.ts';
 import { parseInline, readInputs } from './push-inputs.ts';
 
-/** Of one call of the engine; it makes its own transactions of them. */
+/** Tasks in one call of the engine, which splits them into transactions. */
 const BATCH = 1000;
-/** On a terminal more ids than these would only push the summary away. */
+/** On a terminal more ids would scroll the summary away. */
 const MOST_SHOWN = 20;
 
 /** `leasehold push QUEUE [JSON|-]`. */
@@ -113,20 +113,20 @@ async function pushAll(operator: Operator, call: PushCall): Promise<number> {
   return config.follow ? followTasks(operator, { ids: [...tally.tasks], after, out }) : EXIT.fine;
 }
 
-/** Those of the same batch that were taken; one that is refused does not hold back the others. */
+/** Stored tasks of the same batch: one refused task does not hold back the others. */
 function storedBeside(error: unknown): number {
   const stored = isEngineError(error) ? error.details?.stored : undefined;
   return typeof stored === 'number' ? stored : 0;
 }
 
-/** What was pushed, told as it comes to programs and at the end to people. */
+/** The pushed tasks: printed at once for programs, and as a summary for people. */
 class Tally {
   readonly #call: PushCall;
   readonly #shown: PushedView[] = [];
   #last: PushedView | undefined;
   #fresh = 0;
   count = 0;
-  /** Kept only to follow them. */
+  /** Filled only with --follow. */
   readonly tasks = new Set<string>();
 
   constructor(call: PushCall) {
@@ -152,7 +152,7 @@ class Tally {
     if (out.mode === 'plain') out.line(id);
   }
 
-  /** What remains to be said at the end. */
+  /** Prints the summary. */
   tell(tookMs: number): void {
     const { config, out } = this.#call;
     const [first] = this.#shown;
@@ -194,12 +194,12 @@ function one({ id, state, fresh }: PushedView, queue: string, out: Out): string 
   return `Pushed ${out.paint('bold', id)} to ${queue} (${state}).`;
 }
 
-/** What is read from elsewhere has no number that is known before. */
+/** The number of inputs from a file or a stream is not known before. */
 function isStream({ text, config }: PushCall): boolean {
   return text === '-' || config.file !== undefined;
 }
 
-/** Inputs by the thousand, each as often as `--count` says. */
+/** Inputs in batches, each repeated `--count` times. */
 async function* batchesOf(call: PushCall): AsyncGenerator<readonly unknown[]> {
   const { text, config } = call;
   if (!isStream(call)) {
@@ -240,12 +240,12 @@ function request(input: unknown, { queue, config }: PushCall): PushRequest {
   };
 }
 
-/** An age or a key alone asks for it, too. */
+/** An age or a key alone turns reuse on. */
 function reuseOf({ reuse: maxAge, reuseKey: key }: Config): Pick<PushRequest, 'reuse'> {
   return maxAge === undefined && key === undefined ? {} : { reuse: { maxAge, key } };
 }
 
-/** Where it may run, what it takes of which limits, whose turn it uses. */
+/** Placement, limits and fairness. */
 function rules(config: Config): Pick<PushRequest, 'placement' | 'limits' | 'fairness'> {
   const { require: requires, only, never, limitUse, useCost: cost, fair } = config;
   const placed = requires.length + only.length + never.length > 0;

@@ -14,7 +14,7 @@ import { progressFor } from '../kit/progress-for.ts';
 import { ID } from './id.ts';
 import { requireAll, requireTree, runTree } from './tree.ts';
 
-/** `leasehold tasks retry ID…`, or all that ended so in a queue. */
+/** `leasehold tasks retry ID…`, or all tasks of a queue in a final state. */
 export const retry: Command = {
   name: 'tasks retry',
   doc: 'Run finished tasks again, with a full budget of tries',
@@ -122,7 +122,7 @@ async function retryAll(operator: Operator, config: Config, out: Out): Promise<n
 }
 
 const BATCH = 250;
-/** They were counted and shown, and asked about; what has ended meanwhile was meant too. */
+/** No expected number: the user has confirmed, and tasks that ended meanwhile are meant too. */
 const ANY = Number.MAX_SAFE_INTEGER;
 
 function isEnd(state: TaskState): state is 'failed' | 'cancelled' | 'completed' {

@@ -8,11 +8,11 @@ import { type Column, printTable } from '../display/table.ts';
 import { formatCount } from '../kit/figures.ts';
 import { progressFor } from '../kit/progress-for.ts';
 
-/** On a terminal; a pipe gets them all. */
+/** Tasks shown on a terminal; a pipe gets all. */
 const SHOWN = 50;
 
 interface TreeOperation<Act extends string> {
-  /** What progress calls it. */
+  /** The word in the progress line. */
   readonly verb: string;
   readonly words: Readonly<Record<Act, string>>;
   readonly wouldWords: Readonly<Record<Act, string>>;
@@ -22,7 +22,7 @@ interface TreeOperation<Act extends string> {
   }) => Promise<TreeView<Act>>;
 }
 
-/** Does something to a task and all that hangs on it, and prints each of them and their numbers. */
+/** Runs an operation on a task and all that depends on it, and prints each task and the totals. */
 export async function runTree<Act extends string>(
   config: Config,
   id: string,
@@ -82,12 +82,12 @@ function summary<Act extends string>(
   return `${all}: ${parts.join(', ')}.${dryRun ? ' Nothing was changed.' : ''}`;
 }
 
-/** Before any of several is changed: an id that is none, or of a task that is gone, changes nothing. */
+/** Checks all ids before any task is changed: a wrong id changes nothing. */
 export async function requireAll(operator: Operator, ids: readonly string[]): Promise<void> {
   if (ids.length > 1) for (const id of ids) await requireTask(operator, id);
 }
 
-/** Without a tree there is nothing that one could not see before. */
+/** A dry run of a single task would show nothing new. */
 export function requireTree({ dryRun, tree }: Config, hint: string): void {
   if (dryRun && !tree) throw fault('INVALID_INPUT', { field: '--dry-run', problem: 'it goes with --tree' }, { hint });
 }

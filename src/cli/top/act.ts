@@ -3,7 +3,7 @@ import { isEngineError } from '../../core/errors.ts';
 import { QUICK_CALL } from './node-poller.ts';
 import type { Act, Status } from './state.ts';
 
-/** Does what somebody said yes to, and says what came of it. What is refused is said as well: nothing here ends the looking. */
+/** Runs a confirmed action and returns its result for the status line. A refusal is a status too, and does not end `top`. */
 export async function perform(client: Client, act: Act, by: string): Promise<Status> {
   try {
     return { tone: 'good', text: await done(client, act, by) };
@@ -48,7 +48,7 @@ const CANCELLED: Readonly<Record<string, string>> = {
   finished: 'it had ended before.',
 };
 
-/** The message and what to do about it, in one line. */
+/** The message and the hint in one line. */
 export function refusal(error: unknown): string {
   if (!isEngineError(error)) return error instanceof Error ? error.message : String(error);
   return error.hint === undefined ? error.message : `${error.message} ${error.hint}`;

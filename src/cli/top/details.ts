@@ -23,7 +23,7 @@ import type { Detail } from './view-model.ts';
 type Page = Detail['page'];
 const NEWEST_TASKS = 50;
 
-/** Asks for what is open. */
+/** Reads the page of the open item. */
 export async function pageOf(client: Client, open: Open, paint: Paint, signal: AbortSignal): Promise<Page> {
   const ask = { ...QUICK_CALL, signal };
   const { name } = open;
@@ -55,11 +55,11 @@ export async function pageOf(client: Client, open: Open, paint: Paint, signal: A
 
 const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
 
-/** Why it is where it is comes first; once it has ended, how it ended says that. */
+/** The explanation comes first, while the task has not ended. */
 export function taskPage(task: TaskDetailView, why: ExplanationView, paint: Paint): Page {
   return (columns, now) => {
     const out = { paint, columns, mode: 'screen' as const };
-    // What its first lines say is in the title.
+    // The title has the first line.
     const facts = describeTask(task, out, now).slice(1);
     if (ENDED.has(task.state)) return facts.slice(1);
     return [...describeExplanation(why, out, now).slice(2), ...facts];
@@ -148,7 +148,7 @@ function fact(paint: Paint, name: string, text: string): string {
 
 const MOST_LINES = 1000;
 
-/** The log of a task as it grows, until the signal; told are its last lines. A node that goes away is waited for. */
+/** Follows the log of a task until the signal, and reports its last lines. A node that goes away is waited for. */
 export async function followLog(
   client: Client,
   id: string,

@@ -4,12 +4,12 @@ import type { Key } from './keys.ts';
 import { type Entry, type Lists, PANELS, type Panel } from './lists.ts';
 import type { Act, Intent, Open, State } from './state.ts';
 
-/** What was on the screen when the key was pressed. */
+/** The screen at the moment of the key. */
 export interface KeyContext {
   readonly lists: Lists;
-  /** Rows that the moving part shows at a time. */
+  /** The visible rows of the part that scrolls. */
   readonly page: number;
-  /** How far what is open can be scrolled. */
+  /** The furthest scroll position of the open item. */
   readonly furthest: number;
 }
 
@@ -19,15 +19,15 @@ export interface KeyResult {
 }
 
 const LONGEST_FILTER = 60;
-/** As long as the id of a task, whose end is what tells it from others. */
+/** As long as the id of a task, because ids differ at their end. */
 const LONGEST_NAME = 44;
 
-/** One key: what is shown next, and what is to be done. */
+/** The reducer: state and key give the next state, and an intent for the world outside. Pure. */
 export function reduceKey(before: State, key: Key, view: KeyContext): KeyResult {
   if (key === 'ctrl-c') return { state: before, intent: { kind: 'quit' } };
   if (key === 'ctrl-z') return { state: before, intent: { kind: 'suspend' } };
   if (key === 'ctrl-l') return { state: before, intent: { kind: 'redraw' } };
-  // What was said last has been read.
+  // A key clears the last status.
   const state: State = { ...before, status: undefined };
   switch (state.mode) {
     case 'ask':
@@ -89,7 +89,7 @@ function beside(panel: Panel, step: number): Panel {
   return PANELS[(PANELS.indexOf(panel) + step + PANELS.length) % PANELS.length] as Panel;
 }
 
-/** Rows up or down that a key means; undefined: it means none. */
+/** The rows that a key moves; undefined: it does not move. */
 function stepOf(key: Key, page: number): number | undefined {
   const steps: Readonly<Record<Key, number>> = {
     up: -1,
@@ -106,12 +106,12 @@ function stepOf(key: Key, page: number): number | undefined {
   return Object.hasOwn(steps, key) ? steps[key] : undefined;
 }
 
-/** Where the chosen row is now; -1: there are none. Of events the newest is chosen until somebody moves. */
+/** The index of the chosen row; -1: there are no rows. The newest event is chosen until the user moves. */
 export function indexOf(state: State, panel: Panel, entries: readonly Entry<unknown>[]): number {
   const choice = state.chosen[panel];
   if (choice === undefined) return panel === 'events' ? entries.length - 1 : Math.min(0, entries.length - 1);
   const found = entries.findIndex(({ key }) => key === choice.key);
-  // An event that has left the list was older than all that are in it.
+  // An event that has left the list is older than all in it.
   if (found === -1 && panel === 'events') return Math.min(0, entries.length - 1);
   return found === -1 ? Math.min(choice.index, entries.length - 1) : found;
 }
@@ -123,7 +123,7 @@ function moved(state: State, key: Key, { lists, page }: KeyContext): State {
   if (step === undefined || entries.length === 0) return state;
   const index = Math.max(0, Math.min(entries.length - 1, indexOf(state, panel, entries) + step));
   const { [panel]: _left, ...others } = state.chosen;
-  // At the end of the events the tail is followed again.
+  // At the last event the list follows the tail again.
   if (panel === 'events' && index === entries.length - 1) return { ...state, chosen: others };
   return { ...state, chosen: { ...others, [panel]: { key: (entries[index] as Entry<unknown>).key, index } } };
 }
@@ -134,7 +134,7 @@ function inDetail(state: State, open: Open, key: Key, { page, furthest }: KeyCon
     return { ...state, open: { ...open, part: open.part === 'log' ? 'page' : 'log', scroll: 0 } };
   const step = stepOf(key, page);
   if (step === undefined) return state;
-  // The scroll of a log counts from its end.
+  // A log scrolls from its end.
   const scroll = Math.min(open.scroll, furthest) + (open.part === 'log' ? -step : step);
   return { ...state, open: { ...open, scroll: Math.max(0, Math.min(furthest, scroll)) } };
 }
@@ -166,7 +166,7 @@ function whatOpens(state: State, lists: Lists): readonly [Open['panel'], string]
   return one && [panel, one.name];
 }
 
-/** What a key is about: what is open, or else the row that is chosen in its panel while that has the focus. */
+/** The subject of a key: the open item, or the chosen row of the panel in focus. */
 function subject(state: State, panel: Open['panel'], lists: Lists): string | undefined {
   if (state.open !== undefined) return state.open.panel === panel ? state.open.name : undefined;
   return state.panel === panel ? whatOpens(state, lists)?.[1] : undefined;

@@ -1,4 +1,4 @@
-/** What was pressed: a printable letter as itself, anything else by its name. */
+/** A pressed key: a printable letter as itself, anything else by name. */
 export type Key = string;
 
 const NAMED: Readonly<Record<string, Key>> = {
@@ -31,12 +31,12 @@ const SEQUENCES: Readonly<Record<string, Key>> = {
   '8~': 'end',
 };
 
-// Put together: a control character in a literal pattern is taken for a mistake by the linter.
+// Built from parts: the linter takes a control character in a literal pattern for a mistake.
 const ESC = String.fromCharCode(27);
 const PART = new RegExp(`${ESC}(?:\\[([0-9;<?]*)([@-~])|O([A-Z]))|[\\s\\S]`, 'gu');
 const PRINTABLE = /^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]$/u;
 
-/** The keys in what a terminal has sent. Sequences that nobody here knows are none: they must not pass for letters. */
+/** The keys in the input of a terminal. Unknown sequences are skipped: they must not pass for letters. */
 export function keysOf(text: string): readonly Key[] {
   const keys: Key[] = [];
   for (const [whole, numbers = '', end, short] of text.matchAll(PART)) {

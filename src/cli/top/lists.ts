@@ -4,13 +4,13 @@ import type { EventView, QueueRow, TopViewModel } from './view-model.ts';
 export const PANELS = ['queues', 'workers', 'tasks', 'limits', 'events'] as const;
 export type Panel = (typeof PANELS)[number];
 
-/** One row: what it is known by from one look to the next, and what it shows. */
+/** One row: its key from one poll to the next, and its item. */
 export interface Entry<T> {
   readonly key: string;
   readonly item: T;
 }
 
-/** What the panels list, filtered. */
+/** The rows of the panels, filtered. */
 export interface Lists {
   readonly queues: readonly Entry<QueueRow>[];
   readonly workers: readonly Entry<WorkerView>[];
@@ -60,7 +60,7 @@ export function listsOf(model: TopViewModel, filter: string): Lists {
 
 const ALIVE: Readonly<Record<string, number>> = { online: 0, starting: 0, draining: 0, lost: 1 };
 
-/** Of each name all that live, or else the one that was seen last: the processes of former starts are no news. The living first. */
+/** For each name all living processes, or the one that was seen last. Living ones come first; processes of former starts are left out. */
 function newestWorkers(workers: readonly WorkerView[]): readonly WorkerView[] {
   const rank = ({ state }: WorkerView): number => ALIVE[state] ?? 2;
   const living = new Set(workers.filter((worker) => rank(worker) === 0).map(({ name }) => name));

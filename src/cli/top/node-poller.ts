@@ -2,18 +2,18 @@ import type { Client } from '../../client/client.ts';
 import { type Count, countOf, rateOf, withCount } from './rates.ts';
 import type { EventView, TopViewModel } from './view-model.ts';
 
-/** Tasks that run are asked for up to here: nobody reads more, and the overview has their number. */
+/** The most running tasks that are read; the overview has their number. */
 const MOST_TASKS = 200;
 const MOST_EVENTS = 200;
-/** Queues whose oldest task is asked for in one look, those with most that wait first: each of them costs a call. */
+/** Queues whose oldest task is read in one poll, the longest queues first: each costs a call. */
 const MOST_AGES = 8;
-/** A clock that is less than this apart is the same one; the overview may be some moments old. */
+/** A smaller difference is not a clock skew: the overview may be some moments old. */
 const SAME_CLOCK_MS = 3000;
 
-/** Who asks gets an answer or an error soon: what is shown stays meanwhile. */
+/** Calls answer or fail soon; the last data stays on the screen meanwhile. */
 export const QUICK_CALL = { patienceMs: 0, timeoutMs: 10_000 } as const;
 
-/** Looks at a node again and again; rates and the tail of events come from one look to the next. */
+/** Polls a node for the view model. It keeps counts for the rates, and the tail of events, from poll to poll. */
 export class NodePoller {
   readonly #client: Client;
   #counts: readonly Count[] = [];
@@ -61,17 +61,17 @@ export class NodePoller {
     };
   }
 
-  /** What has happened since, and of that only the newest: however much it is, a look costs the same. */
+  /** The newest events since the last poll, at most a page of them: a poll costs the same however many there are. */
   async #newEvents(signal: AbortSignal): Promise<readonly EventView[]> {
     const ask = { ...QUICK_CALL, signal };
     const { last } = await this.#client.call('readEvents', ask);
-    // Another store under the same address counts from its own beginning.
+    // Another store at the same address numbers its events anew.
     const known = this.#last > last ? [] : this.#events;
     const after = Math.max(this.#last > last ? 0 : this.#last, last - MOST_EVENTS);
     if (after >= last) return known;
     const page = await this.#client.call('readEvents', { ...ask, query: { after, limit: MOST_EVENTS } });
     this.#last = page.last;
-    // That workers are there is in their own panel, and would be all that there is to see of a large fleet.
+    // Beats of a large fleet would hide everything else; workers have their own panel.
     const news = page.events.filter(({ kind }) => kind !== 'beat');
     return [...known, ...news].slice(-MOST_EVENTS);
   }
@@ -84,7 +84,7 @@ export class NodePoller {
     const scales = await Promise.all(
       waiting.map(({ name }) => this.#client.call('scaleQueue', { ...QUICK_CALL, signal, params: { queue: name } })),
     );
-    // Of what a pause or a limit holds back the node does not say how old it is.
+    // The node reports no age for tasks that a pause or a limit holds back.
     return new Map(
       scales.flatMap(({ runnable, oldest_age_s }, i) =>
         runnable === 0 ? [] : [[waiting[i]?.name, oldest_age_s * 1000] as const],

@@ -1,12 +1,12 @@
 import type { QueueView } from '../../operate/views.ts';
 
-/** What had ended in each queue when. */
+/** The number of ended tasks in each queue at a time. */
 export interface Count {
   readonly at: number;
   readonly ended: ReadonlyMap<string, number>;
 }
 
-/** A rate over less would jump with each task; over more it would tell of what is over. */
+/** Over a shorter window a rate jumps with each task; over a longer one it lags behind. */
 const WINDOW_MS = 5000;
 
 export function countOf(queues: readonly QueueView[], at: number): Count {
@@ -16,11 +16,11 @@ export function countOf(queues: readonly QueueView[], at: number): Count {
   };
 }
 
-/** The counts to keep: those of the window, and this one. A clock that was set back begins anew. */
+/** The counts of the window, with the new one. A clock that was set back starts anew. */
 export function withCount(counts: readonly Count[], next: Count): readonly Count[] {
   const kept = counts.filter(({ at }) => at < next.at && next.at - at <= WINDOW_MS);
   const last = counts.at(-1);
-  // Looks may be further apart than the window is long.
+  // Polls may be further apart than the window.
   return [...(kept.length === 0 && last !== undefined && last.at < next.at ? [last] : kept), next];
 }
 

@@ -1,12 +1,12 @@
 import type { Panel } from './lists.ts';
 
-/** What is changed when somebody says yes. */
+/** An action that the user confirms. */
 export type Act =
   | { readonly kind: 'pause' | 'resume'; readonly queue: string }
   | { readonly kind: 'cancel'; readonly task: string }
   | { readonly kind: 'drain' | 'enable'; readonly worker: string };
 
-/** What a key asks of the world outside. */
+/** An effect that a key asks for. */
 export type Intent = { readonly kind: 'quit' | 'suspend' | 'redraw' } | { readonly kind: 'act'; readonly act: Act };
 
 export interface Status {
@@ -14,24 +14,24 @@ export interface Status {
   readonly text: string;
 }
 
-/** The row that was chosen. Its place is kept too: when it is gone, the one that took its place is chosen. */
+/** The chosen row. When it is gone, the row at its index is chosen. */
 export interface Choice {
   readonly key: string;
   readonly index: number;
 }
 
-/** The one thing that is shown in full. */
+/** The item that is shown in full. */
 export interface Open {
   readonly panel: Exclude<Panel, 'events'>;
   /** The name of a queue, worker or limit; the id of a task. */
   readonly name: string;
-  /** Which part of it moves and has most of the room; only tasks have a log. */
+  /** The part that scrolls and has most of the room; only tasks have a log. */
   readonly part: 'page' | 'log';
   /** Lines from the top of a page, or back from the end of a log. */
   readonly scroll: number;
 }
 
-/** Everything that keys change. */
+/** All state that keys change. */
 export interface State {
   readonly panel: Panel;
   readonly chosen: Readonly<Partial<Record<Panel, Choice>>>;

@@ -1,15 +1,15 @@
 import type { ReadStream, WriteStream } from 'node:tty';
 import type { Size } from './render/render-frame.ts';
 
-/** Where frames go and keys come from. */
+/** Shows frames and reads keys. */
 export interface Terminal {
   readonly size: () => Size;
   readonly write: (text: string) => void;
-  /** Takes the screen; from now on keys come one by one. */
+  /** Takes over the screen and reads single keys. */
   enter(): void;
-  /** Gives it back as it was; harmless when it was given back before. */
+  /** Restores the screen; does nothing when it is restored already. */
   leave(): void;
-  /** Gives it back and stops this process, until the shell lets it go on. */
+  /** Restores the screen and suspends this process, until the shell continues it. */
   suspend(): void;
   listen(heard: TerminalListener): () => void;
 }
@@ -17,20 +17,20 @@ export interface Terminal {
 export interface TerminalListener {
   readonly typed: (text: string) => void;
   readonly resized: () => void;
-  /** After a stop. */
+  /** The process was continued after a suspend. */
   readonly resumed: () => void;
-  /** Nobody can type any more. */
+  /** The terminal is gone. */
   readonly ended: () => void;
 }
 
-/** The other screen, no cursor, no line breaks of the terminal's own. */
+/** The alternate screen, no cursor, no automatic line wrap. */
 const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?7l';
 const LEAVE = '\u001b[0m\u001b[?7h\u001b[?25h\u001b[?1049l';
 
-/** What a terminal that does not know its size is taken for. */
+/** The size of a terminal that reports none. */
 const USUAL: Size = { columns: 80, rows: 24 };
 
-/** A signal to oneself is there by then. */
+/** A signal to this process has arrived by then. */
 const STOPPED_MS = 50;
 
 export class RealTerminal implements Terminal {
@@ -38,7 +38,7 @@ export class RealTerminal implements Terminal {
   readonly #output: WriteStream;
   #entered = false;
   #resumed = (): void => {};
-  /** However the process ends, the shell gets its terminal back. */
+  /** Restores the terminal however the process ends. */
   readonly #atExit = (): void => this.leave();
 
   constructor(input: ReadStream, output: WriteStream) {
@@ -51,12 +51,12 @@ export class RealTerminal implements Terminal {
     rows: this.#output.rows || USUAL.rows,
   });
 
-  /** While somebody else has the screen nothing is written. */
+  /** Writes nothing while the screen is not ours. */
   readonly write = (text: string): void => {
     if (this.#entered && text !== '') this.#output.write(text);
   };
 
-  /** Also when it was taken before: a shell that had the terminal in between may have changed it. */
+  /** Also when entered already: a shell may have changed the terminal in between. */
   enter(): void {
     if (!this.#entered) process.on('exit', this.#atExit);
     this.#entered = true;
@@ -76,9 +76,9 @@ export class RealTerminal implements Terminal {
 
   suspend(): void {
     this.leave();
-    // To the whole group, as the terminal itself would: a shell waits for all of a job.
+    // To the whole process group, as the terminal does: a shell waits for all of it.
     process.kill(0, 'SIGTSTP');
-    // Where there is no shell to come back from, nothing has stopped.
+    // Without a shell nothing was suspended.
     setTimeout(() => this.#resumed(), STOPPED_MS);
   }
 
@@ -86,7 +86,7 @@ export class RealTerminal implements Terminal {
     const input = this.#input.setEncoding('utf8');
     input.on('data', typed);
     input.on('end', ended);
-    // The terminal went away; what is written to it fails from now on.
+    // The terminal is gone, and writes to it fail from now on.
     input.on('error', ended);
     this.#output.on('error', ended);
     this.#output.on('resize', resized);

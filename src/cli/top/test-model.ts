@@ -1,7 +1,7 @@
 import type { LimitView, TaskView, WorkerView } from '../../operate/views.ts';
 import type { EventView, Overview, QueueRow, TopViewModel } from './view-model.ts';
 
-/** Some afternoon; what is shown of it depends on the zone, so tests look at differences. */
+/** A fixed time. Its display depends on the time zone, so tests compare differences. */
 export const NOW = 1_800_000_000_000;
 
 export function testQueue(name: string, more: Partial<QueueRow> = {}): QueueRow {
@@ -97,7 +97,7 @@ const OVERVIEW: Overview = {
   },
 };
 
-/** A picture for the tests of whoever draws one. */
+/** A view model for tests. */
 export function testModel(
   more: Partial<Omit<TopViewModel, 'overview'>> & { readonly overview?: Partial<Overview> } = {},
 ): TopViewModel {

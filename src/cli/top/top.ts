@@ -20,22 +20,22 @@ export interface TopOptions {
   readonly terminal: Terminal;
   readonly out: Pick<Out, 'paint' | 'colours'>;
   readonly intervalMs: number;
-  /** Who acts, for histories. */
+  /** The acting user, for histories. */
   readonly by: string;
   /** Ends it. */
   readonly signal: AbortSignal;
 }
 
-/** The clock and the countdowns go on between looks. */
+/** The clock and the countdowns go on between polls. */
 const CLOCK_MS = 1000;
-/** A log that pours is drawn this often at most. */
+/** A fast log is rendered this often at most. */
 const POUR_MS = 50;
 
 /**
- * The thin part: asks the node, draws what the model makes of it, and does what keys ask for. Every change ends in `#draw`, which writes
- * what differs.
+ * The effects of `leasehold top`: polls the node, renders the view model, and runs the intents of keys. Every change ends in
+ * `#render`, which writes only the lines that differ.
  *
- * looking ──q, Ctrl-C, a signal, the end of the terminal──> over; whatever fails in between is shown and looked at again
+ * polling ──q, Ctrl-C, a signal, the end of the terminal──> over; a failed poll is shown and tried again
  */
 export class Top {
   readonly #options: TopOptions;
@@ -46,7 +46,7 @@ export class Top {
   #model: TopViewModel;
   #away: Away | undefined;
   #detail: Detail | undefined;
-  /** Ends what is asked for the one that is open. */
+  /** Aborts the calls for the open item. */
   #opened: AbortController | undefined;
   #frame: Frame | undefined;
   #shown: readonly string[] | undefined;
@@ -59,7 +59,7 @@ export class Top {
     this.#model = model;
   }
 
-  /** Until somebody quits. A node that is not there, or lets nobody in, is an error as in any other command. */
+  /** Runs until the user quits. A first poll that fails is an error, as in any other command. */
   static async run(options: TopOptions): Promise<void> {
     const poller = new NodePoller(options.client);
     const top = new Top(options, poller, await poller.poll(options.signal));
@@ -133,7 +133,7 @@ export class Top {
     }
   }
 
-  /** One at a time: a node that is slow is not asked more the slower it is. */
+  /** One poll at a time: a slow node is not polled more often. */
   async #refresh(): Promise<void> {
     if (this.#asking || this.#over.signal.aborted) return;
     this.#asking = true;
@@ -168,11 +168,11 @@ export class Top {
         this.#render();
       }, POUR_MS);
     };
-    // What keeps the log away keeps the page away as well, and is said there.
+    // An error of the log is an error of the page as well, and is shown there.
     followLog(this.#options.client, open.name, tell, opened.signal).catch(() => {});
   }
 
-  /** What is refused of the one that is open is said, and keeps nobody from the rest. */
+  /** Reads the open item. A refusal is shown, and does not stop the rest. */
   async #refreshDetail(): Promise<void> {
     const { open } = this.#state;
     const opened = this.#opened;

@@ -5,36 +5,36 @@ export type Overview = AnswerOf<'overview'>;
 export type EventView = AnswerOf<'readEvents'>['events'][number];
 
 export interface QueueRow extends QueueView {
-  /** Tasks that ended per second, over the last looks; undefined at the first. */
+  /** Tasks that ended per second, over the last polls; undefined at the first. */
   readonly perSecond: number | undefined;
-  /** How long the oldest of what could run has waited; undefined where nobody asked. */
+  /** How long the oldest runnable task has waited; undefined where it was not read. */
   readonly oldestMs: number | undefined;
 }
 
-/** All that one look has found. */
+/** The data of one poll. */
 export interface TopViewModel {
   /** Calendar time of the node. */
   readonly at: number;
-  /** What the clock of the node is ahead of the one here: countdowns go by the node's. */
+  /** How far the clock of the node is ahead of ours: countdowns use the node's clock. */
   readonly skewMs: number;
   readonly overview: Overview;
   readonly version: string;
   readonly address: string;
-  /** What whoever looks may do. */
+  /** The role of the token. */
   readonly role: string;
   readonly queues: readonly QueueRow[];
   readonly workers: readonly WorkerView[];
-  /** Those that run. */
+  /** Running tasks. */
   readonly tasks: readonly TaskView[];
   readonly limits: readonly LimitView[];
   /** The oldest first. */
   readonly events: readonly EventView[];
 }
 
-/** What is shown of the one thing that was opened. */
+/** The content of the open item. */
 export interface Detail {
-  /** Lines that nobody has cut to a width yet. */
+  /** Lines that are not cut to a width yet. */
   readonly page: (columns: number, now: number) => readonly string[];
-  /** Of a task. */
+  /** Only for tasks. */
   readonly log?: readonly LogLineView[] | undefined;
 }

@@ -40,7 +40,7 @@ export const drain: Command = {
   },
 };
 
-/** Ends when nobody of these names has a task, or is there. Ctrl-C ends the waiting; they stay disabled. */
+/** Ends when no worker of these names has a task. Ctrl-C ends the wait; the workers stay disabled. */
 async function drainAll(operator: Operator, names: readonly string[], out: Out, stop: AbortSignal): Promise<number> {
   let answers = await setWorkers(operator, names, { enabled: false });
   const told = new Map<string, number>();

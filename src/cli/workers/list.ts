@@ -33,13 +33,13 @@ export const list: Command = {
         if (strays.length > 0) out.note(out.paint('dim', strayWords(strays)));
       },
       keyOf: ({ id }) => id,
-      // That it still beats is no news.
+      // A beat is no change.
       comparable: (worker) => ({ ...worker, lastSeenAt: undefined }),
     });
   },
 };
 
-/** A name that was disabled and forgotten would surprise whoever starts a worker under it. */
+/** Settings of absent workers: a name that was disabled and forgotten would surprise the next worker under it. */
 function strayWords(strays: readonly WorkerSettingView[]): string {
   const words = strays.map(({ name, enabled, priority, tags }) => {
     const said = [
@@ -66,7 +66,7 @@ const PLACING: readonly Column<WorkerView>[] = [
   { head: 'tags', cell: ({ tags }) => tags.join(',') || '–' },
 ];
 
-/** Of its name, across all its processes. */
+/** The total of the name, over all its processes. */
 const ENDED: Column<WorkerView> = { head: 'ended', cell: ({ totalTasks }) => String(totalTasks), right: true };
 const ADDRESS: Column<WorkerView> = { head: 'address', cell: ({ address }) => address ?? '–' };
 
@@ -89,7 +89,7 @@ function columns(out: Out, now: number): readonly Column<WorkerView>[] {
       cell: ({ lastSeenAt }) => new Date(lastSeenAt).toISOString(),
       show: ({ lastSeenAt }) => formatRelative(lastSeenAt, now),
     },
-    // In a pipe what is new comes last: scripts count columns.
+    // In a pipe new columns come last, because scripts count columns.
     ...(out.mode === 'screen' ? [ENDED, ...PLACING, HANDLERS] : [HANDLERS, ...PLACING, ENDED, ADDRESS]),
   ];
 }

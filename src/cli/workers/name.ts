@@ -8,12 +8,12 @@ export const NAME = {
   doc: 'Name of the worker; it need not be there yet',
 } as const satisfies Argument;
 
-/** All of them are looked at before anything is changed. */
+/** Checks all names before anything is changed. */
 export function workerNames(words: readonly string[]): readonly string[] {
   return words.map(workerId);
 }
 
-/** What is said of a name under which nobody lives: it may be a slip of the hand. */
+/** A remark for a name without a worker, which may be a typo. */
 export function unknownWords({ workers }: WorkerSettingView): string {
   return workers === 0 ? ' No worker of this name is here; it holds for the next one that comes.' : '';
 }

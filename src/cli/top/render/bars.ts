@@ -1,4 +1,4 @@
-/** `███░░`; something in use is never shown as nothing, and room that is left never as none. */
+/** `███░░`; any use shows at least one block, and any free room at least one gap. */
 export function bar(used: number, cap: number, width: number): string {
   if (cap <= 0) return (used > 0 ? '█' : '░').repeat(width);
   const part = Math.round((Math.min(used, cap) / cap) * width);
@@ -10,7 +10,7 @@ export function bar(used: number, cap: number, width: number): string {
 
 const STEPS = '▁▂▃▄▅▆▇█';
 
-/** The last figures as a line; a dot where nothing is known. */
+/** The last figures as a sparkline; a dot for an unknown one. */
 export function spark(series: readonly (number | null)[], width: number): string {
   const shown = series.slice(-width);
   const top = Math.max(0, ...shown.map((figure) => figure ?? 0));

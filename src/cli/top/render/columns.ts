@@ -10,7 +10,7 @@ import { formatCount, formatRate, formatUptime } from '../../kit/figures.ts';
 import type { EventView, QueueRow } from '../view-model.ts';
 import { bar } from './bars.ts';
 
-/** How the rows of a panel look. */
+/** How the rows of a panel are rendered. */
 export interface PanelStyle {
   readonly paint: Paint;
   readonly columns: number;
@@ -21,7 +21,7 @@ export interface PanelStyle {
 const NONE = '–';
 const LONGEST_NAME = 40;
 const BAR = 8;
-/** Below this an id is shown by its end, which tells tasks of one push apart. */
+/** Below this width an id is shown by its end: ids of one push differ there. */
 const WHOLE_IDS = 90;
 const SHORT_ID = 12;
 /** A lease with less than this left is about to be lost. */
@@ -101,13 +101,13 @@ function taskWords(ids: readonly string[]): string {
   return `${idText(first, 0)}${others.length === 0 ? '' : ` +${others.length}`}`;
 }
 
-/** Since when, without words that would be in each row. */
+/** The time since, without words that would repeat in each row. */
 function ago(ms: number): string {
   return ms < 1000 ? 'now' : formatUptime(ms);
 }
 
 export function taskColumns({ paint, columns, now }: PanelStyle): readonly Column<TaskView>[] {
-  // Three names in a row: each may take less.
+  // Three names in one row: each gets less room.
   const part = (text: string): string => name(text, columns / 2);
   return [
     { head: 'task', cell: ({ id }) => idText(id, columns) },
@@ -185,7 +185,7 @@ export function eventColumns({ paint, columns }: PanelStyle): readonly Column<Ev
   ];
 }
 
-/** `3.4s`, for the clock beside what is away. */
+/** `3.4s`: how long the node has been away. */
 export function since(at: number, now: number): string {
   return formatTook(Math.max(0, now - at));
 }

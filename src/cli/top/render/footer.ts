@@ -5,7 +5,7 @@ import { cut } from './styled-text.ts';
 
 const TONES: Readonly<Record<Status['tone'], Format>> = { good: 'green', bad: 'red', plain: 'yellow' };
 
-/** One line: what is asked, typed or was said; else what can be pressed. */
+/** One line: the question, the filter or the status; otherwise the keys. */
 export function renderFooter(state: State, paint: Paint, columns: number): string {
   const { mode, asked, filter, status } = state;
   if (mode === 'ask' && asked !== undefined)
@@ -18,7 +18,7 @@ export function renderFooter(state: State, paint: Paint, columns: number): strin
   return cut(`${hint}${paint('dim', hints(state))}`, columns);
 }
 
-/** The answers stay in sight, however long the question. */
+/** The answers stay visible, however long the question is. */
 function question(text: string, columns: number): string {
   const answers = '  y yes, any other key no';
   const brief = '  y/n';

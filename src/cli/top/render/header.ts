@@ -31,7 +31,7 @@ const HEALTH_STYLES: Readonly<Record<Overview['health'], readonly [symbol: strin
 const SPARK = 20;
 const WIDE = 100;
 
-/** Two lines: how it stands, and who says so. */
+/** Two lines: the health of the cluster, and facts about the node. */
 export function renderHeader(input: HeaderInput): readonly string[] {
   const { model, paint, columns, clock, away } = input;
   const [symbol, colour] = HEALTH_STYLES[model.overview.health];
@@ -50,7 +50,7 @@ function awayWords({ since: from, problem }: Away, now: number): string {
   return `✗ node away since ${formatTime(from).slice(11)} (${since(from, now)}): ${safeLine(problem)}`;
 }
 
-/** What matters most comes first: the end is cut on a narrow terminal. */
+/** The most important facts first: the end is cut on a narrow terminal. */
 function factsOf({ model, columns }: HeaderInput): string {
   const { overview, version, address, role } = model;
   const { tasks, series, approvals, leader } = overview;

@@ -1,18 +1,18 @@
 import type { Panel } from '../lists.ts';
 
-/** Panels beside each other, and the lines that they have, the title included. */
+/** Panels beside each other, and their height with the title. */
 export interface PanelRow {
   readonly panels: readonly Panel[];
   readonly height: number;
 }
 
-/** From here on two panels stand beside each other. */
+/** From this width on, two panels are beside each other. */
 const WIDE = 110;
-/** Below this there is room for one panel only. */
+/** Below this height there is one panel only. */
 const LEAST_FOR_ALL = 8;
-/** Below this the one in focus has all it needs, and the others what it leaves: two rows of each would tell nothing of any. */
+/** Below this height the panel in focus gets all it needs, and the others the rest: two rows of each would be useless. */
 const LOW = 16;
-/** A head and a row: with less a panel shows nothing but its title. */
+/** A head and one row: with less a panel shows only its title. */
 const LEAST_BODY = 2;
 
 const NARROW_ROWS: readonly (readonly Panel[])[] = [['queues'], ['workers'], ['tasks'], ['limits'], ['events']];
@@ -23,13 +23,14 @@ export interface LayoutInput {
   /** Lines for all panels together. */
   readonly lines: number;
   readonly focus: Panel;
-  /** Rows that each panel has, heads not counted. */
+  /** The rows of each panel, without heads. */
   readonly rows: Readonly<Record<Panel, number>>;
 }
 
 /**
- * Who gets how many lines: each band its title; then the one in focus up to half of the rest; then each a head and a row, as far as that
- * goes; then one line after the other to whoever still has rows to show. What nobody needs goes to the last one, the tail of events.
+ * Distributes the lines: first a title for each row of panels; then up to half of the rest for the one in focus; then a head and a
+ * row for each of the others, while lines last; then single lines in turn for those with more rows to show. Spare lines go to the last
+ * one, the tail of events.
  */
 export function layOutPanels({ columns, lines, focus, rows }: LayoutInput): readonly PanelRow[] {
   if (lines < LEAST_FOR_ALL) return [{ panels: [focus], height: Math.max(0, lines) }];
@@ -47,7 +48,7 @@ export function layOutPanels({ columns, lines, focus, rows }: LayoutInput): read
   };
   give(focused, lines < LOW ? left : Math.max(LEAST_BODY, Math.floor(left / 2)));
   for (const i of panelRows.keys()) if (given[i] === 0 && left >= LEAST_BODY) give(i, LEAST_BODY);
-  // One line is a head without a row: only who shows rows already gets single lines.
+  // A single line would be a head without a row: only panels that show rows get single lines.
   const hungry = (): readonly number[] =>
     [...panelRows.keys()].filter(
       (i) => (given[i] as number) >= LEAST_BODY && (given[i] as number) < (needs[i] as number),

@@ -23,7 +23,7 @@ const EMPTY: Readonly<Record<Panel, string>> = {
   events: 'Nothing has happened yet.',
 };
 
-/** One panel as lines: exactly so many, none wider than it may be. */
+/** One panel as lines: exactly `height` of them, none wider than its columns. */
 export function renderPanel(panel: Panel, height: number, input: PanelInput): readonly string[] {
   if (height <= 0) return [];
   const { columns } = input;
@@ -93,7 +93,7 @@ function bodyOf(panel: Panel, height: number, input: PanelInput): readonly strin
   }
 }
 
-/** Beside the mark of the chosen row. */
+/** Without the two columns for the mark of the chosen row. */
 function inner(input: PanelInput): PanelInput {
   return { ...input, columns: input.columns - 2 };
 }
@@ -109,7 +109,7 @@ function table<T>(
   if (height <= 0) return [];
   if (entries.length === 0)
     return [`  ${paint('dim', state.filter === '' ? EMPTY[panel] : 'Nothing here matches the filter.')}`];
-  // A head without a row says nothing.
+  // A head without a row is useless.
   const rows = height === 1 ? 1 : height - 1;
   const index = indexOf(state, panel, entries);
   const from = windowFrom(entries.length, index, rows);
@@ -125,12 +125,12 @@ function table<T>(
   return height === 1 ? body : [`  ${head}`, ...body];
 }
 
-/** The first row that is shown, so that the chosen one is in the middle, as far as that goes. */
+/** The first visible row, so that the chosen one is in the middle where possible. */
 export function windowFrom(count: number, index: number, rows: number): number {
   return Math.max(0, Math.min(count - rows, index - Math.floor(rows / 2)));
 }
 
-/** By a sign as well as by colour: not everybody has colours. */
+/** Marked by a sign as well as by colour: not every terminal has colours. */
 function marked(line: string, { paint, columns }: PanelInput): string {
   return paint('inverse', padded(`▸ ${plain(line)}`, columns));
 }

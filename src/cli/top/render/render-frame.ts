@@ -16,12 +16,12 @@ export interface Size {
   readonly rows: number;
 }
 
-/** Everything that a frame is made of. */
+/** All data for one frame. */
 export interface FrameInput {
   readonly state: State;
   readonly model: TopViewModel;
   readonly lists: Lists;
-  /** Of what is open; undefined while it is being asked for. */
+  /** The open item; undefined while it is being read. */
   readonly detail: Detail | undefined;
   readonly away: Away | undefined;
   readonly size: Size;
@@ -32,9 +32,9 @@ export interface FrameInput {
 }
 
 export interface Frame {
-  /** As many as the terminal has rows, none wider than it. */
+  /** One line for each row of the terminal, none wider than it. */
   readonly lines: readonly string[];
-  /** What the next key has to know. */
+  /** For the next key: the visible rows of the part that scrolls. */
   readonly page: number;
   readonly furthest: number;
 }
@@ -48,12 +48,12 @@ export function renderFrame(input: FrameInput): Frame {
   const { columns, rows } = size;
   const header = renderHeader({ model, away, paint, columns, clock: now });
   const room = Math.max(0, rows - HEADER - FOOTER);
-  // While the node is away the clock of what it said stands still with it.
+  // While the node is away the clock of its data stands still.
   const still: FrameInput = away === undefined ? input : { ...input, now: model.at };
   const { lines, page, furthest } = bodyOf(still, room);
   const body = [...lines, ...Array<string>(Math.max(0, room - lines.length)).fill('')].slice(0, room);
   const all = [...header, ...body, renderFooter(state, paint, columns)].map((line) => cut(line, columns));
-  // On the lowest of terminals what is asked is worth more than what is shown.
+  // On the smallest terminals the footer has priority.
   return { lines: rows <= HEADER + FOOTER ? all.slice(all.length - Math.max(1, rows)) : all, page, furthest };
 }
 
@@ -94,7 +94,7 @@ function panels(input: FrameInput, room: number): Frame {
   return { lines, page: Math.max(1, (focused?.height ?? 0) - 2), furthest: 0 };
 }
 
-/** A title, the page, and of a task its log; the part that moves has most of the room. */
+/** A title, the page, and the log of a task; the part that scrolls has most of the room. */
 function detail(input: FrameInput, open: Open, room: number): Frame {
   const { detail: found, size, now, paint } = input;
   const { columns } = size;
@@ -142,12 +142,12 @@ function loggedLines(log: readonly LogLineView[], { paint, colours, size }: Fram
     .map((line) => cut(untabbed(line), size.columns));
 }
 
-/** A tab is as wide as the terminal likes. */
+/** The width of a tab depends on the terminal. */
 function untabbed(line: string): string {
   return line.replaceAll('\t', '    ');
 }
 
-/** Who gets how much: both all they need, if that fits; else the part that moves up to two thirds. */
+/** The heights of page and log: all that they need if it fits, otherwise up to two thirds for the part that scrolls. */
 function shared(
   room: number,
   page: number,

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters as plain } from 'node:util';
 import { clip, widthOf } from '../../display/width.ts';
 
-/** Lines that carry colours: how wide they are, cut, padded and wrapped without cutting a colour in two. */
+/** Width, cutting, padding and wrapping of lines with colours; no colour sequence is cut in two. */
 
 const ESC = '\u001b';
 const RESET = `${ESC}[0m`;
@@ -32,12 +32,12 @@ export function padded(text: string, width: number): string {
   return shown + ' '.repeat(Math.max(0, width - styledWidth(shown)));
 }
 
-/** As many lines as it takes, the later ones indented like the first; at spaces where there are some. */
+/** Wraps at spaces where there are some; later lines are indented like the first. */
 export function wrapped(text: string, width: number): readonly string[] {
   if (styledWidth(text) <= width || width < 10) return [cut(text, width)];
   const indent = ' '.repeat(Math.min(/^ */.exec(plain(text))?.[0].length ?? 0, Math.floor(width / 2)));
   const lines: string[] = [];
-  // Whatever was painted so far is painted again on the next line: a terminal ends up in the same state.
+  // Active colours are repeated on the next line.
   let colours = '';
   let line = '';
   let used = 0;
@@ -51,7 +51,7 @@ export function wrapped(text: string, width: number): readonly string[] {
     }
     const wide = widthOf(part);
     if (used + wide > width) {
-      // A space at the very end is where the line breaks anyway.
+      // The line breaks at this space anyway.
       if (part === ' ') [space, spaceUsed] = [line.length, used];
       const atSpace = spaceUsed > width / 2 && !line.slice(space).includes(ESC);
       lines.push(`${atSpace ? line.slice(0, space).trimEnd() : line}${colours === '' ? '' : RESET}`);
