@@ -268,6 +268,6 @@ export class App implements Leasehold {
 /** A simulated world has no thread: whoever owns the clock renews from the loop. */
 export function renewalOf(url: string, options: NodeOptions): RenewalAddress | undefined {
   if (options.world !== undefined) return undefined;
-  const module = new URL(`./direct-renewals${extname(import.meta.url)}`, import.meta.url).href;
+  const module = new URL(`./link/direct-renewals${extname(import.meta.url)}`, import.meta.url).href;
   return { module, data: { url, durability: options.durability } satisfies DirectRenewalData };
 }

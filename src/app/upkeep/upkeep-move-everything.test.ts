@@ -270,7 +270,7 @@ test('a store with a row of every kind moves whole, and its work goes on to the 
       ['postgres', there],
     ] as const) {
       for (const name of Object.keys(LEFT_BEHIND[side])) {
-        const [table = '', column] = name.split('..');
+        const [table = '', column] = name.split('.');
         const found = column === undefined ? tables.has(table) : columnsOf(tables.get(table)).includes(column);
         assert.ok(found, `${name} is said to be left behind, but ${side} has none`);
       }

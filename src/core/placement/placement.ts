@@ -219,7 +219,7 @@ const spell = ({ key, op, value }: TagTest): string => (op === undefined ? key :
 function spellRange(version: unknown): string {
   const range = parseRange('placement.version', version);
   // Backwards, because people write the lower end first.
-  return sorted(range.map(({ op, version: numbers }) => `${op}${numbers.join('..')}`))
+  return sorted(range.map(({ op, version: numbers }) => `${op}${numbers.join('.')}`))
     .toReversed()
     .join(' ');
 }

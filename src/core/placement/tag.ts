@@ -40,7 +40,7 @@ export function parseTest(field: string, text: unknown): TagTest {
     throw refuse(
       field,
       text,
-      'its name is of A-Z, a-z, 0-9, "..", "_", ":", "/" and "-", and begins with one of the first',
+      'its name is of A-Z, a-z, 0-9, ".", "_", ":", "/" and "-", and begins with one of the first',
     );
   }
   if (op !== undefined && !VALUE.test(value))

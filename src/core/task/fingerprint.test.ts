@@ -64,7 +64,7 @@ test('a text of any length and any letters gives a short pattern, and takes no t
     '`',
     '/',
     '\\',
-    '../../',
+    '../',
     '0',
     'a/',
     'f',

@@ -40,7 +40,7 @@ export function checked(where: 'path' | 'query' | 'body', shape: z.ZodType | und
   const { data, error } = shape.safeParse(value);
   if (error === undefined) return data;
   const issue = deepest(error.issues);
-  const field = [where, ...issue.path.map(String)].join('..');
+  const field = [where, ...issue.path.map(String)].join('.');
   throw fault('INVALID_INPUT', { field, problem: issue.message });
 }
 

@@ -39,7 +39,7 @@ export class Connections {
 /** Who has one IPv6 address has 2^64 of them. */
 export function placeOf(address: string): string {
   if (!isIPv6(address)) return address;
-  if (address.toLowerCase().startsWith('::ffff:') && address.includes('..')) return address.slice(7);
+  if (address.toLowerCase().startsWith('::ffff:') && address.includes('.')) return address.slice(7);
   const [head = '', tail] = (address.split('%', 1)[0] as string).split('::');
   const front = head === '' ? [] : head.split(':');
   const back = tail === undefined || tail === '' ? [] : tail.split(':');

@@ -33,9 +33,9 @@ export class SessionTokens {
   }
 
   read(token: string): WorkerSession {
-    const [text = '', signature = '', ...more] = token.split('..');
+    const [text = '', signature = '', ...more] = token.split('.');
     // As texts: several of them would mean the same bytes.
-    const given = Buffer.from([signature, ...more].join('..'));
+    const given = Buffer.from([signature, ...more].join('.'));
     const right = Buffer.from(this.#sign(text).toString('base64url'));
     if (given.length !== right.length || !timingSafeEqual(given, right)) throw fault('UNAUTHENTICATED');
     return JSON.parse(Buffer.from(text, 'base64url').toString()) as WorkerSession;

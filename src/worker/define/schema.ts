@@ -60,6 +60,6 @@ export function jsonSchemaOf(schema: StandardSchema | undefined): string | undef
 }
 
 function describe({ message, path }: SchemaIssue): string {
-  const place = (path ?? []).map((part) => String(typeof part === 'object' ? part.key : part)).join('..');
+  const place = (path ?? []).map((part) => String(typeof part === 'object' ? part.key : part)).join('.');
   return place === '' ? message : `${place}: ${message}`;
 }

@@ -123,7 +123,7 @@ describe('shipping', () => {
 
   test('no batch holds more than 64 KiB', async () => {
     const { world, log, batches, stored } = quick();
-    for (let i = 0; i < 100; i++) log.line('stdout', `${i}`.padEnd(2_000, '..'));
+    for (let i = 0; i < 100; i++) log.line('stdout', `${i}`.padEnd(2_000, '.'));
     const flushed = log.flush();
     await world.advance(0);
     await flushed;
@@ -336,7 +336,7 @@ describe('bounds', () => {
     log.line('stdout', 'first');
     await world.advance(0);
     const lines = 6_234;
-    for (let i = 0; i < lines; i++) log.line('stdout', `${i}`.padEnd(1_000, '..'));
+    for (let i = 0; i < lines; i++) log.line('stdout', `${i}`.padEnd(1_000, '.'));
     for (let i = 0; i < 20; i++) {
       await latest().store();
       await world.advance(100);

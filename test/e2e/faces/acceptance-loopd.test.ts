@@ -241,7 +241,7 @@ test('document 002: runs, their streams, who is let in, and claims', async (t) =
       await worker.post(`/steps/${one.id}/complete`, done(steps[0]));
       const next = await worker.claim();
       assert.equal(next.step_id, two.id);
-      const lease = { task: next.task, attempt: next.attempt, token: next.lease_token.split('..')[1] };
+      const lease = { task: next.task, attempt: next.attempt, token: next.lease_token.split('.')[1] };
       const released = await worker.post(`/workers/${worker.id}/ask`, {
         asked: [{ type: 'task_release', n: 1, lease }],
       });

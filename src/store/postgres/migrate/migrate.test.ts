@@ -201,7 +201,7 @@ for (const { what, version: newest, tables } of [
     const options = { connection, connect: here.connect, schema: here.schema, pause: wait };
     const look = async (): Promise<readonly string[]> => {
       const space = `relnamespace = '${here.schema}'::regnamespace`;
-      const columns = `SELECT relname || '..' || attname || ' ' || format_type(atttypid, atttypmod) || ' ' || attnotnull || ' '
+      const columns = `SELECT relname || '.' || attname || ' ' || format_type(atttypid, atttypmod) || ' ' || attnotnull || ' '
         || coalesce(pg_get_expr(adbin, adrelid), '') AS text FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
       LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum WHERE attnum > 0 AND ${space}`;
       const indexes = `SELECT pg_get_indexdef(oid) AS text FROM pg_class WHERE relkind = 'i' AND ${space}`;

@@ -247,5 +247,5 @@ function explained(error: unknown, schema: string): unknown {
 }
 
 function textOf({ file }: PostgresMigration): string {
-  return readFileSync(new URL(`./migrations/${file}`, import.meta.url), 'utf8');
+  return readFileSync(new URL(`../migrations/${file}`, import.meta.url), 'utf8');
 }

@@ -160,7 +160,7 @@ class Move {
     for (const transfer of TRANSFERS) await this.#transfer({ ...transfer, select: read(transfer.select) });
     await connection.all(undefined, `UPDATE ${s}.duty SET epoch = epoch + $1`, [epochs?.most ?? 0]);
     for (const [place, sql] of Object.entries(HIGHS)) {
-      const [table, column = 'id'] = place.split('..');
+      const [table, column = 'id'] = place.split('.');
       const text = `SELECT setval(pg_get_serial_sequence('${s}.${table}', '${column}'), $1)`;
       await connection.all(undefined, text, [Math.max(1, this.#number(sql))]);
     }

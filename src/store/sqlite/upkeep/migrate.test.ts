@@ -216,7 +216,7 @@ test('checkpoints become journals, and children that they name have their parent
   t.after(() => db.close());
   db.exec('CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID');
   for (const { file: name } of MIGRATIONS.filter(({ version }) => version <= 8)) {
-    db.exec(readFileSync(new URL(`./migrations/${name}`, import.meta.url), 'utf8'));
+    db.exec(readFileSync(new URL(`../migrations/${name}`, import.meta.url), 'utf8'));
   }
   db.exec(`INSERT INTO meta VALUES ('schema', '8'), ('compatible_from', '5');
     INSERT INTO queue (name) VALUES ('mail');
@@ -285,7 +285,7 @@ for (const { what, version: newest, adds } of [
   test(`${what} only add to what a program of the version before works on`, () => {
     const [before, after] = [new DatabaseSync(':memory:'), new DatabaseSync(':memory:')];
     for (const { version, file } of MIGRATIONS.filter((one) => one.version <= newest)) {
-      const text = readFileSync(new URL(`./migrations/${file}`, import.meta.url), 'utf8');
+      const text = readFileSync(new URL(`../migrations/${file}`, import.meta.url), 'utf8');
       for (const db of version < newest ? [before, after] : [after]) db.exec(text);
     }
     const [old, now] = [schemaOf(before), schemaOf(after)] as readonly (readonly { readonly name: string }[])[];

@@ -31,7 +31,7 @@ export function migrate(db: DatabaseSync, onMigration?: OnMigration): void {
   if (!hasOurMeta(db)) makeFrom(db, META);
   const { version, compatibleFrom } = schemaStatus(db);
   for (const migration of planMigrations(MIGRATIONS, version, compatibleFrom)) {
-    makeFrom(db, readFileSync(new URL(`./migrations/${migration.file}`, import.meta.url), 'utf8'));
+    makeFrom(db, readFileSync(new URL(`../migrations/${migration.file}`, import.meta.url), 'utf8'));
     write(db, 'schema', String(migration.version));
     write(db, 'compatible_from', String(migration.compatibleFrom));
     onMigration?.(migration);

@@ -215,11 +215,11 @@ test('two tasks of one name are refused', async (t) => {
 test('children that die before they are ready are not started for ever, and who waits is told why', async (t) => {
   const [broken, count] = [fileOf('broken'), fileOf('count')];
   const source = `
-    fs.appendFileSync(${JSON.stringify(count)}, '..');
+    fs.appendFileSync(${JSON.stringify(count)}, '.');
     if (fs.existsSync(${JSON.stringify(broken)})) process.exit(9);
     ${BASICS} export const exit = task('exit', { run: () => process.exit(1) });`;
   const { run } = await open(t, { source, spares: 0, backoffMs: 60_000 });
-  await eventually(() => readFileSync(count, 'utf8') === '..', 'the only child has started');
+  await eventually(() => readFileSync(count, 'utf8') === '.', 'the only child has started');
   writeFileSync(broken, '');
   assert.equal((await errorOf(run('exit'))).kind, 'failed');
   const { kind, message } = await errorOf(run('pid'));

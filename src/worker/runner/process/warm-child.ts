@@ -54,7 +54,7 @@ export interface ChildEvents {
 }
 
 // The extension is taken from this file, so that the built package finds the built child.
-const ENTRY = fileURLToPath(new URL(`./child${extname(import.meta.url)}`, import.meta.url));
+const ENTRY = fileURLToPath(new URL(`../child/child${extname(import.meta.url)}`, import.meta.url));
 /** How long an idle child may take to end by itself. */
 const RETIRE_MS = 1_000;
 /** How long the pipes may stay open after the last process of a task: only a stranger can hold them then. */
