@@ -2,9 +2,9 @@ import { registerHooks } from 'node:module';
 import { extname } from 'node:path';
 
 const ENTRIES: Readonly<Record<string, string>> = {
-  leasehold: '../../index',
-  'leasehold/testing': '../../testing',
-  'leasehold/compat': '../../compat/index',
+  leasehold: '../../../index',
+  'leasehold/testing': '../../../testing',
+  'leasehold/compat': '../../../compat/index',
 };
 
 /**
