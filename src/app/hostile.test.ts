@@ -91,7 +91,7 @@ async function place(
   const { engine } = app;
   await registry.register({ worker_id: 'known' });
   await queueRun(runs, { run_id: 'known', prompt: 'x' });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'one', slots: 1 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'one', slots: 1 });
   return { engine, work, registry, runs, worker, within };
 }
 
@@ -151,26 +151,26 @@ const TEXTS: Readonly<Record<string, Entry<string>>> = {
   },
   'appendLog: text': async (p, text) => {
     const { task, attempt } = await running(p);
-    await p.engine.appendLog({ task, attempt }, [{ seq: 1, at: 1, stream: 'stdout', text }]);
-    return p.engine.readLog(task);
+    await p.engine.logs.append({ task, attempt }, [{ seq: 1, at: 1, stream: 'stdout', text }]);
+    return p.engine.logs.read(task);
   },
   'registerWorker: name': ({ engine }, text) =>
-    engine.registerWorker({ name: text, incarnation: randomUUID(), slots: 1 }),
+    engine.workers.register({ name: text, incarnation: randomUUID(), slots: 1 }),
   'registerWorker: incarnation': ({ engine }, text) =>
-    engine.registerWorker({ name: 'w', incarnation: text, slots: 1 }),
+    engine.workers.register({ name: 'w', incarnation: text, slots: 1 }),
   'registerWorker: tags': ({ engine }, text) =>
-    engine.registerWorker({ name: 'w', incarnation: randomUUID(), slots: 1, tags: [text] }),
+    engine.workers.register({ name: 'w', incarnation: randomUUID(), slots: 1, tags: [text] }),
   'registerWorker: host': ({ engine }, text) =>
-    engine.registerWorker({ name: 'w', incarnation: randomUUID(), slots: 1, host: text }),
+    engine.workers.register({ name: 'w', incarnation: randomUUID(), slots: 1, host: text }),
   'registerWorker: handlers': ({ engine }, text) =>
-    engine.registerWorker({ name: 'w', incarnation: randomUUID(), slots: 1, handlers: [text] }),
+    engine.workers.register({ name: 'w', incarnation: randomUUID(), slots: 1, handlers: [text] }),
   'beat: status': async ({ engine, worker }, text) => {
-    await engine.beat({ worker, status: text });
-    return (await engine.workers()).find((row) => row.worker === worker)?.status;
+    await engine.workers.beat({ worker, status: text });
+    return (await engine.workers.list()).find((row) => row.worker === worker)?.status;
   },
   'beat: metadata': async ({ engine, worker }, text) => {
-    await engine.beat({ worker, metadata: { [text]: text } });
-    return (await engine.workers()).find((row) => row.worker === worker)?.metadata;
+    await engine.workers.beat({ worker, metadata: { [text]: text } });
+    return (await engine.workers.list()).find((row) => row.worker === worker)?.metadata;
   },
   pause: ({ engine }, text) => engine.pause(text),
   resume: ({ engine }, text) => engine.resume(text),
@@ -277,20 +277,22 @@ const NUMBERS: Readonly<Record<string, Entry<number>>> = {
     return p.engine.release({ task, attempt }, { delayMs: n });
   },
   'appendLog: attempt': async (p, n) =>
-    p.engine.appendLog({ task: (await running(p)).task, attempt: n }, [{ seq: 1, at: 1, stream: 'stdout', text: 'x' }]),
+    p.engine.logs.append({ task: (await running(p)).task, attempt: n }, [
+      { seq: 1, at: 1, stream: 'stdout', text: 'x' },
+    ]),
   'appendLog: seq': async (p, n) => {
     const { task, attempt } = await running(p);
-    await p.engine.appendLog({ task, attempt }, [{ seq: n, at: 1, stream: 'stdout', text: 'x' }]);
-    return (await p.engine.readLog(task)).map(({ seq }) => seq);
+    await p.engine.logs.append({ task, attempt }, [{ seq: n, at: 1, stream: 'stdout', text: 'x' }]);
+    return (await p.engine.logs.read(task)).map(({ seq }) => seq);
   },
   'appendLog: at': async (p, n) => {
     const { task, attempt } = await running(p);
-    await p.engine.appendLog({ task, attempt }, [{ seq: 1, at: n, stream: 'stdout', text: 'x' }]);
-    return (await p.engine.readLog(task)).map(({ at }) => at);
+    await p.engine.logs.append({ task, attempt }, [{ seq: 1, at: n, stream: 'stdout', text: 'x' }]);
+    return (await p.engine.logs.read(task)).map(({ at }) => at);
   },
-  'readLog: after': async (p, n) => p.engine.readLog(1, { after: { attempt: n, seq: 0 } }),
-  'readLog: after seq': async (p, n) => p.engine.readLog(1, { after: { attempt: 0, seq: n } }),
-  'readLog: task': ({ engine }, n) => engine.readLog(n),
+  'readLog: after': async (p, n) => p.engine.logs.read(1, { after: { attempt: n, seq: 0 } }),
+  'readLog: after seq': async (p, n) => p.engine.logs.read(1, { after: { attempt: 0, seq: n } }),
+  'readLog: task': ({ engine }, n) => engine.logs.read(n),
   'list: before': async ({ engine }, n) => void (await engine.list({ limit: 1, before: n })),
   'list: limit': async ({ engine }, n) => void (await engine.list({ limit: n })),
   'push: priority': async ({ engine }, n) => void (await engine.push({ ...PUSH, priority: n })),
@@ -302,12 +304,12 @@ const NUMBERS: Readonly<Record<string, Entry<number>>> = {
   'push: late wait': async ({ engine }, n) => void (await engine.push({ ...PUSH, runAt: 8e15, waitTimeout: n })),
   'push: window': async ({ engine }, n) =>
     void (await engine.push({ ...PUSH, unique: { key: randomUUID(), window: n } })),
-  'beat: worker': ({ engine }, n) => engine.beat({ worker: n }),
+  'beat: worker': ({ engine }, n) => engine.workers.beat({ worker: n }),
   cancelRequests: ({ engine }, n) => engine.cancelRequests(n),
   'registerWorker: slots': async ({ engine }, n) =>
-    void (await engine.registerWorker({ name: 'w', incarnation: randomUUID(), slots: n })),
+    void (await engine.workers.register({ name: 'w', incarnation: randomUUID(), slots: n })),
   'registerWorker: pid': async ({ engine }, n) =>
-    void (await engine.registerWorker({ name: 'w', incarnation: randomUUID(), slots: 1, pid: n })),
+    void (await engine.workers.register({ name: 'w', incarnation: randomUUID(), slots: 1, pid: n })),
   'putTrigger: priority': async ({ engine }, n) =>
     void (await putTrigger(engine, { ...PUSH, name: 'p', cron: '0 0 1 1 *', priority: n })),
   'registry.register: pid': async ({ registry }, n) => void (await registry.register({ worker_id: 'pids', pid: n })),

@@ -67,7 +67,7 @@ test('whoever waits for work or for events hears at once that the node was close
   const world = new VirtualWorld();
   const node = await openNode('memory:', { world, duties: false });
   const { engine } = node;
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 1 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 1 });
   const heard: string[] = [];
   const hear = (who: string, waiting: Promise<unknown>): void =>
     void refusal(waiting).then((code) => heard.push(`${who} ${code}`));

@@ -8,7 +8,7 @@ import type { Clock } from '../core/world.ts';
 import type { Pushed } from '../engine/push/pushes.ts';
 import type { Explanation } from '../engine/read/explain.ts';
 import type { SignalOptions } from '../engine/settle/waits.ts';
-import type { CancelAct, RetryAct, TreeAnswer, TreeOptions } from '../engine/trees/subtrees.ts';
+import type { CancelAct, RetryAct, TreeAnswer, TreeOptions } from '../engine/trees/trees.ts';
 import { EngineSnapshot } from '../operate/engine-snapshot.ts';
 import { approvals, decide } from '../operate/operations/approvals.ts';
 import { graphRequests } from '../operate/operations/pushing.ts';
@@ -146,20 +146,20 @@ export class App implements Leasehold {
 
   /** Makes a limit or changes it, for everybody at once; answers its revision. */
   setLimit(name: string, limit: LimitInput, by?: string): Promise<number> {
-    return this.engine.setLimit(name, limit, by);
+    return this.engine.limits.set(name, limit, by);
   }
 
   removeLimit(name: string, by?: string): Promise<void> {
-    return this.engine.removeLimit(name, by);
+    return this.engine.limits.remove(name, by);
   }
 
   limits(): Promise<readonly LimitRecord[]> {
-    return this.engine.limits();
+    return this.engine.limits.list();
   }
 
   /** What is said of a worker by its name: holds at once for those that live, and for all that come. */
   setWorker(setting: WorkerSetting): Promise<void> {
-    return this.engine.setWorker(setting);
+    return this.engine.workers.set(setting);
   }
 
   /** A worker in this process. It runs after `start()`, and `close()` drains it. */
@@ -202,12 +202,12 @@ export class App implements Leasehold {
 
   /** Cancels a task, everything that was made to wait for it, and what any of these has spawned; those that run are asked. */
   async cancelTree(id: string, options: TreeOptions = {}): Promise<TreeAnswer<CancelAct>> {
-    return this.engine.cancelTree(this.engine.parseId(id), options);
+    return this.engine.trees.cancel(this.engine.parseId(id), options);
   }
 
   /** Of the same tasks, runs those again that failed or were cancelled; what has completed keeps its results. */
   async retryTree(id: string, options: TreeOptions = {}): Promise<TreeAnswer<RetryAct>> {
-    return this.engine.retryTree(this.engine.parseId(id), options);
+    return this.engine.trees.retry(this.engine.parseId(id), options);
   }
 
   stats(queue: string): Promise<QueueStats> {
@@ -219,7 +219,7 @@ export class App implements Leasehold {
   }
 
   workers(): Promise<readonly WorkerRecord[]> {
-    return this.engine.workers();
+    return this.engine.workers.list();
   }
 
   /** What happens, behind that position of the feed: no gap, no repeat. */

@@ -117,7 +117,7 @@ test('an inline task that killed its worker before runs in a process of its own 
   const app = await open('memory:', { leaseMs: 400, durability: 'normal' });
   t.after(() => app.close());
   // Another worker claims it and is never heard of again.
-  const victim = await app.engine.registerWorker({ name: 'victim', incarnation: 'gone', slots: 1 });
+  const victim = await app.engine.workers.register({ name: 'victim', incarnation: 'gone', slots: 1 });
   const handle = await app.push(shy, 0);
   assert.equal((await app.engine.claim({ worker: victim, max: 1 })).length, 1);
   await app.worker({ tasks: [shy] }).start();

@@ -217,12 +217,12 @@ test('a stream that is cut again and again brings every event once, in order', a
 test('a log is followed to the end of its task over cuts, and a log that ends is not asked for again', async (t) => {
   const { client, proxy, node } = await scene(t, { pace: { ...REAL_PACE, sleep: () => Promise.resolve() } });
   const { engine } = node;
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 1 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 1 });
   const { id } = await engine.push({ queue: 'q', handler: 'h' });
   const [lease] = await engine.claim({ worker, max: 1 });
   assert.ok(lease);
   const say = (from: number, to: number): Promise<void> =>
-    engine.appendLog(
+    engine.logs.append(
       lease,
       Array.from({ length: to - from }, (_, i) => ({ seq: from + i, at: 1, stream: 'log', text: `line ${from + i}` })),
     );

@@ -96,7 +96,7 @@ test('the groups of the document are limits: their tasks wait for each other, an
   const groups = limitsFromGroups({ claude: { limit: 3 }, '3d-printer': { limit: 1 }, 'heavy-compute': { limit: 2 } });
   for (const [name, limit] of Object.entries(groups)) await app.setLimit(name, limit);
   const { engine } = app;
-  const worker = await engine.registerWorker({
+  const worker = await engine.workers.register({
     name: 'gpu-worker',
     incarnation: 'i',
     slots: 9,

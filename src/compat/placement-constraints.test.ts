@@ -7,7 +7,7 @@ test('a push with the constraints of the document goes to the nodes that it name
   const app = await open('memory:', { duties: false, housekeeping: false });
   const { engine } = app;
   const register = (name: string, capabilities: Parameters<typeof tagsFromCapabilities>[0]) =>
-    engine.registerWorker({ name, incarnation: name, slots: 9, tags: tagsFromCapabilities(capabilities) });
+    engine.workers.register({ name, incarnation: name, slots: 9, tags: tagsFromCapabilities(capabilities) });
   const [gpu, other] = [await register('node-1', { gpu: 'nvidia' }), await register('node-2', { gpu: 'amd' })];
   const placement = placementFromConstraints({ requires_capabilities: { gpu: 'nvidia' }, max_parallel_per_node: 2 });
   for (let n = 0; n < 3; n++) await engine.push({ queue: 'q', handler: 'h', placement });

@@ -120,7 +120,7 @@ class EngineRegistrationBackend implements RegistrationBackend {
       pid: pid === undefined ? undefined : whole('pid', pid, 0, MAX_COUNT),
     });
     this.#own.set(worker_id, number);
-    await this.#manual.engine.beat({ worker: number, state: 'online' });
+    await this.#manual.engine.workers.beat({ worker: number, state: 'online' });
     const record = await this.get(worker_id);
     if (record === null) throw unknown(worker_id);
     return record;
@@ -166,15 +166,18 @@ class EngineRegistrationBackend implements RegistrationBackend {
     await this.#manual.close();
   }
 
-  async #beat(worker_id: string, change: Omit<Parameters<Manual['engine']['beat']>[0], 'worker'>): Promise<void> {
+  async #beat(
+    worker_id: string,
+    change: Omit<Parameters<Manual['engine']['workers']['beat']>[0], 'worker'>,
+  ): Promise<void> {
     const { engine } = this.#manual;
-    const worker = this.#own.get(worker_id) ?? newestOf(await engine.workers(), worker_id)?.worker;
-    if (worker === undefined || !(await engine.beat({ worker, ...change }))) throw unknown(worker_id);
+    const worker = this.#own.get(worker_id) ?? newestOf(await engine.workers.list(), worker_id)?.worker;
+    if (worker === undefined || !(await engine.workers.beat({ worker, ...change }))) throw unknown(worker_id);
   }
 
   async #view(): Promise<View> {
     const { engine } = this.#manual;
-    const [rows, running] = await Promise.all([engine.workers(), this.#manual.running()]);
+    const [rows, running] = await Promise.all([engine.workers.list(), this.#manual.running()]);
     return new View(rows, running, await engine.store.clock(), engine.leaseMs);
   }
 }

@@ -141,7 +141,7 @@ export class RuntimeDb {
     // In one turn; the beat only shows people that the owner lives.
     const [answer] = await Promise.all([
       engine.renew(held.grant, ttlMs),
-      engine.beat({ worker: held.worker }).catch(() => false),
+      engine.workers.beat({ worker: held.worker }).catch(() => false),
     ]);
     if (!answer.held) this.#forget(runId, held);
     return { held: answer.held, cancelRequested: answer.held && answer.cancelRequested };
@@ -233,7 +233,8 @@ export class RuntimeDb {
   async #run(task: TaskRecord, runId: string): Promise<Run> {
     const { engine } = this.#manual;
     const { holder } = task;
-    const row = holder === undefined ? undefined : (await engine.workers()).find(({ worker }) => worker === holder);
+    const row =
+      holder === undefined ? undefined : (await engine.workers.list()).find(({ worker }) => worker === holder);
     const cancelReason = task.cancelRequestedAt === undefined ? undefined : this.#reasons.get(runId);
     const { calendar, lease } = await engine.store.clock();
     return runOf(task, { runId, holder: row, ahead: calendar - lease, cancelReason });

@@ -137,7 +137,7 @@ class EngineWorkPool implements WorkPool {
   }
 
   async releaseByWorker(worker_id: string): Promise<number> {
-    const workers = await this.#manual.engine.workers();
+    const workers = await this.#manual.engine.workers.list();
     const numbers = new Set(workers.filter(({ name }) => name === worker_id).map(({ worker }) => worker));
     if (numbers.size === 0) return 0;
     const theirs = (await this.#manual.running(this.#name)).filter(
@@ -167,7 +167,7 @@ class EngineWorkPool implements WorkPool {
     const first = await this.#take(worker);
     if (first !== undefined) return first;
     // "Empty" ends an ephemeral worker, so it must be so: other processes may have pushed a moment ago.
-    this.#manual.engine.readyLanes.hint();
+    this.#manual.engine.hint();
     const second = await this.#take(worker);
     if (second !== undefined) return second;
     // And nobody but those who call here may be there to take back what the dead have left.

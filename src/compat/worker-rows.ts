@@ -50,7 +50,7 @@ export class WorkerRows {
       const row = await this.#row(name);
       const now = engine.world.clock.monotonic();
       if (now - row.signedAt < SIGN_MS) return row.worker;
-      if (await engine.beat({ worker: row.worker })) {
+      if (await engine.workers.beat({ worker: row.worker })) {
         row.signedAt = now;
         return row.worker;
       }
@@ -63,7 +63,7 @@ export class WorkerRows {
     const { engine } = this.#manual;
     for (const settled of await Promise.allSettled(this.#rows.values())) {
       if (settled.status !== 'fulfilled' || !settled.value.own) continue;
-      await engine.beat({ worker: settled.value.worker, state: 'offline' }).catch(() => false);
+      await engine.workers.beat({ worker: settled.value.worker, state: 'offline' }).catch(() => false);
     }
   }
 
@@ -78,7 +78,7 @@ export class WorkerRows {
 
   async #findOrMake(name: string): Promise<Row> {
     const { engine } = this.#manual;
-    const found = newestOf(await engine.workers(), name);
+    const found = newestOf(await engine.workers.list(), name);
     if (found !== undefined && found.incarnation.startsWith(MARK) && found.state !== 'offline') {
       return { worker: found.worker, own: false, signedAt: Number.NEGATIVE_INFINITY };
     }

@@ -30,7 +30,7 @@ async function rig(t: TestContext): Promise<Rig> {
     await store.close();
   });
   const engine = new Engine({ store, world });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 8 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 8 });
   const claim = async (): Promise<Grant> => {
     const [grant] = await engine.claim({ worker, max: 1 });
     assert.ok(grant, 'there was nothing to claim');
@@ -66,8 +66,7 @@ test('the engine tells when something will be due, so that a sleeping duty can b
   const { engine, claim, world } = await rig(t);
   const due: number[] = [];
   const leases: number[] = [];
-  engine.onDue = (inMs) => void due.push(inMs);
-  engine.onLease = (inMs) => void leases.push(inMs);
+  engine.listen({ due: (inMs) => void due.push(inMs), leased: (inMs) => void leases.push(inMs) });
   await engine.push(TASK);
   await engine.push({ ...TASK, delay: 5000 });
   await engine.push({ ...TASK, runAt: world.clock.wall() + 7000 });
@@ -171,16 +170,16 @@ test('the feed tells what happened in order, goes on after a number, and follows
 
 test('workers are registered under a checked name, each start as one of its own', async (t) => {
   const { engine } = await rig(t);
-  await engine.registerWorker({ name: 'gpu-1', incarnation: 'j', slots: 2, tags: ['gpu'] });
+  await engine.workers.register({ name: 'gpu-1', incarnation: 'j', slots: 2, tags: ['gpu'] });
   assert.deepEqual(
-    (await engine.workers()).map(({ name, slots, tags }) => [name, slots, tags]),
+    (await engine.workers.list()).map(({ name, slots, tags }) => [name, slots, tags]),
     [
       ['w', 8, []],
       ['gpu-1', 2, ['gpu']],
     ],
   );
   await assert.rejects(
-    async () => engine.registerWorker({ name: 'No Name', incarnation: 'k', slots: 1 }),
+    async () => engine.workers.register({ name: 'No Name', incarnation: 'k', slots: 1 }),
     (error) => isEngineError(error, 'INVALID_INPUT'),
   );
 });
@@ -253,12 +252,12 @@ test('a bad argument is refused with its field by a rejected promise, and change
     ['handler name', () => engine.list({ limit: 1, handlers: ['NO NAME'] })],
     ['from', () => engine.list({ limit: 1, from: -1 })],
     ['until', () => engine.list({ limit: 1, until: Number.NaN })],
-    ['worker', () => engine.registerWorker(undefined as never)],
-    ['worker name', () => engine.registerWorker({ ...worker8, name: 'No Name' })],
-    ['slots', () => engine.registerWorker({ ...worker8, slots: Number.NaN })],
-    ['incarnation', () => engine.registerWorker({ name: 'w', slots: 1 } as never)],
-    ['tags', () => engine.registerWorker({ ...worker8, tags: 'gpu' as never })],
-    ['tags', () => engine.registerWorker({ ...worker8, tags: [1 as never] })],
+    ['worker', () => engine.workers.register(undefined as never)],
+    ['worker name', () => engine.workers.register({ ...worker8, name: 'No Name' })],
+    ['slots', () => engine.workers.register({ ...worker8, slots: Number.NaN })],
+    ['incarnation', () => engine.workers.register({ name: 'w', slots: 1 } as never)],
+    ['tags', () => engine.workers.register({ ...worker8, tags: 'gpu' as never })],
+    ['tags', () => engine.workers.register({ ...worker8, tags: [1 as never] })],
     ['request', () => engine.push(null as never)],
     ['request', () => engine.push([] as never)],
     ['requests', () => engine.pushMany({} as never)],
@@ -314,7 +313,7 @@ test('an unknown option is refused by every verb, which lists those that it know
     ['queue', () => engine.claim(more({ worker, max: 1 }, 'queue')), /queues, handlers/],
     ['retryAfter', () => engine.fail(grant, 'no', more({}, 'retryAfter')), /giveUp, retryAfterMs/],
     ['delay', () => engine.release(grant, more({}, 'delay')), /bounced, delayMs/],
-    ['slot', () => engine.registerWorker(more({ name: 'w', incarnation: 'j', slots: 1 }, 'slot')), /slots, tags/],
+    ['slot', () => engine.workers.register(more({ name: 'w', incarnation: 'j', slots: 1 }, 'slot')), /slots, tags/],
     ['state', () => engine.list(more({ limit: 1 }, 'state')), /queue, states/],
     ['from', () => first(engine.events(more({}, 'from'))), /after, signal/],
     ['windows', () => engine.push({ ...TASK, unique: more({ key: 'a' }, 'windows') }), /key, window/],
@@ -401,7 +400,7 @@ test('work that no hint told of is found within the poll interval, and intervals
     assert.throws(() => new Engine({ store, world, ...bad }), { code: 'INVALID_INPUT' }, JSON.stringify(bad));
   }
   const [quiet, other] = [new Engine({ store, world, pollMs: '5s' }), new Engine({ store, world })];
-  const worker = await quiet.registerWorker({ name: 'w', incarnation: 'i', slots: 1 });
+  const worker = await quiet.workers.register({ name: 'w', incarnation: 'i', slots: 1 });
   let granted = 0;
   const waiting = quiet.claim({ worker, max: 1, waitMs: 60_000 }).then((grants) => (granted = grants.length));
   await world.settle();

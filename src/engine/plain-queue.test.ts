@@ -80,7 +80,7 @@ async function rig(t: TestContext) {
     await roster.stop();
     await store.close();
   });
-  const worker = await engine.registerWorker({
+  const worker = await engine.workers.register({
     name: 'w',
     incarnation: 'w',
     slots: 8,
@@ -104,7 +104,7 @@ test('the engine pushes, claims, retries, completes, cancels, explains and prune
   await roster.tick('stager');
   const again = await claim();
   assert.deepEqual([again.task, again.attempt, again.tries], [task, 2, 2]);
-  await engine.appendLog(again, [{ seq: 1, at: 1, stream: 'log', text: 'here' }]);
+  await engine.logs.append(again, [{ seq: 1, at: 1, stream: 'log', text: 'here' }]);
   assert.ok((await engine.renew(again)).held);
   const ended = engine.finished(task);
   await engine.complete(again, { done: true });
@@ -127,11 +127,11 @@ test('what only a whole store has is refused by name, and changes nothing', asyn
   await engine.push({ queue: 'q', handler: 'h' });
   const grant = await claim();
   for (const call of [
-    () => engine.setLimit('l', { concurrent: 1 }),
+    () => engine.limits.set('l', { concurrent: 1 }),
     () => engine.turn(grant, { entries: [{ key: 'k', value: 1 }] }),
-    () => engine.signal('c', 1),
+    () => engine.waits.signal('c', 1),
     () => engine.pushGraph([{ queue: 'q', handler: 'h' }]),
-    () => engine.setWorker({ name: 'w', enabled: false }),
+    () => engine.workers.set({ name: 'w', enabled: false }),
   ]) {
     const error = await (call() as Promise<unknown>).then(
       () => undefined,

@@ -38,7 +38,7 @@ export class EngineOperator implements Operator {
   }
 
   lines(id: string, { signal }: { readonly signal?: AbortSignal | undefined }): AsyncGenerator<LogLineView> {
-    return this.#watched(this.engine.followLog(numberOf(this.engine, id), signal === undefined ? {} : { signal }));
+    return this.#watched(this.engine.logs.follow(numberOf(this.engine, id), signal === undefined ? {} : { signal }));
   }
 
   async close(): Promise<void> {

@@ -50,7 +50,7 @@ export class EngineSnapshot {
   }
 
   workers(): Promise<readonly WorkerRecord[]> {
-    this.#workers ??= this.engine.workers();
+    this.#workers ??= this.engine.workers.list();
     return this.#workers;
   }
 

@@ -190,7 +190,7 @@ test('A44: each role reaches what is its own and nothing else, streams and logs 
 
   // A worker that runs one task reads nothing of another one by counting up numbers.
   const other = await node.engine.push({ queue: 'private', handler: 'other' });
-  const private_ = await node.engine.registerWorker({ name: 'own', incarnation: 'own', slots: 1 });
+  const private_ = await node.engine.workers.register({ name: 'own', incarnation: 'own', slots: 1 });
   const [grant] = await node.engine.claim({ worker: private_, max: 1, queues: ['private'] });
   assert.ok(grant);
   await node.engine.complete(grant, { salary: 4711 });

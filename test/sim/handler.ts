@@ -35,7 +35,7 @@ export async function perform(run: Run, process: SimProcess, grant: Grant): Prom
     const nap = Math.min(left, Math.ceil(plan.leaseMs / 3));
     await sleep(run, process, nap);
     left -= nap;
-    if (rng.chance(0.4)) await outcome(run, process, process.engine.appendLog(grant, [lineOf(attempt)]));
+    if (rng.chance(0.4)) await outcome(run, process, process.engine.logs.append(grant, [lineOf(attempt)]));
     if (!renews) continue;
     const renewed = await outcome(run, process, process.engine.renew(grant));
     if (renewed.value?.held === false) return;
@@ -153,7 +153,7 @@ async function waited(attempt: Attempt, key: string, nth: number, step: WaitStep
     return { outcome: how, body };
   };
   if (grant.attempt > 1) {
-    const last = await patiently(run, process, () => process.engine.waitOf(task));
+    const last = await patiently(run, process, () => process.engine.waits.of(task));
     if (last.status !== 'ok') return undefined;
     if (last.value?.key === key) return hear(last.value);
   }

@@ -81,7 +81,7 @@ test('a file that everybody may change is pointed out', async () => {
 test('leases that ran out long ago and workers that fell silent are found', async () => {
   const file = join(folder, 'stuck.db');
   const node = await openNode(`sqlite:${file}`, { duties: false, housekeeping: false });
-  const worker = await node.engine.registerWorker({ name: 'gone', incarnation: 'i', slots: 1 });
+  const worker = await node.engine.workers.register({ name: 'gone', incarnation: 'i', slots: 1 });
   await node.engine.push({ queue: 'q', handler: 'h' });
   await node.engine.claim({ worker, max: 1 });
   await node.close();

@@ -67,7 +67,7 @@ test('a server that is not there is a failure without the password', async () =>
 test('stuck leases, silent workers, events without numbers and a newer schema are found', async () => {
   const here = `${url}&schema=stuck`;
   const node = await openNode(here, quiet);
-  const worker = await node.engine.registerWorker({ name: 'gone', incarnation: 'i', slots: 1 });
+  const worker = await node.engine.workers.register({ name: 'gone', incarnation: 'i', slots: 1 });
   await node.engine.push({ queue: 'q', handler: 'h' });
   await node.engine.claim({ worker, max: 1 });
   await node.close();

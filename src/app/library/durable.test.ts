@@ -120,7 +120,7 @@ test('a task in a process remembers and waits as one in the loop does', async (t
   const worker = app.worker({ tasks: [far, near], slots: 2 });
   await worker.start();
   const handle = await app.push(far, null);
-  while ((await handle.state()) !== 'waiting' || (await app.engine.waitOf(handle.task))?.key !== 'word#0') {
+  while ((await handle.state()) !== 'waiting' || (await app.engine.waits.of(handle.task))?.key !== 'word#0') {
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   await app.signal('far', 'near enough');

@@ -15,7 +15,7 @@ async function rig(t: TestContext) {
   const world = new VirtualWorld();
   const app = await open('memory:', { world, duties: false });
   t.after(() => app.close());
-  const worker = await app.engine.registerWorker({ name: 'w', incarnation: 'i', slots: 8 });
+  const worker = await app.engine.workers.register({ name: 'w', incarnation: 'i', slots: 8 });
   const running = async (): Promise<{ handle: TaskHandle<unknown>; grant: Grant }> => {
     const handle = await app.push(mail, 'x');
     const [grant] = await app.engine.claim({ worker, max: 1, task: handle.task });
@@ -117,7 +117,7 @@ test('progress is the value that was told last, over all attempts', async (t) =>
   const { handle, grant } = await running();
   assert.equal(await handle.progress(), undefined);
   const say = (seq: number, text: string, stream: 'progress' | 'log' = 'progress') =>
-    engine.appendLog(grant, [{ seq, at: seq, stream, text }]);
+    engine.logs.append(grant, [{ seq, at: seq, stream, text }]);
   await say(1, '0.5');
   await say(2, 'not this', 'log');
   assert.equal(await handle.progress(), 0.5);
@@ -133,10 +133,10 @@ test('logs come as they are written, and end with the task', async (t) => {
   const ended = (async () => {
     for await (const { attempt, text } of handle.logs()) texts.push(`${attempt} ${text}`);
   })();
-  await engine.appendLog(grant, [{ seq: 1, at: 1, stream: 'log', text: 'one' }]);
+  await engine.logs.append(grant, [{ seq: 1, at: 1, stream: 'log', text: 'one' }]);
   await world.settle();
   assert.deepEqual(texts, ['1 one']);
-  await engine.appendLog(grant, [{ seq: 2, at: 2, stream: 'stdout', text: 'two' }]);
+  await engine.logs.append(grant, [{ seq: 2, at: 2, stream: 'stdout', text: 'two' }]);
   await engine.complete(grant);
   await world.settle();
   await ended;

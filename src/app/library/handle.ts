@@ -3,7 +3,7 @@ import { isTaskEvent, type TaskEvent } from '../../core/task/event.ts';
 import type { LogEntry } from '../../core/task/log.ts';
 import { isFinal, type Reason, type TaskState } from '../../core/task/task.ts';
 import type { Engine } from '../../engine/engine.ts';
-import type { CancelAct, RetryAct, TreeAnswer, TreeOptions } from '../../engine/trees/subtrees.ts';
+import type { CancelAct, RetryAct, TreeAnswer, TreeOptions } from '../../engine/trees/trees.ts';
 import { newestEvent } from '../../operate/operations/events.ts';
 import type { CancelAnswer, TaskRecord } from '../../store/store.ts';
 import type { AppEvent, FollowOptions, Handle } from './leasehold.ts';
@@ -50,7 +50,7 @@ export class TaskHandle<Result = unknown> implements Handle<Result> {
 
   /** Its log, line by line, as it comes; ends with the task. */
   logs(options: FollowOptions = {}): AsyncIterable<LogEntry & { readonly attempt: number }> {
-    return this.#engine.followLog(this.task, options);
+    return this.#engine.logs.follow(this.task, options);
   }
 
   /** What happens to it from now on, or after that position of the feed; ends with its end. */
@@ -81,12 +81,12 @@ export class TaskHandle<Result = unknown> implements Handle<Result> {
 
   /** Cancels it with everything that was made to wait for it, and with what any of these has spawned. */
   cancelTree(options: TreeOptions = {}): Promise<TreeAnswer<CancelAct>> {
-    return this.#engine.cancelTree(this.task, options);
+    return this.#engine.trees.cancel(this.task, options);
   }
 
   /** Of the same tasks, runs those again that failed or were cancelled; what has completed keeps its results. */
   retryTree(options: TreeOptions = {}): Promise<TreeAnswer<RetryAct>> {
-    return this.#engine.retryTree(this.task, options);
+    return this.#engine.trees.retry(this.task, options);
   }
 
   async #isOver(): Promise<boolean> {
@@ -117,7 +117,7 @@ export class TaskHandle<Result = unknown> implements Handle<Result> {
   async *#entries(): AsyncIterable<LogEntry> {
     const limit = PAGE;
     for (let after: { attempt: number; seq: number } | undefined; ; ) {
-      const page = await this.#engine.readLog(this.task, after === undefined ? { limit } : { after, limit });
+      const page = await this.#engine.logs.read(this.task, after === undefined ? { limit } : { after, limit });
       yield* page;
       const last = page.at(-1);
       if (last === undefined || page.length < limit) return;

@@ -4,7 +4,7 @@ import type { QueueStats, TaskEvent, WorkerEvent } from '../../core/task/event.t
 import type { LogEntry } from '../../core/task/log.ts';
 import type { TaskState } from '../../core/task/task.ts';
 import type { SignalOptions } from '../../engine/settle/waits.ts';
-import type { CancelAct, RetryAct, TreeOptions } from '../../engine/trees/subtrees.ts';
+import type { CancelAct, RetryAct, TreeOptions } from '../../engine/trees/trees.ts';
 import type { TreeView } from '../../operate/calls/calls.ts';
 import type { ApprovalView, ExplanationView, SignalView, TaskView } from '../../operate/views.ts';
 import type { CancelAnswer, QueueRecord } from '../../store/store.ts';

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { checkWorkerId } from '../../core/names.ts';
-import { afterExpiry } from '../../core/task/lease.ts';
+import { takeBack } from '../../engine/duties/take-back.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { readSpec } from '../../engine/push/spec.ts';
 import type { RenewalAddress } from '../../protocol/link.ts';
 import type { DutyTenure, OverdueLease, TaskRecord } from '../../store/store.ts';
 import { LeaseKeeper } from '../link/lease-keeper.ts';
@@ -145,8 +144,7 @@ export class Manual {
             })),
           }),
     ]);
-    for (const [i, { lane }] of others.entries()) if (returned[i] === 'done') this.engine.readyLanes.mark(lane);
-    this.engine.changed();
+    this.engine.hint(others.flatMap(({ lane }, i) => (returned[i] === 'done' ? [lane] : [])));
     // `repeated`: somebody else ended it in the same way just now, and has counted it.
     return [...ended, ...returned].filter((answer) => answer === 'done' || answer === 'cancelled').length;
   }
@@ -162,19 +160,9 @@ export class Manual {
   }
 
   async #reapOne(lease: OverdueLease, term: DutyTenure): Promise<boolean> {
-    const { store, interner, world, readyLanes } = this.engine;
-    const { task, attempt } = lease;
+    const { store } = this.engine;
     try {
-      const { retry } = readSpec(await interner.specBody(lease.spec));
-      const verdict = afterExpiry(lease, retry, world.random());
-      const item =
-        verdict.to === 'again'
-          ? ({ task, attempt, to: 'again', reason: 'none', delayMs: verdict.delayMs } as const)
-          : { task, attempt, to: verdict.to, reason: verdict.reason, delayMs: 0 };
-      const { reaped, lanes } = await store.leaseReap({ duty: term, items: [item] });
-      for (const lane of lanes) readyLanes.mark(lane);
-      if (reaped > 0) this.engine.changed();
-      return reaped > 0;
+      return (await takeBack(this.engine, term, [lease])) > 0;
     } finally {
       await store.dutyRelease({ duty: term });
     }

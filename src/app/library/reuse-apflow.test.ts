@@ -41,7 +41,7 @@ async function executions({ world, node }: Awaited<ReturnType<typeof rig>>, keyO
   const attempts: number[] = [];
   await engine.push({ queue: 'mail', handler: 'send', input: { to: 'ada' }, retry: RETRY });
   for (const name of ['first', 'second']) {
-    const worker = await engine.registerWorker({ name, incarnation: `${name} ${keyOf.name}`, slots: 1 });
+    const worker = await engine.workers.register({ name, incarnation: `${name} ${keyOf.name}`, slots: 1 });
     const [grant] = await engine.claim({ worker, max: 1 });
     assert.ok(grant);
     attempts.push(grant.attempt);
@@ -115,7 +115,7 @@ async function crashAt(t: TestContext, verb: 'keep' | 'complete') {
   const heir = await start('heir', direct);
   await world.advance(60_000);
   const record = await engine.get(number);
-  const log = (await engine.readLog(number)).map(({ attempt, text }) => `${attempt} ${text}`);
+  const log = (await engine.logs.read(number)).map(({ attempt, text }) => `${attempt} ${text}`);
   await heir.stop();
   return { effects, ended, result: record?.result, attempt: record?.attempt, log, id };
 }

@@ -22,7 +22,7 @@ async function real(t: TestContext, url = 'memory:'): Promise<App> {
 }
 
 async function logOf(app: App, handle: { readonly task: number }): Promise<readonly string[]> {
-  return (await app.engine.readLog(handle.task)).map(({ text }) => text);
+  return (await app.engine.logs.read(handle.task)).map(({ text }) => text);
 }
 
 test('the second of two tasks with the same input takes the result of the first', async (t) => {

@@ -83,7 +83,7 @@ export class Beats {
     // Nobody will speak of it again, unless it comes back.
     if (state === 'offline') this.#pulses.delete(worker);
     try {
-      await this.#engine.beat({ worker, state, ...(ended === 0 ? {} : { ended }), ...(told ? { told } : {}) });
+      await this.#engine.workers.beat({ worker, state, ...(ended === 0 ? {} : { ended }), ...(told ? { told } : {}) });
     } catch (error) {
       pulse.ended += ended;
       // Said, and heard by nobody: it is new when it is said again.

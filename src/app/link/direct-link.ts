@@ -63,7 +63,7 @@ export class DirectLink implements Link {
     const own = address === undefined ? { host: hostname(), pid: process.pid } : NOT_HERE;
     const { host = own.host, pid = own.pid } = hello;
     checkNames('queues', 'queue', hello.queues);
-    const worker = await this.#engine.registerWorker({
+    const worker = await this.#engine.workers.register({
       name,
       incarnation,
       slots,
@@ -214,7 +214,7 @@ class DirectSession implements Session {
   }
 
   log(lease: Assignment, entries: readonly LogEntry[]): Promise<void> {
-    return this.#engine.appendLog(lease, entries);
+    return this.#engine.logs.append(lease, entries);
   }
 
   async journal(lease: Assignment): Promise<readonly Remembered[]> {
@@ -284,7 +284,7 @@ class DirectSession implements Session {
 
   async waited(lease: Assignment): Promise<Waited | undefined> {
     await this.#requireHeld(lease);
-    const wait = await this.#engine.waitOf(lease.task);
+    const wait = await this.#engine.waits.of(lease.task);
     if (wait === undefined) return undefined;
     const { key, outcome, body, deadline } = wait;
     const now = Math.floor(this.#engine.world.clock.wall());
@@ -355,7 +355,7 @@ class DirectSession implements Session {
   }
 
   onCancel(listener: (task: number) => void): () => void {
-    return this.#engine.onCancelRequest(listener);
+    return this.#engine.listen({ cancelRequested: listener });
   }
 
   async beat(state: WorkerState): Promise<void> {

@@ -91,7 +91,7 @@ export class LeaseKeeper {
     if (this.#kept.size === 0) return;
     for (const worker of new Set([...this.#kept.values()].map((kept) => kept.worker))) {
       // Only shown to people: what a worker holds is judged by its leases.
-      void this.#engine.beat({ worker }).catch(() => {});
+      void this.#engine.workers.beat({ worker }).catch(() => {});
     }
     this.#planBeat();
   }

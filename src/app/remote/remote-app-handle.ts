@@ -2,7 +2,7 @@ import type { Ends } from '../../client/ends.ts';
 import { fault, isEngineError } from '../../core/errors.ts';
 import type { LogEntry } from '../../core/task/log.ts';
 import { isFinal, type TaskState } from '../../core/task/task.ts';
-import type { CancelAct, RetryAct, TreeOptions } from '../../engine/trees/subtrees.ts';
+import type { CancelAct, RetryAct, TreeOptions } from '../../engine/trees/trees.ts';
 import { cancelOne, cancelTree, linesOf, PAGE, retryTree } from '../../operate/calls/calls.ts';
 import type { Operator } from '../../operate/operator.ts';
 import type { CancelAnswer } from '../../store/store.ts';

@@ -26,7 +26,8 @@ async function scene(t: TestContext): Promise<{
   return { node, opened, app: await opened({ token: node.admin }) };
 }
 
-const names = async ({ engine }: NodeScene) => (await engine.workers()).map(({ name, state }) => `${name} ${state}`);
+const names = async ({ engine }: NodeScene) =>
+  (await engine.workers.list()).map(({ name, state }) => `${name} ${state}`);
 
 test('what belongs to the node is refused here, and so is what nobody knows', async () => {
   const url: NodeUrl = 'http://127.0.0.1:7420';

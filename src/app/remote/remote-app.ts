@@ -8,7 +8,7 @@ import { EMPTY_STATS, type QueueStats } from '../../core/task/event.ts';
 import { checkOptions } from '../../engine/check.ts';
 import { type Log, SILENT } from '../../engine/log.ts';
 import type { SignalOptions } from '../../engine/settle/waits.ts';
-import type { CancelAct, RetryAct, TreeOptions } from '../../engine/trees/subtrees.ts';
+import type { CancelAct, RetryAct, TreeOptions } from '../../engine/trees/trees.ts';
 import { cancelOne, cancelTree, findTask, retryOne, retryTree } from '../../operate/calls/calls.ts';
 import { setLimit } from '../../operate/calls/limit-calls.ts';
 import { pushOne, pushSeveral, wireOf } from '../../operate/calls/push-calls.ts';

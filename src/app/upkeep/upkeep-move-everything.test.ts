@@ -62,7 +62,7 @@ async function furnish(app: App): Promise<Scene> {
   await app.removeLimit('removed', 'ada');
   await app.setWorker({ name: 'w', priority: 7, tags: ['gpu', 'site=berlin'] });
   await app.setWorker({ name: 'off', enabled: false });
-  const worker = await engine.registerWorker({
+  const worker = await engine.workers.register({
     name: 'w',
     incarnation: 'i',
     slots: 99,
@@ -74,7 +74,7 @@ async function furnish(app: App): Promise<Scene> {
     address: '10.1.2.3',
     told: true,
   });
-  await engine.beat({ worker, ended: 7 });
+  await engine.workers.beat({ worker, ended: 7 });
   const claim = async (queue: string) => {
     const [grant] = await engine.claim({ worker, max: 1, queues: [queue] });
     assert.ok(grant, `nothing to claim in ${queue}`);
@@ -161,7 +161,7 @@ async function furnish(app: App): Promise<Scene> {
   const again = await app.push(fragile, 'again', { maxAttempts: 9 });
   keep('again', again);
   const failing = await claim('fragile');
-  await engine.appendLog(failing, [{ seq: 1, at: Date.now(), stream: 'stdout', text: 'a line' }]);
+  await engine.logs.append(failing, [{ seq: 1, at: Date.now(), stream: 'stdout', text: 'a line' }]);
   await engine.fail(failing, new Error('once more'));
   const [lane] = await store.laneIntern({ lanes: [{ queue: 'step', handler: 'step' }] });
   const [spec] = await store.specIntern({ specs: ['{}'] });
@@ -230,7 +230,7 @@ test('a store with a row of every kind moves whole, and its work goes on to the 
   const { ids } = await furnish(before);
   const { lease: leaseBefore, calendar } = await before.engine.store.clock();
   assert.ok(leaseBefore - calendar > 4 * HOUR);
-  const rated = await before.engine.limitUse('rated');
+  const rated = await before.engine.limits.use('rated');
   await before.close();
   const here = await tablesOf('sqlite');
   for (const [table, rows] of here) {
@@ -311,7 +311,9 @@ test('a store with a row of every kind moves whole, and its work goes on to the 
   const { engine } = app;
 
   await t.test('rates and pauses are as far from now as they were', async () => {
-    const { now, slots } = await engine.store.slotGet({ slots: (await engine.limitUse('rated')).map(({ id }) => id) });
+    const { now, slots } = await engine.store.slotGet({
+      slots: (await engine.limits.use('rated')).map(({ id }) => id),
+    });
     for (const [i, slot] of slots.entries()) {
       const was = rated[i];
       assert.ok(slot && was && was.tat > 0 && was.costTat > 0);
@@ -323,7 +325,7 @@ test('a store with a row of every kind moves whole, and its work goes on to the 
         assert.ok(left <= before + 1 && left > before - 60_000, `${left} ms were ${before} ms`);
       }
     }
-    const [paused] = await engine.limitUse('paused');
+    const [paused] = await engine.limits.use('paused');
     assert.ok(paused && paused.pausedUntil > now + HOUR / 2 && paused.pausedUntil <= now + HOUR);
     assert.match((await app.explain(ids.paused ?? '')).summary, /paused/);
     assert.match((await app.explain(ids['rated 2'] ?? '')).summary, /rated/);
@@ -338,7 +340,7 @@ test('a store with a row of every kind moves whole, and its work goes on to the 
         ['rated', 0, 1, ''],
       ],
     );
-    const history = await engine.limitHistory('removed');
+    const history = await engine.limits.history('removed');
     assert.deepEqual(
       history.map(({ by, limit }) => [by, limit?.concurrent]),
       [
@@ -430,7 +432,7 @@ test('a store with a row of every kind moves whole, and its work goes on to the 
     assert.deepEqual(await of('signalled').result(), [LONG.length, 1, 'hello', ['grown up'], 'go']);
     const asked = (await app.approvals()).find(({ id }) => id === ids.asked);
     assert.deepEqual([asked?.title, asked?.actions], ['Send "it"?', ['go', 'stop']]);
-    assert.equal((await engine.waitOf(of('slept').task))?.outcome, 'open');
+    assert.equal((await engine.waits.of(of('slept').task))?.outcome, 'open');
     assert.deepEqual((await app.signal('word', 'again')).woken, [], 'kept for the next');
     await worker.stop();
     // All dependents of the large family were seen to.

@@ -31,9 +31,15 @@ const LONG = { text: 'ä\u0001"\\'.repeat(2000) };
 
 /** Something of everything that a store can hold. */
 async function furnish({ engine }: Node): Promise<void> {
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 9, tags: ['gpu'], handlers: ['h'] });
-  await engine.registerWorker({ name: 'idle', incarnation: 'j', slots: 1 });
-  await engine.beat({ worker, status: 'busy', metadata: { disk: '{"quoted"}' } });
+  const worker = await engine.workers.register({
+    name: 'w',
+    incarnation: 'i',
+    slots: 9,
+    tags: ['gpu'],
+    handlers: ['h'],
+  });
+  await engine.workers.register({ name: 'idle', incarnation: 'j', slots: 1 });
+  await engine.workers.beat({ worker, status: 'busy', metadata: { disk: '{"quoted"}' } });
   for (const priority of [-32_768, -1, 0, 1, 32_767]) await engine.push({ queue: 'ranks', handler: 'h', priority });
   await engine.push({ queue: 'later', handler: 'h', input: 1, delay: '1h', waitTimeout: '2h' });
   await engine.push({ queue: 'later', handler: 'h', waitTimeout: '2h' });
@@ -49,7 +55,7 @@ async function furnish({ engine }: Node): Promise<void> {
     });
     const [grant] = await engine.claim({ worker, max: 1, queues: [queue] });
     assert.ok(grant, queue);
-    await engine.appendLog(grant, [
+    await engine.logs.append(grant, [
       { seq: 1, at: Date.now(), stream: 'stdout', text: 'a line\twith\\signs "and" ☃' },
       { seq: 2, at: Date.now(), stream: 'progress', text: '{"done":0.5}' },
     ]);
@@ -177,7 +183,7 @@ test('everything that the port shows is the same in the new place, and the work 
   assert.equal(held.task, same.task);
   const fresh = await engine.push({ queue: 'mail', handler: 'send' });
   assert.ok(fresh.task > (last?.task ?? Number.POSITIVE_INFINITY));
-  const worker = await engine.registerWorker({ name: 'new', incarnation: 'k', slots: 1 });
+  const worker = await engine.workers.register({ name: 'new', incarnation: 'k', slots: 1 });
   assert.ok(worker > Math.max(...snapshot.workers.map((one) => one.worker)));
   const duty = await engine.store.dutyTake({ name: 'reaper', holder: 'b', ttlMs: 1000 });
   assert.equal(duty?.epoch, 2, 'the epoch of a duty grows on');
@@ -325,7 +331,7 @@ test('a restored store, whose attempts are beyond 32 bits, moves with them', asy
   await upkeepOf(from).restore(copy, { force: true });
   await moveBetween(from, to).run({});
   const after = await openNode(to, quiet);
-  const worker = await after.engine.registerWorker({ name: 'w', incarnation: 'i', slots: 1 });
+  const worker = await after.engine.workers.register({ name: 'w', incarnation: 'i', slots: 1 });
   const [grant] = await after.engine.claim({ worker, max: 1 });
   assert.ok(grant !== undefined && grant.task === task && grant.attempt > 2 ** 31);
   await after.engine.complete({ task: grant.task, attempt: grant.attempt });
@@ -337,7 +343,7 @@ test('many tasks move in little time', async (t) => {
   const count = 2000 * scaled(10, 50);
   const node = await openNode(from, { ...quiet, durability: 'normal' });
   const { engine } = node;
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 1000 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 1000 });
   for (let i = 0; i < count; i += 1000) {
     await engine.pushMany(Array.from({ length: 1000 }, (_, n) => ({ queue: 'q', handler: 'h', input: { n: i + n } })));
   }

@@ -66,8 +66,7 @@ test('versions are ordered by their numbers, the first that differs', () => {
         number,
       ];
       const truth = { '=': x === y, '>=': x >= y, '<=': x <= y, '>': x > y, '<': x < y };
-      for (const [op, holds] of Object.entries(truth))
-        assert.equal(within(`${op}${b.join('.')}`, a.join('.')), holds);
+      for (const [op, holds] of Object.entries(truth)) assert.equal(within(`${op}${b.join('.')}`, a.join('.')), holds);
     }),
   );
 });

@@ -24,7 +24,7 @@ async function rig(
   const store = await openSqlite({ file: 'memory:', world });
   t.after(() => store.close());
   const engine = new Engine({ store, world });
-  const own = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 8, handlers: ['h'], ...worker });
+  const own = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 8, handlers: ['h'], ...worker });
   return {
     engine,
     worker: own,
@@ -63,7 +63,7 @@ test('nothing is found or given that placement keeps from the worker', async (t)
     assert.match(await acquire(await push(more)), reason);
   }
   assert.deepEqual(await found(), [any, fits]);
-  await engine.setWorker({ name: 'w', enabled: false });
+  await engine.workers.set({ name: 'w', enabled: false });
   assert.deepEqual(await found(), []);
   assert.match(await acquire(any), /^unfit: is disabled/);
 });
@@ -99,7 +99,7 @@ test('what waits, runs, has ended, is paused or has no room in its limit is not 
   const paused = await push({ queue: 'p' });
   await engine.pause('p');
   assert.match(await acquire(paused), /^held: its queue p is paused/);
-  await engine.setLimit('api', { concurrent: 1 });
+  await engine.limits.set('api', { concurrent: 1 });
   const [one, two] = [await push({ limits: ['api'] }), await push({ limits: ['api'] })];
   assert.deepEqual(await found(), [one, two]);
   assert.equal(await acquire(one), 'attempt 1');
@@ -120,7 +120,7 @@ test('one whose slots are full finds nothing and gets nothing', async (t) => {
 
 test('of many who ask for one task one gets it', async (t) => {
   const { push, acquire, engine } = await rig(t);
-  const other = await engine.registerWorker({ name: 'v', incarnation: 'j', slots: 8, handlers: ['h'] });
+  const other = await engine.workers.register({ name: 'v', incarnation: 'j', slots: 8, handlers: ['h'] });
   const task = await push();
   const answers = await Promise.all([...Array(10)].map((_, i) => acquire(task, i % 2 === 0 ? undefined : other)));
   assert.equal(answers.filter((answer) => answer === 'attempt 1').length, 1);

@@ -10,7 +10,7 @@ async function engineRig(t: TestContext) {
   t.after(() => store.close());
   const engine = new Engine({ store, world });
   const register = (name: string, more: { priority?: number; slots?: number } = {}): Promise<number> =>
-    engine.registerWorker({ name, incarnation: name, slots: 4, ...more });
+    engine.workers.register({ name, incarnation: name, slots: 4, ...more });
   const got: string[] = [];
   const wait = (name: string, worker: number, max = 1): void => {
     void engine.claim({ worker, max, waitMs: 600_000, handlers: ['h'] }).then((grants) => {
@@ -82,7 +82,7 @@ test('a fleet is looked at once a second, and a large one so much less often tha
   ] as const) {
     const { world, store, engine, register, wait } = await engineRig(t);
     await Promise.all(Array.from({ length: workers }, (_, i) => register(`w${i}`)));
-    const [first] = await engine.workers();
+    const [first] = await engine.workers.list();
     assert.ok(first !== undefined);
     const looks = t.mock.method(store, 'workerFleet');
     wait('first', first.worker);

@@ -12,7 +12,7 @@ async function rig(t: TestContext): Promise<{ engine: Engine; worker: number }> 
   const store = await openSqlite({ file: 'memory:', world });
   t.after(() => store.close());
   const engine = new Engine({ store, world });
-  return { engine, worker: await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 8 }) };
+  return { engine, worker: await engine.workers.register({ name: 'w', incarnation: 'i', slots: 8 }) };
 }
 
 test('a task can be claimed by its number, before those that came earlier', async (t) => {
@@ -20,7 +20,7 @@ test('a task can be claimed by its number, before those that came earlier', asyn
   await engine.push(TASK);
   const { task } = await engine.push(TASK);
   const leases: number[] = [];
-  engine.onLease = (inMs) => void leases.push(inMs);
+  engine.listen({ leased: (inMs) => void leases.push(inMs) });
   const [grant] = await engine.claim({ worker, max: 1, task, leaseMs: '10s' });
   assert.equal(grant?.task, task);
   assert.deepEqual(leases, [10_000]);

@@ -28,7 +28,7 @@ async function rig(t: TestContext): Promise<Rig> {
     return taskClaim(params);
   };
   const engine = new Engine({ store, world });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 8 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 8 });
   return {
     world,
     store,
@@ -260,7 +260,7 @@ test('claims for one task each serve the lanes in turn', async (t) => {
 
 test('claims of one turn go to the store together and share the tasks out', async (t) => {
   const { engine, claim, push, asked } = await rig(t);
-  const other = await engine.registerWorker({ name: 'o', incarnation: 'o', slots: 8 });
+  const other = await engine.workers.register({ name: 'o', incarnation: 'o', slots: 8 });
   const tasks: number[] = [];
   for (let n = 0; n < 10; n++) tasks.push(await push('mail'));
   const answers = await Promise.all([claim({ max: 3 }), claim({ max: 3 }), claim({ worker: other, max: 9 })]);
@@ -376,7 +376,7 @@ test('a disabled worker gets nothing, and others get its share', async (t) => {
   const task = await push('mail');
   await store.workerEnable({ worker, enabled: false });
   assert.deepEqual(await claim({ max: 9 }), []);
-  const next = await engine.registerWorker({ name: 'v', incarnation: 'j', slots: 1 });
+  const next = await engine.workers.register({ name: 'v', incarnation: 'j', slots: 1 });
   assert.deepEqual(await claim({ worker: 4711, max: 9 }), []);
   assert.deepEqual(tasksOf(await claim({ worker: next })), [task], 'it was taken out of the ring');
 });
@@ -428,7 +428,7 @@ test('of many claims that wait a push lets a few ask the store, and one of them 
   const { engine, world, asked, push } = await rig(t);
   const waiting: (() => readonly Grant[] | undefined)[] = [];
   for (let n = 0; n < 300; n++) {
-    const worker = await engine.registerWorker({ name: `w${n}`, incarnation: `i${n}`, slots: 1 });
+    const worker = await engine.workers.register({ name: `w${n}`, incarnation: `i${n}`, slots: 1 });
     waiting.push(follow(engine.claim({ worker, max: 1, waitMs: 60_000 })));
   }
   await world.advance(5000);
@@ -447,7 +447,7 @@ test('as many tasks as there are claims that wait are all taken, without any tim
   const { engine, world } = await rig(t);
   const waiting: (() => readonly Grant[] | undefined)[] = [];
   for (let n = 0; n < 300; n++) {
-    const worker = await engine.registerWorker({ name: `w${n}`, incarnation: `i${n}`, slots: 1 });
+    const worker = await engine.workers.register({ name: `w${n}`, incarnation: `i${n}`, slots: 1 });
     waiting.push(follow(engine.claim({ worker, max: 1, waitMs: 60_000 })));
   }
   await world.settle();
@@ -487,12 +487,12 @@ test('a tag that another process gives a worker counts for its waiting claim, wh
   const scene = await rig(t);
   const { engine, store, world, claim } = scene;
   const { task } = await engine.push({ queue: 'mail', handler: 'h', placement: { requires: ['gpu'] } });
-  const plain = await engine.registerWorker({ name: 'plain', incarnation: 'p', slots: 1 });
+  const plain = await engine.workers.register({ name: 'plain', incarnation: 'p', slots: 1 });
   void Array.from({ length: 20 }, () => claim({ worker: plain, waitMs: 60_000 }));
   const waiting = follow(claim({ waitMs: 60_000 }));
   await world.advance(3000);
   assert.equal(waiting(), undefined);
-  await new Engine({ store, world }).setWorker({ name: 'w', tags: ['gpu'] });
+  await new Engine({ store, world }).workers.set({ name: 'w', tags: ['gpu'] });
   await untilAsked(scene, 'workerFleet');
   assert.deepEqual(tasksOf(waiting()), [task]);
 });

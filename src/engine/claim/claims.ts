@@ -2,8 +2,9 @@ import type { World } from '../../core/world.ts';
 import type { ClaimAnswer, Grant, Lane, LaneAsk, NewClaim, Store } from '../../store/store.ts';
 import type { Batcher, Coalescer } from '../coalescer.ts';
 import { type ClaimRequest, deal, groupRequests } from './claim-request.ts';
+import type { PickedLane } from './lane-choice.ts';
 import { LaneShare } from './lane-share.ts';
-import { type PickedLane, type ReadyLanes, SCAN_MS } from './ready-lanes.ts';
+import { type ReadyLanes, SCAN_MS } from './ready-lanes.ts';
 import { SkippedLanes } from './skipped-lanes.ts';
 import type { WorkerProfiles } from './worker-profiles.ts';
 

@@ -1,5 +1,5 @@
 import type { Lane } from '../../store/store.ts';
-import type { PickedLane, ServableLane } from './ready-lanes.ts';
+import type { PickedLane, ServableLane } from './lane-choice.ts';
 
 type Share = Omit<PickedLane, 'at'>;
 

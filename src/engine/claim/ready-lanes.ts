@@ -4,6 +4,7 @@ import type { Lane, LaneBlock, ReadyLane, Store } from '../../store/store.ts';
 import { ClaimWaiters } from './claim-waiters.ts';
 import { FairTurns } from './fair-turns.ts';
 import { HeldLanes, type KnownLane } from './held-lanes.ts';
+import type { PickedLane, ServableLane } from './lane-choice.ts';
 
 /**
  * The lanes that this process believes to have ready tasks, least lately served first. A belief only decides where to look
@@ -338,23 +339,6 @@ export class ReadyLanes {
 }
 
 type ReadyLanesStore = Pick<Store, 'laneScan' | 'laneGet' | 'queueList' | 'slotGet'>;
-
-/** A lane that could be served. */
-export interface ServableLane {
-  readonly lane: Lane;
-  readonly mark: number;
-  readonly priority: number;
-}
-
-/** A lane as it was picked. */
-export interface PickedLane {
-  readonly lane: number;
-  readonly mark: number;
-  /** What it is asked for. */
-  readonly max: number;
-  /** How many times something had been given back to a slot by then. */
-  readonly at: number;
-}
 
 /** What a lost hint hid is found within this time: half of it until a scan is due, half until a waiter looks. */
 export const SCAN_MS = 1000;

@@ -28,7 +28,7 @@ async function rig(t: TestContext): Promise<Rig> {
     world,
     store,
     engine,
-    worker: (name, more = {}) => engine.registerWorker({ name, incarnation: `i${++workers}`, slots: 8, ...more }),
+    worker: (name, more = {}) => engine.workers.register({ name, incarnation: `i${++workers}`, slots: 8, ...more }),
     push: async (more = {}) => (await engine.push({ queue: 'mail', handler: 'send', ...more })).task,
     claim: (worker, options = {}) => engine.claim({ worker, max: 1, ...options }),
   };
@@ -60,10 +60,10 @@ test('a tag that is given to a worker counts from its next claim on, and one tha
   const box = await worker('box');
   const task = await push({ placement: { credentials: ['discord'] } });
   assert.deepEqual(await claim(box), []);
-  await engine.setWorker({ name: 'box', tags: ['credential:discord'] });
+  await engine.workers.set({ name: 'box', tags: ['credential:discord'] });
   assert.deepEqual(tasksOf(await claim(box)), [task]);
   await push({ placement: { credentials: ['discord'] } });
-  await engine.setWorker({ name: 'box', tags: [] });
+  await engine.workers.set({ name: 'box', tags: [] });
   assert.deepEqual(await claim(box), []);
 });
 
@@ -271,7 +271,7 @@ test('weights divide turns in proportion', async (t) => {
 test('what a limit holds back slows nothing else, and goes on when something ends', async (t) => {
   const { engine, worker, push, claim, world } = await rig(t);
   const box = await worker('box');
-  await engine.setLimit('api', { concurrent: 1 });
+  await engine.limits.set('api', { concurrent: 1 });
   const [first, second] = [await push({ limits: ['api'] }), await push({ limits: ['api'] })];
   const other = await push({ queue: 'other' });
   assert.deepEqual(new Set(tasksOf(await claim(box, { max: 9 }))), new Set([first, other]));
@@ -286,7 +286,7 @@ test('what a limit holds back slows nothing else, and goes on when something end
 test('a slot that another process gave back is found within a second', async (t) => {
   const { engine, store, worker, push, claim, world } = await rig(t);
   const box = await worker('box');
-  await engine.setLimit('api', { concurrent: 1 });
+  await engine.limits.set('api', { concurrent: 1 });
   const [first, second] = [await push({ limits: ['api'] }), await push({ limits: ['api'] })];
   assert.deepEqual(tasksOf(await claim(box, { max: 9 })), [first]);
   const waiting = follow(claim(box, { waitMs: 60_000 }));
@@ -299,7 +299,7 @@ test('a slot that another process gave back is found within a second', async (t)
 test('a rate lets the next one start when its time has come, and not before', async (t) => {
   const { engine, worker, push, claim, world } = await rig(t);
   const box = await worker('box');
-  await engine.setLimit('api', { rate: { max: 6, window: '60s', burst: 1 } });
+  await engine.limits.set('api', { rate: { max: 6, window: '60s', burst: 1 } });
   const [first, second] = [await push({ limits: ['api'] }), await push({ limits: ['api'] })];
   assert.deepEqual(tasksOf(await claim(box, { max: 9 })), [first]);
   const waiting = follow(claim(box, { waitMs: 60_000 }));
@@ -313,16 +313,16 @@ test('a rate lets the next one start when its time has come, and not before', as
 test('raising a limit wakes who waits', async (t) => {
   const { engine, worker, push, claim, world } = await rig(t);
   const box = await worker('box');
-  await engine.setLimit('api', { concurrent: 0 });
+  await engine.limits.set('api', { concurrent: 0 });
   const task = await push({ limits: ['api'] });
   const waiting = follow(claim(box, { waitMs: 60_000 }));
   await world.settle();
   assert.equal(waiting(), undefined);
-  await engine.setLimit('api', { concurrent: 1 }, 'ann');
+  await engine.limits.set('api', { concurrent: 1 }, 'ann');
   await world.settle();
   assert.deepEqual(tasksOf(waiting()), [task]);
   assert.deepEqual(
-    (await engine.limitHistory('api')).map(({ by, limit }) => [by, limit?.concurrent]),
+    (await engine.limits.history('api')).map(({ by, limit }) => [by, limit?.concurrent]),
     [
       ['ann', 1],
       ['', 0],
@@ -333,7 +333,7 @@ test('raising a limit wakes who waits', async (t) => {
 test('many lanes behind one limit take turns, and none is forgotten', async (t) => {
   const { engine, worker, claim, world } = await rig(t);
   const box = await worker('box', { slots: 100 });
-  await engine.setLimit('api', { concurrent: 2 });
+  await engine.limits.set('api', { concurrent: 2 });
   const keys = Array.from({ length: 30 }, (_, i) => `k${i}`);
   await engine.pushMany(keys.map((key) => ({ queue: 'q', handler: 'h', limits: [{ name: 'api', key }], input: key })));
   const seen = new Set<string>();
@@ -352,18 +352,18 @@ test('many lanes behind one limit take turns, and none is forgotten', async (t) 
 test('a limit that nobody made is refused at the push, and so is what the limit refuses', async (t) => {
   const { engine, push } = await rig(t);
   assert.equal(await refusal(push({ limits: ['typo'] })), 'NOT_FOUND');
-  await engine.setLimit('api', { concurrent: 1, strategy: 'refuse' });
+  await engine.limits.set('api', { concurrent: 1, strategy: 'refuse' });
   await push({ limits: ['api'] });
   assert.equal(await refusal(push({ limits: ['api'] })), 'LIMIT_REACHED');
   assert.equal(await refusal(push({ limits: [{ name: 'api', weight: 0 }] })), 'INVALID_INPUT');
   assert.equal(await refusal(push({ placement: { requires: ['>=3'] } })), 'INVALID_INPUT');
-  assert.equal(await refusal(engine.removeLimit('typo')), 'NOT_FOUND');
+  assert.equal(await refusal(engine.limits.remove('typo')), 'NOT_FOUND');
 });
 
 test('a handler that must come back later holds up its key and no other', async (t) => {
   const { engine, worker, push, claim, world } = await rig(t);
   const box = await worker('box');
-  await engine.setLimit('api', { rate: { max: 1000, window: '1s', burst: 100 } });
+  await engine.limits.set('api', { rate: { max: 1000, window: '1s', burst: 100 } });
   const limits = (key: string) => [{ name: 'api', key }];
   const first = await push({ limits: limits('ann') });
   const [grant] = await claim(box);

@@ -133,8 +133,8 @@ test('an auditor that was deposed repairs nothing and reports nothing', async (t
 
 test('a limit that has drifted is repaired, reported as a bug, and lets go what it held back for nothing', async (t) => {
   const { roster, raw, reported, engine } = await rig(t);
-  await engine.setLimit('api', { concurrent: 2 });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'w', slots: 9 });
+  await engine.limits.set('api', { concurrent: 2 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'w', slots: 9 });
   const task = { queue: 'calls', handler: 'call', limits: [{ name: 'api', key: 'ann' }] };
   await engine.pushMany([task, task, task]);
   const claim = () => engine.claim({ worker, max: 9, queues: ['calls'] });

@@ -64,7 +64,7 @@ test('a fired slot wakes who waits for work', async (t) => {
   const { world, roster, put, engine } = await rig(t);
   await put();
   roster.keeper('cron').start();
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 1 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 1 });
   let claimed = 0;
   void engine.claim({ worker, max: 1, waitMs: HOUR }).then((grants) => {
     claimed = grants.length;

@@ -34,7 +34,7 @@ async function rig(t: TestContext, ttlMs?: number): Promise<Rig> {
     checkBooks(await lookAt(store));
     await store.close();
   });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 8 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 8 });
   const claim = async (leaseMs = LEASE): Promise<Grant> => {
     const [grant] = await engine.claim({ worker, max: 1, leaseMs });
     assert.ok(grant, 'there was nothing to claim');
@@ -311,7 +311,7 @@ for (const how of ['refused', 'held'] as const) {
     await world.advance(LEASE + 5000);
     outage.end();
     await world.advance(2000);
-    const states = async (): Promise<readonly string[]> => (await engine.workers()).map(({ state }) => state);
+    const states = async (): Promise<readonly string[]> => (await engine.workers.list()).map(({ state }) => state);
     assert.deepEqual(await states(), ['starting']);
     await world.advance(LEASE + 5000);
     assert.deepEqual(await states(), ['lost'], 'it was silent for another lease');

@@ -1,8 +1,7 @@
-import { afterExpiry } from '../../core/task/lease.ts';
-import type { DutyTenure, OverdueLease, ReapItem } from '../../store/store.ts';
+import type { DutyTenure, OverdueLease } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
-import { readSpec } from '../push/spec.ts';
 import type { Duty, Pass } from './duty.ts';
+import { takeBack } from './take-back.ts';
 
 const BATCH = 500;
 /** The wall clock moved against the monotonic one by more than this: the host slept, and so did the workers. */
@@ -19,12 +18,12 @@ const OUTAGE = 1 / 3;
 const wake = (nextInMs: number | undefined): number | undefined => nextInMs && nextInMs + 1;
 
 /**
- * Takes back what silent workers hold, and says which workers are lost: what they hold is judged by its leases alone. Only the reaper reads expiry, and the reap is the takeover: a late result is
- * accepted until then and refused from then on. It wakes at the earliest expiry.
+ * The reaper takes back what silent workers hold, and marks workers as lost. A lease is judged by its own expiry, not by the state of its
+ * worker. Only the reaper reads expiry, and the reap is the takeover: a late result is accepted until then and refused from then
+ * on. The reaper wakes at the earliest expiry.
  *
- * When its predecessor vanished, or the host was asleep, the workers may have been unable to renew; it then waits one
- * lease before the first reap, so that an outage does not send everything round again. So it does after the store itself
- * was out of reach, or has only just started.
+ * Workers may have been unable to renew: because the last reaper vanished, the host slept, or the store was out of reach or has
+ * only just started. The reaper then waits one lease before the first reap, so that an outage does not run everything again.
  */
 export class Reaper implements Duty {
   readonly name = 'reaper';
@@ -80,13 +79,9 @@ export class Reaper implements Duty {
 
   async #takeBack(term: DutyTenure, leases: readonly OverdueLease[]): Promise<number> {
     await this.#markLost(term);
-    const items = await Promise.all(leases.map((lease) => this.#judge(lease)));
-    if (items.length === 0 && this.#now() < this.#noteAt) return 0;
+    if (leases.length === 0 && this.#now() < this.#noteAt) return 0;
     this.#noteAt = this.#now() + NOTE_MS;
-    const { reaped, lanes } = await this.#engine.store.leaseReap({ duty: term, items });
-    for (const lane of lanes) this.#engine.readyLanes.mark(lane);
-    if (reaped > 0) this.#engine.changed();
-    return reaped;
+    return takeBack(this.#engine, term, leases);
   }
 
   async #markLost(term: DutyTenure): Promise<void> {
@@ -94,15 +89,6 @@ export class Reaper implements Duty {
     if (this.#now() < this.#workersAt) return;
     this.#workersAt = this.#now() + workerStaleMs / LOOKS;
     await store.workerReap({ duty: term, staleMs: workerStaleMs });
-  }
-
-  async #judge(lease: OverdueLease): Promise<ReapItem> {
-    const { retry } = readSpec(await this.#engine.interner.specBody(lease.spec));
-    const verdict = afterExpiry(lease, retry, this.#engine.world.random());
-    const { task, attempt } = lease;
-    return verdict.to === 'again'
-      ? { task, attempt, to: 'again', reason: 'none', delayMs: verdict.delayMs }
-      : { task, attempt, to: verdict.to, reason: verdict.reason, delayMs: 0 };
   }
 
   #now(): number {

@@ -44,9 +44,11 @@ export class Roster {
       pruner: keep(new Pruner(engine)),
       auditor: keep(new Auditor(engine, log)),
     };
-    engine.onDue = (inMs) => stager.nudge(inMs);
-    engine.onLease = (inMs) => reaper.nudge(inMs);
-    if (feed !== undefined) engine.onCommit = () => feed.nudge(AFTER_COMMIT_MS);
+    engine.listen({
+      due: (inMs) => stager.nudge(inMs),
+      leased: (inMs) => reaper.nudge(inMs),
+      ...(feed === undefined ? {} : { committed: () => feed.nudge(AFTER_COMMIT_MS) }),
+    });
   }
 
   keeper(name: DutyName): Keeper {

@@ -89,7 +89,7 @@ test('whatever commits in this process is numbered a moment later, many commits 
   const { world, roster, engine, asked } = await rig(t);
   roster.keeper('feed').start();
   await world.advance(100);
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 1 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 1 });
   for (let i = 0; i < 10; i++) {
     await engine.push({ queue: 'mail', handler: 'send' });
     await world.advance(1);

@@ -28,7 +28,7 @@ async function rig(t: TestContext): Promise<Rig> {
     await roster.stop();
     await store.close();
   });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'w', slots: 8 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'w', slots: 8 });
   return {
     world,
     engine,

@@ -32,7 +32,7 @@ async function rig(t: TestContext): Promise<Rig> {
     await store.close();
   });
   const engine = new Engine({ store, world });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 8 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 8 });
   const duty = (await store.dutyTake({ name: 'stager', holder: 'test', ttlMs: 86_400_000 })) as DutyTenure;
   const stageAfter = async (ms: number): Promise<number> => {
     await world.advance(ms);

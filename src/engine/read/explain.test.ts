@@ -23,7 +23,7 @@ async function rig(t: TestContext): Promise<Rig> {
   return {
     world,
     engine,
-    worker: (name, more = {}) => engine.registerWorker({ name, incarnation: `i${++workers}`, slots: 2, ...more }),
+    worker: (name, more = {}) => engine.workers.register({ name, incarnation: `i${++workers}`, slots: 2, ...more }),
     push: async (more = {}) => (await engine.push({ queue: 'mail', handler: 'send', ...more })).task,
   };
 }
@@ -44,7 +44,7 @@ test('each worker is told with all its reasons, and the sentence counts them', a
   await worker('old', { tags: ['gpu'], version: '1.0.0' });
   await worker('off', { tags: ['gpu', 'credential:hf'], version: '2.1.0' });
   await worker('other', { queues: ['post'], handlers: ['sort'] });
-  await engine.setWorker({ name: 'off', enabled: false });
+  await engine.workers.set({ name: 'off', enabled: false });
   const task = await push({ placement: { requires: ['gpu'], credentials: ['hf'], version: '>=2', never: ['other'] } });
   const told = await engine.explain(task);
   assert.deepEqual(reasonsOf(told), {
@@ -91,7 +91,7 @@ test('workers that are full are told, and so is what one may have of a kind', as
 test('a limit that holds it back is told with its holders, and when time alone will help', async (t) => {
   const { engine, worker, push, world } = await rig(t);
   const box = await worker('box', { slots: 9 });
-  await engine.setLimit('api', { perKey: 1, rate: { max: 6, window: '1m', burst: 2, perKey: true } });
+  await engine.limits.set('api', { perKey: 1, rate: { max: 6, window: '1m', burst: 2, perKey: true } });
   const limits = [{ name: 'api', key: 'ann' }];
   const first = await push({ limits });
   const second = await push({ limits });

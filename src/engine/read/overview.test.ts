@@ -16,7 +16,7 @@ async function rig(t: TestContext) {
   const engine = new Engine({ store, world });
   let workers = 0;
   const worker = (name: string, more: Partial<NewWorker> = {}): Promise<number> =>
-    engine.registerWorker({ name, incarnation: `i${++workers}`, slots: 2, ...more });
+    engine.workers.register({ name, incarnation: `i${++workers}`, slots: 2, ...more });
   const push = (count: number, more: Partial<PushRequest> = {}) =>
     engine.pushMany(Array.from({ length: count }, () => ({ queue: 'q', handler: 'h', ...more })));
   const look = () => lookAround(store, STALE_MS);
@@ -42,11 +42,11 @@ test('workers are counted by what they are, those that are gone once by name', a
   await worker('twice');
   await worker('here');
   const drains = await worker('drains');
-  await engine.beat({ worker: drains, state: 'draining' });
+  await engine.workers.beat({ worker: drains, state: 'draining' });
   const gone = await worker('gone');
-  await engine.beat({ worker: gone, state: 'offline' });
+  await engine.workers.beat({ worker: gone, state: 'offline' });
   await worker('off', { slots: 9 });
-  await engine.setWorker({ name: 'off', enabled: false });
+  await engine.workers.set({ name: 'off', enabled: false });
   assert.equal((await store.workerList()).length, 7);
   const { workers, slots } = await look();
   assert.deepEqual(workers, { online: 2, draining: 1, disabled: 1, offline: 2 });
@@ -56,7 +56,7 @@ test('workers are counted by what they are, those that are gone once by name', a
 test('what waits is told by limits, placement, pauses and slots, all at once', async (t) => {
   const { world, engine, worker, push, look } = await rig(t);
   const w = await worker('w', { slots: 5 });
-  await engine.setLimit('claude', { concurrent: 2 });
+  await engine.limits.set('claude', { concurrent: 2 });
   await push(3, { queue: 'runs' });
   assert.equal((await engine.claim({ worker: w, max: 3, queues: ['runs'] })).length, 3);
   await push(31, { limits: ['claude'] });

@@ -14,7 +14,7 @@ async function rig(t: TestContext) {
   const store = await openSqlite({ file: 'memory:', world });
   t.after(() => store.close());
   const engine = new Engine({ store, world });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 1000 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 1000 });
   const running = async (): Promise<Grant> => {
     await engine.push(TASK);
     const [grant] = await engine.claim({ worker, max: 1 });

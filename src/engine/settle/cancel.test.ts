@@ -11,7 +11,7 @@ async function rig(t: TestContext): Promise<{ engine: Engine; worker: number; ru
   const store = await openSqlite({ file: 'memory:', world });
   t.after(() => store.close());
   const engine = new Engine({ store, world });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 8 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 8 });
   const running = async (): Promise<Grant> => {
     await engine.push({ queue: 'mail', handler: 'send' });
     const [grant] = await engine.claim({ worker, max: 1 });
@@ -35,8 +35,8 @@ test('everybody who listens in this process is told of a request, and of nothing
   const { engine, running } = await rig(t);
   const told: string[] = [];
   const note = (name: string) => (task: number) => void told.push(`${name} ${task}`);
-  engine.onCancelRequest(note('a'));
-  const endB = engine.onCancelRequest(note('b'));
+  engine.listen({ cancelRequested: note('a') });
+  const endB = engine.listen({ cancelRequested: note('b') });
   const grant = await running();
   const waiting = await engine.push({ queue: 'other', handler: 'send' });
   await engine.cancel(waiting.task);
@@ -54,11 +54,13 @@ test('a listener that throws, or ends itself, keeps nobody from hearing and nobo
   const { engine, running } = await rig(t);
   const grant = await running();
   let heard = 0;
-  const end = engine.onCancelRequest(() => {
-    end();
-    throw new Error('not interested');
+  const end = engine.listen({
+    cancelRequested: () => {
+      end();
+      throw new Error('not interested');
+    },
   });
-  engine.onCancelRequest(() => void heard++);
+  engine.listen({ cancelRequested: () => void heard++ });
   assert.equal(await engine.cancel(grant.task), 'requested');
   assert.equal(heard, 1);
 });

@@ -13,7 +13,7 @@ async function rig(t: TestContext) {
   const store = await openSqlite({ file: 'memory:', world });
   t.after(() => store.close());
   const engine = new Engine({ store, world });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'w', slots: 8 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'w', slots: 8 });
   const base = { queue: 'q', handler: 'h', reuse: true } as const;
   return {
     world,

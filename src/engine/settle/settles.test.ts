@@ -32,7 +32,7 @@ async function rig(t: TestContext): Promise<Rig> {
     await store.close();
   });
   const engine = new Engine({ store, world });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 8 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 8 });
   const duty = (await store.dutyTake({ name: 'stager', holder: 'test', ttlMs: 24 * HOUR })) as DutyTenure;
   const claim = async (): Promise<Grant> => {
     const [grant] = await engine.claim({ worker, max: 1 });

@@ -18,6 +18,7 @@ import { checkFlag, checkLease, checkOptions } from '../check.ts';
 import type { Batcher, Coalescer } from '../coalescer.ts';
 import type { Interner } from '../push/interner.ts';
 import { readSpec } from '../push/spec.ts';
+import type { FailOptions, ReleaseOptions } from './settle-options.ts';
 import type { CheckedThen } from './turn-request.ts';
 
 /**
@@ -26,21 +27,6 @@ import type { CheckedThen } from './turn-request.ts';
  * that speaks for others over a wire must pass on (task, attempt) alone.
  */
 export type HeldLease = Lease & Partial<Omit<Grant, keyof Lease>>;
-
-export interface FailOptions {
-  /** No retry, whatever the budget says. */
-  readonly giveUp?: boolean;
-  /** Come back this much later; the try is given back (a 429, for instance). */
-  readonly retryAfterMs?: number;
-  /** Which of its limits shall wait with it; without a name those that have a rate or a cost. */
-  readonly limit?: string;
-}
-
-export interface ReleaseOptions {
-  /** The task was claimed in order to run it, and never started. Twenty in a row end it as undeliverable. */
-  readonly bounced?: boolean;
-  readonly delayMs?: number;
-}
 
 const FAIL: ReadonlySet<string> = new Set(['giveUp', 'retryAfterMs', 'limit'] satisfies (keyof FailOptions)[]);
 const RELEASE: ReadonlySet<string> = new Set(['bounced', 'delayMs'] satisfies (keyof ReleaseOptions)[]);

@@ -4,7 +4,15 @@ import type { LogEntry } from '../../core/task/log.ts';
 import { isFinal } from '../../core/task/task.ts';
 import type { World } from '../../core/world.ts';
 import type { LogAnswer, LogAppend, LogLine, LogPlace, Store } from '../../store/store.ts';
-import { checkLease, checkLogEntries } from '../check.ts';
+import {
+  checkLease,
+  checkLimit,
+  checkLogEntries,
+  checkLogPlace,
+  checkOptions,
+  checkSignal,
+  checkTask,
+} from '../check.ts';
 import type { Batcher, Coalescer } from '../coalescer.ts';
 import { Wakeups } from '../duties/wakeups.ts';
 
@@ -15,6 +23,8 @@ const MAX_BYTES = 1_048_576;
 const MAX_LINES = 1000;
 const PAGE = 200;
 const POLL_MS = 1000;
+const READ: ReadonlySet<string> = new Set(['after', 'limit']);
+const FOLLOW: ReadonlySet<string> = new Set(['after', 'signal']);
 
 export interface TaskLogsDeps {
   readonly store: Pick<Store, 'logAppend' | 'logRead' | 'taskGet'>;
@@ -59,6 +69,10 @@ export class TaskLogs {
     for (const wakeups of this.#followed.values()) wakeups.wake();
   }
 
+  /**
+   * Adds lines to the log of a running attempt; a line that is there already stays as it is. Texts have at most 64 KiB;
+   * characters that no store can keep are replaced.
+   */
   async append(lease: Lease, entries: readonly LogEntry[]): Promise<void> {
     checkLease(lease);
     const { task, attempt } = lease;
@@ -68,9 +82,28 @@ export class TaskLogs {
     if (answers.includes('lost')) throw fault('LEASE_LOST', { task, attempt });
   }
 
-  async *follow(task: number, after: LogPlace | undefined, signal?: AbortSignal): AsyncGenerator<LogLine> {
+  /** Lines of a task's log above `after`, ordered by attempt and number; at most 1000, by default 200. */
+  async read(
+    task: number,
+    options: { readonly after?: LogPlace; readonly limit?: number } = {},
+  ): Promise<readonly LogLine[]> {
+    checkTask(task);
+    checkOptions('options', options, READ);
+    const after = checkLogPlace(options.after);
+    return this.#deps.store.logRead({ task, after, limit: checkLimit(options.limit ?? PAGE) });
+  }
+
+  /** The lines of a task's log as they come; ends when the task has ended and all of them were read. */
+  async *follow(
+    task: number,
+    options: { readonly after?: LogPlace; readonly signal?: AbortSignal } = {},
+  ): AsyncGenerator<LogLine> {
+    checkTask(task);
+    checkOptions('options', options, FOLLOW);
+    checkSignal(options.signal);
     const { store } = this.#deps;
-    let last = after;
+    const { signal } = options;
+    let last = checkLogPlace(options.after);
     let ended = false;
     let known = false;
     try {

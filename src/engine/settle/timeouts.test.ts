@@ -30,7 +30,7 @@ async function rig(t: TestContext, file = 'memory:'): Promise<Rig> {
     await roster.stop();
     await store.close();
   });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 8 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 8 });
   const stateOf = async (task: number): Promise<string> => {
     const record = await engine.get(task);
     return `${record?.state} ${record?.reason}`;
@@ -55,11 +55,7 @@ test('the wait of a delayed task begins when it is due', async (t) => {
   roster.keeper('stager').start();
   await world.advance(300);
   const due: number[] = [];
-  const { onDue } = engine;
-  engine.onDue = (inMs) => {
-    due.push(inMs);
-    onDue(inMs);
-  };
+  engine.listen({ due: (inMs) => void due.push(inMs) });
   const delayed = await engine.push({ ...TASK, delay: '1s', waitTimeout: '2s' });
   const dated = await engine.push({ ...TASK, runAt: world.clock.wall() + 1000, waitTimeout: '2s' });
   assert.deepEqual(due, [1000, 3000, 1000, 3000]);
@@ -122,7 +118,7 @@ test('a follower of the log of a task that times out is done', async (t) => {
   roster.keeper('stager').start();
   let done = false;
   void (async () => {
-    for await (const _ of engine.followLog(task));
+    for await (const _ of engine.logs.follow(task));
     done = true;
   })();
   await world.advance(100);

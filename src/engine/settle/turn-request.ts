@@ -6,7 +6,7 @@ import { encodePayload } from '../../core/task/payload.ts';
 import type { ChildEdge, NewChild, NewNotice, NewValue, Park, ValueKind } from '../../store/store.ts';
 import { checkFlag, checkList, checkLogEntries, checkOptions, checkTask, MAX_TIME, whole } from '../check.ts';
 import type { PushRequest } from '../push/push.ts';
-import type { FailOptions } from './settles.ts';
+import type { FailOptions } from './settle-options.ts';
 import { parkOf, type WaitRequest } from './waits.ts';
 
 /** What an attempt commits at once. */

@@ -34,7 +34,7 @@ async function rig(t: TestContext): Promise<Rig> {
     await roster.stop();
     await store.close();
   });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'w', slots: 8 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'w', slots: 8 });
   const claim = async (waitMs = 0): Promise<Grant | undefined> => (await engine.claim({ worker, max: 1, waitMs }))[0];
   return {
     world,
@@ -58,16 +58,16 @@ test('a signal wakes who waits, at once, with what it said', async (t) => {
   void claim(60_000).then((again) => void heard.push(again));
   await world.settle();
   assert.equal(heard.length, 0);
-  assert.deepEqual((await engine.signal('news', { n: 1 })).woken, [grant.task]);
+  assert.deepEqual((await engine.waits.signal('news', { n: 1 })).woken, [grant.task]);
   await world.settle();
   const [woken] = heard;
   assert.deepEqual([woken?.task, woken?.attempt, woken?.tries], [grant.task, 2, 1]);
-  assert.deepEqual((await engine.waitOf(grant.task))?.body, '{"n":1}');
+  assert.deepEqual((await engine.waits.of(grant.task))?.body, '{"n":1}');
 });
 
 test('a signal that came first is taken without giving the lease back', async (t) => {
   const { engine, running } = await rig(t);
-  await engine.signal('news', 'early');
+  await engine.waits.signal('news', 'early');
   const grant = await running();
   const { went, body } = await park(engine, grant, { key: 'w#0', channel: 'news' });
   assert.deepEqual([went, body], ['woken', '"early"']);
@@ -81,7 +81,7 @@ test('a deadline wakes with an outcome of its own', async (t) => {
   await world.advance(60_000);
   await roster.tick('stager');
   assert.equal((await claim())?.task, grant.task);
-  assert.equal((await engine.waitOf(grant.task))?.outcome, 'timed_out');
+  assert.equal((await engine.waits.of(grant.task))?.outcome, 'timed_out');
 });
 
 test('children wake their parent when all have ended, or the first where that is enough', async (t) => {
@@ -111,7 +111,7 @@ test('children wake their parent when all have ended, or the first where that is
 
 test('a parked task gives its slot of a limit back, and takes one again when it goes on', async (t) => {
   const { engine, claim } = await rig(t);
-  await engine.setLimit('one', { concurrent: 1 });
+  await engine.limits.set('one', { concurrent: 1 });
   await engine.pushMany([
     { queue: 'q', handler: 'h', limits: ['one'] },
     { queue: 'q', handler: 'h', limits: ['one'] },
@@ -121,7 +121,7 @@ test('a parked task gives its slot of a limit back, and takes one again when it 
   await park(engine, first, { key: 'w#0', channel: 'news' });
   const second = (await claim()) as Grant;
   assert.ok(second.task !== first.task);
-  await engine.signal('news', null);
+  await engine.waits.signal('news', null);
   assert.equal(await claim(), undefined, 'the limit is taken');
   await engine.complete(second);
   assert.equal((await claim())?.task, first.task);

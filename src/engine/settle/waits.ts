@@ -67,7 +67,8 @@ export class Waits {
     });
   }
 
-  async signal(channel: string, body: unknown, options: SignalOptions): Promise<SignalAnswer> {
+  /** Wakes the task that has waited longest on the channel, or is kept until one comes. */
+  async signal(channel: string, body: unknown, options: SignalOptions = {}): Promise<SignalAnswer> {
     checkOptions('options', options, SIGNAL);
     checkFlag('broadcast', options.broadcast);
     const answer = await this.#signal.submit({
@@ -81,13 +82,14 @@ export class Waits {
     return answer;
   }
 
-  async wait(task: number): Promise<WaitRecord | undefined> {
+  /** What a task waits for now, or waited for last. */
+  async of(task: number): Promise<WaitRecord | undefined> {
     checkTask(task);
     return this.#deps.store.waitGet({ task });
   }
 
   /** Waits that somebody is asked to decide, oldest first. */
-  async open(limit: number): Promise<readonly WaitRecord[]> {
+  async open(limit = 100): Promise<readonly WaitRecord[]> {
     return this.#deps.store.waitList({ limit: checkLimit(limit) });
   }
 }

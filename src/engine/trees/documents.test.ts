@@ -57,7 +57,7 @@ async function rig(t: TestContext): Promise<Rig> {
   const store = await openSqlite({ file: 'memory:', world });
   t.after(() => store.close());
   const engine = new Engine({ store, world });
-  return new Rig(engine, await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 8 }));
+  return new Rig(engine, await engine.workers.register({ name: 'w', incarnation: 'i', slots: 8 }));
 }
 
 function draft(text: string, more: Partial<DocumentBody> = {}): DocumentDraft {

@@ -23,7 +23,7 @@ async function rig(t: TestContext) {
   const store = await openSqlite({ file: 'memory:', world });
   t.after(() => store.close());
   const engine = new Engine({ store, world });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'w', slots: 8 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'w', slots: 8 });
   const claim = async (by = engine): Promise<Grant> => {
     const [grant] = await by.claim({ worker, max: 1 });
     assert.ok(grant);

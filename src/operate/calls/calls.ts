@@ -1,6 +1,6 @@
 import { fault, isEngineError } from '../../core/errors.ts';
 import type { CancelAct, RetryAct, TaskState } from '../../core/task/task.ts';
-import type { TreeOptions, TreeTask } from '../../engine/trees/subtrees.ts';
+import type { TreeOptions, TreeTask } from '../../engine/trees/trees.ts';
 import type { Caller } from '../operator.ts';
 import type { LogLineView, TaskView } from '../views.ts';
 

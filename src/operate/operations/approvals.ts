@@ -12,7 +12,7 @@ const ACTIONS: readonly string[] = ['approve', 'reject'];
 
 /** Open ones, oldest first. */
 export async function approvals(engine: Engine, limit: number): Promise<readonly ApprovalView[]> {
-  const waits = await engine.openWaits(limit);
+  const waits = await engine.waits.open(limit);
   const records = await engine.store.taskGet({ tasks: waits.map(({ task }) => task) });
   return waits.flatMap((wait, i) => {
     const record = records[i];
@@ -28,7 +28,7 @@ export async function approvals(engine: Engine, limit: number): Promise<readonly
 export async function decide(engine: Engine, id: string, decision: Decision): Promise<void> {
   checkOptions('decision', decision, DECISION);
   const task = engine.parseId(id);
-  const wait = await engine.waitOf(task);
+  const wait = await engine.waits.of(task);
   if (wait?.outcome !== 'open' || wait.form === undefined || wait.channel === undefined) {
     if ((await engine.get(task)) === undefined) throw fault('NOT_FOUND', { kind: 'task', id });
     throw fault('CONFLICT', { problem: 'the task does not wait for a decision' });
@@ -38,7 +38,7 @@ export async function decide(engine: Engine, id: string, decision: Decision): Pr
     throw fault('INVALID_INPUT', { field: 'action', problem: `it is one of ${actions.join(', ')}` });
   }
   // For whoever waits now: what comes second is not kept for a later wait.
-  const { woken } = await engine.signal(wait.channel, decision, { broadcast: true });
+  const { woken } = await engine.waits.signal(wait.channel, decision, { broadcast: true });
   if (!woken.includes(task)) throw fault('CONFLICT', { problem: 'somebody else has decided, or its time is over' });
 }
 

@@ -39,14 +39,14 @@ export class LimitService {
   }
 
   async list(): Promise<readonly LimitView[]> {
-    return (await this.#engine.limits()).map(viewLimit);
+    return (await this.#engine.limits.list()).map(viewLimit);
   }
 
   async detail(name: string): Promise<LimitDetailView> {
     const record = await this.#require(name);
     const [slots, history, time] = await Promise.all([
-      this.#engine.limitUse(name, MOST_KEYS),
-      this.#engine.limitHistory(name, MOST_CHANGES),
+      this.#engine.limits.use(name, MOST_KEYS),
+      this.#engine.limits.history(name, MOST_CHANGES),
       this.#engine.store.clock(),
     ]);
     const total = slots.find(({ key }) => key === '');
@@ -78,7 +78,7 @@ export class LimitService {
 
   async #edit(editing: LimitEditing): Promise<LimitEdited> {
     try {
-      return await this.#engine.editLimit(editing);
+      return await this.#engine.limits.edit(editing);
     } catch (error) {
       if (isEngineError(error, 'NOT_FOUND')) throw await this.#missing(editing.name);
       throw error;
@@ -88,27 +88,25 @@ export class LimitService {
   /** Answers what it was. */
   async remove(name: string, by: string): Promise<LimitView> {
     const before = await this.#require(name);
-    await this.#engine.removeLimit(name, by);
+    await this.#engine.limits.remove(name, by);
     return viewLimit(before);
   }
 
   /** Nothing that takes from it starts for so long; for 0 ms it is open again. Answers how it stands then. */
   async pause(name: string, key: string | undefined, forMs: number): Promise<LimitDetailView> {
     await this.#require(name);
-    if (!(await this.#engine.store.slotPause({ name, key: key ?? '', forMs }))) {
+    if (!(await this.#engine.limits.pause(name, key ?? '', forMs))) {
       throw fault(
         'NOT_FOUND',
         { kind: `key of the limit ${name}:`, id: key },
         { hint: `A key is there once a task was pushed with it; "leasehold limits show ${name}" lists them.` },
       );
     }
-    // What it held back may start now, and is not seen to be ready by anything else.
-    this.#engine.readyLanes.hint();
     return this.detail(name);
   }
 
   async #find(name: string): Promise<LimitRecord | undefined> {
-    return (await this.#engine.limits()).find((limit) => limit.name === name);
+    return (await this.#engine.limits.list()).find((limit) => limit.name === name);
   }
 
   async #require(name: string): Promise<LimitRecord> {
@@ -118,7 +116,7 @@ export class LimitService {
   }
 
   async #missing(name: string): Promise<Error> {
-    const [last] = await this.#engine.limitHistory(name, 1);
+    const [last] = await this.#engine.limits.history(name, 1);
     const gone = last === undefined ? '' : ` It was removed${last.by === '' ? '' : ` by ${last.by}`}.`;
     return fault(
       'NOT_FOUND',

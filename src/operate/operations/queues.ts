@@ -88,10 +88,9 @@ class Sweeps {
     let [cancelled, asked] = [0, 0];
     if (sweep.dryRun) return { ...begun, cancelled, asked };
     const cursor = await this.#each(queue.name, ['ready', 'scheduled'], sweep, async (tasks) => {
-      const answers = await this.#engine.store.taskCancel({ tasks });
+      const answers = await this.#engine.cancelMany(tasks);
       cancelled += answers.filter((answer) => answer === 'cancelled').length;
       asked += answers.filter((answer) => answer === 'requested').length;
-      this.#engine.hint([]);
     });
     return { ...begun, cancelled, asked, ...cursor };
   }
@@ -102,10 +101,7 @@ class Sweeps {
     let retried = 0;
     if (sweep.dryRun) return { ...begun, retried };
     const cursor = await this.#each(queue.name, states, sweep, async (tasks) => {
-      const answers = await this.#engine.store.taskRevive({ tasks });
-      const lanes = answers.flatMap((answer) => (answer.ok ? [answer.lane] : []));
-      retried += lanes.length;
-      this.#engine.hint([...new Set(lanes)]);
+      retried += (await this.#engine.retryMany(tasks)).filter(({ ok }) => ok).length;
     });
     return { ...begun, retried, ...cursor };
   }

@@ -31,7 +31,7 @@ export async function taskDetail(snapshot: EngineSnapshot, id: string): Promise<
 async function lastProgress({ engine }: EngineSnapshot, { task, attempt }: TaskRecord): Promise<unknown> {
   let text: string | undefined;
   for (let after = { attempt: attempt - 1, seq: Number.MAX_SAFE_INTEGER }; attempt > 0; ) {
-    const page = await engine.readLog(task, { limit: PAGE, after });
+    const page = await engine.logs.read(task, { limit: PAGE, after });
     for (const line of page) if (line.stream === 'progress') text = line.text;
     const last = page.at(-1);
     if (last === undefined || page.length < PAGE) break;

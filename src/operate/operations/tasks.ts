@@ -25,7 +25,7 @@ export const taskOperations = {
   async readLog(snapshot, { params: { id }, query: { cursor, limit = PER_PAGE } = {} }) {
     const after = placeOf(cursor);
     const { task } = await snapshot.record(id);
-    const lines = await snapshot.engine.readLog(task, { limit, ...(after === undefined ? {} : { after }) });
+    const lines = await snapshot.engine.logs.read(task, { limit, ...(after === undefined ? {} : { after }) });
     const last = lines.at(-1);
     return { lines, ...(last === undefined ? {} : { cursor: cursorOf(last) }) };
   },
@@ -35,14 +35,14 @@ export const taskOperations = {
   },
 
   async showTree(snapshot, { params }) {
-    const members = await snapshot.engine.tree(snapshot.numberOf(params.id));
+    const members = await snapshot.engine.trees.show(snapshot.numberOf(params.id));
     return { tasks: members.map(({ task: _task, ...member }) => member) };
   },
 
   async cancelTask(snapshot, { params: { id }, body: { tree = false, dryRun = false }, onProgress, signal }) {
     const { engine } = snapshot;
     const task = snapshot.numberOf(id);
-    if (tree) return engine.cancelTree(task, said({ dryRun, onProgress, signal }));
+    if (tree) return engine.trees.cancel(task, said({ dryRun, onProgress, signal }));
     return alone<CancelAct>(snapshot, id, dryRun, async (state) => {
       const answer = dryRun ? wouldCancel(state) : await engine.cancel(task);
       // It was removed since it was looked at.
@@ -54,7 +54,7 @@ export const taskOperations = {
   async retryTask(snapshot, { params: { id }, body: { tree = false, dryRun = false }, onProgress, signal }) {
     const { engine } = snapshot;
     const task = snapshot.numberOf(id);
-    if (tree) return engine.retryTree(task, said({ dryRun, onProgress, signal }));
+    if (tree) return engine.trees.retry(task, said({ dryRun, onProgress, signal }));
     return alone<RetryAct>(snapshot, id, dryRun, async (state) => {
       // What has not ended is left as it is; the engine decides it again in its own write.
       if (!isFinal(state)) return 'unfinished';

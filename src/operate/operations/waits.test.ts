@@ -10,7 +10,7 @@ async function desk(t: TestContext) {
   const app: App = await open('memory:', { duties: false, housekeeping: false });
   t.after(() => app.close());
   const { engine } = app;
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 9 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 9 });
   /** A task that waits by hand. */
   const parked = async (wait: WaitRequest): Promise<number> => {
     const { task } = await engine.push({ queue: 'q', handler: 'h' });

@@ -38,7 +38,7 @@ export async function signal(
   body: unknown,
   options: SignalOptions,
 ): Promise<SignalView> {
-  const { woken } = await engine.signal(channel, body, options);
+  const { woken } = await engine.waits.signal(channel, body, options);
   const records = await engine.store.taskGet({ tasks: woken });
   const ids = woken.map((task, i) => (records[i] === undefined ? String(task) : engine.idOf(records[i])));
   return { channel, woken: ids, kept: woken.length === 0 && options.broadcast !== true };
@@ -46,7 +46,7 @@ export async function signal(
 
 /** What a waiting task waits for, if somebody outside can give it. */
 export async function waitOf(engine: Engine, task: number): Promise<WaitView | undefined> {
-  const wait = await engine.waitOf(task);
+  const wait = await engine.waits.of(task);
   if (wait?.outcome !== 'open' || wait.channel === undefined) return undefined;
   if (wait.form === undefined) return { kind: 'signal', channel: wait.channel };
   const { title, actions } = requestOf(wait);

@@ -60,7 +60,7 @@ export class WorkerOperator {
   }
 
   async set(names: readonly string[], edit: WorkerEdit): Promise<readonly WorkerSettingView[]> {
-    for (const name of new Set(names)) await this.#engine.setWorker({ name, ...edit });
+    for (const name of new Set(names)) await this.#engine.workers.set({ name, ...edit });
     return this.look(names);
   }
 
@@ -73,8 +73,7 @@ export class WorkerOperator {
       const hint = `"leasehold workers rotate ${name}" gives it another secret, "workers remove" forgets it.`;
       throw fault('CONFLICT', { problem: `there is a worker ${name} already` }, { hint });
     });
-    this.#engine.profiles.forget();
-    this.#engine.readyLanes.hint();
+    this.#engine.workers.refresh();
     return { ...((await this.look([name]))[0] as WorkerSettingView), ...told };
   }
 
@@ -90,7 +89,7 @@ export class WorkerOperator {
     const enrolment = new Enrolment(this.#engine.store);
     if (!(await enrolment.knows(name))) throw noWorker(name);
     const secrets = await enrolment.remove(name);
-    this.#engine.profiles.forget();
+    this.#engine.workers.refresh();
     return secrets;
   }
 
@@ -118,7 +117,7 @@ export class WorkerOperator {
     name: string,
     { add, remove }: { readonly add: readonly string[]; readonly remove: readonly string[] },
   ): Promise<TagAnswer> {
-    await this.#engine.setWorker({ name, addTags: add, removeTags: remove });
+    await this.#engine.workers.set({ name, addTags: add, removeTags: remove });
     const fleet = await this.#living();
     const carries = new Set(fleet.filter((member) => member.name === name).flatMap((member) => member.tags));
     return {
@@ -185,7 +184,7 @@ export const workerOperations = {
   async editWorker({ engine }, { params, body }) {
     const fleet = new WorkerOperator(engine);
     const name = checkWorkerId('worker name', params.name);
-    await engine.setWorker({ name, ...body });
+    await engine.workers.set({ name, ...body });
     const [setting] = await fleet.look([name]);
     return setting as NonNullable<typeof setting>;
   },

@@ -15,7 +15,7 @@ const BUCKETS = [0.0001, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 const WAITS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600];
 
 type QueueRecord = Awaited<ReturnType<Engine['queues']>>[number];
-type LimitRecord = Awaited<ReturnType<Engine['limits']>>[number];
+type LimitRecord = Awaited<ReturnType<Engine['limits']['list']>>[number];
 
 type Nodes = Awaited<ReturnType<Engine['store']['nodeList']>>;
 type Duties = Awaited<ReturnType<Engine['store']['dutyList']>>;
@@ -84,7 +84,7 @@ export class Metrics {
       'How long the store took to renew leases of workers that this node serves',
       [],
     );
-    engine.onTimed = (verb, ms) => (verb === 'claim' ? claims : renewals).observe(ms / 1000);
+    engine.listen({ timed: (verb, ms) => (verb === 'claim' ? claims : renewals).observe(ms / 1000) });
     this.#requests = this.#histogram('leasehold_http_request_duration_seconds', 'How long requests took', [
       'route',
       'status',
@@ -147,7 +147,7 @@ export class Metrics {
     const [queues, ages, limits, fleet, nodes, duties] = await Promise.all([
       this.#engine.queues(),
       this.#engine.oldestAges(),
-      this.#engine.limits(),
+      this.#engine.limits.list(),
       store.workerFleet(),
       store.nodeList(),
       store.dutyList(),

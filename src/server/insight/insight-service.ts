@@ -176,7 +176,7 @@ export class InsightService {
       store.workerFleet(),
       store.laneScan({ after: 0, limit: MOST_LANES }),
       store.handlerQueues({ limit: MOST_LANES }),
-      this.#engine.schemas(),
+      this.#engine.workers.schemas(),
     ]);
     const waiting = (await store.laneGet({ lanes: scan.map(({ id }) => id) })).filter((lane) => lane !== undefined);
     const live = members.filter(({ enabled, seenAt }) => enabled && now - seenAt <= workerStaleMs);

@@ -149,7 +149,7 @@ test('a claim whose answer could not be written is given back with its try', asy
   await scene.ask('/healthz');
   await scene.ask('/healthz');
   const { task } = await scene.engine.push({ queue: 'q', handler: 'build' });
-  const worker = await scene.engine.registerWorker({ name: 'w', incarnation: 'w', slots: 1 });
+  const worker = await scene.engine.workers.register({ name: 'w', incarnation: 'w', slots: 1 });
   const [grant] = await scene.engine.claim({ worker, max: 1, waitMs: 20_000 });
   assert.deepEqual([grant?.task, grant?.tries], [task, 1], 'the one that nobody heard of cost no try');
 });
@@ -184,5 +184,5 @@ test('who registers names handlers, no tag that was not given, and has the secre
   assert.equal((await scene.ask(`/workers/${body.worker_id}/claim`, { body: {}, token: null, headers })).status, 204);
   const tooMany = await register(many(1000));
   assert.deepEqual([tooMany.status, tooMany.body.error.code], [413, 'TOO_LARGE']);
-  assert.equal((await scene.engine.workers()).length, 2, 'nobody was registered who could not say anything');
+  assert.equal((await scene.engine.workers.list()).length, 2, 'nobody was registered who could not say anything');
 });

@@ -188,14 +188,14 @@ function oneOf(named: string, { tasks: [task], dryRun }: AnswerOf<'cancelTask'> 
   return { id: named, state: task?.state, act: task?.act, dry_run: dryRun };
 }
 
-type Lines = Awaited<ReturnType<Engine['readLog']>>;
+type Lines = Awaited<ReturnType<Engine['logs']['read']>>;
 
 /** A log is read from its beginning, some thousand lines at a time. */
 async function lastLines(engine: Engine, task: number, count: number): Promise<Lines> {
   let last: Lines = [];
   for (;;) {
     const after = last.at(-1);
-    const page = await engine.readLog(task, { limit: 1000, ...(after === undefined ? {} : { after }) });
+    const page = await engine.logs.read(task, { limit: 1000, ...(after === undefined ? {} : { after }) });
     if (page.length === 0) return last;
     last = [...last, ...page].slice(-count);
   }

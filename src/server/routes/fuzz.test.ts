@@ -164,8 +164,8 @@ async function scene(t: TestContext): Promise<{ node: NodeScene; complaints: unk
   const complaints: unknown[] = [];
   const note = (...said: unknown[]): void => void complaints.push(said);
   const node = await nodeScene(t, { log: { info: () => {}, warn: note, error: note } });
-  await node.engine.setLimit('api', { concurrent: 1 });
-  await node.engine.registerWorker({ name: 'w', incarnation: 'i', slots: 1 });
+  await node.engine.limits.set('api', { concurrent: 1 });
+  await node.engine.workers.register({ name: 'w', incarnation: 'i', slots: 1 });
   const { id } = await node.engine.push({ queue: 'q', handler: 'h', limits: ['api'] });
   return { node, complaints, id };
 }

@@ -11,7 +11,7 @@ export const logRoutes: Handlers<'readLog'> = {
     const { id } = await requireTask(operator, params.id);
     const at = after === undefined ? {} : { after };
     return new Stream(async function* (signal) {
-      for await (const line of engine.followLog(engine.parseId(id), { ...at, signal }))
+      for await (const line of engine.logs.follow(engine.parseId(id), { ...at, signal }))
         yield { id: cursorOf(line), data: line };
     });
   },

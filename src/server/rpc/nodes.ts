@@ -22,7 +22,7 @@ export const nodeMethods: RpcHandlers<'register_node' | 'heartbeat' | 'deregiste
     const same = before?.incarnation.startsWith(`${NODE}${said}:`) === true;
     const worker = same
       ? before.worker
-      : await engine.registerWorker({
+      : await engine.workers.register({
           name,
           incarnation: `${NODE}${said}:${randomUUID()}`,
           slots,
@@ -30,10 +30,10 @@ export const nodeMethods: RpcHandlers<'register_node' | 'heartbeat' | 'deregiste
           handlers,
           ...(version === undefined || version === null ? {} : { version: checkKey('version', version) }),
         });
-    await engine.beat({ worker, state: 'online' });
+    await engine.workers.beat({ worker, state: 'online' });
     // What it said before holds no longer; leases that it has live on by their tokens.
-    if (before !== undefined && !same) await engine.beat({ worker: before.worker, state: 'offline' });
-    engine.profiles.forget();
+    if (before !== undefined && !same) await engine.workers.beat({ worker: before.worker, state: 'offline' });
+    engine.workers.refresh();
     const { leaseMs } = engine;
     return {
       node_id: name,
@@ -47,7 +47,7 @@ export const nodeMethods: RpcHandlers<'register_node' | 'heartbeat' | 'deregiste
   async heartbeat(call) {
     const { engine, params, leases: tokens, principal } = call;
     const { worker } = await requireNode(call, params.node_id);
-    await engine.beat({ worker, state: 'online' });
+    await engine.workers.beat({ worker, state: 'online' });
     const held = params.leases.map(({ lease_token: text }) => {
       const lease = readLease(tokens, text);
       return { text, lease: lease?.node === params.node_id ? lease : undefined };
@@ -74,7 +74,7 @@ export const nodeMethods: RpcHandlers<'register_node' | 'heartbeat' | 'deregiste
   async deregister_node({ engine, params, principal }) {
     requireOwn(principal, params.node_id);
     const node = await findNode(engine, params.node_id);
-    if (node !== undefined) await engine.beat({ worker: node.worker, state: 'offline' });
+    if (node !== undefined) await engine.workers.beat({ worker: node.worker, state: 'offline' });
     return { node_id: params.node_id, deregistered: node !== undefined };
   },
 
@@ -125,10 +125,10 @@ export async function requireNode(
   const node = await findNode(engine, name);
   if (node !== undefined) return node;
   const silent = newest(
-    (await engine.workers()).filter(({ state }) => state === 'lost'),
+    (await engine.workers.list()).filter(({ state }) => state === 'lost'),
     name,
   );
-  if (silent !== undefined && (await engine.beat({ worker: silent.worker, state: 'online' }))) return silent;
+  if (silent !== undefined && (await engine.workers.beat({ worker: silent.worker, state: 'online' }))) return silent;
   throw fault('NOT_FOUND', { kind: 'node', id: name }, { hint: 'Call register_node first.' });
 }
 

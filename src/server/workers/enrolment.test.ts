@@ -143,7 +143,7 @@ test('a worker that was removed is unknown, with its secrets and codes', async (
   const it = await scene(t);
   const secret = await it.enrol('a');
   const code = await it.enrolment.code('a', 'someone');
-  await it.engine.setWorker({ name: 'a', tags: ['gpu'] });
+  await it.engine.workers.set({ name: 'a', tags: ['gpu'] });
   assert.equal(await it.enrolment.knows('a'), true);
   assert.equal(await it.enrolment.remove('a'), 2);
   assert.equal(await it.enrolment.knows('a'), false);
@@ -152,5 +152,5 @@ test('a worker that was removed is unknown, with its secrets and codes', async (
   // Whoever has the name next has nothing of it.
   const next = await it.worker({ name: 'a' });
   await next.quiet();
-  assert.deepEqual((await it.engine.workers()).at(-1)?.tags, []);
+  assert.deepEqual((await it.engine.workers.list()).at(-1)?.tags, []);
 });

@@ -257,7 +257,7 @@ test('logs of one worker are stored a little at a time, however much it sends at
   await worker.hear(({ re }) => re === behind + 51);
   await worker.quiet();
   assert.equal(counting.logs.most, 50);
-  assert.equal((await scene.engine.readLog(lease.task, { limit: 1000 })).length, 150);
+  assert.equal((await scene.engine.logs.read(lease.task, { limit: 1000 })).length, 150);
 });
 
 test('pings that nobody waits for the answers of are not answered for ever', async (t) => {

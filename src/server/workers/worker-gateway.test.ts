@@ -142,7 +142,7 @@ test("a secret of another name, a user's token and the admin's are no worker's s
     assert.equal(error.code, 'FORBIDDEN');
     assert.match(error.message, /not that of this worker/);
   }
-  assert.deepEqual(await scene.engine.workers(), []);
+  assert.deepEqual(await scene.engine.workers.list(), []);
 });
 
 test('the first message must be a greeting: anything else is refused, and the connection ends', async (t) => {
@@ -183,7 +183,7 @@ test('the first message must be a greeting: anything else is refused, and the co
     assert.ok(['INVALID_INPUT', 'FORBIDDEN'].includes((said.error as ErrorBody).code), label);
     assert.equal((await worker.closed).code, 1008, label);
   }
-  assert.deepEqual(await scene.engine.workers(), []);
+  assert.deepEqual(await scene.engine.workers.list(), []);
   assert.deepEqual(
     scene.complaints.filter(({ message }) => message.includes('could not be answered')),
     [],
@@ -260,25 +260,25 @@ test('a tag that was not given is refused, and what was given may be carried', a
   assert.equal(error.code, 'FORBIDDEN');
   assert.match(error.message, /the tag gpu was not given to the worker a/);
   assert.match(error.hint ?? '', /workers tag a --add gpu/);
-  await scene.engine.setWorker({ name: 'a', tags: ['gpu', 'region=eu'] });
+  await scene.engine.workers.set({ name: 'a', tags: ['gpu', 'region=eu'] });
   assert.equal((await (await scene.dial()).refused({ name: 'a', secret, tags: ['gpu', 'root'] })).code, 'FORBIDDEN');
   // The tags of another name are not one's own.
-  await scene.engine.setWorker({ name: 'b', tags: ['root'] });
+  await scene.engine.workers.set({ name: 'b', tags: ['root'] });
   assert.equal((await (await scene.dial()).refused({ name: 'a', secret, tags: ['root'] })).code, 'FORBIDDEN');
   await (await scene.dial()).enter({ name: 'a', secret, tags: ['gpu'] });
   assert.deepEqual(
-    (await scene.engine.workers()).map(({ name, tags }) => [name, tags]),
+    (await scene.engine.workers.list()).map(({ name, tags }) => [name, tags]),
     [['a', ['gpu', 'region=eu']]],
   );
 });
 
 test('a tag that is taken away is gone from a worker that is connected', async (t) => {
   const scene = await hubScene(t);
-  await scene.engine.setWorker({ name: 'a', tags: ['gpu'] });
+  await scene.engine.workers.set({ name: 'a', tags: ['gpu'] });
   const worker = await scene.worker({ name: 'a', tags: ['gpu'] });
   await scene.engine.push({ queue: 'work', handler: 'echo', placement: { requires: ['gpu'] } });
-  await scene.engine.setWorker({ name: 'a', tags: [] });
-  assert.deepEqual((await scene.engine.workers())[0]?.tags, []);
+  await scene.engine.workers.set({ name: 'a', tags: [] });
+  assert.deepEqual((await scene.engine.workers.list())[0]?.tags, []);
   assert.deepEqual(await worker.claim(), []);
 });
 
@@ -367,7 +367,7 @@ test('a process that comes back takes its own place, and its leases go on', asyn
   await second.told('task_complete', { lease: proofOf(lease), result: '{"by":"a"}' });
   const record = await scene.engine.get(lease.task);
   assert.deepEqual([record?.state, record?.attempt, record?.result], ['completed', 1, '{"by":"a"}']);
-  assert.equal((await scene.engine.workers()).length, 1);
+  assert.equal((await scene.engine.workers.list()).length, 1);
 });
 
 test('who cannot be let in leaves its name free for others', async (t) => {

@@ -130,7 +130,7 @@ async function signal(channel: string): Promise<void> {
     ask(
       { verb: 'signal', kind: channel, keys: [body] },
       ops,
-      () => app.engine.signal(channel, body, ops ? { op: body } : {}),
+      () => app.engine.waits.signal(channel, body, ops ? { op: body } : {}),
       ({ woken }) => ({ woken }),
     );
   await send();

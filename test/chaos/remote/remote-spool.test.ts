@@ -162,7 +162,7 @@ async function judge(ground: Ground, id: string, by: number): Promise<void> {
     const said: string[] = [];
     let after = { attempt: 0, seq: 0 };
     for (;;) {
-      const page = await node.engine.readLog(task, { after, limit: 200 });
+      const page = await node.engine.logs.read(task, { after, limit: 200 });
       if (page.length === 0) break;
       said.push(...page.filter(({ attempt }) => attempt === by).map(({ text }) => text));
       after = page.at(-1) as typeof after;

@@ -77,7 +77,7 @@ async function judge(farm: RemoteFarm, { engine }: Node): Promise<Counts> {
   const ids = [...farm.acknowledged.values()].flat();
   assert.equal(new Set(ids).size, ids.length, 'each push has its own tasks');
   const completions = await completionsOf({ engine });
-  const names = new Map((await engine.workers()).map(({ worker, name }) => [worker, name]));
+  const names = new Map((await engine.workers.list()).map(({ worker, name }) => [worker, name]));
   const late: string[] = [];
   let expired = 0;
   let released = 0;
@@ -108,7 +108,7 @@ async function judge(farm: RemoteFarm, { engine }: Node): Promise<Counts> {
     const fates = JSON.stringify(attempts);
     late.push(`${id} was in flight while its worker was cut off for a moment: ${fates}\n${farm.wordsOn(id)}`);
   }
-  const pids = (await engine.workers()).map(({ pid }) => pid);
+  const pids = (await engine.workers.list()).map(({ pid }) => pid);
   assert.equal(pids.length, farm.pids.size, 'each process that was started is one worker');
   assert.deepEqual(new Set(pids), farm.pids);
   return { tasks: ids.length, expired, released, late };

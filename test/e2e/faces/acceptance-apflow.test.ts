@@ -208,8 +208,8 @@ test('D.3 4: a lease has one holder, is renewed by it alone, and is replaced whe
   const here = await ground(t);
   const { engine, roster } = here.node;
   const [a, b] = [
-    await engine.registerWorker({ name: 'a', incarnation: 'a1', slots: 9 }),
-    await engine.registerWorker({ name: 'b', incarnation: 'b1', slots: 9 }),
+    await engine.workers.register({ name: 'a', incarnation: 'a1', slots: 9 }),
+    await engine.workers.register({ name: 'b', incarnation: 'b1', slots: 9 }),
   ];
   const retry = { baseMs: 0, jitter: 0 } as const;
   const { task } = await engine.push({ queue: 'work', handler: 'run', retry });
@@ -238,7 +238,7 @@ test('D.3 4: a lease has one holder, is renewed by it alone, and is replaced whe
 test('D.3 5: cleanup puts expired tasks back, tells of it, and leaves completed ones alone', async (t) => {
   const here = await ground(t);
   const { engine, roster } = here.node;
-  const worker = await engine.registerWorker({ name: 'a', incarnation: 'a1', slots: 9 });
+  const worker = await engine.workers.register({ name: 'a', incarnation: 'a1', slots: 9 });
   const push = async (): Promise<number> =>
     (await engine.push({ queue: 'work', handler: 'run', retry: { baseMs: 0, jitter: 0 } })).task;
   const [lost, done, kept] = [await push(), await push(), await push()];

@@ -45,7 +45,7 @@ export interface TreeAnswer<Act extends string> {
   readonly dryRun: boolean;
 }
 
-export interface SubtreesDeps {
+export interface TreesDeps {
   readonly store: Pick<
     Store,
     'taskGet' | 'depDependents' | 'depNeeds' | 'treeList' | 'journalList' | 'taskCancel' | 'taskRevive'
@@ -76,13 +76,13 @@ interface Tree {
 }
 
 /** What a walk has read: tasks, and of each tree that it came to all members. */
-class Sightings {
+class TreeReader {
   readonly nodes = new Map<number, Node>();
   readonly childrenOf = new Map<number, number[]>();
-  readonly #store: SubtreesDeps['store'];
+  readonly #store: TreesDeps['store'];
   readonly #roots = new Set<number>();
 
-  constructor(store: SubtreesDeps['store']) {
+  constructor(store: TreesDeps['store']) {
     this.#store = store;
   }
 
@@ -122,10 +122,10 @@ class Sightings {
  * A task, all that was made to wait for it, and what any of these has spawned. It is cancelled from below, so that nothing is
  * woken by the end of what it waited for, and run again from above, so that everything waits for what is run again with it.
  */
-export class Subtrees {
-  readonly #deps: SubtreesDeps;
+export class Trees {
+  readonly #deps: TreesDeps;
 
-  constructor(deps: SubtreesDeps) {
+  constructor(deps: TreesDeps) {
     this.#deps = deps;
   }
 
@@ -149,7 +149,11 @@ export class Subtrees {
     return [...members.filter(({ task }) => task === root), ...members.filter(({ task }) => task !== root)];
   }
 
-  async cancel(root: number, options: TreeOptions): Promise<TreeAnswer<CancelAct>> {
+  /**
+   * Cancels a task, everything that was made to wait for it, and what any of these has spawned. Running tasks are asked to stop, and
+   * spawn nothing from then on.
+   */
+  async cancel(root: number, options: TreeOptions = {}): Promise<TreeAnswer<CancelAct>> {
     const { dryRun, tell } = this.#begin(root, options);
     const seen = new Map<number, TreeTask<CancelAct>>();
     // What is born while this goes on is found by the next look. A task that was asked to stop bears no more, so it ends.
@@ -182,7 +186,8 @@ export class Subtrees {
     return nodes.filter(({ state, cancelRequestedAt }) => !isFinal(state) && cancelRequestedAt === undefined);
   }
 
-  async retry(root: number, options: TreeOptions): Promise<TreeAnswer<RetryAct>> {
+  /** Runs those of the same tasks again that failed or were cancelled; completed ones keep their results. */
+  async retry(root: number, options: TreeOptions = {}): Promise<TreeAnswer<RetryAct>> {
     const { dryRun, tell } = this.#begin(root, options);
     const tree = await this.#fromBelow(root, options.signal, tell);
     const nodes = tree.nodes.toReversed();
@@ -217,7 +222,7 @@ export class Subtrees {
     const { store } = this.#deps;
     const befores: (readonly [first: number, then: number])[] = [];
     const waits: Planned[] = [];
-    const sightings = new Sightings(store);
+    const reader = new TreeReader(store);
     const found = new Set([root]);
     // It grows while it is gone through.
     const open = [root];
@@ -225,7 +230,7 @@ export class Subtrees {
       signal?.throwIfAborted();
       const tasks = open.slice(at, at + BATCH);
       at += tasks.length;
-      await sightings.see(tasks);
+      await reader.see(tasks);
       const edges = await store.depDependents({ tasks });
       const reach = (next: number, before: readonly [first: number, then: number]): void => {
         befores.push(before);
@@ -236,12 +241,12 @@ export class Subtrees {
         waits.push(edge);
         reach(edge.down, [edge.down, edge.up]);
       }
-      for (const task of tasks) for (const child of sightings.childrenOf.get(task) ?? []) reach(child, [task, child]);
+      for (const task of tasks) for (const child of reader.childrenOf.get(task) ?? []) reach(child, [task, child]);
       if (open.length > MOST) throw tooMany();
       tell(open.length, 0);
     }
-    const { childrenOf } = sightings;
-    const nodes = new Map(open.flatMap((task) => pairOf(task, sightings.nodes.get(task))));
+    const { childrenOf } = reader;
+    const nodes = new Map(open.flatMap((task) => pairOf(task, reader.nodes.get(task))));
     if (!nodes.has(root)) throw fault('NOT_FOUND', { kind: 'task', id: root });
     return { nodes: inOrder(nodes, befores), childrenOf, waits };
   }

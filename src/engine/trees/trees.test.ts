@@ -6,7 +6,7 @@ import { VirtualWorld } from '../../testing.ts';
 import { Roster } from '../duties/roster.ts';
 import { Engine } from '../engine.ts';
 import type { GraphRequest } from '../push/graphs.ts';
-import { Subtrees, type TreeAnswer, type TreeProgress } from './subtrees.ts';
+import { type TreeAnswer, type TreeProgress, Trees } from './trees.ts';
 
 type Names = ReadonlyMap<string, number>;
 
@@ -19,7 +19,7 @@ async function rig(t: TestContext) {
     await roster.stop();
     await store.close();
   });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'w', slots: 8 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'w', slots: 8 });
   const push = async (tasks: readonly Omit<GraphRequest, 'queue' | 'handler'>[]): Promise<Names> => {
     const pushed = await engine.pushGraph(tasks.map((one) => ({ queue: 'q', handler: 'h', ...one })));
     return new Map(tasks.map(({ name }, i) => [name ?? String(i), pushed[i]?.task as number]));
@@ -67,18 +67,18 @@ const DIAMOND = [
 test('a task is cancelled with all that was made to wait for it, whatever each would do after a failure', async (t) => {
   const { engine, push, states, work } = await rig(t);
   const names = await push(DIAMOND);
-  const dry = await engine.cancelTree(names.get('left') as number, { dryRun: true });
+  const dry = await engine.trees.cancel(names.get('left') as number, { dryRun: true });
   const expected = { left: 'cancelled', join: 'cancelled', tail: 'cancelled' };
   assert.deepEqual([acts(dry, names), dry.dryRun], [expected, true]);
   assert.deepEqual((await states(names)).join, 'waiting', 'a dry run changes nothing');
-  const answer = await engine.cancelTree(names.get('left') as number);
+  const answer = await engine.trees.cancel(names.get('left') as number);
   assert.deepEqual([acts(answer, names), answer.counts], [expected, { cancelled: 3, requested: 0, finished: 0 }]);
   assert.deepEqual(
     answer.tasks.map(({ id }) => engine.parseId(id)),
     answer.tasks.map(({ task }) => task),
   );
   assert.deepEqual(await work(names), ['top', 'right', 'neighbour']);
-  const again = await engine.cancelTree(names.get('top') as number);
+  const again = await engine.trees.cancel(names.get('top') as number);
   assert.deepEqual(again.counts, { cancelled: 0, requested: 0, finished: 5 });
 });
 
@@ -87,8 +87,8 @@ test('nothing below a cancelled task is woken on the way, and what runs is asked
   const names = await push(DIAMOND);
   const grant = await claim(names.get('top'));
   const asked: number[] = [];
-  engine.onCancelRequest((task) => asked.push(task));
-  const { counts } = await engine.cancelTree(names.get('top') as number);
+  engine.listen({ cancelRequested: (task) => void asked.push(task) });
+  const { counts } = await engine.trees.cancel(names.get('top') as number);
   assert.deepEqual([counts, asked], [{ cancelled: 4, requested: 1, finished: 0 }, [names.get('top')]]);
   await engine.cancelled(grant);
   assert.deepEqual(await states(names), {
@@ -112,10 +112,10 @@ test('failed parts are run again in their order, and what has completed keeps it
   assert.deepEqual(await work(names, ['left']), ['top', 'left', 'right', 'tail', 'neighbour']);
   assert.equal((await states(names)).join, 'cancelled');
   const expected = { top: 'kept', right: 'kept', left: 'again', join: 'again', tail: 'kept' };
-  const dry = await engine.retryTree(names.get('top') as number, { dryRun: true });
+  const dry = await engine.trees.retry(names.get('top') as number, { dryRun: true });
   assert.deepEqual(acts(dry, names), expected);
   assert.equal((await states(names)).left, 'failed');
-  const answer = await engine.retryTree(names.get('top') as number);
+  const answer = await engine.trees.retry(names.get('top') as number);
   assert.deepEqual(acts(answer, names), expected);
   assert.deepEqual(answer.counts, { again: 2, kept: 3, unfinished: 0, blocked: 0 });
   assert.equal((await states(names)).join, 'waiting');
@@ -128,8 +128,8 @@ test('failed parts are run again in their order, and what has completed keeps it
 test('what was cancelled as a tree is run again as one', async (t) => {
   const { engine, push, work } = await rig(t);
   const names = await push(DIAMOND);
-  await engine.cancelTree(names.get('top') as number);
-  const { counts } = await engine.retryTree(names.get('top') as number);
+  await engine.trees.cancel(names.get('top') as number);
+  const { counts } = await engine.trees.retry(names.get('top') as number);
   assert.deepEqual(counts, { again: 5, kept: 0, unfinished: 0, blocked: 0 });
   const order = await work(names);
   for (const [first, then] of [
@@ -155,12 +155,12 @@ test('what also needs something that failed elsewhere stays as it is, and so doe
   await work(names, ['a', 'b']);
   const blocked = { a: 'again', beside: 'again', both: 'blocked', below: 'blocked' };
   for (const dryRun of [true, false]) {
-    const answer = await engine.retryTree(names.get('a') as number, { dryRun });
+    const answer = await engine.trees.retry(names.get('a') as number, { dryRun });
     assert.deepEqual(acts(answer, names), blocked);
   }
   assert.deepEqual(await work(names), ['a', 'beside']);
   assert.deepEqual([(await states(names)).both, (await states(names)).below], ['cancelled', 'cancelled']);
-  const { counts } = await engine.retryTree(names.get('b') as number);
+  const { counts } = await engine.trees.retry(names.get('b') as number);
   assert.deepEqual(counts, { again: 3, kept: 0, unfinished: 0, blocked: 0 });
   assert.deepEqual(await work(names), ['b', 'both', 'below']);
 });
@@ -183,12 +183,12 @@ test('children that tasks have spawned belong to the tree, and the parent that w
     ['behind two', behind[0]?.task as number],
   ]);
   const names = new Map([...parents, ...children]);
-  const { counts } = await engine.cancelTree(children.get('two') as number, { dryRun: true });
+  const { counts } = await engine.trees.cancel(children.get('two') as number, { dryRun: true });
   assert.deepEqual(counts, { cancelled: 2, requested: 0, finished: 0 });
-  const all = await engine.cancelTree(parents.get('parent') as number);
+  const all = await engine.trees.cancel(parents.get('parent') as number);
   assert.deepEqual(all.counts, { cancelled: 5, requested: 0, finished: 0 });
   assert.ok(Object.values(await states(names)).every((state) => state === 'cancelled'));
-  await engine.retryTree(parents.get('parent') as number);
+  await engine.trees.retry(parents.get('parent') as number);
   assert.deepEqual(await states(names), {
     parent: 'ready',
     after: 'waiting',
@@ -208,7 +208,7 @@ test('what is born while its tree is cancelled is cancelled too, and a task that
   await bear('before');
   const { store } = engine;
   let looks = 0;
-  const subtrees = new Subtrees({
+  const subtrees = new Trees({
     store: {
       taskGet: (params) => store.taskGet(params),
       depDependents: (params) => store.depDependents(params),
@@ -251,14 +251,14 @@ for (const [shape, after] of [
     const names = await push(tasks);
     const root = names.get('0') as number;
     const seen: TreeProgress[] = [];
-    const cancelled = await engine.cancelTree(root, { onProgress: (one) => seen.push(one) });
+    const cancelled = await engine.trees.cancel(root, { onProgress: (one) => seen.push(one) });
     assert.equal(cancelled.counts.cancelled, 10_000);
     assert.deepEqual(seen.at(-1), { found: 10_000, done: 10_000 });
     assert.ok(
       seen.every(({ done }, i) => done - (seen[i - 1]?.done ?? 0) <= 250),
       'no step is larger than its bound',
     );
-    const { counts } = await engine.retryTree(root);
+    const { counts } = await engine.trees.retry(root);
     assert.equal(counts.again, 10_000);
     const { ready, waiting } = await engine.stats('q');
     assert.deepEqual({ ready, waiting }, { ready: 1, waiting: 9999 });
@@ -273,10 +273,10 @@ test('one that fails again while the rest is on its way keeps what needs it from
     ...Array.from({ length: 400 }, (_, i) => ({ name: String(i), after: ['root'] })),
   ]);
   const root = names.get('root') as number;
-  await engine.cancelTree(root);
+  await engine.trees.cancel(root);
   const { store } = engine;
   let steps = 0;
-  const subtrees = new Subtrees({
+  const subtrees = new Trees({
     store: {
       taskGet: (params) => store.taskGet(params),
       depDependents: (params) => store.depDependents(params),
@@ -313,12 +313,12 @@ test('a stop is heard between two steps, and bad input before anything is done',
   const onProgress = ({ done }: TreeProgress): void => {
     if (done > 0) stop.abort(why);
   };
-  await assert.rejects(engine.cancelTree(root, { onProgress, signal: stop.signal }), (error) => error === why);
+  await assert.rejects(engine.trees.cancel(root, { onProgress, signal: stop.signal }), (error) => error === why);
   assert.equal((await engine.stats('q')).cancelled, 250);
-  assert.equal(await refusal(engine.cancelTree(4711)), 'NOT_FOUND');
-  assert.equal(await refusal(engine.retryTree(-1)), 'INVALID_INPUT');
-  assert.equal(await refusal(engine.retryTree(root, { dryRun: 1 as never })), 'INVALID_INPUT');
-  assert.equal(await refusal(engine.retryTree(root, { deep: true } as never)), 'UNKNOWN_OPTION');
+  assert.equal(await refusal(engine.trees.cancel(4711)), 'NOT_FOUND');
+  assert.equal(await refusal(engine.trees.retry(-1)), 'INVALID_INPUT');
+  assert.equal(await refusal(engine.trees.retry(root, { dryRun: 1 as never })), 'INVALID_INPUT');
+  assert.equal(await refusal(engine.trees.retry(root, { deep: true } as never)), 'UNKNOWN_OPTION');
 });
 
 test('a tree is shown with the task first, and with what each of them hangs on', async (t) => {
@@ -326,7 +326,7 @@ test('a tree is shown with the task first, and with what each of them hangs on',
   const names = await push(DIAMOND);
   const left = await claim(names.get('top'));
   await engine.turn(left, { entries: [{ key: 'one', kind: 'child', child: { queue: 'q', handler: 'child' } }] });
-  const tree = await engine.tree(names.get('top') as number);
+  const tree = await engine.trees.show(names.get('top') as number);
   const nameOf = new Map([...names].map(([name, task]) => [task, name]));
   const byId = new Map(tree.map(({ id, task }) => [id, nameOf.get(task) ?? 'child']));
   const told = tree.map(({ id, after, spawnedBy }) => [
@@ -345,5 +345,5 @@ test('a tree is shown with the task first, and with what each of them hangs on',
       ['tail', 'join', ''],
     ],
   );
-  assert.equal(await refusal(engine.tree(999)), 'NOT_FOUND');
+  assert.equal(await refusal(engine.trees.show(999)), 'NOT_FOUND');
 });

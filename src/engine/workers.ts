@@ -1,0 +1,68 @@
+import type { HandlerSchema } from '../core/placement/worker.ts';
+import type { NewWorker, Store, WorkerBeat, WorkerRecord, WorkerSetting } from '../store/store.ts';
+import { type Beat, checkBeat, checkNewWorker, checkSchemas, checkWorkerSetting } from './check.ts';
+import type { Batcher, Coalescer } from './coalescer.ts';
+
+export interface WorkersDeps {
+  readonly store: Pick<
+    Store,
+    'workerRegister' | 'workerBeat' | 'workerList' | 'workerSet' | 'schemaPut' | 'schemaList'
+  >;
+  readonly coalescer: Coalescer;
+  /** Settings of workers changed, so what claims know of them is out of date. */
+  readonly onChange: () => void;
+}
+
+/** What a worker says when it starts. */
+export type WorkerRequest = Omit<NewWorker, 'tags'> &
+  Partial<Pick<NewWorker, 'tags'>> & { readonly schemas?: readonly HandlerSchema[] | undefined };
+
+/** The workers of a cluster: registered, kept alive, set and listed. */
+export class Workers {
+  readonly #deps: WorkersDeps;
+  readonly #beats: Batcher<WorkerBeat, boolean>;
+
+  constructor(deps: WorkersDeps) {
+    this.#deps = deps;
+    this.#beats = deps.coalescer.batcher({
+      name: 'beat',
+      maxItems: 500,
+      maxInFlight: 1,
+      send: (beats) => deps.store.workerBeat({ beats }),
+    });
+  }
+
+  /** A new incarnation. Resolves to the number that claims are made with. */
+  async register(worker: WorkerRequest): Promise<number> {
+    const known = checkNewWorker(worker);
+    const schemas = checkSchemas(worker.schemas, known.handlers);
+    // The schemas come first: a reader who sees the worker sees what it takes.
+    if (schemas.length > 0) await this.#deps.store.schemaPut({ schemas });
+    return this.#deps.store.workerRegister(known);
+  }
+
+  /** A sign of life. False: the store does not know this worker, which must register again. */
+  async beat(beat: Beat): Promise<boolean> {
+    return this.#beats.submit(checkBeat(beat));
+  }
+
+  /** Settings of a worker by its name: they hold at once for those that live, and for all that come. */
+  async set(setting: WorkerSetting): Promise<void> {
+    await this.#deps.store.workerSet(checkWorkerSetting(setting));
+    this.#deps.onChange();
+  }
+
+  /** Tags or settings of workers were changed beside this engine: claims look at them anew. */
+  refresh(): void {
+    this.#deps.onChange();
+  }
+
+  list(): Promise<readonly WorkerRecord[]> {
+    return this.#deps.store.workerList();
+  }
+
+  /** What handlers take, as the newest workers said. */
+  schemas(): Promise<readonly HandlerSchema[]> {
+    return this.#deps.store.schemaList();
+  }
+}
