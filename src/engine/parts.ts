@@ -154,6 +154,8 @@ export function makeParts({ store, world, settings, listeners }: PartsDeps): Eng
   const workers = new Workers({
     store,
     coalescer,
+    world,
+    staleMs: settings.workerStaleMs,
     onChange: () => {
       profiles.forget();
       readyLanes.hint();

@@ -1,5 +1,7 @@
 import type { HandlerSchema } from '../core/placement/worker.ts';
+import type { World } from '../core/world.ts';
 import type { NewWorker, Store, WorkerBeat, WorkerRecord, WorkerSetting } from '../store/store.ts';
+import { Beats } from './beats.ts';
 import { type Beat, checkBeat, checkNewWorker, checkSchemas, checkWorkerSetting } from './check.ts';
 import type { Batcher, Coalescer } from './coalescer.ts';
 
@@ -9,6 +11,9 @@ export interface WorkersDeps {
     'workerRegister' | 'workerBeat' | 'workerList' | 'workerSet' | 'schemaPut' | 'schemaList'
   >;
   readonly coalescer: Coalescer;
+  readonly world: World;
+  /** How long a worker may be silent before it counts as lost. */
+  readonly staleMs: number;
   /** Settings of workers changed, so what claims know of them is out of date. */
   readonly onChange: () => void;
 }
@@ -20,16 +25,18 @@ export type WorkerRequest = Omit<NewWorker, 'tags'> &
 /** The workers of a cluster: registered, kept alive, set and listed. */
 export class Workers {
   readonly #deps: WorkersDeps;
-  readonly #beats: Batcher<WorkerBeat, boolean>;
+  readonly #batcher: Batcher<WorkerBeat, boolean>;
+  readonly #beats: Beats;
 
   constructor(deps: WorkersDeps) {
     this.#deps = deps;
-    this.#beats = deps.coalescer.batcher({
+    this.#batcher = deps.coalescer.batcher({
       name: 'beat',
       maxItems: 500,
       maxInFlight: 1,
       send: (beats) => deps.store.workerBeat({ beats }),
     });
+    this.#beats = new Beats({ world: deps.world, staleMs: deps.staleMs, beat: (beat) => this.beat(beat) });
   }
 
   /** A new incarnation. Resolves to the number that claims are made with. */
@@ -41,9 +48,19 @@ export class Workers {
     return this.#deps.store.workerRegister(known);
   }
 
-  /** A sign of life. False: the store does not know this worker, which must register again. */
+  /** A beat that shares its write with those of other workers; it resolves at once unless the state is new. */
+  alive(worker: number, state: Beat['state']): Promise<void> {
+    return this.#beats.beat(worker, state);
+  }
+
+  /** Counts a task that the worker has ended; the count goes with its next beat. */
+  ended(worker: number): void {
+    this.#beats.ended(worker);
+  }
+
+  /** A sign of life, written now. False: the store does not know this worker, which must register again. */
   async beat(beat: Beat): Promise<boolean> {
-    return this.#beats.submit(checkBeat(beat));
+    return this.#batcher.submit(checkBeat(beat));
   }
 
   /** Settings of a worker by its name: they hold at once for those that live, and for all that come. */

@@ -30,7 +30,6 @@ import type {
   WorkerState,
 } from '../../protocol/link.ts';
 import type { Grant, TaskRecord } from '../../store/store.ts';
-import { Beats } from './beats.ts';
 import { ReadableTasks } from './readable-tasks.ts';
 
 /** Asked before a worker of this name pushes a task to the queue. */
@@ -111,7 +110,6 @@ class DirectSession implements Session {
   readonly runTimeoutMs: number | undefined;
   readonly renewal: RenewalAddress | undefined;
   readonly #engine: Engine;
-  readonly #beats: Beats;
   readonly #worker: number;
   /** Of a worker that came in by a secret; others work on the store itself. */
   readonly #readable: ReadableTasks | undefined;
@@ -134,7 +132,6 @@ class DirectSession implements Session {
     { heartbeatMs, runTimeoutMs, admit }: WorkTerms & { readonly admit: (queue: string) => Promise<void> | undefined },
   ) {
     this.#engine = engine;
-    this.#beats = Beats.of(engine);
     this.#admit = admit;
     this.#worker = worker;
     this.leaseMs = engine.leaseMs;
@@ -210,7 +207,7 @@ class DirectSession implements Session {
     if (this.#ended.get(task) === attempt) return;
     if (this.#ended.size >= MOST_ENDED) this.#ended = new Map();
     this.#ended.set(task, attempt);
-    this.#beats.ended(this.#worker);
+    this.#engine.workers.ended(this.#worker);
   }
 
   log(lease: Assignment, entries: readonly LogEntry[]): Promise<void> {
@@ -359,7 +356,7 @@ class DirectSession implements Session {
   }
 
   async beat(state: WorkerState): Promise<void> {
-    await this.#beats.beat(this.#worker, state);
+    await this.#engine.workers.alive(this.#worker, state);
   }
 
   async close(): Promise<void> {}

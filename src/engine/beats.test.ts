@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { isTaskEvent } from '../../core/task/event.ts';
-import { Engine } from '../../engine/engine.ts';
-import type { Session, WorkerState } from '../../protocol/link.ts';
-import { openSqlite } from '../../store/sqlite/open.ts';
-import { VirtualWorld } from '../../testing.ts';
-import { DirectLink } from './direct-link.ts';
+import { DirectLink } from '../app/link/direct-link.ts';
+import { isTaskEvent } from '../core/task/event.ts';
+import type { Session, WorkerState } from '../protocol/link.ts';
+import { openSqlite } from '../store/sqlite/open.ts';
+import { VirtualWorld } from '../testing.ts';
+import { Engine } from './engine.ts';
 
 const MINUTE = 60_000;
 
