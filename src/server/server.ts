@@ -43,6 +43,7 @@ import { refuseRequest } from './rpc/problems.ts';
 import { rpcRoutes } from './rpc/routes.ts';
 import { cookieOf } from './ui/cookie.ts';
 import { opensPage, servePages } from './ui/pages.ts';
+import { httpWorkerRoutes } from './workers/http-routes.ts';
 import type { SessionTokens, WorkerSession } from './workers/session-tokens.ts';
 import { refuseUpgrade, type WorkerGateway } from './workers/worker-gateway.ts';
 
@@ -384,6 +385,7 @@ export class Server {
       ...workerRoutes,
       ...eventRoutes,
       ...loopdRoutes,
+      ...httpWorkerRoutes,
       ...tokenRoutes,
       ...a2aRoutes({ version }),
       ...mcpRoutes({ version }),
