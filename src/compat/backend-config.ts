@@ -1,6 +1,4 @@
 import { checkOptions, fault } from '../app/library/manual.ts';
-import type { RegistrationBackend } from './registration-backend.ts';
-import type { WorkBackend } from './work-backend.ts';
 
 export type BackendType = 'sqlite' | 'memory' | 'postgres';
 
@@ -26,12 +24,6 @@ export interface BackendConfig {
   readonly trigger_path?: unknown;
   readonly dynamodb_table?: unknown;
   readonly aws_region?: unknown;
-}
-
-/** What document 000 adds to the runtime of an SDK. */
-export interface SDKRuntimeWrapper {
-  readonly registration_backend?: RegistrationBackend;
-  readonly work_backend?: WorkBackend;
 }
 
 const KEYS: ReadonlySet<string> = new Set([

@@ -7,7 +7,7 @@ export {
   rulesFromAgentConfig,
   tagsFromAgent,
 } from './agent-config.ts';
-export { type BackendConfig, type BackendType, type SDKRuntimeWrapper } from './backend-config.ts';
+export { type BackendConfig, type BackendType } from './backend-config.ts';
 export {
   type Capabilities,
   type PlacementConstraints,
@@ -40,4 +40,5 @@ export {
   releaseRunLease,
   requestCancel,
 } from './runtime-db.ts';
+export type { SDKRuntimeWrapper } from './sdk-runtime.ts';
 export { createWorkBackend, type WorkBackend, type WorkItem, type WorkPool } from './work-backend.ts';

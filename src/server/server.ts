@@ -12,22 +12,14 @@ import { Audit } from './auth/audit.ts';
 import { watchClock } from './clock-watch.ts';
 import { STREAM_HEADERS, writeStream } from './events/sse.ts';
 import { Answering } from './http/answering.ts';
+import { Foreign, JsonText, NOTHING, Stream } from './http/answers.ts';
 import { actorOf, bearerOf, checked } from './http/caller.ts';
 import { Connections, MOST_PER_ADDRESS } from './http/connections.ts';
 import { Hosts, hostOf, isLoopback } from './http/hosts.ts';
 import { cannotListen, makeFastify, requireGuard } from './http/listening.ts';
 import type { Metrics } from './http/metrics.ts';
 import { errorOf, noPage, notOpen, problemText, stackOf } from './http/refusals.ts';
-import {
-  type Call,
-  Foreign,
-  type Handler,
-  type Handlers,
-  JsonText,
-  NOTHING,
-  type Served,
-  Stream,
-} from './http/route-handler.ts';
+import type { Call, Handler, Handlers, Served } from './http/route-handler.ts';
 import { loopdRoutes } from './loopd/loopd-routes.ts';
 import { mcpRoutes } from './mcp/routes.ts';
 import { eventRoutes } from './routes/events.ts';

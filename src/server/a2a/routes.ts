@@ -1,8 +1,9 @@
 import { fault, isEngineError } from '../../core/errors.ts';
 import { mayCall } from '../../protocol/route.ts';
 import type { Message } from '../events/sse.ts';
+import { Stream } from '../http/answers.ts';
 import { hangUpOf } from '../http/hang-up.ts';
-import { type Call, type Handlers, Stream } from '../http/route-handler.ts';
+import type { Call, Handlers } from '../http/route-handler.ts';
 import { admit } from '../routes/pushing.ts';
 
 /** Of A2A, those that change something. */

@@ -8,13 +8,13 @@ import type { Auditor } from '../auth/audit.ts';
 import type { PushGuard } from '../auth/push-guard.ts';
 import type { TokenService } from '../auth/token-service.ts';
 import type { EventBroadcaster } from '../events/event-broadcaster.ts';
-import type { Message } from '../events/sse.ts';
 import type { InsightService } from '../insight/insight-service.ts';
 import type { LoopdWorkers } from '../loopd/loopd-workers.ts';
 import type { RpcService } from '../rpc/rpc-service.ts';
 import type { LoginService } from '../ui/login-service.ts';
 import type { HttpWorkers } from '../workers/http-workers.ts';
 import type { WorkerSession } from '../workers/session-tokens.ts';
+import type { Foreign, JsonText, NOTHING, Stream } from './answers.ts';
 
 /** All that the routes work on. */
 export interface Served {
@@ -55,38 +55,6 @@ export interface Call<N extends RouteName> extends Served {
   /** Comes when the server begins to end: who waits for something is answered then. */
   readonly closing: AbortSignal;
 }
-
-/** Messages until it ends, or until the signal comes. */
-export class Stream {
-  readonly messages: (signal: AbortSignal) => AsyncIterable<Message>;
-
-  constructor(messages: (signal: AbortSignal) => AsyncIterable<Message>) {
-    this.messages = messages;
-  }
-}
-
-/** An answer in somebody else's form, with its own status and headers. */
-export class Foreign {
-  readonly response: Response;
-
-  constructor(response: Response) {
-    this.response = response;
-  }
-}
-
-/** An answer that is JSON text already, with the status that goes with it. */
-export class JsonText {
-  readonly text: string;
-  readonly status: number;
-
-  constructor(text: string, status = 200) {
-    this.text = text;
-    this.status = status;
-  }
-}
-
-/** An answer without a body: 204. */
-export const NOTHING: unique symbol = Symbol('nothing');
 
 type Answered<N extends RouteName> = AnswerOf<N> | Stream | Foreign | JsonText | typeof NOTHING;
 export type Handler<N extends RouteName> = (call: Call<N>) => Answered<N> | Promise<Answered<N>>;

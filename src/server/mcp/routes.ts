@@ -1,4 +1,5 @@
-import { Foreign, type Handlers } from '../http/route-handler.ts';
+import { Foreign } from '../http/answers.ts';
+import type { Handlers } from '../http/route-handler.ts';
 import { admit } from '../routes/pushing.ts';
 
 /** The SDK is loaded when the first model comes. */

@@ -5,7 +5,8 @@ import type { Engine } from '../../engine/engine.ts';
 import type { FeedItem } from '../../engine/read/feed.ts';
 import { eventView } from '../../operate/operations/events.ts';
 import type { Message } from '../events/sse.ts';
-import { type Call, type Handlers, Stream } from '../http/route-handler.ts';
+import { Stream } from '../http/answers.ts';
+import type { Call, Handlers } from '../http/route-handler.ts';
 import { lastEventId } from './logs.ts';
 
 export const eventRoutes: Handlers<'streamEvents'> = {

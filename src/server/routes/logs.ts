@@ -1,6 +1,7 @@
 import { requireTask } from '../../operate/calls/calls.ts';
 import { cursorOf, placeOf } from '../../operate/operations/tasks.ts';
-import { type Handlers, Stream } from '../http/route-handler.ts';
+import { Stream } from '../http/answers.ts';
+import type { Handlers } from '../http/route-handler.ts';
 
 export const logRoutes: Handlers<'readLog'> = {
   async readLog({ params, query, operator, engine, request }) {

@@ -2,7 +2,7 @@ import { isEngineError } from '../../core/errors.ts';
 import { subtreeOf } from '../../core/graph/document.ts';
 import { handlerOf } from '../../engine/trees/document-body.ts';
 import type { Document, Execution } from '../../engine/trees/documents.ts';
-import { Stream } from '../http/route-handler.ts';
+import { Stream } from '../http/answers.ts';
 import type { RpcCall, RpcHandlers } from './context.ts';
 import { problemOf, RpcProblem } from './problems.ts';
 import { followExecution } from './stream.ts';

@@ -5,9 +5,9 @@ import { METHODS, type MethodName, mayCallMethod, methodNamed } from '../../prot
 import { callerOf, type Principal } from '../auth/access.ts';
 import type { Action, Auditor } from '../auth/audit.ts';
 import type { PushGuard } from '../auth/push-guard.ts';
+import { JsonText, NOTHING, Stream } from '../http/answers.ts';
 import { checked } from '../http/caller.ts';
 import { stackOf } from '../http/refusals.ts';
-import { JsonText, NOTHING, Stream } from '../http/route-handler.ts';
 import { type Allowance, Budget } from './budget.ts';
 import { cloneMethods } from './clone.ts';
 import type { RpcCall, RpcHandler, RpcHandlers, RpcServed } from './context.ts';

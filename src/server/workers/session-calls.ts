@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { fault } from '../../core/errors.ts';
+import { NOTHING } from '../http/answers.ts';
 import { notOpen } from '../http/refusals.ts';
-import { type Call, NOTHING } from '../http/route-handler.ts';
+import type { Call } from '../http/route-handler.ts';
 import type { WorkerSession } from './session-tokens.ts';
 
 /** The calls of a worker over HTTP that has a session. */
