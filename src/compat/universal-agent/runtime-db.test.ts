@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { type Ground, ground as groundOf, onEachStore } from '../../test/support/compat-grounds.ts';
-import { realWorld } from '../app/world.ts';
-import { refusal } from '../store/conformance/kit/scene.ts';
-import { tempFolder } from '../store/conformance/kit/temp-folder.ts';
+import { type Ground, ground as groundOf, onEachStore } from '../../../test/support/compat-grounds.ts';
+import { realWorld } from '../../app/world.ts';
+import { refusal } from '../../store/conformance/kit/scene.ts';
+import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import {
   acknowledgeCancel,
   acquireRunLease,
@@ -21,7 +21,7 @@ import {
   requestCancel,
   runStateOf,
   taskStatesOf,
-} from './index.ts';
+} from '../index.ts';
 
 const folder = tempFolder('runtime-db');
 const onEach = (name: string, body: Parameters<typeof onEachStore>[2]): void => onEachStore(folder, name, body);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { open } from '../index.ts';
-import { placementFromConstraints, tagsFromCapabilities } from './index.ts';
+import { open } from '../../index.ts';
+import { placementFromConstraints, tagsFromCapabilities } from '../index.ts';
 
 test('a push with the constraints of the document goes to the nodes that it names, so many at once on each', async () => {
   const app = await open('memory:', { duties: false, housekeeping: false });

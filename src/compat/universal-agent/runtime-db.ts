@@ -9,10 +9,11 @@ import {
   openManual,
   type TaskRecord,
   whole,
-} from '../app/library/manual.ts';
-import type { App } from '../app/open.ts';
+} from '../../app/library/manual.ts';
+import type { App } from '../../app/open.ts';
+import { refuse } from '../refuse.ts';
+import { WorkerRows } from '../worker-rows.ts';
 import { type Run, type RunStatus, runOf, runStateOf, type StoredSpec } from './runs.ts';
-import { WorkerRows } from './worker-rows.ts';
 
 const QUEUE = 'runs';
 const HANDLER = 'run';
@@ -389,8 +390,4 @@ function notHeld(runId: string): Error {
     { task: `the run ${runId}` },
     { hint: 'Stop work on this run; only the connection that holds its lease can end it.' },
   );
-}
-
-function refuse(field: string, problem: string): Error {
-  return fault('INVALID_INPUT', { field, problem });
 }

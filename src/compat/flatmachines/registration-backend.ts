@@ -10,9 +10,10 @@ import {
   type StoreTime,
   type TaskRecord,
   whole,
-} from '../app/library/manual.ts';
+} from '../../app/library/manual.ts';
+import { refuse } from '../refuse.ts';
+import { incarnationOf, newestOf, toldStart } from '../worker-rows.ts';
 import { type BackendConfig, storeUrl } from './backend-config.ts';
-import { incarnationOf, newestOf, toldStart } from './worker-rows.ts';
 
 /** The words of the document; any other text is kept too. */
 export type WorkerStatus = 'active' | 'terminating' | 'terminated' | 'lost';
@@ -244,8 +245,4 @@ function unknown(worker_id: unknown): Error {
     { kind: 'worker', id: String(worker_id) },
     { hint: 'Register it first; one that was silent for longer than the retention is forgotten.' },
   );
-}
-
-function refuse(field: string, problem: string): Error {
-  return fault('INVALID_INPUT', { field, problem });
 }

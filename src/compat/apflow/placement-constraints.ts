@@ -4,4 +4,4 @@ export {
   type PlacementConstraints,
   placementFromConstraints,
   tagsFromCapabilities,
-} from '../app/library/manual.ts';
+} from '../../app/library/manual.ts';

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { type Ground, onEachStore } from '../../test/support/compat-grounds.ts';
-import { refusal } from '../store/conformance/kit/scene.ts';
-import { tempFolder } from '../store/conformance/kit/temp-folder.ts';
+import { type Ground, onEachStore } from '../../../test/support/compat-grounds.ts';
+import { refusal } from '../../store/conformance/kit/scene.ts';
+import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import {
   type BackendConfig,
   createRegistrationBackend,
   createWorkBackend,
   type WorkBackend,
   type WorkItem,
-} from './index.ts';
+} from '../index.ts';
 
 const folder = tempFolder('work-backend');
 const onEach = (name: string, body: Parameters<typeof onEachStore>[2]): void => onEachStore(folder, name, body);

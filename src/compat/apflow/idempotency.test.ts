@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { idempotencyKey } from './index.ts';
+import { idempotencyKey } from '../index.ts';
 
 const key = (inputs: string, more: { task?: string; run?: number } = {}): string =>
   idempotencyKey({ task: 't', run: 1, inputs, ...more });

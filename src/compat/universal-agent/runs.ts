@@ -1,4 +1,4 @@
-import type { TaskRecord, TaskState } from '../app/library/manual.ts';
+import type { TaskRecord, TaskState } from '../../app/library/manual.ts';
 
 /** The states of a run in document 001. */
 export type RunStatus = 'queued' | 'running' | 'cancel_requested' | 'completed' | 'failed' | 'cancelled';

@@ -1,4 +1,4 @@
-import { checkOptions, fault } from '../app/library/manual.ts';
+import { checkOptions, fault } from '../../app/library/manual.ts';
 
 export type BackendType = 'sqlite' | 'memory' | 'postgres';
 

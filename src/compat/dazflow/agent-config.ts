@@ -6,8 +6,9 @@ import {
   normalizePlacement,
   normalizeUses,
   type PlacementInput,
-} from '../app/library/manual.ts';
-import { eitherOf, refuse } from './spellings.ts';
+} from '../../app/library/manual.ts';
+import { refuse } from '../refuse.ts';
+import { eitherOf } from './spellings.ts';
 
 /** What a node of a workflow says in document 004 about who may run it. */
 export interface AgentConfig {

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { type Ground, onEachStore } from '../../test/support/compat-grounds.ts';
-import { refusal } from '../store/conformance/kit/scene.ts';
-import { tempFolder } from '../store/conformance/kit/temp-folder.ts';
+import { type Ground, onEachStore } from '../../../test/support/compat-grounds.ts';
+import { refusal } from '../../store/conformance/kit/scene.ts';
+import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import {
   createRegistrationBackend,
   createWorkBackend,
   type RegistrationBackend,
   type WorkerFilter,
   type WorkerRecord,
-} from './index.ts';
+} from '../index.ts';
 
 const folder = tempFolder('registration-backend');
 const onEach = (name: string, body: Parameters<typeof onEachStore>[2]): void => onEachStore(folder, name, body);

@@ -7,10 +7,10 @@ import {
   type ManualOptions,
   openManual,
   whole,
-} from '../app/library/manual.ts';
-import { MOST_LEASES } from '../app/link/lease-keeper.ts';
+} from '../../app/library/manual.ts';
+import { MOST_LEASES } from '../../app/link/lease-keeper.ts';
+import { WorkerRows } from '../worker-rows.ts';
 import { type BackendConfig, storeUrl } from './backend-config.ts';
-import { WorkerRows } from './worker-rows.ts';
 
 export interface WorkItem {
   /** The number of the task as text, as in the view `work_pool`. */

@@ -1,4 +1,4 @@
-import { fault } from '../app/library/manual.ts';
+import { refuse } from '../refuse.ts';
 
 /** Of two spellings of one field, the one that is given; null says nothing. */
 export function eitherOf<T>(
@@ -8,8 +8,4 @@ export function eitherOf<T>(
   const given = [a ?? undefined, b ?? undefined].filter((value) => value !== undefined);
   if (given.length === 2) throw refuse(one, `${other} is given too; they mean the same, so give one of them`);
   return given[0];
-}
-
-export function refuse(field: string, problem: string): Error {
-  return fault('INVALID_INPUT', { field, problem });
 }

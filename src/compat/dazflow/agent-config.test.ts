@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isEngineError } from '../core/errors.ts';
-import { type Candidate, eligible, normalizePlacement } from '../core/placement/placement.ts';
-import { open } from '../index.ts';
-import { refusal } from '../store/conformance/kit/scene.ts';
-import { type AgentRules, limitsFromGroups, rulesFromAgentConfig, tagsFromAgent } from './index.ts';
+import { isEngineError } from '../../core/errors.ts';
+import { type Candidate, eligible, normalizePlacement } from '../../core/placement/placement.ts';
+import { open } from '../../index.ts';
+import { refusal } from '../../store/conformance/kit/scene.ts';
+import { type AgentRules, limitsFromGroups, rulesFromAgentConfig, tagsFromAgent } from '../index.ts';
 
 /** The agents of the document, and some more. */
 const AGENTS = {
