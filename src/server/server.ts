@@ -11,15 +11,15 @@ import type { Access, Principal } from './auth/access.ts';
 import { Audit } from './auth/audit.ts';
 import { watchClock } from './clock-watch.ts';
 import { STREAM_HEADERS, writeStream } from './events/sse.ts';
-import { Answering } from './http/answering.ts';
-import { Foreign, JsonText, NOTHING, Stream } from './http/answers.ts';
+import { EventStream, JsonText, NO_CONTENT, RawResponse } from './http/answers.ts';
 import { actorOf, bearerOf, checked } from './http/caller.ts';
 import { Connections, MOST_PER_ADDRESS } from './http/connections.ts';
 import { Hosts, hostOf, isLoopback } from './http/hosts.ts';
-import { cannotListen, makeFastify, requireGuard } from './http/listening.ts';
+import { InFlightRequests } from './http/in-flight.ts';
+import { cannotListen, makeFastify, requireTls } from './http/listening.ts';
 import type { Metrics } from './http/metrics.ts';
 import { errorOf, noPage, notOpen, problemText, stackOf } from './http/refusals.ts';
-import type { Call, Handler, Handlers, Served } from './http/route-handler.ts';
+import type { Call, Handler, Handlers, Services } from './http/route-handler.ts';
 import { loopdRoutes } from './loopd/loopd-routes.ts';
 import { mcpRoutes } from './mcp/routes.ts';
 import { eventRoutes } from './routes/events.ts';
@@ -67,7 +67,7 @@ const MOST_STREAMS = 1000;
 const ANSWERS_MS = 2000;
 
 /** What comes when the store is open. */
-export interface Opened extends Omit<Served, 'address'> {
+export interface OpenServices extends Omit<Services, 'address'> {
   readonly access: Access;
   readonly metrics: Metrics;
   readonly gateway: WorkerGateway;
@@ -83,7 +83,7 @@ export class Server {
   readonly #options: ServerOptions;
   readonly #log: Log;
   readonly #closing = new AbortController();
-  readonly #answering = new Answering();
+  readonly #answering = new InFlightRequests();
   /** Nobody else is let in. */
   #ending = false;
   readonly #principals = new WeakMap<FastifyRequest, Principal>();
@@ -92,7 +92,7 @@ export class Server {
   readonly #audit: Audit;
   /** Streams that are open, by token. */
   readonly #open = new Map<number | undefined, number>();
-  #opened: Opened | undefined;
+  #opened: OpenServices | undefined;
   #unwatch = (): void => {};
 
   private constructor(options: ServerOptions) {
@@ -135,7 +135,7 @@ export class Server {
   }
 
   static async listen(options: ServerOptions): Promise<Server> {
-    requireGuard(options);
+    requireTls(options);
     const server = new Server(options);
     const { host, port } = options;
     try {
@@ -167,7 +167,7 @@ export class Server {
     return this.#options.publicUrl ?? this.address;
   }
 
-  open(opened: Opened): void {
+  open(opened: OpenServices): void {
     this.#opened = opened;
     this.#unwatch = watchClock(opened.engine.world, this.#log);
   }
@@ -185,7 +185,7 @@ export class Server {
     await this.#opened?.gateway.close();
     await this.#opened?.broadcaster.close();
     this.#ending = true;
-    await this.#answering.over(ANSWERS_MS);
+    await this.#answering.drained(ANSWERS_MS);
     await this.#fastify.close();
   }
 
@@ -221,14 +221,14 @@ export class Server {
         const opened = this.#opened;
         if (opened === undefined && name !== 'health' && name !== 'ready') throw notOpen();
         const call = {
-          ...(opened as Opened),
+          ...(opened as OpenServices),
           address: this.publicAddress,
           params: checked('path', route.params, request.params),
           query: checked('query', route.query, request.query),
           body: checked('body', route.body, request.body ?? {}),
           principal,
           by: actorOf(principal, request.headers['x-leasehold-by']),
-          audited: this.#audit.teller(principal, request.id),
+          audited: this.#audit.auditorFor(principal, request.id),
           session: opened === undefined ? undefined : sessionOf(opened, request),
           request,
           reply,
@@ -236,9 +236,9 @@ export class Server {
         } as unknown as Call<N>;
         const answer = await handler(call);
         this.#answers.set(request, answer);
-        if (answer === NOTHING) return reply.code(204).send();
-        if (answer instanceof Foreign) return sendForeign(answer, reply);
-        if (answer instanceof Stream) return this.#stream(answer, principal as Principal, reply);
+        if (answer === NO_CONTENT) return reply.code(204).send();
+        if (answer instanceof RawResponse) return sendForeign(answer, reply);
+        if (answer instanceof EventStream) return this.#stream(answer, principal as Principal, reply);
         if (answer instanceof JsonText) {
           return reply.code(answer.status).type('application/json; charset=utf-8').send(answer.text);
         }
@@ -274,12 +274,12 @@ export class Server {
 
   /** Workers over HTTP may come by their session instead; it is as good as the secret that it was begun with. */
   async #who(route: Route, secret: string | undefined, request: FastifyRequest): Promise<Principal> {
-    const { access } = this.#opened as Opened;
+    const { access } = this.#opened as OpenServices;
     const session =
-      route.access === 'worker' && secret === undefined ? sessionOf(this.#opened as Opened, request) : undefined;
-    if (session !== undefined) return access.of({ role: 'worker', name: session.name, token: session.token });
+      route.access === 'worker' && secret === undefined ? sessionOf(this.#opened as OpenServices, request) : undefined;
+    if (session !== undefined) return access.stillValid({ role: 'worker', name: session.name, token: session.token });
     const cookie = secret === undefined ? cookieOf(request.headers) : undefined;
-    return cookie === undefined ? access.who(secret) : this.#browser(cookie, request);
+    return cookie === undefined ? access.authenticate(secret) : this.#browser(cookie, request);
   }
 
   /**
@@ -287,7 +287,7 @@ export class Server {
    * ours that changes something says so in a header, which no form and no link can have.
    */
   async #browser(cookie: string, { method, headers }: FastifyRequest): Promise<Principal> {
-    const principal = await (this.#opened as Opened).logins.sessions.read(cookie);
+    const principal = await (this.#opened as OpenServices).logins.sessions.read(cookie);
     if (method === 'GET' || method === 'HEAD' || headers['x-leasehold-ui'] === '1') return principal;
     const problem = 'a page that changes something says so in the header x-leasehold-ui: 1';
     throw fault('FORBIDDEN', { problem }, { hint: 'Programs send "Authorization: Bearer TOKEN" instead of a cookie.' });
@@ -299,15 +299,15 @@ export class Server {
     return cookie === undefined ? undefined : this.#opened?.logins.sessions.read(cookie).catch(() => undefined);
   }
 
-  async #stream(stream: Stream, principal: Principal, reply: FastifyReply): Promise<unknown> {
+  async #stream(stream: EventStream, principal: Principal, reply: FastifyReply): Promise<unknown> {
     if (reply.request.method === 'HEAD') return reply.headers(STREAM_HEADERS).send();
     const close = this.#takeStream(principal);
     for (const [name, value] of Object.entries(reply.getHeaders())) reply.raw.setHeader(name, value as string);
     reply.hijack();
-    this.#answering.leave(reply.raw);
+    this.#answering.end(reply.raw);
     this.#streams.add(reply.request);
     const ended = new AbortController();
-    const stop = this.#opened?.access.live(principal, () => ended.abort());
+    const stop = this.#opened?.access.onRevoked(principal, () => ended.abort());
     const stopTimer = this.#endWithSession(principal, () => ended.abort());
     try {
       await writeStream(reply.raw, stream.messages, AbortSignal.any([ended.signal, this.#closing.signal]));
@@ -347,7 +347,7 @@ export class Server {
     if (principal === undefined && outcome >= 400) return;
     const { params, body, id } = request;
     const answer = this.#answers.get(request);
-    this.#audit.tell(nameOf(request), principal, { params, body, answer, outcome, request: id });
+    this.#audit.record(nameOf(request), principal, { params, body, answer, outcome, request: id });
   }
 
   #refuse(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
@@ -365,7 +365,7 @@ export class Server {
   #handlers(): Handlers<Exclude<RouteName, OperatedName>> & Partial<Handlers<OperatedName>> {
     const { version, tls, publicUrl } = this.#options;
     const secure = tls !== undefined || publicUrl?.startsWith('https:') === true;
-    const metrics = (): Promise<string> => (this.#opened as Opened).metrics.text();
+    const metrics = (): Promise<string> => (this.#opened as OpenServices).metrics.text();
     return {
       health: () => ({ status: 'ok' }),
       ready: ({ principal }) => this.#ready(principal),
@@ -405,12 +405,12 @@ function dress(request: FastifyRequest, reply: FastifyReply): void {
   reply.headers({ 'x-request-id': request.id, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
 }
 
-function sessionOf({ sessions }: Opened, { headers }: FastifyRequest): WorkerSession | undefined {
+function sessionOf({ sessions }: OpenServices, { headers }: FastifyRequest): WorkerSession | undefined {
   const token = headers['x-session-token'];
   return typeof token === 'string' ? sessions.read(token) : undefined;
 }
 
-async function sendForeign({ response }: Foreign, reply: FastifyReply): Promise<unknown> {
+async function sendForeign({ response }: RawResponse, reply: FastifyReply): Promise<unknown> {
   const type = response.headers.get('content-type');
   if (type !== null) reply.type(type);
   return reply.code(response.status).send(Buffer.from(await response.arrayBuffer()));

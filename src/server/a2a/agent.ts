@@ -31,7 +31,7 @@ import type { TaskView } from '../../operate/views.ts';
 import type { Auditor } from '../auth/audit.ts';
 import type { EventBroadcaster } from '../events/event-broadcaster.ts';
 import { watchTask } from '../events/task-watch.ts';
-import { contextOf, inputOf, orderOf, resultOf, statesOf, statusOf, taskOf } from './words.ts';
+import { contextOf, inputOf, orderOf, resultOf, statesOf, statusOf, taskOf } from './convert.ts';
 
 export interface AgentOptions {
   readonly engine: Engine;

@@ -1,7 +1,7 @@
 import { fault, isEngineError } from '../../core/errors.ts';
 import { mayCall } from '../../protocol/route.ts';
 import type { Message } from '../events/sse.ts';
-import { Stream } from '../http/answers.ts';
+import { EventStream } from '../http/answers.ts';
 import { hangUpOf } from '../http/hang-up.ts';
 import type { Call, Handlers } from '../http/route-handler.ts';
 import { admit } from '../routes/pushing.ts';
@@ -45,7 +45,7 @@ export function a2aRoutes({ version }: { readonly version: string }): Handlers<'
       }
       const answer = await new JsonRpcTransportHandler(agent).handle(body, new ServerCallContext());
       if (!(Symbol.asyncIterator in answer)) return answer as unknown as Record<string, unknown>;
-      return new Stream(async function* (signal): AsyncGenerator<Message> {
+      return new EventStream(async function* (signal): AsyncGenerator<Message> {
         try {
           for await (const data of answer) {
             if (signal.aborted) return;

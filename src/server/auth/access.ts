@@ -20,7 +20,7 @@ export function callerOf({ name, token }: Pick<Principal, 'name' | 'token'>): st
 }
 
 /** What is asked of the store about tokens. */
-export interface TokenBook {
+export interface TokenLookup {
   find(hash: string): Promise<Principal | undefined>;
   alive(tokens: readonly number[]): Promise<readonly boolean[]>;
 }
@@ -32,25 +32,25 @@ const MAX_BELIEFS = 10_000;
 /** Lets callers in by their tokens, and ends what lives by a token that has ended. */
 export class Access {
   readonly #admin: string;
-  readonly #book: TokenBook;
+  readonly #book: TokenLookup;
   readonly #world: World;
   readonly #beliefs = new Map<string, { readonly principal: Principal; readonly until: number }>();
   readonly #living = new Map<number, Set<() => void>>();
   #stopWatch: (() => void) | undefined;
 
-  constructor(adminToken: string, book: TokenBook, world: World) {
+  constructor(adminToken: string, book: TokenLookup, world: World) {
     this.#admin = hashOf(adminToken);
     this.#book = book;
     this.#world = world;
   }
 
   /** Tells this admin token from another one, and nothing of it. */
-  get adminMark(): string {
+  get adminFingerprint(): string {
     return hashOf(`mark ${this.#admin}`);
   }
 
   /** Who has this token. Whatever is wrong with it, the answer is the same. */
-  async who(secret: string | undefined): Promise<Principal> {
+  async authenticate(secret: string | undefined): Promise<Principal> {
     if (secret === undefined) throw fault('UNAUTHENTICATED');
     const hash = hashOf(secret);
     if (sameHash(hash, this.#admin)) return { role: 'admin', name: 'admin', token: undefined };
@@ -70,7 +70,7 @@ export class Access {
   }
 
   /** Who speaks by something that was given for a token, if that is live still. */
-  async of(principal: Principal & { readonly token: number }): Promise<Principal> {
+  async stillValid(principal: Principal & { readonly token: number }): Promise<Principal> {
     const key = `token ${principal.token}`;
     const now = this.#world.clock.monotonic();
     if ((this.#beliefs.get(key)?.until ?? 0) > now) return principal;
@@ -81,7 +81,7 @@ export class Access {
   }
 
   /** Calls `end` when the token of a connection has ended. The answer stops that. */
-  live({ token }: Principal, end: () => void): () => void {
+  onRevoked({ token }: Principal, end: () => void): () => void {
     if (token === undefined) return () => {};
     const ends = this.#living.get(token) ?? new Set();
     this.#living.set(token, ends.add(end));

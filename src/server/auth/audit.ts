@@ -12,12 +12,12 @@ export class Audit {
   }
 
   /** What was done. `outcome`: the status of the answer; what was refused is told as well. */
-  tell(action: string, principal: Principal | undefined, deed: AuditedAction): void {
+  record(action: string, principal: Principal | undefined, deed: AuditedAction): void {
     if (AUDITED.has(action)) this.#say(action, principal, { ...deed, target: targetOf(deed) });
   }
 
   /** For what is done within a request of another kind: by a model, by an agent, by a call of a batch. */
-  teller(principal: Principal | undefined, request: string): Auditor {
+  auditorFor(principal: Principal | undefined, request: string): Auditor {
     return async (action, target, work) => {
       const told = { target: target.slice(0, MOST_TARGET), request };
       try {

@@ -34,7 +34,7 @@ interface Allowance {
   at: number;
 }
 
-interface Look {
+interface QueueSizes {
   readonly at: number;
   readonly queued: Map<string, number>;
   inAll: number;
@@ -44,8 +44,8 @@ interface Look {
 export class PushGuard {
   readonly #options: PushGuardOptions;
   readonly #callers = new Map<string, Allowance>();
-  #look: Look | undefined;
-  #looking: Promise<Look> | undefined;
+  #look: QueueSizes | undefined;
+  #looking: Promise<QueueSizes> | undefined;
 
   constructor(options: PushGuardOptions) {
     this.#options = options;
@@ -98,7 +98,7 @@ export class PushGuard {
     look.inAll += count;
   }
 
-  async #recent(): Promise<Look> {
+  async #recent(): Promise<QueueSizes> {
     const now = this.#options.clock.monotonic();
     if (this.#look !== undefined && now - this.#look.at < LOOK_MS) return this.#look;
     this.#looking ??= this.#read(now).finally(() => {
@@ -107,7 +107,7 @@ export class PushGuard {
     return this.#looking;
   }
 
-  async #read(at: number): Promise<Look> {
+  async #read(at: number): Promise<QueueSizes> {
     const queued = new Map<string, number>();
     let inAll = 0;
     for (const { name, stats } of await this.#options.queues()) {

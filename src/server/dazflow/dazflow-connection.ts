@@ -4,7 +4,7 @@ import type { World } from '../../core/world.ts';
 import type { Log } from '../../engine/log.ts';
 import { DAZFLOW_TYPES, type DazflowNotice, DazflowRequest } from '../../protocol/dazflow.ts';
 import type { Session } from '../../protocol/link.ts';
-import { Silence, tickMsOf } from '../../protocol/silence.ts';
+import { PeerLiveness, tickMsOf } from '../../protocol/peer-liveness.ts';
 import { checked } from '../http/caller.ts';
 import { parseBody } from '../http/json-body.ts';
 import { stackOf } from '../http/refusals.ts';
@@ -40,7 +40,7 @@ export class DazflowConnection {
   readonly #options: DazflowConnectionOptions;
   readonly #buffer: SendBuffer;
   readonly #worker: DazflowWorker;
-  readonly #silence = new Silence();
+  readonly #liveness = new PeerLiveness();
   readonly #waiting: DazflowRequest[] = [];
   #working: Promise<void> | undefined;
   #cancelPing = (): void => {};
@@ -60,8 +60,8 @@ export class DazflowConnection {
       tell: (told) => this.tell(told),
       answers: () => !this.isSilent,
     });
-    socket.on('pong', () => this.#silence.heard());
-    socket.on('ping', () => this.#silence.heard());
+    socket.on('pong', () => this.#liveness.heard());
+    socket.on('ping', () => this.#liveness.heard());
     socket.on('message', (...frame: Frame) => this.hear(frame));
     this.#ping();
     this.#beatAfter(Math.min(BEAT_MS, session.heartbeatMs ?? BEAT_MS));
@@ -76,7 +76,7 @@ export class DazflowConnection {
 
   /** Pings are not answered: another process that has the secret may take its place. */
   get isSilent(): boolean {
-    return this.#silence.isLong;
+    return this.#liveness.isDead;
   }
 
   tell(told: DazflowNotice): void {
@@ -86,7 +86,7 @@ export class DazflowConnection {
   hear([data, isBinary]: Frame): void {
     // Who was told that it is over has no say any more, though its words may still arrive.
     if (!this.#isOpen) return;
-    this.#silence.heard();
+    this.#liveness.heard();
     this.#watch(PARTS);
     try {
       if (isBinary) throw fault('INVALID_INPUT', { field: 'message', problem: 'messages are text' });
@@ -178,7 +178,7 @@ export class DazflowConnection {
     this.#cancelPing = world.timers.after(
       tickMsOf(session.leaseMs),
       () => {
-        if (this.#silence.tick() && this.#isOpen) socket.ping();
+        if (this.#liveness.tick() && this.#isOpen) socket.ping();
         this.#ping();
       },
       { unref: true },

@@ -1,7 +1,7 @@
 import type { Message } from '../events/sse.ts';
 
 /** Messages until it ends, or until the signal comes. */
-export class Stream {
+export class EventStream {
   readonly messages: (signal: AbortSignal) => AsyncIterable<Message>;
 
   constructor(messages: (signal: AbortSignal) => AsyncIterable<Message>) {
@@ -10,7 +10,7 @@ export class Stream {
 }
 
 /** An answer in somebody else's form, with its own status and headers. */
-export class Foreign {
+export class RawResponse {
   readonly response: Response;
 
   constructor(response: Response) {
@@ -30,4 +30,4 @@ export class JsonText {
 }
 
 /** An answer without a body: 204. */
-export const NOTHING: unique symbol = Symbol('nothing');
+export const NO_CONTENT: unique symbol = Symbol('nothing');

@@ -13,7 +13,7 @@ const LOOK_MS = 1000;
 /** A little longer than proxies keep a connection that nobody uses, so that it is they who close it. */
 const IDLE_MS = 65_000;
 
-export interface Listening {
+export interface ListenOptions {
   readonly host: string;
   /** PEM texts. */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
@@ -24,7 +24,7 @@ export interface Listening {
 }
 
 /** Tokens must not go over a wire in the clear. */
-export function requireGuard({ host, tls, insecure = false }: Listening): void {
+export function requireTls({ host, tls, insecure = false }: ListenOptions): void {
   if (tls !== undefined) requirePair(tls);
   if (isLoopback(host) || tls !== undefined || insecure) return;
   throw fault(
@@ -39,7 +39,7 @@ export function requireGuard({ host, tls, insecure = false }: Listening): void {
   );
 }
 
-function requirePair(tls: NonNullable<Listening['tls']>): void {
+function requirePair(tls: NonNullable<ListenOptions['tls']>): void {
   try {
     createSecureContext(tls);
   } catch (cause) {
@@ -54,7 +54,7 @@ function requirePair(tls: NonNullable<Listening['tls']>): void {
 
 /** `refuse` answers what has no route because its address is none. */
 export function makeFastify(
-  { tls, patience = { headersMs: HEADERS_MS, requestMs: REQUEST_MS } }: Listening,
+  { tls, patience = { headersMs: HEADERS_MS, requestMs: REQUEST_MS } }: ListenOptions,
   refuse: (error: unknown, request: FastifyRequest, reply: FastifyReply) => void,
 ): FastifyInstance {
   const options = {

@@ -21,7 +21,7 @@ type Nodes = Awaited<ReturnType<Engine['store']['nodeList']>>;
 type Duties = Awaited<ReturnType<Engine['store']['dutyList']>>;
 
 /** The place of this node among others. */
-export interface Place {
+export interface NodeStatus {
   readonly heldDuties: () => readonly string[];
   readonly leads: () => boolean;
   /** For how many milliseconds each duty has been held by nobody. */
@@ -71,11 +71,11 @@ export class Metrics {
   readonly #epoch: Gauge;
   readonly #nodes: Gauge<'state'>;
   readonly #unheld: Gauge<'duty'>;
-  readonly #place: Place;
+  readonly #status: NodeStatus;
 
-  constructor(engine: Engine, place: Place) {
+  constructor(engine: Engine, status: NodeStatus) {
     this.#engine = engine;
-    this.#place = place;
+    this.#status = status;
     this.#happened = this.#counters(HAPPENED);
     this.#ended = this.#counters(ENDED);
     const claims = this.#histogram('leasehold_claim_duration_seconds', 'How long the store took to grant leases', []);
@@ -162,9 +162,9 @@ export class Metrics {
     this.#workers.set(online.length);
     this.#slots.set({ state: 'busy' }, busy);
     this.#slots.set({ state: 'free' }, Math.max(0, slots - busy));
-    this.#connected.set(this.#place.connected());
+    this.#connected.set(this.#status.connected());
     this.#duties.reset();
-    for (const duty of this.#place.heldDuties()) this.#duties.set({ duty }, 1);
+    for (const duty of this.#status.heldDuties()) this.#duties.set({ duty }, 1);
     return this.#registry.metrics();
   }
 
@@ -224,7 +224,7 @@ export class Metrics {
   }
 
   #lookAtCluster({ now, nodes }: Nodes, { duties }: Duties): void {
-    const { leads, unheld, silence } = this.#place;
+    const { leads, unheld, silence } = this.#status;
     this.#leader.set(leads() ? 1 : 0);
     this.#epoch.set(duties.find(({ name }) => name === LEADER)?.epoch ?? 0);
     for (const state of NODE_HEALTH) this.#nodes.set({ state }, 0);

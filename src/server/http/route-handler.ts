@@ -14,10 +14,10 @@ import type { RpcService } from '../rpc/rpc-service.ts';
 import type { LoginService } from '../ui/login-service.ts';
 import type { HttpWorkers } from '../workers/http-workers.ts';
 import type { WorkerSession } from '../workers/session-tokens.ts';
-import type { Foreign, JsonText, NOTHING, Stream } from './answers.ts';
+import type { EventStream, JsonText, NO_CONTENT, RawResponse } from './answers.ts';
 
 /** All that the routes work on. */
-export interface Served {
+export interface Services {
   readonly engine: Engine;
   readonly broadcaster: EventBroadcaster;
   readonly tokens: TokenService;
@@ -39,7 +39,7 @@ export interface Served {
 }
 
 /** One request that was let in and is well formed. */
-export interface Call<N extends RouteName> extends Served {
+export interface Call<N extends RouteName> extends Services {
   readonly params: ParamsOf<N>;
   readonly query: QueryOf<N>;
   readonly body: BodyOf<N>;
@@ -56,7 +56,7 @@ export interface Call<N extends RouteName> extends Served {
   readonly closing: AbortSignal;
 }
 
-type Answered<N extends RouteName> = AnswerOf<N> | Stream | Foreign | JsonText | typeof NOTHING;
+type Answered<N extends RouteName> = AnswerOf<N> | EventStream | RawResponse | JsonText | typeof NO_CONTENT;
 export type Handler<N extends RouteName> = (call: Call<N>) => Answered<N> | Promise<Answered<N>>;
 
 export type Handlers<N extends RouteName> = { readonly [K in N]: Handler<K> };

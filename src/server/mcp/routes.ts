@@ -1,4 +1,4 @@
-import { Foreign } from '../http/answers.ts';
+import { RawResponse } from '../http/answers.ts';
 import type { Handlers } from '../http/route-handler.ts';
 import { admit } from '../routes/pushing.ts';
 
@@ -6,7 +6,7 @@ import { admit } from '../routes/pushing.ts';
 export function mcpRoutes({ version }: { readonly version: string }): Handlers<'mcp'> {
   return {
     async mcp({ principal, body, engine, operator, request, address, guard, audited }) {
-      const { speakMcp } = await import('./endpoint.ts');
+      const { handleMcp } = await import('./endpoint.ts');
       const headers = new Headers();
       for (const [name, value] of Object.entries(request.headers))
         if (typeof value === 'string') headers.set(name, value);
@@ -15,7 +15,7 @@ export function mcpRoutes({ version }: { readonly version: string }): Handlers<'
         request.log.warn({ error: String(error) }, 'a model could not be answered');
       const may = (queue: string): Promise<void> => admit({ guard, principal }, [{ queue }]);
       const options = { version, role: principal.role, engine, operator, admit: may, audited, onError };
-      return new Foreign(await speakMcp(asked, body, options));
+      return new RawResponse(await handleMcp(asked, body, options));
     },
   };
 }

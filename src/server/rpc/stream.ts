@@ -6,7 +6,7 @@ import type { EventBroadcaster } from '../events/event-broadcaster.ts';
 import type { Message } from '../events/sse.ts';
 import { type TaskView, viewOne } from './view.ts';
 
-interface Followed {
+interface FollowOptions {
   readonly engine: Engine;
   readonly broadcaster: EventBroadcaster;
   readonly execution: Execution;
@@ -19,7 +19,7 @@ interface Followed {
 }
 
 /** An execution as it goes, until all of it has ended; each message is one of the words of document 003. */
-export async function* followExecution(followed: Followed, signal: AbortSignal): AsyncGenerator<Message> {
+export async function* followExecution(followed: FollowOptions, signal: AbortSignal): AsyncGenerator<Message> {
   const { engine, broadcaster, execution, answer } = followed;
   const documents = new Map(execution.map(({ document, pushed }) => [pushed.task, document]));
   const open = new Set(documents.keys());

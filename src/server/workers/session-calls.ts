@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { fault } from '../../core/errors.ts';
-import { NOTHING } from '../http/answers.ts';
+import { NO_CONTENT } from '../http/answers.ts';
 import { notOpen } from '../http/refusals.ts';
 import type { Call } from '../http/route-handler.ts';
 import type { WorkerSession } from './session-tokens.ts';
@@ -15,7 +15,7 @@ export async function claimed<
 >(
   call: Call<N>,
   claim: (said: WorkerSession, gone: AbortSignal) => Promise<readonly T[]>,
-): Promise<readonly T[] | typeof NOTHING> {
+): Promise<readonly T[] | typeof NO_CONTENT> {
   const { httpWorkers, request, reply, closing } = call;
   if (closing.aborted) throw notOpen();
   const said = ownSession(call, call.params.id);
@@ -24,7 +24,7 @@ export async function claimed<
   request.raw.socket.once('close', leave);
   try {
     const found = await claim(said, AbortSignal.any([gone.signal, closing]));
-    if (found.length === 0) return NOTHING;
+    if (found.length === 0) return NO_CONTENT;
     // An answer that cannot be written was heard by nobody.
     void Promise.race([
       once(reply.raw, 'finish').then(() => true),

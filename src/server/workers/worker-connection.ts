@@ -9,7 +9,7 @@ import {
   type NodeMessage,
   WorkerRequest,
 } from '../../protocol/frames.ts';
-import { idleTickMsOf, Silence, tickMsOf } from '../../protocol/silence.ts';
+import { idleTickMsOf, PeerLiveness, tickMsOf } from '../../protocol/peer-liveness.ts';
 import { checked } from '../http/caller.ts';
 import { parseBody } from '../http/json-body.ts';
 import { LogPace } from './log-pace.ts';
@@ -71,15 +71,15 @@ export class WorkerConnection {
   #logPace: LogPace | undefined;
   #paced: NodeJS.Timeout | undefined;
   readonly #buffer: SendBuffer;
-  readonly #silence: Silence;
+  readonly #liveness: PeerLiveness;
 
   constructor(options: WorkerConnectionOptions) {
     this.#options = options;
     const { socket, leaseMs, timer } = options;
     this.#buffer = new SendBuffer(socket, { framesOf, onRoom: () => this.#go() });
-    this.#silence = new Silence(tickMsOf(leaseMs), idleTickMsOf(leaseMs));
+    this.#liveness = new PeerLiveness(tickMsOf(leaseMs), idleTickMsOf(leaseMs));
     const leave = timer.join(() => this.#beat());
-    const hear = (): void => this.#silence.heard();
+    const hear = (): void => this.#liveness.heard();
     socket.on('pong', hear);
     socket.on('ping', hear);
     socket.on('message', (...frame: Frame) => this.hear(frame));
@@ -97,7 +97,7 @@ export class WorkerConnection {
   hear([data, isBinary]: Frame): void {
     // Who was told that it is over has no say any more, though its words may still arrive.
     if (!this.#isOpen) return;
-    this.#silence.heard();
+    this.#liveness.heard();
     if (!isBinary && ALIVE_BYTES.equals(data)) {
       this.#options.onAlive();
       return;
@@ -198,8 +198,8 @@ export class WorkerConnection {
 
   #beat(): void {
     const { socket, holds } = this.#options;
-    const ask = this.#silence.tick(holds());
-    if (this.#silence.isLong) socket.terminate();
+    const ask = this.#liveness.tick(holds());
+    if (this.#liveness.isDead) socket.terminate();
     else if (ask) socket.ping();
   }
 }

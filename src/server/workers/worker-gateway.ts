@@ -13,7 +13,7 @@ import {
   WORKER_PATH,
 } from '../../protocol/frames.ts';
 import type { Hello, Link, Session } from '../../protocol/link.ts';
-import { tickMsOf } from '../../protocol/silence.ts';
+import { tickMsOf } from '../../protocol/peer-liveness.ts';
 import type { Access, Principal } from '../auth/access.ts';
 import { DazflowConnection } from '../dazflow/dazflow-connection.ts';
 import { type Hosts, hostOf } from '../http/hosts.ts';
@@ -231,7 +231,7 @@ export class WorkerGateway {
   }
 
   async #prove({ name, secret }: Pick<Connect, 'name' | 'secret'>): Promise<Principal> {
-    const principal = await this.#options.access.who(secret);
+    const principal = await this.#options.access.authenticate(secret);
     if (principal.role === 'worker' && principal.name === name) return principal;
     throw fault('FORBIDDEN', { problem: 'the secret is not that of this worker' });
   }
@@ -301,7 +301,7 @@ export class WorkerGateway {
     const unlisten = service.session.onCancel((task) => {
       if (service.has(task)) connection.say({ type: 'kill_task', task });
     });
-    const stop = this.#options.access.live(principal, () => part(socket, 4401, 'the secret was revoked'));
+    const stop = this.#options.access.onRevoked(principal, () => part(socket, 4401, 'the secret was revoked'));
     socket.once('close', () => {
       unlisten();
       stop();
@@ -331,7 +331,7 @@ export class WorkerGateway {
       onSilence: () => part(socket, 4408, `nothing was heard for ${offlineMs / 1000} s`),
     });
     place.isSilent = () => connection.isSilent;
-    const stop = access.live(principal, () => part(socket, 4401, 'the secret was revoked'));
+    const stop = access.onRevoked(principal, () => part(socket, 4401, 'the secret was revoked'));
     gone.signal.addEventListener('abort', () => {
       stop();
       const left = connection.leave().finally(() => this.#leaving.delete(left));

@@ -1,7 +1,7 @@
 import { fault } from '../core/errors.ts';
 
 /** The nodes of one cluster. One of them is asked until it is away: then the next one, for all who ask. */
-export class Origins {
+export class Endpoints {
   readonly all: readonly [string, ...string[]];
   #at = 0;
 
@@ -10,13 +10,13 @@ export class Origins {
     this.all = urls.split(',').map((url) => originOf(url.trim())) as [string, ...string[]];
   }
 
-  get now(): string {
+  get current(): string {
     return this.all[this.#at % this.all.length] as string;
   }
 
   /** That one is away. Who says it late says nothing new. */
-  leave(origin: string): void {
-    if (origin === this.now) this.#at++;
+  failOver(origin: string): void {
+    if (origin === this.current) this.#at++;
   }
 }
 

@@ -3,7 +3,7 @@
  * so, one ping and its answer serve both. Counted, not timed: a process that was stopped has heard nothing either, and finds the
  * answers when it goes on.
  */
-export class Silence {
+export class PeerLiveness {
   readonly #idleTicks: number;
   /** Ticks since something came. */
   #ticks = 0;
@@ -28,12 +28,12 @@ export class Silence {
   }
 
   /** Nothing came for so long that the next word should be one that is answered. */
-  get isLasting(): boolean {
+  get isQuiet(): boolean {
     return this.#ticks > 1;
   }
 
   /** So many pings were not answered that nobody is there, whatever the system believes. */
-  get isLong(): boolean {
+  get isDead(): boolean {
     return this.#ticks >= TICKS;
   }
 }

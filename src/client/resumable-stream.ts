@@ -1,16 +1,16 @@
 import { fault } from '../core/errors.ts';
 import { type Message, MessageReader } from './messages.ts';
-import type { Patience } from './patience.ts';
-import { errorOfFetch, mayPass } from './problem.ts';
+import { errorOfFetch, isTransient } from './problem.ts';
+import type { RetryBackoff } from './retry-backoff.ts';
 
-export interface Resuming {
+export interface ResumableStream {
   /** Opens a connection that goes on behind the message of this id. */
   readonly connect: (last: string | undefined, signal: AbortSignal) => Promise<Response>;
   /** The id to begin behind. */
   readonly last?: string | undefined;
   /** Whether an end in good order is the end: that of a log is, the feed has none. */
   readonly ends: boolean;
-  readonly patience: Patience;
+  readonly backoff: RetryBackoff;
   readonly signal: AbortSignal | undefined;
   /** Told when a connection is lost, and when there is one again. */
   readonly onAway?: ((error: Error | undefined) => void) | undefined;
@@ -24,8 +24,8 @@ export interface Resuming {
  * The messages of a stream, over as many connections as it takes: each goes on behind the last message of the one before, so that
  * none is missed and none comes twice. Ends with the signal.
  */
-export async function* resuming(options: Resuming): AsyncGenerator<Message & { readonly data: string }> {
-  const { signal, patience, ends, onAway } = options;
+export async function* resumableStream(options: ResumableStream): AsyncGenerator<Message & { readonly data: string }> {
+  const { signal, backoff, ends, onAway } = options;
   let { last } = options;
   let away = false;
   while (!signal?.aborted) {
@@ -33,7 +33,7 @@ export async function* resuming(options: Resuming): AsyncGenerator<Message & { r
       for await (const message of connection(options, last)) {
         if (away) onAway?.(undefined);
         away = false;
-        patience.renew();
+        backoff.reset();
         // Kept before it is handed on: who takes it and leaves has had it.
         last = message.id ?? last;
         if (message.data !== undefined) yield message as Message & { readonly data: string };
@@ -42,17 +42,17 @@ export async function* resuming(options: Resuming): AsyncGenerator<Message & { r
       throw fault('NODE_UNREACHABLE', { problem: 'the stream came to an end' });
     } catch (error) {
       if (signal?.aborted) return;
-      if (!mayPass(error)) throw error;
+      if (!isTransient(error)) throw error;
       options.onBroken?.();
       if (!away) onAway?.(error);
       away = true;
-      if (!(await patience.wait(signal).catch(() => true))) throw error;
+      if (!(await backoff.wait(signal).catch(() => true))) throw error;
     }
   }
 }
 
 /** One connection, to its end or to the first thing that goes wrong with it. */
-async function* connection(options: Resuming, last: string | undefined): AsyncGenerator<Message> {
+async function* connection(options: ResumableStream, last: string | undefined): AsyncGenerator<Message> {
   const { connect, signal, silentMs } = options;
   const over = new AbortController();
   const leave = (): void => over.abort(signal?.reason);
@@ -73,7 +73,7 @@ async function* connection(options: Resuming, last: string | undefined): AsyncGe
       yield* messages.read(value);
     }
   } catch (error) {
-    if (mayPass(error) || (error as Partial<Error>).name === 'EngineError') throw error;
+    if (isTransient(error) || (error as Partial<Error>).name === 'EngineError') throw error;
     throw errorOfFetch(over.signal.reason === SILENT ? SILENT : error, '');
   } finally {
     clearTimeout(silence);

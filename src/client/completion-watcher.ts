@@ -19,7 +19,7 @@ const AT_ONCE = 50;
  * Tells when tasks have ended. However many are waited for, one stream is read: a task is looked at when somebody begins to wait
  * for it, and when a message says that it has ended.
  */
-export class Ends {
+export class CompletionWatcher {
   readonly #client: Client;
   readonly #waiters = new Map<string, Set<Waiter>>();
   /** Those that should be looked at next. */

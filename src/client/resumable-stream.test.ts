@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Patience, REAL_PACE } from './patience.ts';
-import { type Resuming, resuming } from './resuming.ts';
+import { type ResumableStream, resumableStream } from './resumable-stream.ts';
+import { REAL_CLOCK, RetryBackoff } from './retry-backoff.ts';
 
 const bytes = new TextEncoder();
 
@@ -17,12 +17,12 @@ function answer(text: string, { end }: { readonly end: boolean }, signal: AbortS
   );
 }
 
-function follow(connect: Resuming['connect'], options: Partial<Resuming> = {}) {
-  const pace = { ...REAL_PACE, sleep: () => Promise.resolve() };
-  return resuming({
+function follow(connect: ResumableStream['connect'], options: Partial<ResumableStream> = {}) {
+  const clock = { ...REAL_CLOCK, sleep: () => Promise.resolve() };
+  return resumableStream({
     connect,
     ends: false,
-    patience: new Patience(pace, 1e9),
+    backoff: new RetryBackoff(clock, 1e9),
     signal: undefined,
     silentMs: 1e6,
     ...options,

@@ -3,16 +3,16 @@ import type { Clock } from '../../core/world.ts';
 /** Different questions that are remembered at once; each of them may be asked by many. */
 const MOST_KEYS = 200;
 
-interface Kept<T> {
+interface CacheEntry<T> {
   readonly answer: Promise<T>;
   readonly at: number;
 }
 
 /** Answers for a moment: a hundred pages that are open cost one look a second. Who asks while a look is under way shares it. */
-export class Remembered<T> {
+export class TtlCache<T> {
   readonly #clock: Clock;
   readonly #forMs: number;
-  readonly #kept = new Map<string, Kept<T>>();
+  readonly #kept = new Map<string, CacheEntry<T>>();
 
   constructor(clock: Clock, forMs = 1000) {
     this.#clock = clock;
