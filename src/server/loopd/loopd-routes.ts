@@ -1,5 +1,5 @@
 import type { Handlers } from '../http/route-handler.ts';
-import { claimed, ownSession, sessionOf } from '../workers/session-calls.ts';
+import { claimFor, ownSession, sessionOf } from '../workers/session-calls.ts';
 
 /** Workers of loopd. */
 export const loopdRoutes: Handlers<'registerWorker' | 'beatWorker' | 'claimSteps' | 'appendEvents' | 'completeStep'> = {
@@ -7,7 +7,7 @@ export const loopdRoutes: Handlers<'registerWorker' | 'beatWorker' | 'claimSteps
 
   beatWorker: (call) => call.steps.heartbeat(ownSession(call, call.params.id), call.body),
 
-  claimSteps: (call) => claimed(call, (said, gone) => call.steps.claim(said, call.body, gone)),
+  claimSteps: (call) => claimFor(call, (session, hangUp) => call.steps.claim(session, call.body, hangUp)),
 
   appendEvents: (call) => call.steps.events(sessionOf(call), call.params.id, call.body),
 

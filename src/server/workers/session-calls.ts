@@ -9,32 +9,32 @@ import type { WorkerSession } from './session-tokens.ts';
 type SessionRoute = 'takeTasks' | 'askNode' | 'beatWorker' | 'claimSteps' | 'appendEvents' | 'completeStep';
 
 /** Tasks that were claimed for an answer which nobody hears go back. */
-export async function claimed<
+export async function claimFor<
   N extends 'takeTasks' | 'claimSteps',
   T extends { readonly task: number; readonly attempt: number },
 >(
   call: Call<N>,
-  claim: (said: WorkerSession, gone: AbortSignal) => Promise<readonly T[]>,
+  claim: (session: WorkerSession, hangUp: AbortSignal) => Promise<readonly T[]>,
 ): Promise<readonly T[] | typeof NO_CONTENT> {
   const { httpWorkers, request, reply, closing } = call;
   if (closing.aborted) throw notOpen();
-  const said = ownSession(call, call.params.id);
-  const gone = new AbortController();
-  const leave = (): void => gone.abort();
-  request.raw.socket.once('close', leave);
+  const session = ownSession(call, call.params.id);
+  const hangUp = new AbortController();
+  const onClose = (): void => hangUp.abort();
+  request.raw.socket.once('close', onClose);
   try {
-    const found = await claim(said, AbortSignal.any([gone.signal, closing]));
-    if (found.length === 0) return NO_CONTENT;
+    const tasks = await claim(session, AbortSignal.any([hangUp.signal, closing]));
+    if (tasks.length === 0) return NO_CONTENT;
     // An answer that cannot be written was heard by nobody.
     void Promise.race([
       once(reply.raw, 'finish').then(() => true),
       once(reply.raw, 'close').then(() => reply.raw.writableFinished),
     ])
-      .then((written) => (written ? undefined : httpWorkers.giveBack(said, found)))
+      .then((written) => (written ? undefined : httpWorkers.giveBack(session, tasks)))
       .catch(() => {});
-    return found;
+    return tasks;
   } finally {
-    request.raw.socket.off('close', leave);
+    request.raw.socket.off('close', onClose);
   }
 }
 
