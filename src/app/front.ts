@@ -58,7 +58,7 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
   const insight = new InsightService({ engine });
   const broadcaster = new EventBroadcaster(engine, (event) => {
     metrics.count(event);
-    insight.note(event);
+    insight.addEvent(event);
   });
   const tokens = new TokenService(engine.store);
   broadcaster.start();

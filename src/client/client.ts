@@ -81,26 +81,26 @@ const AT_ONCE = 16;
 
 /** A node as its caller sees it, or the nodes of a cluster as one. */
 export class Client {
-  readonly #origins: Endpoints;
+  readonly #endpoints: Endpoints;
   readonly #options: ClientOptions;
   readonly #clock: RetryClock;
   readonly #semaphore = new Semaphore(AT_ONCE);
   readonly #closing = new AbortController();
 
   constructor(options: ClientOptions) {
-    this.#origins = new Endpoints(options.url);
+    this.#endpoints = new Endpoints(options.url);
     this.#options = options;
     this.#clock = options.clock ?? REAL_CLOCK;
   }
 
   /** Of the node that is asked at present. */
   get origin(): string {
-    return this.#origins.current;
+    return this.#endpoints.current;
   }
 
   /** Of all that may be asked. */
   get origins(): readonly [string, ...string[]] {
-    return this.#origins.all;
+    return this.#endpoints.all;
   }
 
   /** Whoever waits for an answer hears that it was closed. */
@@ -109,7 +109,7 @@ export class Client {
   }
 
   async call<N extends RouteName>(name: N, ...[ask]: CallArgs<CallInput<N>>): Promise<AnswerOf<N>> {
-    return (await this.#asked(name, (ask ?? {}) as UntypedCall)) as AnswerOf<N>;
+    return (await this.#callWithRetry(name, (ask ?? {}) as UntypedCall)) as AnswerOf<N>;
   }
 
   /** The messages of a stream behind the one of the id `last`, over as many connections as it takes. */
@@ -120,10 +120,10 @@ export class Client {
     const { params, query, last, signal } = ask as UntypedCall & { readonly last?: string };
     const { onAway, streamPatienceMs = STREAM_PATIENCE_MS } = this.#options;
     const closing = this.#closing.signal;
-    let asked = this.origin;
+    let origin = this.origin;
     yield* resumableStream({
       connect: (behind, over) => {
-        asked = this.origin;
+        origin = this.origin;
         const request = this.#request(name, {
           ...(params === undefined ? {} : { params }),
           query: { ...query, ...(name === 'readLog' ? { follow: true } : {}) },
@@ -139,13 +139,13 @@ export class Client {
       backoff: new RetryBackoff(this.#clock, streamPatienceMs),
       signal: signal === undefined ? closing : AbortSignal.any([signal, closing]),
       onAway,
-      onBroken: () => this.#origins.failOver(asked),
+      onBroken: () => this.#endpoints.failOver(origin),
       silentMs: SILENT_MS,
     });
     if (!signal?.aborted) closing.throwIfAborted();
   }
 
-  async #asked(name: RouteName, ask: UntypedCall): Promise<unknown> {
+  async #callWithRetry(name: RouteName, ask: UntypedCall): Promise<unknown> {
     const { key = isRepeatable(name) ? crypto.randomUUID() : undefined } = ask;
     const closing = this.#closing.signal;
     const signal = ask.signal === undefined ? closing : AbortSignal.any([ask.signal, closing]);
@@ -160,7 +160,7 @@ export class Client {
       } catch (error) {
         signal.throwIfAborted();
         if (!isTransient(error)) throw error;
-        this.#origins.failOver(origin);
+        this.#endpoints.failOver(origin);
         if (!(harmless || wasNeverSent(error))) throw error;
         // Nobody has to be waited for while there is another one to ask.
         if (tries % this.origins.length === 0 && !(await backoff.wait(signal))) throw error;

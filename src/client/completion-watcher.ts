@@ -16,15 +16,15 @@ const ENDINGS = ['completed', 'failed', 'cancelled', 'expired', 'timed_out'] as 
 const AT_ONCE = 50;
 
 /**
- * Tells when tasks have ended. However many are waited for, one stream is read: a task is looked at when somebody begins to wait
+ * Tells when tasks have ended. However many are waited for, one stream is read: a task is checked at when somebody begins to wait
  * for it, and when a message says that it has ended.
  */
 export class CompletionWatcher {
   readonly #client: Client;
   readonly #waiters = new Map<string, Set<Waiter>>();
-  /** Those that should be looked at next. */
-  readonly #unseen = new Set<string>();
-  #looking = false;
+  /** Those that should be checked at next. */
+  readonly #unchecked = new Set<string>();
+  #checking = false;
   /** The one reader, while somebody waits. */
   #reading: { readonly end: AbortController; readonly begun: Promise<void> } | undefined;
 
@@ -42,7 +42,7 @@ export class CompletionWatcher {
     const abort = (): void => reject(signal?.reason as Error);
     signal?.addEventListener('abort', abort, { once: true });
     // After the reading has begun: what ends from then on is told, what ended before is seen by this look.
-    void this.#begin().then(() => this.#look(id), reject);
+    void this.#begin().then(() => this.#check(id), reject);
     try {
       return await promise;
     } finally {
@@ -79,11 +79,11 @@ export class CompletionWatcher {
       const query = { kind: [...ENDINGS] };
       for await (const { event, data } of this.#client.stream('streamEvents', { query, signal, last: String(after) })) {
         if (event === 'reset') {
-          for (const id of this.#waiters.keys()) this.#look(id);
+          for (const id of this.#waiters.keys()) this.#check(id);
           continue;
         }
         const { task, state } = JSON.parse(data) as { readonly task: string; readonly state: TaskState };
-        if (isFinal(state) && this.#waiters.has(task)) this.#look(task);
+        if (isFinal(state) && this.#waiters.has(task)) this.#check(task);
       }
     } catch (error) {
       if (signal.aborted) return;
@@ -92,30 +92,30 @@ export class CompletionWatcher {
     }
   }
 
-  /** With the others that are to be looked at: while one request is under way, the next one fills. */
-  #look(id: string): void {
-    this.#unseen.add(id);
-    if (!this.#looking) void this.#lookAtAll();
+  /** With the others that are to be checked at: while one request is under way, the next one fills. */
+  #check(id: string): void {
+    this.#unchecked.add(id);
+    if (!this.#checking) void this.#checkAll();
   }
 
-  async #lookAtAll(): Promise<void> {
-    this.#looking = true;
+  async #checkAll(): Promise<void> {
+    this.#checking = true;
     // Those who begin to wait in the same turn come along.
     await Promise.resolve();
-    while (this.#unseen.size > 0) {
-      const ids = [...this.#unseen].slice(0, AT_ONCE);
-      for (const id of ids) this.#unseen.delete(id);
-      await this.#seen(ids).catch((error: unknown) => this.#refused(ids, error));
+    while (this.#unchecked.size > 0) {
+      const ids = [...this.#unchecked].slice(0, AT_ONCE);
+      for (const id of ids) this.#unchecked.delete(id);
+      await this.#checkBatch(ids).catch((error: unknown) => this.#checkEach(ids, error));
     }
-    this.#looking = false;
+    this.#checking = false;
   }
 
-  async #seen(ids: readonly string[]): Promise<void> {
+  async #checkBatch(ids: readonly string[]): Promise<void> {
     const { tasks, cursor } = await this.#client.call('listTasks', { query: { id: [...ids] } });
-    const looked = cursor === undefined ? ids.length : ids.indexOf(cursor) + 1;
-    for (const id of ids.slice(looked)) this.#unseen.add(id);
+    const checked = cursor === undefined ? ids.length : ids.indexOf(cursor) + 1;
+    for (const id of ids.slice(checked)) this.#unchecked.add(id);
     const found = new Map(tasks.map((task) => [task.id, task]));
-    for (const id of ids.slice(0, looked)) {
+    for (const id of ids.slice(0, checked)) {
       const task = found.get(id);
       if (task !== undefined && !isFinal(task.state)) continue;
       for (const waiter of this.#waiters.get(id) ?? []) waiter.resolve(task);
@@ -123,9 +123,9 @@ export class CompletionWatcher {
   }
 
   /** An id that is none fails all that were asked for with it: each is asked for alone. */
-  async #refused(ids: readonly string[], error: unknown): Promise<void> {
+  async #checkEach(ids: readonly string[], error: unknown): Promise<void> {
     if (ids.length === 1) return this.#fail(ids[0] as string, error);
-    for (const id of ids) await this.#seen([id]).catch((own: unknown) => this.#fail(id, own));
+    for (const id of ids) await this.#checkBatch([id]).catch((own: unknown) => this.#fail(id, own));
   }
 
   #fail(id: string, error: unknown): void {

@@ -12,7 +12,7 @@ import {
   whole,
 } from '../../app/library/manual.ts';
 import { refuse } from '../refuse.ts';
-import { incarnationOf, newestOf, toldStart } from '../worker-rows.ts';
+import { incarnationOf, newestOf, statedStart } from '../worker-rows.ts';
 import { type BackendConfig, storeUrl } from './backend-config.ts';
 
 /** The words of the document; any other text is kept too. */
@@ -212,7 +212,7 @@ class View {
       ...(host === undefined ? {} : { host }),
       ...(pid === undefined ? {} : { pid }),
       capabilities: tags,
-      started_at: toldStart(row) ?? new Date(startedAt ?? 0).toISOString(),
+      started_at: statedStart(row) ?? new Date(startedAt ?? 0).toISOString(),
       status: statusOf(row),
       last_heartbeat: new Date(this.#lastSign(row) + calendar - lease).toISOString(),
       ...(current.length === 0 ? {} : { current_task_id: String(Math.min(...current)) }),

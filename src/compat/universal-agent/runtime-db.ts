@@ -167,10 +167,10 @@ export class RuntimeDb {
     if (held === undefined) throw notHeld(runId);
     const { engine } = this.#manual;
     return this.#settle(runId, held, async (grant) => {
-      const asked = end === 'cancelled' ? undefined : await engine.get(grant.task);
+      const record = end === 'cancelled' ? undefined : await engine.get(grant.task);
       // The document knows no way from a requested cancel to another end.
-      const mine = asked?.attempt === grant.attempt && asked.state === 'running';
-      const to = end === 'cancelled' || (mine && asked.cancelRequestedAt !== undefined) ? 'cancelled' : end;
+      const mine = record?.attempt === grant.attempt && record.state === 'running';
+      const to = end === 'cancelled' || (mine && record.cancelRequestedAt !== undefined) ? 'cancelled' : end;
       if (to === 'cancelled') await engine.cancelled(grant);
       else if (to === 'completed') await engine.complete(grant, outcome);
       // An error is the end of a run; it can be queued again under another id.

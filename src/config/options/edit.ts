@@ -4,7 +4,7 @@ import { MAX_BOUND } from './bounds.ts';
 import type { OptionTable } from './option.ts';
 
 /** What is not said on the command line, and so stays as it is. */
-const UNSAID = { fallback: () => undefined, fallbackDoc: 'as it is' } as const;
+const UNCHANGED = { fallback: () => undefined, fallbackDoc: 'as it is' } as const;
 
 /** The changes to a limit or to a worker. */
 export const EDIT_OPTIONS = {
@@ -13,56 +13,56 @@ export const EDIT_OPTIONS = {
     value: 'N|none',
     parse: orNone(wholeNumber(0, MAX_BOUND)),
     env: [],
-    ...UNSAID,
+    ...UNCHANGED,
   },
   perKey: {
     doc: 'How much may run at once for each key',
     value: 'N|none',
     parse: orNone(wholeNumber(0, MAX_BOUND)),
     env: [],
-    ...UNSAID,
+    ...UNCHANGED,
   },
   rate: {
     doc: 'How many may start in any span of time: 100/1m',
     value: 'N/TIME|none',
     parse: orNone(rate),
     env: [],
-    ...UNSAID,
+    ...UNCHANGED,
   },
   rateBurst: {
     doc: 'How many of them may start at once; a tenth if nobody says so',
     value: 'N',
     parse: wholeNumber(1, MAX_BOUND),
     env: [],
-    ...UNSAID,
+    ...UNCHANGED,
   },
   ratePerKey: {
     doc: 'The rate is for each key instead of in total',
     either: true,
     parse: (): boolean => true,
     env: [],
-    ...UNSAID,
+    ...UNCHANGED,
   },
   cost: {
     doc: 'How much cost, such as tokens, may be started in any span of time: 90000/1m',
     value: 'N/TIME|none',
     parse: orNone(rate),
     env: [],
-    ...UNSAID,
+    ...UNCHANGED,
   },
   costBurst: {
     doc: 'How much of it may be started at once; a tenth if nobody says so',
     value: 'N',
     parse: wholeNumber(1, MAX_BOUND),
     env: [],
-    ...UNSAID,
+    ...UNCHANGED,
   },
   costPerKey: {
     doc: 'The cost is for each key instead of in total',
     either: true,
     parse: (): boolean => true,
     env: [],
-    ...UNSAID,
+    ...UNCHANGED,
   },
   strategy: {
     doc: `What becomes of a new task when there is no room: ${STRATEGIES.join(', ')}`,
@@ -77,7 +77,7 @@ export const EDIT_OPTIONS = {
     value: 'N|none',
     parse: orNone(wholeNumber(0, MAX_BOUND)),
     env: [],
-    ...UNSAID,
+    ...UNCHANGED,
   },
   key: {
     doc: 'Only this key of the limit',

@@ -3,7 +3,7 @@ import { fault } from '../../core/errors.ts';
 import type { TaskView } from '../../operate/views.ts';
 
 /** What a message asks for. */
-export interface Order {
+export interface PushOrder {
   readonly handler: string;
   readonly queue: string;
   readonly input: unknown;
@@ -16,7 +16,7 @@ export interface Order {
 const KEY = /^a2a:([\w.-]{1,80}):/;
 const WORD = /^[\w.-]{1,80}$/;
 
-export function orderOf(message: Message, newContext: () => string): Order {
+export function pushOrderOf(message: Message, newContext: () => string): PushOrder {
   const { handler, queue = 'a2a' } = (message.metadata ?? {}) as {
     readonly handler?: unknown;
     readonly queue?: unknown;
@@ -66,22 +66,22 @@ export function statesOf(state: TaskState): readonly TaskView['state'][] {
 }
 
 /** `asks`: somebody has to decide before it goes on, as the title says. */
-export function statusOf(task: TaskView, asks?: string): TaskStatus {
-  const state = asks === undefined ? STATES[task.state] : TaskState.TASK_STATE_INPUT_REQUIRED;
-  const text = asks ?? (task.state === 'failed' ? failureOf(task) : undefined);
+export function statusOf(task: TaskView, question?: string): TaskStatus {
+  const state = question === undefined ? STATES[task.state] : TaskState.TASK_STATE_INPUT_REQUIRED;
+  const text = question ?? (task.state === 'failed' ? failureOf(task) : undefined);
   const at = task.finishedAt ?? task.startedAt ?? task.createdAt;
   return {
     state,
-    message: text === undefined ? undefined : said(task, text),
+    message: text === undefined ? undefined : messageOf(task, text),
     timestamp: new Date(at).toISOString(),
   };
 }
 
-export function taskOf(task: TaskView, asks?: string): Task {
+export function taskOf(task: TaskView, question?: string): Task {
   return {
     id: task.id,
     contextId: contextOf(task) ?? '',
-    status: statusOf(task, asks),
+    status: statusOf(task, question),
     artifacts: task.state === 'completed' ? [resultOf(task)] : [],
     history: [],
     metadata: { queue: task.queue, handler: task.handler, attempt: task.attempt, tries: task.tries },
@@ -111,7 +111,7 @@ function failureOf({ error, reason }: TaskView): string {
   return typeof message === 'string' ? message : (reason ?? 'it failed');
 }
 
-function said(task: TaskView, text: string): Message {
+function messageOf(task: TaskView, text: string): Message {
   return {
     messageId: `${task.id}.${task.attempt}`,
     contextId: contextOf(task) ?? '',

@@ -29,17 +29,26 @@ export function a2aRoutes({ version }: { readonly version: string }): Handlers<'
         import('./agent.ts'),
       ]);
       const card = () => cardFor(call, version);
-      const gone = hangUpOf(request);
+      const hangUp = hangUpOf(request);
       const may = (queue: string): Promise<void> => admit({ guard, principal }, [{ queue }]);
-      const agent = new Agent({ engine, broadcaster, operator, card, by: principal.name, admit: may, audited, gone });
-      const asked = request.headers['a2a-version'];
+      const agent = new Agent({
+        engine,
+        broadcaster,
+        operator,
+        card,
+        by: principal.name,
+        admit: may,
+        audited,
+        hangUp,
+      });
+      const wanted = request.headers['a2a-version'];
       const problem = (error: unknown): Record<string, unknown> => ({
         jsonrpc: '2.0',
         id: body.id ?? null,
         error: JsonRpcTransportHandler.mapToJSONRPCError(error),
       });
       try {
-        if (typeof asked === 'string') validateVersion(asked, await card(), 'JSONRPC');
+        if (typeof wanted === 'string') validateVersion(wanted, await card(), 'JSONRPC');
       } catch (error) {
         return problem(error);
       }

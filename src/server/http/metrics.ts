@@ -31,20 +31,20 @@ export interface NodeStatus {
   readonly connected: () => number;
 }
 
-interface Counted {
+interface CounterSpec {
   readonly name: string;
   readonly help: string;
 }
 
 /** What the feed counts, by the words of the documents. */
-const HAPPENED: Partial<Record<Change, Counted>> = {
+const CHANGE_COUNTERS: Partial<Record<Change, CounterSpec>> = {
   created: { name: 'leasehold_tasks_pushed_total', help: 'Tasks that were pushed' },
   claimed: { name: 'leasehold_leases_granted_total', help: 'Leases that were granted' },
   expired: { name: 'leasehold_lease_expired_count_total', help: 'Leases that ran out under their worker' },
   retried: { name: 'leasehold_step_retry_count_total', help: 'Attempts that failed and are tried again' },
 };
 /** By the state and not by what brought it about: a task also fails by a lease that runs out or by waiting too long. */
-const ENDED: Record<FinalState, Counted> = {
+const END_COUNTERS: Record<FinalState, CounterSpec> = {
   completed: { name: 'leasehold_tasks_completed_total', help: 'Tasks that have completed' },
   failed: { name: 'leasehold_tasks_failed_total', help: 'Tasks that have failed for good' },
   cancelled: { name: 'leasehold_tasks_cancelled_total', help: 'Tasks that were cancelled' },
@@ -76,8 +76,8 @@ export class Metrics {
   constructor(engine: Engine, status: NodeStatus) {
     this.#engine = engine;
     this.#status = status;
-    this.#happened = this.#counters(HAPPENED);
-    this.#ended = this.#counters(ENDED);
+    this.#happened = this.#counters(CHANGE_COUNTERS);
+    this.#ended = this.#counters(END_COUNTERS);
     const claims = this.#histogram('leasehold_claim_duration_seconds', 'How long the store took to grant leases', []);
     const renewals = this.#histogram(
       'leasehold_renewal_duration_seconds',
@@ -152,9 +152,9 @@ export class Metrics {
       store.nodeList(),
       store.dutyList(),
     ]);
-    this.#lookAtCluster(nodes, duties);
-    this.#tellQueues(queues, ages);
-    this.#tellLimits(limits);
+    this.#setCluster(nodes, duties);
+    this.#setQueues(queues, ages);
+    this.#setLimits(limits);
     const { now, members } = fleet;
     const online = members.filter(({ seenAt }) => now - seenAt <= this.#engine.workerStaleMs);
     const busy = online.reduce((sum, { running }) => sum + running, 0);
@@ -168,7 +168,7 @@ export class Metrics {
     return this.#registry.metrics();
   }
 
-  #tellQueues(queues: readonly QueueRecord[], ages: ReadonlyMap<string, number>): void {
+  #setQueues(queues: readonly QueueRecord[], ages: ReadonlyMap<string, number>): void {
     this.#queues.reset();
     this.#ages.reset();
     const oldest = new Map<string, number>();
@@ -184,7 +184,7 @@ export class Metrics {
     for (const [queue, ms] of oldest) this.#ages.set({ queue }, ms / 1000);
   }
 
-  #tellLimits(limits: readonly LimitRecord[]): void {
+  #setLimits(limits: readonly LimitRecord[]): void {
     this.#limits.reset();
     this.#limitCaps.reset();
     this.#limitWaiting.reset();
@@ -197,11 +197,11 @@ export class Metrics {
     }
   }
 
-  #counters(of: Readonly<Record<string, Counted>>): ReadonlyMap<string, Counter> {
+  #counters(of: Readonly<Record<string, CounterSpec>>): ReadonlyMap<string, Counter> {
     const registers = [this.#registry];
-    const make = ({ name, help }: Counted): Counter =>
+    const make = ({ name, help }: CounterSpec): Counter =>
       new Counter({ name, help: `${help}, since this node started`, registers });
-    return new Map(Object.entries(of).map(([word, counted]) => [word, make(counted)]));
+    return new Map(Object.entries(of).map(([word, spec]) => [word, make(spec)]));
   }
 
   #gauge<L extends string>(name: string, help: string, labelNames: readonly L[]): Gauge<L> {
@@ -223,7 +223,7 @@ export class Metrics {
     });
   }
 
-  #lookAtCluster({ now, nodes }: Nodes, { duties }: Duties): void {
+  #setCluster({ now, nodes }: Nodes, { duties }: Duties): void {
     const { leads, unheld, silence } = this.#status;
     this.#leader.set(leads() ? 1 : 0);
     this.#epoch.set(duties.find(({ name }) => name === LEADER)?.epoch ?? 0);

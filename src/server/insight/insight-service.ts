@@ -60,8 +60,8 @@ export class InsightService {
     this.#series.stop();
   }
 
-  note(event: TaskEvent): void {
-    this.#incidents.note(event);
+  addEvent(event: TaskEvent): void {
+    this.#incidents.add(event);
   }
 
   overview(): Promise<AnswerOf<'overview'>> {
@@ -161,7 +161,7 @@ export class InsightService {
     ]);
     const lost = workers.map(({ worker, name }) => [worker, name] as const);
     const leader = leaderOf(duties, now);
-    this.#incidents.see({
+    this.#incidents.observe({
       at: this.#engine.world.clock.wall(),
       lost: new Map(lost),
       leader: leader && holderName(leader.holder),

@@ -10,12 +10,12 @@ export function mcpRoutes({ version }: { readonly version: string }): Handlers<'
       const headers = new Headers();
       for (const [name, value] of Object.entries(request.headers))
         if (typeof value === 'string') headers.set(name, value);
-      const asked = new Request(new URL('/mcp', address), { method: 'POST', headers, body: JSON.stringify(body) });
+      const forwarded = new Request(new URL('/mcp', address), { method: 'POST', headers, body: JSON.stringify(body) });
       const onError = (error: Error): void =>
         request.log.warn({ error: String(error) }, 'a model could not be answered');
       const may = (queue: string): Promise<void> => admit({ guard, principal }, [{ queue }]);
       const options = { version, role: principal.role, engine, operator, admit: may, audited, onError };
-      return new RawResponse(await handleMcp(asked, body, options));
+      return new RawResponse(await handleMcp(forwarded, body, options));
     },
   };
 }

@@ -8,7 +8,7 @@ import type { PushGuard } from '../auth/push-guard.ts';
 import { EventStream, JsonText, NO_CONTENT } from '../http/answers.ts';
 import { checked } from '../http/caller.ts';
 import { stackOf } from '../http/refusals.ts';
-import { type Allowance, Budget } from './budget.ts';
+import { type Allowance, CallBudget } from './budget.ts';
 import { cloneMethods } from './clone.ts';
 import type { RpcCall, RpcHandler, RpcHandlers, RpcServices } from './context.ts';
 import { executeMethods } from './execute.ts';
@@ -57,11 +57,11 @@ const BATCH_MS = 30_000;
 /** Answers calls of JSON-RPC 2.0, one after the other: a batch is no way to have much done at once. */
 export class RpcService {
   readonly #options: RpcOptions;
-  readonly #budget: Budget;
+  readonly #budget: CallBudget;
 
   constructor(options: RpcOptions) {
     this.#options = options;
-    this.#budget = new Budget(options.engine.world.clock, options.allowance);
+    this.#budget = new CallBudget(options.engine.world.clock, options.allowance);
   }
 
   async answer(body: unknown, caller: Caller): Promise<JsonText | EventStream | typeof NO_CONTENT> {
@@ -74,13 +74,13 @@ export class RpcService {
   }
 
   async #alone(body: unknown, caller: Caller): Promise<JsonText | EventStream | typeof NO_CONTENT> {
-    const asked = readRequest(body);
-    if ('problem' in asked) return new JsonText(textOf(malformed(asked)));
-    const outcome = await this.#call(asked, caller, asked.id !== undefined);
+    const request = readRequest(body);
+    if ('problem' in request) return new JsonText(textOf(malformed(request)));
+    const outcome = await this.#call(request, caller, request.id !== undefined);
     if (outcome instanceof EventStream) return outcome;
-    if (asked.id === undefined) return NO_CONTENT;
+    if (request.id === undefined) return NO_CONTENT;
     const forbidden = 'error' in outcome && outcome.error.data['code'] === 'FORBIDDEN';
-    return new JsonText(bounded({ jsonrpc: '2.0', id: asked.id, ...outcome }, MAX_ANSWER), forbidden ? 403 : 200);
+    return new JsonText(bounded({ jsonrpc: '2.0', id: request.id, ...outcome }, MAX_ANSWER), forbidden ? 403 : 200);
   }
 
   async #batch(calls: readonly unknown[], caller: Caller): Promise<JsonText | typeof NO_CONTENT> {
@@ -89,13 +89,13 @@ export class RpcService {
     const answers: string[] = [];
     let room = MAX_ANSWER;
     for (const call of calls) {
-      const asked = readRequest(call);
-      if ('problem' in asked) answers.push(textOf(malformed(asked)));
+      const request = readRequest(call);
+      if ('problem' in request) answers.push(textOf(malformed(request)));
       else {
         const late = clock.monotonic() >= until;
-        const outcome = late ? { error: problemOf(fault('TIMEOUT')) } : await this.#call(asked, caller, false);
-        if (asked.id === undefined) continue;
-        answers.push(bounded({ jsonrpc: '2.0', id: asked.id, ...(outcome as Outcome) }, room));
+        const outcome = late ? { error: problemOf(fault('TIMEOUT')) } : await this.#call(request, caller, false);
+        if (request.id === undefined) continue;
+        answers.push(bounded({ jsonrpc: '2.0', id: request.id, ...(outcome as Outcome) }, room));
       }
       room -= answers.at(-1)?.length ?? 0;
     }
@@ -131,8 +131,8 @@ export class RpcService {
         },
       };
       const work = (): Promise<unknown> => (HANDLERS[name] as RpcHandler<MethodName>)(call);
-      const deed = AUDITED[name];
-      const result = await (deed === undefined ? work() : audited(deed, targetOf(call.params), work));
+      const action = AUDITED[name];
+      const result = await (action === undefined ? work() : audited(action, targetOf(call.params), work));
       return result instanceof EventStream ? result : { result };
     } catch (error) {
       if (isDefect(error)) this.#options.log.error('a call failed', { request, method, error: stackOf(error) });

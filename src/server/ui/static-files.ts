@@ -59,7 +59,7 @@ export class StaticFiles {
   async find(name: string, accepts: string): Promise<StaticFile | undefined> {
     const folder = this.#folder();
     if (folder === undefined) return undefined;
-    await this.#look(folder);
+    await this.#refresh(folder);
     const known = this.#known.get(name) ?? (name.startsWith('assets/') ? undefined : this.#known.get(INDEX));
     if (known === undefined) return undefined;
     const encoding = known.br && takes(accepts, 'br') ? 'br' : known.gz && takes(accepts, 'gzip') ? 'gzip' : undefined;
@@ -68,7 +68,7 @@ export class StaticFiles {
     return body && { body, encoding, type: known.type, lasting: known.lasting };
   }
 
-  async #look(folder: string): Promise<void> {
+  async #refresh(folder: string): Promise<void> {
     const index = await stat(join(folder, INDEX)).catch(() => undefined);
     const stamp = `${folder} ${index?.mtimeMs} ${index?.size}`;
     if (stamp === this.#stamp) return;
