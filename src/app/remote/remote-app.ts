@@ -1,5 +1,5 @@
 import { Client } from '../../client/client.ts';
-import { Ends } from '../../client/ends.ts';
+import { CompletionWatcher } from '../../client/completion-watcher.ts';
 import { type Duration, parseDuration } from '../../core/duration.ts';
 import { fault, isEngineError } from '../../core/errors.ts';
 import { type LimitInput, normalizeLimit, type Rate } from '../../core/limits/limit.ts';
@@ -85,7 +85,7 @@ export function openRemote(url: string, options: RemoteOptions): RemoteApp {
 export class RemoteApp implements Leasehold {
   readonly #client: Client;
   readonly #operator: Operator;
-  readonly #ends: Ends;
+  readonly #completions: CompletionWatcher;
   readonly #log: Log;
   readonly #mayRule: boolean;
   readonly #workers = new Set<Worker>();
@@ -93,7 +93,7 @@ export class RemoteApp implements Leasehold {
   constructor(client: Client, { token, log }: { readonly token: string | undefined; readonly log: Log }) {
     this.#client = client;
     this.#operator = new NodeOperator(client);
-    this.#ends = new Ends(client);
+    this.#completions = new CompletionWatcher(client);
     this.#mayRule = token !== undefined;
     this.#log = log;
   }
@@ -236,7 +236,7 @@ export class RemoteApp implements Leasehold {
   }
 
   #handle<Result = unknown>(pushed: { readonly id: string; readonly fresh: boolean }): RemoteHandle<Result> {
-    return new RemoteHandle<Result>(this.#operator, this.#ends, pushed);
+    return new RemoteHandle<Result>(this.#operator, this.#completions, pushed);
   }
 }
 

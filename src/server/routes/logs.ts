@@ -1,6 +1,7 @@
 import { requireTask } from '../../operate/calls/calls.ts';
 import { cursorOf, placeOf } from '../../operate/operations/tasks.ts';
-import { type Handlers, Stream } from '../http/route-handler.ts';
+import { EventStream } from '../http/answers.ts';
+import type { Handlers } from '../http/route-handler.ts';
 
 export const logRoutes: Handlers<'readLog'> = {
   async readLog({ params, query, operator, engine, request }) {
@@ -10,8 +11,13 @@ export const logRoutes: Handlers<'readLog'> = {
     // Of a task that is not there a stream would end at once, as if it had said nothing.
     const { id } = await requireTask(operator, params.id);
     const at = after === undefined ? {} : { after };
+<<<<<<< HEAD
     return new Stream(async function* (signal) {
       for await (const line of engine.logs.follow(engine.parseId(id), { ...at, signal }))
+=======
+    return new EventStream(async function* (signal) {
+      for await (const line of engine.followLog(engine.parseId(id), { ...at, signal }))
+>>>>>>> server-rooms
         yield { id: cursorOf(line), data: line };
     });
   },
