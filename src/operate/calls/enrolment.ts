@@ -23,11 +23,7 @@ export class Enrolment {
 
   /** Makes room for a worker that nobody expects: its secret or a code for it, and with it what is said of its name. */
   async create(
-<<<<<<< HEAD
-    said: Parameters<Engine['workers']['set']>[0],
-=======
-    request: Parameters<Engine['setWorker']>[0],
->>>>>>> server-rooms
+    request: Parameters<Engine['workers']['set']>[0],
     by: string,
     kind: 'secret' | 'code',
   ): Promise<{ readonly secret: string } | { readonly code: string }> {

@@ -73,14 +73,8 @@ export class WorkerOperator {
       const hint = `"leasehold workers rotate ${name}" gives it another secret, "workers remove" forgets it.`;
       throw fault('CONFLICT', { problem: `there is a worker ${name} already` }, { hint });
     });
-<<<<<<< HEAD
     this.#engine.workers.refresh();
-    return { ...((await this.look([name]))[0] as WorkerSettingView), ...told };
-=======
-    this.#engine.profiles.forget();
-    this.#engine.readyLanes.hint();
     return { ...((await this.look([name]))[0] as WorkerSettingView), ...made };
->>>>>>> server-rooms
   }
 
   /** Another secret, told this once; the old ones are good for `graceMs` more. */

@@ -11,13 +11,8 @@ export const logRoutes: Handlers<'readLog'> = {
     // Of a task that is not there a stream would end at once, as if it had said nothing.
     const { id } = await requireTask(operator, params.id);
     const at = after === undefined ? {} : { after };
-<<<<<<< HEAD
-    return new Stream(async function* (signal) {
-      for await (const line of engine.logs.follow(engine.parseId(id), { ...at, signal }))
-=======
     return new EventStream(async function* (signal) {
-      for await (const line of engine.followLog(engine.parseId(id), { ...at, signal }))
->>>>>>> server-rooms
+      for await (const line of engine.logs.follow(engine.parseId(id), { ...at, signal }))
         yield { id: cursorOf(line), data: line };
     });
   },
