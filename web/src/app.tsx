@@ -2,24 +2,24 @@ import { Component, lazy, type ReactNode, Suspense, useEffect } from 'react';
 import { useSignal } from './live/signal.ts';
 import { unsegment, usePlace } from './router.tsx';
 import { Login } from './screens/login.tsx';
-import { Overview } from './screens/overview.tsx';
-import { Tasks } from './screens/tasks.tsx';
+import { Overview } from './screens/overview/overview.tsx';
+import { Tasks } from './screens/tasks/tasks.tsx';
 import { askMe, begin, session } from './session.ts';
 import { Shell } from './shell.tsx';
 import { Button, Empty, ErrorNote, Loading, Page } from './ui/basic.tsx';
 import { Toasts } from './ui/toast.tsx';
 
 // The first two are what most people see first; the others come with their first visit.
-const Task = lazy(() => import('./screens/task.tsx'));
-const Push = lazy(() => import('./screens/push.tsx'));
-const Queues = lazy(() => import('./screens/queues.tsx'));
-const Workers = lazy(() => import('./screens/workers.tsx'));
-const Limits = lazy(() => import('./screens/limits.tsx'));
+const Task = lazy(() => import('./screens/task/task.tsx'));
+const Push = lazy(() => import('./screens/push/push.tsx'));
+const Queues = lazy(() => import('./screens/queues/queues.tsx'));
+const Workers = lazy(() => import('./screens/workers/workers.tsx'));
+const Limits = lazy(() => import('./screens/limits/limits.tsx'));
 const Approvals = lazy(() => import('./screens/approvals.tsx'));
 const Failed = lazy(() => import('./screens/failed.tsx'));
 const Cluster = lazy(() => import('./screens/cluster.tsx'));
 const Events = lazy(() => import('./screens/events.tsx'));
-const Settings = lazy(() => import('./screens/settings.tsx'));
+const Settings = lazy(() => import('./screens/settings/settings.tsx'));
 
 /** One line for each screen: its path, and what is shown there. A checklist for a new one is in docs/checklists/add-a-screen.md. */
 function screenOf(path: string): { readonly title: string; readonly screen: ReactNode } {

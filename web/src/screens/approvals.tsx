@@ -3,7 +3,7 @@ import { useResource } from '../live/resource.ts';
 import { Link, segment } from '../router.tsx';
 import { Awaited, Countdown, Empty, Page, Time } from '../ui/basic.tsx';
 import { JsonView } from '../ui/json-view.tsx';
-import { DecideForm } from './decide.tsx';
+import { DecideForm } from './task/decide.tsx';
 
 export default function Approvals() {
   const approvals = useResource(

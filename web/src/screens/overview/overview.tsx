@@ -1,13 +1,13 @@
 import { lazy, Suspense } from 'react';
-import { client, type Overview as OverviewData } from '../api.ts';
-import { useResource } from '../live/resource.ts';
-import { duration } from '../model/time.ts';
-import { Link, segment } from '../router.tsx';
-import { Awaited, Empty, Page, Panel, plural, Time } from '../ui/basic.tsx';
-import { Icon, StateGlyph } from '../ui/icon.tsx';
+import { client, type Overview as OverviewData } from '../../api.ts';
+import { useResource } from '../../live/resource.ts';
+import { duration } from '../../model/time.ts';
+import { Link, segment } from '../../router.tsx';
+import { Awaited, Empty, Page, Panel, plural, Time } from '../../ui/basic.tsx';
+import { Icon, StateGlyph } from '../../ui/icon.tsx';
 import { FirstRun, useFirstRun } from './first-run.tsx';
 
-const Chart = lazy(() => import('../ui/chart.tsx'));
+const Chart = lazy(() => import('../../ui/chart.tsx'));
 
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 

@@ -1,10 +1,10 @@
 import { useState } from 'react';
-import { client } from '../api.ts';
-import { draftOf, fieldsOf, valueOf } from '../model/schema-form.ts';
-import { useMay } from '../session.ts';
-import { Button } from '../ui/basic.tsx';
-import { SchemaForm } from '../ui/schema-form.tsx';
-import { tellDone, tellError } from '../ui/toast.tsx';
+import { client } from '../../api.ts';
+import { draftOf, fieldsOf, valueOf } from '../../model/schema-form.ts';
+import { useMay } from '../../session.ts';
+import { Button } from '../../ui/basic.tsx';
+import { SchemaForm } from '../../ui/schema-form.tsx';
+import { tellDone, tellError } from '../../ui/toast.tsx';
 
 /** An approval where it stands: what is asked, what may be filled in, and a button for each answer. */
 export function DecideForm({

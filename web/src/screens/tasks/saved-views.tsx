@@ -1,12 +1,12 @@
 import { useState } from 'react';
-import { client } from '../api.ts';
-import { useResource } from '../live/resource.ts';
-import { useMay } from '../session.ts';
-import { Button, Field } from '../ui/basic.tsx';
-import { FormDialog } from '../ui/dialog.tsx';
-import { Icon } from '../ui/icon.tsx';
-import { Menu } from '../ui/menu.tsx';
-import { attempt } from '../ui/toast.tsx';
+import { client } from '../../api.ts';
+import { useResource } from '../../live/resource.ts';
+import { useMay } from '../../session.ts';
+import { Button, Field } from '../../ui/basic.tsx';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { Menu } from '../../ui/menu.tsx';
+import { attempt } from '../../ui/toast.tsx';
 
 /** Questions that somebody wants to ask again; the node keeps them, so that everybody has them. */
 export function SavedViews({

@@ -1,10 +1,10 @@
 import { useState } from 'react';
-import { client, type Token } from '../api.ts';
-import { useResource } from '../live/resource.ts';
-import { useSignal } from '../live/signal.ts';
-import { duration } from '../model/time.ts';
-import { logOut, useMay, useMe } from '../session.ts';
-import { setTheme, type Theme, theme } from '../theme.ts';
+import { client, type Token } from '../../api.ts';
+import { useResource } from '../../live/resource.ts';
+import { useSignal } from '../../live/signal.ts';
+import { duration } from '../../model/time.ts';
+import { logOut, useMay, useMe } from '../../session.ts';
+import { setTheme, type Theme, theme } from '../../theme.ts';
 import {
   Awaited,
   Button,
@@ -17,9 +17,9 @@ import {
   Segmented,
   State,
   Time,
-} from '../ui/basic.tsx';
-import { FormDialog } from '../ui/dialog.tsx';
-import { tellError } from '../ui/toast.tsx';
+} from '../../ui/basic.tsx';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { tellError } from '../../ui/toast.tsx';
 
 export default function Settings() {
   const me = useMe();

@@ -1,13 +1,13 @@
 import { type FormEvent, useEffect, useState } from 'react';
-import { client, exactTask, type Handler } from '../api.ts';
-import { useResource } from '../live/resource.ts';
-import { type Draft, draftOf, fieldsOf, valueOf } from '../model/schema-form.ts';
-import { isDuration } from '../model/time.ts';
-import { go, Link, segment, usePlace } from '../router.tsx';
-import { useMay } from '../session.ts';
-import { Awaited, Button, Empty, ErrorNote, Field, Notice, Page, Panel, plural, Segmented } from '../ui/basic.tsx';
-import { SchemaForm } from '../ui/schema-form.tsx';
-import { tellDone } from '../ui/toast.tsx';
+import { client, exactTask, type Handler } from '../../api.ts';
+import { useResource } from '../../live/resource.ts';
+import { type Draft, draftOf, fieldsOf, valueOf } from '../../model/schema-form.ts';
+import { isDuration } from '../../model/time.ts';
+import { go, Link, segment, usePlace } from '../../router.tsx';
+import { useMay } from '../../session.ts';
+import { Awaited, Button, Empty, ErrorNote, Field, Notice, Page, Panel, plural, Segmented } from '../../ui/basic.tsx';
+import { SchemaForm } from '../../ui/schema-form.tsx';
+import { tellDone } from '../../ui/toast.tsx';
 import { againLike, type PushDraft, takeHanded } from './push-draft.ts';
 
 export default function Push() {

@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from 'react';
-import { client, type Queue } from '../api.ts';
-import { listen } from '../live/feed.ts';
-import { useResource } from '../live/resource.ts';
-import { roughly } from '../model/time.ts';
-import { go, Link, segment } from '../router.tsx';
-import { useMay } from '../session.ts';
+import { client, type Queue } from '../../api.ts';
+import { listen } from '../../live/feed.ts';
+import { useResource } from '../../live/resource.ts';
+import { roughly } from '../../model/time.ts';
+import { go, Link, segment } from '../../router.tsx';
+import { useMay } from '../../session.ts';
 import {
   Awaited,
   Button,
@@ -17,9 +17,9 @@ import {
   plural,
   Sparkline,
   State,
-} from '../ui/basic.tsx';
-import { Drawer, FormDialog } from '../ui/dialog.tsx';
-import { attempt, tellDone } from '../ui/toast.tsx';
+} from '../../ui/basic.tsx';
+import { Drawer, FormDialog } from '../../ui/dialog.tsx';
+import { attempt, tellDone } from '../../ui/toast.tsx';
 
 /** Rows change one by one: of a queue of which something was told, only that queue is looked at again. */
 function useQueues() {

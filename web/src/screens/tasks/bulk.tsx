@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'react';
-import { client } from '../api.ts';
-import { startJob } from '../live/jobs.ts';
-import { askedOf, sayFilter, TASK_STATES, type TaskFilter, type TaskState } from '../model/filter.ts';
-import { exactTime } from '../model/time.ts';
-import { ErrorNote, Field, plural } from '../ui/basic.tsx';
-import { FormDialog } from '../ui/dialog.tsx';
+import { client } from '../../api.ts';
+import { startJob } from '../../live/jobs.ts';
+import { askedOf, sayFilter, TASK_STATES, type TaskFilter, type TaskState } from '../../model/filter.ts';
+import { exactTime } from '../../model/time.ts';
+import { ErrorNote, Field, plural } from '../../ui/basic.tsx';
+import { FormDialog } from '../../ui/dialog.tsx';
 
 export type BulkKind = 'retry' | 'cancel';
 

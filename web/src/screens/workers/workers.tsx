@@ -1,10 +1,10 @@
 import { type FormEvent, type ReactNode, useEffect, useState } from 'react';
-import { client, type Worker } from '../api.ts';
-import { listen } from '../live/feed.ts';
-import { useResource } from '../live/resource.ts';
-import { matchesWord, type WorkerRow, workerRows } from '../model/worker-rows.ts';
-import { go, Link, segment } from '../router.tsx';
-import { addressOf, useMay, useMe } from '../session.ts';
+import { client, type Worker } from '../../api.ts';
+import { listen } from '../../live/feed.ts';
+import { useResource } from '../../live/resource.ts';
+import { matchesWord, type WorkerRow, workerRows } from '../../model/worker-rows.ts';
+import { go, Link, segment } from '../../router.tsx';
+import { addressOf, useMay, useMe } from '../../session.ts';
 import {
   Awaited,
   Button,
@@ -21,11 +21,11 @@ import {
   Switch,
   shortId,
   Time,
-} from '../ui/basic.tsx';
-import { Drawer, FormDialog } from '../ui/dialog.tsx';
-import { Icon } from '../ui/icon.tsx';
-import { attempt } from '../ui/toast.tsx';
-import { type Column, VirtualTable } from '../ui/virtual-table.tsx';
+} from '../../ui/basic.tsx';
+import { Drawer, FormDialog } from '../../ui/dialog.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { attempt } from '../../ui/toast.tsx';
+import { type Column, VirtualTable } from '../../ui/virtual-table.tsx';
 
 type Row = WorkerRow<Worker>;
 

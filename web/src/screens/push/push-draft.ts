@@ -1,5 +1,5 @@
-import type { Task } from '../api.ts';
-import { ExactNumber } from '../model/json.ts';
+import type { Task } from '../../api.ts';
+import { ExactNumber } from '../../model/json.ts';
 
 /** What a push is to begin with, handed from page to page in memory: an input may be too large for an address. */
 export interface PushDraft {

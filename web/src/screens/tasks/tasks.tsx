@@ -1,12 +1,19 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
-import { client } from '../api.ts';
-import { useResource } from '../live/resource.ts';
-import { Signal, useSignal } from '../live/signal.ts';
-import { TaskList } from '../live/task-list.ts';
-import { askedOf, filterOfQuery, isEmptyFilter, NO_FILTER, queryOfFilter, type TaskFilter } from '../model/filter.ts';
-import type { TaskRow } from '../model/task-rows.ts';
-import { go, goQuery, Link, segment, usePlace } from '../router.tsx';
-import { useMay } from '../session.ts';
+import { client } from '../../api.ts';
+import { useResource } from '../../live/resource.ts';
+import { Signal, useSignal } from '../../live/signal.ts';
+import { TaskList } from '../../live/task-list.ts';
+import {
+  askedOf,
+  filterOfQuery,
+  isEmptyFilter,
+  NO_FILTER,
+  queryOfFilter,
+  type TaskFilter,
+} from '../../model/filter.ts';
+import type { TaskRow } from '../../model/task-rows.ts';
+import { go, goQuery, Link, segment, usePlace } from '../../router.tsx';
+import { useMay } from '../../session.ts';
 import {
   Button,
   Command,
@@ -19,13 +26,13 @@ import {
   State,
   shortId,
   Time,
-} from '../ui/basic.tsx';
-import { FilterBar } from '../ui/filter-bar.tsx';
-import { Histogram } from '../ui/histogram.tsx';
-import { useKeys } from '../ui/keys.ts';
-import { type Column, VirtualTable } from '../ui/virtual-table.tsx';
+} from '../../ui/basic.tsx';
+import { FilterBar } from '../../ui/filter-bar.tsx';
+import { Histogram } from '../../ui/histogram.tsx';
+import { useKeys } from '../../ui/keys.ts';
+import { type Column, VirtualTable } from '../../ui/virtual-table.tsx';
+import { ExplainDrawer } from '../task/explain.tsx';
 import { BulkDialog, type BulkKind } from './bulk.tsx';
-import { ExplainDrawer } from './explain.tsx';
 import { SavedViews } from './saved-views.tsx';
 
 export function Tasks() {

@@ -1,13 +1,13 @@
 import { type ReactNode, useEffect, useMemo, useState } from 'react';
-import { type Attempt, client, exactTask, type TaskDetail } from '../api.ts';
-import { listen } from '../live/feed.ts';
-import { useResource } from '../live/resource.ts';
-import { useSignal } from '../live/signal.ts';
-import type { TaskLog } from '../live/task-log.ts';
-import { messageOf } from '../model/json.ts';
-import { stopsOf } from '../model/stop.ts';
-import { go, Link, segment } from '../router.tsx';
-import { useMay } from '../session.ts';
+import { type Attempt, client, exactTask, type TaskDetail } from '../../api.ts';
+import { listen } from '../../live/feed.ts';
+import { useResource } from '../../live/resource.ts';
+import { useSignal } from '../../live/signal.ts';
+import type { TaskLog } from '../../live/task-log.ts';
+import { messageOf } from '../../model/json.ts';
+import { stopsOf } from '../../model/stop.ts';
+import { go, Link, segment } from '../../router.tsx';
+import { useMay } from '../../session.ts';
 import {
   Awaited,
   Button,
@@ -22,17 +22,17 @@ import {
   State,
   Time,
   useTicking,
-} from '../ui/basic.tsx';
-import { FormDialog } from '../ui/dialog.tsx';
-import { StateGlyph } from '../ui/icon.tsx';
-import { JsonView } from '../ui/json-view.tsx';
-import { useKeys } from '../ui/keys.ts';
-import { LogView, useTaskLog } from '../ui/log-view.tsx';
-import { TaskGraph } from '../ui/task-graph.tsx';
-import { attempt } from '../ui/toast.tsx';
+} from '../../ui/basic.tsx';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { StateGlyph } from '../../ui/icon.tsx';
+import { JsonView } from '../../ui/json-view.tsx';
+import { useKeys } from '../../ui/keys.ts';
+import { LogView, useTaskLog } from '../../ui/log-view.tsx';
+import { TaskGraph } from '../../ui/task-graph.tsx';
+import { attempt } from '../../ui/toast.tsx';
+import { againLike } from '../push/push-draft.ts';
 import { DecideForm } from './decide.tsx';
 import { ExplainDrawer } from './explain.tsx';
-import { againLike } from './push-draft.ts';
 
 const FINAL = ['completed', 'failed', 'cancelled'];
 

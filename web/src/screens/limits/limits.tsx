@@ -1,10 +1,10 @@
 import { useState } from 'react';
-import type { AnswerOf } from '../../../src/protocol/routes.ts';
-import { client, type Limit, type LimitDetail } from '../api.ts';
-import { useResource } from '../live/resource.ts';
-import { millisecondsOf } from '../model/time.ts';
-import { go, Link, segment } from '../router.tsx';
-import { useMay } from '../session.ts';
+import type { AnswerOf } from '../../../../src/protocol/routes.ts';
+import { client, type Limit, type LimitDetail } from '../../api.ts';
+import { useResource } from '../../live/resource.ts';
+import { millisecondsOf } from '../../model/time.ts';
+import { go, Link, segment } from '../../router.tsx';
+import { useMay } from '../../session.ts';
 import {
   Awaited,
   Button,
@@ -20,9 +20,9 @@ import {
   State,
   Time,
   useTicking,
-} from '../ui/basic.tsx';
-import { Drawer, FormDialog } from '../ui/dialog.tsx';
-import { attempt } from '../ui/toast.tsx';
+} from '../../ui/basic.tsx';
+import { Drawer, FormDialog } from '../../ui/dialog.tsx';
+import { attempt } from '../../ui/toast.tsx';
 
 const isFull = ({ concurrent, active }: Limit): boolean => concurrent !== undefined && active >= concurrent;
 
