@@ -1,0 +1,69 @@
+/** The panel of all tags: which workers carry each, and which tags tasks ask for in vain. */
+
+import { Panel, plural } from '../../ui/basic.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { attempt } from '../../ui/toast.tsx';
+import { editAll } from './edit.ts';
+
+interface TagRow {
+  readonly tag: string;
+  readonly workers: number;
+  readonly wantedBy: readonly string[];
+}
+
+/** All tags there are. A double click gives one to the workers that are selected, as document 004 has it. */
+export function TagPanel({
+  tags,
+  names,
+  may,
+  onChanged,
+}: {
+  readonly tags: readonly TagRow[];
+  readonly names: readonly string[];
+  readonly may: boolean;
+  readonly onChanged: () => void;
+}) {
+  const how =
+    names.length === 0
+      ? 'Select workers, then double-click a tag to give it'
+      : `Double-click gives a tag to ${names.length === 1 ? names[0] : plural(names.length, 'worker')}`;
+  return (
+    <Panel title="Tags" count={tags.length} actions={may && <span className="quiet wide-only">{how}</span>}>
+      <datalist id="known-tags">
+        {tags.map(({ tag }) => (
+          <option key={tag} value={tag} />
+        ))}
+      </datalist>
+      <div className="panel-body tags">
+        {tags.length === 0 && (
+          <span className="quiet">
+            No worker carries a tag and no task asks for one. <code>leasehold worker --tag gpu</code> brings one along.
+          </span>
+        )}
+        {tags.map(({ tag, workers, wantedBy }) => {
+          const missing = workers === 0 && wantedBy.length > 0;
+          const asked = wantedBy.length > 0 ? `; asked for in ${wantedBy.join(', ')}` : '';
+          const text = `${tag}: ${missing ? 'nobody has it' : plural(workers, 'worker')}${asked}`;
+          const give = (): void => {
+            if (may && names.length > 0)
+              attempt(() => editAll(names, { addTags: [tag] }).then(onChanged), `${names.join(', ')}: ${tag}.`);
+          };
+          return (
+            <button
+              key={tag}
+              type="button"
+              className={`tag ${missing ? 'wanted' : ''}`}
+              title={text}
+              onDoubleClick={give}
+              onKeyDown={(event) => event.key === 'Enter' && give()}
+            >
+              {missing && <Icon name="failed" size={11} />}
+              {tag}
+              <span className="quiet">{workers}</span>
+            </button>
+          );
+        })}
+      </div>
+    </Panel>
+  );
+}

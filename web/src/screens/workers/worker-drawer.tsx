@@ -1,0 +1,178 @@
+/** The drawer of one worker: its settings, its leases and its processes. */
+
+import { useState } from 'react';
+import { client } from '../../api.ts';
+import { useResource } from '../../live/resource.ts';
+import { go, Link } from '../../router.tsx';
+import { useMay } from '../../session.ts';
+import { Awaited, Button, KeyValues, Panel, plural, State } from '../../ui/basic.tsx';
+import { Drawer, FormDialog } from '../../ui/dialog.tsx';
+import { attempt } from '../../ui/toast.tsx';
+import { Priority, Tags } from './cells.tsx';
+import { edit } from './edit.ts';
+import { RotateDialog } from './rotate-dialog.tsx';
+import type { Row } from './use-workers.ts';
+import { Leases, Process } from './worker-panels.tsx';
+
+/** The two things that ask again before they are done. */
+type Asked = 'rotate' | 'remove';
+
+export function WorkerDrawer({ name, onChanged }: { readonly name: string; readonly onChanged: () => void }) {
+  const may = useMay('operator');
+  const detail = useResource(`worker ${name}`, (signal) => client.call('getWorker', { params: { name }, signal }), {
+    everyMs: 2_000,
+  });
+  const current = detail.data?.processes.flatMap(({ currentTasks }) => currentTasks).slice(0, 50) ?? [];
+  const leases = useResource(
+    `leases ${name} ${current.join()}`,
+    (signal) =>
+      current.length === 0
+        ? Promise.resolve({ tasks: [] })
+        : client.call('listTasks', { query: { id: current }, signal }),
+    { everyMs: 3_000, on: (event) => event.task !== undefined && current.includes(event.task) },
+  );
+  const [asking, setAsking] = useState<Asked>();
+  const changed = (): void => {
+    detail.refresh();
+    onChanged();
+  };
+  return (
+    <Drawer title={name} onClose={() => go('/workers')}>
+      <Awaited of={detail}>
+        {(data) => {
+          const row: Row = {
+            worker: undefined,
+            key: name,
+            name,
+            enabled: data.enabled,
+            priority: data.priority ?? data.processes[0]?.priority,
+            tags: data.workers > 0 ? data.carries : data.tags,
+          };
+          return (
+            <>
+              {may && <Buttons name={name} enabled={data.enabled} onChanged={changed} onAsk={setAsking} />}
+              {!data.enabled && (
+                <State
+                  state="draining"
+                  label={
+                    data.running > 0
+                      ? `Draining: ${plural(data.running, 'task')} left`
+                      : 'Drained: it runs nothing and takes nothing'
+                  }
+                />
+              )}
+              <Panel title="What it may do">
+                <div className="panel-body">
+                  <KeyValues
+                    of={[
+                      ['Priority', <Priority key="p" row={row} may={may} onChanged={changed} />],
+                      ['Tags', <Tags key="t" row={row} may={may} onChanged={changed} />],
+                      [
+                        'Handlers',
+                        <span key="h" className="tags">
+                          {[
+                            ...new Set(
+                              data.processes
+                                .filter(({ state }) => state === 'online')
+                                .flatMap(({ handlers }) => handlers),
+                            ),
+                          ].map((handler) => (
+                            <Link key={handler} to={`/tasks?handler=${encodeURIComponent(handler)}`} className="tag">
+                              {handler}
+                            </Link>
+                          ))}
+                        </span>,
+                      ],
+                    ]}
+                  />
+                </div>
+              </Panel>
+              <Leases ids={current} tasks={leases.data?.tasks ?? []} />
+              {data.processes.slice(0, 5).map((one) => (
+                <Process key={one.id} of={one} />
+              ))}
+            </>
+          );
+        }}
+      </Awaited>
+      {asking === 'rotate' && <RotateDialog name={name} onClose={() => setAsking(undefined)} />}
+      {asking === 'remove' && <RemoveDialog name={name} onClose={() => setAsking(undefined)} onDone={onChanged} />}
+    </Drawer>
+  );
+}
+
+function Buttons({
+  name,
+  enabled,
+  onChanged,
+  onAsk,
+}: {
+  readonly name: string;
+  readonly enabled: boolean;
+  readonly onChanged: () => void;
+  readonly onAsk: (asked: Asked) => void;
+}) {
+  return (
+    <div className="buttons">
+      {enabled ? (
+        <Button
+          small
+          icon="pause"
+          onClick={() =>
+            attempt(
+              () => edit(name, { enabled: false }).then(onChanged),
+              `${name} drains: it takes nothing more, and what it runs goes on.`,
+            )
+          }
+        >
+          Drain
+        </Button>
+      ) : (
+        <Button
+          small
+          icon="play"
+          kind="primary"
+          onClick={() => attempt(() => edit(name, { enabled: true }).then(onChanged), `${name} takes tasks again.`)}
+        >
+          Take tasks again
+        </Button>
+      )}
+      <Button small icon="key" onClick={() => onAsk('rotate')}>
+        Rotate the secret
+      </Button>
+      <Button small icon="trash" kind="danger" onClick={() => onAsk('remove')}>
+        Remove
+      </Button>
+    </div>
+  );
+}
+
+function RemoveDialog({
+  name,
+  onClose,
+  onDone,
+}: {
+  readonly name: string;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}) {
+  return (
+    <FormDialog
+      title={`Remove ${name}`}
+      submit="Remove the worker"
+      danger
+      onClose={onClose}
+      act={() =>
+        client.call('removeWorker', { params: { name } }).then(() => {
+          onDone();
+          go('/workers');
+        })
+      }
+    >
+      <p>
+        Its secrets end and what was said of its name is forgotten. It is cut off within a second; what it runs is given
+        to others when its leases run out.
+      </p>
+    </FormDialog>
+  );
+}
