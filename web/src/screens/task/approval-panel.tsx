@@ -1,0 +1,42 @@
+/** The panel of an approval that this task waits for. */
+
+import { client } from '../../api.ts';
+import { useResource } from '../../live/resource.ts';
+import { Awaited, Panel } from '../../ui/basic.tsx';
+import { JsonView } from '../../ui/json-view.tsx';
+import { DecideForm } from './decide.tsx';
+
+/** With what the task gives along and the form that it wants filled in, which only the inbox has. */
+export function ToDecide({
+  id,
+  wait,
+  onDone,
+}: {
+  readonly id: string;
+  readonly wait: { readonly title: string; readonly actions: readonly string[] };
+  readonly onDone: () => void;
+}) {
+  const inbox = useResource('approvals', (signal) => client.call('listApprovals', { query: { limit: 200 }, signal }), {
+    on: (event) => event.task === id,
+  });
+  const asked = inbox.data?.approvals.find((approval) => approval.id === id);
+  return (
+    <Panel title="To decide">
+      <Awaited of={inbox} rows={2}>
+        {() => (
+          <div className="panel-body stack">
+            <DecideForm
+              key={asked?.key}
+              id={id}
+              title={asked?.title ?? wait.title}
+              actions={asked?.actions ?? wait.actions}
+              form={asked?.form}
+              onDone={onDone}
+            />
+            {asked?.context !== undefined && <JsonView label="What to know" value={asked.context} />}
+          </div>
+        )}
+      </Awaited>
+    </Panel>
+  );
+}

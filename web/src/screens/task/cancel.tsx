@@ -1,0 +1,109 @@
+/** The dialog that cancels a task, and the panel that shows how far the cancel has come. */
+
+import { type ReactNode, useMemo, useState } from 'react';
+import { client, type TaskDetail } from '../../api.ts';
+import { useResource } from '../../live/resource.ts';
+import { useSignal } from '../../live/signal.ts';
+import type { TaskLog } from '../../live/task-log.ts';
+import { stopsOf } from '../../model/stop.ts';
+import { Countdown, Lasting, Panel, plural, Time } from '../../ui/basic.tsx';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { StateGlyph } from '../../ui/icon.tsx';
+import { FINAL } from './final.ts';
+
+/** How a running task is brought to its end, and how far that has come, as its worker tells it. */
+export function CancelLadder({ of: task, log }: { readonly of: TaskDetail; readonly log: TaskLog }) {
+  const over = FINAL.includes(task.state);
+  const asked = task.cancelRequestedAt ?? 0;
+  const { lines } = useSignal(log.state);
+  const stops = useMemo(() => stopsOf(lines, task.attempt), [lines, task.attempt]);
+  const steps: readonly { readonly text: string; readonly note: ReactNode; readonly at: number | undefined }[] = [
+    { text: 'Asked to stop', note: '', at: asked },
+    {
+      text: 'Its worker hears of it, and the signal of the handler aborts',
+      note: 'within a second or so',
+      at: stops.get('abort'),
+    },
+    { text: 'What does not stop by itself gets SIGTERM', note: 'after 2s', at: stops.get('SIGTERM') },
+    {
+      text: 'Then SIGKILL, with everything that it has started',
+      note: 'after 2s more',
+      at: stops.get('SIGKILL'),
+    },
+    {
+      text: 'If the worker stays silent, its lease ends and nothing that it says counts any more',
+      note: task.leaseExpiresAt === undefined ? 'the last resort' : <Countdown to={task.leaseExpiresAt} over="now" />,
+      at: undefined,
+    },
+  ];
+  const here = steps.findLastIndex(({ at }) => at !== undefined);
+  // What was not needed is left out once it is over.
+  const shown = over ? steps.filter(({ at }) => at !== undefined) : steps;
+  return (
+    <Panel title={over ? 'How it was stopped' : 'Stopping'}>
+      <ol className="ladder">
+        {shown.map(({ text, note, at }, i) => {
+          const now = i === here && !over;
+          return (
+            <li
+              key={text}
+              className={now ? 'now' : at === undefined ? '' : 'past'}
+              aria-current={now ? 'step' : undefined}
+            >
+              <StateGlyph state={now ? 'running' : at === undefined ? 'ready' : 'completed'} />
+              <span>{text}</span>
+              <span className="quiet">{at === undefined ? note : <Time at={at} />}</span>
+            </li>
+          );
+        })}
+        {over && (
+          <li className="past">
+            <StateGlyph state={task.state} />
+            <span>It ended as {task.state}</span>
+            <span className="quiet">
+              {task.finishedAt !== undefined && <Lasting from={asked} until={task.finishedAt} />}
+            </span>
+          </li>
+        )}
+      </ol>
+    </Panel>
+  );
+}
+
+export function CancelDialog({
+  of: task,
+  onClose,
+  onDone,
+}: {
+  readonly of: TaskDetail;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}) {
+  const { id } = task;
+  const [tree, setTree] = useState(false);
+  const dry = useResource(`cancel ${id}`, () =>
+    client.call('cancelTask', { params: { id }, body: { tree: true, dryRun: true } }),
+  );
+  const others = (dry.data?.tasks.length ?? 1) - 1;
+  return (
+    <FormDialog
+      title="Cancel this task"
+      submit={tree ? `Cancel ${plural(others + 1, 'task')}` : 'Cancel the task'}
+      danger
+      onClose={onClose}
+      act={() => client.call('cancelTask', { params: { id }, body: { tree } }).then(onDone)}
+    >
+      <p>
+        {task.state === 'running'
+          ? 'It runs: its worker is asked to stop, and has a few seconds to do so. Whatever it returns then is not recorded.'
+          : 'It does not run: it ends at once.'}
+      </p>
+      {others > 0 && (
+        <label className="row">
+          <input type="checkbox" checked={tree} onChange={(event) => setTree(event.target.checked)} />
+          With the {plural(others, 'task')} that hang on it
+        </label>
+      )}
+    </FormDialog>
+  );
+}
