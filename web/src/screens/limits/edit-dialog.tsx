@@ -1,0 +1,131 @@
+/** The dialog that creates or edits a limit. */
+
+import { useState } from 'react';
+import { client, type LimitDetail } from '../../api.ts';
+import { Field } from '../../ui/basic.tsx';
+import { FormDialog } from '../../ui/dialog.tsx';
+
+const STRATEGIES = {
+  queue: 'they wait',
+  refuse: 'the push is refused',
+  cancel_oldest: 'the oldest is cancelled',
+  replace_pending: 'only the newest waits',
+} as const;
+
+export function EditDialog({
+  of,
+  onClose,
+  onDone,
+}: {
+  readonly of?: LimitDetail;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}) {
+  const [name, setName] = useState(of?.name ?? '');
+  // What the fields were filled from: the limit itself is looked at again while they are open.
+  const [ifRevision] = useState(of?.revision);
+  const [concurrent, setConcurrent] = useState(of?.concurrent?.toString() ?? (of === undefined ? '1' : ''));
+  const [perKey, setPerKey] = useState(of?.perKey?.toString() ?? '');
+  const [max, setMax] = useState(of?.rate?.max.toString() ?? '');
+  const [window, setWindow] = useState(of?.rate?.window ?? '1m');
+  const [strategy, setStrategy] = useState<keyof typeof STRATEGIES>(
+    (of?.strategy as keyof typeof STRATEGIES | undefined) ?? 'queue',
+  );
+  const number = (text: string): number | null => (text.trim() === '' ? null : Number(text));
+  const wrong =
+    [concurrent, perKey, max].some((text) => text.trim() !== '' && !(Number(text) >= 0)) ||
+    (concurrent.trim() === '' && perKey.trim() === '' && max.trim() === '');
+  return (
+    <FormDialog
+      title={of === undefined ? 'Create a limit' : `Edit ${of.name}`}
+      submit={of === undefined ? 'Create it' : 'Change the limit'}
+      disabled={name.trim() === '' || wrong}
+      onClose={onClose}
+      act={async () => {
+        const rate =
+          max.trim() === ''
+            ? null
+            : { max: Number(max), window: window.trim(), ...(of?.rate?.perKey ? { perKey: true } : {}) };
+        const bounds = { concurrent: number(concurrent), perKey: number(perKey), rate, strategy };
+        if (of === undefined) await client.call('createLimit', { body: { name: name.trim(), ...bounds } });
+        else await client.call('editLimit', { params: { name: of.name }, body: { ...bounds, ifRevision } });
+        onDone();
+      }}
+    >
+      {of === undefined && (
+        <Field label="Name" hint="Tasks name it when they are pushed">
+          {(props) => (
+            <input
+              {...props}
+              className="input"
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+              placeholder="claude"
+              autoComplete="off"
+            />
+          )}
+        </Field>
+      )}
+      <div className="fields two">
+        <Field label="At once" hint="Empty: no bound">
+          {(props) => (
+            <input
+              {...props}
+              className="input"
+              inputMode="numeric"
+              value={concurrent}
+              onChange={(event) => setConcurrent(event.target.value)}
+            />
+          )}
+        </Field>
+        <Field label="For each key" hint="For tasks that name one">
+          {(props) => (
+            <input
+              {...props}
+              className="input"
+              inputMode="numeric"
+              value={perKey}
+              onChange={(event) => setPerKey(event.target.value)}
+            />
+          )}
+        </Field>
+        <Field label="So many" hint="that start">
+          {(props) => (
+            <input
+              {...props}
+              className="input"
+              inputMode="decimal"
+              value={max}
+              onChange={(event) => setMax(event.target.value)}
+              placeholder="no rate"
+            />
+          )}
+        </Field>
+        <Field label="in" hint="a time such as 1m">
+          {(props) => (
+            <input {...props} className="input" value={window} onChange={(event) => setWindow(event.target.value)} />
+          )}
+        </Field>
+      </div>
+      <Field label="When it is full">
+        {(props) => (
+          <select
+            {...props}
+            className="input"
+            value={strategy}
+            onChange={(event) => setStrategy(event.target.value as keyof typeof STRATEGIES)}
+          >
+            {Object.entries(STRATEGIES).map(([value, text]) => (
+              <option key={value} value={value}>
+                {text}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      {of !== undefined && (
+        <p className="quiet">Lowering it drains: nothing more starts until there is room, and nothing is stopped.</p>
+      )}
+    </FormDialog>
+  );
+}

@@ -1,0 +1,34 @@
+/** The dialog that pauses a limit for a time. */
+
+import { useState } from 'react';
+import { client } from '../../api.ts';
+import { Field } from '../../ui/basic.tsx';
+import { FormDialog } from '../../ui/dialog.tsx';
+
+export function PauseDialog({
+  name,
+  onClose,
+  onDone,
+}: {
+  readonly name: string;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}) {
+  const [time, setTime] = useState('10m');
+  return (
+    <FormDialog
+      title={`Pause ${name}`}
+      submit="Pause it"
+      onClose={onClose}
+      disabled={time.trim() === ''}
+      act={() => client.call('pauseLimit', { params: { name }, body: { for: time.trim() } }).then(onDone)}
+    >
+      <p>Nothing that takes from it starts for so long; what runs goes on. For an API that says “too many requests”.</p>
+      <Field label="For" hint="30s, 10m, 1h">
+        {(props) => (
+          <input {...props} className="input short" value={time} onChange={(event) => setTime(event.target.value)} />
+        )}
+      </Field>
+    </FormDialog>
+  );
+}

@@ -1,0 +1,46 @@
+/** Who uses a limit: the running tasks that hold it, and how much of its rate is used. */
+
+import { client, type LimitDetail, type Task } from '../../api.ts';
+import { useResource } from '../../live/resource.ts';
+import { millisecondsOf } from '../../model/time.ts';
+import { Meter, useTicking } from '../../ui/basic.tsx';
+
+const takesFrom =
+  (name: string) =>
+  ({ limits }: Task): boolean =>
+    limits?.some((limit) => limit.name === name) ?? false;
+
+/** Running tasks that take from it, found among the newest that run. */
+export function useHolders(name: string) {
+  const { data } = useResource(
+    'running',
+    (signal) => client.call('listTasks', { query: { state: ['running'], limit: 200 }, signal }),
+    { everyMs: 4_000 },
+  );
+  return data?.tasks.filter(takesFrom(name)).slice(0, 50) ?? [];
+}
+
+/** How much of its rate is used, as far as the newest tasks tell. */
+export function RateMeter({ of: { name, rate } }: { readonly of: LimitDetail }) {
+  const windowMs = millisecondsOf(rate?.window ?? '');
+  const { data } = useResource('newest', (signal) => client.call('listTasks', { query: { limit: 500 }, signal }), {
+    everyMs: 4_000,
+  });
+  const now = useTicking((at) => Math.floor(at / 1000) * 1000);
+  if (rate === undefined) return null;
+  const started =
+    data?.tasks.filter((task) => takesFrom(name)(task) && (task.startedAt ?? 0) > now - windowMs).length ?? 0;
+  const text = `${started} of ${rate.max} in the last ${rate.window}`;
+  return (
+    <span className="stack tight">
+      <span title="Counted among the newest tasks">
+        {text}
+        {rate.burst === rate.max ? '' : `, at most ${rate.burst} at once`}
+        {rate.perKey ? ', for each key' : ''}
+      </span>
+      {!rate.perKey && (
+        <Meter value={started} max={rate.max} label={text} tone={started >= rate.max ? 's-attention' : 's-running'} />
+      )}
+    </span>
+  );
+}
