@@ -1,3 +1,5 @@
+import { TASK_STATES, type TaskState } from './task-states.ts';
+
 /** Which tasks a list is of. What is empty asks for everything. */
 export interface TaskFilter {
   readonly state: readonly TaskState[];
@@ -10,9 +12,6 @@ export interface TaskFilter {
   /** Created within this time before now, which goes on; a brush in the histogram replaces it by two fixed times. */
   readonly last?: string;
 }
-
-export const TASK_STATES = ['waiting', 'scheduled', 'ready', 'running', 'completed', 'failed', 'cancelled'] as const;
-export type TaskState = (typeof TASK_STATES)[number];
 
 export const NO_FILTER: TaskFilter = { state: [], queue: [], handler: [] };
 

@@ -1,5 +1,6 @@
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
-import { isEmptyFilter, NO_FILTER, readTyped, SPANS, TASK_STATES, type TaskFilter, toggled } from '../model/filter.ts';
+import { isEmptyFilter, NO_FILTER, readTyped, SPANS, type TaskFilter, toggled } from '../model/filter.ts';
+import { TASK_STATES } from '../model/task-states.ts';
 import { exactTime } from '../model/time.ts';
 import { go, segment } from '../router.tsx';
 import { Button } from './basic.tsx';

@@ -2,9 +2,9 @@
 
 import type { Attempt, TaskDetail } from '../../api.ts';
 import { messageOf } from '../../model/json.ts';
+import { isFinal } from '../../model/task-states.ts';
 import { Link, segment } from '../../router.tsx';
 import { Lasting, Panel, State, Time, useTicking } from '../../ui/basic.tsx';
-import { FINAL } from './final.ts';
 
 const OUTCOME: Readonly<Record<string, string>> = {
   completed: 'completed',
@@ -20,7 +20,7 @@ const OUTCOME: Readonly<Record<string, string>> = {
 
 /** Each attempt as a bar on one scale of time, from the push to the end or to now. */
 export function Attempts({ of: task }: { readonly of: TaskDetail }) {
-  const live = !FINAL.includes(task.state);
+  const live = !isFinal(task.state);
   const now = useTicking((at) => (live ? Math.floor(at / 1000) * 1000 : 0));
   const { attempts, createdAt } = task;
   const ends = [

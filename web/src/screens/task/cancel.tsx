@@ -6,14 +6,14 @@ import { useResource } from '../../live/resource.ts';
 import { useSignal } from '../../live/signal.ts';
 import type { TaskLog } from '../../live/task-log.ts';
 import { stopsOf } from '../../model/stop.ts';
+import { isFinal } from '../../model/task-states.ts';
 import { Countdown, Lasting, Panel, plural, Time } from '../../ui/basic.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { StateGlyph } from '../../ui/icon.tsx';
-import { FINAL } from './final.ts';
 
 /** How a running task is brought to its end, and how far that has come, as its worker tells it. */
 export function CancelLadder({ of: task, log }: { readonly of: TaskDetail; readonly log: TaskLog }) {
-  const over = FINAL.includes(task.state);
+  const over = isFinal(task.state);
   const asked = task.cancelRequestedAt ?? 0;
   const { lines } = useSignal(log.state);
   const stops = useMemo(() => stopsOf(lines, task.attempt), [lines, task.attempt]);

@@ -1,9 +1,9 @@
 /** The panel of facts: queue, worker, lease, tries, times, placement, limits. */
 
 import type { TaskDetail } from '../../api.ts';
+import { isFinal } from '../../model/task-states.ts';
 import { Link, segment } from '../../router.tsx';
 import { Countdown, KeyValues, Lasting, Panel, State, Time } from '../../ui/basic.tsx';
-import { FINAL } from './final.ts';
 
 export function Facts({ of: task }: { readonly of: TaskDetail }) {
   const { placement, limits, fairness } = task;
@@ -75,7 +75,7 @@ export function Facts({ of: task }: { readonly of: TaskDetail }) {
               `${fairness.key}${fairness.weight === 1 ? '' : ` × ${fairness.weight}`}`,
             ],
             task.unique !== undefined && ['Unique key', <code key="u">{task.unique}</code>],
-            !FINAL.includes(task.state) && ['Workers for it', task.workersForIt],
+            !isFinal(task.state) && ['Workers for it', task.workersForIt],
           ]}
         />
       </div>

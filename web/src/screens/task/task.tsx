@@ -3,6 +3,7 @@
 import { useState } from 'react';
 import { client, exactTask } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
+import { isFinal } from '../../model/task-states.ts';
 import { go, Link } from '../../router.tsx';
 import { useMay } from '../../session.ts';
 import { Awaited, Button, CopyButton, Notice, Page, State } from '../../ui/basic.tsx';
@@ -17,7 +18,6 @@ import { CancelDialog, CancelLadder } from './cancel.tsx';
 import { ErrorPanel } from './error-panel.tsx';
 import { ExplainDrawer } from './explain.tsx';
 import { Facts } from './facts.tsx';
-import { FINAL } from './final.ts';
 import { Relations } from './relations.tsx';
 
 export default function Task({ id }: { readonly id: string }) {
@@ -30,7 +30,7 @@ export default function Task({ id }: { readonly id: string }) {
   const [cancelling, setCancelling] = useState(false);
   const may = useMay('operator');
   const data = task.data;
-  const final = data !== undefined && FINAL.includes(data.state);
+  const final = data !== undefined && isFinal(data.state);
   const log = useTaskLog(id, !final);
   const retry = (): void =>
     attempt(

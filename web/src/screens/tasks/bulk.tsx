@@ -1,20 +1,20 @@
 import { useEffect, useState } from 'react';
 import { client } from '../../api.ts';
 import { startJob } from '../../live/jobs.ts';
-import { askedOf, sayFilter, TASK_STATES, type TaskFilter, type TaskState } from '../../model/filter.ts';
+import { askedOf, sayFilter, type TaskFilter } from '../../model/filter.ts';
+import { isFinal, TASK_STATES, type TaskState } from '../../model/task-states.ts';
 import { exactTime } from '../../model/time.ts';
 import { ErrorNote, Field, plural } from '../../ui/basic.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
 
 export type BulkKind = 'retry' | 'cancel';
 
-const FINAL: readonly TaskState[] = ['completed', 'failed', 'cancelled'];
 const MOST = 50_000;
 
 /** Which of the states that are asked for can be treated so. */
 function statesFor(kind: BulkKind, filter: TaskFilter): readonly TaskState[] {
   const asked = filter.state.length > 0 ? filter.state : TASK_STATES;
-  return asked.filter((state) => FINAL.includes(state) === (kind === 'retry'));
+  return asked.filter((state) => isFinal(state) === (kind === 'retry'));
 }
 
 /** Something for many tasks: it says which ones, by what question, and how many there are, before anything is done. */
