@@ -1,0 +1,134 @@
+/** The panel of tokens, for admins. */
+
+import { useState } from 'react';
+import { client, type Token } from '../../api.ts';
+import { useResource } from '../../live/resource.ts';
+import { Awaited, Button, Countdown, Panel, State, Time } from '../../ui/basic.tsx';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { RotateDialog, TokenDialog } from './token-dialogs.tsx';
+
+export function Tokens() {
+  const tokens = useResource('tokens', (signal) => client.call('listTokens', { signal }), { everyMs: 15_000 });
+  const [creating, setCreating] = useState(false);
+  const [asking, setAsking] = useState<{ readonly what: 'rotate' | 'revoke'; readonly token: Token }>();
+  return (
+    <Panel
+      title="Tokens"
+      count={tokens.data?.tokens.length}
+      actions={
+        <Button small icon="plus" onClick={() => setCreating(true)}>
+          Create a token
+        </Button>
+      }
+    >
+      <Awaited of={tokens}>
+        {(data) =>
+          data.tokens.length === 0 ? (
+            <div className="panel-body quiet">
+              Only the admin token of the node is there. Make one for each program, with no more than the role that it
+              needs.
+            </div>
+          ) : (
+            <div className="table-wrap">
+              <table className="table">
+                <thead>
+                  <tr>
+                    <th>Name</th>
+                    <th>Role</th>
+                    <th className="wide-only">Kind</th>
+                    <th className="wide-only">Begins</th>
+                    <th className="wide-only">Created</th>
+                    <th>Used</th>
+                    <th>State</th>
+                    <th>
+                      <span className="sr">What to do</span>
+                    </th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {data.tokens.map((token) => {
+                    const over =
+                      token.revokedAt !== undefined || (token.expiresAt !== undefined && token.expiresAt <= Date.now());
+                    return (
+                      <tr key={token.id}>
+                        <td className="strong break">{token.name}</td>
+                        <td>{token.role}</td>
+                        <td className="wide-only">{token.kind}</td>
+                        <td className="wide-only mono quiet">{token.prefix}…</td>
+                        <td className="wide-only quiet nowrap">
+                          <Time at={token.createdAt} /> by {token.by}
+                        </td>
+                        <td className="nowrap">
+                          {token.usedAt === undefined ? (
+                            <span className="quiet">never</span>
+                          ) : (
+                            <Time at={token.usedAt} />
+                          )}
+                        </td>
+                        <td className="nowrap">
+                          {token.revokedAt !== undefined ? (
+                            <State state="cancelled" label="revoked" />
+                          ) : over ? (
+                            <State state="offline" label="over" />
+                          ) : token.expiresAt === undefined ? (
+                            <State state="online" label="good" />
+                          ) : (
+                            <span>
+                              good for <Countdown to={token.expiresAt} />
+                            </span>
+                          )}
+                        </td>
+                        <td>
+                          <span className="row">
+                            {!over && token.kind === 'bearer' && (
+                              <Button small onClick={() => setAsking({ what: 'rotate', token })}>
+                                Rotate
+                              </Button>
+                            )}
+                            {!over && (
+                              <Button small kind="danger" onClick={() => setAsking({ what: 'revoke', token })}>
+                                Revoke
+                              </Button>
+                            )}
+                          </span>
+                        </td>
+                      </tr>
+                    );
+                  })}
+                </tbody>
+              </table>
+            </div>
+          )
+        }
+      </Awaited>
+      {creating && (
+        <TokenDialog
+          onClose={() => {
+            setCreating(false);
+            tokens.refresh();
+          }}
+        />
+      )}
+      {asking?.what === 'rotate' && (
+        <RotateDialog
+          token={asking.token}
+          onClose={() => {
+            setAsking(undefined);
+            tokens.refresh();
+          }}
+        />
+      )}
+      {asking?.what === 'revoke' && (
+        <FormDialog
+          title={`Revoke ${asking.token.name}`}
+          submit="Revoke the token"
+          danger
+          onClose={() => setAsking(undefined)}
+          act={() => client.call('revokeToken', { params: { id: asking.token.id } }).then(tokens.refresh)}
+        >
+          <p>It is refused within a second, and connections that live by it are closed.</p>
+        </FormDialog>
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,46 @@
+/** The histogram above the list of tasks: how many were created when, by state. */
+
+import { client } from '../../api.ts';
+import { useResource } from '../../live/resource.ts';
+import { askedOf, queryOfFilter, type TaskFilter } from '../../model/filter.ts';
+import { Histogram } from '../../ui/histogram.tsx';
+
+/** The same for some seconds, so that a node can answer many who look with one count. */
+const ROUND_MS = 5_000;
+
+export function Counts({
+  filter,
+  onChange,
+}: {
+  readonly filter: TaskFilter;
+  readonly onChange: (filter: TaskFilter) => void;
+}) {
+  const { last: _, ...rest } = filter;
+  const counts = useResource(
+    `histogram ${queryOfFilter(filter)}`,
+    async (signal) => {
+      const now = Math.ceil(Date.now() / ROUND_MS) * ROUND_MS;
+      const count = (last?: string) => {
+        const asked = askedOf(last === undefined ? filter : { ...filter, last }, now);
+        return client.call('countTasks', { query: { ...asked, until: filter.until ?? now, buckets: 90 }, signal });
+      };
+      if (filter.from !== undefined || filter.last !== undefined) return count();
+      // Without a time of its own the last day is drawn, or less of it where nothing was before.
+      const day = await count('24h');
+      const first = day.buckets.findIndex((bucket) => Object.values(bucket).some((n) => n > 0));
+      return first >= 86 ? count('1h') : day;
+    },
+    { everyMs: 15_000, on: ({ kind }) => kind !== 'beat', atMostMs: ROUND_MS },
+  );
+  if (counts.data === undefined) return <div className="panel histogram" style={{ height: 116 }} />;
+  return (
+    <section className="panel" aria-label="When they were created">
+      <Histogram data={counts.data} onBrush={(range) => onChange({ ...rest, ...range })} />
+      {counts.data.cut && (
+        <p className="quiet" style={{ padding: '0 1rem 0.5rem' }}>
+          There are more than are counted: these are the newest {counts.data.counted.toLocaleString('en')}.
+        </p>
+      )}
+    </section>
+  );
+}
