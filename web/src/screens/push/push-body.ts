@@ -1,0 +1,47 @@
+/** The body of a push, from what stands in the form. */
+
+import type { Options } from './options.tsx';
+import type { PushDraft } from './push-draft.ts';
+
+const words = (text: string): string[] =>
+  text
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '');
+
+export function bodyOf({
+  queue,
+  handler,
+  input,
+  options,
+  like,
+}: {
+  readonly queue: string;
+  readonly handler: string;
+  readonly input: unknown;
+  readonly options: Options;
+  /** The task that the form was filled from. */
+  readonly like: PushDraft | undefined;
+}) {
+  const requires = words(options.requires);
+  const kept = (like?.options ?? {}) as {
+    placement?: object;
+    limits?: readonly { name: string }[];
+    fairness?: { key: string };
+  };
+  const limits = words(options.limits).map((name) => kept.limits?.find((limit) => limit.name === name) ?? name);
+  const placement = { ...kept.placement, ...(requires.length > 0 ? { requires } : {}) };
+  return {
+    queue: queue.trim() === '' ? handler : queue.trim(),
+    handler,
+    input,
+    ...(options.priority === '' ? {} : { priority: Number(options.priority) }),
+    ...(options.maxAttempts === '' ? {} : { maxAttempts: Number(options.maxAttempts) }),
+    ...(options.delay === '' ? {} : { delay: options.delay.trim() }),
+    ...(options.timeout === '' ? {} : { timeout: options.timeout.trim() }),
+    ...(options.unique === '' ? {} : { unique: options.unique }),
+    ...(Object.keys(placement).length === 0 ? {} : { placement }),
+    ...(limits.length === 0 ? {} : { limits }),
+    ...(kept.fairness === undefined ? {} : { fairness: kept.fairness }),
+  };
+}
