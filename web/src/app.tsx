@@ -6,7 +6,9 @@ import { Overview } from './screens/overview/overview.tsx';
 import { Tasks } from './screens/tasks/tasks.tsx';
 import { askMe, begin, session } from './session.ts';
 import { Shell } from './shell.tsx';
-import { Button, Empty, ErrorNote, Loading, Page } from './ui/basic.tsx';
+import { Button } from './ui/buttons.tsx';
+import { Page } from './ui/layout.tsx';
+import { Empty, ErrorNote, Loading } from './ui/states.tsx';
 import { Toasts } from './ui/toast.tsx';
 
 // The first two are what most people see first; the others come with their first visit.

@@ -6,10 +6,11 @@ import { useSignal } from './live/signal.ts';
 import { go, Link, usePlace } from './router.tsx';
 import { useMay, useMe } from './session.ts';
 import { setTheme, theme } from './theme.ts';
-import { Button, Lasting } from './ui/basic.tsx';
+import { Button } from './ui/buttons.tsx';
 import { Dialog } from './ui/dialog.tsx';
 import { Icon, type IconName } from './ui/icon.tsx';
 import { allKeys, type Key, useKeys } from './ui/keys.ts';
+import { Lasting } from './ui/times.tsx';
 import { Toasts } from './ui/toast.tsx';
 
 interface Entry {

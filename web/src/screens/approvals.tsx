@@ -1,8 +1,10 @@
 import { client } from '../api.ts';
 import { useResource } from '../live/resource.ts';
 import { Link, segment } from '../router.tsx';
-import { Awaited, Countdown, Empty, Page, Time } from '../ui/basic.tsx';
 import { JsonView } from '../ui/json-view.tsx';
+import { Page } from '../ui/layout.tsx';
+import { Awaited, Empty } from '../ui/states.tsx';
+import { Countdown, Time } from '../ui/times.tsx';
 import { DecideForm } from './task/decide.tsx';
 
 export default function Approvals() {

@@ -2,8 +2,11 @@ import { type Cluster as ClusterData, client } from '../api.ts';
 import { useResource } from '../live/resource.ts';
 import { duration } from '../model/time.ts';
 import { useMay, useMe } from '../session.ts';
-import { Awaited, Command, Countdown, KeyValues, Notice, Page, Panel, State, Time } from '../ui/basic.tsx';
+import { Command } from '../ui/buttons.tsx';
 import { Icon } from '../ui/icon.tsx';
+import { KeyValues, Page, Panel } from '../ui/layout.tsx';
+import { Awaited, Notice, State } from '../ui/states.tsx';
+import { Countdown, Time } from '../ui/times.tsx';
 import { attempt } from '../ui/toast.tsx';
 
 const STORES: Readonly<Record<string, string>> = {

@@ -1,9 +1,13 @@
 import { useEffect, useRef, useState } from 'react';
 import { client, type FeedEvent } from '../api.ts';
 import { listen, recent } from '../live/feed.ts';
+import { shortId } from '../model/text.ts';
 import { go, goQuery, Link, segment, usePlace } from '../router.tsx';
-import { Button, Empty, Page, State, shortId, Time } from '../ui/basic.tsx';
+import { Button } from '../ui/buttons.tsx';
 import { Icon } from '../ui/icon.tsx';
+import { Page } from '../ui/layout.tsx';
+import { Empty, State } from '../ui/states.tsx';
+import { Time } from '../ui/times.tsx';
 import { type Column, VirtualTable } from '../ui/virtual-table.tsx';
 
 const KINDS = [

@@ -4,11 +4,16 @@ import { jobs, startJob } from '../live/jobs.ts';
 import { useResource } from '../live/resource.ts';
 import { useSignal } from '../live/signal.ts';
 import { plainText } from '../model/ansi.ts';
+import { plural, shortId } from '../model/text.ts';
 import { Link, segment } from '../router.tsx';
 import { useMay } from '../session.ts';
-import { Awaited, Button, Empty, Field, Page, plural, shortId, Time } from '../ui/basic.tsx';
+import { Button } from '../ui/buttons.tsx';
 import { FormDialog } from '../ui/dialog.tsx';
+import { Field } from '../ui/fields.tsx';
 import { StateGlyph } from '../ui/icon.tsx';
+import { Page } from '../ui/layout.tsx';
+import { Awaited, Empty } from '../ui/states.tsx';
+import { Time } from '../ui/times.tsx';
 
 export default function Failed() {
   const may = useMay('operator');

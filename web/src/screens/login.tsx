@@ -1,8 +1,10 @@
 import { type FormEvent, useState } from 'react';
 import { isRefusal, sayError } from '../api.ts';
 import { logIn } from '../session.ts';
-import { Button, Command, ErrorNote, Field, Notice } from '../ui/basic.tsx';
+import { Button, Command } from '../ui/buttons.tsx';
+import { Field } from '../ui/fields.tsx';
 import { Icon } from '../ui/icon.tsx';
+import { ErrorNote, Notice } from '../ui/states.tsx';
 
 export function Login({ problem }: { readonly problem?: unknown }) {
   const [token, setToken] = useState('');

@@ -1,5 +1,6 @@
 import { type FormEvent, type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react';
-import { Button, ErrorNote } from './basic.tsx';
+import { Button } from './buttons.tsx';
+import { ErrorNote } from './states.tsx';
 
 /** A native dialog: it takes the focus, keeps it, gives it back, and Escape closes it. */
 export function Dialog({

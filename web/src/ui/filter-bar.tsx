@@ -3,7 +3,7 @@ import { isEmptyFilter, NO_FILTER, readTyped, SPANS, type TaskFilter, toggled } 
 import { TASK_STATES } from '../model/task-states.ts';
 import { exactTime } from '../model/time.ts';
 import { go, segment } from '../router.tsx';
-import { Button } from './basic.tsx';
+import { Button } from './buttons.tsx';
 import { Icon, StateGlyph } from './icon.tsx';
 
 interface Suggestion {

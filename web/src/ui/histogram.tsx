@@ -1,8 +1,8 @@
 import { type PointerEvent, useRef, useState } from 'react';
 import type { Histogram as Data } from '../api.ts';
 import { barsOf, brushed, ticksOf } from '../model/histogram.ts';
+import { plural } from '../model/text.ts';
 import { exactTime } from '../model/time.ts';
-import { plural } from './basic.tsx';
 
 /** Tasks by the time of their creation. A part of it is chosen by dragging; keys choose a time beside it. */
 export function Histogram({

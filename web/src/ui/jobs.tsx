@@ -1,7 +1,8 @@
 import { dismissJob, jobs } from '../live/jobs.ts';
 import { useSignal } from '../live/signal.ts';
-import { Button, Meter } from './basic.tsx';
+import { Button } from './buttons.tsx';
 import { StateGlyph } from './icon.tsx';
+import { Meter } from './meters.tsx';
 
 /** What is being done to many tasks, wherever in the UI one is. */
 export function Jobs() {

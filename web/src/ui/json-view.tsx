@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { ExactNumber, prettyJson, previewOf } from '../model/json.ts';
-import { CopyButton, Segmented } from './basic.tsx';
+import { CopyButton } from './buttons.tsx';
+import { Segmented } from './fields.tsx';
 
 /** A value that can be folded; what is large opens by parts, so that a result of megabytes does not freeze the page. */
 export function JsonView({ value, label }: { readonly value: unknown; readonly label: string }) {

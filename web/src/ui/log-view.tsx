@@ -4,8 +4,9 @@ import { useSignal } from '../live/signal.ts';
 import { type LogLine, TaskLog } from '../live/task-log.ts';
 import { type Look, parseAnsi } from '../model/ansi.ts';
 import { clockTime, exactTime } from '../model/time.ts';
-import { Button, CopyButton, Empty, ErrorNote } from './basic.tsx';
+import { Button, CopyButton } from './buttons.tsx';
 import { Icon } from './icon.tsx';
+import { Empty, ErrorNote } from './states.tsx';
 
 /** The log of a task, from its beginning and as long as it is written. */
 export function useTaskLog(id: string, live: boolean): TaskLog | undefined {

@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react';
-import { Button } from './basic.tsx';
+import { Button } from './buttons.tsx';
 import type { IconName } from './icon.tsx';
 
 /** A button with things to do under it. Arrows go through them, Escape closes. */

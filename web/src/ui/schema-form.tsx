@@ -1,5 +1,5 @@
 import type { Draft, Field as FormField } from '../model/schema-form.ts';
-import { Field } from './basic.tsx';
+import { Field } from './fields.tsx';
 
 /** The fields that a schema asks for. */
 export function SchemaForm({

@@ -1,6 +1,6 @@
 import { layOut } from '../model/graph.ts';
+import { shortId } from '../model/text.ts';
 import { go, hrefOf, segment } from '../router.tsx';
-import { shortId } from './basic.tsx';
 
 export interface GraphTask {
   readonly id: string;

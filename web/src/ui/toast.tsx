@@ -2,7 +2,7 @@ import { type ReactNode, useEffect, useRef } from 'react';
 import { hintOf, sayError } from '../api.ts';
 import { jobs } from '../live/jobs.ts';
 import { Signal, useSignal } from '../live/signal.ts';
-import { Button } from './basic.tsx';
+import { Button } from './buttons.tsx';
 import { StateGlyph } from './icon.tsx';
 import { Jobs } from './jobs.tsx';
 

@@ -2,8 +2,8 @@
 
 import { useState } from 'react';
 import { client, type LimitDetail } from '../../api.ts';
-import { Field } from '../../ui/basic.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
+import { Field } from '../../ui/fields.tsx';
 
 const STRATEGIES = {
   queue: 'they wait',

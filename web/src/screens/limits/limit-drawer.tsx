@@ -3,10 +3,13 @@
 import { useState } from 'react';
 import { client } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
+import { plural } from '../../model/text.ts';
 import { go } from '../../router.tsx';
 import { useMay } from '../../session.ts';
-import { Awaited, Button, Countdown, plural, State } from '../../ui/basic.tsx';
+import { Button } from '../../ui/buttons.tsx';
 import { Drawer, FormDialog } from '../../ui/dialog.tsx';
+import { Awaited, State } from '../../ui/states.tsx';
+import { Countdown } from '../../ui/times.tsx';
 import { attempt } from '../../ui/toast.tsx';
 import { EditDialog } from './edit-dialog.tsx';
 import { History, Holders, Keys, Now } from './limit-panels.tsx';

@@ -1,8 +1,11 @@
 /** Panels of the limit drawer: use now, keys, holders, history. */
 
 import type { LimitDetail, Task } from '../../api.ts';
+import { plural } from '../../model/text.ts';
 import { Link, segment } from '../../router.tsx';
-import { Countdown, KeyValues, Meter, Panel, plural, Time } from '../../ui/basic.tsx';
+import { KeyValues, Panel } from '../../ui/layout.tsx';
+import { Meter } from '../../ui/meters.tsx';
+import { Countdown, Time } from '../../ui/times.tsx';
 import { boundsText, isFull } from './bounds.ts';
 import { RateMeter } from './usage.tsx';
 

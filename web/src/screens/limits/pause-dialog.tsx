@@ -2,8 +2,8 @@
 
 import { useState } from 'react';
 import { client } from '../../api.ts';
-import { Field } from '../../ui/basic.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
+import { Field } from '../../ui/fields.tsx';
 
 export function PauseDialog({
   name,

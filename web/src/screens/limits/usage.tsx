@@ -3,7 +3,8 @@
 import { client, type LimitDetail, type Task } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
 import { millisecondsOf } from '../../model/time.ts';
-import { Meter, useTicking } from '../../ui/basic.tsx';
+import { Meter } from '../../ui/meters.tsx';
+import { useTicking } from '../../ui/times.tsx';
 
 const takesFrom =
   (name: string) =>

@@ -3,7 +3,7 @@
 import { lazy, Suspense } from 'react';
 import type { Overview as OverviewData } from '../../api.ts';
 import { duration } from '../../model/time.ts';
-import { Panel } from '../../ui/basic.tsx';
+import { Panel } from '../../ui/layout.tsx';
 import { compact } from './compact.ts';
 
 const Chart = lazy(() => import('../../ui/chart.tsx'));

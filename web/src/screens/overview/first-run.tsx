@@ -3,7 +3,7 @@ import { client, type Overview } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
 import { go, Link, segment } from '../../router.tsx';
 import { addressOf, useMay, useMe } from '../../session.ts';
-import { Button, Command } from '../../ui/basic.tsx';
+import { Button, Command } from '../../ui/buttons.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { tellError } from '../../ui/toast.tsx';
 

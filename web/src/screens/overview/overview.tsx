@@ -2,10 +2,13 @@
 
 import { client, type Overview as OverviewData } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
+import { plural } from '../../model/text.ts';
 import { duration } from '../../model/time.ts';
 import { Link, segment } from '../../router.tsx';
-import { Awaited, Empty, Page, Panel, plural, Time } from '../../ui/basic.tsx';
 import { Icon, StateGlyph } from '../../ui/icon.tsx';
+import { Page, Panel } from '../../ui/layout.tsx';
+import { Awaited, Empty } from '../../ui/states.tsx';
+import { Time } from '../../ui/times.tsx';
 import { Charts } from './charts.tsx';
 import { compact } from './compact.ts';
 import { FirstRun, useFirstRun } from './first-run.tsx';

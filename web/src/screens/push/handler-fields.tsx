@@ -1,7 +1,9 @@
 /** The fields of a push that name its handler and its queue. */
 
 import type { Handler } from '../../api.ts';
-import { Field, Panel, plural } from '../../ui/basic.tsx';
+import { plural } from '../../model/text.ts';
+import { Field } from '../../ui/fields.tsx';
+import { Panel } from '../../ui/layout.tsx';
 
 export function HandlerFields({
   handlers,

@@ -1,7 +1,8 @@
 /** The panel that takes the input of a push, as a form or as JSON. */
 
 import type { Draft, Field as FormField } from '../../model/schema-form.ts';
-import { Field, Panel, Segmented } from '../../ui/basic.tsx';
+import { Field, Segmented } from '../../ui/fields.tsx';
+import { Panel } from '../../ui/layout.tsx';
 import { SchemaForm } from '../../ui/schema-form.tsx';
 
 export type InputMode = 'form' | 'json';

@@ -1,7 +1,8 @@
 /** The options of a push: what stands in their fields, what is wrong with it, and the panel that shows them. */
 
 import { isDuration } from '../../model/time.ts';
-import { Field, Panel } from '../../ui/basic.tsx';
+import { Field } from '../../ui/fields.tsx';
+import { Panel } from '../../ui/layout.tsx';
 
 export interface Options {
   readonly priority: string;

@@ -5,7 +5,8 @@ import { client, exactTask } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
 import { Link, segment, usePlace } from '../../router.tsx';
 import { useMay } from '../../session.ts';
-import { Awaited, Empty, Page } from '../../ui/basic.tsx';
+import { Page } from '../../ui/layout.tsx';
+import { Awaited, Empty } from '../../ui/states.tsx';
 import { Form } from './form.tsx';
 import { againLike, takeHanded } from './push-draft.ts';
 

@@ -1,7 +1,7 @@
 /** The button that pauses or resumes a queue. */
 
 import { client, type Queue } from '../../api.ts';
-import { Button } from '../../ui/basic.tsx';
+import { Button } from '../../ui/buttons.tsx';
 import { attempt } from '../../ui/toast.tsx';
 
 export function PauseButton({

@@ -3,8 +3,9 @@
 import { useState } from 'react';
 import { client } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
-import { Field, plural } from '../../ui/basic.tsx';
+import { plural } from '../../model/text.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
+import { Field } from '../../ui/fields.tsx';
 import { tellDone } from '../../ui/toast.tsx';
 
 export function PurgeDialog({

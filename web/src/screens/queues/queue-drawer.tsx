@@ -6,8 +6,11 @@ import { useResource } from '../../live/resource.ts';
 import { roughly } from '../../model/time.ts';
 import { go, Link, segment } from '../../router.tsx';
 import { useMay } from '../../session.ts';
-import { Awaited, Button, Command, KeyValues, Panel, Sparkline, State } from '../../ui/basic.tsx';
+import { Button, Command } from '../../ui/buttons.tsx';
 import { Drawer } from '../../ui/dialog.tsx';
+import { KeyValues, Panel } from '../../ui/layout.tsx';
+import { Sparkline } from '../../ui/meters.tsx';
+import { Awaited, State } from '../../ui/states.tsx';
 import { PauseButton } from './pause-button.tsx';
 import { PurgeDialog } from './purge-dialog.tsx';
 

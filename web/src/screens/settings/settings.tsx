@@ -6,7 +6,10 @@ import { useSignal } from '../../live/signal.ts';
 import { duration } from '../../model/time.ts';
 import { logOut, useMay, useMe } from '../../session.ts';
 import { setTheme, type Theme, theme } from '../../theme.ts';
-import { Button, Command, Countdown, KeyValues, Page, Panel, Segmented, Time } from '../../ui/basic.tsx';
+import { Button, Command } from '../../ui/buttons.tsx';
+import { Segmented } from '../../ui/fields.tsx';
+import { KeyValues, Page, Panel } from '../../ui/layout.tsx';
+import { Countdown, Time } from '../../ui/times.tsx';
 import { tellError } from '../../ui/toast.tsx';
 import { Tokens } from './tokens.tsx';
 

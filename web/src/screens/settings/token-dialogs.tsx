@@ -2,8 +2,9 @@
 
 import { useState } from 'react';
 import { client, type Token } from '../../api.ts';
-import { Command, Field } from '../../ui/basic.tsx';
+import { Command } from '../../ui/buttons.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
+import { Field } from '../../ui/fields.tsx';
 
 function Shown({
   title,

@@ -3,8 +3,11 @@
 import { useState } from 'react';
 import { client, type Token } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
-import { Awaited, Button, Countdown, Panel, State, Time } from '../../ui/basic.tsx';
+import { Button } from '../../ui/buttons.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
+import { Panel } from '../../ui/layout.tsx';
+import { Awaited, State } from '../../ui/states.tsx';
+import { Countdown, Time } from '../../ui/times.tsx';
 import { RotateDialog, TokenDialog } from './token-dialogs.tsx';
 
 export function Tokens() {

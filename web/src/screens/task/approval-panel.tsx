@@ -2,8 +2,9 @@
 
 import { client } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
-import { Awaited, Panel } from '../../ui/basic.tsx';
 import { JsonView } from '../../ui/json-view.tsx';
+import { Panel } from '../../ui/layout.tsx';
+import { Awaited } from '../../ui/states.tsx';
 import { DecideForm } from './decide.tsx';
 
 /** With what the task gives along and the form that it wants filled in, which only the inbox has. */

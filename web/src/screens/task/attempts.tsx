@@ -4,7 +4,9 @@ import type { Attempt, TaskDetail } from '../../api.ts';
 import { messageOf } from '../../model/json.ts';
 import { isFinal } from '../../model/task-states.ts';
 import { Link, segment } from '../../router.tsx';
-import { Lasting, Panel, State, Time, useTicking } from '../../ui/basic.tsx';
+import { Panel } from '../../ui/layout.tsx';
+import { State } from '../../ui/states.tsx';
+import { Lasting, Time, useTicking } from '../../ui/times.tsx';
 
 const OUTCOME: Readonly<Record<string, string>> = {
   completed: 'completed',

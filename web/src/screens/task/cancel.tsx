@@ -7,9 +7,11 @@ import { useSignal } from '../../live/signal.ts';
 import type { TaskLog } from '../../live/task-log.ts';
 import { stopsOf } from '../../model/stop.ts';
 import { isFinal } from '../../model/task-states.ts';
-import { Countdown, Lasting, Panel, plural, Time } from '../../ui/basic.tsx';
+import { plural } from '../../model/text.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { StateGlyph } from '../../ui/icon.tsx';
+import { Panel } from '../../ui/layout.tsx';
+import { Countdown, Lasting, Time } from '../../ui/times.tsx';
 
 /** How a running task is brought to its end, and how far that has come, as its worker tells it. */
 export function CancelLadder({ of: task, log }: { readonly of: TaskDetail; readonly log: TaskLog }) {

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { client } from '../../api.ts';
 import { draftOf, fieldsOf, valueOf } from '../../model/schema-form.ts';
 import { useMay } from '../../session.ts';
-import { Button } from '../../ui/basic.tsx';
+import { Button } from '../../ui/buttons.tsx';
 import { SchemaForm } from '../../ui/schema-form.tsx';
 import { tellDone, tellError } from '../../ui/toast.tsx';
 

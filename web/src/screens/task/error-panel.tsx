@@ -1,7 +1,7 @@
 /** The panel of the error of a task, with its stack. */
 
 import { messageOf } from '../../model/json.ts';
-import { Panel } from '../../ui/basic.tsx';
+import { Panel } from '../../ui/layout.tsx';
 
 export function ErrorPanel({ error }: { readonly error: unknown }) {
   const { stack } = (typeof error === 'object' && error !== null ? error : {}) as { stack?: unknown };

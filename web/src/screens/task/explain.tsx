@@ -1,9 +1,11 @@
 import { client, type Explanation } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
 import { Link, segment } from '../../router.tsx';
-import { Awaited, Countdown, Meter, Notice, State } from '../../ui/basic.tsx';
 import { Drawer } from '../../ui/dialog.tsx';
 import { StateGlyph } from '../../ui/icon.tsx';
+import { Meter } from '../../ui/meters.tsx';
+import { Awaited, Notice, State } from '../../ui/states.tsx';
+import { Countdown } from '../../ui/times.tsx';
 
 /** Why a task is where it is: the verdict of every worker and every limit, from the functions that hand out work. */
 export function ExplainDrawer({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {

@@ -3,7 +3,9 @@
 import type { TaskDetail } from '../../api.ts';
 import { isFinal } from '../../model/task-states.ts';
 import { Link, segment } from '../../router.tsx';
-import { Countdown, KeyValues, Lasting, Panel, State, Time } from '../../ui/basic.tsx';
+import { KeyValues, Panel } from '../../ui/layout.tsx';
+import { State } from '../../ui/states.tsx';
+import { Countdown, Lasting, Time } from '../../ui/times.tsx';
 
 export function Facts({ of: task }: { readonly of: TaskDetail }) {
   const { placement, limits, fairness } = task;

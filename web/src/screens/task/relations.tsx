@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react';
 import { client } from '../../api.ts';
 import { listen } from '../../live/feed.ts';
 import { useResource } from '../../live/resource.ts';
-import { Panel } from '../../ui/basic.tsx';
+import { Panel } from '../../ui/layout.tsx';
 import { TaskGraph } from '../../ui/task-graph.tsx';
 
 /** What it waits for, what waits for it, and what it has started. */

@@ -3,9 +3,11 @@ import { client } from '../../api.ts';
 import { startJob } from '../../live/jobs.ts';
 import { askedOf, sayFilter, type TaskFilter } from '../../model/filter.ts';
 import { isFinal, TASK_STATES, type TaskState } from '../../model/task-states.ts';
+import { plural } from '../../model/text.ts';
 import { exactTime } from '../../model/time.ts';
-import { ErrorNote, Field, plural } from '../../ui/basic.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
+import { Field } from '../../ui/fields.tsx';
+import { ErrorNote } from '../../ui/states.tsx';
 
 export type BulkKind = 'retry' | 'cancel';
 

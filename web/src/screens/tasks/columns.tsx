@@ -2,8 +2,11 @@
 
 import { Signal } from '../../live/signal.ts';
 import type { TaskRow } from '../../model/task-rows.ts';
+import { shortId } from '../../model/text.ts';
 import { Link, segment } from '../../router.tsx';
-import { Button, Lasting, State, shortId, Time } from '../../ui/basic.tsx';
+import { Button } from '../../ui/buttons.tsx';
+import { State } from '../../ui/states.tsx';
+import { Lasting, Time } from '../../ui/times.tsx';
 import type { Column } from '../../ui/virtual-table.tsx';
 
 export const COLUMNS: readonly Column<TaskRow>[] = [

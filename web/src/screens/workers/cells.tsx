@@ -1,7 +1,7 @@
 /** The cells of a worker that can be edited in place: enabled, priority, tags. */
 
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { Switch } from '../../ui/basic.tsx';
+import { Switch } from '../../ui/fields.tsx';
 import { attempt } from '../../ui/toast.tsx';
 import { edit } from './edit.ts';
 import type { Row } from './use-workers.ts';

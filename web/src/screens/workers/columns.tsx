@@ -1,7 +1,10 @@
 /** The columns of the list of workers, and a worker as one column of a phone shows it. */
 
+import { shortId } from '../../model/text.ts';
 import { Link, segment } from '../../router.tsx';
-import { Meter, State, shortId, Time } from '../../ui/basic.tsx';
+import { Meter } from '../../ui/meters.tsx';
+import { State } from '../../ui/states.tsx';
+import { Time } from '../../ui/times.tsx';
 import type { Column } from '../../ui/virtual-table.tsx';
 import { Enabled, Priority, Tags } from './cells.tsx';
 import type { Row } from './use-workers.ts';

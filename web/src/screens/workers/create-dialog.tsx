@@ -3,9 +3,11 @@
 import { useState } from 'react';
 import { client } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
-import { Command, Field, State } from '../../ui/basic.tsx';
+import { Command } from '../../ui/buttons.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
+import { Field } from '../../ui/fields.tsx';
 import { Icon } from '../../ui/icon.tsx';
+import { State } from '../../ui/states.tsx';
 
 export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
   const [name, setName] = useState('');

@@ -2,8 +2,9 @@
 
 import { useState } from 'react';
 import { client } from '../../api.ts';
-import { Command, Field } from '../../ui/basic.tsx';
+import { Command } from '../../ui/buttons.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
+import { Field } from '../../ui/fields.tsx';
 
 export function RotateDialog({ name, onClose }: { readonly name: string; readonly onClose: () => void }) {
   const [grace, setGrace] = useState('1h');

@@ -1,6 +1,7 @@
 /** The bar under the list of workers: what can be done to all that are selected. */
 
-import { Button, plural } from '../../ui/basic.tsx';
+import { plural } from '../../model/text.ts';
+import { Button } from '../../ui/buttons.tsx';
 import { attempt } from '../../ui/toast.tsx';
 import { editAll } from './edit.ts';
 

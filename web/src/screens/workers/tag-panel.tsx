@@ -1,7 +1,8 @@
 /** The panel of all tags: which workers carry each, and which tags tasks ask for in vain. */
 
-import { Panel, plural } from '../../ui/basic.tsx';
+import { plural } from '../../model/text.ts';
 import { Icon } from '../../ui/icon.tsx';
+import { Panel } from '../../ui/layout.tsx';
 import { attempt } from '../../ui/toast.tsx';
 import { editAll } from './edit.ts';
 

@@ -3,10 +3,13 @@
 import { useState } from 'react';
 import { client } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
+import { plural } from '../../model/text.ts';
 import { go, Link } from '../../router.tsx';
 import { useMay } from '../../session.ts';
-import { Awaited, Button, KeyValues, Panel, plural, State } from '../../ui/basic.tsx';
+import { Button } from '../../ui/buttons.tsx';
 import { Drawer, FormDialog } from '../../ui/dialog.tsx';
+import { KeyValues, Panel } from '../../ui/layout.tsx';
+import { Awaited, State } from '../../ui/states.tsx';
 import { attempt } from '../../ui/toast.tsx';
 import { Priority, Tags } from './cells.tsx';
 import { edit } from './edit.ts';

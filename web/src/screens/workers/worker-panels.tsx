@@ -1,8 +1,11 @@
 /** Panels of the worker drawer: the leases that the worker holds, and each of its processes. */
 
 import type { Task, Worker } from '../../api.ts';
+import { shortId } from '../../model/text.ts';
 import { Link, segment } from '../../router.tsx';
-import { Countdown, KeyValues, Panel, State, shortId, Time } from '../../ui/basic.tsx';
+import { KeyValues, Panel } from '../../ui/layout.tsx';
+import { State } from '../../ui/states.tsx';
+import { Countdown, Time } from '../../ui/times.tsx';
 
 export function Leases({ ids, tasks }: { readonly ids: readonly string[]; readonly tasks: readonly Task[] }) {
   return (

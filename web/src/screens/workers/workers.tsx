@@ -3,11 +3,14 @@
 import { useState } from 'react';
 import { client } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
+import { plural } from '../../model/text.ts';
 import { matchesWord, workerRows } from '../../model/worker-rows.ts';
 import { go, segment } from '../../router.tsx';
 import { addressOf, useMay, useMe } from '../../session.ts';
-import { Awaited, Button, Command, Empty, Page, plural } from '../../ui/basic.tsx';
+import { Button, Command } from '../../ui/buttons.tsx';
 import { Icon } from '../../ui/icon.tsx';
+import { Page } from '../../ui/layout.tsx';
+import { Awaited, Empty } from '../../ui/states.tsx';
 import { VirtualTable } from '../../ui/virtual-table.tsx';
 import { columnsFor, Narrow } from './columns.tsx';
 import { CreateDialog } from './create-dialog.tsx';
