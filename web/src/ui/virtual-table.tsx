@@ -1,5 +1,5 @@
 import { memo, type ReactNode, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
-import { isApart, scrollFor, type Visible, visibleRows } from '../model/window.ts';
+import { isApart, scrollFor, type Visible, visibleRows } from '../model/virtual-rows.ts';
 import { useKeys } from './keys.ts';
 
 export interface Column<Row> {

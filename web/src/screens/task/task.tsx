@@ -10,7 +10,7 @@ import { Button, CopyButton } from '../../ui/buttons.tsx';
 import { JsonView } from '../../ui/json-view.tsx';
 import { useKeys } from '../../ui/keys.ts';
 import { Page } from '../../ui/layout.tsx';
-import { LogView, useTaskLog } from '../../ui/log-view.tsx';
+import { LogView, useTaskLog } from '../../ui/log/log-view.tsx';
 import { Awaited, Notice, State } from '../../ui/states.tsx';
 import { attempt } from '../../ui/toast.tsx';
 import { againLike } from '../push/push-draft.ts';

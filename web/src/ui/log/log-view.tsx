@@ -1,12 +1,14 @@
+/** The panel of a task's log: its lines, the search in them, and whether it follows the end. */
+
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { memo, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
-import { useSignal } from '../live/signal.ts';
-import { type LogLine, TaskLog } from '../live/task-log.ts';
-import { type Look, parseAnsi } from '../model/ansi.ts';
-import { clockTime, exactTime } from '../model/time.ts';
-import { Button, CopyButton } from './buttons.tsx';
-import { Icon } from './icon.tsx';
-import { Empty, ErrorNote } from './states.tsx';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { useSignal } from '../../live/signal.ts';
+import { TaskLog } from '../../live/task-log.ts';
+import { clockTime, exactTime } from '../../model/time.ts';
+import { Button, CopyButton } from '../buttons.tsx';
+import { Icon } from '../icon.tsx';
+import { Empty, ErrorNote } from '../states.tsx';
+import { Text, textOf } from './log-text.tsx';
 
 /** The log of a task, from its beginning and as long as it is written. */
 export function useTaskLog(id: string, live: boolean): TaskLog | undefined {
@@ -143,60 +145,4 @@ export function LogView({ log, live }: { readonly log: TaskLog; readonly live: b
       )}
     </section>
   );
-}
-
-function textOf(line: LogLine): string {
-  return parseAnsi(line.text)
-    .spans.map(({ text }) => text)
-    .join('');
-}
-
-const Text = memo(function Text({ line, search }: { readonly line: LogLine; readonly search: string }) {
-  const { spans } = parseAnsi(line.text, line.before);
-  return (
-    <span>
-      {spans.map(({ text, look }, i) => (
-        <span key={i} className={classOf(look)} style={styleOf(look)}>
-          {marked(text, search)}
-        </span>
-      ))}
-    </span>
-  );
-});
-
-function classOf(look: Look): string {
-  const { fg, bg, bold, dim, italic, underline, strike, inverse } = look;
-  return [
-    typeof fg === 'number' ? `f${fg}` : '',
-    typeof bg === 'number' ? `b${bg}` : '',
-    bold ? 'a-bold' : '',
-    dim ? 'a-dim' : '',
-    italic ? 'a-italic' : '',
-    underline ? 'a-underline' : '',
-    strike ? 'a-strike' : '',
-    inverse ? 'a-inverse' : '',
-  ]
-    .join(' ')
-    .trim();
-}
-
-function styleOf({ fg, bg }: Look) {
-  return {
-    ...(typeof fg === 'string' ? { color: fg } : {}),
-    ...(typeof bg === 'string' ? { backgroundColor: bg } : {}),
-  };
-}
-
-function marked(text: string, search: string): ReactNode {
-  if (search === '') return text;
-  const parts: ReactNode[] = [];
-  const lower = text.toLowerCase();
-  const word = search.toLowerCase();
-  let from = 0;
-  for (let hit = lower.indexOf(word); hit !== -1 && parts.length < 200; hit = lower.indexOf(word, hit + word.length)) {
-    parts.push(text.slice(from, hit), <mark key={hit}>{text.slice(hit, hit + word.length)}</mark>);
-    from = hit + word.length;
-  }
-  parts.push(text.slice(from));
-  return parts;
 }

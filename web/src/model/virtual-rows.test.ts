@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isApart, scrollFor, visibleRows } from './window.ts';
+import { isApart, scrollFor, visibleRows } from './virtual-rows.ts';
 
 const list = { seen: 800, height: 40, count: 100_000 };
 
