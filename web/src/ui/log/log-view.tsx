@@ -1,14 +1,13 @@
 /** The panel of a task's log: its lines, the search in them, and whether it follows the end. */
 
-import { useVirtualizer } from '@tanstack/react-virtual';
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import { useSignal } from '../../live/signal.ts';
 import { TaskLog } from '../../live/task-log.ts';
-import { clockTime, exactTime } from '../../model/time.ts';
 import { Button, CopyButton } from '../buttons.tsx';
 import { Icon } from '../icon.tsx';
 import { Empty, ErrorNote } from '../states.tsx';
-import { Text, textOf } from './log-text.tsx';
+import { LogLines, type Pin } from './log-lines.tsx';
+import { textOf } from './log-text.tsx';
 
 /** The log of a task, from its beginning and as long as it is written. */
 export function useTaskLog(id: string, live: boolean): TaskLog | undefined {
@@ -29,29 +28,17 @@ export function LogView({ log, live }: { readonly log: TaskLog; readonly live: b
   const { lines, dropped, error, state } = useSignal(log.state);
   const [search, setSearch] = useState('');
   const [at, setAt] = useState(0);
-  const [follow, setFollow] = useState(true);
-  const box = useRef<HTMLDivElement>(null);
+  const [pin, setPin] = useState<Pin>('end');
   const plain = useMemo(() => (search === '' ? [] : lines.map((line) => textOf(line))), [lines, search]);
   const hits = useMemo(() => {
     const word = search.toLowerCase();
     return word === '' ? [] : plain.flatMap((text, i) => (text.toLowerCase().includes(word) ? [i] : []));
   }, [plain, search]);
-  const virtual = useVirtualizer({
-    count: lines.length,
-    getScrollElement: () => box.current,
-    estimateSize: () => 20,
-    overscan: 20,
-    getItemKey: (i) => dropped + i,
-  });
-  useEffect(() => {
-    if (follow && lines.length > 0) virtual.scrollToIndex(lines.length - 1, { align: 'end' });
-  }, [lines, follow, virtual]);
   const jump = (by: number): void => {
     if (hits.length === 0) return;
     const next = (at + by + hits.length) % hits.length;
     setAt(next);
-    setFollow(false);
-    virtual.scrollToIndex(hits[next] as number, { align: 'center' });
+    setPin({ line: dropped + (hits[next] as number) });
   };
   if (error !== undefined && lines.length === 0) return <ErrorNote error={error} retry={() => log.again()} />;
   return (
@@ -97,43 +84,18 @@ export function LogView({ log, live }: { readonly log: TaskLog; readonly live: b
           <p>What the task prints appears here, line by line, as it comes.</p>
         </Empty>
       ) : (
-        <div
-          className="log-lines"
-          style={{ height: `min(${Math.max(64, virtual.getTotalSize() + 8)}px, 480px, 60vh)` }}
-          ref={box}
-          tabIndex={0}
-          role="log"
-          aria-label="Lines"
-          onScroll={() => {
-            const { scrollTop = 0, scrollHeight = 0, clientHeight = 0 } = box.current ?? {};
-            setFollow(scrollHeight - scrollTop - clientHeight < 40);
-          }}
-        >
-          <div style={{ height: virtual.getTotalSize(), position: 'relative' }}>
-            {virtual.getVirtualItems().map((item) => {
-              const line = lines[item.index];
-              if (line === undefined) return null;
-              return (
-                <div
-                  key={item.key}
-                  ref={virtual.measureElement}
-                  data-index={item.index}
-                  className={`log-line ${line.stream === 'stderr' ? 'err' : line.stream === 'system' ? 'sys' : ''} ${hits[at] === item.index ? 'hit' : ''}`}
-                  style={{ transform: `translateY(${item.start}px)` }}
-                >
-                  <time title={`${exactTime(line.at)}, attempt ${line.attempt}, ${line.stream}`}>
-                    {clockTime(line.at)}
-                  </time>
-                  <Text line={line} search={search} />
-                </div>
-              );
-            })}
-          </div>
-        </div>
+        <LogLines
+          lines={lines}
+          dropped={dropped}
+          search={search}
+          hit={hits[at]}
+          pin={pin}
+          onScrolled={(atEnd) => setPin(atEnd ? 'end' : undefined)}
+        />
       )}
-      {!follow && lines.length > 0 && live && (
+      {pin !== 'end' && lines.length > 0 && live && (
         <div className="follow">
-          <Button small icon="down" onClick={() => setFollow(true)}>
+          <Button small icon="down" onClick={() => setPin('end')}>
             Follow
           </Button>
         </div>
