@@ -29,7 +29,7 @@ export const ownFetch: typeof fetch = (input, init) =>
     headers: { ...(init?.headers as Record<string, string>), ...HEADERS },
   });
 
-const away = new Set<(error: Error | undefined) => void>();
+const unreachableListeners = new Set<(error: Error | undefined) => void>();
 
 export const client = new Client({
   url: location.origin,
@@ -38,13 +38,13 @@ export const client = new Client({
   patienceMs: 4_000,
   streamPatienceMs: 24 * 3_600_000,
   onAway: (error) => {
-    for (const tell of away) tell(error);
+    for (const listener of unreachableListeners) listener(error);
   },
 });
 
-export function onAway(tell: (error: Error | undefined) => void): () => void {
-  away.add(tell);
-  return () => away.delete(tell);
+export function onUnreachable(listener: (error: Error | undefined) => void): () => void {
+  unreachableListeners.add(listener);
+  return () => unreachableListeners.delete(listener);
 }
 
 /** With numbers as the node wrote them, however large. */
@@ -63,7 +63,7 @@ export function isRefusal(error: unknown, ...codes: readonly string[]): boolean 
 }
 
 /** What went wrong, for a person. */
-export function sayError(error: unknown): string {
+export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 

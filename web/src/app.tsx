@@ -1,10 +1,10 @@
 import { Component, lazy, type ReactNode, Suspense, useEffect } from 'react';
 import { useSignal } from './live/signal.ts';
-import { unsegment, usePlace } from './router.tsx';
+import { unsegment, useLocation } from './router.tsx';
 import { Login } from './screens/login.tsx';
 import { Overview } from './screens/overview/overview.tsx';
 import { Tasks } from './screens/tasks/tasks.tsx';
-import { askMe, begin, session } from './session.ts';
+import { loadSession, session, startSession } from './session.ts';
 import { Shell } from './shell.tsx';
 import { Button } from './ui/buttons.tsx';
 import { Page } from './ui/layout.tsx';
@@ -69,21 +69,21 @@ function screenOf(path: string): { readonly title: string; readonly screen: Reac
 }
 
 export function App() {
-  const now = useSignal(session);
-  useEffect(() => void begin(), []);
-  switch (now.state) {
-    case 'asking':
+  const current = useSignal(session);
+  useEffect(() => void startSession(), []);
+  switch (current.state) {
+    case 'loading':
       return (
         <div className="login">
           <Loading rows={2} />
         </div>
       );
-    case 'away':
+    case 'unreachable':
       return (
         <div className="login">
           <div className="stack">
-            <ErrorNote error={now.problem} />
-            <Button icon="retry" onClick={() => void askMe()}>
+            <ErrorNote error={current.problem} />
+            <Button icon="retry" onClick={() => void loadSession()}>
               Try again
             </Button>
           </div>
@@ -92,7 +92,7 @@ export function App() {
     case 'out':
       return (
         <>
-          <Login problem={now.problem} />
+          <Login problem={current.problem} />
           <Toasts />
         </>
       );
@@ -102,7 +102,7 @@ export function App() {
 }
 
 function Inside() {
-  const { path } = usePlace();
+  const { path } = useLocation();
   const { title, screen } = screenOf(path);
   useEffect(() => {
     document.title = `${title} · Leasehold`;

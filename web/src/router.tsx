@@ -4,30 +4,30 @@ import { type AnchorHTMLAttributes, type MouseEvent, useMemo, useSyncExternalSto
 
 const BASE = '/ui';
 const listeners = new Set<() => void>();
-let moved = false;
-const tell = (): void => {
-  moved = true;
+let navigated = false;
+const notify = (): void => {
+  navigated = true;
   for (const listener of listeners) listener();
 };
 
 /** Whether somebody has gone from one page to another since this one was loaded. */
-export const hasMoved = (): boolean => moved;
+export const hasNavigated = (): boolean => navigated;
 
-addEventListener('popstate', tell);
+addEventListener('popstate', notify);
 
-export interface Place {
+export interface PageLocation {
   readonly path: string;
   /** Without the question mark. */
   readonly query: string;
 }
 
-const read = (): string => `${location.pathname.replace(/^\/ui(?=\/|$)/, '') || '/'}${location.search}`;
+const currentAddress = (): string => `${location.pathname.replace(/^\/ui(?=\/|$)/, '') || '/'}${location.search}`;
 
-export function usePlace(): Place {
+export function useLocation(): PageLocation {
   const text = useSyncExternalStore((listener) => {
     listeners.add(listener);
     return () => listeners.delete(listener);
-  }, read);
+  }, currentAddress);
   return useMemo(() => {
     const [path = '/', query = ''] = text.split(/\?(.*)/s);
     return { path: path.replace(/(?<=.)\/+$/, ''), query };
@@ -37,13 +37,13 @@ export function usePlace(): Place {
 export function go(to: string, { replace = false }: { readonly replace?: boolean } = {}): void {
   if (BASE + to === location.pathname + location.search) return;
   history[replace ? 'replaceState' : 'pushState'](null, '', BASE + to);
-  if (!replace && !to.startsWith(read().split('?')[0] as string)) scrollTo(0, 0);
-  tell();
+  if (!replace && !to.startsWith(currentAddress().split('?')[0] as string)) scrollTo(0, 0);
+  notify();
 }
 
 /** The address with its query changed; the page stays. */
-export function goQuery(query: string): void {
-  go(`${read().split('?')[0]}${query === '' ? '' : `?${query}`}`, { replace: true });
+export function setQuery(query: string): void {
+  go(`${currentAddress().split('?')[0]}${query === '' ? '' : `?${query}`}`, { replace: true });
 }
 
 export function hrefOf(to: string): string {

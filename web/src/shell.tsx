@@ -3,14 +3,14 @@ import { client } from './api.ts';
 import { feedState } from './live/feed.ts';
 import { useResource } from './live/resource.ts';
 import { useSignal } from './live/signal.ts';
-import { go, Link, usePlace } from './router.tsx';
+import { go, Link, useLocation } from './router.tsx';
 import { useMay, useMe } from './session.ts';
 import { setTheme, theme } from './theme.ts';
 import { Button } from './ui/buttons.tsx';
 import { Dialog } from './ui/dialog.tsx';
 import { Icon, type IconName } from './ui/icon.tsx';
 import { allKeys, type Key, useKeys } from './ui/keys.ts';
-import { Lasting } from './ui/times.tsx';
+import { Duration } from './ui/times.tsx';
 import { Toasts } from './ui/toast.tsx';
 
 interface Entry {
@@ -44,7 +44,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   const [help, setHelp] = useState(false);
   const [menu, setMenu] = useState(false);
   const may = useMay('operator');
-  const { path } = usePlace();
+  const { path } = useLocation();
   const keys: Key[] = [
     { keys: '?', does: 'This list', group: 'Everywhere', run: () => setHelp(true) },
     {
@@ -77,7 +77,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
           {may && <Button kind="plain" icon="plus" aria-label="Push a task" onClick={() => go('/push')} />}
         </header>
         <main className="main" id="main">
-          <LinkBanner />
+          <ConnectionBanner />
           {children}
         </main>
       </div>
@@ -104,10 +104,10 @@ function Mark() {
 }
 
 function Side({ onHelp }: { readonly onHelp: () => void }) {
-  const { path } = usePlace();
+  const { path } = useLocation();
   const me = useMe();
   const may = useMay('operator');
-  const { link } = useSignal(feedState);
+  const { connection } = useSignal(feedState);
   // Counts that ask for attention; the overview has them at hand.
   const { data } = useResource('overview', (signal) => client.call('overview', { signal }), {
     everyMs: 15_000,
@@ -154,13 +154,15 @@ function Side({ onHelp }: { readonly onHelp: () => void }) {
       </nav>
       <div className="foot">
         <div className="row">
-          <span className={`dot s-${link === 'live' ? 'online' : link === 'away' ? 'attention' : 'offline'}`} />
+          <span
+            className={`dot s-${connection === 'live' ? 'online' : connection === 'lost' ? 'attention' : 'offline'}`}
+          />
           <span className="grow cut">
-            {link === 'live'
+            {connection === 'live'
               ? 'Live'
-              : link === 'away'
+              : connection === 'lost'
                 ? 'Reconnecting'
-                : link === 'resting'
+                : connection === 'paused'
                   ? 'Resting'
                   : 'Connecting'}
           </span>
@@ -200,21 +202,21 @@ function NavDrawer({ onClose, onHelp }: { readonly onClose: () => void; readonly
 }
 
 /** What is the matter when nothing moves, and what happens about it. */
-function LinkBanner() {
-  const { link, since } = useSignal(feedState);
+function ConnectionBanner() {
+  const { connection, since } = useSignal(feedState);
   const [late, setLate] = useState(false);
   useEffect(() => {
     setLate(false);
-    if (link !== 'away') return;
+    if (connection !== 'lost') return;
     const timer = setTimeout(() => setLate(true), 1200);
     return () => clearTimeout(timer);
-  }, [link]);
-  if (link !== 'away' || !late) return null;
+  }, [connection]);
+  if (connection !== 'lost' || !late) return null;
   return (
     <div className="banner" role="status">
       <Icon name="retry" size={14} />
       <span>
-        The node has been out of reach for <Lasting from={since} />. What you see is from then; it is tried again, and
+        The node has been out of reach for <Duration from={since} />. What you see is from then; it is tried again, and
         goes on without a gap.
       </span>
     </div>

@@ -4,7 +4,7 @@ export type Theme = 'system' | 'light' | 'dark';
 
 const KEY = 'leasehold.theme';
 
-function kept(): Theme {
+function savedTheme(): Theme {
   try {
     const theme = localStorage.getItem(KEY);
     return theme === 'light' || theme === 'dark' ? theme : 'system';
@@ -13,7 +13,7 @@ function kept(): Theme {
   }
 }
 
-export const theme = new Signal<Theme>(kept());
+export const theme = new Signal<Theme>(savedTheme());
 
 export function setTheme(to: Theme): void {
   theme.set(to);

@@ -1,4 +1,4 @@
-import { sayError } from '../api.ts';
+import { errorText } from '../api.ts';
 import { Signal } from './signal.ts';
 
 /** Something that is done to many tasks, one by one, at a pace, until it is done or stopped. It lives as long as the page. */
@@ -49,7 +49,7 @@ export function startJob({ title, ids, act, perSecond }: JobPlan): number {
       }
       await act(ids[mine] as string).then(
         () => change((job) => ({ done: job.done + 1 })),
-        (error: unknown) => change((job) => ({ refused: job.refused + 1, problem: sayError(error) })),
+        (error: unknown) => change((job) => ({ refused: job.refused + 1, problem: errorText(error) })),
       );
     }
   };

@@ -1,14 +1,14 @@
 import { Client } from '../../../src/client/client.ts';
 import type { AnswerOf } from '../../../src/protocol/routes.ts';
 import { ownFetch } from '../api.ts';
-import { type Look, PLAIN, parseAnsi } from '../model/ansi.ts';
+import { PLAIN, parseAnsi, type TextStyle } from '../model/ansi.ts';
 import { Signal } from './signal.ts';
 
 type Line = AnswerOf<'readLog'>['lines'][number];
 
 export interface LogLine extends Line {
   /** How a line before it has left the colours. */
-  readonly before: Look;
+  readonly styleBefore: TextStyle;
 }
 
 export interface LogState {
@@ -20,7 +20,7 @@ export interface LogState {
 }
 
 /** More than this is for a file: `leasehold tasks log` has all of it. */
-const MOST = 50_000;
+const MAX_LINES = 50_000;
 const BATCH_MS = 100;
 
 // Its own client: a log that breaks off says nothing about the feed.
@@ -33,7 +33,7 @@ export class TaskLog {
   readonly #id: string;
   #batch: LogLine[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #look: Look = PLAIN;
+  #style: TextStyle = PLAIN;
   #last: string | undefined;
 
   constructor(id: string) {
@@ -62,7 +62,7 @@ export class TaskLog {
       })) {
         this.#last = id ?? this.#last;
         if (event === undefined || event === 'message' || event === 'line' || event === 'log')
-          this.#take(JSON.parse(data) as Line);
+          this.#add(JSON.parse(data) as Line);
       }
       this.#flush();
       this.state.update((state) => ({ ...state, state: 'ended' }));
@@ -71,11 +71,11 @@ export class TaskLog {
     }
   }
 
-  #take(line: Line): void {
+  #add(line: Line): void {
     if (typeof line.text !== 'string') return;
-    this.#batch.push({ ...line, before: this.#look });
+    this.#batch.push({ ...line, styleBefore: this.#style });
     // Only what has an escape can change the look of what follows.
-    if (line.text.includes('\u001b')) this.#look = parseAnsi(line.text, this.#look).after;
+    if (line.text.includes('\u001b')) this.#style = parseAnsi(line.text, this.#style).after;
     this.#timer ??= setTimeout(() => this.#flush(), BATCH_MS);
   }
 
@@ -87,7 +87,7 @@ export class TaskLog {
     this.#batch = [];
     this.state.update((state) => {
       const lines = [...state.lines, ...fresh];
-      const over = Math.max(0, lines.length - MOST);
+      const over = Math.max(0, lines.length - MAX_LINES);
       return { ...state, lines: over > 0 ? lines.slice(over) : lines, dropped: state.dropped + over };
     });
   }

@@ -60,7 +60,7 @@ export function queryOfFilter(filter: TaskFilter): string {
 }
 
 /** As the server takes it; `last` is counted back from now. */
-export function askedOf(filter: TaskFilter, now: number) {
+export function requestOf(filter: TaskFilter, now: number) {
   const { last } = filter;
   const from = filter.from ?? (last === undefined ? undefined : now - (SPANS[last] ?? 0));
   return {
@@ -73,7 +73,7 @@ export function askedOf(filter: TaskFilter, now: number) {
 }
 
 /** For a person who is asked whether to do something to all of them. */
-export function sayFilter(filter: TaskFilter, say: (at: number) => string = String): string {
+export function filterText(filter: TaskFilter, say: (at: number) => string = String): string {
   const parts = [
     ...(['state', 'queue', 'handler'] as const).flatMap((name) =>
       filter[name].length === 0 ? [] : [`${name} = ${filter[name].join(' or ')}`],
@@ -103,7 +103,7 @@ export type Typed =
   | { readonly kind: 'task'; readonly id: string }
   | { readonly kind: 'text'; readonly text: string };
 
-export function readTyped(text: string): Typed {
+export function parseTyped(text: string): Typed {
   const trimmed = text.trim();
   if (/^task_[0-9a-f-]{36}$/i.test(trimmed)) return { kind: 'task', id: trimmed };
   const pair = /^(state|queue|handler)\s*[:=]\s*(.+)$/i.exec(trimmed);

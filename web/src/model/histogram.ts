@@ -30,10 +30,10 @@ export function barsOf({
   readonly buckets: readonly Counts[];
 }): readonly Bar[] {
   const totals = buckets.map((counts) => STACK.reduce((sum, state) => sum + counts[state], 0));
-  const most = Math.max(1, ...totals);
+  const max = Math.max(1, ...totals);
   return buckets.map((counts, i) => {
     const total = totals[i] as number;
-    const height = total === 0 ? 0 : Math.max(0.04, total / most);
+    const height = total === 0 ? 0 : Math.max(0.04, total / max);
     let below = 0;
     const segments = STACK.flatMap((state) => {
       const count = counts[state];
@@ -47,7 +47,7 @@ export function barsOf({
 }
 
 /** Two places on it (0 is the left edge, 1 the right one) as the whole steps that they touch. */
-export function brushed(
+export function brushRange(
   a: number,
   b: number,
   {
@@ -65,28 +65,28 @@ export function brushed(
 }
 
 /** Marks for an axis: at most so many, at round times of the local day. */
-export function ticksOf(from: number, until: number, most: number): readonly number[] {
+export function ticksOf(from: number, until: number, max: number): readonly number[] {
   const STEPS = [
     1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800,
     2_592_000,
   ];
   const span = until - from;
-  if (!(span > 0) || most < 1) return [];
-  const step = (STEPS.find((seconds) => span / (seconds * 1000) <= most) ?? (STEPS.at(-1) as number)) * 1000;
+  if (!(span > 0) || max < 1) return [];
+  const step = (STEPS.find((seconds) => span / (seconds * 1000) <= max) ?? (STEPS.at(-1) as number)) * 1000;
   // Round in local time: a day begins at midnight here, not in Greenwich.
   const shift = new Date(from).getTimezoneOffset() * 60_000;
   const ticks: number[] = [];
-  for (let at = Math.ceil((from - shift) / step) * step + shift; at <= until && ticks.length <= most; at += step)
+  for (let at = Math.ceil((from - shift) / step) * step + shift; at <= until && ticks.length <= max; at += step)
     ticks.push(at);
   return ticks;
 }
 
 /** A polyline through figures, where null is a gap; each piece is a list of points in a box of width × height. */
-export function linesOf(
+export function polylinesOf(
   values: readonly (number | null)[],
   width: number,
   height: number,
-  most = Math.max(1, ...values.map((value) => value ?? 0)),
+  max = Math.max(1, ...values.map((value) => value ?? 0)),
 ): readonly string[] {
   const pieces: string[][] = [];
   let piece: string[] | undefined;
@@ -100,7 +100,7 @@ export function linesOf(
       pieces.push(piece);
     }
     const x = values.length < 2 ? width : (i / (values.length - 1)) * width;
-    piece.push(`${round(x)},${round(height - (Math.min(value, most) / most) * height)}`);
+    piece.push(`${round(x)},${round(height - (Math.min(value, max) / max) * height)}`);
   });
   return pieces.map((points) => points.join(' '));
 }

@@ -28,7 +28,7 @@ interface Common {
 
 type Schema = Readonly<Record<string, unknown>>;
 
-const DEEPEST = 3;
+const MAX_DEPTH = 3;
 
 /** The fields of an object; undefined where the input is no object, so that only JSON can be written. */
 export function fieldsOf(schema: unknown): readonly Field[] | undefined {
@@ -81,7 +81,7 @@ function fieldOf(name: string, schema: Schema, root: Schema, required: boolean, 
       return { ...common, kind: typeOf(items) === 'string' && items.enum === undefined ? 'texts' : 'json' };
     }
     case 'object':
-      if (isObject(schema.properties) && depth < DEEPEST)
+      if (isObject(schema.properties) && depth < MAX_DEPTH)
         return { ...common, kind: 'group', fields: groupFields(schema, root, depth + 1) };
       return { ...common, kind: 'json' };
     default:
@@ -132,12 +132,12 @@ export function draftOf(fields: readonly Field[], value: unknown): { readonly dr
   const draft: Record<string, unknown> = {};
   for (const field of fields) {
     const has = Object.hasOwn(given, field.name);
-    draft[field.name] = writtenOf(field, has ? given[field.name] : value === undefined ? field.initial : undefined);
+    draft[field.name] = fieldTextOf(field, has ? given[field.name] : value === undefined ? field.initial : undefined);
   }
   return { draft, rest: Object.fromEntries(Object.entries(given).filter(([name]) => !known.has(name))) };
 }
 
-function writtenOf(field: Field, value: unknown): unknown {
+function fieldTextOf(field: Field, value: unknown): unknown {
   switch (field.kind) {
     case 'flag':
       return value === undefined ? '' : String(value as boolean);
@@ -155,14 +155,14 @@ function writtenOf(field: Field, value: unknown): unknown {
   }
 }
 
-export interface Written {
+export interface FormValue {
   readonly value: Readonly<Record<string, unknown>>;
   /** By path: `retry.count`. */
   readonly problems: Readonly<Record<string, string>>;
 }
 
 /** The value that a draft says; fields that were left empty are left out. */
-export function valueOf(fields: readonly Field[], draft: Draft, rest: Draft = {}, path = ''): Written {
+export function valueOf(fields: readonly Field[], draft: Draft, rest: Draft = {}, path = ''): FormValue {
   const value: Record<string, unknown> = { ...rest };
   const problems: Record<string, string> = {};
   for (const field of fields) {
@@ -175,17 +175,17 @@ export function valueOf(fields: readonly Field[], draft: Draft, rest: Draft = {}
   return { value, problems };
 }
 
-type Read = { readonly value: unknown; readonly problems?: Readonly<Record<string, string>> };
+type FieldValue = { readonly value: unknown; readonly problems?: Readonly<Record<string, string>> };
 
-function readField(field: Field, written: unknown, at: string): Read {
-  const wrong = (problem: string): Read => ({ value: undefined, problems: { [at]: problem } });
+function readField(field: Field, entered: unknown, at: string): FieldValue {
+  const wrong = (problem: string): FieldValue => ({ value: undefined, problems: { [at]: problem } });
   if (field.kind === 'group') {
-    const inner = valueOf(field.fields, isObject(written) ? written : {}, {}, `${at}.`);
+    const inner = valueOf(field.fields, isObject(entered) ? entered : {}, {}, `${at}.`);
     const empty = Object.keys(inner.value).length === 0;
     // A group that nobody has touched is not there, and then nothing of it is needed.
     return empty && !field.required ? { value: undefined } : { value: inner.value, problems: inner.problems };
   }
-  const text = typeof written === 'string' ? written : '';
+  const text = typeof entered === 'string' ? entered : '';
   if (text === '' && !(field.kind === 'text' && field.required && field.minLength === 0)) return { value: undefined };
   switch (field.kind) {
     case 'text':

@@ -8,14 +8,14 @@ interface Line {
   readonly text: string;
 }
 
-const SAID = /^stop \([^)]*\): (abort|SIGTERM|SIGKILL)\b/;
+const STOP_LINE = /^stop \([^)]*\): (abort|SIGTERM|SIGKILL)\b/;
 
 /** How far the worker had to go to stop an attempt, and when: what it has written to the log about that. What a task prints is not believed. */
-export function stopsOf(lines: readonly Line[], attempt: number): ReadonlyMap<Stop, number> {
+export function stopTimes(lines: readonly Line[], attempt: number): ReadonlyMap<Stop, number> {
   const found = new Map<Stop, number>();
   for (const line of lines) {
     if (line.stream !== 'system' || line.attempt !== attempt) continue;
-    const stop = SAID.exec(line.text)?.[1] as Stop | undefined;
+    const stop = STOP_LINE.exec(line.text)?.[1] as Stop | undefined;
     if (stop !== undefined && !found.has(stop)) found.set(stop, line.at);
   }
   return found;

@@ -7,12 +7,12 @@ export function relativeTime(at: number, now: number): string {
   const past = now - at;
   const size = Math.abs(past);
   if (size < 1000) return 'now';
-  const text = roughly(size);
+  const text = roughDuration(size);
   return past > 0 ? `${text} ago` : `in ${text}`;
 }
 
 /** One unit, as people say it: `45s`, `12m`, `3h`, `9d`. */
-export function roughly(ms: number): string {
+export function roughDuration(ms: number): string {
   if (ms < 1000) return `${Math.max(0, Math.round(ms))}ms`;
   if (ms < MINUTE) return `${Math.floor(ms / 1000)}s`;
   if (ms < HOUR) return `${Math.floor(ms / MINUTE)}m`;
@@ -27,11 +27,11 @@ export function duration(ms: number): string {
   if (ms < 10_000) return `${(Math.floor(ms / 100) / 10).toFixed(1)}s`;
   if (ms < MINUTE) return `${Math.floor(ms / 1000)}s`;
   if (ms < HOUR) return `${Math.floor(ms / MINUTE)}m ${String(Math.floor((ms % MINUTE) / 1000)).padStart(2, '0')}s`;
-  if (ms < DAY) return two(Math.floor(ms / HOUR), 'h', Math.floor((ms % HOUR) / MINUTE), 'm');
-  return two(Math.floor(ms / DAY), 'd', Math.floor((ms % DAY) / HOUR), 'h');
+  if (ms < DAY) return twoUnits(Math.floor(ms / HOUR), 'h', Math.floor((ms % HOUR) / MINUTE), 'm');
+  return twoUnits(Math.floor(ms / DAY), 'd', Math.floor((ms % DAY) / HOUR), 'h');
 }
 
-function two(large: number, unit: string, small: number, smaller: string): string {
+function twoUnits(large: number, unit: string, small: number, smaller: string): string {
   return small === 0 ? `${large}${unit}` : `${large}${unit} ${small}${smaller}`;
 }
 
@@ -44,8 +44,8 @@ export function exactTime(at: number): string {
 /** `14:03:07.250` of the local day. */
 export function clockTime(at: number): string {
   const date = new Date(at);
-  const two = (n: number): string => String(n).padStart(2, '0');
-  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, '0')}`;
+  const pad = (n: number): string => String(n).padStart(2, '0');
+  return `${pad(date.getHours())}:${pad(date.getMinutes())}:${pad(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, '0')}`;
 }
 
 function dayOf(date: Date): string {

@@ -3,7 +3,7 @@ import { useResource } from '../live/resource.ts';
 import { Link, segment } from '../router.tsx';
 import { JsonView } from '../ui/json-view.tsx';
 import { Page } from '../ui/layout.tsx';
-import { Awaited, Empty } from '../ui/states.tsx';
+import { Empty, WhenLoaded } from '../ui/states.tsx';
 import { Countdown, Time } from '../ui/times.tsx';
 import { DecideForm } from './task/decide.tsx';
 
@@ -22,7 +22,7 @@ export default function Approvals() {
       title="Approvals"
       about="Tasks that wait for somebody to decide, the oldest first. They hold no slot meanwhile."
     >
-      <Awaited of={approvals}>
+      <WhenLoaded of={approvals}>
         {(data) =>
           data.approvals.length === 0 ? (
             <div className="panel">
@@ -64,7 +64,7 @@ export default function Approvals() {
             </ul>
           )
         }
-      </Awaited>
+      </WhenLoaded>
     </Page>
   );
 }

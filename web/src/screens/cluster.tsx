@@ -5,9 +5,9 @@ import { useMay, useMe } from '../session.ts';
 import { Command } from '../ui/buttons.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { KeyValues, Page, Panel } from '../ui/layout.tsx';
-import { Awaited, Notice, State } from '../ui/states.tsx';
+import { Notice, State, WhenLoaded } from '../ui/states.tsx';
 import { Countdown, Time } from '../ui/times.tsx';
-import { attempt } from '../ui/toast.tsx';
+import { runAction } from '../ui/toast.tsx';
 
 const STORES: Readonly<Record<string, string>> = {
   sqlite: 'One SQLite file. Nodes on this machine may share it; for several machines there is Postgres.',
@@ -27,7 +27,7 @@ export default function Cluster() {
       title="Cluster"
       about="The nodes on this store. Any of them takes any call; one leads and does the housekeeping."
     >
-      <Awaited of={cluster}>
+      <WhenLoaded of={cluster}>
         {(data) => (
           <>
             {data.leader === undefined && (
@@ -56,7 +56,7 @@ export default function Cluster() {
             </div>
           </>
         )}
-      </Awaited>
+      </WhenLoaded>
     </Page>
   );
 }
@@ -113,7 +113,7 @@ function Nodes({ of: { nodes, leader } }: { readonly of: ClusterData }) {
                       value={node.override}
                       disabled={node.state === 'left' || node.state === 'dead'}
                       onChange={(event) =>
-                        attempt(
+                        runAction(
                           () =>
                             client.call('editNode', {
                               params: { id: node.id },

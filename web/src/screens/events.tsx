@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'react';
 import { client, type FeedEvent } from '../api.ts';
-import { listen, recent } from '../live/feed.ts';
+import { listen, recentEvents } from '../live/feed.ts';
 import { shortId } from '../model/text.ts';
-import { go, goQuery, Link, segment, usePlace } from '../router.tsx';
+import { go, Link, segment, setQuery, useLocation } from '../router.tsx';
 import { Button } from '../ui/buttons.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { Page } from '../ui/layout.tsx';
@@ -28,7 +28,7 @@ const KINDS = [
   'registered',
   'beat',
 ];
-const MOST = 5000;
+const MAX_EVENTS = 5000;
 
 const COLUMNS: readonly Column<FeedEvent>[] = [
   { head: 'No.', track: '76px', num: true, cell: ({ seq }) => <span className="quiet">{seq}</span> },
@@ -79,32 +79,32 @@ function Subject({ event: { task, worker } }: { readonly event: FeedEvent }) {
 }
 
 export default function Events() {
-  const { query } = usePlace();
+  const { query } = useLocation();
   const search = new URLSearchParams(query);
   const kinds = search.getAll('kind').filter((kind) => KINDS.includes(kind));
   const text = search.get('text') ?? '';
   const all = useRef<readonly FeedEvent[]>([]);
   const [shown, setShown] = useState<readonly FeedEvent[]>([]);
   const [paused, setPaused] = useState(false);
-  const [away, setAway] = useState(false);
-  const [behind, setBehind] = useState(0);
-  const still = paused || away;
-  const stillNow = useRef(still);
-  stillNow.current = still;
-  const standing = useRef(0);
-  standing.current = shown[0]?.seq ?? 0;
+  const [scrolledAway, setScrolledAway] = useState(false);
+  const [missed, setMissed] = useState(0);
+  const frozen = paused || scrolledAway;
+  const frozenNow = useRef(frozen);
+  frozenNow.current = frozen;
+  const newestShown = useRef(0);
+  newestShown.current = shown[0]?.seq ?? 0;
 
   useEffect(() => {
     const end = new AbortController();
-    const take = (events: readonly FeedEvent[]): void => {
+    const addEvents = (events: readonly FeedEvent[]): void => {
       const known = new Set(all.current.slice(0, 1000).map(({ seq }) => seq));
       all.current = [...events.filter(({ seq }) => !known.has(seq)), ...all.current]
         .sort((a, b) => b.seq - a.seq)
-        .slice(0, MOST);
-      if (!stillNow.current) setShown(all.current);
-      else setBehind(all.current.filter(({ seq, kind }) => seq > standing.current && kind !== 'beat').length);
+        .slice(0, MAX_EVENTS);
+      if (!frozenNow.current) setShown(all.current);
+      else setMissed(all.current.filter(({ seq, kind }) => seq > newestShown.current && kind !== 'beat').length);
     };
-    take(recent);
+    addEvents(recentEvents);
     // What was shortly before, so that the page does not begin empty.
     client
       .call('readEvents', { signal: end.signal })
@@ -112,25 +112,25 @@ export default function Events() {
         client.call('readEvents', { query: { after: Math.max(0, last - 300), limit: 300 }, signal: end.signal }),
       )
       .then(
-        ({ events }) => take(events),
+        ({ events }) => addEvents(events),
         () => {},
       );
-    const unlisten = listen(take);
+    const unlisten = listen(addEvents);
     return () => {
       end.abort();
       unlisten();
     };
   }, []);
   useEffect(() => {
-    if (!still) setShown(all.current);
-    setBehind(0);
-  }, [still]);
+    if (!frozen) setShown(all.current);
+    setMissed(0);
+  }, [frozen]);
 
   const set = (nextKinds: readonly string[], nextText: string): void => {
     const next = new URLSearchParams();
     for (const kind of nextKinds) next.append('kind', kind);
     if (nextText !== '') next.set('text', nextText);
-    goQuery(next.toString());
+    setQuery(next.toString());
   };
   const word = text.toLowerCase();
   const rows = shown.filter(
@@ -198,17 +198,17 @@ export default function Events() {
           </span>
         ))}
       </div>
-      {behind > 0 && (
+      {missed > 0 && (
         <div className="newchip">
           <button
             type="button"
             onClick={() => {
               setPaused(false);
-              setAway(false);
+              setScrolledAway(false);
               scrollTo({ top: 0 });
             }}
           >
-            Paused, {behind} new
+            Paused, {missed} new
           </button>
         </div>
       )}
@@ -243,7 +243,7 @@ export default function Events() {
           onOpen={({ task, worker }) =>
             go(task !== undefined ? `/tasks/${segment(task)}` : `/workers/${segment(worker ?? '')}`)
           }
-          onAway={setAway}
+          onScrolledAway={setScrolledAway}
         />
       )}
     </Page>

@@ -12,7 +12,7 @@ import { FormDialog } from '../ui/dialog.tsx';
 import { Field } from '../ui/fields.tsx';
 import { StateGlyph } from '../ui/icon.tsx';
 import { Page } from '../ui/layout.tsx';
-import { Awaited, Empty } from '../ui/states.tsx';
+import { Empty, WhenLoaded } from '../ui/states.tsx';
 import { Time } from '../ui/times.tsx';
 
 export default function Failed() {
@@ -26,7 +26,7 @@ export default function Failed() {
   const busy = useSignal(jobs).some(({ state }) => state === 'running');
   return (
     <Page title="Failed" about="Tasks that have failed for good, by what their errors have in common.">
-      <Awaited of={failures}>
+      <WhenLoaded of={failures}>
         {(data) =>
           data.groups.length === 0 ? (
             <div className="panel">
@@ -55,7 +55,7 @@ export default function Failed() {
             </>
           )
         }
-      </Awaited>
+      </WhenLoaded>
       {redriving && (
         <RedriveDialog of={redriving} onClose={() => setRedriving(undefined)} onStarted={failures.refresh} />
       )}

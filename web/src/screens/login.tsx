@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from 'react';
-import { isRefusal, sayError } from '../api.ts';
+import { errorText, isRefusal } from '../api.ts';
 import { logIn } from '../session.ts';
 import { Button, Command } from '../ui/buttons.tsx';
 import { Field } from '../ui/fields.tsx';
@@ -29,7 +29,7 @@ export function Login({ problem }: { readonly problem?: unknown }) {
           <h1 className="grow">Leasehold</h1>
         </header>
         <form className="sheet-body" onSubmit={send}>
-          {problem !== undefined && error === undefined && <Notice>{sayError(problem)}</Notice>}
+          {problem !== undefined && error === undefined && <Notice>{errorText(problem)}</Notice>}
           {error !== undefined && <ErrorNote error={error} />}
           <div className="stack tight">
             <p className="strong">By a link</p>

@@ -1,5 +1,5 @@
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
-import { isEmptyFilter, NO_FILTER, readTyped, SPANS, type TaskFilter, toggled } from '../model/filter.ts';
+import { isEmptyFilter, NO_FILTER, parseTyped, SPANS, type TaskFilter, toggled } from '../model/filter.ts';
 import { TASK_STATES } from '../model/task-states.ts';
 import { exactTime } from '../model/time.ts';
 import { go, segment } from '../router.tsx';
@@ -37,7 +37,7 @@ export function FilterBar({
     return () => document.removeEventListener('pointerdown', outside);
   }, [open]);
 
-  const typed = readTyped(text);
+  const typed = parseTyped(text);
   const word = (typed.kind === 'text' ? typed.text : typed.kind === 'filter' ? typed.value : '').toLowerCase();
   const only = typed.kind === 'filter' ? typed.name : undefined;
   const of = (name: Suggestion['name'], values: readonly string[]): readonly Suggestion[] =>

@@ -1,6 +1,6 @@
 import { type PointerEvent, useRef, useState } from 'react';
 import type { Histogram as Data } from '../api.ts';
-import { barsOf, brushed, ticksOf } from '../model/histogram.ts';
+import { barsOf, brushRange, ticksOf } from '../model/histogram.ts';
 import { plural } from '../model/text.ts';
 import { exactTime } from '../model/time.ts';
 
@@ -16,7 +16,7 @@ export function Histogram({
   const [drag, setDrag] = useState<readonly [number, number]>();
   const [over, setOver] = useState<number>();
   const bars = barsOf(data);
-  const place = (event: PointerEvent): number => {
+  const positionOf = (event: PointerEvent): number => {
     const box = svg.current?.getBoundingClientRect();
     return box === undefined ? 0 : Math.min(1, Math.max(0, (event.clientX - box.left) / box.width));
   };
@@ -34,10 +34,10 @@ export function Histogram({
         onPointerDown={(event) => {
           if (event.button !== 0) return;
           svg.current?.setPointerCapture(event.pointerId);
-          setDrag([place(event), place(event)]);
+          setDrag([positionOf(event), positionOf(event)]);
         }}
         onPointerMove={(event) => {
-          const at = place(event);
+          const at = positionOf(event);
           setOver(Math.min(bars.length - 1, Math.floor(at * bars.length)));
           if (drag !== undefined) setDrag([drag[0], at]);
         }}
@@ -45,7 +45,7 @@ export function Histogram({
         onPointerCancel={() => setDrag(undefined)}
         onPointerUp={() => {
           if (drag === undefined) return;
-          onBrush(brushed(drag[0], drag[1], data));
+          onBrush(brushRange(drag[0], drag[1], data));
           setDrag(undefined);
         }}
       >

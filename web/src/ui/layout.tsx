@@ -1,7 +1,7 @@
 /** The frame of a screen: page, panel, and a list of names with their values. */
 
 import { type ReactNode, useEffect, useRef } from 'react';
-import { hasMoved } from '../router.tsx';
+import { hasNavigated } from '../router.tsx';
 
 export function KeyValues({ of }: { readonly of: readonly (readonly [string, ReactNode] | false | undefined)[] }) {
   return (
@@ -34,7 +34,7 @@ export function Page({
   const head = useRef<HTMLHeadingElement>(null);
   // A new page is read out from its title on, whenever its part of the program has come.
   useEffect(() => {
-    if (hasMoved()) head.current?.focus({ preventScroll: true });
+    if (hasNavigated()) head.current?.focus({ preventScroll: true });
   }, []);
   return (
     <div className="page">

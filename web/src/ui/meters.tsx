@@ -1,6 +1,6 @@
 /** Small figures: a meter and a sparkline. */
 
-import { linesOf } from '../model/histogram.ts';
+import { polylinesOf } from '../model/histogram.ts';
 
 export function Meter({
   value,
@@ -40,7 +40,7 @@ export function Sparkline({
   /** As wide as there is room. */
   readonly wide?: boolean;
 }) {
-  const lines = linesOf(values, 96, 22);
+  const lines = polylinesOf(values, 96, 22);
   return (
     <svg
       className={`spark s-${state} ${wide ? 'wide' : ''}`}

@@ -1,7 +1,7 @@
 /** The state of a thing by glyph and word, and notices: empty, loading, failed. */
 
 import { type ReactNode, useEffect, useState } from 'react';
-import { hintOf, sayError } from '../api.ts';
+import { errorText, hintOf } from '../api.ts';
 import { Button } from './buttons.tsx';
 import { Icon, type IconName, StateGlyph } from './icon.tsx';
 
@@ -90,7 +90,7 @@ export function ErrorNote({ error, retry }: { readonly error: unknown; readonly 
           )
         }
       >
-        <p className="strong">{sayError(error)}</p>
+        <p className="strong">{errorText(error)}</p>
         {hint && <p className="ink-2">{hint}</p>}
       </Notice>
     </div>
@@ -98,7 +98,7 @@ export function ErrorNote({ error, retry }: { readonly error: unknown; readonly 
 }
 
 /** What has come, or that it comes, or why it does not. */
-export function Awaited<T>({
+export function WhenLoaded<T>({
   of,
   children,
   rows,

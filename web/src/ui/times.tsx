@@ -16,13 +16,13 @@ const onTick = (tick: () => void): (() => void) => {
 };
 
 /** A text that depends on now. */
-export function useTicking<T extends string | number>(make: (now: number) => T): T {
+export function useNow<T extends string | number>(make: (now: number) => T): T {
   return useSyncExternalStore(onTick, () => make(Date.now()));
 }
 
 /** Relative, with the exact time when somebody asks. */
 export function Time({ at, clock = false }: { readonly at: number; readonly clock?: boolean }) {
-  const text = useTicking((now) => (clock ? clockTime(at) : relativeTime(at, now)));
+  const text = useNow((now) => (clock ? clockTime(at) : relativeTime(at, now)));
   return (
     <time dateTime={isoOf(at)} title={exactTime(at)}>
       {text}
@@ -36,13 +36,13 @@ function isoOf(at: number): string | undefined {
 }
 
 /** How long something took, or takes until now. */
-export function Lasting({ from, until }: { readonly from: number; readonly until?: number | undefined }) {
-  const text = useTicking((now) => duration(Math.max(0, (until ?? Math.floor(now / 1000) * 1000) - from)));
+export function Duration({ from, until }: { readonly from: number; readonly until?: number | undefined }) {
+  const text = useNow((now) => duration(Math.max(0, (until ?? Math.floor(now / 1000) * 1000) - from)));
   return <span title={`${exactTime(from)} – ${until === undefined ? 'now' : exactTime(until)}`}>{text}</span>;
 }
 
 /** A time that comes nearer, and what it says when it has come. */
 export function Countdown({ to, over = 'due' }: { readonly to: number; readonly over?: string }) {
-  const text = useTicking((now) => (to <= now ? over : duration(Math.ceil((to - now) / 1000) * 1000)));
+  const text = useNow((now) => (to <= now ? over : duration(Math.ceil((to - now) / 1000) * 1000)));
   return <span title={exactTime(to)}>{text}</span>;
 }

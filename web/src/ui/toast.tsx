@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useRef } from 'react';
-import { hintOf, sayError } from '../api.ts';
+import { errorText, hintOf } from '../api.ts';
 import { jobs } from '../live/jobs.ts';
 import { Signal, useSignal } from '../live/signal.ts';
 import { Button } from './buttons.tsx';
@@ -23,16 +23,16 @@ function show(tone: Toast['tone'], content: ReactNode, ms: number): void {
 
 const dismiss = (id: number): void => toasts.update((all) => all.filter((toast) => toast.id !== id));
 
-export function tellDone(content: ReactNode): void {
+export function showDone(content: ReactNode): void {
   show('completed', content, 5_000);
 }
 
-export function tellError(error: unknown): void {
+export function showError(error: unknown): void {
   const hint = hintOf(error);
   show(
     'failed',
     <>
-      <p className="strong">{sayError(error)}</p>
+      <p className="strong">{errorText(error)}</p>
       {hint && <p className="ink-2">{hint}</p>}
     </>,
     10_000,
@@ -40,8 +40,8 @@ export function tellError(error: unknown): void {
 }
 
 /** Does something, and says how it went. */
-export function attempt(act: () => Promise<unknown>, words?: ReactNode): void {
-  act().then(() => words !== undefined && tellDone(words), tellError);
+export function runAction(act: () => Promise<unknown>, words?: ReactNode): void {
+  act().then(() => words !== undefined && showDone(words), showError);
 }
 
 export function Toasts() {

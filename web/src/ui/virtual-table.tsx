@@ -41,7 +41,7 @@ export interface VirtualTableProps<Row> {
   /** The end of what is loaded comes near. */
   readonly onEnd?: (() => void) | undefined;
   /** Whether somebody has scrolled away from the top. */
-  readonly onAway?: ((away: boolean) => void) | undefined;
+  readonly onScrolledAway?: ((away: boolean) => void) | undefined;
   readonly foot?: ReactNode;
 }
 
@@ -50,7 +50,7 @@ const AHEAD = 150;
 
 /** A long list of which only what can be seen is drawn; it scrolls with the page. */
 export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
-  const { label, rows, keyOf, columns, onOpen, selected, onSelect, onSelectAll, onEnd, onAway, foot } = props;
+  const { label, rows, keyOf, columns, onOpen, selected, onSelect, onSelectAll, onEnd, onScrolledAway, foot } = props;
   const narrow = useNarrow();
   const body = useRef<HTMLDivElement>(null);
   const [active, setActive] = useState<string>();
@@ -63,7 +63,7 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
     element: body,
     scrolls: 'with the page',
     // Its first row has gone under what sticks to the upper edge.
-    onView: ({ top }) => onAway?.(top < 0),
+    onView: ({ top }) => onScrolledAway?.(top < 0),
   });
   useEffect(() => {
     if (count > 0 && visible.end >= count - AHEAD) onEnd?.();

@@ -8,16 +8,16 @@ import { go } from '../../router.tsx';
 import { useMay } from '../../session.ts';
 import { Button } from '../../ui/buttons.tsx';
 import { Drawer, FormDialog } from '../../ui/dialog.tsx';
-import { Awaited, State } from '../../ui/states.tsx';
+import { State, WhenLoaded } from '../../ui/states.tsx';
 import { Countdown } from '../../ui/times.tsx';
-import { attempt } from '../../ui/toast.tsx';
+import { runAction } from '../../ui/toast.tsx';
 import { EditDialog } from './edit-dialog.tsx';
 import { History, Holders, Keys, Now } from './limit-panels.tsx';
 import { PauseDialog } from './pause-dialog.tsx';
 import { useHolders } from './usage.tsx';
 
 /** What opens a dialog. */
-type Asked = 'edit' | 'pause' | 'remove';
+type DialogName = 'edit' | 'pause' | 'remove';
 
 export function LimitDrawer({ name, onChanged }: { readonly name: string; readonly onChanged: () => void }) {
   const may = useMay('operator');
@@ -25,18 +25,18 @@ export function LimitDrawer({ name, onChanged }: { readonly name: string; readon
     everyMs: 2_000,
   });
   const holders = useHolders(name);
-  const [asking, setAsking] = useState<Asked>();
+  const [dialog, setDialog] = useState<DialogName>();
   const changed = (): void => {
     detail.refresh();
     onChanged();
   };
   return (
     <Drawer title={name} onClose={() => go('/limits')}>
-      <Awaited of={detail}>
+      <WhenLoaded of={detail}>
         {(data) => (
           <>
             {may && (
-              <Buttons name={name} paused={data.pausedUntil !== undefined} onChanged={changed} onAsk={setAsking} />
+              <Buttons name={name} paused={data.pausedUntil !== undefined} onChanged={changed} onDialog={setDialog} />
             )}
             {data.pausedUntil !== undefined && <State state="paused" label="Paused" why={undefined} />}
             {data.pausedUntil !== undefined && (
@@ -50,16 +50,16 @@ export function LimitDrawer({ name, onChanged }: { readonly name: string; readon
             <History of={data} />
           </>
         )}
-      </Awaited>
-      {asking === 'edit' && detail.data && (
-        <EditDialog of={detail.data} onClose={() => setAsking(undefined)} onDone={changed} />
+      </WhenLoaded>
+      {dialog === 'edit' && detail.data && (
+        <EditDialog of={detail.data} onClose={() => setDialog(undefined)} onDone={changed} />
       )}
-      {asking === 'pause' && <PauseDialog name={name} onClose={() => setAsking(undefined)} onDone={changed} />}
-      {asking === 'remove' && (
+      {dialog === 'pause' && <PauseDialog name={name} onClose={() => setDialog(undefined)} onDone={changed} />}
+      {dialog === 'remove' && (
         <RemoveDialog
           name={name}
           waiting={detail.data?.waiting}
-          onClose={() => setAsking(undefined)}
+          onClose={() => setDialog(undefined)}
           onDone={onChanged}
         />
       )}
@@ -71,20 +71,20 @@ function Buttons({
   name,
   paused,
   onChanged,
-  onAsk,
+  onDialog,
 }: {
   readonly name: string;
   readonly paused: boolean;
   readonly onChanged: () => void;
-  readonly onAsk: (asked: Asked) => void;
+  readonly onDialog: (dialog: DialogName) => void;
 }) {
   return (
     <div className="buttons">
-      <Button small icon="edit" onClick={() => onAsk('edit')}>
+      <Button small icon="edit" onClick={() => onDialog('edit')}>
         Edit
       </Button>
       {!paused ? (
-        <Button small icon="pause" onClick={() => onAsk('pause')}>
+        <Button small icon="pause" onClick={() => onDialog('pause')}>
           Pause
         </Button>
       ) : (
@@ -93,7 +93,7 @@ function Buttons({
           icon="play"
           kind="primary"
           onClick={() =>
-            attempt(
+            runAction(
               () => client.call('resumeLimit', { params: { name }, body: {} }).then(onChanged),
               `${name} is open again.`,
             )
@@ -102,7 +102,7 @@ function Buttons({
           Resume
         </Button>
       )}
-      <Button small icon="trash" kind="danger" onClick={() => onAsk('remove')}>
+      <Button small icon="trash" kind="danger" onClick={() => onDialog('remove')}>
         Remove
       </Button>
     </div>

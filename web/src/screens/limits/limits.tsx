@@ -8,7 +8,7 @@ import { useMay } from '../../session.ts';
 import { Button, Command } from '../../ui/buttons.tsx';
 import { Page } from '../../ui/layout.tsx';
 import { Meter } from '../../ui/meters.tsx';
-import { Awaited, Empty, State } from '../../ui/states.tsx';
+import { Empty, State, WhenLoaded } from '../../ui/states.tsx';
 import { Time } from '../../ui/times.tsx';
 import { isFull } from './bounds.ts';
 import { EditDialog } from './edit-dialog.tsx';
@@ -34,7 +34,7 @@ export default function Limits({ name }: { readonly name: string | undefined }) 
         )
       }
     >
-      <Awaited of={limits}>
+      <WhenLoaded of={limits}>
         {(data) =>
           data.limits.length === 0 ? (
             <div className="panel">
@@ -111,7 +111,7 @@ export default function Limits({ name }: { readonly name: string | undefined }) 
             </div>
           )
         }
-      </Awaited>
+      </WhenLoaded>
       {creating && <EditDialog onClose={() => setCreating(false)} onDone={limits.refresh} />}
       {name !== undefined && <LimitDrawer key={name} name={name} onChanged={limits.refresh} />}
     </Page>

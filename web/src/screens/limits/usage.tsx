@@ -4,9 +4,9 @@ import { client, type LimitDetail, type Task } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
 import { millisecondsOf } from '../../model/time.ts';
 import { Meter } from '../../ui/meters.tsx';
-import { useTicking } from '../../ui/times.tsx';
+import { useNow } from '../../ui/times.tsx';
 
-const takesFrom =
+const usesLimit =
   (name: string) =>
   ({ limits }: Task): boolean =>
     limits?.some((limit) => limit.name === name) ?? false;
@@ -18,7 +18,7 @@ export function useHolders(name: string) {
     (signal) => client.call('listTasks', { query: { state: ['running'], limit: 200 }, signal }),
     { everyMs: 4_000 },
   );
-  return data?.tasks.filter(takesFrom(name)).slice(0, 50) ?? [];
+  return data?.tasks.filter(usesLimit(name)).slice(0, 50) ?? [];
 }
 
 /** How much of its rate is used, as far as the newest tasks tell. */
@@ -27,10 +27,10 @@ export function RateMeter({ of: { name, rate } }: { readonly of: LimitDetail }) 
   const { data } = useResource('newest', (signal) => client.call('listTasks', { query: { limit: 500 }, signal }), {
     everyMs: 4_000,
   });
-  const now = useTicking((at) => Math.floor(at / 1000) * 1000);
+  const now = useNow((at) => Math.floor(at / 1000) * 1000);
   if (rate === undefined) return null;
   const started =
-    data?.tasks.filter((task) => takesFrom(name)(task) && (task.startedAt ?? 0) > now - windowMs).length ?? 0;
+    data?.tasks.filter((task) => usesLimit(name)(task) && (task.startedAt ?? 0) > now - windowMs).length ?? 0;
   const text = `${started} of ${rate.max} in the last ${rate.window}`;
   return (
     <span className="stack tight">

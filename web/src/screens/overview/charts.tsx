@@ -26,25 +26,25 @@ export function Charts({ of: { series } }: { readonly of: OverviewData }) {
       title: 'Ended a second',
       lines: throughput,
       format: rate,
-      says: `${rate(last(series.completed))} tasks complete a second, ${rate(last(series.failed))} fail`,
+      summary: `${rate(last(series.completed))} tasks complete a second, ${rate(last(series.failed))} fail`,
     },
     {
       title: 'Ready and running',
       lines: waiting,
       format: (value: number) => compact.format(value),
-      says: `${last(series.waiting)} ready, ${last(series.running)} running`,
+      summary: `${last(series.waiting)} ready, ${last(series.running)} running`,
     },
     {
       title: 'Age of the oldest',
       lines: [{ label: 'age', colour: '--waiting', values: series.ageMs }],
       format: (value: number) => duration(value).split(' ')[0] as string,
       least: 5_000,
-      says: `The oldest ready task has waited ${duration(last(series.ageMs))}`,
+      summary: `The oldest ready task has waited ${duration(last(series.ageMs))}`,
     },
   ];
   return (
     <div className="cols three">
-      {all.map(({ title, lines, format, says, least }) => (
+      {all.map(({ title, lines, format, summary, least }) => (
         <Panel
           key={title}
           title={title}
@@ -71,7 +71,7 @@ export function Charts({ of: { series } }: { readonly of: OverviewData }) {
                 stepMs={stepMs}
                 format={format}
                 {...(least === undefined ? {} : { least })}
-                label={`${title}, the last hour. ${says}.`}
+                label={`${title}, the last hour. ${summary}.`}
               />
             </Suspense>
           )}

@@ -5,7 +5,7 @@ import { go, Link, segment } from '../../router.tsx';
 import { addressOf, useMay, useMe } from '../../session.ts';
 import { Button, Command } from '../../ui/buttons.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { tellError } from '../../ui/toast.tsx';
+import { showError } from '../../ui/toast.tsx';
 
 const KEY = 'leasehold.guide';
 
@@ -73,7 +73,7 @@ export function FirstRun({ guide }: { readonly guide: Guide }) {
       });
       if ('id' in pushed) go(`/tasks/${segment(pushed.id)}`);
     } catch (error) {
-      tellError(error);
+      showError(error);
     }
     setBusy(false);
   };

@@ -7,7 +7,7 @@ import { duration } from '../../model/time.ts';
 import { Link, segment } from '../../router.tsx';
 import { Icon, StateGlyph } from '../../ui/icon.tsx';
 import { Page, Panel } from '../../ui/layout.tsx';
-import { Awaited, Empty } from '../../ui/states.tsx';
+import { Empty, WhenLoaded } from '../../ui/states.tsx';
 import { Time } from '../../ui/times.tsx';
 import { Charts } from './charts.tsx';
 import { compact } from './compact.ts';
@@ -22,7 +22,7 @@ export function Overview() {
   const guide = useFirstRun(overview.data);
   return (
     <Page title="Overview">
-      <Awaited of={overview} rows={8}>
+      <WhenLoaded of={overview} rows={8}>
         {(data) => (
           <>
             <section className={`panel sentence s-${data.health}`} aria-label="Health">
@@ -31,7 +31,7 @@ export function Overview() {
             </section>
             {guide.shown && <FirstRun guide={guide} />}
             <Figures of={data} />
-            {data.held.length > 0 && <Held of={data} />}
+            {data.held.length > 0 && <WaitReasons of={data} />}
             <Charts of={data} />
             <div className="cols">
               <Incidents of={data} />
@@ -39,7 +39,7 @@ export function Overview() {
             </div>
           </>
         )}
-      </Awaited>
+      </WhenLoaded>
     </Page>
   );
 }
@@ -85,9 +85,15 @@ export function Figures({ of: { tasks, slots, approvals, oldestAgeMs } }: { read
   );
 }
 
-const WHY = { limit: 'limits', placement: 'workers', paused: 'pause', busy: 'clock', nobody: 'workers' } as const;
+const REASON_ICONS = {
+  limit: 'limits',
+  placement: 'workers',
+  paused: 'pause',
+  busy: 'clock',
+  nobody: 'workers',
+} as const;
 
-function Held({ of: { held } }: { readonly of: OverviewData }) {
+function WaitReasons({ of: { held } }: { readonly of: OverviewData }) {
   return (
     <Panel title="Why tasks wait">
       <ul className="held">
@@ -100,7 +106,7 @@ function Held({ of: { held } }: { readonly of: OverviewData }) {
                 : '/workers';
           return (
             <li key={one.text}>
-              <Icon name={WHY[one.why]} className="quiet" />
+              <Icon name={REASON_ICONS[one.why]} className="quiet" />
               <span className="grow break">{one.text}</span>
               <Link to={to} className="link nowrap">
                 {one.why === 'limit' ? 'Limit' : one.why === 'paused' ? 'Queue' : 'Workers'}
@@ -113,7 +119,7 @@ function Held({ of: { held } }: { readonly of: OverviewData }) {
   );
 }
 
-const INCIDENT = {
+const INCIDENT_STATES = {
   'lease expired': 'attention',
   failed: 'failed',
   'worker lost': 'lost',
@@ -137,8 +143,8 @@ function Incidents({ of: { incidents } }: { readonly of: OverviewData }) {
                   ? `/workers/${segment(worker)}`
                   : '/cluster';
             return (
-              <li key={`${seq} ${text}`} className={`s-${INCIDENT[kind]}`}>
-                <StateGlyph state={INCIDENT[kind]} />
+              <li key={`${seq} ${text}`} className={`s-${INCIDENT_STATES[kind]}`}>
+                <StateGlyph state={INCIDENT_STATES[kind]} />
                 <Link to={to} className="cut" title={text}>
                   {text}
                 </Link>

@@ -6,7 +6,7 @@ import { draftOf, fieldsOf, valueOf } from '../../model/schema-form.ts';
 import { go, segment } from '../../router.tsx';
 import { Button } from '../../ui/buttons.tsx';
 import { ErrorNote, Notice } from '../../ui/states.tsx';
-import { tellDone } from '../../ui/toast.tsx';
+import { showDone } from '../../ui/toast.tsx';
 import { HandlerFields } from './handler-fields.tsx';
 import { type InputMode, InputPanel } from './input-panel.tsx';
 import { OptionsPanel, problemsOf, startingOptions } from './options.tsx';
@@ -41,7 +41,7 @@ export function Form({
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
 
-  const choose = (name: string): void => {
+  const changeHandler = (name: string): void => {
     setHandler(name);
     const next = fieldsOf(handlers.find((one) => one.name === name)?.schema);
     setMode(next === undefined ? 'json' : 'form');
@@ -49,7 +49,7 @@ export function Form({
     setJson('{}');
     setProblems({});
   };
-  const turn = (to: InputMode): void => {
+  const changeMode = (to: InputMode): void => {
     if (fields !== undefined && to === 'json')
       setJson(JSON.stringify(valueOf(fields, written.draft, written.rest).value, undefined, 2));
     if (fields !== undefined && to === 'form') {
@@ -64,16 +64,16 @@ export function Form({
     setMode(to);
   };
   const read = (): { readonly input: unknown; readonly problems: Record<string, string> } => {
-    const wrong: Record<string, string> = problemsOf(options);
-    if (handler.trim() === '') wrong.handler = 'is needed';
+    const found: Record<string, string> = problemsOf(options);
+    if (handler.trim() === '') found.handler = 'is needed';
     if (mode === 'form' && fields !== undefined) {
       const { value, problems: inner } = valueOf(fields, written.draft, written.rest);
-      return { input: value, problems: { ...wrong, ...inner } };
+      return { input: value, problems: { ...found, ...inner } };
     }
     try {
-      return { input: JSON.parse(json), problems: wrong };
+      return { input: JSON.parse(json), problems: found };
     } catch (thrown) {
-      return { input: undefined, problems: { ...wrong, input: `is not JSON: ${(thrown as Error).message}` } };
+      return { input: undefined, problems: { ...found, input: `is not JSON: ${(thrown as Error).message}` } };
     }
   };
   const send = (event: FormEvent): void => {
@@ -87,7 +87,7 @@ export function Form({
       .call('pushTasks', { body: bodyOf({ queue, handler, input, options, like: start }) })
       .then((answer) => {
         if (!('id' in answer)) return;
-        tellDone(answer.fresh ? 'The task is on disk.' : 'Its unique key led to a task that was there before.');
+        showDone(answer.fresh ? 'The task is on disk.' : 'Its unique key led to a task that was there before.');
         go(`/tasks/${segment(answer.id)}`);
       })
       .catch((thrown: unknown) => {
@@ -103,7 +103,7 @@ export function Form({
           handler={handler}
           queue={queue}
           problem={problems.handler}
-          onHandler={choose}
+          onHandler={changeHandler}
           onQueue={setQueue}
         />
         <InputPanel
@@ -113,7 +113,7 @@ export function Form({
           written={written}
           json={json}
           problems={problems}
-          onMode={turn}
+          onMode={changeMode}
           onWritten={setWritten}
           onJson={setJson}
         />

@@ -24,13 +24,13 @@ export function bodyOf({
   readonly like: PushDraft | undefined;
 }) {
   const requires = words(options.requires);
-  const kept = (like?.options ?? {}) as {
+  const unchanged = (like?.options ?? {}) as {
     placement?: object;
     limits?: readonly { name: string }[];
     fairness?: { key: string };
   };
-  const limits = words(options.limits).map((name) => kept.limits?.find((limit) => limit.name === name) ?? name);
-  const placement = { ...kept.placement, ...(requires.length > 0 ? { requires } : {}) };
+  const limits = words(options.limits).map((name) => unchanged.limits?.find((limit) => limit.name === name) ?? name);
+  const placement = { ...unchanged.placement, ...(requires.length > 0 ? { requires } : {}) };
   return {
     queue: queue.trim() === '' ? handler : queue.trim(),
     handler,
@@ -42,6 +42,6 @@ export function bodyOf({
     ...(options.unique === '' ? {} : { unique: options.unique }),
     ...(Object.keys(placement).length === 0 ? {} : { placement }),
     ...(limits.length === 0 ? {} : { limits }),
-    ...(kept.fairness === undefined ? {} : { fairness: kept.fairness }),
+    ...(unchanged.fairness === undefined ? {} : { fairness: unchanged.fairness }),
   };
 }

@@ -10,12 +10,12 @@ export interface PushDraft {
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-let handed: PushDraft | undefined;
+let draft: PushDraft | undefined;
 
 /** The address of a push like this task; the page there takes what was handed over. */
-export function againLike(task: Task): string {
+export function draftLike(task: Task): string {
   const { id, handler, queue, input, priority, maxAttempts, placement, limits, fairness } = task;
-  handed = {
+  draft = {
     handler,
     queue,
     input: plain(input),
@@ -31,8 +31,8 @@ export function againLike(task: Task): string {
   return `/push?like=${encodeURIComponent(id)}`;
 }
 
-export function takeHanded(like: string | null): PushDraft | undefined {
-  return handed !== undefined && handed.like === like ? handed : undefined;
+export function takeDraft(like: string | null): PushDraft | undefined {
+  return draft !== undefined && draft.like === like ? draft : undefined;
 }
 
 /** Numbers that only a text can say are sent as one: the node takes no others. */

@@ -3,30 +3,30 @@
 import { useEffect, useState } from 'react';
 import { client, exactTask } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
-import { Link, segment, usePlace } from '../../router.tsx';
+import { Link, segment, useLocation } from '../../router.tsx';
 import { useMay } from '../../session.ts';
 import { Page } from '../../ui/layout.tsx';
-import { Awaited, Empty } from '../../ui/states.tsx';
+import { Empty, WhenLoaded } from '../../ui/states.tsx';
 import { Form } from './form.tsx';
-import { againLike, takeHanded } from './push-draft.ts';
+import { draftLike, takeDraft } from './push-draft.ts';
 
 export default function Push() {
   const may = useMay('operator');
-  const { query } = usePlace();
+  const { query } = useLocation();
   const search = new URLSearchParams(query);
   const like = search.get('like');
   const handlers = useResource('handlers', (signal) => client.call('listHandlers', { signal }), {
     on: ({ kind }) => kind === 'registered',
     atMostMs: 2_000,
   });
-  const [start, setStart] = useState(() => takeHanded(like));
+  const [start, setStart] = useState(() => takeDraft(like));
   // The address alone is enough: what is not handed over is looked up.
   useEffect(() => {
     if (like === null || start !== undefined) return;
     exactTask(like).then(
       (task) => {
-        againLike(task);
-        setStart(takeHanded(like));
+        draftLike(task);
+        setStart(takeDraft(like));
       },
       () => {},
     );
@@ -54,7 +54,7 @@ export default function Push() {
         )
       }
     >
-      <Awaited of={handlers}>
+      <WhenLoaded of={handlers}>
         {({ handlers: all }) =>
           like !== null && start === undefined ? (
             <span />
@@ -68,7 +68,7 @@ export default function Push() {
             />
           )
         }
-      </Awaited>
+      </WhenLoaded>
     </Page>
   );
 }

@@ -2,7 +2,7 @@
 
 import { client, type Queue } from '../../api.ts';
 import { Button } from '../../ui/buttons.tsx';
-import { attempt } from '../../ui/toast.tsx';
+import { runAction } from '../../ui/toast.tsx';
 
 export function PauseButton({
   queue,
@@ -18,7 +18,7 @@ export function PauseButton({
       icon={paused ? 'play' : 'pause'}
       aria-label={paused ? `Resume ${name}` : `Pause ${name}`}
       onClick={() =>
-        attempt(
+        runAction(
           () => client.call(paused ? 'resumeQueue' : 'pauseQueue', { params: { queue: name } }).then(onChanged),
           paused ? `${name} goes on.` : `Nothing more of ${name} is started; what runs goes on.`,
         )

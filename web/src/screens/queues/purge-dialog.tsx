@@ -6,7 +6,7 @@ import { useResource } from '../../live/resource.ts';
 import { plural } from '../../model/text.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/fields.tsx';
-import { tellDone } from '../../ui/toast.tsx';
+import { showDone } from '../../ui/toast.tsx';
 
 export function PurgeDialog({
   name,
@@ -38,7 +38,7 @@ export function PurgeDialog({
           cancelled += answer.cancelled;
           cursor = answer.cursor;
         } while (cursor !== undefined);
-        tellDone(`${plural(cancelled, 'task')} of ${name} cancelled.`);
+        showDone(`${plural(cancelled, 'task')} of ${name} cancelled.`);
         onDone();
       }}
     >

@@ -3,14 +3,14 @@
 import { useState } from 'react';
 import { client } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
-import { roughly } from '../../model/time.ts';
+import { roughDuration } from '../../model/time.ts';
 import { go, Link, segment } from '../../router.tsx';
 import { useMay } from '../../session.ts';
 import { Button, Command } from '../../ui/buttons.tsx';
 import { Drawer } from '../../ui/dialog.tsx';
 import { KeyValues, Panel } from '../../ui/layout.tsx';
 import { Sparkline } from '../../ui/meters.tsx';
-import { Awaited, State } from '../../ui/states.tsx';
+import { State, WhenLoaded } from '../../ui/states.tsx';
 import { PauseButton } from './pause-button.tsx';
 import { PurgeDialog } from './purge-dialog.tsx';
 
@@ -33,7 +33,7 @@ export function QueueDrawer({ name, onChanged }: { readonly name: string; readon
   const created = counts.data?.buckets.map((bucket) => Object.values(bucket).reduce((sum, n) => sum + n, 0)) ?? [];
   return (
     <Drawer title={name} onClose={() => go('/queues')}>
-      <Awaited of={queue}>
+      <WhenLoaded of={queue}>
         {(data) => (
           <>
             {may && (
@@ -85,7 +85,7 @@ export function QueueDrawer({ name, onChanged }: { readonly name: string; readon
                       ['Held by limits', `${scale.data.blocked_by_limit}; more workers would not help`],
                       [
                         'Oldest that could start',
-                        scale.data.oldest_age_s === 0 ? '–' : roughly(scale.data.oldest_age_s * 1000),
+                        scale.data.oldest_age_s === 0 ? '–' : roughDuration(scale.data.oldest_age_s * 1000),
                       ],
                     ]}
                   />
@@ -97,7 +97,7 @@ export function QueueDrawer({ name, onChanged }: { readonly name: string; readon
             )}
           </>
         )}
-      </Awaited>
+      </WhenLoaded>
       {purging && (
         <PurgeDialog
           name={name}

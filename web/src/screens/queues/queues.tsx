@@ -2,13 +2,13 @@
 
 import { client, type Queue } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
-import { roughly } from '../../model/time.ts';
+import { roughDuration } from '../../model/time.ts';
 import { Link, segment } from '../../router.tsx';
 import { useMay } from '../../session.ts';
 import { Command } from '../../ui/buttons.tsx';
 import { Page } from '../../ui/layout.tsx';
 import { Sparkline } from '../../ui/meters.tsx';
-import { Awaited, Empty, State } from '../../ui/states.tsx';
+import { Empty, State, WhenLoaded } from '../../ui/states.tsx';
 import { PauseButton } from './pause-button.tsx';
 import { QueueDrawer } from './queue-drawer.tsx';
 import { useQueues, useRate } from './use-queues.ts';
@@ -17,7 +17,7 @@ export default function Queues({ name }: { readonly name: string | undefined }) 
   const queues = useQueues();
   return (
     <Page title="Queues" about="Where tasks wait. One begins to be with its first task.">
-      <Awaited of={queues}>
+      <WhenLoaded of={queues}>
         {(data) =>
           data.queues.length === 0 ? (
             <div className="panel">
@@ -64,7 +64,7 @@ export default function Queues({ name }: { readonly name: string | undefined }) 
             </div>
           )
         }
-      </Awaited>
+      </WhenLoaded>
       {name !== undefined && <QueueDrawer name={name} onChanged={queues.refresh} />}
     </Page>
   );
@@ -107,7 +107,7 @@ function Row({ queue, onChanged }: { readonly queue: Queue; readonly onChanged: 
         {scale.data === undefined || scale.data.oldest_age_s === 0 ? (
           <span className="quiet">–</span>
         ) : (
-          roughly(scale.data.oldest_age_s * 1000)
+          roughDuration(scale.data.oldest_age_s * 1000)
         )}
       </td>
       <td className="wide-only">

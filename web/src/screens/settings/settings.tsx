@@ -10,7 +10,7 @@ import { Button, Command } from '../../ui/buttons.tsx';
 import { Segmented } from '../../ui/fields.tsx';
 import { KeyValues, Page, Panel } from '../../ui/layout.tsx';
 import { Countdown, Time } from '../../ui/times.tsx';
-import { tellError } from '../../ui/toast.tsx';
+import { showError } from '../../ui/toast.tsx';
 import { Tokens } from './tokens.tsx';
 
 export default function Settings() {
@@ -104,7 +104,7 @@ function LoginLink() {
   if (link === undefined)
     return (
       <div>
-        <Button small icon="link" onClick={() => void client.call('createLogin').then(setLink, tellError)}>
+        <Button small icon="link" onClick={() => void client.call('createLogin').then(setLink, showError)}>
           Make a login link
         </Button>{' '}
         <span className="quiet">for another browser or a phone</span>

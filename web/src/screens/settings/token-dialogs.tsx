@@ -6,7 +6,7 @@ import { Command } from '../../ui/buttons.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/fields.tsx';
 
-function Shown({
+function NewTokenDialog({
   title,
   text,
   onClose,
@@ -29,8 +29,8 @@ export function TokenDialog({ onClose }: { readonly onClose: () => void }) {
   const [name, setName] = useState('');
   const [role, setRole] = useState<'admin' | 'operator' | 'read'>('operator');
   const [ttl, setTtl] = useState('');
-  const [made, setMade] = useState<string>();
-  if (made !== undefined) return <Shown title={`The token ${name}`} text={made} onClose={onClose} />;
+  const [newToken, setNewToken] = useState<string>();
+  if (newToken !== undefined) return <NewTokenDialog title={`The token ${name}`} text={newToken} onClose={onClose} />;
   return (
     <FormDialog
       title="Create a token"
@@ -38,7 +38,7 @@ export function TokenDialog({ onClose }: { readonly onClose: () => void }) {
       disabled={name.trim() === ''}
       onClose={onClose}
       act={async () => {
-        setMade(
+        setNewToken(
           (
             await client.call('createToken', {
               body: { name: name.trim(), role, ...(ttl.trim() === '' ? {} : { ttl: ttl.trim() }) },
@@ -91,15 +91,16 @@ export function TokenDialog({ onClose }: { readonly onClose: () => void }) {
 
 export function RotateDialog({ token, onClose }: { readonly token: Token; readonly onClose: () => void }) {
   const [grace, setGrace] = useState('1h');
-  const [made, setMade] = useState<string>();
-  if (made !== undefined) return <Shown title={`The new token ${token.name}`} text={made} onClose={onClose} />;
+  const [newToken, setNewToken] = useState<string>();
+  if (newToken !== undefined)
+    return <NewTokenDialog title={`The new token ${token.name}`} text={newToken} onClose={onClose} />;
   return (
     <FormDialog
       title={`Rotate ${token.name}`}
       submit="Make another"
       onClose={onClose}
       act={async () => {
-        setMade(
+        setNewToken(
           (
             await client.call('rotateToken', {
               params: { id: token.id },

@@ -6,14 +6,14 @@ import { useResource } from '../../live/resource.ts';
 import { Button } from '../../ui/buttons.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { Panel } from '../../ui/layout.tsx';
-import { Awaited, State } from '../../ui/states.tsx';
+import { State, WhenLoaded } from '../../ui/states.tsx';
 import { Countdown, Time } from '../../ui/times.tsx';
 import { RotateDialog, TokenDialog } from './token-dialogs.tsx';
 
 export function Tokens() {
   const tokens = useResource('tokens', (signal) => client.call('listTokens', { signal }), { everyMs: 15_000 });
   const [creating, setCreating] = useState(false);
-  const [asking, setAsking] = useState<{ readonly what: 'rotate' | 'revoke'; readonly token: Token }>();
+  const [dialog, setDialog] = useState<{ readonly what: 'rotate' | 'revoke'; readonly token: Token }>();
   return (
     <Panel
       title="Tokens"
@@ -24,7 +24,7 @@ export function Tokens() {
         </Button>
       }
     >
-      <Awaited of={tokens}>
+      <WhenLoaded of={tokens}>
         {(data) =>
           data.tokens.length === 0 ? (
             <div className="panel-body quiet">
@@ -84,12 +84,12 @@ export function Tokens() {
                         <td>
                           <span className="row">
                             {!over && token.kind === 'bearer' && (
-                              <Button small onClick={() => setAsking({ what: 'rotate', token })}>
+                              <Button small onClick={() => setDialog({ what: 'rotate', token })}>
                                 Rotate
                               </Button>
                             )}
                             {!over && (
-                              <Button small kind="danger" onClick={() => setAsking({ what: 'revoke', token })}>
+                              <Button small kind="danger" onClick={() => setDialog({ what: 'revoke', token })}>
                                 Revoke
                               </Button>
                             )}
@@ -103,7 +103,7 @@ export function Tokens() {
             </div>
           )
         }
-      </Awaited>
+      </WhenLoaded>
       {creating && (
         <TokenDialog
           onClose={() => {
@@ -112,22 +112,22 @@ export function Tokens() {
           }}
         />
       )}
-      {asking?.what === 'rotate' && (
+      {dialog?.what === 'rotate' && (
         <RotateDialog
-          token={asking.token}
+          token={dialog.token}
           onClose={() => {
-            setAsking(undefined);
+            setDialog(undefined);
             tokens.refresh();
           }}
         />
       )}
-      {asking?.what === 'revoke' && (
+      {dialog?.what === 'revoke' && (
         <FormDialog
-          title={`Revoke ${asking.token.name}`}
+          title={`Revoke ${dialog.token.name}`}
           submit="Revoke the token"
           danger
-          onClose={() => setAsking(undefined)}
-          act={() => client.call('revokeToken', { params: { id: asking.token.id } }).then(tokens.refresh)}
+          onClose={() => setDialog(undefined)}
+          act={() => client.call('revokeToken', { params: { id: dialog.token.id } }).then(tokens.refresh)}
         >
           <p>It is refused within a second, and connections that live by it are closed.</p>
         </FormDialog>

@@ -4,11 +4,11 @@ import { client } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
 import { JsonView } from '../../ui/json-view.tsx';
 import { Panel } from '../../ui/layout.tsx';
-import { Awaited } from '../../ui/states.tsx';
+import { WhenLoaded } from '../../ui/states.tsx';
 import { DecideForm } from './decide.tsx';
 
 /** With what the task gives along and the form that it wants filled in, which only the inbox has. */
-export function ToDecide({
+export function ApprovalPanel({
   id,
   wait,
   onDone,
@@ -23,7 +23,7 @@ export function ToDecide({
   const asked = inbox.data?.approvals.find((approval) => approval.id === id);
   return (
     <Panel title="To decide">
-      <Awaited of={inbox} rows={2}>
+      <WhenLoaded of={inbox} rows={2}>
         {() => (
           <div className="panel-body stack">
             <DecideForm
@@ -37,7 +37,7 @@ export function ToDecide({
             {asked?.context !== undefined && <JsonView label="What to know" value={asked.context} />}
           </div>
         )}
-      </Awaited>
+      </WhenLoaded>
     </Panel>
   );
 }

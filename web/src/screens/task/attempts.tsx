@@ -6,9 +6,9 @@ import { isFinal } from '../../model/task-states.ts';
 import { Link, segment } from '../../router.tsx';
 import { Panel } from '../../ui/layout.tsx';
 import { State } from '../../ui/states.tsx';
-import { Lasting, Time, useTicking } from '../../ui/times.tsx';
+import { Duration, Time, useNow } from '../../ui/times.tsx';
 
-const OUTCOME: Readonly<Record<string, string>> = {
+const OUTCOME_STATES: Readonly<Record<string, string>> = {
   completed: 'completed',
   running: 'running',
   failed: 'failed',
@@ -23,7 +23,7 @@ const OUTCOME: Readonly<Record<string, string>> = {
 /** Each attempt as a bar on one scale of time, from the push to the end or to now. */
 export function Attempts({ of: task }: { readonly of: TaskDetail }) {
   const live = !isFinal(task.state);
-  const now = useTicking((at) => (live ? Math.floor(at / 1000) * 1000 : 0));
+  const now = useNow((at) => (live ? Math.floor(at / 1000) * 1000 : 0));
   const { attempts, createdAt } = task;
   const ends = [
     createdAt + 1,
@@ -44,7 +44,7 @@ export function Attempts({ of: task }: { readonly of: TaskDetail }) {
           {attempts.map((one, i) => {
             const from = one.startedAt ?? createdAt;
             const until = one.endedAt ?? end;
-            const tone = OUTCOME[one.outcome] ?? 'ready';
+            const tone = OUTCOME_STATES[one.outcome] ?? 'ready';
             const before = i === 0 ? createdAt : (attempts[i - 1]?.endedAt ?? from);
             return (
               <div key={one.attempt} style={{ display: 'contents' }}>
@@ -66,7 +66,7 @@ export function Attempts({ of: task }: { readonly of: TaskDetail }) {
                   />
                 </span>
                 <span className="num nowrap">
-                  {one.startedAt === undefined ? '–' : <Lasting from={one.startedAt} until={one.endedAt} />}
+                  {one.startedAt === undefined ? '–' : <Duration from={one.startedAt} until={one.endedAt} />}
                 </span>
               </div>
             );
@@ -104,7 +104,7 @@ function AttemptTable({ of: attempts }: { readonly of: readonly Attempt[] }) {
                 )}
               </td>
               <td className="nowrap">{one.startedAt === undefined ? '–' : <Time at={one.startedAt} />}</td>
-              <td className="break">{storyOf(one)}</td>
+              <td className="break">{outcomeText(one)}</td>
             </tr>
           ))}
         </tbody>
@@ -114,9 +114,9 @@ function AttemptTable({ of: attempts }: { readonly of: readonly Attempt[] }) {
 }
 
 /** What became of an attempt, as people tell it. */
-function storyOf({ outcome: told, error }: Attempt): string {
+function outcomeText({ outcome: reported, error }: Attempt): string {
   // A newer node may have another word.
-  const outcome: string = told;
+  const outcome: string = reported;
   const why = messageOf(error);
   switch (outcome) {
     case 'expired':

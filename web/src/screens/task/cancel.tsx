@@ -5,20 +5,20 @@ import { client, type TaskDetail } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
 import { useSignal } from '../../live/signal.ts';
 import type { TaskLog } from '../../live/task-log.ts';
-import { stopsOf } from '../../model/stop.ts';
+import { stopTimes } from '../../model/stop.ts';
 import { isFinal } from '../../model/task-states.ts';
 import { plural } from '../../model/text.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { StateGlyph } from '../../ui/icon.tsx';
 import { Panel } from '../../ui/layout.tsx';
-import { Countdown, Lasting, Time } from '../../ui/times.tsx';
+import { Countdown, Duration, Time } from '../../ui/times.tsx';
 
 /** How a running task is brought to its end, and how far that has come, as its worker tells it. */
 export function CancelLadder({ of: task, log }: { readonly of: TaskDetail; readonly log: TaskLog }) {
   const over = isFinal(task.state);
   const asked = task.cancelRequestedAt ?? 0;
   const { lines } = useSignal(log.state);
-  const stops = useMemo(() => stopsOf(lines, task.attempt), [lines, task.attempt]);
+  const stops = useMemo(() => stopTimes(lines, task.attempt), [lines, task.attempt]);
   const steps: readonly { readonly text: string; readonly note: ReactNode; readonly at: number | undefined }[] = [
     { text: 'Asked to stop', note: '', at: asked },
     {
@@ -63,7 +63,7 @@ export function CancelLadder({ of: task, log }: { readonly of: TaskDetail; reado
             <StateGlyph state={task.state} />
             <span>It ended as {task.state}</span>
             <span className="quiet">
-              {task.finishedAt !== undefined && <Lasting from={asked} until={task.finishedAt} />}
+              {task.finishedAt !== undefined && <Duration from={asked} until={task.finishedAt} />}
             </span>
           </li>
         )}

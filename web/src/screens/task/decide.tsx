@@ -4,7 +4,7 @@ import { draftOf, fieldsOf, valueOf } from '../../model/schema-form.ts';
 import { useMay } from '../../session.ts';
 import { Button } from '../../ui/buttons.tsx';
 import { SchemaForm } from '../../ui/schema-form.tsx';
-import { tellDone, tellError } from '../../ui/toast.tsx';
+import { showDone, showError } from '../../ui/toast.tsx';
 
 /** An approval where it stands: what is asked, what may be filled in, and a button for each answer. */
 export function DecideForm({
@@ -36,9 +36,9 @@ export function DecideForm({
         body: { action, ...(fields.length > 0 ? { value: written.value } : {}) },
       })
       .then(() => {
-        tellDone(`“${title}”: ${action}.`);
+        showDone(`“${title}”: ${action}.`);
         onDone();
-      }, tellError)
+      }, showError)
       .finally(() => setBusy(''));
   };
   return (

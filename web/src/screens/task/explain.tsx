@@ -4,7 +4,7 @@ import { Link, segment } from '../../router.tsx';
 import { Drawer } from '../../ui/dialog.tsx';
 import { StateGlyph } from '../../ui/icon.tsx';
 import { Meter } from '../../ui/meters.tsx';
-import { Awaited, Notice, State } from '../../ui/states.tsx';
+import { Notice, State, WhenLoaded } from '../../ui/states.tsx';
 import { Countdown } from '../../ui/times.tsx';
 
 /** Why a task is where it is: the verdict of every worker and every limit, from the functions that hand out work. */
@@ -15,7 +15,7 @@ export function ExplainDrawer({ id, onClose }: { readonly id: string; readonly o
   });
   return (
     <Drawer title="Why is it where it is?" onClose={onClose}>
-      <Awaited of={explained}>
+      <WhenLoaded of={explained}>
         {(data) => (
           <>
             <Notice tone={data.state}>
@@ -33,7 +33,7 @@ export function ExplainDrawer({ id, onClose }: { readonly id: string; readonly o
             {(data.workers.length > 0 || data.state === 'ready') && <Workers of={data} />}
           </>
         )}
-      </Awaited>
+      </WhenLoaded>
     </Drawer>
   );
 }

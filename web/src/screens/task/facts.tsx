@@ -5,7 +5,7 @@ import { isFinal } from '../../model/task-states.ts';
 import { Link, segment } from '../../router.tsx';
 import { KeyValues, Panel } from '../../ui/layout.tsx';
 import { State } from '../../ui/states.tsx';
-import { Countdown, Lasting, Time } from '../../ui/times.tsx';
+import { Countdown, Duration, Time } from '../../ui/times.tsx';
 
 export function Facts({ of: task }: { readonly of: TaskDetail }) {
   const { placement, limits, fairness } = task;
@@ -54,7 +54,7 @@ export function Facts({ of: task }: { readonly of: TaskDetail }) {
             task.finishedAt !== undefined && ['Ended', <Time key="e" at={task.finishedAt} />],
             task.finishedAt !== undefined && [
               'From push to end',
-              <Lasting key="t" from={task.createdAt} until={task.finishedAt} />,
+              <Duration key="t" from={task.createdAt} until={task.finishedAt} />,
             ],
             placement?.requires !== undefined && ['Needs', list(placement.requires)],
             placement?.only !== undefined && ['Only on', list(placement.only)],

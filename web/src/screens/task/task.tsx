@@ -11,10 +11,10 @@ import { JsonView } from '../../ui/json-view.tsx';
 import { useKeys } from '../../ui/keys.ts';
 import { Page } from '../../ui/layout.tsx';
 import { LogView, useTaskLog } from '../../ui/log/log-view.tsx';
-import { Awaited, Notice, State } from '../../ui/states.tsx';
-import { attempt } from '../../ui/toast.tsx';
-import { againLike } from '../push/push-draft.ts';
-import { ToDecide } from './approval-panel.tsx';
+import { Notice, State, WhenLoaded } from '../../ui/states.tsx';
+import { runAction } from '../../ui/toast.tsx';
+import { draftLike } from '../push/push-draft.ts';
+import { ApprovalPanel } from './approval-panel.tsx';
 import { Attempts } from './attempts.tsx';
 import { CancelDialog, CancelLadder } from './cancel.tsx';
 import { ErrorPanel } from './error-panel.tsx';
@@ -35,7 +35,7 @@ export default function Task({ id }: { readonly id: string }) {
   const final = data !== undefined && isFinal(data.state);
   const log = useTaskLog(id, !final);
   const retry = (): void =>
-    attempt(
+    runAction(
       () => client.call('retryTask', { params: { id }, body: {} }).then(task.refresh),
       'It is ready to run again.',
     );
@@ -73,7 +73,7 @@ export default function Task({ id }: { readonly id: string }) {
               Explain
             </Button>
             {may && (
-              <Button icon="edit" onClick={() => go(againLike(data))}>
+              <Button icon="edit" onClick={() => go(draftLike(data))}>
                 {final ? 'Edit and run' : 'Push one like it'}
               </Button>
             )}
@@ -96,7 +96,7 @@ export default function Task({ id }: { readonly id: string }) {
         )
       }
     >
-      <Awaited of={task}>
+      <WhenLoaded of={task}>
         {(shown) => (
           <>
             {shown.summary !== undefined && !final && shown.state !== 'running' && (
@@ -111,7 +111,7 @@ export default function Task({ id }: { readonly id: string }) {
                 {shown.summary}
               </Notice>
             )}
-            {shown.wait?.kind === 'approval' && <ToDecide id={id} wait={shown.wait} onDone={task.refresh} />}
+            {shown.wait?.kind === 'approval' && <ApprovalPanel id={id} wait={shown.wait} onDone={task.refresh} />}
             {shown.wait?.kind === 'signal' && (
               <Notice tone="waiting">
                 It waits for a signal on the channel <code>{shown.wait.channel}</code>.{' '}
@@ -137,7 +137,7 @@ export default function Task({ id }: { readonly id: string }) {
             </div>
           </>
         )}
-      </Awaited>
+      </WhenLoaded>
       {explain && <ExplainDrawer id={id} onClose={() => setExplain(false)} />}
       {cancelling && data && <CancelDialog of={data} onClose={() => setCancelling(false)} onDone={task.refresh} />}
     </Page>

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 import { client } from '../../api.ts';
 import { startJob } from '../../live/jobs.ts';
-import { askedOf, sayFilter, type TaskFilter } from '../../model/filter.ts';
+import { filterText, requestOf, type TaskFilter } from '../../model/filter.ts';
 import { isFinal, TASK_STATES, type TaskState } from '../../model/task-states.ts';
 import { plural } from '../../model/text.ts';
 import { exactTime } from '../../model/time.ts';
@@ -11,7 +11,7 @@ import { ErrorNote } from '../../ui/states.tsx';
 
 export type BulkKind = 'retry' | 'cancel';
 
-const MOST = 50_000;
+const MAX_TASKS = 50_000;
 
 /** Which of the states that are asked for can be treated so. */
 function statesFor(kind: BulkKind, filter: TaskFilter): readonly TaskState[] {
@@ -48,7 +48,7 @@ export function BulkDialog({
       do {
         const page = await client.call('listTasks', {
           query: {
-            ...askedOf(filter, now),
+            ...requestOf(filter, now),
             state: [...states],
             until: filter.until ?? now,
             limit: 500,
@@ -59,7 +59,7 @@ export function BulkDialog({
         all.push(...page.tasks.map(({ id }) => id));
         cursor = page.cursor;
         setCounting(all.length);
-      } while (cursor !== undefined && all.length < MOST);
+      } while (cursor !== undefined && all.length < MAX_TASKS);
       setFound(all);
     };
     collect().catch((thrown: unknown) => end.signal.aborted || setError(thrown));
@@ -67,20 +67,20 @@ export function BulkDialog({
     // oxlint-disable-next-line react-hooks/exhaustive-deps -- counted once, when it opens
   }, []);
 
-  const does = kind === 'retry' ? 'Run again' : 'Cancel';
-  const query = ids === undefined ? sayFilter({ ...filter, state: states }, exactTime) : 'those that are selected';
+  const verb = kind === 'retry' ? 'Run again' : 'Cancel';
+  const query = ids === undefined ? filterText({ ...filter, state: states }, exactTime) : 'those that are selected';
   const n = found?.length ?? 0;
   const perSecond = Number(rate);
   return (
     <FormDialog
-      title={ids === undefined ? `${does} all that match` : `${does} those that are selected`}
-      submit={found === undefined ? 'Counting …' : `${does} ${plural(n, 'task')}`}
+      title={ids === undefined ? `${verb} all that match` : `${verb} those that are selected`}
+      submit={found === undefined ? 'Counting …' : `${verb} ${plural(n, 'task')}`}
       danger={kind === 'cancel'}
       disabled={n === 0 || (rate !== '' && !(perSecond > 0))}
       onClose={onClose}
       act={async () => {
         startJob({
-          title: `${does}: ${query}`,
+          title: `${verb}: ${query}`,
           ids: found ?? [],
           ...(rate === '' ? {} : { perSecond }),
           act: (id) => client.call(kind === 'retry' ? 'retryTask' : 'cancelTask', { params: { id }, body: {} }),
@@ -103,7 +103,7 @@ export function BulkDialog({
             ) : (
               <>
                 <b>{plural(n, 'task')}</b>
-                {n >= MOST ? ', as many as are taken at once' : ''}. What comes after now is not touched.
+                {n >= MAX_TASKS ? ', as many as are taken at once' : ''}. What comes after now is not touched.
               </>
             )}{' '}
             {kind === 'cancel'

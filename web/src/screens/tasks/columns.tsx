@@ -6,7 +6,7 @@ import { shortId } from '../../model/text.ts';
 import { Link, segment } from '../../router.tsx';
 import { Button } from '../../ui/buttons.tsx';
 import { State } from '../../ui/states.tsx';
-import { Lasting, Time } from '../../ui/times.tsx';
+import { Duration, Time } from '../../ui/times.tsx';
 import type { Column } from '../../ui/virtual-table.tsx';
 
 export const COLUMNS: readonly Column<TaskRow>[] = [
@@ -52,7 +52,7 @@ export const COLUMNS: readonly Column<TaskRow>[] = [
       </span>
     ),
   },
-  { head: 'Took', track: '68px', num: true, cell: (row) => <Took row={row} /> },
+  { head: 'Took', track: '68px', num: true, cell: (row) => <RunTime row={row} /> },
   {
     head: 'Created',
     track: '72px',
@@ -63,16 +63,16 @@ export const COLUMNS: readonly Column<TaskRow>[] = [
       </span>
     ),
   },
-  { head: 'Why', track: '24px', cell: (row) => <Why row={row} /> },
+  { head: 'Why', track: '24px', cell: (row) => <ExplainButton row={row} /> },
 ];
 
 /** Of which task somebody wants to know why it waits. */
-export const asked = new Signal<string | undefined>(undefined);
+export const explainedTask = new Signal<string | undefined>(undefined);
 
-const WAITS = ['ready', 'waiting', 'scheduled'];
+const WAITING_STATES = ['ready', 'waiting', 'scheduled'];
 
-function Why({ row }: { readonly row: TaskRow }) {
-  if (!WAITS.includes(row.state)) return null;
+function ExplainButton({ row }: { readonly row: TaskRow }) {
+  if (!WAITING_STATES.includes(row.state)) return null;
   return (
     <Button
       kind="plain"
@@ -80,7 +80,7 @@ function Why({ row }: { readonly row: TaskRow }) {
       icon="help"
       aria-label={`Why does ${row.handler} ${shortId(row.id)} wait?`}
       title="Why does it wait?"
-      onClick={() => asked.set(row.id)}
+      onClick={() => explainedTask.set(row.id)}
     />
   );
 }
@@ -99,10 +99,10 @@ function TaskCell({ row }: { readonly row: TaskRow }) {
   );
 }
 
-function Took({ row }: { readonly row: TaskRow }) {
+function RunTime({ row }: { readonly row: TaskRow }) {
   if (row.startedAt === undefined || (row.state !== 'running' && row.finishedAt === undefined))
     return <span className="quiet">–</span>;
-  return <Lasting from={row.startedAt} until={row.state === 'running' ? undefined : row.finishedAt} />;
+  return <Duration from={row.startedAt} until={row.state === 'running' ? undefined : row.finishedAt} />;
 }
 
 export function narrowRow(row: TaskRow) {
@@ -119,7 +119,7 @@ export function narrowRow(row: TaskRow) {
         {row.error === '' ? row.preview : row.error}
       </span>
       <span className="quiet">
-        <Took row={row} />
+        <RunTime row={row} />
       </span>
     </Link>
   );

@@ -2,7 +2,7 @@
 
 import { client } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
-import { askedOf, queryOfFilter, type TaskFilter } from '../../model/filter.ts';
+import { queryOfFilter, requestOf, type TaskFilter } from '../../model/filter.ts';
 import { Histogram } from '../../ui/histogram.tsx';
 
 /** The same for some seconds, so that a node can answer many who look with one count. */
@@ -21,8 +21,8 @@ export function Counts({
     async (signal) => {
       const now = Math.ceil(Date.now() / ROUND_MS) * ROUND_MS;
       const count = (last?: string) => {
-        const asked = askedOf(last === undefined ? filter : { ...filter, last }, now);
-        return client.call('countTasks', { query: { ...asked, until: filter.until ?? now, buckets: 90 }, signal });
+        const request = requestOf(last === undefined ? filter : { ...filter, last }, now);
+        return client.call('countTasks', { query: { ...request, until: filter.until ?? now, buckets: 90 }, signal });
       };
       if (filter.from !== undefined || filter.last !== undefined) return count();
       // Without a time of its own the last day is drawn, or less of it where nothing was before.

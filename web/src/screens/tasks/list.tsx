@@ -14,9 +14,9 @@ import { Empty, ErrorNote, Loading } from '../../ui/states.tsx';
 import { VirtualTable } from '../../ui/virtual-table.tsx';
 import { ExplainDrawer } from '../task/explain.tsx';
 import { BulkDialog, type BulkKind } from './bulk.tsx';
-import { asked, COLUMNS, narrowRow } from './columns.tsx';
+import { COLUMNS, explainedTask, narrowRow } from './columns.tsx';
 
-const NOTHING: ReadonlySet<string> = new Set();
+const NONE: ReadonlySet<string> = new Set();
 
 export function List({ filter, onClear }: { readonly filter: TaskFilter; readonly onClear: () => void }) {
   const may = useMay('operator');
@@ -41,15 +41,15 @@ function Rows({
   readonly onClear: () => void;
 }) {
   const state = useSignal(list.state);
-  const [selected, setSelected] = useState<ReadonlySet<string>>(NOTHING);
-  const [away, setAway] = useState(false);
+  const [selected, setSelected] = useState<ReadonlySet<string>>(NONE);
+  const [scrolledAway, setScrolledAway] = useState(false);
   const [bulk, setBulk] = useState<{ readonly kind: BulkKind; readonly ids?: readonly string[] }>();
-  const explained = useSignal(asked);
-  useEffect(() => () => asked.set(undefined), []);
+  const explainedId = useSignal(explainedTask);
+  useEffect(() => () => explainedTask.set(undefined), []);
   const lastSelected = useRef<string>(undefined);
-  const frozen = selected.size > 0 || away || bulk !== undefined;
+  const frozen = selected.size > 0 || scrolledAway || bulk !== undefined;
   useEffect(() => list.freeze(frozen), [list, frozen]);
-  const end = useCallback(() => void list.more(), [list]);
+  const loadMore = useCallback(() => void list.more(), [list]);
   const select = (id: string, range: boolean): void => {
     const ids = state.rows.map((row) => row.id);
     // Read here: the change may be made later, when this row is the last one.
@@ -65,7 +65,7 @@ function Rows({
     });
     lastSelected.current = id;
   };
-  useKeys([{ keys: 'Escape', does: 'Select nothing', group: 'Lists', run: () => setSelected(NOTHING) }]);
+  useKeys([{ keys: 'Escape', does: 'Select nothing', group: 'Lists', run: () => setSelected(NONE) }]);
 
   if (!state.loaded)
     return state.error === undefined ? (
@@ -85,8 +85,8 @@ function Rows({
           <button
             type="button"
             onClick={() => {
-              setSelected(NOTHING);
-              setAway(false);
+              setSelected(NONE);
+              setScrolledAway(false);
               scrollTo({ top: 0 });
             }}
           >
@@ -103,9 +103,9 @@ function Rows({
         onOpen={(row) => go(`/tasks/${segment(row.id)}`)}
         selected={may ? selected : undefined}
         onSelect={may ? select : undefined}
-        onSelectAll={() => setSelected(selected.size >= state.rows.length ? NOTHING : new Set(state.rows.map(idOf)))}
-        onEnd={end}
-        onAway={setAway}
+        onSelectAll={() => setSelected(selected.size >= state.rows.length ? NONE : new Set(state.rows.map(idOf)))}
+        onEnd={loadMore}
+        onScrolledAway={setScrolledAway}
         foot={
           state.cursor === undefined
             ? `${plural(state.rows.length, 'task')}, all of them`
@@ -130,17 +130,17 @@ function Rows({
           <Button small kind="plain" onClick={() => setBulk({ kind: 'cancel' })}>
             Cancel all
           </Button>
-          <Button small kind="plain" icon="close" aria-label="Select nothing" onClick={() => setSelected(NOTHING)} />
+          <Button small kind="plain" icon="close" aria-label="Select nothing" onClick={() => setSelected(NONE)} />
         </div>
       )}
-      {explained !== undefined && <ExplainDrawer id={explained} onClose={() => asked.set(undefined)} />}
+      {explainedId !== undefined && <ExplainDrawer id={explainedId} onClose={() => explainedTask.set(undefined)} />}
       {bulk && (
         <BulkDialog
           kind={bulk.kind}
           ids={bulk.ids}
           filter={filter}
           onClose={() => setBulk(undefined)}
-          onStarted={() => setSelected(NOTHING)}
+          onStarted={() => setSelected(NONE)}
         />
       )}
     </>

@@ -7,7 +7,7 @@ import { FormDialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/fields.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Menu } from '../../ui/menu.tsx';
-import { attempt } from '../../ui/toast.tsx';
+import { runAction } from '../../ui/toast.tsx';
 
 /** Questions that somebody wants to ask again; the node keeps them, so that everybody has them. */
 export function SavedViews({
@@ -56,7 +56,7 @@ export function SavedViews({
                     icon="trash"
                     aria-label={`Forget the view ${view.name}`}
                     onClick={() =>
-                      attempt(
+                      runAction(
                         () => client.call('removeView', { params: { name: view.name } }).then(views.refresh),
                         `Forgot the view ${view.name}.`,
                       )

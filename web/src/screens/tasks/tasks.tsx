@@ -4,7 +4,7 @@ import { useCallback, useMemo } from 'react';
 import { client } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
 import { filterOfQuery, NO_FILTER, queryOfFilter, type TaskFilter } from '../../model/filter.ts';
-import { goQuery, usePlace } from '../../router.tsx';
+import { setQuery, useLocation } from '../../router.tsx';
 import { FilterBar } from '../../ui/filter-bar.tsx';
 import { Page } from '../../ui/layout.tsx';
 import { Counts } from './counts.tsx';
@@ -12,9 +12,9 @@ import { List } from './list.tsx';
 import { SavedViews } from './saved-views.tsx';
 
 export function Tasks() {
-  const { query } = usePlace();
+  const { query } = useLocation();
   const filter = useMemo(() => filterOfQuery(query), [query]);
-  const change = useCallback((next: TaskFilter) => goQuery(queryOfFilter(next)), []);
+  const change = useCallback((next: TaskFilter) => setQuery(queryOfFilter(next)), []);
   const key = queryOfFilter(filter);
   const queues = useResource('queues', (signal) => client.call('listQueues', { signal }), { everyMs: 30_000 });
   const handlers = useResource('handlers', (signal) => client.call('listHandlers', { signal }), { everyMs: 60_000 });

@@ -2,8 +2,8 @@
 
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { Switch } from '../../ui/fields.tsx';
-import { attempt } from '../../ui/toast.tsx';
-import { edit } from './edit.ts';
+import { runAction } from '../../ui/toast.tsx';
+import { editWorker } from './edit.ts';
 import type { Row } from './use-workers.ts';
 
 export function Enabled({
@@ -23,8 +23,8 @@ export function Enabled({
       checked={enabled}
       disabled={!may}
       onChange={(next) =>
-        attempt(
-          () => edit(name, { enabled: next }).then(onChanged),
+        runAction(
+          () => editWorker(name, { enabled: next }).then(onChanged),
           next ? `${name} takes tasks again.` : `${name} takes no more tasks; what it runs goes on.`,
         )
       }
@@ -59,7 +59,7 @@ export function Priority({
   const save = (): void => {
     setText(undefined);
     if (/^-?\d+$/.test(text.trim()) && Number(text) !== shown)
-      attempt(() => edit(row.name, { priority: Number(text) }).then(onChanged));
+      runAction(() => editWorker(row.name, { priority: Number(text) }).then(onChanged));
   };
   return (
     <input
@@ -91,8 +91,8 @@ export function Tags({
 }) {
   const [adding, setAdding] = useState<string>();
   const remove = (tag: string): void =>
-    attempt(
-      () => edit(row.name, { removeTags: [tag] }).then(onChanged),
+    runAction(
+      () => editWorker(row.name, { removeTags: [tag] }).then(onChanged),
       `${row.name} no longer carries ${tag}, where it was given here.`,
     );
   const add = (event: FormEvent): void => {
@@ -103,7 +103,10 @@ export function Tags({
       .filter((tag) => tag !== '');
     setAdding(undefined);
     if (tags.length > 0)
-      attempt(() => edit(row.name, { addTags: tags }).then(onChanged), `${row.name} carries ${tags.join(', ')}.`);
+      runAction(
+        () => editWorker(row.name, { addTags: tags }).then(onChanged),
+        `${row.name} carries ${tags.join(', ')}.`,
+      );
   };
   const start: ReactNode =
     adding === undefined ? (

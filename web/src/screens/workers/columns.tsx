@@ -29,7 +29,7 @@ export function columnsFor(may: boolean, changed: () => void): readonly Column<R
       track: '116px',
       cell: (row) => (
         <span className="worker-line">
-          <StateOf row={row} />
+          <WorkerState row={row} />
           <span className="quiet">
             {row.worker === undefined ? (
               '–'
@@ -70,12 +70,12 @@ export function columnsFor(may: boolean, changed: () => void): readonly Column<R
           </span>
         ),
     },
-    { head: 'Current', track: 'minmax(90px, 1fr)', loose: true, cell: (row) => <Current row={row} /> },
+    { head: 'Current', track: 'minmax(90px, 1fr)', loose: true, cell: (row) => <CurrentTasks row={row} /> },
     { head: 'Ended', track: '62px', num: true, cell: (row) => row.worker?.totalTasks.toLocaleString('en') ?? '–' },
   ];
 }
 
-function StateOf({ row }: { readonly row: Row }) {
+function WorkerState({ row }: { readonly row: Row }) {
   const state = row.worker?.state ?? 'offline';
   return (
     <State
@@ -85,11 +85,11 @@ function StateOf({ row }: { readonly row: Row }) {
   );
 }
 
-export function Narrow({ row }: { readonly row: Row }) {
+export function NarrowRow({ row }: { readonly row: Row }) {
   return (
     <Link to={`/workers/${segment(row.name)}`} className="narrow-row">
       <span className="strong cut">{row.name}</span>
-      <StateOf row={row} />
+      <WorkerState row={row} />
       <span className="quiet cut">{row.worker?.address ?? row.worker?.host ?? 'never seen'}</span>
       <span className="quiet">
         {row.worker === undefined ? '' : `${row.worker.running} of ${row.worker.slots} slots`}
@@ -105,7 +105,7 @@ export function Narrow({ row }: { readonly row: Row }) {
   );
 }
 
-function Current({ row }: { readonly row: Row }) {
+function CurrentTasks({ row }: { readonly row: Row }) {
   const tasks = row.worker?.currentTasks ?? [];
   if (tasks.length === 0) return <span className="quiet">–</span>;
   return (

@@ -13,23 +13,23 @@ export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
   const [name, setName] = useState('');
   const [tags, setTags] = useState('');
   const [priority, setPriority] = useState('');
-  const [made, setMade] = useState<{
+  const [created, setCreated] = useState<{
     readonly name: string;
     readonly join: string;
     readonly secret?: string | undefined;
     readonly code?: string | undefined;
   }>();
   const joined = useResource(
-    `joined ${made?.name ?? ''}`,
-    (signal) => client.call('getWorker', { params: { name: made?.name ?? '' }, signal }),
-    { enabled: made !== undefined, everyMs: 3_000, on: ({ kind }) => kind === 'registered' },
+    `joined ${created?.name ?? ''}`,
+    (signal) => client.call('getWorker', { params: { name: created?.name ?? '' }, signal }),
+    { enabled: created !== undefined, everyMs: 3_000, on: ({ kind }) => kind === 'registered' },
   );
-  if (made !== undefined) {
-    const here = (joined.data?.workers ?? 0) > 0;
+  if (created !== undefined) {
+    const hasJoined = (joined.data?.workers ?? 0) > 0;
     return (
       <FormDialog
-        title={`${made.name} may join`}
-        submit={here ? 'Done' : 'I have it'}
+        title={`${created.name} may join`}
+        submit={hasJoined ? 'Done' : 'I have it'}
         onClose={onClose}
         act={async () => undefined}
       >
@@ -38,16 +38,16 @@ export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
             <Icon name="key" size={14} /> Shown this once
           </p>
           <p>On the other machine, with the address of a node that it can reach:</p>
-          <Command text={made.join} />
+          <Command text={created.join} />
           <p className="ink-2">
-            {made.code === undefined
+            {created.code === undefined
               ? 'It contains the secret of the worker: whoever has it can take its tasks.'
               : 'The code is good once, for ten minutes.'}
           </p>
         </div>
         <p role="status">
-          {here ? (
-            <State state="online" label={`${made.name} has joined`} />
+          {hasJoined ? (
+            <State state="online" label={`${created.name} has joined`} />
           ) : (
             <State state="starting" label="Waiting for it to come" />
           )}
@@ -62,7 +62,7 @@ export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
       disabled={name.trim() === '' || (priority !== '' && !/^-?\d+$/.test(priority))}
       onClose={onClose}
       act={async () => {
-        setMade(
+        setCreated(
           await client.call('createWorker', {
             body: {
               name: name.trim(),

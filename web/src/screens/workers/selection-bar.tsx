@@ -2,8 +2,8 @@
 
 import { plural } from '../../model/text.ts';
 import { Button } from '../../ui/buttons.tsx';
-import { attempt } from '../../ui/toast.tsx';
-import { editAll } from './edit.ts';
+import { runAction } from '../../ui/toast.tsx';
+import { editWorkers } from './edit.ts';
 
 export function SelectionBar({
   names,
@@ -20,7 +20,7 @@ export function SelectionBar({
       <Button
         small
         icon="play"
-        onClick={() => attempt(() => editAll(names, { enabled: true }).then(onChanged), 'They take tasks.')}
+        onClick={() => runAction(() => editWorkers(names, { enabled: true }).then(onChanged), 'They take tasks.')}
       >
         Enable
       </Button>
@@ -28,8 +28,8 @@ export function SelectionBar({
         small
         icon="pause"
         onClick={() =>
-          attempt(
-            () => editAll(names, { enabled: false }).then(onChanged),
+          runAction(
+            () => editWorkers(names, { enabled: false }).then(onChanged),
             'They drain: they take nothing more, and what they run goes on.',
           )
         }

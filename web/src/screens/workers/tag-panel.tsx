@@ -3,8 +3,8 @@
 import { plural } from '../../model/text.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Panel } from '../../ui/layout.tsx';
-import { attempt } from '../../ui/toast.tsx';
-import { editAll } from './edit.ts';
+import { runAction } from '../../ui/toast.tsx';
+import { editWorkers } from './edit.ts';
 
 interface TagRow {
   readonly tag: string;
@@ -47,7 +47,7 @@ export function TagPanel({
           const text = `${tag}: ${missing ? 'nobody has it' : plural(workers, 'worker')}${asked}`;
           const give = (): void => {
             if (may && names.length > 0)
-              attempt(() => editAll(names, { addTags: [tag] }).then(onChanged), `${names.join(', ')}: ${tag}.`);
+              runAction(() => editWorkers(names, { addTags: [tag] }).then(onChanged), `${names.join(', ')}: ${tag}.`);
           };
           return (
             <button

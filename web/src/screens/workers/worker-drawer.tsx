@@ -9,16 +9,16 @@ import { useMay } from '../../session.ts';
 import { Button } from '../../ui/buttons.tsx';
 import { Drawer, FormDialog } from '../../ui/dialog.tsx';
 import { KeyValues, Panel } from '../../ui/layout.tsx';
-import { Awaited, State } from '../../ui/states.tsx';
-import { attempt } from '../../ui/toast.tsx';
+import { State, WhenLoaded } from '../../ui/states.tsx';
+import { runAction } from '../../ui/toast.tsx';
 import { Priority, Tags } from './cells.tsx';
-import { edit } from './edit.ts';
+import { editWorker } from './edit.ts';
 import { RotateDialog } from './rotate-dialog.tsx';
 import type { Row } from './use-workers.ts';
 import { Leases, Process } from './worker-panels.tsx';
 
 /** The two things that ask again before they are done. */
-type Asked = 'rotate' | 'remove';
+type DialogName = 'rotate' | 'remove';
 
 export function WorkerDrawer({ name, onChanged }: { readonly name: string; readonly onChanged: () => void }) {
   const may = useMay('operator');
@@ -34,14 +34,14 @@ export function WorkerDrawer({ name, onChanged }: { readonly name: string; reado
         : client.call('listTasks', { query: { id: current }, signal }),
     { everyMs: 3_000, on: (event) => event.task !== undefined && current.includes(event.task) },
   );
-  const [asking, setAsking] = useState<Asked>();
+  const [dialog, setDialog] = useState<DialogName>();
   const changed = (): void => {
     detail.refresh();
     onChanged();
   };
   return (
     <Drawer title={name} onClose={() => go('/workers')}>
-      <Awaited of={detail}>
+      <WhenLoaded of={detail}>
         {(data) => {
           const row: Row = {
             worker: undefined,
@@ -53,7 +53,7 @@ export function WorkerDrawer({ name, onChanged }: { readonly name: string; reado
           };
           return (
             <>
-              {may && <Buttons name={name} enabled={data.enabled} onChanged={changed} onAsk={setAsking} />}
+              {may && <Buttons name={name} enabled={data.enabled} onChanged={changed} onDialog={setDialog} />}
               {!data.enabled && (
                 <State
                   state="draining"
@@ -97,9 +97,9 @@ export function WorkerDrawer({ name, onChanged }: { readonly name: string; reado
             </>
           );
         }}
-      </Awaited>
-      {asking === 'rotate' && <RotateDialog name={name} onClose={() => setAsking(undefined)} />}
-      {asking === 'remove' && <RemoveDialog name={name} onClose={() => setAsking(undefined)} onDone={onChanged} />}
+      </WhenLoaded>
+      {dialog === 'rotate' && <RotateDialog name={name} onClose={() => setDialog(undefined)} />}
+      {dialog === 'remove' && <RemoveDialog name={name} onClose={() => setDialog(undefined)} onDone={onChanged} />}
     </Drawer>
   );
 }
@@ -108,12 +108,12 @@ function Buttons({
   name,
   enabled,
   onChanged,
-  onAsk,
+  onDialog,
 }: {
   readonly name: string;
   readonly enabled: boolean;
   readonly onChanged: () => void;
-  readonly onAsk: (asked: Asked) => void;
+  readonly onDialog: (dialog: DialogName) => void;
 }) {
   return (
     <div className="buttons">
@@ -122,8 +122,8 @@ function Buttons({
           small
           icon="pause"
           onClick={() =>
-            attempt(
-              () => edit(name, { enabled: false }).then(onChanged),
+            runAction(
+              () => editWorker(name, { enabled: false }).then(onChanged),
               `${name} drains: it takes nothing more, and what it runs goes on.`,
             )
           }
@@ -135,15 +135,17 @@ function Buttons({
           small
           icon="play"
           kind="primary"
-          onClick={() => attempt(() => edit(name, { enabled: true }).then(onChanged), `${name} takes tasks again.`)}
+          onClick={() =>
+            runAction(() => editWorker(name, { enabled: true }).then(onChanged), `${name} takes tasks again.`)
+          }
         >
           Take tasks again
         </Button>
       )}
-      <Button small icon="key" onClick={() => onAsk('rotate')}>
+      <Button small icon="key" onClick={() => onDialog('rotate')}>
         Rotate the secret
       </Button>
-      <Button small icon="trash" kind="danger" onClick={() => onAsk('remove')}>
+      <Button small icon="trash" kind="danger" onClick={() => onDialog('remove')}>
         Remove
       </Button>
     </div>

@@ -4,29 +4,29 @@ import { useState } from 'react';
 import { client } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
 import { plural } from '../../model/text.ts';
-import { matchesWord, workerRows } from '../../model/worker-rows.ts';
+import { matchesSearch, workerRows } from '../../model/worker-rows.ts';
 import { go, segment } from '../../router.tsx';
 import { addressOf, useMay, useMe } from '../../session.ts';
 import { Button, Command } from '../../ui/buttons.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Page } from '../../ui/layout.tsx';
-import { Awaited, Empty } from '../../ui/states.tsx';
+import { Empty, WhenLoaded } from '../../ui/states.tsx';
 import { VirtualTable } from '../../ui/virtual-table.tsx';
-import { columnsFor, Narrow } from './columns.tsx';
+import { columnsFor, NarrowRow } from './columns.tsx';
 import { CreateDialog } from './create-dialog.tsx';
 import { SelectionBar } from './selection-bar.tsx';
 import { TagPanel } from './tag-panel.tsx';
 import { type Row, useWorkers } from './use-workers.ts';
 import { WorkerDrawer } from './worker-drawer.tsx';
 
-const NOBODY: ReadonlySet<string> = new Set();
+const NONE: ReadonlySet<string> = new Set();
 
 export default function Workers({ name }: { readonly name: string | undefined }) {
   const workers = useWorkers();
   const tags = useResource('tags', (signal) => client.call('listTags', { signal }), { everyMs: 10_000 });
   const may = useMay('operator');
   const [creating, setCreating] = useState(false);
-  const [selected, setSelected] = useState(NOBODY);
+  const [selected, setSelected] = useState(NONE);
   const [search, setSearch] = useState('');
   const changed = (): void => {
     workers.refresh();
@@ -44,11 +44,11 @@ export default function Workers({ name }: { readonly name: string | undefined })
         )
       }
     >
-      <Awaited of={workers}>
+      <WhenLoaded of={workers}>
         {(data) => {
           const rows = workerRows(data.workers, data.absent);
           if (rows.length === 0) return <NoWorkers />;
-          const shown = search === '' ? rows : rows.filter((row) => matchesWord(row, search));
+          const shown = search === '' ? rows : rows.filter((row) => matchesSearch(row, search));
           const names = [...new Set(rows.filter(({ key }) => selected.has(key)).map((row) => row.name))];
           return (
             <>
@@ -75,7 +75,7 @@ export default function Workers({ name }: { readonly name: string | undefined })
                 rows={shown}
                 keyOf={keyOf}
                 columns={columnsFor(may, changed)}
-                narrow={(row) => <Narrow row={row} />}
+                narrow={(row) => <NarrowRow row={row} />}
                 height={60}
                 narrowHeight={88}
                 onOpen={(row) => go(`/workers/${segment(row.name)}`)}
@@ -89,16 +89,14 @@ export default function Workers({ name }: { readonly name: string | undefined })
                         )
                     : undefined
                 }
-                onSelectAll={() => setSelected(selected.size >= shown.length ? NOBODY : new Set(shown.map(keyOf)))}
+                onSelectAll={() => setSelected(selected.size >= shown.length ? NONE : new Set(shown.map(keyOf)))}
               />
               <TagPanel tags={tags.data?.tags ?? []} names={names} may={may} onChanged={changed} />
-              {names.length > 0 && (
-                <SelectionBar names={names} onChanged={changed} onClear={() => setSelected(NOBODY)} />
-              )}
+              {names.length > 0 && <SelectionBar names={names} onChanged={changed} onClear={() => setSelected(NONE)} />}
             </>
           );
         }}
-      </Awaited>
+      </WhenLoaded>
       {creating && (
         <CreateDialog
           onClose={() => {

@@ -2,7 +2,7 @@
 
 import { memo, type ReactNode } from 'react';
 import type { LogLine } from '../../live/task-log.ts';
-import { type Look, parseAnsi } from '../../model/ansi.ts';
+import { parseAnsi, type TextStyle } from '../../model/ansi.ts';
 
 export function textOf(line: LogLine): string {
   return parseAnsi(line.text)
@@ -11,11 +11,11 @@ export function textOf(line: LogLine): string {
 }
 
 export const Text = memo(function Text({ line, search }: { readonly line: LogLine; readonly search: string }) {
-  const { spans } = parseAnsi(line.text, line.before);
+  const { spans } = parseAnsi(line.text, line.styleBefore);
   return (
     <span>
-      {spans.map(({ text, look }, i) => (
-        <span key={i} className={classOf(look)} style={styleOf(look)}>
+      {spans.map(({ text, style }, i) => (
+        <span key={i} className={classOf(style)} style={styleOf(style)}>
           {marked(text, search)}
         </span>
       ))}
@@ -23,8 +23,8 @@ export const Text = memo(function Text({ line, search }: { readonly line: LogLin
   );
 });
 
-function classOf(look: Look): string {
-  const { fg, bg, bold, dim, italic, underline, strike, inverse } = look;
+function classOf(style: TextStyle): string {
+  const { fg, bg, bold, dim, italic, underline, strike, inverse } = style;
   return [
     typeof fg === 'number' ? `f${fg}` : '',
     typeof bg === 'number' ? `b${bg}` : '',
@@ -39,7 +39,7 @@ function classOf(look: Look): string {
     .trim();
 }
 
-function styleOf({ fg, bg }: Look) {
+function styleOf({ fg, bg }: TextStyle) {
   return {
     ...(typeof fg === 'string' ? { color: fg } : {}),
     ...(typeof bg === 'string' ? { backgroundColor: bg } : {}),
