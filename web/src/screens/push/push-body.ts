@@ -1,13 +1,8 @@
 /** The body of a push, from what stands in the form. */
 
+import { commaList } from '../../model/text.ts';
 import type { Options } from './options.tsx';
 import type { PushDraft } from './push-draft.ts';
-
-const words = (text: string): string[] =>
-  text
-    .split(',')
-    .map((word) => word.trim())
-    .filter((word) => word !== '');
 
 export function bodyOf({
   queue,
@@ -23,13 +18,15 @@ export function bodyOf({
   /** The task that the form was filled from. */
   readonly like: PushDraft | undefined;
 }) {
-  const requires = words(options.requires);
+  const requires = commaList(options.requires);
   const unchanged = (like?.options ?? {}) as {
     placement?: object;
     limits?: readonly { name: string }[];
     fairness?: { key: string };
   };
-  const limits = words(options.limits).map((name) => unchanged.limits?.find((limit) => limit.name === name) ?? name);
+  const limits = commaList(options.limits).map(
+    (name) => unchanged.limits?.find((limit) => limit.name === name) ?? name,
+  );
   const placement = { ...unchanged.placement, ...(requires.length > 0 ? { requires } : {}) };
   return {
     queue: queue.trim() === '' ? handler : queue.trim(),

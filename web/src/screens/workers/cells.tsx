@@ -1,6 +1,7 @@
 /** The cells of a worker that can be edited in place: enabled, priority, tags. */
 
 import { type FormEvent, type ReactNode, useState } from 'react';
+import { commaList } from '../../model/text.ts';
 import { Switch } from '../../ui/fields.tsx';
 import { runAction } from '../../ui/toast.tsx';
 import { editWorker } from './edit.ts';
@@ -97,10 +98,7 @@ export function Tags({
     );
   const add = (event: FormEvent): void => {
     event.preventDefault();
-    const tags = (adding ?? '')
-      .split(',')
-      .map((tag) => tag.trim())
-      .filter((tag) => tag !== '');
+    const tags = commaList(adding ?? '');
     setAdding(undefined);
     if (tags.length > 0)
       runAction(

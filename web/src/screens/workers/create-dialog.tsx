@@ -3,6 +3,7 @@
 import { useState } from 'react';
 import { client } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
+import { commaList } from '../../model/text.ts';
 import { Command } from '../../ui/buttons.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/fields.tsx';
@@ -66,10 +67,7 @@ export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
           await client.call('createWorker', {
             body: {
               name: name.trim(),
-              tags: tags
-                .split(',')
-                .map((tag) => tag.trim())
-                .filter((tag) => tag !== ''),
+              tags: commaList(tags),
               ...(priority === '' ? {} : { priority: Number(priority) }),
               code: true,
             },
