@@ -59,8 +59,8 @@ function screenOf(path: string): { readonly title: string; readonly screen: Reac
   return {
     title: 'Not found',
     screen: (
-      <Page title="There is no such page">
-        <Empty title="This address leads nowhere">
+      <Page title="Page not found">
+        <Empty title="No page has this address">
           <p className="break">{path}</p>
         </Empty>
       </Page>
@@ -139,7 +139,7 @@ class Boundary extends Component<{ readonly children: ReactNode }, { readonly er
         <ErrorNote error={this.state.error} />
         <div className="buttons">
           <Button icon="retry" onClick={() => location.reload()}>
-            Load it again
+            Reload
           </Button>
         </div>
       </Page>

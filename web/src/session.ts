@@ -51,7 +51,7 @@ export async function startSession(): Promise<void> {
       session.set({
         state: 'out',
         problem: isRefusal(problem, 'UNAUTHENTICATED')
-          ? 'This link is no longer good: it works once, for ten minutes.'
+          ? 'This link no longer works. A login link works once, for ten minutes.'
           : problem,
       });
   }
@@ -74,7 +74,7 @@ unauthenticated.subscribe(() => {
   if (!unauthenticated.value || session.value.state !== 'in') return;
   stopFeed();
   clearCache();
-  session.set({ state: 'out', problem: 'Your session has ended. Log in again to go on where you were.' });
+  session.set({ state: 'out', problem: 'Your session has ended. Log in again to continue.' });
 });
 
 const RANK = { worker: 0, read: 1, operator: 2, admin: 3 } as const;

@@ -46,14 +46,14 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   const may = useMay('operator');
   const { path } = useLocation();
   const keys: Key[] = [
-    { keys: '?', does: 'This list', group: 'Everywhere', run: () => setHelp(true) },
+    { keys: '?', does: 'Show this list', group: 'Everywhere', run: () => setHelp(true) },
     {
       keys: '/',
-      does: 'To the filter',
+      does: 'Go to the filter',
       group: 'Everywhere',
       run: () => document.querySelector<HTMLElement>('[data-filter]')?.focus(),
     },
-    { keys: 't', does: 'Light, dark', group: 'Everywhere', run: turnTheme },
+    { keys: 't', does: 'Switch between light and dark', group: 'Everywhere', run: turnTheme },
     ...(may ? [{ keys: 'p', does: 'Push a task', group: 'Everywhere', run: () => go('/push') }] : []),
     ...ENTRIES.flat().map(({ key, name, to }) => ({ keys: `g ${key}`, does: name, group: 'Go to', run: () => go(to) })),
   ];
@@ -62,7 +62,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   return (
     <>
       <a className="skip" href="#main">
-        Skip to the page
+        Skip to the content
       </a>
       <div className="shell">
         <header className="side">
@@ -163,7 +163,7 @@ function Side({ onHelp }: { readonly onHelp: () => void }) {
               : connection === 'lost'
                 ? 'Reconnecting'
                 : connection === 'paused'
-                  ? 'Resting'
+                  ? 'Paused'
                   : 'Connecting'}
           </span>
           <Button kind="plain" small icon="help" aria-label="Keys" title="Keys (?)" onClick={onHelp} />
@@ -216,8 +216,8 @@ function ConnectionBanner() {
     <div className="banner" role="status">
       <Icon name="retry" size={14} />
       <span>
-        The node has been out of reach for <Duration from={since} />. What you see is from then; it is tried again, and
-        goes on without a gap.
+        The node has been out of reach for <Duration from={since} />. This page shows what was before. It reconnects by
+        itself and misses nothing.
       </span>
     </div>
   );

@@ -170,7 +170,7 @@ export function valueOf(fields: readonly Field[], draft: Draft, rest: Draft = {}
     const read = readField(field, draft[field.name], at);
     if ('problems' in read) Object.assign(problems, read.problems);
     if (read.value !== undefined) value[field.name] = read.value;
-    else if (field.required && problems[at] === undefined) problems[at] = 'is needed';
+    else if (field.required && problems[at] === undefined) problems[at] = 'is required';
   }
   return { value, problems };
 }

@@ -18,21 +18,18 @@ export default function Approvals() {
     },
   );
   return (
-    <Page
-      title="Approvals"
-      about="Tasks that wait for somebody to decide, the oldest first. They hold no slot meanwhile."
-    >
+    <Page title="Approvals" about="Tasks that wait for a decision, the oldest first. They hold no slot.">
       <WhenLoaded of={approvals}>
         {(data) =>
           data.approvals.length === 0 ? (
             <div className="panel">
               <Empty icon="approvals" title="Nothing to decide">
                 <p>
-                  A task asks for a person with{' '}
+                  A task asks for a decision with{' '}
                   <code>
                     ctx.wait(…, {'{'} approval {'}'})
                   </code>
-                  , gives its slot back and goes on with the answer.
+                  . It gives its slot back and continues with the answer.
                 </p>
               </Empty>
             </div>
@@ -47,7 +44,7 @@ export default function Approvals() {
                     form={approval.form}
                     onDone={approvals.refresh}
                   />
-                  {approval.context !== undefined && <JsonView label="What to know" value={approval.context} />}
+                  {approval.context !== undefined && <JsonView label="Context" value={approval.context} />}
                   <p className="quiet">
                     <Link to={`/tasks/${segment(approval.id)}`} className="link">
                       {approval.handler}

@@ -10,9 +10,9 @@ import { Countdown, Time } from '../ui/times.tsx';
 import { runAction } from '../ui/toast.tsx';
 
 const STORES: Readonly<Record<string, string>> = {
-  sqlite: 'One SQLite file. Nodes on this machine may share it; for several machines there is Postgres.',
-  postgres: 'Postgres. Any number of nodes on any machines are one cluster.',
-  memory: 'In memory: gone with the process.',
+  sqlite: 'One SQLite file. Nodes on this host can share it. Several hosts need Postgres.',
+  postgres: 'Postgres. Any number of nodes on any hosts form one cluster.',
+  memory: 'In memory. It is lost when the process ends.',
 };
 
 export default function Cluster() {
@@ -25,14 +25,15 @@ export default function Cluster() {
   return (
     <Page
       title="Cluster"
-      about="The nodes on this store. Any of them takes any call; one leads and does the housekeeping."
+      about="The nodes on this store. Every node takes every call. One node leads and does the housekeeping."
     >
       <WhenLoaded of={cluster}>
         {(data) => (
           <>
             {data.leader === undefined && (
               <Notice>
-                No node leads at this moment. Tasks run on; leases, schedules and pruning wait for the next leader.
+                No node leads at this moment. Tasks still run. Expired leases, schedules and pruning wait for the next
+                leader.
               </Notice>
             )}
             <Nodes of={data} />
@@ -74,8 +75,8 @@ function Nodes({ of: { nodes, leader } }: { readonly of: ClusterData }) {
               <th>Role</th>
               <th className="wide-only">Since</th>
               <th className="wide-only">Started as</th>
-              {may && <th>Asked to be</th>}
-              <th className="num">Silent</th>
+              {may && <th>Role override</th>}
+              <th className="num">Silent for</th>
             </tr>
           </thead>
           <tbody>
@@ -109,7 +110,7 @@ function Nodes({ of: { nodes, leader } }: { readonly of: ClusterData }) {
                     <select
                       className="input"
                       style={{ width: 'auto', minHeight: 28 }}
-                      aria-label={`Role asked of ${node.id}`}
+                      aria-label={`Role override of ${node.id}`}
                       value={node.override}
                       disabled={node.state === 'left' || node.state === 'dead'}
                       onChange={(event) =>
@@ -119,7 +120,7 @@ function Nodes({ of: { nodes, leader } }: { readonly of: ClusterData }) {
                               params: { id: node.id },
                               body: { role: event.target.value as 'auto' },
                             }),
-                          'Asked; it has the role within two seconds.',
+                          'Role requested. The node takes it within two seconds.',
                         )
                       }
                     >

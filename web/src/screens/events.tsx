@@ -32,9 +32,9 @@ const MAX_EVENTS = 5000;
 
 const COLUMNS: readonly Column<FeedEvent>[] = [
   { head: 'No.', track: '76px', num: true, cell: ({ seq }) => <span className="quiet">{seq}</span> },
-  { head: 'At', track: '96px', cell: ({ at }) => <Time at={at} clock /> },
+  { head: 'Time', track: '96px', cell: ({ at }) => <Time at={at} clock /> },
   {
-    head: 'What',
+    head: 'Event',
     track: 'minmax(110px, 150px)',
     cell: ({ kind }) => (
       <span className={kind === 'expired' || kind === 'failed' || kind === 'timed_out' ? 'bad strong' : 'strong'}>
@@ -42,10 +42,10 @@ const COLUMNS: readonly Column<FeedEvent>[] = [
       </span>
     ),
   },
-  { head: 'Of', track: 'minmax(140px, 2fr)', cell: (event) => <Subject event={event} /> },
+  { head: 'Task or worker', track: 'minmax(140px, 2fr)', cell: (event) => <Subject event={event} /> },
   { head: 'Queue', track: 'minmax(80px, 1fr)', cell: ({ queue }) => queue ?? <span className="quiet">–</span> },
   {
-    head: 'Then',
+    head: 'State after',
     track: '116px',
     cell: ({ state }) => (state === undefined ? <span className="quiet">–</span> : <State state={state} />),
   },
@@ -144,10 +144,10 @@ export default function Events() {
   return (
     <Page
       title="Events"
-      about="Everything that happens, in the one order in which it did. Beats of workers are left out unless they are asked for."
+      about="Everything that happens, in order. Beats of workers are shown only when you filter for them."
       actions={
         <Button icon={paused ? 'play' : 'pause'} aria-pressed={paused} onClick={() => setPaused(!paused)}>
-          {paused ? 'Go on' : 'Pause'}
+          {paused ? 'Resume' : 'Pause'}
         </Button>
       }
     >
@@ -185,7 +185,7 @@ export default function Events() {
             <b>{kind.replaceAll('_', ' ')}</b>
             <button
               type="button"
-              aria-label={`Without ${kind}`}
+              aria-label={`Remove ${kind}`}
               onClick={() =>
                 set(
                   kinds.filter((one) => one !== kind),
@@ -214,8 +214,8 @@ export default function Events() {
       )}
       {rows.length === 0 ? (
         <div className="panel">
-          <Empty icon="events" title={shown.length === 0 ? 'It is quiet' : 'Nothing of that kind lately'}>
-            <p>What happens to tasks and workers appears here as it happens.</p>
+          <Empty icon="events" title={shown.length === 0 ? 'No events yet' : 'No recent event matches'}>
+            <p>Events of tasks and workers appear here as they happen.</p>
           </Empty>
         </div>
       ) : (

@@ -15,9 +15,7 @@ export function Login({ problem }: { readonly problem?: unknown }) {
     setBusy(true);
     setError(undefined);
     logIn({ token: token.trim() }).catch((thrown: unknown) => {
-      setError(
-        isRefusal(thrown, 'UNAUTHENTICATED') ? new Error('This token is not known here, or no longer good.') : thrown,
-      );
+      setError(isRefusal(thrown, 'UNAUTHENTICATED') ? new Error('This token is unknown or no longer valid.') : thrown);
       setBusy(false);
     });
   };
@@ -33,14 +31,14 @@ export function Login({ problem }: { readonly problem?: unknown }) {
           {error !== undefined && <ErrorNote error={error} />}
           <div className="stack tight">
             <p className="strong">By a link</p>
-            <p className="ink-2">On the machine of the node, this prints one that lets you in once:</p>
+            <p className="ink-2">Run this on the host of the node. It prints a link that works once:</p>
             <Command text="npx leasehold login" />
           </div>
           <Field
             label="Or by a token"
             hint={
               <>
-                That of the admin is the line in <code>.leasehold/token</code>, in the folder of the node.
+                The admin token is in <code>.leasehold/token</code>, in the folder of the node.
               </>
             }
           >

@@ -109,7 +109,7 @@ export function FilterBar({
         />
         {text === '' && <kbd>/</kbd>}
         {open && suggestions.length > 0 && (
-          <ul className="list" role="listbox" id={id} aria-label="What to filter by">
+          <ul className="list" role="listbox" id={id} aria-label="Filters">
             {suggestions.map((one, i) => (
               <li
                 key={`${one.name} ${one.value}`}
@@ -136,7 +136,7 @@ export function FilterBar({
       <select
         className="input"
         style={{ width: 'auto' }}
-        aria-label="Created when"
+        aria-label="Creation time"
         value={filter.last ?? (filter.from !== undefined || filter.until !== undefined ? 'chosen' : '')}
         onChange={(event) => {
           const { from: _, until: __, last: ___, ...rest } = filter;
@@ -149,7 +149,7 @@ export function FilterBar({
             Last {span}
           </option>
         ))}
-        {(filter.from !== undefined || filter.until !== undefined) && <option value="chosen">Chosen</option>}
+        {(filter.from !== undefined || filter.until !== undefined) && <option value="chosen">Selected range</option>}
       </select>
       {(['state', 'queue', 'handler'] as const).flatMap((name) =>
         filter[name].map((value) => (
@@ -158,7 +158,7 @@ export function FilterBar({
             <b className="cut">{value}</b>
             <button
               type="button"
-              aria-label={`Without ${name} ${value}`}
+              aria-label={`Remove ${name} ${value}`}
               onClick={() => onChange(toggled(filter, name, value))}
             >
               <Icon name="close" size={12} />
@@ -175,7 +175,7 @@ export function FilterBar({
           </b>
           <button
             type="button"
-            aria-label="Created at any time"
+            aria-label="Remove the creation time"
             onClick={() => {
               const { from: _, until: __, ...rest } = filter;
               onChange(rest);

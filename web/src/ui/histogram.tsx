@@ -30,7 +30,7 @@ export function Histogram({
         viewBox="0 0 1000 76"
         preserveAspectRatio="none"
         role="img"
-        aria-label={`Tasks by when they were created: ${plural(data.counted, 'task')} between ${exactTime(data.from)} and ${exactTime(data.until)}`}
+        aria-label={`Tasks by creation time: ${plural(data.counted, 'task')} between ${exactTime(data.from)} and ${exactTime(data.until)}`}
         onPointerDown={(event) => {
           if (event.button !== 0) return;
           svg.current?.setPointerCapture(event.pointerId);

@@ -15,7 +15,7 @@ export function JsonView({ value, label }: { readonly value: unknown; readonly l
         <div className="grow" />
         {!simple && (
           <Segmented
-            label={`How ${label} is shown`}
+            label={`View of ${label}`}
             options={[
               { value: 'tree', label: 'Tree' },
               { value: 'text', label: 'Text' },
@@ -32,7 +32,7 @@ export function JsonView({ value, label }: { readonly value: unknown; readonly l
         </div>
       ) : (
         <pre className="json" tabIndex={0}>
-          {pretty.length > 500_000 ? `${pretty.slice(0, 500_000)}\n… cut here: copy has all of it` : pretty}
+          {pretty.length > 500_000 ? `${pretty.slice(0, 500_000)}\n… cut here; the copy has all of it` : pretty}
         </pre>
       )}
     </section>

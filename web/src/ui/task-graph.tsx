@@ -32,7 +32,7 @@ export function TaskGraph({ tasks, here }: { readonly tasks: readonly GraphTask[
     ...spawnedBy.filter((from) => !after.includes(from)).map((from) => ({ from, to: id, spawn: true })),
   ]);
   return (
-    <div className="graph" tabIndex={0} role="group" aria-label="Tasks that hang together">
+    <div className="graph" tabIndex={0} role="group" aria-label="Graph of related tasks">
       <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`}>
         {edges.map(({ from, to, spawn }) => {
           const [a, b] = [at.get(from), at.get(to)];

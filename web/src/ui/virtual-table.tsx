@@ -82,7 +82,7 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
   };
   useKeys([
     { keys: 'j', does: 'Next row', group: 'Lists', run: () => move(1) },
-    { keys: 'k', does: 'Row before', group: 'Lists', run: () => move(-1) },
+    { keys: 'k', does: 'Previous row', group: 'Lists', run: () => move(-1) },
     {
       keys: 'Enter',
       does: 'Open the row',
@@ -127,12 +127,7 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
       <div className="vt-head" role="row" aria-rowindex={1}>
         {onSelect && (
           <span role="columnheader" aria-label="Selection">
-            <input
-              type="checkbox"
-              aria-label="Select all that are shown"
-              checked={all}
-              onChange={() => onSelectAll?.()}
-            />
+            <input type="checkbox" aria-label="Select all rows" checked={all} onChange={() => onSelectAll?.()} />
           </span>
         )}
         {narrow ? (

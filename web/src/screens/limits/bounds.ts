@@ -15,7 +15,7 @@ export function boundsText(limit: {
   return (
     [
       limit.concurrent === undefined ? '' : `${limit.concurrent} at once`,
-      limit.perKey === undefined ? '' : `${limit.perKey} for each key`,
+      limit.perKey === undefined ? '' : `${limit.perKey} per key`,
       limit.rate === undefined ? '' : `${limit.rate.max} in ${limit.rate.window}`,
       limit.cost === undefined ? '' : `cost ${limit.cost.max} in ${limit.cost.window}`,
       limit.backlog === undefined ? '' : `${limit.backlog} may wait`,

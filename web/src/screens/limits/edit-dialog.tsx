@@ -6,10 +6,10 @@ import { FormDialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/fields.tsx';
 
 const STRATEGIES = {
-  queue: 'they wait',
+  queue: 'tasks wait',
   refuse: 'the push is refused',
-  cancel_oldest: 'the oldest is cancelled',
-  replace_pending: 'only the newest waits',
+  cancel_oldest: 'the oldest task is cancelled',
+  replace_pending: 'only the newest task waits',
 } as const;
 
 export function EditDialog({
@@ -38,7 +38,7 @@ export function EditDialog({
   return (
     <FormDialog
       title={of === undefined ? 'Create a limit' : `Edit ${of.name}`}
-      submit={of === undefined ? 'Create it' : 'Change the limit'}
+      submit={of === undefined ? 'Create the limit' : 'Change the limit'}
       disabled={name.trim() === '' || wrong}
       onClose={onClose}
       act={async () => {
@@ -78,7 +78,7 @@ export function EditDialog({
             />
           )}
         </Field>
-        <Field label="For each key" hint="For tasks that name one">
+        <Field label="Per key" hint="For tasks that name a key">
           {(props) => (
             <input
               {...props}
@@ -89,7 +89,7 @@ export function EditDialog({
             />
           )}
         </Field>
-        <Field label="So many" hint="that start">
+        <Field label="Starts" hint="Most starts in the period">
           {(props) => (
             <input
               {...props}
@@ -101,7 +101,7 @@ export function EditDialog({
             />
           )}
         </Field>
-        <Field label="in" hint="a time such as 1m">
+        <Field label="Period" hint="A time such as 1m">
           {(props) => (
             <input {...props} className="input" value={window} onChange={(event) => setWindow(event.target.value)} />
           )}
@@ -124,7 +124,7 @@ export function EditDialog({
         )}
       </Field>
       {of !== undefined && (
-        <p className="quiet">Lowering it drains: nothing more starts until there is room, and nothing is stopped.</p>
+        <p className="quiet">A lower limit stops no task. Nothing more starts until there is room.</p>
       )}
     </FormDialog>
   );

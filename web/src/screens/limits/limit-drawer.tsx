@@ -41,7 +41,7 @@ export function LimitDrawer({ name, onChanged }: { readonly name: string; readon
             {data.pausedUntil !== undefined && <State state="paused" label="Paused" why={undefined} />}
             {data.pausedUntil !== undefined && (
               <p className="quiet">
-                Nothing that takes from it starts for <Countdown to={data.pausedUntil} over="a moment" />.
+                Tasks that use it do not start for <Countdown to={data.pausedUntil} over="a moment" />.
               </p>
             )}
             <Now of={data} />
@@ -95,7 +95,7 @@ function Buttons({
           onClick={() =>
             runAction(
               () => client.call('resumeLimit', { params: { name }, body: {} }).then(onChanged),
-              `${name} is open again.`,
+              `${name} is resumed.`,
             )
           }
         >
@@ -134,7 +134,7 @@ function RemoveDialog({
       }
     >
       <p>
-        Nothing is held back by it any more: {waiting === undefined ? 'what waits for it' : plural(waiting, 'task')} may
+        It holds nothing back any more: {waiting === undefined ? 'what waits for it' : plural(waiting, 'task')} may
         start at once.
       </p>
     </FormDialog>

@@ -29,7 +29,7 @@ export function Now({ of: data }: { readonly of: LimitDetail }) {
                 ? 'no bound'
                 : `${data.active} of ${data.concurrent}${isFull(data) ? ', at the limit' : ''}`,
             ],
-            data.perKey !== undefined && ['For each key', data.perKey],
+            data.perKey !== undefined && ['Per key', data.perKey],
             data.rate !== undefined && ['Rate', <RateMeter key="r" of={data} />],
             data.cost !== undefined && ['Cost', `${data.cost.max} in ${data.cost.window}`],
             ['Waiting', plural(data.waiting, 'ready task')],
@@ -69,7 +69,7 @@ export function Keys({ of: data }: { readonly of: LimitDetail }) {
                     </>
                   ) : key.freesAt !== undefined ? (
                     <>
-                      frees in <Countdown to={key.freesAt} />
+                      has room in <Countdown to={key.freesAt} />
                     </>
                   ) : (
                     <span className="quiet">open</span>
@@ -80,16 +80,16 @@ export function Keys({ of: data }: { readonly of: LimitDetail }) {
           </tbody>
         </table>
       </div>
-      {data.moreKeys && <div className="panel-body quiet">There are more.</div>}
+      {data.moreKeys && <div className="panel-body quiet">There are more keys.</div>}
     </Panel>
   );
 }
 
 export function Holders({ of: tasks }: { readonly of: readonly Task[] }) {
   return (
-    <Panel title="Who holds it" count={tasks.length}>
+    <Panel title="Holders" count={tasks.length}>
       {tasks.length === 0 ? (
-        <div className="panel-body quiet">Nobody at present.</div>
+        <div className="panel-body quiet">No running task.</div>
       ) : (
         <div className="table-wrap">
           <table className="table">

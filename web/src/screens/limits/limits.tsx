@@ -25,7 +25,7 @@ export default function Limits({ name }: { readonly name: string | undefined }) 
   return (
     <Page
       title="Limits"
-      about="How many may run at once or in a time, all over the cluster. What is over a limit waits and slows nothing else."
+      about="How many tasks may run at once, or start in a period, in the whole cluster. Tasks over a limit wait and slow nothing else."
       actions={
         may && (
           <Button kind="primary" icon="plus" onClick={() => setCreating(true)}>
@@ -71,7 +71,7 @@ export default function Limits({ name }: { readonly name: string | undefined }) 
                       </td>
                       <td className="num">
                         {limit.concurrent ?? '–'}
-                        {limit.perKey !== undefined && <span className="quiet nowrap"> · {limit.perKey} a key</span>}
+                        {limit.perKey !== undefined && <span className="quiet nowrap"> · {limit.perKey} per key</span>}
                       </td>
                       <td className="num">{limit.active}</td>
                       <td>
@@ -98,7 +98,7 @@ export default function Limits({ name }: { readonly name: string | undefined }) 
                         {limit.rate === undefined ? (
                           <span className="quiet">–</span>
                         ) : (
-                          `${limit.rate.max} in ${limit.rate.window}${limit.rate.perKey ? ', a key' : ''}`
+                          `${limit.rate.max} in ${limit.rate.window}${limit.rate.perKey ? ' per key' : ''}`
                         )}
                       </td>
                       <td className="wide-only quiet nowrap">

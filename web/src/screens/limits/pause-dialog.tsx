@@ -18,12 +18,15 @@ export function PauseDialog({
   return (
     <FormDialog
       title={`Pause ${name}`}
-      submit="Pause it"
+      submit="Pause the limit"
       onClose={onClose}
       disabled={time.trim() === ''}
       act={() => client.call('pauseLimit', { params: { name }, body: { for: time.trim() } }).then(onDone)}
     >
-      <p>Nothing that takes from it starts for so long; what runs goes on. For an API that says “too many requests”.</p>
+      <p>
+        Tasks that use it do not start for this time. Running tasks continue. Use it when an API answers “too many
+        requests”.
+      </p>
       <Field label="For" hint="30s, 10m, 1h">
         {(props) => (
           <input {...props} className="input short" value={time} onChange={(event) => setTime(event.target.value)} />

@@ -37,7 +37,7 @@ export function RateMeter({ of: { name, rate } }: { readonly of: LimitDetail }) 
       <span title="Counted among the newest tasks">
         {text}
         {rate.burst === rate.max ? '' : `, at most ${rate.burst} at once`}
-        {rate.perKey ? ', for each key' : ''}
+        {rate.perKey ? ', per key' : ''}
       </span>
       {!rate.perKey && (
         <Meter value={started} max={rate.max} label={text} tone={started >= rate.max ? 's-attention' : 's-running'} />

@@ -23,10 +23,10 @@ export function Charts({ of: { series } }: { readonly of: OverviewData }) {
   ];
   const all = [
     {
-      title: 'Ended a second',
+      title: 'Ended per second',
       lines: throughput,
       format: rate,
-      summary: `${rate(last(series.completed))} tasks complete a second, ${rate(last(series.failed))} fail`,
+      summary: `${rate(last(series.completed))} tasks complete per second, ${rate(last(series.failed))} fail`,
     },
     {
       title: 'Ready and running',
@@ -35,7 +35,7 @@ export function Charts({ of: { series } }: { readonly of: OverviewData }) {
       summary: `${last(series.waiting)} ready, ${last(series.running)} running`,
     },
     {
-      title: 'Age of the oldest',
+      title: 'Longest wait',
       lines: [{ label: 'age', colour: '--waiting', values: series.ageMs }],
       format: (value: number) => duration(value).split(' ')[0] as string,
       least: 5_000,
@@ -61,7 +61,7 @@ export function Charts({ of: { series } }: { readonly of: OverviewData }) {
         >
           {lines.every(({ values }) => values.filter((value) => value !== null).length < 2) ? (
             <div className="chart empty">
-              <p>Figures come with the first minutes.</p>
+              <p>Figures appear after the first minutes.</p>
             </div>
           ) : (
             <Suspense fallback={<div className="chart" />}>

@@ -119,18 +119,19 @@ export function FirstRun({ guide }: { readonly guide: Guide }) {
     },
     {
       done: guide.joined,
-      title: 'Let a second machine help',
+      title: 'Add a second host',
       body: (
         <>
           <Command text={`npx leasehold workers create second --code${at}`} />
           <p className="ink-2">
-            It prints the one command for the other machine.{' '}
+            It prints the command to run on the other host.{' '}
             {may && (
               <>
+                The screen{' '}
                 <Link to="/workers" className="link">
                   Workers
                 </Link>{' '}
-                can do the same.
+                does the same.
               </>
             )}
           </p>

@@ -128,10 +128,10 @@ const INCIDENT_STATES = {
 
 function Incidents({ of: { incidents } }: { readonly of: OverviewData }) {
   return (
-    <Panel title="What went wrong lately">
+    <Panel title="Recent incidents">
       {incidents.length === 0 ? (
-        <Empty icon="check" title="Nothing did">
-          <p>Leases that run out, workers that fall silent, tasks that fail and changes of the leader are told here.</p>
+        <Empty icon="check" title="No incidents">
+          <p>Expired leases, lost workers, failed tasks and changes of the leader appear here.</p>
         </Empty>
       ) : (
         <ul className="incidents">

@@ -56,7 +56,7 @@ export function Form({
       try {
         setWritten(draftOf(fields, JSON.parse(json)));
       } catch {
-        setProblems({ input: 'is not JSON: mend it before it becomes a form' });
+        setProblems({ input: 'is not JSON: correct it before you switch to the form' });
         return;
       }
     }
@@ -65,7 +65,7 @@ export function Form({
   };
   const read = (): { readonly input: unknown; readonly problems: Record<string, string> } => {
     const found: Record<string, string> = problemsOf(options);
-    if (handler.trim() === '') found.handler = 'is needed';
+    if (handler.trim() === '') found.handler = 'is required';
     if (mode === 'form' && fields !== undefined) {
       const { value, problems: inner } = valueOf(fields, written.draft, written.rest);
       return { input: value, problems: { ...found, ...inner } };
@@ -87,7 +87,7 @@ export function Form({
       .call('pushTasks', { body: bodyOf({ queue, handler, input, options, like: start }) })
       .then((answer) => {
         if (!('id' in answer)) return;
-        showDone(answer.fresh ? 'The task is on disk.' : 'Its unique key led to a task that was there before.');
+        showDone(answer.fresh ? 'The task is on disk.' : 'A task with this unique key was there before.');
         go(`/tasks/${segment(answer.id)}`);
       })
       .catch((thrown: unknown) => {
@@ -118,9 +118,7 @@ export function Form({
           onJson={setJson}
         />
         {error !== undefined && <ErrorNote error={error} />}
-        {handlers.length === 0 && (
-          <Notice>No worker is there yet. What is pushed waits, and is run as soon as one comes.</Notice>
-        )}
+        {handlers.length === 0 && <Notice>No worker has joined yet. A pushed task waits until one joins.</Notice>}
         <div className="buttons">
           <Button type="submit" kind="primary" icon="push" busy={busy}>
             Push the task

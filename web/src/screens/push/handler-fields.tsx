@@ -30,8 +30,8 @@ export function HandlerFields({
           hint={
             info === undefined
               ? handler === ''
-                ? 'What performs the task'
-                : 'No worker offers it at present: it waits for one that does.'
+                ? 'The name of the code that performs the task'
+                : 'No worker offers this handler now. The task waits for one.'
               : `${plural(info.workers, 'worker')} ${info.workers === 1 ? 'offers' : 'offer'} it`
           }
         >

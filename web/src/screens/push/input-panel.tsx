@@ -44,7 +44,7 @@ export function InputPanel({
           <span className="quiet">JSON</span>
         ) : (
           <Segmented
-            label="How the input is written"
+            label="Input as"
             options={[
               { value: 'form', label: 'Form' },
               { value: 'json', label: 'JSON' },
@@ -65,14 +65,14 @@ export function InputPanel({
               onChange={(draft: Draft) => onWritten({ ...written, draft })}
             />
             {Object.keys(written.rest).length > 0 && (
-              <p className="quiet">Also given, and kept: {Object.keys(written.rest).join(', ')}</p>
+              <p className="quiet">Kept, without a field: {Object.keys(written.rest).join(', ')}</p>
             )}
           </>
         ) : (
           <Field
             label="Input as JSON"
             problem={problems.input}
-            hint={fields === undefined && known ? 'This handler does not say which form its input has.' : undefined}
+            hint={fields === undefined && known ? 'This handler has no schema for its input.' : undefined}
           >
             {(props) => (
               <textarea

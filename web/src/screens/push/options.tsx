@@ -66,13 +66,13 @@ export function OptionsPanel({
   return (
     <Panel title="Options">
       <div className="panel-body fields">
-        {option('priority', 'Priority', 'Higher ones go first; default 0')}
-        {option('delay', 'Not before', 'How long it waits first', '10m')}
-        {option('maxAttempts', 'Tries', 'How often it is tried; default 3')}
-        {option('timeout', 'Time for one attempt', 'Then it is stopped', '1h')}
-        {option('unique', 'Unique key', 'A second push with it leads to the same task')}
-        {option('requires', 'Tags it needs', 'With commas', 'gpu, memory_gb>=16')}
-        {option('limits', 'Limits it takes from', 'With commas', 'claude')}
+        {option('priority', 'Priority', 'Tasks of higher priority go first. Default 0')}
+        {option('delay', 'Delay', 'How long the task waits first', '10m')}
+        {option('maxAttempts', 'Tries', 'How often the task is tried. Default 3')}
+        {option('timeout', 'Timeout of one attempt', 'After this time the attempt is stopped', '1h')}
+        {option('unique', 'Unique key', 'A second push with this key returns the same task')}
+        {option('requires', 'Required tags', 'Separated by commas', 'gpu, memory_gb>=16')}
+        {option('limits', 'Limits', 'Separated by commas', 'claude')}
       </div>
     </Panel>
   );

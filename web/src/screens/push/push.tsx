@@ -34,7 +34,7 @@ export default function Push() {
   if (!may)
     return (
       <Page title="Push a task">
-        <Empty icon="key" title="You may look, not push">
+        <Empty icon="key" title="You cannot push tasks">
           <p>This needs the role operator.</p>
         </Empty>
       </Page>
@@ -49,7 +49,7 @@ export default function Push() {
             <Link to={`/tasks/${segment(like)}`} className="link mono">
               {like}
             </Link>
-            ; that one stays as it is.
+            . The old task stays as it is.
           </>
         )
       }

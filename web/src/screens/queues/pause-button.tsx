@@ -20,7 +20,7 @@ export function PauseButton({
       onClick={() =>
         runAction(
           () => client.call(paused ? 'resumeQueue' : 'pauseQueue', { params: { queue: name } }).then(onChanged),
-          paused ? `${name} goes on.` : `Nothing more of ${name} is started; what runs goes on.`,
+          paused ? `${name} is resumed.` : `${name} is paused. Running tasks continue.`,
         )
       }
     >

@@ -24,7 +24,7 @@ export function PurgeDialog({
   const found = dry.data?.found ?? 0;
   return (
     <FormDialog
-      title={`Cancel all that waits in ${name}`}
+      title={`Cancel all waiting tasks in ${name}`}
       submit={`Cancel ${plural(found, 'task')}`}
       danger
       disabled={found === 0 || typed !== name}
@@ -43,10 +43,10 @@ export function PurgeDialog({
       }}
     >
       <p>
-        <b>{plural(found, 'task')}</b> in <code>{name}</code> {found === 1 ? 'waits' : 'wait'}: ready, scheduled or
-        waiting for something. All of them end as cancelled; what runs goes on.
+        <b>{plural(found, 'task')}</b> in <code>{name}</code> {found === 1 ? 'is' : 'are'} ready, scheduled or waiting.
+        All of them are cancelled. Running tasks continue.
       </p>
-      <Field label={`Type ${name} to be sure`}>
+      <Field label={`Type ${name} to confirm`}>
         {(props) => (
           <input
             {...props}

@@ -46,10 +46,10 @@ export function QueueDrawer({ name, onChanged }: { readonly name: string; readon
                   }}
                 />
                 <Button small icon="push" onClick={() => go(`/push?queue=${encodeURIComponent(name)}`)}>
-                  Push to it
+                  Push to this queue
                 </Button>
                 <Button small icon="trash" kind="danger" onClick={() => setPurging(true)}>
-                  Cancel all that waits
+                  Cancel all waiting tasks
                 </Button>
               </div>
             )}
@@ -79,7 +79,7 @@ export function QueueDrawer({ name, onChanged }: { readonly name: string; readon
                 <div className="panel-body stack">
                   <KeyValues
                     of={[
-                      ['Slots it could use', <b key="d">{scale.data.desired}</b>],
+                      ['Slots wanted', <b key="d">{scale.data.desired}</b>],
                       ['Could start now', scale.data.runnable],
                       ['Running', scale.data.running],
                       ['Held by limits', `${scale.data.blocked_by_limit}; more workers would not help`],

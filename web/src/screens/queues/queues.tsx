@@ -16,13 +16,13 @@ import { useQueues, useRate } from './use-queues.ts';
 export default function Queues({ name }: { readonly name: string | undefined }) {
   const queues = useQueues();
   return (
-    <Page title="Queues" about="Where tasks wait. One begins to be with its first task.">
+    <Page title="Queues" about="Where tasks wait. A queue exists from its first task on.">
       <WhenLoaded of={queues}>
         {(data) =>
           data.queues.length === 0 ? (
             <div className="panel">
               <Empty icon="queues" title="No queues yet">
-                <p>A queue is there as soon as something is pushed to it.</p>
+                <p>A queue appears with its first task.</p>
                 <Command text={`npx leasehold push echo '{"hello":"world"}'`} />
               </Empty>
             </div>
@@ -37,12 +37,12 @@ export default function Queues({ name }: { readonly name: string | undefined }) 
                     <th className="num wide-only">Scheduled</th>
                     <th className="num wide-only">Waiting</th>
                     <th className="num wide-only">Oldest</th>
-                    <th className="wide-only">Ended a second</th>
+                    <th className="wide-only">Ended per second</th>
                     <th className="num wide-only">Completed</th>
                     <th className="num">Failed</th>
-                    <th className="num wide-only">Wants slots</th>
+                    <th className="num wide-only">Slots wanted</th>
                     <th>
-                      <span className="sr">What to do</span>
+                      <span className="sr">Actions</span>
                     </th>
                   </tr>
                 </thead>
@@ -112,7 +112,7 @@ function Row({ queue, onChanged }: { readonly queue: Queue; readonly onChanged: 
       </td>
       <td className="wide-only">
         <span className="row">
-          <Sparkline values={history} state="completed" label={`${rate.toFixed(1)} tasks of ${name} end a second`} />
+          <Sparkline values={history} state="completed" label={`${rate.toFixed(1)} tasks of ${name} end per second`} />
           <span className="quiet nowrap">{rate < 10 ? rate.toFixed(1) : Math.round(rate)}/s</span>
         </span>
       </td>
@@ -120,7 +120,7 @@ function Row({ queue, onChanged }: { readonly queue: Queue; readonly onChanged: 
       <td className="num">{figure(queue.failed, of('failed'))}</td>
       <td
         className="num wide-only"
-        title="Slots that it could use now: what runs, and what neither a limit nor a pause holds back"
+        title="Slots that the queue could use now: for running tasks, and for ready tasks that no limit or pause holds back"
       >
         {scale.data?.desired ?? '–'}
       </td>

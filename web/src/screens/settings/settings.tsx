@@ -37,7 +37,7 @@ export default function Settings() {
                   'Role',
                   <span key="r">
                     {me.role}
-                    {me.role === 'read' && ': you may look'}
+                    {me.role === 'read' && ': you can only read'}
                   </span>,
                 ],
                 ['Node', me.node.address],
@@ -59,7 +59,7 @@ export default function Settings() {
             <LoginLink />
           </div>
         </Panel>
-        <Panel title="How this node works">
+        <Panel title="Settings of this node">
           <div className="panel-body stack">
             <KeyValues
               of={[
@@ -67,14 +67,14 @@ export default function Settings() {
                   'Lease',
                   <span key="l">
                     {duration(leaseMs)}{' '}
-                    <span className="quiet">without a word, then a task goes to another worker</span>
+                    <span className="quiet">without a renewal, then a task goes to another worker</span>
                   </span>,
                 ],
                 [
                   'Retention',
                   <span key="r">
-                    {retentionMs === 0 ? 'for ever' : duration(retentionMs)}{' '}
-                    <span className="quiet">after its end a task is forgotten</span>
+                    {retentionMs === 0 ? 'forever' : duration(retentionMs)}{' '}
+                    <span className="quiet">a task is kept after its end</span>
                   </span>,
                 ],
                 [
@@ -89,7 +89,7 @@ export default function Settings() {
               ]}
             />
             <p className="quiet">
-              These are options of the command that starts a node: <code>leasehold up --help</code> has all of them.
+              These are options of <code>leasehold up</code>; <code>leasehold up --help</code> lists all of them.
             </p>
           </div>
         </Panel>
@@ -105,7 +105,7 @@ function LoginLink() {
     return (
       <div>
         <Button small icon="link" onClick={() => void client.call('createLogin').then(setLink, showError)}>
-          Make a login link
+          Create a login link
         </Button>{' '}
         <span className="quiet">for another browser or a phone</span>
       </div>
@@ -113,7 +113,7 @@ function LoginLink() {
   return (
     <div className="once">
       <p className="strong">
-        Lets a browser in once, as you, for <Countdown to={link.expiresAt} over="no longer" />
+        This link logs one browser in, as you. It works for <Countdown to={link.expiresAt} over="no more" />
       </p>
       <Command text={link.url} />
     </div>

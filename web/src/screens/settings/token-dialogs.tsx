@@ -34,7 +34,7 @@ export function TokenDialog({ onClose }: { readonly onClose: () => void }) {
   return (
     <FormDialog
       title="Create a token"
-      submit="Create it"
+      submit="Create the token"
       disabled={name.trim() === ''}
       onClose={onClose}
       act={async () => {
@@ -64,7 +64,11 @@ export function TokenDialog({ onClose }: { readonly onClose: () => void }) {
       <Field
         label="Role"
         hint={
-          role === 'read' ? 'Looks, and changes nothing' : role === 'operator' ? 'Everything but tokens' : 'Everything'
+          role === 'read'
+            ? 'Reads everything, changes nothing'
+            : role === 'operator'
+              ? 'Everything but tokens'
+              : 'Everything'
         }
       >
         {(props) => (
@@ -80,7 +84,7 @@ export function TokenDialog({ onClose }: { readonly onClose: () => void }) {
           </select>
         )}
       </Field>
-      <Field label="Good for" hint="90d, 12h; empty: until it is revoked">
+      <Field label="Valid for" hint="90d, 12h. Empty: until it is revoked">
         {(props) => (
           <input {...props} className="input short" value={ttl} onChange={(event) => setTtl(event.target.value)} />
         )}
@@ -97,7 +101,7 @@ export function RotateDialog({ token, onClose }: { readonly token: Token; readon
   return (
     <FormDialog
       title={`Rotate ${token.name}`}
-      submit="Make another"
+      submit="Create a new token"
       onClose={onClose}
       act={async () => {
         setNewToken(
@@ -111,7 +115,7 @@ export function RotateDialog({ token, onClose }: { readonly token: Token; readon
         return false;
       }}
     >
-      <Field label="Grace" hint="How long the old one is good besides; empty: not at all">
+      <Field label="Grace" hint="How long the old token still works. Empty: not at all">
         {(props) => (
           <input {...props} className="input short" value={grace} onChange={(event) => setGrace(event.target.value)} />
         )}

@@ -28,7 +28,7 @@ export function Tokens() {
         {(data) =>
           data.tokens.length === 0 ? (
             <div className="panel-body quiet">
-              Only the admin token of the node is there. Make one for each program, with no more than the role that it
+              The admin token of the node is the only one. Create one for each program, with the smallest role that it
               needs.
             </div>
           ) : (
@@ -39,12 +39,12 @@ export function Tokens() {
                     <th>Name</th>
                     <th>Role</th>
                     <th className="wide-only">Kind</th>
-                    <th className="wide-only">Begins</th>
+                    <th className="wide-only">Prefix</th>
                     <th className="wide-only">Created</th>
-                    <th>Used</th>
+                    <th>Last used</th>
                     <th>State</th>
                     <th>
-                      <span className="sr">What to do</span>
+                      <span className="sr">Actions</span>
                     </th>
                   </tr>
                 </thead>
@@ -72,12 +72,12 @@ export function Tokens() {
                           {token.revokedAt !== undefined ? (
                             <State state="cancelled" label="revoked" />
                           ) : over ? (
-                            <State state="offline" label="over" />
+                            <State state="offline" label="expired" />
                           ) : token.expiresAt === undefined ? (
-                            <State state="online" label="good" />
+                            <State state="online" label="valid" />
                           ) : (
                             <span>
-                              good for <Countdown to={token.expiresAt} />
+                              valid for <Countdown to={token.expiresAt} />
                             </span>
                           )}
                         </td>
@@ -129,7 +129,7 @@ export function Tokens() {
           onClose={() => setDialog(undefined)}
           act={() => client.call('revokeToken', { params: { id: dialog.token.id } }).then(tokens.refresh)}
         >
-          <p>It is refused within a second, and connections that live by it are closed.</p>
+          <p>The token is refused within a second. Connections that use it are closed.</p>
         </FormDialog>
       )}
     </Panel>

@@ -34,7 +34,7 @@ export function ApprovalPanel({
               form={asked?.form}
               onDone={onDone}
             />
-            {asked?.context !== undefined && <JsonView label="What to know" value={asked.context} />}
+            {asked?.context !== undefined && <JsonView label="Context" value={asked.context} />}
           </div>
         )}
       </WhenLoaded>

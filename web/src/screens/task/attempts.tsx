@@ -37,7 +37,8 @@ export function Attempts({ of: task }: { readonly of: TaskDetail }) {
     <Panel title="Attempts" count={attempts.length}>
       {attempts.length === 0 ? (
         <div className="panel-body quiet">
-          {live ? 'No worker has taken it yet.' : 'No worker has taken it.'} It was created <Time at={createdAt} />.
+          {live ? 'No worker has taken the task yet.' : 'No worker has taken the task.'} It was created{' '}
+          <Time at={createdAt} />.
         </div>
       ) : (
         <div className="lanes">
@@ -86,7 +87,7 @@ function AttemptTable({ of: attempts }: { readonly of: readonly Attempt[] }) {
           <tr>
             <th>Attempt</th>
             <th>Worker</th>
-            <th>Began</th>
+            <th>Started</th>
             <th>What happened</th>
           </tr>
         </thead>
@@ -120,15 +121,15 @@ function outcomeText({ outcome: reported, error }: Attempt): string {
   const why = messageOf(error);
   switch (outcome) {
     case 'expired':
-      return `Its lease ran out: nothing was heard of the worker, so it was given to another${why === '' ? '' : ` (${why})`}`;
+      return `The lease expired: the worker fell silent, and the task went to another worker${why === '' ? '' : ` (${why})`}`;
     case 'retried':
-      return `Failed, and is tried again: ${why}`;
+      return `Failed, and is retried: ${why}`;
     case 'released':
-      return `Given back untouched${why === '' ? '' : `: ${why}`}`;
+      return `Given back unstarted${why === '' ? '' : `: ${why}`}`;
     case 'parked':
       return 'Waits, and has given its slot back';
     case 'running':
-      return 'Runs';
+      return 'Running';
     default:
       return why === '' ? outcome.replaceAll('_', ' ') : `${outcome}: ${why}`;
   }

@@ -20,20 +20,20 @@ export function CancelLadder({ of: task, log }: { readonly of: TaskDetail; reado
   const { lines } = useSignal(log.state);
   const stops = useMemo(() => stopTimes(lines, task.attempt), [lines, task.attempt]);
   const steps: readonly { readonly text: string; readonly note: ReactNode; readonly at: number | undefined }[] = [
-    { text: 'Asked to stop', note: '', at: asked },
+    { text: 'Cancel requested', note: '', at: asked },
     {
-      text: 'Its worker hears of it, and the signal of the handler aborts',
-      note: 'within a second or so',
+      text: 'The worker sees the request and aborts the signal of the handler',
+      note: 'within about a second',
       at: stops.get('abort'),
     },
-    { text: 'What does not stop by itself gets SIGTERM', note: 'after 2s', at: stops.get('SIGTERM') },
+    { text: 'A process that does not stop gets SIGTERM', note: 'after 2s', at: stops.get('SIGTERM') },
     {
-      text: 'Then SIGKILL, with everything that it has started',
+      text: 'Then SIGKILL, with all processes that it started',
       note: 'after 2s more',
       at: stops.get('SIGKILL'),
     },
     {
-      text: 'If the worker stays silent, its lease ends and nothing that it says counts any more',
+      text: 'If the worker stays silent, its lease expires and its reports are ignored',
       note: task.leaseExpiresAt === undefined ? 'the last resort' : <Countdown to={task.leaseExpiresAt} over="now" />,
       at: undefined,
     },
@@ -61,7 +61,7 @@ export function CancelLadder({ of: task, log }: { readonly of: TaskDetail; reado
         {over && (
           <li className="past">
             <StateGlyph state={task.state} />
-            <span>It ended as {task.state}</span>
+            <span>The task ended as {task.state}</span>
             <span className="quiet">
               {task.finishedAt !== undefined && <Duration from={asked} until={task.finishedAt} />}
             </span>
@@ -97,13 +97,13 @@ export function CancelDialog({
     >
       <p>
         {task.state === 'running'
-          ? 'It runs: its worker is asked to stop, and has a few seconds to do so. Whatever it returns then is not recorded.'
-          : 'It does not run: it ends at once.'}
+          ? 'The task is running. Its worker is asked to stop it, and has a few seconds for that. Its result is not recorded.'
+          : 'The task is not running. It ends at once.'}
       </p>
       {others > 0 && (
         <label className="row">
           <input type="checkbox" checked={tree} onChange={(event) => setTree(event.target.checked)} />
-          With the {plural(others, 'task')} that hang on it
+          Also the {plural(others, 'task')} that depend on it
         </label>
       )}
     </FormDialog>

@@ -6,7 +6,7 @@ import { Panel } from '../../ui/layout.tsx';
 export function ErrorPanel({ error }: { readonly error: unknown }) {
   const { stack } = (typeof error === 'object' && error !== null ? error : {}) as { stack?: unknown };
   return (
-    <Panel title="Why it did not complete">
+    <Panel title="Error">
       <div className="panel-body stack tight">
         <pre className="code bad">{messageOf(error)}</pre>
         {typeof stack === 'string' && (

@@ -14,7 +14,7 @@ export function ExplainDrawer({ id, onClose }: { readonly id: string; readonly o
     on: (event) => event.task === id,
   });
   return (
-    <Drawer title="Why is it where it is?" onClose={onClose}>
+    <Drawer title="Explanation" onClose={onClose}>
       <WhenLoaded of={explained}>
         {(data) => (
           <>
@@ -94,7 +94,7 @@ function Limits({ of: { limits } }: { readonly of: Explanation }) {
 function Dependencies({ of: { dependencies } }: { readonly of: Explanation }) {
   return (
     <section className="stack tight">
-      <h3>What it needs first</h3>
+      <h3>Dependencies</h3>
       <ul className="verdicts">
         {dependencies.map(({ taskId, state, optional }) => (
           <li key={taskId} className={`s-${state}`}>
@@ -105,7 +105,7 @@ function Dependencies({ of: { dependencies } }: { readonly of: Explanation }) {
               </Link>
               <span>
                 {state}
-                {optional ? ', any end will do' : ''}
+                {optional ? ', any final state is enough' : ''}
               </span>
             </span>
           </li>
@@ -122,7 +122,7 @@ function Workers({ of: { workers } }: { readonly of: Explanation }) {
       <h3>Workers</h3>
       {workers.length === 0 && (
         <p className="quiet">
-          There is none. <code>leasehold worker</code> starts one.
+          There are none. <code>leasehold worker</code> starts one.
         </p>
       )}
       <ul className="verdicts">

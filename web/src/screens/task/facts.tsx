@@ -53,10 +53,10 @@ export function Facts({ of: task }: { readonly of: TaskDetail }) {
             task.startedAt !== undefined && ['Started', <Time key="s" at={task.startedAt} />],
             task.finishedAt !== undefined && ['Ended', <Time key="e" at={task.finishedAt} />],
             task.finishedAt !== undefined && [
-              'From push to end',
+              'Total time',
               <Duration key="t" from={task.createdAt} until={task.finishedAt} />,
             ],
-            placement?.requires !== undefined && ['Needs', list(placement.requires)],
+            placement?.requires !== undefined && ['Requires', list(placement.requires)],
             placement?.only !== undefined && ['Only on', list(placement.only)],
             placement?.never !== undefined && ['Never on', list(placement.never)],
             placement?.version !== undefined && ['Version', placement.version],
@@ -77,7 +77,7 @@ export function Facts({ of: task }: { readonly of: TaskDetail }) {
               `${fairness.key}${fairness.weight === 1 ? '' : ` × ${fairness.weight}`}`,
             ],
             task.unique !== undefined && ['Unique key', <code key="u">{task.unique}</code>],
-            !isFinal(task.state) && ['Workers for it', task.workersForIt],
+            !isFinal(task.state) && ['Eligible workers', task.workersForIt],
           ]}
         />
       </div>

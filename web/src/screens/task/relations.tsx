@@ -51,7 +51,7 @@ export function Relations({ id }: { readonly id: string }) {
   ];
   return (
     <Panel
-      title="Around it"
+      title="Related tasks"
       count={tasks.length}
       actions={<span className="quiet">solid: waits for it · dashed: started by it</span>}
     >

@@ -37,13 +37,13 @@ export default function Task({ id }: { readonly id: string }) {
   const retry = (): void =>
     runAction(
       () => client.call('retryTask', { params: { id }, body: {} }).then(task.refresh),
-      'It is ready to run again.',
+      'The task is ready again.',
     );
   useKeys([
-    { keys: 'e', does: 'Explain it', group: 'Task', run: () => setExplain(true) },
-    ...(may && final ? [{ keys: 'r', does: 'Run it again', group: 'Task', run: retry }] : []),
+    { keys: 'e', does: 'Explain the task', group: 'Task', run: () => setExplain(true) },
+    ...(may && final ? [{ keys: 'r', does: 'Run the task again', group: 'Task', run: retry }] : []),
     ...(may && data !== undefined && !final
-      ? [{ keys: 'c', does: 'Cancel it', group: 'Task', run: () => setCancelling(true) }]
+      ? [{ keys: 'c', does: 'Cancel the task', group: 'Task', run: () => setCancelling(true) }]
       : []),
     { keys: 'u', does: 'Back to the list', group: 'Task', run: () => go('/tasks') },
   ]);
@@ -74,7 +74,7 @@ export default function Task({ id }: { readonly id: string }) {
             </Button>
             {may && (
               <Button icon="edit" onClick={() => go(draftLike(data))}>
-                {final ? 'Edit and run' : 'Push one like it'}
+                {final ? 'Edit and run' : 'Push a similar task'}
               </Button>
             )}
             {may && final && (
@@ -114,9 +114,9 @@ export default function Task({ id }: { readonly id: string }) {
             {shown.wait?.kind === 'approval' && <ApprovalPanel id={id} wait={shown.wait} onDone={task.refresh} />}
             {shown.wait?.kind === 'signal' && (
               <Notice tone="waiting">
-                It waits for a signal on the channel <code>{shown.wait.channel}</code>.{' '}
+                The task waits for a signal on the channel <code>{shown.wait.channel}</code>.{' '}
                 <span className="ink-2">
-                  Send one: <code>leasehold signal {shown.wait.channel}</code>
+                  Send it: <code>leasehold signal {shown.wait.channel}</code>
                 </span>
               </Notice>
             )}

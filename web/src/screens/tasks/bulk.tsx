@@ -68,12 +68,12 @@ export function BulkDialog({
   }, []);
 
   const verb = kind === 'retry' ? 'Run again' : 'Cancel';
-  const query = ids === undefined ? filterText({ ...filter, state: states }, exactTime) : 'those that are selected';
+  const query = ids === undefined ? filterText({ ...filter, state: states }, exactTime) : 'the selected tasks';
   const n = found?.length ?? 0;
   const perSecond = Number(rate);
   return (
     <FormDialog
-      title={ids === undefined ? `${verb} all that match` : `${verb} those that are selected`}
+      title={ids === undefined ? `${verb} all matching tasks` : `${verb} the selected tasks`}
       submit={found === undefined ? 'Counting …' : `${verb} ${plural(n, 'task')}`}
       danger={kind === 'cancel'}
       disabled={n === 0 || (rate !== '' && !(perSecond > 0))}
@@ -91,8 +91,8 @@ export function BulkDialog({
       {error !== undefined && <ErrorNote error={error} />}
       {states.length === 0 ? (
         <p>
-          None of what is asked for can be{' '}
-          {kind === 'retry' ? 'run again: only what has ended can' : 'cancelled: all of it has ended'}.
+          None of these tasks can be{' '}
+          {kind === 'retry' ? 'run again: none of them has ended' : 'cancelled: all of them have ended'}.
         </p>
       ) : (
         <>
@@ -103,14 +103,14 @@ export function BulkDialog({
             ) : (
               <>
                 <b>{plural(n, 'task')}</b>
-                {n >= MAX_TASKS ? ', as many as are taken at once' : ''}. What comes after now is not touched.
+                {n >= MAX_TASKS ? ', the most that one job takes' : ''}. Tasks pushed from now on are not touched.
               </>
             )}{' '}
             {kind === 'cancel'
-              ? 'What waits ends at once; what runs is asked to stop.'
-              : 'Each becomes ready once more and gets its tries back.'}
+              ? 'Waiting tasks end at once. Running tasks are asked to stop.'
+              : 'Each task becomes ready again, with all its tries.'}
           </p>
-          <Field label="At most a second" hint="Empty: as fast as it goes">
+          <Field label="Tasks per second" hint="Empty: as fast as possible">
             {(props) => (
               <input
                 {...props}

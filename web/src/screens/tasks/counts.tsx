@@ -34,11 +34,11 @@ export function Counts({
   );
   if (counts.data === undefined) return <div className="panel histogram" style={{ height: 116 }} />;
   return (
-    <section className="panel" aria-label="When they were created">
+    <section className="panel" aria-label="Creation times">
       <Histogram data={counts.data} onBrush={(range) => onChange({ ...rest, ...range })} />
       {counts.data.cut && (
         <p className="quiet" style={{ padding: '0 1rem 0.5rem' }}>
-          There are more than are counted: these are the newest {counts.data.counted.toLocaleString('en')}.
+          Only the newest {counts.data.counted.toLocaleString('en')} tasks are counted.
         </p>
       )}
     </section>

@@ -110,12 +110,12 @@ function Rows({
           state.cursor === undefined
             ? `${plural(state.rows.length, 'task')}, all of them`
             : state.loadingMore
-              ? 'More are on their way …'
+              ? 'Loading more …'
               : `${state.rows.length.toLocaleString('en')} shown; scroll for more`
         }
       />
       {selected.size > 0 && (
-        <div className="bulk" role="region" aria-label="What to do to the selected tasks">
+        <div className="bulk" role="region" aria-label="Actions on the selected tasks">
           <span className="strong">{selected.size.toLocaleString('en')} selected</span>
           <Button small icon="retry" onClick={() => setBulk({ kind: 'retry', ids: [...selected] })}>
             Run again
@@ -123,7 +123,7 @@ function Rows({
           <Button small icon="stop" kind="danger" onClick={() => setBulk({ kind: 'cancel', ids: [...selected] })}>
             Cancel them
           </Button>
-          <span className="quiet wide-only">or all that match:</span>
+          <span className="quiet wide-only">or all matching tasks:</span>
           <Button small kind="plain" onClick={() => setBulk({ kind: 'retry' })}>
             Run all again
           </Button>
@@ -154,7 +154,7 @@ function NoTasks({ filter, onClear }: { readonly filter: TaskFilter; readonly on
     return (
       <div className="panel">
         <Empty icon="search" title="No task matches">
-          <p>What fits and is pushed now appears here by itself.</p>
+          <p>New tasks that match appear here by themselves.</p>
           <Button onClick={onClear}>Clear the filter</Button>
         </Empty>
       </div>

@@ -32,7 +32,7 @@ export function SavedViews({
           <>
             {mine.length === 0 && (
               <p className="quiet" style={{ padding: '6px 8px' }}>
-                No saved views. One keeps a filter under a name, for everybody.
+                No saved views. A view keeps a filter under a name, for everybody.
               </p>
             )}
             {mine.map((view) => (
@@ -54,11 +54,11 @@ export function SavedViews({
                     kind="plain"
                     small
                     icon="trash"
-                    aria-label={`Forget the view ${view.name}`}
+                    aria-label={`Delete the view ${view.name}`}
                     onClick={() =>
                       runAction(
                         () => client.call('removeView', { params: { name: view.name } }).then(views.refresh),
-                        `Forgot the view ${view.name}.`,
+                        `Deleted the view ${view.name}.`,
                       )
                     }
                   />
@@ -78,7 +78,7 @@ export function SavedViews({
                   }}
                 >
                   <Icon name="plus" size={14} />
-                  {query === '' ? 'Filter something to save it' : 'Save this filter …'}
+                  {query === '' ? 'Set a filter to save it' : 'Save this filter …'}
                 </button>
               </>
             )}
@@ -94,7 +94,7 @@ export function SavedViews({
           act={() => client.call('saveView', { body: { name: name.trim(), screen, query } }).then(views.refresh)}
         >
           <pre className="code">{decodeURIComponent(query).replaceAll('&', '\n')}</pre>
-          <Field label="Name" hint="One that is there already is replaced.">
+          <Field label="Name" hint="A view of this name is replaced.">
             {(props) => (
               <input
                 {...props}

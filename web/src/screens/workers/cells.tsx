@@ -26,7 +26,7 @@ export function Enabled({
       onChange={(next) =>
         runAction(
           () => editWorker(name, { enabled: next }).then(onChanged),
-          next ? `${name} takes tasks again.` : `${name} takes no more tasks; what it runs goes on.`,
+          next ? `${name} takes tasks again.` : `${name} takes no more tasks. It finishes what it runs.`,
         )
       }
     />
@@ -51,7 +51,7 @@ export function Priority({
         type="button"
         className="priority"
         aria-label={`Priority of ${row.name}: ${shown}. Edit`}
-        title="Higher ones are given work first"
+        title="Workers of higher priority get work first"
         onClick={() => setText(String(shown))}
       >
         {shown}
@@ -94,7 +94,7 @@ export function Tags({
   const remove = (tag: string): void =>
     runAction(
       () => editWorker(row.name, { removeTags: [tag] }).then(onChanged),
-      `${row.name} no longer carries ${tag}, where it was given here.`,
+      `${tag} is removed from ${row.name}, unless the worker itself brings it.`,
     );
   const add = (event: FormEvent): void => {
     event.preventDefault();
@@ -134,7 +134,7 @@ export function Tags({
             key={tag}
             type="button"
             className="tag"
-            title={`${tag}: double-click to take it away`}
+            title={`${tag}: double-click to remove it`}
             onDoubleClick={() => remove(tag)}
             onKeyDown={(event) => (event.key === 'Delete' || event.key === 'Backspace') && remove(tag)}
           >

@@ -38,19 +38,19 @@ export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
           <p className="strong row">
             <Icon name="key" size={14} /> Shown this once
           </p>
-          <p>On the other machine, with the address of a node that it can reach:</p>
+          <p>Run this on the other host. The address in it must be one that the host can reach:</p>
           <Command text={created.join} />
           <p className="ink-2">
             {created.code === undefined
-              ? 'It contains the secret of the worker: whoever has it can take its tasks.'
-              : 'The code is good once, for ten minutes.'}
+              ? 'It contains the secret of the worker. Anyone who has the secret can take its tasks.'
+              : 'The code works once, for ten minutes.'}
           </p>
         </div>
         <p role="status">
           {hasJoined ? (
             <State state="online" label={`${created.name} has joined`} />
           ) : (
-            <State state="starting" label="Waiting for it to come" />
+            <State state="starting" label="Waiting for it to join" />
           )}
         </p>
       </FormDialog>
@@ -59,7 +59,7 @@ export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
   return (
     <FormDialog
       title="Create a worker"
-      submit="Create it"
+      submit="Create the worker"
       disabled={name.trim() === '' || (priority !== '' && !/^-?\d+$/.test(priority))}
       onClose={onClose}
       act={async () => {
@@ -76,10 +76,8 @@ export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
         return false;
       }}
     >
-      <p className="ink-2">
-        Room for a worker on another machine. You get one command for that machine, with a code that is good once.
-      </p>
-      <Field label="Name" hint="What lists and leases call it: gpu-box">
+      <p className="ink-2">A worker on another host. You get one command to run there, with a code that works once.</p>
+      <Field label="Name" hint="Its name in lists and leases, such as gpu-box">
         {(props) => (
           <input
             {...props}
@@ -90,7 +88,7 @@ export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
           />
         )}
       </Field>
-      <Field label="Tags" hint="What it may carry, with commas; it can say less of itself, never more">
+      <Field label="Tags" hint="The tags it may carry, separated by commas. It may carry fewer, never more.">
         {(props) => (
           <input
             {...props}
@@ -102,7 +100,7 @@ export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
           />
         )}
       </Field>
-      <Field label="Priority" hint="Higher ones are given work first; default 0">
+      <Field label="Priority" hint="Workers of higher priority get work first. Default 0">
         {(props) => (
           <input
             {...props}

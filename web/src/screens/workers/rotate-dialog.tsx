@@ -22,7 +22,7 @@ export function RotateDialog({ name, onClose }: { readonly name: string; readonl
   return (
     <FormDialog
       title={`Rotate the secret of ${name}`}
-      submit="Make another secret"
+      submit="Create a new secret"
       onClose={onClose}
       act={async () => {
         setSecret(
@@ -36,7 +36,7 @@ export function RotateDialog({ name, onClose }: { readonly name: string; readonl
         return false;
       }}
     >
-      <Field label="Grace" hint="How long the old one is good besides; empty: not at all">
+      <Field label="Grace" hint="How long the old secret still works. Empty: not at all">
         {(props) => (
           <input {...props} className="input short" value={grace} onChange={(event) => setGrace(event.target.value)} />
         )}

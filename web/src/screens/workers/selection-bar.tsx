@@ -15,12 +15,14 @@ export function SelectionBar({
   readonly onClear: () => void;
 }) {
   return (
-    <div className="bulk" role="region" aria-label="What to do with the selected workers">
+    <div className="bulk" role="region" aria-label="Actions on the selected workers">
       <span className="strong">{plural(names.length, 'worker')}</span>
       <Button
         small
         icon="play"
-        onClick={() => runAction(() => editWorkers(names, { enabled: true }).then(onChanged), 'They take tasks.')}
+        onClick={() =>
+          runAction(() => editWorkers(names, { enabled: true }).then(onChanged), 'The selected workers take tasks.')
+        }
       >
         Enable
       </Button>
@@ -30,7 +32,7 @@ export function SelectionBar({
         onClick={() =>
           runAction(
             () => editWorkers(names, { enabled: false }).then(onChanged),
-            'They drain: they take nothing more, and what they run goes on.',
+            'The selected workers drain. They finish what they run and take nothing more.',
           )
         }
       >

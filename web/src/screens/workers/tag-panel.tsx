@@ -26,8 +26,8 @@ export function TagPanel({
 }) {
   const how =
     names.length === 0
-      ? 'Select workers, then double-click a tag to give it'
-      : `Double-click gives a tag to ${names.length === 1 ? names[0] : plural(names.length, 'worker')}`;
+      ? 'Select workers, then double-click a tag to add it'
+      : `Double-click adds a tag to ${names.length === 1 ? names[0] : plural(names.length, 'worker')}`;
   return (
     <Panel title="Tags" count={tags.length} actions={may && <span className="quiet wide-only">{how}</span>}>
       <datalist id="known-tags">
@@ -38,13 +38,14 @@ export function TagPanel({
       <div className="panel-body tags">
         {tags.length === 0 && (
           <span className="quiet">
-            No worker carries a tag and no task asks for one. <code>leasehold worker --tag gpu</code> brings one along.
+            No worker has a tag, and no task asks for one. <code>leasehold worker --tag gpu</code> starts a worker with
+            one.
           </span>
         )}
         {tags.map(({ tag, workers, wantedBy }) => {
           const missing = workers === 0 && wantedBy.length > 0;
           const asked = wantedBy.length > 0 ? `; asked for in ${wantedBy.join(', ')}` : '';
-          const text = `${tag}: ${missing ? 'nobody has it' : plural(workers, 'worker')}${asked}`;
+          const text = `${tag}: ${missing ? 'no worker has it' : plural(workers, 'worker')}${asked}`;
           const give = (): void => {
             if (may && names.length > 0)
               runAction(() => editWorkers(names, { addTags: [tag] }).then(onChanged), `${names.join(', ')}: ${tag}.`);

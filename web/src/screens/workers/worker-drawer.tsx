@@ -64,7 +64,7 @@ export function WorkerDrawer({ name, onChanged }: { readonly name: string; reado
                   }
                 />
               )}
-              <Panel title="What it may do">
+              <Panel title="Work it takes">
                 <div className="panel-body">
                   <KeyValues
                     of={[
@@ -124,7 +124,7 @@ function Buttons({
           onClick={() =>
             runAction(
               () => editWorker(name, { enabled: false }).then(onChanged),
-              `${name} drains: it takes nothing more, and what it runs goes on.`,
+              `${name} drains. It finishes what it runs and takes nothing more.`,
             )
           }
         >
@@ -139,7 +139,7 @@ function Buttons({
             runAction(() => editWorker(name, { enabled: true }).then(onChanged), `${name} takes tasks again.`)
           }
         >
-          Take tasks again
+          Enable
         </Button>
       )}
       <Button small icon="key" onClick={() => onDialog('rotate')}>
@@ -175,8 +175,8 @@ function RemoveDialog({
       }
     >
       <p>
-        Its secrets end and what was said of its name is forgotten. It is cut off within a second; what it runs is given
-        to others when its leases run out.
+        Its secrets stop working and its settings are deleted. The worker is cut off within a second. Other workers get
+        its tasks when its leases expire.
       </p>
     </FormDialog>
   );

@@ -11,7 +11,7 @@ export function Leases({ ids, tasks }: { readonly ids: readonly string[]; readon
   return (
     <Panel title="Leases" count={ids.length}>
       {ids.length === 0 ? (
-        <div className="panel-body quiet">It runs nothing at present.</div>
+        <div className="panel-body quiet">No running task.</div>
       ) : (
         <div className="table-wrap">
           <table className="table">
@@ -61,7 +61,7 @@ export function Process({ of: one }: { readonly of: Worker }) {
             ['Queues', one.queues === undefined ? 'all' : one.queues.join(', ')],
             ['Started', one.startedAt === undefined ? '–' : <Time key="s" at={one.startedAt} />],
             ['Last seen', <Time key="l" at={one.lastSeenAt} />],
-            ['Ended so far', one.totalTasks.toLocaleString('en')],
+            ['Tasks ended', one.totalTasks.toLocaleString('en')],
           ]}
         />
       </div>

@@ -35,7 +35,7 @@ export default function Workers({ name }: { readonly name: string | undefined })
   return (
     <Page
       title="Workers"
-      about="What runs tasks. A worker is known by its name; each start of it is a new process."
+      about="The programs that run tasks. A worker is known by its name. Each start is a new process."
       actions={
         may && (
           <Button kind="primary" icon="plus" onClick={() => setCreating(true)}>
@@ -117,9 +117,9 @@ function NoWorkers() {
   return (
     <div className="panel">
       <Empty icon="workers" title="No workers">
-        <p>Nothing runs until one comes. On this machine, with the handlers that come with Leasehold:</p>
+        <p>No task runs until a worker joins. On this host, with the built-in handlers:</p>
         <Command text="npx leasehold worker" />
-        <p>For another machine create one here: it gets a name and a secret, and joins {address}.</p>
+        <p>For another host, create a worker here. It gets a name and a secret, and joins {address}.</p>
       </Empty>
     </div>
   );

@@ -80,8 +80,8 @@ export function LogView({ log, live }: { readonly log: TaskLog; readonly live: b
         </div>
       </div>
       {lines.length === 0 ? (
-        <Empty icon="events" title={live ? 'Nothing was written yet' : 'Nothing was written'}>
-          <p>What the task prints appears here, line by line, as it comes.</p>
+        <Empty icon="events" title={live ? 'No lines yet' : 'No lines'}>
+          <p>What the task prints appears here, line by line.</p>
         </Empty>
       ) : (
         <LogLines
