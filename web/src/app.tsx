@@ -1,3 +1,5 @@
+/** The app: login or shell, and the screen of the current path. */
+
 import { Component, lazy, type ReactNode, Suspense, useEffect } from 'react';
 import { useSignal } from './live/signal.ts';
 import { unsegment, useLocation } from './router.tsx';
@@ -11,7 +13,7 @@ import { Page } from './ui/layout.tsx';
 import { Empty, ErrorNote, Loading } from './ui/states.tsx';
 import { Toasts } from './ui/toast.tsx';
 
-// The first two are what most people see first; the others come with their first visit.
+// Overview and tasks are in the first chunk, because most people see them first. The others load with their first visit.
 const Task = lazy(() => import('./screens/task/task.tsx'));
 const Push = lazy(() => import('./screens/push/push.tsx'));
 const Queues = lazy(() => import('./screens/queues/queues.tsx'));
@@ -23,7 +25,7 @@ const Cluster = lazy(() => import('./screens/cluster.tsx'));
 const Events = lazy(() => import('./screens/events.tsx'));
 const Settings = lazy(() => import('./screens/settings/settings.tsx'));
 
-/** One line for each screen: its path, and what is shown there. A checklist for a new one is in docs/checklists/add-a-screen.md. */
+/** The routes: one case for each screen. The checklist for a new screen is docs/checklists/add-a-screen.md. */
 function screenOf(path: string): { readonly title: string; readonly screen: ReactNode } {
   const [, first = '', second, more] = path.split('/');
   const name = second === undefined ? undefined : unsegment(second);
@@ -124,7 +126,7 @@ function Inside() {
   );
 }
 
-/** One broken screen leaves the others. */
+/** Keeps the rest of the UI alive when one screen throws. */
 class Boundary extends Component<{ readonly children: ReactNode }, { readonly error: unknown }> {
   override state: { readonly error: unknown } = { error: undefined };
 

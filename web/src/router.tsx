@@ -1,6 +1,6 @@
-import { type AnchorHTMLAttributes, type MouseEvent, useMemo, useSyncExternalStore } from 'react';
+/** The router: every view has an address. Paths are written without the base: `/tasks/task_1?x=y`. */
 
-/** Every view has an address. Paths are written without the base: `/tasks/task_1?x=y`. */
+import { type AnchorHTMLAttributes, type MouseEvent, useMemo, useSyncExternalStore } from 'react';
 
 const BASE = '/ui';
 const listeners = new Set<() => void>();
@@ -10,7 +10,7 @@ const notify = (): void => {
   for (const listener of listeners) listener();
 };
 
-/** Whether somebody has gone from one page to another since this one was loaded. */
+/** Whether the user has navigated since the page was loaded. */
 export const hasNavigated = (): boolean => navigated;
 
 addEventListener('popstate', notify);
@@ -41,7 +41,7 @@ export function go(to: string, { replace = false }: { readonly replace?: boolean
   notify();
 }
 
-/** The address with its query changed; the page stays. */
+/** Changes the query of the address; the screen stays. */
 export function setQuery(query: string): void {
   go(`${currentAddress().split('?')[0]}${query === '' ? '' : `?${query}`}`, { replace: true });
 }
@@ -74,7 +74,7 @@ export function Link({ to, onClick, ...rest }: LinkProps) {
 
 export const segment = (text: string): string => encodeURIComponent(text);
 
-/** A part of a path as it was before it was encoded; one that is not well formed stays as it stands. */
+/** The decoded part of a path. A malformed one is returned as it is. */
 export function unsegment(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -1,3 +1,5 @@
+/** Who is logged in, and with which role. */
+
 import { client, isRefusal, type Me } from './api.ts';
 import { startFeed, stopFeed, unauthenticated } from './live/feed.ts';
 import { clearCache } from './live/resource.ts';
@@ -11,7 +13,7 @@ export type Session =
 
 export const session = new Signal<Session>({ state: 'loading' });
 
-/** Who this is, by the cookie of the browser. */
+/** Asks the node who is logged in, by the cookie of the browser. */
 export async function loadSession(): Promise<void> {
   try {
     const me = await client.call('me');
@@ -27,7 +29,7 @@ export async function loadSession(): Promise<void> {
   }
 }
 
-/** The code of a login link stands behind the #, which no browser sends anywhere; and not in the address bar either once it was read. */
+/** The code of a login link is behind the #, which no browser sends. It leaves the address bar once it is read. */
 function takeLoginCode(): string | undefined {
   const code = new URLSearchParams(location.hash.slice(1)).get('code') ?? undefined;
   if (code !== undefined) history.replaceState(null, '', location.pathname + location.search);
@@ -36,7 +38,7 @@ function takeLoginCode(): string | undefined {
 
 let started = false;
 
-/** When the page opens: by a link, or by the cookie of an earlier visit. */
+/** Runs when the page opens: logs in by a link, or by the cookie of an earlier visit. */
 export async function startSession(): Promise<void> {
   if (started) return;
   started = true;
@@ -45,7 +47,7 @@ export async function startSession(): Promise<void> {
   try {
     await logIn({ code });
   } catch (problem) {
-    // Who is in already stays in: a link that was followed twice does no harm.
+    // A user who is logged in stays so: following a link twice does no harm.
     await loadSession();
     if (session.value.state === 'out')
       session.set({
@@ -85,12 +87,12 @@ export function useMe(): Me {
   return now.me;
 }
 
-/** What a role may not do is not offered to it. */
+/** Whether the user has at least this role. Actions that need more are not shown. */
 export function useMay(role: 'read' | 'operator' | 'admin'): boolean {
   return RANK[useMe().role] >= RANK[role];
 }
 
-/** How others reach this node: what it says of itself, or where this page came from. */
+/** The address at which others reach this node: its own setting, or else the origin of this page. */
 export function addressOf(me: Me): string {
   return me.node.address === '' ? location.origin : me.node.address;
 }

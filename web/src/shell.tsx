@@ -1,3 +1,5 @@
+/** The frame around every screen: menu, keys, banner, toasts. */
+
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { client } from './api.ts';
 import { feedState } from './live/feed.ts';
@@ -17,7 +19,7 @@ interface Entry {
   readonly to: string;
   readonly name: string;
   readonly icon: IconName;
-  /** Behind `g`. */
+  /** The letter after `g`. */
   readonly key: string;
 }
 
@@ -108,7 +110,7 @@ function Side({ onHelp }: { readonly onHelp: () => void }) {
   const me = useMe();
   const may = useMay('operator');
   const { connection } = useSignal(feedState);
-  // Counts that ask for attention; the overview has them at hand.
+  // Counts beside the menu entries; the overview already has them.
   const { data } = useResource('overview', (signal) => client.call('overview', { signal }), {
     everyMs: 15_000,
     on: ({ kind }) => kind === 'failed' || kind === 'parked' || kind === 'woken',
@@ -201,7 +203,7 @@ function NavDrawer({ onClose, onHelp }: { readonly onClose: () => void; readonly
   );
 }
 
-/** What is the matter when nothing moves, and what happens about it. */
+/** Says that the node is unreachable, and since when. */
 function ConnectionBanner() {
   const { connection, since } = useSignal(feedState);
   const [late, setLate] = useState(false);

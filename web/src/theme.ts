@@ -1,3 +1,5 @@
+/** The theme: as the system has it, light or dark, kept in the browser. */
+
 import { Signal } from './live/signal.ts';
 
 export type Theme = 'system' | 'light' | 'dark';
@@ -24,6 +26,6 @@ export function setTheme(to: Theme): void {
     if (to === 'system') localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, to);
   } catch {
-    // It holds for this page then.
+    // Storage is closed: the theme holds for this page only.
   }
 }

@@ -1,18 +1,20 @@
+/**
+ * The feed: one stream of events for the whole page. It resumes after the last event that it has seen, so that nothing is
+ * missed after a lost connection, a restart of the node or a night in a closed laptop. If the node no longer has those events,
+ * it sends a reset and everything is read again.
+ *
+ * A hidden page closes its stream after a minute, because a browser allows only a few connections to one node, and opens it
+ * again when it is shown.
+ */
+
 import { client, type FeedEvent, isRefusal, onUnreachable } from '../api.ts';
 import { Signal } from './signal.ts';
-
-/**
- * What happens, over one stream for the whole page. It goes on behind the last number that it has seen: after a lost connection, a restart of the node or
- * a night in a closed laptop nothing is missed, or it hears that too much was, and everything is looked at again.
- *
- * A page that nobody sees lets go of its stream after a minute, since a browser has only a few for one node, and takes it up again when it is seen.
- */
 
 export type Connection = 'connecting' | 'live' | 'lost' | 'paused';
 
 export interface FeedState {
   readonly connection: Connection;
-  /** Since when it is away. */
+  /** Since when the connection is as it is. */
   readonly since: number;
   readonly problem: string;
 }
@@ -25,7 +27,7 @@ type OnReset = () => void;
 const onEvents = new Set<OnEvents>();
 const onReset = new Set<OnReset>();
 
-/** The newest of what has passed, for pages that open later. */
+/** The newest events, for screens that open later. */
 export const MAX_RECENT = 2000;
 export const recentEvents: FeedEvent[] = [];
 
@@ -53,7 +55,7 @@ export function startFeed(): void {
   void run();
 }
 
-/** At the end of a session; a new one begins from now. */
+/** Ends the stream with the session. The next session begins with the events of then. */
 export function stopFeed(): void {
   stopped = true;
   last = undefined;
@@ -96,7 +98,7 @@ async function run(): Promise<void> {
   }
 }
 
-/** The session has ended: who sees the page has to log in. */
+/** Whether the session has ended, so that the user has to log in. */
 export const unauthenticated = new Signal(false);
 
 function setConnection(connection: Connection, problem = ''): void {
@@ -129,7 +131,7 @@ onUnreachable((error) => {
   else if (!stopped) setConnection('lost', error.message);
 });
 
-// A machine that has slept has a clock that jumped; its connection may look alive for most of a minute.
+// After sleep the clock of the host has jumped, and the dead connection may look alive for most of a minute.
 let lastTick = Date.now();
 setInterval(() => {
   const slept = Date.now() - lastTick > 20_000;

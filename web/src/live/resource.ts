@@ -1,3 +1,5 @@
+/** Resources: data of the node that stays fresh while a screen shows it. */
+
 import { useEffect, useRef, useState } from 'react';
 import { type FeedEvent, isRefusal } from '../api.ts';
 import { feedState, listen, unauthenticated } from './feed.ts';
@@ -5,23 +7,23 @@ import { feedState, listen, unauthenticated } from './feed.ts';
 export interface Resource<T> {
   readonly data: T | undefined;
   readonly error: unknown;
-  /** The first answer is on its way. */
+  /** Whether the first answer is still to come. */
   readonly loading: boolean;
   readonly refresh: () => void;
-  /** What an action has answered, without asking again. */
+  /** Changes the data by the answer of an action, without reading again. */
   readonly set: (change: (data: T) => T) => void;
 }
 
 export interface ResourceOptions {
-  /** Looked at again so often while somebody sees the page. */
+  /** Read again at this interval while the page is visible. */
   readonly everyMs?: number;
-  /** Looked at again when one of these happens, at most every `atMostMs`. */
+  /** Read again when such an event comes, at most every `atMostMs`. */
   readonly on?: (event: FeedEvent) => boolean;
   readonly atMostMs?: number;
   readonly enabled?: boolean;
 }
 
-/** The last answers, so that going back shows at once what was there. */
+/** The last answers, so that going back shows them at once. */
 const cache = new Map<string, unknown>();
 const MAX_CACHED = 60;
 
@@ -37,8 +39,8 @@ export function clearCache(): void {
 }
 
 /**
- * Something that the node knows, looked at again when it is time. The old answer stays until the new one is there, so nothing flickers; a look that fails
- * leaves it too. For single things and short lists; long ones are patched row by row (task-list.ts).
+ * Data of the node that is read again when it is time. The old answer stays until the new one is there, and also when a read
+ * fails, so that nothing flickers. For single things and short lists; long lists are patched row by row (task-list.ts).
  */
 export function useResource<T>(
   key: string,
@@ -75,7 +77,7 @@ export function useResource<T>(
     const run = async (): Promise<void> => {
       due = Number.POSITIVE_INFINITY;
       if (loading) return schedule(100);
-      // Nobody sees it: when somebody does, it is looked at.
+      // A hidden page reads again when it is shown.
       if (document.hidden && loadedAt > 0) return;
       loading = true;
       try {

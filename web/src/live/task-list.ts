@@ -1,3 +1,5 @@
+/** A live list of tasks: one page at first, then only tasks that events name. Its rules are in model/task-rows.ts. */
+
 import { client, type FeedEvent, isRefusal, type Task } from '../api.ts';
 import { requestOf, type TaskFilter } from '../model/filter.ts';
 import { changeRows, emptyRows, idsOf, rowOf, type TaskRows } from '../model/task-rows.ts';
@@ -6,7 +8,7 @@ import { Signal } from './signal.ts';
 
 const REFRESH_EVERY_MS = 250;
 const FLOOD_REFRESH_MS = 1000;
-/** Of one request by id. */
+/** Ids in one request. */
 const MAX_IDS = 50;
 const PAGE = 100;
 const NEXT_PAGE = 500;
@@ -16,7 +18,6 @@ export interface TaskListState extends TaskRows {
   readonly loadingMore: boolean;
 }
 
-/** A list of tasks that lives: one page at the beginning, then only the tasks of which something was told. See model/task-rows.ts for its rules. */
 export class TaskList {
   readonly state: Signal<TaskListState>;
   readonly #end = new AbortController();
@@ -45,11 +46,11 @@ export class TaskList {
     if (!frozen) this.#schedule();
   }
 
-  /** The first page again; what was further down comes again by scrolling. */
+  /** Reads the first page again; the rest comes again by scrolling. */
   async reload(): Promise<void> {
     try {
       const { filter } = this.state.value;
-      // As many as are shown, so that a place further down stays where it is.
+      // As many tasks as are shown, so that the scroll position stays.
       const limit = Math.min(NEXT_PAGE, Math.max(PAGE, this.state.value.rows.length));
       const { tasks, cursor } = await client.call('listTasks', {
         query: { ...requestOf(filter, Date.now()), limit },
@@ -71,7 +72,7 @@ export class TaskList {
         query: { ...requestOf(filter, Date.now()), limit: NEXT_PAGE, cursor },
         signal: this.#end.signal,
       });
-      // What was read again meanwhile goes on from its own end.
+      // If the list was read again meanwhile, it continues from its own end.
       if (this.state.value.cursor === cursor)
         this.#change({ type: 'page', rows: tasks.map(rowOf), cursor: next, first: false });
     } catch (error) {
@@ -81,7 +82,7 @@ export class TaskList {
     }
   }
 
-  /** Looked at soon, as if something had been told of them. */
+  /** Reads these tasks again soon, as after an event. */
   touch(ids: Iterable<string>): void {
     for (const id of ids) this.#stale.add(id);
     this.#schedule();
@@ -125,7 +126,7 @@ export class TaskList {
 
   async #readTasks(ids: readonly string[]): Promise<void> {
     const { tasks, cursor } = await client.call('listTasks', { query: { id: [...ids] }, signal: this.#end.signal });
-    // Large ones come in several answers: the rest is asked for next time.
+    // Large tasks come in several answers: the rest is read next time.
     const read = cursor === undefined ? ids : ids.slice(0, ids.indexOf(cursor) + 1);
     for (const id of read) this.#stale.delete(id);
     this.#change({ type: 'read', ids: read, rows: (tasks as readonly Task[]).map(rowOf) });

@@ -1,3 +1,5 @@
+/** The log of a task: read from its beginning and followed, over as many connections as needed. */
+
 import { Client } from '../../../src/client/client.ts';
 import type { AnswerOf } from '../../../src/protocol/routes.ts';
 import { ownFetch } from '../api.ts';
@@ -7,7 +9,7 @@ import { Signal } from './signal.ts';
 type Line = AnswerOf<'readLog'>['lines'][number];
 
 export interface LogLine extends Line {
-  /** How a line before it has left the colours. */
+  /** The style in which the line before it has ended. */
   readonly styleBefore: TextStyle;
 }
 
@@ -19,14 +21,13 @@ export interface LogState {
   readonly error: unknown;
 }
 
-/** More than this is for a file: `leasehold tasks log` has all of it. */
+/** Older lines are dropped; `leasehold tasks log` has all of them. */
 const MAX_LINES = 50_000;
 const BATCH_MS = 100;
 
-// Its own client: a log that breaks off says nothing about the feed.
+// A client of its own, because a broken log says nothing about the connection of the feed.
 const logs = new Client({ url: location.origin, fetch: ownFetch, streamPatienceMs: 24 * 3_600_000 });
 
-/** The log of a task from its beginning, and what is added to it, over as many connections as it takes. */
 export class TaskLog {
   readonly state = new Signal<LogState>({ lines: [], dropped: 0, state: 'reading', error: undefined });
   readonly #end = new AbortController();
@@ -46,7 +47,7 @@ export class TaskLog {
     clearTimeout(this.#timer);
   }
 
-  /** A task that was run again writes on. */
+  /** Reads on: a task that was run again writes more. */
   again(): void {
     if (this.state.value.state === 'reading') return;
     this.state.update((state) => ({ ...state, state: 'reading', error: undefined }));
@@ -74,7 +75,7 @@ export class TaskLog {
   #add(line: Line): void {
     if (typeof line.text !== 'string') return;
     this.#batch.push({ ...line, styleBefore: this.#style });
-    // Only what has an escape can change the look of what follows.
+    // Only an escape can change the style of the lines that follow.
     if (line.text.includes('\u001b')) this.#style = parseAnsi(line.text, this.#style).after;
     this.#timer ??= setTimeout(() => this.#flush(), BATCH_MS);
   }

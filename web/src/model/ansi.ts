@@ -1,4 +1,6 @@
-/** How a piece of a log line looks. Colours are one of 16 of the theme (`0`–`15`) or a fixed one (`#rrggbb`). */
+/** ANSI escapes of log lines: which become styles, and which are dropped. */
+
+/** The style of a piece of a log line. A colour is one of the 16 of the theme (`0`–`15`) or a fixed one (`#rrggbb`). */
 export interface TextStyle {
   readonly fg?: number | string;
   readonly bg?: number | string;
@@ -21,8 +23,8 @@ const ESC = 0x1b;
 const BEL = 0x07;
 
 /**
- * A line as pieces of text with a look. Only colours and weights (SGR) mean something; every other escape is dropped whole: those that move the
- * cursor, set titles, make links (OSC) or talk to a terminal. No control character comes out of it, so nothing of it can reach a terminal or a page.
+ * Splits a line into pieces of text with a style. Only colours and weights (SGR) have a meaning. Every other escape is dropped
+ * whole: cursor movement, titles, links (OSC), terminal commands. No control character is left in the result.
  */
 export function parseAnsi(
   line: string,
@@ -39,7 +41,7 @@ export function parseAnsi(
     const code = line.charCodeAt(at);
     const escape = code === ESC ? line.charCodeAt(at + 1) : code >= 0x80 && code <= 0x9f ? code - 0x40 : -1;
     if (escape === -1) {
-      // What a carriage return goes back over is overwritten: of a progress bar the last state stays.
+      // A carriage return overwrites the line, so that a progress bar shows its last state.
       if (code === 0x0d) {
         if (at < line.length - 1 && line.charCodeAt(at + 1) !== 0x0a) {
           spans.length = 0;
@@ -62,7 +64,7 @@ export function parseAnsi(
   return { spans, after: style };
 }
 
-/** Without any look: for titles and lists. */
+/** The text without styles, for titles and lists. */
 export function plainText(text: string): string {
   return text
     .split('\n')
@@ -74,7 +76,7 @@ export function plainText(text: string): string {
     .join('\n');
 }
 
-/** Where an escape ends, and its numbers if it is one of looks. One that has no end takes the rest of the line. */
+/** Where an escape ends, and its numbers if it sets a style. An escape without an end takes the rest of the line. */
 function readEscape(line: string, start: number, kind: number): { readonly end: number; readonly sgr?: string } {
   if (Number.isNaN(kind)) return { end: start };
   // CSI: parameters, then one letter.
@@ -82,7 +84,7 @@ function readEscape(line: string, start: number, kind: number): { readonly end: 
     let end = start;
     while (end < line.length && !(line.charCodeAt(end) >= 0x40 && line.charCodeAt(end) <= 0x7e)) {
       const code = line.charCodeAt(end);
-      // Not a part of one: it was cut off, and what follows is text or another escape.
+      // The escape was cut off: text or another escape follows.
       if (code < 0x20 || code > 0x7e) return { end };
       end += 1;
     }
@@ -98,7 +100,7 @@ function readEscape(line: string, start: number, kind: number): { readonly end: 
     }
     return { end: line.length };
   }
-  // Two letters, or with something between them such as the choice of a character set.
+  // Two letters, possibly with others between them, such as the choice of a character set.
   let end = start;
   if (kind >= 0x20 && kind <= 0x2f)
     while (end < line.length && line.charCodeAt(end) >= 0x20 && line.charCodeAt(end) <= 0x2f) end += 1;
@@ -139,7 +141,7 @@ function applySgr(before: TextStyle, numbers: string): TextStyle {
   return style;
 }
 
-/** `5;n` of 256 colours, `2;r;g;b` of all. */
+/** `5;n` is one of 256 colours, `2;r;g;b` is any. Returns the colour and how many codes it took. */
 function extended(codes: readonly number[]): readonly [number | string | undefined, number] {
   if (codes[0] === 5) {
     const n = codes[1] ?? 0;

@@ -1,4 +1,4 @@
-/** Places for a small graph: columns by how far a task stands behind the first ones, rows so that lines cross little. */
+/** The layout of a small graph: the column is the distance from the first tasks, rows keep crossing lines few. */
 
 export interface GraphNode {
   readonly id: string;
@@ -28,7 +28,7 @@ export function layoutGraph(nodes: readonly GraphNode[]): Layout {
   const row = new Map<string, number>();
   for (const [column, ids] of byColumn.entries()) {
     if (ids === undefined) continue;
-    // Near the middle of what it follows.
+    // Near the middle of its parents.
     const middleOfParents = (id: string): number => {
       const rows = (known.get(id)?.after ?? []).flatMap((one) => row.get(one) ?? []);
       return rows.length === 0 ? 0 : rows.reduce((sum, one) => sum + one, 0) / rows.length;
@@ -40,11 +40,11 @@ export function layoutGraph(nodes: readonly GraphNode[]): Layout {
   return { nodes: placed, columns: byColumn.length, rows: Math.max(0, ...byColumn.map((ids) => ids?.length ?? 0)) };
 }
 
-/** The longest way to each; a circle, which the server never makes, is cut where it closes. */
+/** The longest path to each node. A cycle, which the server never makes, is cut where it closes. */
 function columnsOf(nodes: readonly GraphNode[], known: ReadonlyMap<string, GraphNode>): ReadonlyMap<string, number> {
   const columns = new Map<string, number>();
   const onStack = new Set<string>();
-  // A stack of its own: a chain may be longer than the one of the engine is deep.
+  // An explicit stack, because a chain may be longer than the call stack is deep.
   for (const { id } of nodes) {
     const stack = [id];
     while (stack.length > 0) {

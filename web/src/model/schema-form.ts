@@ -1,6 +1,6 @@
 /**
- * A form from a JSON Schema. What a form cannot draw well (a choice between objects, deep nesting) becomes a field of JSON, so that every schema gives
- * a form that can say everything. Whoever takes the input checks it; this only helps to write it.
+ * A form from a JSON Schema. What a form cannot draw well (a choice between objects, deep nesting) becomes a field of JSON, so
+ * that every schema gives a form for every value. The form does not validate: the handler does.
  */
 
 export type Field =
@@ -30,7 +30,7 @@ type Schema = Readonly<Record<string, unknown>>;
 
 const MAX_DEPTH = 3;
 
-/** The fields of an object; undefined where the input is no object, so that only JSON can be written. */
+/** The fields of an object; undefined if the input is not an object and can only be written as JSON. */
 export function fieldsOf(schema: unknown): readonly Field[] | undefined {
   const root = isObject(schema) ? schema : {};
   const resolved = resolve(root, root);
@@ -89,7 +89,7 @@ function fieldOf(name: string, schema: Schema, root: Schema, required: boolean, 
   }
 }
 
-/** Texts that people write in several lines. */
+/** Whether people write this text in several lines. */
 function isLong(name: string, schema: Schema): boolean {
   return (
     /^(command|prompt|text|body|message|content|code|script|query|stdin)$/i.test(name) ||
@@ -97,13 +97,13 @@ function isLong(name: string, schema: Schema): boolean {
   );
 }
 
-/** The one type of it; a type that may also be null is that type. */
+/** The type of a schema. A type that may also be null counts as that type. */
 function typeOf(schema: Schema): string | undefined {
   const types = (Array.isArray(schema.type) ? schema.type : [schema.type]).filter((type) => type !== 'null');
   return types.length === 1 && typeof types[0] === 'string' ? types[0] : undefined;
 }
 
-/** Follows references inside the document; one that goes in a circle or elsewhere is left as it is. */
+/** Follows references inside the schema. A circular or external reference is left as it is. */
 function resolve(schema: Schema, root: Schema): Schema {
   let now = schema;
   for (let i = 0; i < 8 && typeof now.$ref === 'string' && now.$ref.startsWith('#'); i++) {
@@ -122,10 +122,10 @@ function isObject(value: unknown): value is Schema {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What stands in the fields as somebody writes: texts, switches, groups of these. */
+/** The contents of the fields: texts, switches, groups of these. */
 export type Draft = Readonly<Record<string, unknown>>;
 
-/** A draft that says the same as a value; what is not known stays in `rest`, so that nothing is lost. */
+/** The draft of a value. Properties without a field go to `rest`, so that nothing is lost. */
 export function draftOf(fields: readonly Field[], value: unknown): { readonly draft: Draft; readonly rest: Draft } {
   const given = isObject(value) ? value : {};
   const known = new Set(fields.map(({ name }) => name));
@@ -161,7 +161,7 @@ export interface FormValue {
   readonly problems: Readonly<Record<string, string>>;
 }
 
-/** The value that a draft says; fields that were left empty are left out. */
+/** The value of a draft. Empty fields are left out. */
 export function valueOf(fields: readonly Field[], draft: Draft, rest: Draft = {}, path = ''): FormValue {
   const value: Record<string, unknown> = { ...rest };
   const problems: Record<string, string> = {};
@@ -182,7 +182,7 @@ function readField(field: Field, entered: unknown, at: string): FieldValue {
   if (field.kind === 'group') {
     const inner = valueOf(field.fields, isObject(entered) ? entered : {}, {}, `${at}.`);
     const empty = Object.keys(inner.value).length === 0;
-    // A group that nobody has touched is not there, and then nothing of it is needed.
+    // An untouched group is left out, and then none of its fields is required.
     return empty && !field.required ? { value: undefined } : { value: inner.value, problems: inner.problems };
   }
   const text = typeof entered === 'string' ? entered : '';

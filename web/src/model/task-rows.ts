@@ -1,7 +1,9 @@
+/** The rules by which a live list of tasks changes: pages, events, reads, freezing. */
+
 import { matches, type TaskFilter } from './filter.ts';
 import { messageOf, previewOf } from './json.ts';
 
-/** A task as a list shows it: light, since a list has many and inputs can be large. */
+/** A task as a list shows it. It is small, because a list has many tasks and an input can be large. */
 export interface TaskRow {
   readonly id: string;
   readonly queue: string;
@@ -66,20 +68,21 @@ export function rowOf(
 }
 
 /**
- * A list of tasks that lives. Rows stand newest first, as pages of the server bring them. Events only name tasks: those that are shown are looked at
- * again and patched in place; others that may belong here are arrivals. While it is frozen, no row comes, goes or moves: arrivals are counted.
+ * A live list of tasks, newest first, as the pages of the server bring them. Events only name tasks: a task that is shown is
+ * read again and patched in place, any other that may belong here is an arrival. While the list is frozen, no row comes, goes
+ * or moves, and arrivals are counted.
  */
 export interface TaskRows {
   readonly filter: TaskFilter;
   readonly rows: readonly TaskRow[];
   /** Where the next page begins; undefined: there is none. */
   readonly cursor: string | undefined;
-  /** A first page has come. */
+  /** Whether the first page has come. */
   readonly loaded: boolean;
   readonly frozen: boolean;
-  /** Tasks that are not shown and may belong here; to be looked at, the newest last. */
+  /** Tasks that are not shown and may belong here, still to be read; the newest last. */
   readonly arrivals: ReadonlySet<string>;
-  /** There were too many to keep: the first page has to be read again. */
+  /** There were too many arrivals to keep, so that the first page has to be read again. */
   readonly flooded: boolean;
 }
 
@@ -94,7 +97,7 @@ export type RowsAction =
   | { readonly type: 'read'; readonly ids: readonly string[]; readonly rows: readonly TaskRow[] }
   | { readonly type: 'freeze'; readonly frozen: boolean };
 
-/** What of an event concerns a list. */
+/** The part of an event that a list needs. */
 export interface TaskEvent {
   readonly task?: string | undefined;
   readonly kind: string;
@@ -102,9 +105,9 @@ export interface TaskEvent {
   readonly state?: string | undefined;
 }
 
-/** Beyond so many, one page is cheaper than looking at each. */
+/** Above this, reading one page is cheaper than reading each task. */
 const MAX_ARRIVALS = 200;
-/** What a list at its top keeps; more comes again by scrolling. */
+/** Rows that a list at its top keeps; the others come again by scrolling. */
 export const MAX_AT_TOP = 600;
 
 export function emptyRows(filter: TaskFilter): TaskRows {
@@ -126,7 +129,7 @@ export function changeRows(list: TaskRows, action: RowsAction): TaskRows {
   }
 }
 
-/** Read again: what it says replaces what stood there, and the rows that did not change stay the same objects. */
+/** The first page replaces all rows. A row that did not change stays the same object. */
 function firstPage(
   list: TaskRows,
   { rows, cursor }: { readonly rows: readonly TaskRow[]; readonly cursor: string | undefined },
@@ -149,7 +152,7 @@ function withEvents(list: TaskRows, events: readonly TaskEvent[]): TaskRows {
   const created = new Set(events.flatMap(({ kind, task }) => (kind === 'created' && task !== undefined ? [task] : [])));
   for (const { task, queue, state } of events) {
     if (task === undefined || queue === undefined || state === undefined || shown.has(task)) continue;
-    // What is further down than the list reaches is no arrival: unless a state is asked for, only what was just created is new.
+    // A task below the loaded part is no arrival. Without a filter by state, only a task that was just created is new.
     const mayBelong = matches(list.filter, { state, queue });
     if (mayBelong && (list.filter.state.length > 0 || list.cursor === undefined || created.has(task))) {
       arrivals.delete(task);
@@ -163,7 +166,7 @@ function withEvents(list: TaskRows, events: readonly TaskEvent[]): TaskRows {
 
 const idSets = new WeakMap<readonly TaskRow[], ReadonlySet<string>>();
 
-/** Made once for rows that stay as they are: a list may have many, and is told of something many times a second. */
+/** Made once for each array of rows: a list may have many rows, and events come many times a second. */
 export function idsOf(rows: readonly TaskRow[]): ReadonlySet<string> {
   const ids = idSets.get(rows) ?? new Set(rows.map(({ id }) => id));
   idSets.set(rows, ids);
@@ -179,7 +182,7 @@ function withRead(list: TaskRows, ids: readonly string[], rows: readonly TaskRow
     shown.add(row.id);
     if (!asked.has(row.id)) return [row];
     const now = found.get(row.id);
-    // Gone, or no longer what is asked for: it leaves when nobody holds the list still.
+    // The task is gone or no longer matches: its row leaves, unless the list is frozen.
     if (now === undefined || !matches(list.filter, now)) {
       changed = true;
       if (!list.frozen) return [];
@@ -202,16 +205,16 @@ function withRead(list: TaskRows, ids: readonly string[], rows: readonly TaskRow
   return { ...list, rows: result, arrivals, cursor: cut ? result.at(-1)?.id : list.cursor };
 }
 
-/** Whether a task stands in the part of the list that is loaded. */
+/** Whether a task belongs to the loaded part of the list. */
 function isInLoadedPart({ rows, cursor }: TaskRows, row: TaskRow): boolean {
   const last = rows.at(-1);
   return cursor === undefined || last === undefined || isBefore(row, last);
 }
 
-/** Newest first, each once; of two with one id the second one holds. */
+/** Newest first, each id once; `more` wins over `rows`. */
 function merged(rows: readonly TaskRow[], more: readonly TaskRow[]): readonly TaskRow[] {
   const [last, next] = [rows.at(-1), more[0]];
-  // The next page, as it nearly always is: nothing has to be sorted.
+  // Nearly always this is the next page, which needs no sorting.
   if ((last === undefined || (next !== undefined && isBefore(last, next))) && isSorted(more)) return [...rows, ...more];
   const replaced = new Set(more.map(({ id }) => id));
   const result = [...rows.filter(({ id }) => !replaced.has(id)), ...more];
@@ -226,7 +229,7 @@ function isBefore(a: TaskRow, b: TaskRow): boolean {
   return a.createdAt === b.createdAt ? a.id > b.id : a.createdAt > b.createdAt;
 }
 
-/** The old object where nothing has changed, so that its row is not drawn again. */
+/** Returns the old object if nothing has changed, so that its row is not drawn again. */
 function reuseIfSame(old: TaskRow | undefined, now: TaskRow): TaskRow {
   if (old === undefined) return now;
   const keys = Object.keys(now) as (keyof TaskRow)[];

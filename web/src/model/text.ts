@@ -1,6 +1,6 @@
 /** Short texts: a short id, a number with its noun, a list with commas. */
 
-/** Tasks have long ids; in a list the end of one is enough to tell it. */
+/** The end of a task id, which is enough in a list. */
 export function shortId(id: string): string {
   return id.length > 20 ? `…${id.slice(-8)}` : id;
 }
@@ -9,7 +9,7 @@ export function plural(n: number, one: string, many = `${one}s`): string {
   return `${n.toLocaleString('en')} ${n === 1 ? one : many}`;
 }
 
-/** What stands between commas: `gpu, docker`. */
+/** The parts of a list such as `gpu, docker`. */
 export function commaList(text: string): string[] {
   return text
     .split(',')

@@ -1,8 +1,10 @@
+/** Times and durations as texts. */
+
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** How long ago, or in how long: `now`, `12s ago`, `in 3m`, `2d ago`. */
+/** How long ago, or how long until: `now`, `12s ago`, `in 3m`, `2d ago`. */
 export function relativeTime(at: number, now: number): string {
   const past = now - at;
   const size = Math.abs(past);
@@ -11,7 +13,7 @@ export function relativeTime(at: number, now: number): string {
   return past > 0 ? `${text} ago` : `in ${text}`;
 }
 
-/** One unit, as people say it: `45s`, `12m`, `3h`, `9d`. */
+/** A duration in one unit: `45s`, `12m`, `3h`, `9d`. */
 export function roughDuration(ms: number): string {
   if (ms < 1000) return `${Math.max(0, Math.round(ms))}ms`;
   if (ms < MINUTE) return `${Math.floor(ms / 1000)}s`;
@@ -20,7 +22,7 @@ export function roughDuration(ms: number): string {
   return `${Math.floor(ms / DAY)}d`;
 }
 
-/** Two units at most, for what took so long: `840ms`, `1.2s`, `4m 05s`, `2h 10m`, `3d 4h`. */
+/** A duration in at most two units: `840ms`, `1.2s`, `4m 05s`, `2h 10m`, `3d 4h`. */
 export function duration(ms: number): string {
   if (ms < 0) return '0ms';
   if (ms < 1000) return `${Math.round(ms)}ms`;
@@ -35,13 +37,13 @@ function twoUnits(large: number, unit: string, small: number, smaller: string): 
   return small === 0 ? `${large}${unit}` : `${large}${unit} ${small}${smaller}`;
 }
 
-/** For what is exact: local date and time with milliseconds. */
+/** Local date and time with milliseconds. */
 export function exactTime(at: number): string {
   const date = new Date(at);
   return Number.isNaN(date.getTime()) ? String(at) : `${dayOf(date)} ${clockTime(at)}`;
 }
 
-/** `14:03:07.250` of the local day. */
+/** Local time of day: `14:03:07.250`. */
 export function clockTime(at: number): string {
   const date = new Date(at);
   const pad = (n: number): string => String(n).padStart(2, '0');
@@ -58,14 +60,14 @@ export function staysTrueMs(at: number, now: number): number {
   return size < MINUTE ? 1000 : size < HOUR ? 15_000 : 5 * MINUTE;
 }
 
-/** `30s`, `5m`, `1h30m`, as the server takes it. */
+/** Whether a text is a duration as the server takes it: `30s`, `5m`, `1h30m`. */
 export function isDuration(text: string): boolean {
   return /^(?=\d)(?:\d+w)?(?:\d+d)?(?:\d+h)?(?:\d+m)?(?:\d+s)?(?:\d+ms)?$/.test(text.trim());
 }
 
 const UNITS: Readonly<Record<string, number>> = { w: 7 * DAY, d: DAY, h: HOUR, m: MINUTE, s: 1000, ms: 1 };
 
-/** What such a text says; 0 where it is none. */
+/** The milliseconds of such a text; 0 if it is not a duration. */
 export function millisecondsOf(text: string): number {
   if (!isDuration(text)) return 0;
   return [...text.matchAll(/(\d+)(ms|[wdhms])/g)].reduce(

@@ -1,16 +1,16 @@
 /** Which rows of a long list are drawn, and where: arithmetic for the virtual table and the log. */
 
-/** Where rows stand, in pixels from the upper edge of the list. A layout does not change; a changed list gets a new one. */
+/** The positions of rows, in pixels from the upper edge of the list. A layout is immutable: a changed list gets a new one. */
 export interface RowLayout {
   readonly count: number;
-  /** Of all rows together. */
+  /** The height of all rows together. */
   readonly height: number;
   readonly topOf: (row: number) => number;
   /** The row at this distance from the upper edge. */
   readonly rowAt: (y: number) => number;
 }
 
-/** Rows of the same height, so that nothing has to be measured. */
+/** Rows of one height, which need no measuring. */
 export function evenRows(count: number, height: number): RowLayout {
   return {
     count,
@@ -21,8 +21,8 @@ export function evenRows(count: number, height: number): RowLayout {
 }
 
 /**
- * The heights of rows that have to be measured. A row that was never drawn counts as `usual`. Rows have numbers that stay
- * when rows before them are dropped.
+ * The heights of rows that have to be measured. A row that was never drawn counts as `usual`. A row keeps its number when rows
+ * before it are dropped.
  */
 export class RowHeights {
   readonly #usual: number;
@@ -46,18 +46,18 @@ export class RowHeights {
     return this.#layout;
   }
 
-  /** What a row was found to measure. Returns whether that is news. */
+  /** Records the measured height of a row. Returns whether it differs from the known one. */
   set(number: number, height: number): boolean {
     const row = number - this.#first;
     const known = this.#heights[row];
-    // Fractions of a pixel come from zoom, and are no other height.
+    // A fraction of a pixel comes from zoom and does not count.
     if (known === undefined || Math.abs(known - height) < 0.5) return false;
     this.#heights[row] = height;
     this.#layout = undefined;
     return true;
   }
 
-  /** After the width has changed: lines break elsewhere. */
+  /** Forgets all heights, after the width has changed and lines break elsewhere. */
   forget(): void {
     this.#heights.fill(this.#usual);
     this.#layout = undefined;
@@ -86,23 +86,23 @@ function addUp(heights: readonly number[]): RowLayout {
   };
 }
 
-/** The part of a list that is seen. */
+/** The visible part of a list. */
 export interface View {
-  /** Where the list begins, from the upper edge of what is seen; negative once it was scrolled away. */
+  /** The upper edge of the list, from the upper edge of the visible part; negative once it is scrolled away. */
   readonly top: number;
-  /** How high that part is. */
+  /** The height of the visible part. */
   readonly seen: number;
 }
 
 export interface Visible {
   readonly first: number;
-  /** Behind the last one. */
+  /** The row after the last one. */
   readonly end: number;
 }
 
-/** Drawn beyond what is seen, on each side. */
+/** Rows drawn beyond the visible part, on each side. */
 const BEYOND = 8;
-/** The visible rows move by so many at once: most steps of a scroll draw nothing. */
+/** First and end are multiples of this, so that most steps of a scroll draw nothing. */
 const STEP = 4;
 
 export function visibleRows(layout: RowLayout, { top, seen }: View, beyond = BEYOND): Visible {
@@ -113,7 +113,7 @@ export function visibleRows(layout: RowLayout, { top, seen }: View, beyond = BEY
 }
 
 /**
- * What to draw next. After a leap every row is new: first those that are seen, in the next frame those around them. All at
+ * The rows to draw next. After a leap every row is new: the visible ones are drawn first, the others in the next frame. All at
  * once took twice as long.
  */
 export function nextRows(
@@ -127,7 +127,7 @@ export function nextRows(
   return { rows: leap ? seen : whole, leap };
 }
 
-/** How far to scroll so that a row is seen whole, below what sticks to the upper edge. */
+/** How far to scroll until a row is wholly visible, below the part that sticks to the upper edge. */
 export function scrollFor(row: number, layout: RowLayout, { top, seen }: View, stuck: number): number {
   const above = top + layout.topOf(row);
   if (above < stuck) return above - stuck;

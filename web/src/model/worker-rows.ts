@@ -1,4 +1,4 @@
-/** Workers as a list shows them: each process that lives, and of a name under which nobody does the last one, or what was said of it. */
+/** The rows of the list of workers: every living process, and for a name without one its last process or its settings. */
 
 interface Process {
   readonly id: string;

@@ -1,3 +1,5 @@
+/** The screen of approvals: every task that waits for a decision. */
+
 import { client } from '../api.ts';
 import { useResource } from '../live/resource.ts';
 import { Link, segment } from '../router.tsx';

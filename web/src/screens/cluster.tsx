@@ -1,3 +1,5 @@
+/** The screen of the cluster: nodes, duties, store. */
+
 import { type Cluster as ClusterData, client } from '../api.ts';
 import { useResource } from '../live/resource.ts';
 import { duration } from '../model/time.ts';

@@ -1,3 +1,5 @@
+/** The screen of events: the feed as a table, with filters and a pause. */
+
 import { useEffect, useRef, useState } from 'react';
 import { client, type FeedEvent } from '../api.ts';
 import { listen, recentEvents } from '../live/feed.ts';
@@ -105,7 +107,7 @@ export default function Events() {
       else setMissed(all.current.filter(({ seq, kind }) => seq > newestShown.current && kind !== 'beat').length);
     };
     addEvents(recentEvents);
-    // What was shortly before, so that the page does not begin empty.
+    // The last events before now, so that the page does not begin empty.
     client
       .call('readEvents', { signal: end.signal })
       .then(({ last }) =>

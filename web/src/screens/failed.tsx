@@ -1,3 +1,5 @@
+/** The screen of failed tasks, grouped by error, and the dialog that runs a group again. */
+
 import { useState } from 'react';
 import { client, type FailureGroup } from '../api.ts';
 import { jobs, startJob } from '../live/jobs.ts';

@@ -1,3 +1,5 @@
+/** The login page. */
+
 import { type FormEvent, useState } from 'react';
 import { errorText, isRefusal } from '../api.ts';
 import { logIn } from '../session.ts';

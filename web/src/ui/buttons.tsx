@@ -7,7 +7,7 @@ interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly kind?: 'primary' | 'plain' | 'danger' | 'danger primary' | undefined;
   readonly icon?: IconName | undefined;
   readonly small?: boolean | undefined;
-  /** Something is on its way: it cannot be pressed twice. */
+  /** The action is under way, and the button cannot be pressed again. */
   readonly busy?: boolean | undefined;
 }
 
@@ -58,7 +58,7 @@ async function copyText(text: string): Promise<boolean> {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    // Without https the clipboard is closed: the old way is still open.
+    // Without https the clipboard API is closed; the older command still works.
     const area = document.createElement('textarea');
     area.value = text;
     area.className = 'sr';
@@ -84,7 +84,7 @@ export function CopyButton({ text, label = 'Copy' }: { readonly text: string; re
   );
 }
 
-/** A command that somebody can take along. */
+/** A command line with a button that copies it. */
 export function Command({ text }: { readonly text: string }) {
   return (
     <div className="command">

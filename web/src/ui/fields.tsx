@@ -1,4 +1,4 @@
-/** What somebody fills in or switches: a labelled field, a switch, a choice of a few. */
+/** Form controls: a labelled field, a switch, a choice between a few. */
 
 import { type ReactNode, useId } from 'react';
 

@@ -1,3 +1,5 @@
+/** The filter of a list of tasks: pills for the active filters, and a box that takes a value, `queue:mail` or the id of a task. */
+
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
 import { isEmptyFilter, NO_FILTER, parseTyped, SPANS, type TaskFilter, toggled } from '../model/filter.ts';
 import { TASK_STATES } from '../model/task-states.ts';
@@ -11,7 +13,6 @@ interface Suggestion {
   readonly value: string;
 }
 
-/** Pills for what is asked for, and one place to type more: a value, `queue:mail`, or the id of a task. */
 export function FilterBar({
   filter,
   onChange,

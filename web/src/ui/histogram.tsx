@@ -1,10 +1,11 @@
+/** The histogram of tasks by creation time. Dragging over it selects a range; the select box beside it does the same by keyboard. */
+
 import { type PointerEvent, useRef, useState } from 'react';
 import type { Histogram as Data } from '../api.ts';
 import { barsOf, brushRange, ticksOf } from '../model/histogram.ts';
 import { plural } from '../model/text.ts';
 import { exactTime } from '../model/time.ts';
 
-/** Tasks by the time of their creation. A part of it is chosen by dragging; keys choose a time beside it. */
 export function Histogram({
   data,
   onBrush,

@@ -1,9 +1,10 @@
+/** The panel of a JSON value, as a tree that folds or as text. Large values open in parts, so that megabytes do not freeze the page. */
+
 import { useState } from 'react';
 import { ExactNumber, prettyJson, previewOf } from '../model/json.ts';
 import { CopyButton } from './buttons.tsx';
 import { Segmented } from './fields.tsx';
 
-/** A value that can be folded; what is large opens by parts, so that a result of megabytes does not freeze the page. */
 export function JsonView({ value, label }: { readonly value: unknown; readonly label: string }) {
   const [mode, setMode] = useState<'tree' | 'text'>('tree');
   const simple = typeof value !== 'object' || value === null;

@@ -32,7 +32,7 @@ export function Page({
   readonly crumb?: ReactNode;
 }) {
   const head = useRef<HTMLHeadingElement>(null);
-  // A new page is read out from its title on, whenever its part of the program has come.
+  // Screen readers begin at the title of a new page, also when its code arrives late.
   useEffect(() => {
     if (hasNavigated()) head.current?.focus({ preventScroll: true });
   }, []);

@@ -37,7 +37,7 @@ export function Sparkline({
   readonly values: readonly (number | null)[];
   readonly label: string;
   readonly state?: string;
-  /** As wide as there is room. */
+  /** Takes the whole width. */
   readonly wide?: boolean;
 }) {
   const lines = polylinesOf(values, 96, 22);

@@ -1,7 +1,8 @@
+/** The form fields of a JSON Schema. */
+
 import type { Draft, Field as FormField } from '../model/schema-form.ts';
 import { Field } from './fields.tsx';
 
-/** The fields that a schema asks for. */
 export function SchemaForm({
   fields,
   draft,

@@ -1,4 +1,4 @@
-/** The state of a thing by glyph and word, and notices: empty, loading, failed. */
+/** A state as glyph and word, and notices: empty, loading, error. */
 
 import { type ReactNode, useEffect, useState } from 'react';
 import { errorText, hintOf } from '../api.ts';
@@ -42,7 +42,7 @@ export function Empty({
 }
 
 export function Loading({ rows = 5, label = 'Loading' }: { readonly rows?: number; readonly label?: string }) {
-  // Shown only if it takes a moment: what comes at once should not flash.
+  // Shown only after a moment, so that a quick answer does not flash.
   const [shown, setShown] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setShown(true), 180);
@@ -97,7 +97,7 @@ export function ErrorNote({ error, retry }: { readonly error: unknown; readonly 
   );
 }
 
-/** What has come, or that it comes, or why it does not. */
+/** Shows the data of a resource, or that it is loading, or its error. */
 export function WhenLoaded<T>({
   of,
   children,

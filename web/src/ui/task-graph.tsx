@@ -1,3 +1,5 @@
+/** The graph of related tasks: dependencies, dependents and spawned tasks, with time to the right. */
+
 import { layoutGraph } from '../model/graph.ts';
 import { shortId } from '../model/text.ts';
 import { go, hrefOf, segment } from '../router.tsx';
@@ -16,7 +18,6 @@ const GAP_X = 44;
 const GAP_Y = 14;
 const MAX_DRAWN = 120;
 
-/** What a task waits for, what waits for it and what it has started: time goes to the right. */
 export function TaskGraph({ tasks, here }: { readonly tasks: readonly GraphTask[]; readonly here: string }) {
   const shown = tasks.slice(0, MAX_DRAWN);
   const { nodes, columns, rows } = layoutGraph(

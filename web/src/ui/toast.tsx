@@ -1,3 +1,5 @@
+/** Toasts: short messages about what an action did. */
+
 import { type ReactNode, useEffect, useRef } from 'react';
 import { errorText, hintOf } from '../api.ts';
 import { jobs } from '../live/jobs.ts';
@@ -39,7 +41,7 @@ export function showError(error: unknown): void {
   );
 }
 
-/** Does something, and says how it went. */
+/** Runs an action and shows a toast about its success or its error. */
 export function runAction(act: () => Promise<unknown>, words?: ReactNode): void {
   act().then(() => words !== undefined && showDone(words), showError);
 }
@@ -48,7 +50,7 @@ export function Toasts() {
   const all = useSignal(toasts);
   const work = useSignal(jobs);
   const box = useRef<HTMLDivElement>(null);
-  // Shown anew with each of them: it comes to lie over a drawer that was opened meanwhile.
+  // Shown again with each toast, so that it lies above a drawer that was opened meanwhile.
   const marks = `${all.at(-1)?.id} ${work.length}`;
   useEffect(() => {
     if (marks === '') return;

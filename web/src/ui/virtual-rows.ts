@@ -1,14 +1,14 @@
-/** The rows of a long list that are drawn, as somebody scrolls: of a table that scrolls with the page, or of a box that scrolls by itself. */
+/** The hook of the virtual list: which rows to draw while a table scrolls with the page, or a box scrolls by itself. */
 
 import { type RefObject, useCallback, useLayoutEffect, useRef, useState } from 'react';
 import { nextRows, type RowLayout, type View, type Visible } from '../model/virtual-rows.ts';
 
 interface Options {
   readonly layout: RowLayout;
-  /** The element that holds the rows, or the box around it. */
+  /** The element that holds the rows, or the box that scrolls. */
   readonly element: RefObject<HTMLElement | null>;
   readonly scrolls: 'with the page' | 'by itself';
-  /** Told with every scroll. */
+  /** Called with every scroll. */
   readonly onView?: ((view: View) => void) | undefined;
 }
 
@@ -18,7 +18,7 @@ export function viewOf(element: HTMLElement, scrolls: Options['scrolls']): View 
     : { top: element.getBoundingClientRect().top, seen: innerHeight };
 }
 
-/** `look` finds the rows at once, for a list that was scrolled by the program. */
+/** `look` finds the visible rows at once, after the program itself has scrolled. */
 export function useVisibleRows({ layout, element, scrolls, onView }: Options): {
   readonly visible: Visible;
   readonly look: () => void;

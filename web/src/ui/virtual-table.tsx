@@ -1,3 +1,5 @@
+/** The virtual table: a long list with columns, selection and keys. It scrolls with the page, and only visible rows are drawn. */
+
 import { memo, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { evenRows, scrollFor } from '../model/virtual-rows.ts';
 import { useKeys } from './keys.ts';
@@ -5,11 +7,11 @@ import { useVisibleRows, viewOf } from './virtual-rows.ts';
 
 export interface Column<Row> {
   readonly head: string;
-  /** A track of the grid: `120px`, `minmax(0, 2fr)`. */
+  /** The grid track: `120px`, `minmax(0, 2fr)`. */
   readonly track: string;
   readonly cell: (row: Row) => ReactNode;
   readonly num?: boolean;
-  /** Cuts what is too long by itself. */
+  /** The cell itself cuts what is too long. */
   readonly loose?: boolean;
 }
 
@@ -30,7 +32,7 @@ export interface VirtualTableProps<Row> {
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
   readonly columns: readonly Column<Row>[];
-  /** How a row looks where there is room for one column. */
+  /** A row on a narrow screen, as one column. */
   readonly narrow: (row: Row) => ReactNode;
   readonly height?: number;
   readonly narrowHeight?: number;
@@ -38,17 +40,16 @@ export interface VirtualTableProps<Row> {
   readonly selected?: ReadonlySet<string> | undefined;
   readonly onSelect?: ((key: string, range: boolean) => void) | undefined;
   readonly onSelectAll?: (() => void) | undefined;
-  /** The end of what is loaded comes near. */
+  /** Called when the end of the loaded rows comes near. */
   readonly onEnd?: (() => void) | undefined;
-  /** Whether somebody has scrolled away from the top. */
+  /** Called with whether the top is scrolled away. */
   readonly onScrolledAway?: ((away: boolean) => void) | undefined;
   readonly foot?: ReactNode;
 }
 
-/** The next rows are asked for while so many are still to come. */
+/** More rows are loaded when fewer than this are left below. */
 const AHEAD = 150;
 
-/** A long list of which only what can be seen is drawn; it scrolls with the page. */
 export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
   const { label, rows, keyOf, columns, onOpen, selected, onSelect, onSelectAll, onEnd, onScrolledAway, foot } = props;
   const narrow = useNarrow();
@@ -62,7 +63,7 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
     layout,
     element: body,
     scrolls: 'with the page',
-    // Its first row has gone under what sticks to the upper edge.
+    // The first row is under the sticky head.
     onView: ({ top }) => onScrolledAway?.(top < 0),
   });
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** What the bounds of a limit say, and whether it is full. */
+/** The bounds of a limit as text, and whether it is full. */
 
 import type { Limit } from '../../api.ts';
 

@@ -22,7 +22,7 @@ export function EditDialog({
   readonly onDone: () => void;
 }) {
   const [name, setName] = useState(of?.name ?? '');
-  // What the fields were filled from: the limit itself is looked at again while they are open.
+  // The revision that the fields show: the limit itself is read again while the dialog is open.
   const [ifRevision] = useState(of?.revision);
   const [concurrent, setConcurrent] = useState(of?.concurrent?.toString() ?? (of === undefined ? '1' : ''));
   const [perKey, setPerKey] = useState(of?.perKey?.toString() ?? '');

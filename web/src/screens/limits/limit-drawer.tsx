@@ -16,7 +16,7 @@ import { History, Holders, Keys, Now } from './limit-panels.tsx';
 import { PauseDialog } from './pause-dialog.tsx';
 import { useHolders } from './usage.tsx';
 
-/** What opens a dialog. */
+/** The dialogs of this drawer. */
 type DialogName = 'edit' | 'pause' | 'remove';
 
 export function LimitDrawer({ name, onChanged }: { readonly name: string; readonly onChanged: () => void }) {

@@ -1,4 +1,4 @@
-/** Who uses a limit: the running tasks that hold it, and how much of its rate is used. */
+/** The use of a limit: the running tasks that hold it, and how much of its rate is used. */
 
 import { client, type LimitDetail, type Task } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
@@ -11,7 +11,7 @@ const usesLimit =
   ({ limits }: Task): boolean =>
     limits?.some((limit) => limit.name === name) ?? false;
 
-/** Running tasks that take from it, found among the newest that run. */
+/** Running tasks that use the limit, among the newest running ones. */
 export function useHolders(name: string) {
   const { data } = useResource(
     'running',
@@ -21,7 +21,7 @@ export function useHolders(name: string) {
   return data?.tasks.filter(usesLimit(name)).slice(0, 50) ?? [];
 }
 
-/** How much of its rate is used, as far as the newest tasks tell. */
+/** How much of the rate is used, counted among the newest tasks. */
 export function RateMeter({ of: { name, rate } }: { readonly of: LimitDetail }) {
   const windowMs = millisecondsOf(rate?.window ?? '');
   const { data } = useResource('newest', (signal) => client.call('listTasks', { query: { limit: 500 }, signal }), {

@@ -1,3 +1,5 @@
+/** The guide of a new install: the exact commands for this node, each ticked off when it has happened. */
+
 import { useEffect, useState } from 'react';
 import { client, type Overview } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
@@ -26,7 +28,7 @@ function hidden(): boolean {
   }
 }
 
-/** Whether this install is new, and how far it has come. It ticks by what the node knows, not by clicks. */
+/** Whether the install is new, and which steps are done. Steps are done by what the node knows, not by clicks. */
 export function useFirstRun(data: Overview | undefined): Guide {
   const [off, setOff] = useState(hidden);
   const [begun, setBegun] = useState(false);
@@ -52,13 +54,12 @@ export function useFirstRun(data: Overview | undefined): Guide {
       try {
         localStorage.setItem(KEY, 'hidden');
       } catch {
-        // Then it comes again with the next visit.
+        // Storage is closed: the guide comes again with the next visit.
       }
     },
   };
 }
 
-/** The exact commands for this node; each is ticked off when what it does has happened. */
 export function FirstRun({ guide }: { readonly guide: Guide }) {
   const me = useMe();
   const may = useMay('operator');

@@ -1,4 +1,4 @@
-/** The form of a push. */
+/** The form of a push: its state, its checks, and the request. */
 
 import { type FormEvent, useState } from 'react';
 import { client, type Handler } from '../../api.ts';

@@ -7,7 +7,7 @@ import { SchemaForm } from '../../ui/schema-form.tsx';
 
 export type InputMode = 'form' | 'json';
 
-/** What stands in the form, and the properties of the input that it has no field for. */
+/** The contents of the form, and the properties of the input without a field. */
 export interface WrittenInput {
   readonly draft: Draft;
   readonly rest: Draft;
@@ -24,7 +24,7 @@ export function InputPanel({
   onWritten,
   onJson,
 }: {
-  /** Undefined: the handler has no schema that a form can be made of. */
+  /** Undefined if the handler has no schema for a form. */
   readonly fields: readonly FormField[] | undefined;
   /** Whether a worker offers the handler. */
   readonly known: boolean;

@@ -1,4 +1,4 @@
-/** The options of a push: what stands in their fields, what is wrong with it, and the panel that shows them. */
+/** The options of a push: their fields, their problems, their panel. */
 
 import { isDuration } from '../../model/time.ts';
 import { Field } from '../../ui/fields.tsx';

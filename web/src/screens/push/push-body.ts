@@ -1,4 +1,4 @@
-/** The body of a push, from what stands in the form. */
+/** The request body of a push, from the contents of the form. */
 
 import { commaList } from '../../model/text.ts';
 import type { Options } from './options.tsx';

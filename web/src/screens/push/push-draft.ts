@@ -1,7 +1,9 @@
+/** The draft of a push like an existing task. It goes from screen to screen in memory, because an input may be too large for an address. */
+
 import type { Task } from '../../api.ts';
 import { ExactNumber } from '../../model/json.ts';
 
-/** What a push is to begin with, handed from page to page in memory: an input may be too large for an address. */
+/** The contents with which the form begins. */
 export interface PushDraft {
   readonly handler: string;
   readonly queue: string;
@@ -12,7 +14,7 @@ export interface PushDraft {
 
 let draft: PushDraft | undefined;
 
-/** The address of a push like this task; the page there takes what was handed over. */
+/** Makes a draft like this task, and returns the address of the push screen that takes it. */
 export function draftLike(task: Task): string {
   const { id, handler, queue, input, priority, maxAttempts, placement, limits, fairness } = task;
   draft = {
@@ -35,7 +37,7 @@ export function takeDraft(like: string | null): PushDraft | undefined {
   return draft !== undefined && draft.like === like ? draft : undefined;
 }
 
-/** Numbers that only a text can say are sent as one: the node takes no others. */
+/** A number that JavaScript cannot hold exactly is sent as text: the node takes no other. */
 export function plain(value: unknown): unknown {
   if (value instanceof ExactNumber)
     return String(Number(value.source)) === value.source || Number.isSafeInteger(Number(value.source))

@@ -1,4 +1,4 @@
-/** The screen that pushes a task, or one like a task that is there. */
+/** The screen that pushes a new task, or one like an existing task. */
 
 import { useEffect, useState } from 'react';
 import { client, exactTask } from '../../api.ts';
@@ -20,7 +20,7 @@ export default function Push() {
     atMostMs: 2_000,
   });
   const [start, setStart] = useState(() => takeDraft(like));
-  // The address alone is enough: what is not handed over is looked up.
+  // The address alone is enough: without a draft the task is read.
   useEffect(() => {
     if (like === null || start !== undefined) return;
     exactTask(like).then(

@@ -1,11 +1,11 @@
-/** The list of queues, patched row by row, and how many tasks of a queue end in a second. */
+/** The list of queues, patched row by row, and how many tasks of a queue end per second. */
 
 import { useEffect, useRef, useState } from 'react';
 import { client, type Queue } from '../../api.ts';
 import { listen } from '../../live/feed.ts';
 import { useResource } from '../../live/resource.ts';
 
-/** Rows change one by one: of a queue of which something was told, only that queue is looked at again. */
+/** A queue that an event names is read again by itself; the other rows stay. */
 export function useQueues() {
   const queues = useResource('queues', (signal) => client.call('listQueues', { signal }), { everyMs: 30_000 });
   const { set, refresh } = queues;
@@ -43,7 +43,7 @@ export function useQueues() {
   return queues;
 }
 
-/** What ended a second, by the totals of a queue: figures since this page was opened. */
+/** Tasks that end per second, from the totals of the queue since this page was opened. */
 export function useRate(queue: Queue): { readonly rate: number; readonly history: readonly number[] } {
   const samples = useRef<{ readonly at: number; readonly total: number }[]>([]);
   const [state, setState] = useState<{ rate: number; history: readonly number[] }>({ rate: 0, history: [] });

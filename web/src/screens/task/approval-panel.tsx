@@ -7,7 +7,7 @@ import { Panel } from '../../ui/layout.tsx';
 import { WhenLoaded } from '../../ui/states.tsx';
 import { DecideForm } from './decide.tsx';
 
-/** With what the task gives along and the form that it wants filled in, which only the inbox has. */
+/** Context and form come from the list of approvals: the task itself has only title and actions. */
 export function ApprovalPanel({
   id,
   wait,

@@ -20,7 +20,7 @@ const OUTCOME_STATES: Readonly<Record<string, string>> = {
   parked: 'waiting',
 };
 
-/** Each attempt as a bar on one scale of time, from the push to the end or to now. */
+/** Each attempt is a bar on one time scale, from the push to the end or to now. */
 export function Attempts({ of: task }: { readonly of: TaskDetail }) {
   const live = !isFinal(task.state);
   const now = useNow((at) => (live ? Math.floor(at / 1000) * 1000 : 0));
@@ -114,9 +114,9 @@ function AttemptTable({ of: attempts }: { readonly of: readonly Attempt[] }) {
   );
 }
 
-/** What became of an attempt, as people tell it. */
+/** How an attempt ended, in words. */
 function outcomeText({ outcome: reported, error }: Attempt): string {
-  // A newer node may have another word.
+  // A newer node may have other outcomes.
   const outcome: string = reported;
   const why = messageOf(error);
   switch (outcome) {

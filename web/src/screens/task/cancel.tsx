@@ -13,7 +13,7 @@ import { StateGlyph } from '../../ui/icon.tsx';
 import { Panel } from '../../ui/layout.tsx';
 import { Countdown, Duration, Time } from '../../ui/times.tsx';
 
-/** How a running task is brought to its end, and how far that has come, as its worker tells it. */
+/** The steps that stop a running task, and which of them its worker has reported. */
 export function CancelLadder({ of: task, log }: { readonly of: TaskDetail; readonly log: TaskLog }) {
   const over = isFinal(task.state);
   const asked = task.cancelRequestedAt ?? 0;
@@ -39,7 +39,7 @@ export function CancelLadder({ of: task, log }: { readonly of: TaskDetail; reado
     },
   ];
   const here = steps.findLastIndex(({ at }) => at !== undefined);
-  // What was not needed is left out once it is over.
+  // Once the task has ended, steps that were not needed are left out.
   const shown = over ? steps.filter(({ at }) => at !== undefined) : steps;
   return (
     <Panel title={over ? 'How it was stopped' : 'Stopping'}>

@@ -1,3 +1,5 @@
+/** The form of an approval: the question, its fields, and a button for each answer. */
+
 import { useState } from 'react';
 import { client } from '../../api.ts';
 import { draftOf, fieldsOf, valueOf } from '../../model/schema-form.ts';
@@ -6,7 +8,6 @@ import { Button } from '../../ui/buttons.tsx';
 import { SchemaForm } from '../../ui/schema-form.tsx';
 import { showDone, showError } from '../../ui/toast.tsx';
 
-/** An approval where it stands: what is asked, what may be filled in, and a button for each answer. */
 export function DecideForm({
   id,
   title,

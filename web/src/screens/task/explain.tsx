@@ -1,3 +1,5 @@
+/** The drawer that explains the state of a task: the verdict of every worker and every limit, from the code that hands out work. */
+
 import { client, type Explanation } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
 import { Link, segment } from '../../router.tsx';
@@ -7,7 +9,6 @@ import { Meter } from '../../ui/meters.tsx';
 import { Notice, State, WhenLoaded } from '../../ui/states.tsx';
 import { Countdown } from '../../ui/times.tsx';
 
-/** Why a task is where it is: the verdict of every worker and every limit, from the functions that hand out work. */
 export function ExplainDrawer({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
   const explained = useResource(`explain ${id}`, (signal) => client.call('explainTask', { params: { id }, signal }), {
     everyMs: 3_000,

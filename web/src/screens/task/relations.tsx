@@ -1,4 +1,4 @@
-/** The graph of the tasks around one task. */
+/** The panel of related tasks: what this task waits for, what waits for it, and what it has spawned. */
 
 import { useEffect, useState } from 'react';
 import { client } from '../../api.ts';
@@ -7,7 +7,6 @@ import { useResource } from '../../live/resource.ts';
 import { Panel } from '../../ui/layout.tsx';
 import { TaskGraph } from '../../ui/task-graph.tsx';
 
-/** What it waits for, what waits for it, and what it has started. */
 export function Relations({ id }: { readonly id: string }) {
   const [touched, setTouched] = useState<ReadonlySet<string>>(new Set([id]));
   const tree = useResource(`tree ${id}`, (signal) => client.call('showTree', { params: { id }, signal }), {
@@ -29,7 +28,7 @@ export function Relations({ id }: { readonly id: string }) {
   const known = [...(tree.data?.tasks.map((one) => one.id) ?? []), ...ids].join();
   useEffect(() => setTouched(new Set(known.split(','))), [known]);
   const { refresh: refreshTree } = tree;
-  // Children that are started while somebody looks belong to a tree that is looked at again.
+  // A task that parks may have spawned children: its tree is read again.
   useEffect(
     () => listen((events) => events.some(({ kind, task }) => kind === 'parked' && task === id) && refreshTree()),
     [id, refreshTree],

@@ -1,3 +1,5 @@
+/** The dialog of a bulk action. It shows the filter and the number of tasks before anything is done. */
+
 import { useEffect, useState } from 'react';
 import { client } from '../../api.ts';
 import { startJob } from '../../live/jobs.ts';
@@ -13,13 +15,12 @@ export type BulkKind = 'retry' | 'cancel';
 
 const MAX_TASKS = 50_000;
 
-/** Which of the states that are asked for can be treated so. */
+/** The states of the filter to which the action applies. */
 function statesFor(kind: BulkKind, filter: TaskFilter): readonly TaskState[] {
   const asked = filter.state.length > 0 ? filter.state : TASK_STATES;
   return asked.filter((state) => isFinal(state) === (kind === 'retry'));
 }
 
-/** Something for many tasks: it says which ones, by what question, and how many there are, before anything is done. */
 export function BulkDialog({
   kind,
   ids,

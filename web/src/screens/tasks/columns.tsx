@@ -66,7 +66,7 @@ export const COLUMNS: readonly Column<TaskRow>[] = [
   { head: 'Why', track: '24px', cell: (row) => <ExplainButton row={row} /> },
 ];
 
-/** Of which task somebody wants to know why it waits. */
+/** The task whose explanation is open. */
 export const explainedTask = new Signal<string | undefined>(undefined);
 
 const WAITING_STATES = ['ready', 'waiting', 'scheduled'];

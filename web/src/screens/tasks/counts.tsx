@@ -5,7 +5,7 @@ import { useResource } from '../../live/resource.ts';
 import { queryOfFilter, requestOf, type TaskFilter } from '../../model/filter.ts';
 import { Histogram } from '../../ui/histogram.tsx';
 
-/** The same for some seconds, so that a node can answer many who look with one count. */
+/** The end of the range is rounded up to this, so that a node answers several viewers with one count. */
 const ROUND_MS = 5_000;
 
 export function Counts({
@@ -25,7 +25,7 @@ export function Counts({
         return client.call('countTasks', { query: { ...request, until: filter.until ?? now, buckets: 90 }, signal });
       };
       if (filter.from !== undefined || filter.last !== undefined) return count();
-      // Without a time of its own the last day is drawn, or less of it where nothing was before.
+      // Without a time filter the last day is drawn, or the last hour if nothing is older.
       const day = await count('24h');
       const first = day.buckets.findIndex((bucket) => Object.values(bucket).some((n) => n > 0));
       return first >= 86 ? count('1h') : day;

@@ -52,7 +52,7 @@ function Rows({
   const loadMore = useCallback(() => void list.more(), [list]);
   const select = (id: string, range: boolean): void => {
     const ids = state.rows.map((row) => row.id);
-    // Read here: the change may be made later, when this row is the last one.
+    // Read now: the update below may run after `lastSelected` has changed.
     const from = range && lastSelected.current !== undefined ? ids.indexOf(lastSelected.current) : -1;
     setSelected((before) => {
       const next = new Set(before);

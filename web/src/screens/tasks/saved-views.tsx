@@ -1,3 +1,5 @@
+/** Saved views: filters under a name. The node keeps them, so that everybody has them. */
+
 import { useState } from 'react';
 import { client } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
@@ -9,7 +11,6 @@ import { Icon } from '../../ui/icon.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import { runAction } from '../../ui/toast.tsx';
 
-/** Questions that somebody wants to ask again; the node keeps them, so that everybody has them. */
 export function SavedViews({
   screen,
   query,

@@ -80,7 +80,7 @@ export function Priority({
   );
 }
 
-/** A double click takes a tag away; the button adds one. */
+/** A double click removes a tag; the button adds one. */
 export function Tags({
   row,
   may,

@@ -1,4 +1,4 @@
-/** The bar under the list of workers: what can be done to all that are selected. */
+/** The bar under the list of workers, with the actions on the selected ones. */
 
 import { plural } from '../../model/text.ts';
 import { Button } from '../../ui/buttons.tsx';

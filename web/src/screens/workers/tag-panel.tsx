@@ -1,4 +1,4 @@
-/** The panel of all tags: which workers carry each, and which tags tasks ask for in vain. */
+/** The panel of all tags: how many workers carry each, and which tags tasks require in vain. */
 
 import { plural } from '../../model/text.ts';
 import { Icon } from '../../ui/icon.tsx';
@@ -12,7 +12,7 @@ interface TagRow {
   readonly wantedBy: readonly string[];
 }
 
-/** All tags there are. A double click gives one to the workers that are selected, as document 004 has it. */
+/** A double click adds a tag to the selected workers, as it does for dazflow agents. */
 export function TagPanel({
   tags,
   names,

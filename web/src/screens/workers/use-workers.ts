@@ -17,7 +17,7 @@ export function useWorkers() {
   });
   const { set, refresh, data } = workers;
   useEffect(() => setMany((data?.workers.length ?? 0) > SHORT_FLEET), [data]);
-  // Who comes or beats is looked at by name; the rest of the list stays.
+  // A worker that registers is read by name; the rest of the list stays.
   useEffect(
     () =>
       listen((events) => {

@@ -17,7 +17,7 @@ import { RotateDialog } from './rotate-dialog.tsx';
 import type { Row } from './use-workers.ts';
 import { Leases, Process } from './worker-panels.tsx';
 
-/** The two things that ask again before they are done. */
+/** The dialogs of this drawer. */
 type DialogName = 'rotate' | 'remove';
 
 export function WorkerDrawer({ name, onChanged }: { readonly name: string; readonly onChanged: () => void }) {

@@ -1,4 +1,4 @@
-/** The screen of workers: the list, its filter, what can be done to the selected ones, and the drawer of one worker. */
+/** The screen of workers: the list, its filter, its selection, and the drawer of one worker. */
 
 import { useState } from 'react';
 import { client } from '../../api.ts';

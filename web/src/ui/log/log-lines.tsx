@@ -1,4 +1,4 @@
-/** The lines of a log in a box of their own, of which only those that are seen are drawn. */
+/** The lines of a log in a box that scrolls. Only the visible lines are drawn. */
 
 import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'react';
 import type { LogLine } from '../../live/task-log.ts';
@@ -7,12 +7,12 @@ import { RowHeights } from '../../model/virtual-rows.ts';
 import { useVisibleRows } from '../virtual-rows.ts';
 import { Text } from './log-text.tsx';
 
-/** Of a line that does not break, as the style sheet has it. */
+/** The height of a line that does not break, as in the style sheet. */
 const LINE_HEIGHT = 20;
-/** So near to the end somebody who scrolls wants to follow it. */
+/** A scroll to within this distance of the end follows it again. */
 const AT_END = 40;
 
-/** What stays in sight when lines come, go or turn out to be higher: the end, a line by its number in the log, or what is at the upper edge. */
+/** What stays in view when lines come, go or change their height: the end, a line by its number, or else the upper edge. */
 export type Pin = 'end' | { readonly line: number } | undefined;
 
 export function LogLines({
@@ -24,13 +24,13 @@ export function LogLines({
   onScrolled,
 }: {
   readonly lines: readonly LogLine[];
-  /** The number of the first line. */
+  /** How many older lines are no longer there: the number of the first line. */
   readonly dropped: number;
   readonly search: string;
-  /** The row that the search has come to. */
+  /** The row of the current search result. */
   readonly hit: number | undefined;
   readonly pin: Pin;
-  /** Somebody has scrolled, by hand. */
+  /** Called when the user scrolls, not when this list does. */
   readonly onScrolled: (atEnd: boolean) => void;
 }) {
   const box = useRef<HTMLDivElement>(null);
@@ -40,7 +40,7 @@ export function LogLines({
   const layout = heights.layoutOf(dropped, lines.length);
   const { visible, look } = useVisibleRows({ layout, element: box, scrolls: 'by itself' });
 
-  // What is drawn is measured before it is painted; what turned out to be another height is drawn again at once.
+  // The drawn lines are measured before they are painted. If a height has changed, they are drawn again at once.
   useLayoutEffect(() => {
     const rows = [...(drawn.current?.children ?? [])];
     const news = rows.map((row, i) => heights.set(dropped + visible.first + i, row.getBoundingClientRect().height));
@@ -72,7 +72,7 @@ export function LogLines({
     if (element === null) return;
     let width = element.clientWidth;
     const observer = new ResizeObserver(() => {
-      // Lines break elsewhere.
+      // At another width lines break elsewhere.
       if (element.clientWidth !== width) heights.forget();
       width = element.clientWidth;
       setSize(`${width} × ${element.clientHeight}`);
@@ -90,7 +90,7 @@ export function LogLines({
       role="log"
       aria-label="Lines"
       onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
-        // Where this list has scrolled to by itself, nobody has asked for anything.
+        // A scroll to where this list has put itself is not the user's.
         if (Math.abs(scrollTop - scrolledTo.current) > 1) onScrolled(scrollHeight - scrollTop - clientHeight < AT_END);
         scrolledTo.current = scrollTop;
       }}

@@ -1,4 +1,4 @@
-/** The text of a log line in its colours, with what was searched for marked. */
+/** The text of a log line in its colours, with search results marked. */
 
 import { memo, type ReactNode } from 'react';
 import type { LogLine } from '../../live/task-log.ts';

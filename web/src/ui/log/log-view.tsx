@@ -9,7 +9,7 @@ import { Empty, ErrorNote } from '../states.tsx';
 import { LogLines, type Pin } from './log-lines.tsx';
 import { textOf } from './log-text.tsx';
 
-/** The log of a task, from its beginning and as long as it is written. */
+/** The log of a task, from its beginning, followed while it is written. */
 export function useTaskLog(id: string, live: boolean): TaskLog | undefined {
   const [log, setLog] = useState<TaskLog>();
   useEffect(() => {
@@ -23,7 +23,7 @@ export function useTaskLog(id: string, live: boolean): TaskLog | undefined {
   return log;
 }
 
-/** It follows the end until somebody scrolls up. */
+/** The panel follows the end until somebody scrolls up. */
 export function LogView({ log, live }: { readonly log: TaskLog; readonly live: boolean }) {
   const { lines, dropped, error, state } = useSignal(log.state);
   const [search, setSearch] = useState('');
