@@ -82,12 +82,6 @@ export class TaskList {
     }
   }
 
-  /** Reads these tasks again soon, as after an event. */
-  touch(ids: Iterable<string>): void {
-    for (const id of ids) this.#stale.add(id);
-    this.#schedule();
-  }
-
   #onEvents(events: readonly FeedEvent[]): void {
     const { rows, loaded } = this.state.value;
     if (!loaded) return;

@@ -54,12 +54,6 @@ function dayOf(date: Date): string {
   return `${date.getFullYear()}-${String(date.getMonth() + 1).padStart(2, '0')}-${String(date.getDate()).padStart(2, '0')}`;
 }
 
-/** How long such a text stays true; what is old is looked at seldom. */
-export function staysTrueMs(at: number, now: number): number {
-  const size = Math.abs(now - at);
-  return size < MINUTE ? 1000 : size < HOUR ? 15_000 : 5 * MINUTE;
-}
-
 /** Whether a text is a duration as the server takes it: `30s`, `5m`, `1h30m`. */
 export function isDuration(text: string): boolean {
   return /^(?=\d)(?:\d+w)?(?:\d+d)?(?:\d+h)?(?:\d+m)?(?:\d+s)?(?:\d+ms)?$/.test(text.trim());
