@@ -70,7 +70,14 @@ async function copyText(text: string): Promise<boolean> {
   }
 }
 
-export function CopyButton({ text, label = 'Copy' }: { readonly text: string; readonly label?: string }) {
+/** A text that is long to make is given as a function, which runs when the button is pressed. */
+export function CopyButton({
+  text,
+  label = 'Copy',
+}: {
+  readonly text: string | (() => string);
+  readonly label?: string;
+}) {
   const [copied, copy] = useCopy();
   return (
     <Button
@@ -79,7 +86,7 @@ export function CopyButton({ text, label = 'Copy' }: { readonly text: string; re
       icon={copied ? 'check' : 'copy'}
       aria-label={copied ? 'Copied' : label}
       title={label}
-      onClick={() => copy(text)}
+      onClick={() => copy(typeof text === 'string' ? text : text())}
     />
   );
 }

@@ -25,7 +25,7 @@ export function JsonView({ value, label }: { readonly value: unknown; readonly l
             onChange={setMode}
           />
         )}
-        <CopyButton text={mode === 'text' ? pretty : prettyJson(value)} label={`Copy ${label} as JSON`} />
+        <CopyButton text={() => prettyJson(value)} label={`Copy ${label} as JSON`} />
       </div>
       {mode === 'tree' ? (
         <div className="json" tabIndex={0} role="region" aria-label={`${label}, value`}>

@@ -76,7 +76,7 @@ export function LogView({ log, live }: { readonly log: TaskLog; readonly live: b
               {hits.length === 0 ? 'none' : `${at + 1} of ${hits.length}`}
             </span>
           )}
-          <CopyButton text={lines.slice(-5000).map(textOf).join('\n')} label="Copy the log" />
+          <CopyButton text={() => lines.slice(-5000).map(textOf).join('\n')} label="Copy the log" />
         </div>
       </div>
       {lines.length === 0 ? (
