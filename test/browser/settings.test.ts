@@ -55,7 +55,7 @@ test(
   'a link lets another browser in as oneself',
   inBrowser(async ({ visit, page, another }) => {
     await visit.open('/settings');
-    await page.getByRole('button', { name: 'Create a login link' }).click();
+    await page.getByRole('button', { name: 'Make a login link' }).click();
     const link = await page.locator('.once code').innerText();
     const phone = await another({ as: null, size: 'phone', forgive: [/status of 401/] });
     await phone.page.goto(link);

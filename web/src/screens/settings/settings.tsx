@@ -105,7 +105,7 @@ function LoginLink() {
     return (
       <div>
         <Button small icon="link" onClick={() => void client.call('createLogin').then(setLink, showError)}>
-          Create a login link
+          Make a login link
         </Button>{' '}
         <span className="quiet">for another browser or a phone</span>
       </div>
