@@ -74,7 +74,7 @@ export default function Settings() {
                   'Retention',
                   <span key="r">
                     {retentionMs === 0 ? 'forever' : duration(retentionMs)}{' '}
-                    <span className="quiet">a task is kept after its end</span>
+                    <span className="quiet">for finished tasks</span>
                   </span>,
                 ],
                 [
