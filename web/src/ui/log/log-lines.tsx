@@ -39,15 +39,15 @@ export function LogLines({
   const [, redraw] = useReducer((n: number) => n + 1, 0);
   const layout = heights.layoutOf(dropped, lines.length);
   const { visible, look } = useVisibleRows({ layout, element: box, scrolls: 'by itself' });
+  const [size, setSize] = useState('');
 
   // The drawn lines are measured before they are painted. If a height has changed, they are drawn again at once.
   useLayoutEffect(() => {
     const rows = [...(drawn.current?.children ?? [])];
     const news = rows.map((row, i) => heights.set(dropped + visible.first + i, row.getBoundingClientRect().height));
     if (news.includes(true)) redraw();
-  });
+  }, [heights, visible, lines, dropped, search, size]);
 
-  const [size, setSize] = useState('');
   const before = useRef({ layout, dropped });
   const scrolledTo = useRef(0);
   useLayoutEffect(() => {
