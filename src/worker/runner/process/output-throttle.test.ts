@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { BURST, BYTES_PER_MS, Pace } from './pace.ts';
+import { BURST, BYTES_PER_MS, Pace } from './output-throttle.ts';
 
 function paceOf(t: TestContext): { pace: Pace; resumed: () => number; pass: (ms: number) => void } {
   t.mock.timers.enable({ apis: ['setTimeout'] });

@@ -1,9 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Printed } from './capture.ts';
-import { Lines } from './lines.ts';
-import { LINE_COST, type Pace } from './pace.ts';
+import type { Printed } from '../child/capture.ts';
+import { LINE_COST } from '../child/flow-control.ts';
+import { Lines } from '../child/lines.ts';
+import type { Pace } from './output-throttle.ts';
 
 /** A pipe holds 208 KiB, which is two turns of the loop; whoever still writes then is no process of the task. */
 const MAX_DRAIN_TURNS = 32;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type App, open } from '../app/open.ts';
-import { task } from './define/task.ts';
+import { type App, open } from '../../app/open.ts';
+import { task } from '../define/task.ts';
 
 // Tasks whose worker died under them run alone; this is about what that may cost.
 

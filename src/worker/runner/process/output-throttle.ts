@@ -1,8 +1,6 @@
 /** What one child may make the worker read: 6.4 MB/s. More of it would keep the worker from its leases. */
 export const BYTES_PER_MS = 6_400;
 export const BURST = 512 * 1024;
-/** What a line costs beside its text, so that a writer of empty lines meets the bound too. */
-export const LINE_COST = 64;
 
 /** Says when a stream of output has to wait. Time refills it; what was read beyond it is paid back first. */
 export class Pace {
