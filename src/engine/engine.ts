@@ -260,7 +260,7 @@ export class Engine {
     return this.#parts.turns.turn(lease, request);
   }
 
-  /** The journal of a task, in the order of writing. */
+  /** The journal of a task, ordered by time. */
   async journal(task: number): Promise<readonly JournalEntry[]> {
     checkTask(task);
     return this.store.journalList({ task });
