@@ -22,7 +22,7 @@ export async function openStore(url: string, options: StoreOptions): Promise<Sto
     case 'sqlite': {
       const file = url.slice('sqlite:'.length);
       if (file === '') throw badUrl(url, 'it names no file');
-      // `:memory:` and `memory:` are refused here: whoever writes them wants no file. A file of that name is written with ./ in front.
+      // `:memory:` and `memory:` are refused here: their user wants no file. A file of that name is written with ./ in front.
       if (/^:?memory:/.test(file)) throw badUrl(url, 'a store in memory is memory: or memory:NAME, without sqlite:');
       return openSqlite({ ...options, file });
     }
