@@ -27,7 +27,7 @@ import type { App } from './open.ts';
 /** A store that does not answer within this time cannot hand out work. */
 const PATIENCE_MS = 2000;
 
-/** How agents of document 004 are served. */
+/** How agents of dazflow are served. */
 export type AgentOptions = Pick<WorkerGatewayOptions, 'byPath' | 'offlineMs'>;
 
 export interface FrontOptions {
@@ -35,15 +35,15 @@ export interface FrontOptions {
   readonly log: Log;
   readonly agents?: AgentOptions | undefined;
   readonly version: string;
-  /** What one caller may ask for by JSON-RPC in a time. */
+  /** How many JSON-RPC calls one caller may make in a time. */
   readonly rpc?: Allowance | undefined;
-  /** What a caller may push over the network; what is not given has its default. */
+  /** What a caller may push over the network. A bound that is not given has its default. */
   readonly bounds?: Partial<PushBounds> | undefined;
-  /** Whether it looks at the totals every few seconds, for the pages that show the last hour. Default: yes. */
+  /** Whether it samples the totals every few seconds, for the pages that show the last hour. Default: yes. */
   readonly samples?: boolean | undefined;
 }
 
-/** All that the server works on, made from an app that is open. */
+/** Everything that the server works on, made from an open app. */
 export function frontOf(app: App, options: FrontOptions): OpenServices {
   const { engine } = app;
   const { cluster } = app;
@@ -132,7 +132,7 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
   };
 }
 
-/** Why no work can be handed out; nothing: it can. */
+/** Why no work can be handed out; empty: it can. */
 async function obstacles(engine: Engine): Promise<readonly string[]> {
   const late = AbortSignal.timeout(PATIENCE_MS);
   const silent = new Promise<string>((resolve) =>

@@ -19,17 +19,17 @@ export interface ServeOptions extends NodeOptions {
   readonly host: string;
   readonly port: number;
   readonly version: string;
-  /** The token that may do everything; made when it is asked for, once the address is ours. */
+  /** The token that may do everything. Made when it is asked for, once the address is bound. */
   readonly adminToken: () => string;
-  /** Other names that the server is asked for by. */
+  /** Other host names by which the server is called. */
   readonly names?: readonly string[] | undefined;
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
   readonly insecure?: boolean | undefined;
-  /** Agents of document 004. */
+  /** Agents of dazflow. */
   readonly agents?: AgentOptions | undefined;
-  /** Where others reach it; what it tells them to call. */
+  /** Where others reach it: the address that it tells them to call. */
   readonly publicUrl?: string | undefined;
-  /** Connections of one address, and streams of one token, at a time; 0: no bound. */
+  /** Connections per address, and streams per token, at a time; 0: no bound. */
   readonly maxConnections?: number | undefined;
   readonly maxStreams?: number | undefined;
   readonly patience?: { readonly headersMs: number; readonly requestMs: number } | undefined;
@@ -37,25 +37,25 @@ export interface ServeOptions extends NodeOptions {
   readonly bounds?: Partial<PushBounds> | undefined;
   /** The built-in worker; undefined: none. */
   readonly worker?: BuiltinOptions | undefined;
-  /** How it is a node among others; undefined: it is none. */
+  /** Its role in a cluster; undefined: it is not a node of one. */
   readonly cluster?: Omit<ClusterOptions, 'address' | 'version'> | undefined;
-  /** What one caller may ask for by JSON-RPC in a time. */
+  /** How many JSON-RPC calls one caller may make in a time. */
   readonly rpcAllowance?: Allowance | undefined;
-  /** Where the files of the web UI lie; default: where they are built, or in the package. */
+  /** Where the files of the web UI are; default: where they are built, or in the package. */
   readonly pages?: (() => string | undefined) | undefined;
-  /** Whether it looks at the totals every few seconds. Default: yes. */
+  /** Whether it samples the totals every few seconds. Default: yes. */
   readonly samples?: boolean | undefined;
   /** How long a stop waits for running tasks. */
   readonly drainMs?: number;
 }
 
-/** Who runs the node. */
+/** The identity of the person who runs the node. */
 const ADMIN = { role: 'admin', name: 'admin', token: undefined } as const;
 
-/** Who says it twice does not want to wait for handlers that tidy up. */
+/** A second stop does not wait for handlers that clean up. */
 const AT_ONCE = { abortMs: 0, termMs: 0 };
 
-/** What a person who watches a node wants to know at a glance. */
+/** What a person who watches a node wants to see at a glance. */
 export interface NodeSnapshot {
   readonly queues: readonly QueueRecord[];
   /** The duties that this process holds. */
@@ -78,10 +78,10 @@ export interface WorkerSnapshot {
 export interface Service {
   readonly app: App;
   readonly address: string;
-  /** A link that lets a browser in once, within ten minutes, as who runs the node. */
+  /** A link that logs a browser in as admin, once, within ten minutes. */
   loginLink(): string;
   glance(): Promise<NodeSnapshot>;
-  /** Puts another worker in the place of the built-in one, which finishes what it has. The old one stays if it cannot start. */
+  /** Replaces the built-in worker by another one; the old one finishes what it has. If the new one cannot start, the old one stays. */
   replaceWorker(options: BuiltinOptions): Promise<readonly string[]>;
   /** Drains; a second call with `force` stops what still runs at once. */
   close(options?: { readonly force?: boolean }): Promise<void>;
@@ -147,7 +147,7 @@ class RunningService implements Service {
   #worker: Worker | undefined;
   #shown: BuiltinOptions | undefined;
   #closing: Promise<void> | undefined;
-  /** What a change of role brings about, one after the other. */
+  /** Reactions to changes of the role, one after the other. */
   #turn: Promise<void> = Promise.resolve();
 
   constructor(
@@ -201,7 +201,7 @@ class RunningService implements Service {
     return this.#closing;
   }
 
-  /** An observer has no worker and serves none; who is one no more has its worker back. */
+  /** An observer has no worker and serves none. A node that is an observer no more gets its worker back. */
   async #follow(): Promise<void> {
     if (this.#closing !== undefined) return;
     if (isObserver(this.app)) {
@@ -220,7 +220,7 @@ class RunningService implements Service {
     this.#options.log?.warn('the built-in worker did not follow the role of its node', { error: String(error) });
   }
 
-  /** First leadership and the duties, so that another node has them while this one ends what it runs. */
+  /** Gives leadership and the duties away first, so that another node has them while this one finishes what it runs. */
   async #close(): Promise<void> {
     await this.app.cluster?.membership.resign();
     await this.#turn;

@@ -1,11 +1,11 @@
-/** Whatever names a store in a message goes through here: addresses hold passwords, and messages end up in logs. */
+/** Every message names a store through this file: addresses contain passwords, and messages end up in logs. */
 
 /** The address without its password; a shell or a tool asks for it, or finds it in ~/.pgpass. */
 export function withoutPassword(url: string): string {
   const [, scheme, rest] = /^([a-z][a-z0-9+.-]*:\/\/)(.*)$/is.exec(url) ?? [];
   if (scheme === undefined || rest === undefined) return url;
   const [place = '', ...query] = rest.split('?');
-  // The last one: who forgets to escape a sign in a password means it all the same.
+  // The last "@": a password may contain one that is not escaped.
   const at = place.lastIndexOf('@');
   const user = at === -1 ? '' : `${place.slice(0, at).split(':')[0]}@`;
   const kept = query
@@ -23,12 +23,12 @@ function decoded(part: string): string {
   }
 }
 
-/** As people call a store: the path of a file, or an address without its password. */
+/** How people call a store: the path of a file, or an address without its password. */
 export function storeName(url: string): string {
   return withoutPassword(url.replace(/^sqlite:/, ''));
 }
 
-/** Whether a URL names a database on a server, and no file. */
+/** Whether a URL names a database on a server, and not a file. */
 export function isPostgres(url: string): boolean {
   return /^postgres(ql)?:/.test(url);
 }

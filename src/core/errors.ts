@@ -6,14 +6,14 @@ export interface CatalogueEntry {
   readonly status: number;
   /** True when the same call may succeed later without any change to it. */
   readonly retryable: boolean;
-  /** `{name|fallback}` takes the detail `name`; the fallback keeps the sentence whole when that detail is absent. */
+  /** `{name|fallback}` stands for the detail `name`; the fallback completes the sentence when that detail is absent. */
   readonly message: string;
   readonly hint?: string;
 }
 
 export type ErrorDetails = Readonly<Record<string, unknown>>;
 
-/** Every error the engine reports, once. `docs/reference/errors.md` lists the same codes, held by a test. */
+/** Every error that the engine reports, once. `docs/reference/errors.md` lists the same codes; a test enforces it. */
 export const CATALOGUE = Object.freeze({
   INVALID_INPUT: {
     family: 'request',
@@ -280,7 +280,7 @@ for (const entry of Object.values(CATALOGUE)) Object.freeze(entry);
 
 export type ErrorCode = keyof typeof CATALOGUE;
 
-/** Whether a text that came from elsewhere is a code of ours. */
+/** Whether a text from elsewhere is one of our codes. */
 export function isErrorCode(text: string): text is ErrorCode {
   return Object.hasOwn(CATALOGUE, text);
 }
@@ -295,7 +295,7 @@ export interface EngineErrorInit {
   readonly cause?: unknown;
 }
 
-/** What goes on the wire. Never the cause or the stack: those may hold what the caller must not see. */
+/** The error on the wire. Never the cause or the stack: those may contain what the caller must not see. */
 export interface ErrorBody {
   readonly code: ErrorCode;
   readonly message: string;
@@ -305,7 +305,7 @@ export interface ErrorBody {
 
 const BRAND: unique symbol = Symbol.for('leasehold.error');
 
-/** The one error class. Made by `fault()`; the constructor is for errors that arrive with their text over the wire. */
+/** The one error class. `fault()` makes it; the constructor is for errors that arrive with their text over the wire. */
 export class EngineError extends Error {
   readonly code: ErrorCode;
   readonly retryable: boolean;
@@ -323,7 +323,7 @@ export class EngineError extends Error {
   }
 
   static {
-    // On the prototype: the stack then begins with the name, and neither shows among the fields when it is printed.
+    // On the prototype: the stack then begins with the name, and neither appears among the fields when it is printed.
     Object.defineProperties(EngineError.prototype, { name: { value: 'EngineError' }, [BRAND]: { value: true } });
   }
 
@@ -366,7 +366,7 @@ export function isEngineError(error: unknown, code?: ErrorCode): error is Engine
   return error instanceof EngineError && (code === undefined || error.code === code);
 }
 
-/** For what can only be false through a defect of our own; bad input gets its own code. */
+/** For conditions that only a bug of ours can make false; bad input gets its own code. */
 export function invariant(condition: unknown, message: string): asserts condition {
   if (!condition) throw fault('INTERNAL', { problem: message });
 }

@@ -3,20 +3,23 @@ import type { Beat } from './check.ts';
 
 type State = Beat['state'];
 
-/** Beats that come within this time share a write. */
+/** Heartbeats that arrive within this time share a write. */
 const GATHER_MS = 1000;
-/** The feed carries one beat of a worker in each span of this length: those of many workers in few events, and then none for a while. */
+/**
+ * The feed has one heartbeat of a worker in each span of this length. The heartbeats of many workers fall into few events, and then
+ * there are none for a while.
+ */
 const TOLD_MS = 60_000;
-/** Above this many known workers the silent ones are forgotten: a worker that vanishes says no goodbye. */
+/** Above this many workers the silent ones are forgotten: a worker that vanishes does not sign off. */
 const MANY = 5000;
 
 /** What is known of one worker here. */
 interface Pulse {
-  /** What its last beat said. */
+  /** The state of its last heartbeat. */
   state: State;
   /** Tasks that it has ended since. */
   ended: number;
-  /** When its life was last told in the feed; undefined: not yet. */
+  /** When the feed last had a heartbeat of it; undefined: never. */
   toldAt: number | undefined;
 }
 
@@ -30,9 +33,9 @@ export interface BeatsDeps {
 }
 
 /**
- * The beats of all workers that are connected to this engine, whichever way they came. A beat that says the same as the last one can wait:
- * those of a second are written together, and nobody waits for the write. A new state is written at once, together with all that
- * wait. Tasks that a worker has ended are counted here and go with its next beat.
+ * The heartbeats of all workers that are connected to this engine, over whichever link. One that repeats the last state can wait: those of
+ * a second are written together, and no caller waits for the write. A new state is written at once, with all that wait. Tasks that a worker
+ * has ended are counted here, and the count goes with its next heartbeat.
  */
 export class Beats {
   readonly #deps: BeatsDeps;
@@ -63,7 +66,7 @@ export class Beats {
       });
   }
 
-  /** All leave in one turn, and so in one write. Only the caller with a new state hears whether it was written. */
+  /** All leave in one turn of the loop, and so in one write. Only the caller with a new state learns whether it was written. */
   async #flush(urgent?: number): Promise<void> {
     this.#planned?.();
     this.#planned = undefined;
@@ -80,13 +83,13 @@ export class Beats {
     const { state, ended } = pulse;
     const told = this.#isDue(pulse);
     pulse.ended = 0;
-    // Nobody will speak of it again, unless it comes back.
+    // No more is heard of this worker, unless it comes back.
     if (state === 'offline') this.#pulses.delete(worker);
     try {
       await this.#deps.beat({ worker, state, ...(ended === 0 ? {} : { ended }), ...(told ? { told } : {}) });
     } catch (error) {
       pulse.ended += ended;
-      // Said, and heard by nobody: it is new when it is said again.
+      // The state was not written, so the next heartbeat has to count as new.
       pulse.state = undefined;
       throw error;
     }
@@ -100,7 +103,7 @@ export class Beats {
     return true;
   }
 
-  /** Should one of them beat after all, it says something new, and is written at once. */
+  /** If one of these sends a heartbeat after all, its state counts as new and is written at once. */
   #forgetSilent(): void {
     const before = this.#deps.world.clock.monotonic() - 10 * TOLD_MS;
     for (const [worker, { toldAt = 0, ended }] of this.#pulses) {

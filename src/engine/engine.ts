@@ -66,10 +66,10 @@ export type { ClaimOptions, EngineOptions };
 const EVENTS: ReadonlySet<string> = new Set(['after', 'signal']);
 
 /**
- * Durable, fenced, leased tasks on any store. Every process has its own; none needs another one to be right.
+ * Durable, fenced, leased tasks on any store. Every process has an engine of its own; none needs another one to be right.
  *
- * Bad arguments are refused with `INVALID_INPUT` or `UNKNOWN_OPTION` before anything is changed, by a rejected promise
- * wherever a promise is the answer.
+ * Bad arguments are refused with `INVALID_INPUT` or `UNKNOWN_OPTION` before anything is changed. A call that returns a promise
+ * refuses them by rejecting it.
  */
 export class Engine {
   readonly store: Store;
@@ -84,7 +84,7 @@ export class Engine {
   readonly profiles: WorkerProfiles;
   /** Numbers of lanes and specs; for the duties. */
   readonly interner: Interner;
-  /** Trees of tasks that are written down, and run when somebody says so. */
+  /** Trees of tasks that are written down first and executed later. */
   readonly documents: Documents;
   readonly limits: Limits;
   readonly logs: TaskLogs;
@@ -115,7 +115,7 @@ export class Engine {
     this.workers = parts.workers;
   }
 
-  /** Reports what happens here to another part of the process. Returns what ends it. */
+  /** Subscribes to what happens in this engine. Returns a function that ends the subscription. */
   listen(listener: EngineListener): () => void {
     return this.#listeners.add(listener);
   }
@@ -127,27 +127,27 @@ export class Engine {
     return this.#parts.pushes.push(request);
   }
 
-  /** All are checked before any is sent. A unique key that another input holds is refused; the others are stored. */
+  /** All are checked before any is sent. A unique key that belongs to another input is refused; the others are stored. */
   async pushMany(requests: readonly PushRequest[]): Promise<readonly Pushed[]> {
     checkList('requests', requests);
     return this.#traced(requests, () => this.#parts.pushes.pushMany(requests));
   }
 
   /**
-   * Part of the caller's own transaction: the tasks exist when, and only when, the caller commits. On SQLite the work is
-   * done when the call returns, so that a transaction which cannot wait may commit at once; a refusal is told by the promise.
+   * Part of the caller's own transaction: the tasks exist if, and only if, the caller commits. On SQLite the work is done when the call
+   * returns, so a synchronous transaction may commit at once; a refusal comes with the promise.
    */
   async pushIn(tx: CallerTransaction, requests: readonly PushRequest[]): Promise<readonly Pushed[]> {
     checkList('requests', requests);
     return this.#parts.pushes.pushIn(tx, requests);
   }
 
-  /** Tasks that wait for each other, all or nothing; circles and unknown names are refused. */
+  /** Tasks that wait for each other, all or nothing; cycles and unknown names are refused. */
   pushGraph(requests: readonly GraphRequest[]): Promise<readonly Pushed[]> {
     return this.#traced(requests, () => this.#parts.graphs.push(requests));
   }
 
-  /** One that was there before has been traced by whoever pushed it. */
+  /** Only new tasks are traced: an existing one was traced when it was first pushed. */
   async #traced<T extends Pushed | readonly Pushed[]>(
     requests: readonly { readonly queue: string; readonly handler: string }[],
     push: () => Promise<T>,
@@ -178,8 +178,8 @@ export class Engine {
   }
 
   /**
-   * This very task, if it is ready and placement, limits and its own bounds let this worker have it; says why not. `token`: the number
-   * of the secret that asks; one that has ended gets nothing.
+   * Claims this task, if it is ready and its placement, limits and bounds allow this worker; otherwise answers why not. `token`: the number
+   * of the caller's token; nothing is granted once it has ended.
    */
   async acquire(
     task: number,
@@ -202,28 +202,28 @@ export class Engine {
       : { ok: true, grant };
   }
 
-  /** Ready tasks that this worker could be granted now, in the order of a claim. Reads only. */
+  /** Ready tasks that this worker could be granted now, in the order of a claim. This only reads. */
   async executable(worker: number, limit = 10): Promise<readonly TaskRecord[]> {
     const member = await memberOf(this.store, checkWorker(worker));
     if (member === undefined) throw fault('NOT_FOUND', { kind: 'worker', id: worker });
     return executable(this.store, member, checkLimit(limit));
   }
 
-  /** Not a promise for most claims: what waits for one starts later by a turn. */
+  /** Synchronous for most claims: an await would make them start a turn later. */
   #granted(grants: readonly Grant[], leaseMs: number): readonly Grant[] | Promise<readonly Grant[]> {
     if (grants.length === 0) return grants;
     this.#listeners.leased(leaseMs);
     this.#committed();
     return (
       this.#parts.gatherer.complete(grants)?.catch(async (error: unknown) => {
-        // They are granted, and nobody would hear of it: their leases would run out and cost them a try.
+        // They are granted, and their caller would not know: their leases would expire and cost them a try.
         await Promise.allSettled(grants.map((grant) => this.release(grant)));
         throw error;
       }) ?? grants
     );
   }
 
-  /** Keeps the lease; says so when it is lost, and when the task should be stopped. */
+  /** Extends the lease. Answers whether it is lost, and whether the task should stop. */
   async renew(lease: Lease, leaseMs: Duration = this.leaseMs): Promise<RenewAnswer> {
     return this.#parts.settles.renew(lease, checkLeaseMs(leaseMs));
   }
@@ -232,7 +232,7 @@ export class Engine {
     return this.#parts.settles.complete(lease, result);
   }
 
-  /** The attempt failed. Resolves to what became of the task. */
+  /** The attempt failed. Resolves to the new state of the task. */
   fail(lease: HeldLease, error: unknown, options: FailOptions = {}): Promise<TaskState> {
     return this.#parts.settles.fail(lease, error, options);
   }
@@ -247,36 +247,36 @@ export class Engine {
     return this.#parts.settles.cancelled(lease);
   }
 
-  /** Leases of this worker that somebody has asked to stop. */
+  /** Leases of this worker whose tasks were asked to stop. */
   async cancelRequests(worker: number): Promise<readonly Lease[]> {
     return this.store.leaseCancels({ holder: checkWorker(worker) });
   }
 
   /**
-   * Commits a turn of an attempt: what it remembers, the children that it bears, signals and lines, and how it goes on; all
-   * of it or nothing. Children lie no deeper than 32, and a task has no more than 10,000.
+   * Commits a turn of an attempt: journal entries, children, signals, log lines, and how it goes on; all of it or nothing. Children are at
+   * most 32 levels deep, and a task has at most 10,000.
    */
   turn(lease: HeldLease, request: TurnRequest): Promise<Turned> {
     return this.#parts.turns.turn(lease, request);
   }
 
-  /** What the attempts of a task have written, in the order of their times. */
+  /** The journal of a task, ordered by time. */
   async journal(task: number): Promise<readonly JournalEntry[]> {
     checkTask(task);
     return this.store.journalList({ task });
   }
 
-  /** The result of a task like this one, if it was pushed to take one and there is one. Who has it need not run. */
+  /** The result of a similar task, if this one was pushed with `reuse` and there is one. With it, the task need not run. */
   keptResult(lease: ReusingLease): Promise<KeptResult | undefined> {
     return this.#parts.kept.find(lease);
   }
 
-  /** Keeps what a task has come to for others like it, under the fence; before it is completed, so that no crash loses it. */
+  /** Keeps the result for similar tasks, under the fence. Called before the task is completed, so that no crash loses it. */
   keepResult(lease: ReusingLease, result: unknown): Promise<void> {
     return this.#parts.kept.keep(lease, result);
   }
 
-  /** What a task waits for, or has waited for, with the results of what has ended. */
+  /** What a task waits for, or has waited for, with the results of those that have ended. */
   async dependencies(task: number): Promise<readonly Dependency[]> {
     checkTask(task);
     return this.store.depList({ task });
@@ -294,7 +294,7 @@ export class Engine {
     return answer;
   }
 
-  /** Cancels many at once; those that are gone are answered with `unknown`. */
+  /** Cancels many at once; the answer for those that are gone is `unknown`. */
   async cancelMany(tasks: readonly number[]): Promise<readonly CancelAnswer[]> {
     const answers = await this.store.taskCancel({ tasks });
     this.hint([]);
@@ -304,7 +304,7 @@ export class Engine {
     return answers;
   }
 
-  /** Runs many finished tasks again, those that can be. */
+  /** Runs many finished tasks again, as far as they can be. */
   async retryMany(tasks: readonly number[]): Promise<readonly ReviveAnswer[]> {
     const answers = await this.store.taskRevive({ tasks });
     this.hint([...new Set(answers.flatMap((answer) => (answer.ok ? [answer.lane] : [])))]);
@@ -324,7 +324,7 @@ export class Engine {
     throw fault('ILLEGAL_TRANSITION', { kind: 'task', from: answer.state, to: 'ready' });
   }
 
-  /** Nobody claims from it until it is resumed. A queue that does not exist yet is made, so that it can begin paused. */
+  /** Nothing is claimed from the queue until it is resumed. A queue that does not exist yet is made, so that it can begin paused. */
   async pause(queue: string): Promise<void> {
     this.readyLanes.pause(checkName('queue', queue), true);
     await this.store.queuePause({ queue, paused: true });
@@ -344,7 +344,7 @@ export class Engine {
     return (await this.store.taskGet({ tasks: [task] }))[0];
   }
 
-  /** Why a task is where it is: judged by what claims go by, now. */
+  /** Why a task is in its state, by the rules that claims use now. */
   async explain(task: number): Promise<Explanation> {
     const record = await this.get(task);
     if (record === undefined) throw fault('NOT_FOUND', { kind: 'task', id: task });
@@ -369,14 +369,14 @@ export class Engine {
     return this.store.queueList();
   }
 
-  /** What a queue could use of a fleet now; cheap however many tasks wait. */
+  /** How many slots a queue could use now; cheap however many tasks wait. */
   async scale(queue: string): Promise<QueueScale> {
     const found = await queueScale(this.store, checkName('queue', queue));
     if (found === undefined) throw fault('NOT_FOUND', { kind: 'queue', id: queue });
     return found;
   }
 
-  /** How long each queue has had something ready. */
+  /** How long each queue has had a ready task. */
   async oldestAges(): Promise<ReadonlyMap<string, number>> {
     const [oldest, { calendar }] = await Promise.all([oldestByQueue(this.store), this.store.clock()]);
     return new Map([...oldest].map(([queue, since]) => [queue, Math.max(0, calendar - since)]));
@@ -397,12 +397,12 @@ export class Engine {
     yield* this.#parts.feed.follow(whole('after', options.after ?? 0, 0, Number.MAX_SAFE_INTEGER), options.signal);
   }
 
-  /** How long an attempt under this spec may run; undefined sets no bound. */
+  /** How long an attempt under this spec may run; undefined: no bound. */
   timeoutOf(spec: number): Promise<number | undefined> {
     return this.interner.timeout(spec);
   }
 
-  /** Tasks under this spec take a kept result if there is one, and keep theirs. */
+  /** Whether tasks under this spec take over a kept result if there is one, and keep theirs. */
   reuses(spec: number): Promise<boolean> {
     return this.#parts.kept.reuses(spec);
   }
@@ -414,19 +414,19 @@ export class Engine {
     return this.#parts.ids.encode('task_', task.task, whole('createdAt', task.createdAt, 0, MAX_ID));
   }
 
-  /** The internal number of a public id; refused when it was not made by this cluster. */
+  /** The internal number of a public id; refused when this cluster did not make it. */
   parseId(id: string): number {
     const decoded = typeof id === 'string' ? this.#parts.ids.decode('task_', id) : undefined;
     if (decoded === undefined) throw fault('INVALID_ID', { kind: 'task', id });
     return decoded.id;
   }
 
-  /** Somebody in this process waits for work or for events, so that news of other processes are wanted. */
+  /** A claim or a follower of this process waits, so hints of other processes are wanted. */
   get waiting(): boolean {
     return this.readyLanes.waiters.awaited || this.#parts.feed.awaited || this.logs.awaited;
   }
 
-  /** A duty of this process changed tasks: readers of the feed and followers of logs look again. */
+  /** A duty of this process changed tasks: followers of the feed and of logs look again. */
   changed(): void {
     this.#parts.feed.nudge();
     this.logs.hint();
@@ -438,8 +438,8 @@ export class Engine {
   }
 
   /**
-   * Others have changed something: claimers and readers look again, in these lanes if it is known which. Slots have
-   * room again.
+   * Another process has changed something: claims and followers look again, in these lanes if they are known. `slots`: limit
+   * counters that have room again.
    */
   hint(lanes?: readonly number[], slots: readonly number[] = []): void {
     if (lanes === undefined) this.readyLanes.hint();

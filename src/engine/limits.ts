@@ -21,7 +21,7 @@ export class Limits {
     this.#deps = deps;
   }
 
-  /** Makes a limit or replaces it, for everybody at once; what runs goes on. */
+  /** Makes a limit or replaces it, for the whole cluster at once; what runs goes on. */
   async set(name: string, limit: LimitInput, by = ''): Promise<number> {
     const revision = await this.#deps.store.limitPut({
       name: checkName('limit', name),
@@ -50,7 +50,7 @@ export class Limits {
     this.#deps.onChange();
   }
 
-  /** Holds the limit, or one key of it, for so long; 0 resumes it. False: there is no such limit. */
+  /** Pauses the limit, or one key of it, for this long; 0 resumes it. False: there is no such limit. */
   async pause(name: string, key: string, forMs: number): Promise<boolean> {
     const paused = await this.#deps.store.slotPause({ name, key, forMs });
     // Tasks that it held back may start now, and nothing else shows that they are ready.
@@ -67,7 +67,7 @@ export class Limits {
     return this.#deps.store.limitHistory({ name: checkName('limit', name), limit: checkLimit(limit) });
   }
 
-  /** What is taken of a limit: in total, then by key. */
+  /** What is taken from a limit: in total, then by key. */
   async use(name: string, limit = 100): Promise<readonly SlotRecord[]> {
     return this.#deps.store.limitSlots({ name: checkName('limit', name), limit: checkLimit(limit) });
   }

@@ -1,8 +1,8 @@
-/** What an engine reports to other parts of its process. Each call is a hint or a figure: nothing depends on it. */
+/** What an engine reports to other parts of its process. Each call is a hint or a measurement: nothing depends on it. */
 export interface EngineListener {
-  /** A task will be due in so many milliseconds. */
+  /** A task will be due in this many milliseconds. */
   readonly due?: (inMs: number) => void;
-  /** A lease was granted that runs out in so many milliseconds, unless it is renewed. */
+  /** A lease was granted. It expires in this many milliseconds, unless it is renewed. */
   readonly leased?: (inMs: number) => void;
   /** This process committed something, so there may be events to number. */
   readonly committed?: () => void;
@@ -16,7 +16,7 @@ export interface EngineListener {
 export class Listeners {
   #all: readonly EngineListener[] = [];
 
-  /** Returns what ends it. The same listener may be added twice and taken back once. */
+  /** Returns a function that ends the subscription. The same listener may be added twice and removed once. */
   add(listener: EngineListener): () => void {
     const own = { ...listener };
     this.#all = [...this.#all, own];
@@ -46,7 +46,7 @@ export class Listeners {
       try {
         cancelRequested?.(task);
       } catch {
-        // A hint that fails is a lost one; the request itself is stored.
+        // A failed hint is a lost one; the request itself is stored.
       }
     }
   }

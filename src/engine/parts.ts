@@ -86,7 +86,8 @@ export function makeParts({ store, world, settings, listeners }: PartsDeps): Eng
     return answer;
   };
 
-  // Batchers flush in the order in which they are made. Log lines leave before the settle of their attempt, after which they would be refused.
+  // Batchers flush in the order in which they are made. Log lines leave before the settle of their attempt, which would
+  // make the store refuse them.
   const logs = new TaskLogs({ store, coalescer, world });
   // A settle leaves before the next claim, so that both can share a commit.
   const settles = new Settles({

@@ -1,4 +1,4 @@
-/** What the engine's own store hands out, for who works on an engine and knows no store. */
+/** Types of the store, for folders that work on an engine and know no store. */
 export type {
   AttemptRecord,
   FleetMember,

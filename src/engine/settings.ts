@@ -7,10 +7,10 @@ import { checkIntervalMs, checkLeaseMs, checkOptions, checkRetentionMs, checkSta
 import { SCAN_MS } from './claim/ready-lanes.ts';
 
 export interface EngineOptions {
-  /** The whole port, or only what a plain queue needs: the rest is refused with `UNSUPPORTED` then. */
+  /** The whole port, or only what a plain queue needs; then the rest is refused with `UNSUPPORTED`. */
   readonly store: QueueStore;
   readonly world: World;
-  /** How long a claim holds without being renewed, from 10 ms to 24 h; default 30 s. */
+  /** How long a claim holds without a renewal, from 10 ms to 24 h; default 30 s. */
   readonly leaseMs?: Duration;
   /** How long finished tasks, events and keys are kept, at least 1 s; default 7 days. */
   readonly retentionMs?: Duration;
@@ -18,7 +18,7 @@ export interface EngineOptions {
   readonly workerStaleMs?: Duration;
   /** How often a waiting claim looks for work without a hint, from 10 ms to 1 h; default 1 s. */
   readonly pollMs?: Duration;
-  /** How often at least the reaper looks for leases that ran out, from 10 ms to 1 h; default 1 s. */
+  /** How often at least the reaper looks for expired leases, from 10 ms to 1 h; default 1 s. */
   readonly cleanupMs?: Duration;
 }
 

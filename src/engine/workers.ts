@@ -18,7 +18,7 @@ export interface WorkersDeps {
   readonly onChange: () => void;
 }
 
-/** What a worker says when it starts. */
+/** What a worker reports when it starts. */
 export type WorkerRequest = Omit<NewWorker, 'tags'> &
   Partial<Pick<NewWorker, 'tags'>> & { readonly schemas?: readonly HandlerSchema[] | undefined };
 
@@ -43,33 +43,33 @@ export class Workers {
   async register(worker: WorkerRequest): Promise<number> {
     const known = checkNewWorker(worker);
     const schemas = checkSchemas(worker.schemas, known.handlers);
-    // The schemas come first: a reader who sees the worker sees what it takes.
+    // The schemas come first: a reader that sees the worker sees the schemas of its handlers.
     if (schemas.length > 0) await this.#deps.store.schemaPut({ schemas });
     return this.#deps.store.workerRegister(known);
   }
 
-  /** A beat that shares its write with those of other workers; it resolves at once unless the state is new. */
+  /** A heartbeat that shares its write with those of other workers. It resolves at once unless the state is new. */
   alive(worker: number, state: Beat['state']): Promise<void> {
     return this.#beats.beat(worker, state);
   }
 
-  /** Counts a task that the worker has ended; the count goes with its next beat. */
+  /** Counts a task that the worker has ended; the count goes with its next heartbeat. */
   ended(worker: number): void {
     this.#beats.ended(worker);
   }
 
-  /** A sign of life, written now. False: the store does not know this worker, which must register again. */
+  /** A heartbeat, written now. False: the store does not know this worker, which must register again. */
   async beat(beat: Beat): Promise<boolean> {
     return this.#batcher.submit(checkBeat(beat));
   }
 
-  /** Settings of a worker by its name: they hold at once for those that live, and for all that come. */
+  /** Settings of a worker by its name. They hold at once for running workers, and for all that register later. */
   async set(setting: WorkerSetting): Promise<void> {
     await this.#deps.store.workerSet(checkWorkerSetting(setting));
     this.#deps.onChange();
   }
 
-  /** Tags or settings of workers were changed beside this engine: claims look at them anew. */
+  /** Tags or settings of workers were changed without this engine: claims read them again. */
   refresh(): void {
     this.#deps.onChange();
   }
@@ -78,7 +78,7 @@ export class Workers {
     return this.#deps.store.workerList();
   }
 
-  /** What handlers take, as the newest workers said. */
+  /** The input schemas of handlers, as the newest workers reported them. */
   schemas(): Promise<readonly HandlerSchema[]> {
     return this.#deps.store.schemaList();
   }

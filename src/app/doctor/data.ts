@@ -5,16 +5,16 @@ import { DUTIES, type DutyName } from '../../engine/duties/roster.ts';
 import { SCHEMA_VERSION } from '../../store/sqlite/upkeep/migrate.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
-/** What is in the file, read by a handle that cannot write. */
+/** The content of the file, read by a connection that cannot write. */
 export interface DataSnapshot {
   readonly db: DatabaseSync;
   readonly clock: Clock;
   readonly boot: string;
 }
 
-/** A lease that ran out this long ago should have been taken back. */
+/** A lease that expired this long ago should have been taken back. */
 export const STUCK_MS = 60_000;
-/** What calendar and lease time may differ by before somebody must have set the clock. */
+/** A larger difference of calendar time and lease time means that somebody has set the clock. */
 const JUMP_MS = 5000;
 
 export function checkIntegrity({ db }: DataSnapshot): Finding {
@@ -33,7 +33,7 @@ export function checkIntegrity({ db }: DataSnapshot): Finding {
 export function checkSchema({ db }: DataSnapshot): Finding {
   const moved = movedTo(db);
   if (moved !== undefined) return fail('schema', `the store was moved to ${moved}`, 'Use that address: --store URL.');
-  // Another program's file has no such table, or another one of that name.
+  // Another program's file has no such table, or a different one of that name.
   const columns = db.prepare("SELECT name FROM pragma_table_info('meta')").all();
   if (!columns.some(({ name }) => name === 'value')) return judgeSchema(0, 0, SCHEMA_VERSION);
   return judgeSchema(Number(meta(db, 'schema') ?? 0), Number(meta(db, 'compatible_from') ?? 0), SCHEMA_VERSION);
@@ -67,7 +67,7 @@ function movedTo(db: DatabaseSync): string | undefined {
   return columns.some(({ name }) => name === 'value') ? meta(db, 'moved_to') : undefined;
 }
 
-/** Lease time now; undefined when the store was not opened since this machine was started. */
+/** Lease time now; undefined when the store was not opened since this host started. */
 export function leaseNow({ db, clock, boot }: DataSnapshot): number | undefined {
   return meta(db, 'boot') === boot ? Math.floor(Number(meta(db, 'lease_base')) + clock.monotonic()) : undefined;
 }
@@ -106,7 +106,7 @@ export function judgeClock(times: {
 
 export function checkDuties(snapshot: DataSnapshot): Finding {
   const rows = snapshot.db.prepare('SELECT name, holder, until FROM duty').all() as unknown as DutyRow[];
-  // Events have their numbers from the write itself here.
+  // A SQLite store numbers events in the write itself.
   return judgeDuties(
     rows,
     leaseNow(snapshot),
@@ -161,7 +161,7 @@ export function judgeLeases(row: { readonly running: number; readonly stuck: num
 
 export function checkWorkers(snapshot: DataSnapshot): Finding {
   const now = leaseNow(snapshot);
-  // States by their positions in WORKER_STATES: 0 to 2 should beat, 3 has said goodbye, 4 is lost.
+  // States by their positions in WORKER_STATES: 0 to 2 should send heartbeats, 3 has signed off, 4 is lost.
   const rows = snapshot.db
     .prepare('SELECT name, state, beat_at FROM worker WHERE state <> 3')
     .all() as unknown as WorkerRow[];
@@ -197,7 +197,7 @@ function seconds(ms: number): string {
   return `${Math.round(ms / 1000).toLocaleString('en')} s`;
 }
 
-/** A node by its id; another process by its host and its number. */
+/** A node by its id; another process by its host and its process id. */
 function nameOf(holder: string): string {
   const [place = '', pid, start] = holder.split('/');
   return start === undefined ? place : `${place} pid ${pid}`;

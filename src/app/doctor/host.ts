@@ -2,7 +2,7 @@ import { accessSync, constants, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
-/** The same bounds as in bin/leasehold.js, which has refused to come this far without them. */
+/** The same bounds as in bin/leasehold.js, which does not start without them. */
 export function checkRuntime(versions: {
   readonly node: string;
   readonly sqlite?: string;
@@ -72,7 +72,7 @@ function isAllowed(path: string): boolean {
   }
 }
 
-/** Magic numbers of Linux (statfs(2)). SQLite needs working locks and shared memory, which these do not promise. */
+/** Magic numbers of Linux (statfs(2)). SQLite needs working locks and shared memory, which these file systems do not promise. */
 const NETWORK: ReadonlyMap<number, string> = new Map([
   [0x6969, 'NFS'],
   [0xff534d42, 'CIFS'],
@@ -131,7 +131,7 @@ export function judgeSpace(bytes: number): Finding {
 
 const LONG_LOG_BYTES = 100e6;
 
-/** The write-ahead log is carried over into the file all the time; one that grows is held by somebody. */
+/** Checkpoints move the write-ahead log into the file all the time. A log that grows is held by a reader. */
 export function checkLog(file: string): Finding {
   const size = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size;
   return judgeLog(size);

@@ -11,24 +11,24 @@ import { judgeDuties, judgeLeases, judgeSchema, judgeWorkers, STUCK_MS } from '.
 import { type Finding, fail, ok, warn } from './finding.ts';
 import { judgeWrites } from './probe.ts';
 
-/** What is in the database, and how this user and this connection stand to it. */
+/** The database, and how this user and this connection reach it. */
 interface DatabaseSnapshot {
   readonly connection: Connection;
-  /** Quoted. */
+  /** Quoted, for use in a statement. */
   readonly schema: string;
   readonly pooled: boolean;
   readonly clock: Clock;
 }
 
-/** A transaction that is open for longer keeps everything that was removed since from being cleared away. */
+/** While a transaction is open for longer, nothing that was removed since can be vacuumed. */
 const OLD_MS = 5 * 60_000;
 const SKEW_MS = 2000;
 const OPEN_MS = 15_000;
-/** Events get their numbers within milliseconds while somebody does it. */
+/** Events get their numbers within milliseconds while the sequencer runs. */
 const BACKLOG_MS = 10_000;
 const MANY_DEAD = 100_000;
 
-/** Looks at a store in Postgres, one finding at a time. Makes no tables, migrates none and changes nothing in them. */
+/** Examines a store in Postgres, one finding at a time. Makes no tables, migrates none and changes nothing in them. */
 export async function* examinePostgres(url: string): AsyncGenerator<Finding> {
   const world = realWorld();
   let connection: Connection | undefined;
@@ -61,7 +61,7 @@ async function* look(snapshot: DatabaseSnapshot): AsyncGenerator<Finding> {
   yield await checkNotices(snapshot);
   const schema = await checkSchema(snapshot);
   yield schema;
-  // What is no store, or one that this program does not understand, has nothing more to tell.
+  // A database without a store, or with one that this program does not understand, has nothing more to check.
   if (schema.verdict === 'fail') return;
   const rights = await checkRights(snapshot);
   yield rights;
@@ -134,7 +134,7 @@ async function checkDurability(snapshot: DatabaseSnapshot): Promise<Finding> {
   );
 }
 
-/** Plans are pinned by these; a pooler may have dropped them on the way. */
+/** These settings pin the plans; a pooler may have dropped them on the way. */
 async function checkSettings(snapshot: DatabaseSnapshot): Promise<Finding> {
   const names = Object.keys(SETTINGS);
   const list = names.map((name) => `'${name}'`).join(', ');
@@ -149,7 +149,7 @@ async function checkSettings(snapshot: DatabaseSnapshot): Promise<Finding> {
 export function judgeSettings(values: ReadonlyMap<string, string>, role: string, pooled: boolean): Finding {
   const wrong = Object.entries(SETTINGS).filter(([name, wanted]) => {
     const value = values.get(name) ?? '';
-    // Any bound will do for these.
+    // Any bound will do for timeouts.
     return name.endsWith('_timeout') ? value === '0' || value === '' : value !== wanted;
   });
   if (wrong.length === 0) return ok('settings', 'the planner is set up as the statements want it');
@@ -321,7 +321,7 @@ interface DeadRows {
   readonly name: string;
   readonly dead: number;
   readonly live: number;
-  /** Milliseconds since it was cleared; null: never, as far as is known. */
+  /** Milliseconds since the last vacuum; null: never, as far as is known. */
   readonly ago: number | null;
 }
 
@@ -389,12 +389,12 @@ async function checkWorkers(snapshot: DatabaseSnapshot): Promise<Finding> {
 
 const ROUNDS = 5;
 
-/** Commits a few times as an acknowledged write does, and leaves nothing behind. */
+/** Commits a few times like an acknowledged write, and leaves nothing behind. */
 async function probe({ connection, schema, clock }: DatabaseSnapshot): Promise<Finding> {
   const times: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     const startedAt = clock.monotonic();
-    // In one round trip, and one transaction.
+    // One round trip, one transaction.
     await connection.raw(`INSERT INTO ${schema}.meta (key, value) VALUES ('probe', '${round}')
       ON CONFLICT (key) DO UPDATE SET value = excluded.value; DELETE FROM ${schema}.meta WHERE key = 'probe'`);
     times.push(clock.monotonic() - startedAt);

@@ -51,7 +51,7 @@ export class RemoteHandle<Result = unknown> implements Handle<Result> {
 
   async *events(options: FollowOptions & { readonly after?: number } = {}): AsyncIterable<AppEvent> {
     const { signal } = options;
-    // Before the look at the task: what ends it after the look comes after this position.
+    // Before the task is read: an end that comes after that read also comes after this position.
     const after = options.after ?? (await this.#operator.call('readEvents', { signal })).last;
     if (await this.#isOver()) {
       yield* this.#pastEvents(after);
@@ -61,7 +61,7 @@ export class RemoteHandle<Result = unknown> implements Handle<Result> {
       const item = itemOf(told);
       if (item.kind === 'reset') {
         if (!(await this.#isOver())) continue;
-        // Its end may be among what was lost, and would never come.
+        // Its end may be among the removed events, and would never come.
         yield* this.#pastEvents(item.last);
         return;
       }
@@ -92,7 +92,7 @@ export class RemoteHandle<Result = unknown> implements Handle<Result> {
     }
   }
 
-  /** What the feed still has of it, without waiting for more. */
+  /** Its events that the feed still has, without waiting for more. */
   async *#pastEvents(from: number): AsyncIterable<AppEvent> {
     for (let after = from; ; ) {
       const page = await this.#operator.call('readEvents', { query: { after, limit: PAGE } });

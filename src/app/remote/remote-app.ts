@@ -36,16 +36,16 @@ import { type RemoteWorkerOptions, remoteAppWorker } from './remote-app-worker.t
 export type { RemoteWorkerOptions } from './remote-app-worker.ts';
 
 export interface RemoteOptions {
-  /** Of an operator or an admin; who only reads, or only runs workers, needs less. */
+  /** The token of an operator or an admin; programs that only read, or only run workers, need less. */
   readonly token?: string;
-  /** How long calls that may be repeated are repeated while the node is away; default 15 s. */
+  /** How long repeatable calls are repeated while the node is away; default 15 s. */
   readonly patience?: Duration;
-  /** Told of what workers meet. */
+  /** The logger of its workers. */
   readonly log?: Log;
 }
 
 const KNOWN: ReadonlySet<string> = new Set(['token', 'patience', 'log'] satisfies (keyof RemoteOptions)[]);
-/** What belongs to whoever has the store open. */
+/** Options that belong to the process that has the store open. */
 const OF_THE_NODE: readonly string[] = [
   'clock',
   'world',
@@ -59,7 +59,7 @@ const OF_THE_NODE: readonly string[] = [
 ];
 const HOLD_MS = 60_000;
 
-/** The library over HTTP. Nothing is asked of the node before the first call. */
+/** The library over HTTP. The node is not called before the first call. */
 export function openRemote(url: string, options: RemoteOptions): RemoteApp {
   const foreign = Object.keys(options).find((key) => OF_THE_NODE.includes(key));
   if (foreign !== undefined) {
@@ -82,7 +82,7 @@ export function openRemote(url: string, options: RemoteOptions): RemoteApp {
   return new RemoteApp(client, { token, log });
 }
 
-/** What an `App` is for a store here, for a store that a node has open: the same calls, over HTTP. */
+/** The same calls as `App`, over HTTP, on a store that a node has open. */
 export class RemoteApp implements Leasehold {
   readonly #client: Client;
   readonly #operator: Operator;
@@ -194,7 +194,7 @@ export class RemoteApp implements Leasehold {
 
   async setLimit(name: string, limit: LimitInput, by?: string): Promise<number> {
     const { rate, cost, concurrent = null, perKey = null, strategy, backlog = null } = normalizeLimit(limit);
-    // Null where there is no bound: what is not said would stay as it was.
+    // Null where there is no bound: a field that is not given would stay as it was.
     const edit = { concurrent, perKey, rate: wireRate(rate), cost: wireRate(cost), strategy, backlog };
     return (await setLimit(this.#operator, checkName('limit', name), edit, by)).limit.revision;
   }
@@ -204,8 +204,9 @@ export class RemoteApp implements Leasehold {
   }
 
   /**
-   * A worker in this process that works for the node, over a WebSocket. It proves who it is by a name and its secret, or by a code;
-   * with a token of an operator it makes room for itself. Leases are renewed from the loop: what blocks it belongs into a process.
+   * A worker in this process that works for the node, over a WebSocket. It signs in with a name and its secret, or with a code;
+   * with the token of an operator it registers itself. Leases are renewed from the loop, so a handler that blocks the loop
+   * belongs in a child process.
    */
   worker(options: RemoteWorkerOptions): Worker {
     const worker = remoteAppWorker(this.#client, options, { log: this.#log, mayRule: this.#mayRule });
@@ -218,11 +219,11 @@ export class RemoteApp implements Leasehold {
     await Promise.all([...this.#workers].map((worker) => worker.stop(options)));
   }
 
-  /** Drains its workers and ends whatever still waits for the node. */
+  /** Drains its workers and ends everything that still waits for the node. */
   async close(options: { readonly drainMs?: Duration } = {}): Promise<void> {
     const { drainMs } = options;
     const stop = drainMs === undefined ? {} : { drainMs: parseDuration(drainMs, 'drainMs') };
-    // Timers of workers do not hold the process; whoever waits for their end does.
+    // Timers of workers do not keep the process alive; while this close waits, something must.
     const hold = setInterval(() => {}, HOLD_MS);
     try {
       await this.stopWorkers(stop);

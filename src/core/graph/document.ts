@@ -1,6 +1,6 @@
 import { findCircle } from './graph.ts';
 
-/** A document as its tree sees it: where it hangs, and what must have ended before it runs. */
+/** A document as its tree sees it: its parent, and what must have ended before it runs. */
 export interface DocumentNode {
   readonly id: string;
   /** Undefined: it is the root. */
@@ -10,17 +10,17 @@ export interface DocumentNode {
 
 export interface Need {
   readonly id: string;
-  /** It must have completed; otherwise its end is waited for, whatever it is. */
+  /** It must have completed. Otherwise only its end is waited for, whatever it is. */
   readonly required: boolean;
 }
 
 /** What is wrong with a tree. */
 export type Flaw =
   | { readonly kind: 'twice'; readonly id: string }
-  /** A tree has one root. */
+  /** A tree has exactly one root. */
   | { readonly kind: 'roots'; readonly ids: readonly string[] }
   | { readonly kind: 'parent'; readonly id: string; readonly parent: string }
-  /** Each hangs below the next one. */
+  /** Each is below the next one. */
   | { readonly kind: 'ancestry'; readonly ids: readonly string[] }
   | { readonly kind: 'reference'; readonly id: string; readonly on: string }
   /** Each must have ended before the next one. */
@@ -56,16 +56,16 @@ export function findFlaw(nodes: readonly DocumentNode[]): Flaw | undefined {
   return circle === undefined ? undefined : { kind: 'circle', ids: namesOf(circle) };
 }
 
-/** A document and all below it, itself first; empty where it is not among them. */
+/** A document and everything below it, itself first; empty where it is not among the nodes. */
 export function subtreeOf<N extends DocumentNode>(nodes: readonly N[], id: string): readonly N[] {
   const children = Map.groupBy(nodes, ({ parent }) => parent);
   const found = nodes.filter((node) => node.id === id);
-  // It grows while it is gone through.
+  // Grows during the loop.
   for (const node of found) found.push(...(children.get(node.id) ?? []));
   return found;
 }
 
-/** One that stays, and what it needs of those that go. */
+/** A document that stays and depends on one that goes. */
 export function needsAcross(
   nodes: readonly DocumentNode[],
   going: ReadonlySet<string>,

@@ -1,15 +1,15 @@
 import { fault } from '../errors.ts';
 
-/** What becomes of a task when something that it needs has failed or was cancelled. */
+/** What becomes of a task when a dependency has failed or was cancelled. */
 export const AFTER_FAILURE = ['cancel', 'fail', 'run'] as const;
 export type AfterFailure = (typeof AFTER_FAILURE)[number];
 
-/** What a task of a graph waits for: places in the graph; what lies outside of it cannot close a circle. */
+/** A task of a graph: the positions of the tasks that it waits for. Tasks outside of the graph cannot close a cycle. */
 export interface GraphNode {
   readonly after: readonly number[];
 }
 
-/** Refuses a circle, and names the places on it. */
+/** Refuses a cycle, and names the tasks on it. */
 export function checkAcyclic(nodes: readonly GraphNode[], nameOf: (place: number) => string): void {
   const circle = findCircle(nodes);
   if (circle === undefined) return;
@@ -19,7 +19,7 @@ export function checkAcyclic(nodes: readonly GraphNode[], nameOf: (place: number
   });
 }
 
-/** The places of a circle, each before the one that waits for it; the first comes again at the end. Undefined: there is none. */
+/** The positions of a cycle, each before the one that waits for it; the first is repeated at the end. Undefined: there is none. */
 export function findCircle(nodes: readonly GraphNode[]): readonly number[] | undefined {
   const state = new Uint8Array(nodes.length); // 1: on the way down, 2: done
   for (let start = 0; start < nodes.length; start++) {

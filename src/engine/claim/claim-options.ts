@@ -21,16 +21,16 @@ export interface ClaimOptions {
   readonly max: number;
   readonly queues?: readonly string[];
   readonly handlers?: readonly string[];
-  /** This very task, if it is ready and its queue is not paused; without `queues`, `handlers` and `waitMs`. */
+  /** This one task, if it is ready and its queue is not paused. Not together with `queues`, `handlers` or `waitMs`. */
   readonly task?: number;
   /** From 10 ms to 24 h. */
   readonly leaseMs?: Duration;
   /** Wait this long for the first task; default: answer at once. */
   readonly waitMs?: number;
   readonly signal?: AbortSignal;
-  /** Operation id: repeating the call with it gives the grants of the first one, as far as they still hold. */
+  /** Operation id: a repeated call with the same id gets the grants of the first one, as far as they are still held. */
   readonly op?: string;
-  /** The number of the secret that the worker came in by: nothing is granted once it has ended. */
+  /** The number of the token that the worker signed in with: nothing is granted once that token has ended. */
   readonly token?: number;
 }
 
@@ -52,7 +52,7 @@ export interface CheckedClaim {
   readonly waitMs: number;
 }
 
-/** Bad numbers end here: a lease until NaN would never run out. */
+/** Bad numbers are refused here: a lease until NaN would never expire. */
 export function checkClaim(options: ClaimOptions, leaseMs: number): CheckedClaim {
   checkOptions('options', options, KNOWN);
   checkSignal(options.signal);
@@ -71,7 +71,7 @@ export function checkClaim(options: ClaimOptions, leaseMs: number): CheckedClaim
   return { request, waitMs };
 }
 
-/** A task that is asked for by its number is there or not: filters and waiting would promise what is not done. */
+/** A task that is asked for by its number is there or not, so filters and waiting make no sense. */
 function checkTaskClaim(options: ClaimOptions): void {
   checkTask(options.task);
   for (const field of ['queues', 'handlers', 'waitMs'] as const) {

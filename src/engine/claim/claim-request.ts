@@ -9,26 +9,26 @@ export interface ClaimRequest {
   readonly queues: ReadonlySet<string> | undefined;
   readonly handlers: ReadonlySet<string> | undefined;
   readonly op: string | undefined;
-  /** The number of the secret that the worker came in by; undefined: it needs none. */
+  /** The number of the token that the worker signed in with; undefined: it needs none. */
   readonly token?: number | undefined;
 }
 
-/** Wants that one claim can answer. */
+/** Requests that one claim can answer. */
 export interface RequestGroup {
-  /** Asks for all that they ask for. */
+  /** One request that asks for all that they ask for. */
   readonly request: ClaimRequest;
-  /** Their places among all, in order. */
+  /** Their positions among all requests, in order. */
   readonly places: readonly number[];
 }
 
 /**
- * Wants of one worker for the same kinds of tasks become one: a worker that has several under way would otherwise pay a round
- * trip for each, and the first to find a task would wait for those that find none. It is done before lanes are picked, because
- * what a lane gave says whether it is empty only to whoever asked it. One with an operation id stays alone: so does its answer.
+ * Merges the requests of one worker for the same tasks. A worker with several requests under way would otherwise pay a round trip for each,
+ * and the first to find a task would wait for those that find none. Requests are merged before lanes are picked, because an answer tells
+ * only its own request whether a lane is empty. A request with an operation id stays alone, and so does its answer.
  */
 export function groupRequests(requests: readonly ClaimRequest[]): readonly RequestGroup[] {
   const [only, ...others] = requests;
-  // Most often: nothing to compare.
+  // The usual case: nothing to compare.
   if (only !== undefined && others.length === 0) return [{ request: only, places: [0] }];
   const groups = new Map<string, number[]>();
   for (const [i, request] of requests.entries()) {
@@ -46,7 +46,7 @@ export function groupRequests(requests: readonly ClaimRequest[]): readonly Reque
   });
 }
 
-/** Deals what was granted together: each want is filled before the next one gets anything. */
+/** Hands out the grants of a group: each request is filled before the next one gets anything. */
 export function deal(
   { places }: RequestGroup,
   requests: readonly ClaimRequest[],
@@ -54,7 +54,7 @@ export function deal(
   into: (readonly Grant[])[],
 ): void {
   const [alone, ...others] = places as readonly [number, ...number[]];
-  // One that is sent again under its operation id gets all that it was granted before, whatever it asks for now.
+  // A repeat under an operation id gets all that was granted before, whatever it asks for now.
   if (others.length === 0) {
     into[alone] = grants;
     return;

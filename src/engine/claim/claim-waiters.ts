@@ -4,59 +4,61 @@ import { WaiterQueue } from './waiter-queue.ts';
 
 /** One claim that waits for work. */
 export interface WaiterOptions extends Omit<Ranked, 'since'> {
-  /** Whether there is something for it, by what is known now: in this lane, or in any. */
+  /** Whether it could take something now, by what is known: from this lane, or from any lane. */
   readonly wants: (lane?: number) => boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How many look at once at first, and at most: as many as one call of the store takes. */
+/** How many waiting claims look at once: at first, and at most (as many as one store call takes). */
 const FEW = 8;
 const MANY = 250;
 const NOBODY = -1;
-/** After all of a long line were asked in vain the next sign waits so long for each of them: some ten times what it cost. */
+/** When a long queue was asked in vain, the next hint is held back this long per waiter: about ten times what asking costs. */
 const REST_MS = 0.01;
-/** The same where they were asked of single lanes. */
+/** The same when the waiters were asked about single lanes only. */
 const SHORT_REST_MS = 0.002;
 const LONG_LINE = 64;
-/** Lanes that are told one by one; with more of them everybody is asked of everything. */
+/** Up to this many lanes are named one by one. With more, every waiter is asked about all lanes. */
 const MANY_LANES = 32;
 
 /**
- * Signs that there may be work, for claims that wait for it.
+ * Claims that wait for work, and the hints that wake them.
  *
- *   looking ──in vain──> waiting ──chosen, its time is over, or an abort──> looking
+ *   looking ──nothing found──> waiting ──chosen, timeout or abort──> looking
  *
- * A sign lets a few look of those who want what there is: the best worker first, then the least busy one, then the one that has
- * waited longest. A task goes to the best that is free, not to whoever happens to ask first. While there is still something, two more look
- * for each that is back. So a push costs the same whether ten workers wait or ten thousand. Who was not chosen has looked at nothing
- * since: it is chosen later, or the sign was for others. A sign that comes during a look counts for the next one.
+ * A hint says that there may be work. It wakes only a few of the claims that could take it: the best worker first, then the least
+ * busy one, then the one that has waited longest. So a task goes to the best free worker and not to the first one that asks. While
+ * there is still work, each claim that comes back lets two more look. So a push costs the same with ten waiting workers and with ten
+ * thousand. A claim that was not chosen has missed nothing: it is chosen later, or the work was for others. A hint that arrives
+ * during a look counts for the next one.
  *
- * A sign tells of one lane where it can, and then they are asked of that one only: what lies elsewhere, and nobody here can serve, is
- * not gone through again with each of thousands (a push beside it took 18 ms to start, and takes 3).
+ * A hint names its lane where it can. The waiters are then asked about that lane only. Lanes that no worker here can serve are not checked
+ * again for each of thousands of waiters (with such lanes present, a push took 18 ms to start, and now takes 3).
  *
- * Signs are hints. Behind them stands a poll with jitter, at most `pollMs` later: one looks for all, and everybody is asked anew.
+ * Hints may be lost. Behind them stands a poll with jitter, at most `pollMs` later: one claim looks for all, and then
+ * every waiter is asked again.
  */
 export class ClaimWaiters {
   readonly #world: World;
   readonly #pollMs: number;
-  /** Nothing is known that anybody could want. */
+  /** True when nothing is known that any waiter could take: from this lane, or from any lane. */
   readonly #idle: (lane?: number) => boolean;
-  /** Waiting or looking. */
+  /** Claims that wait or look. */
   #entered = 0;
   readonly #waiting = new WaiterQueue<Waiter>();
   #turns = 0;
   #signs = 0;
-  /** The signs of which everybody who waits was asked. */
+  /** The newest hint about which every waiter was asked. */
   #asked = 0;
-  /** Who has seen less than so many signs is asked of everything. */
+  /** A waiter that has seen fewer hints than this is asked about all lanes. */
   #allAt = 0;
-  /** Of the signs since then: which lane they told of, and the last that did. */
+  /** Lane → the last hint that named it, for the hints since then. */
   readonly #news = new Map<number, number>();
-  /** Somebody has to look, whether it is known to find something or not. */
+  /** One claim has to look, although nothing is known to be there. */
   #blind = false;
-  /** Chosen, and not back. */
+  /** Claims that were chosen and have not come back. */
   #chosen = 0;
-  /** Who may be; grows while there is more than they take. */
+  /** The most that may be chosen at once. It grows while there is more work than they take. */
   #most = FEW;
   #cancelPoll: (() => void) | undefined;
   #cancelRest: (() => void) | undefined;
@@ -71,7 +73,7 @@ export class ClaimWaiters {
     return this.#entered > 0;
   }
 
-  /** There is something that may be for one of them: in this lane, or anywhere. */
+  /** There may be work for a waiter: in this lane, or anywhere. */
   wake(lane?: number): void {
     this.#signs++;
     if (lane === undefined || (this.#news.size >= MANY_LANES && !this.#news.has(lane))) this.#forgetNews();
@@ -79,14 +81,14 @@ export class ClaimWaiters {
     this.#choose();
   }
 
-  /** There may be something, and nobody knows what: one looks. What it finds it tells. */
+  /** There may be work, and its lane is not known. One claim looks, and wakes others for what it finds. */
   call(): void {
     this.#signs++;
     this.#blind = true;
     this.#choose();
   }
 
-  /** Before its first look. Who has entered has to leave. */
+  /** Called before the first look. Every claim that has entered must leave. */
   enter({ wants, signal, priority, freeShare }: WaiterOptions): WaitingClaim {
     this.#entered++;
     const seen = this.#signs;
@@ -142,7 +144,9 @@ export class ClaimWaiters {
     this.#most = FEW;
   }
 
-  /** False: as many look as may, and not everybody was asked. */
+  /**
+   * Asks the waiters in order, and lets those look that want something. False: the maximum looks already, and not every waiter was asked.
+   */
   #askAll(): boolean {
     for (const lane of this.#news.keys()) if (this.#idle(lane)) this.#news.delete(lane);
     if (!this.#blind && this.#idle()) return true;
@@ -179,13 +183,13 @@ export class ClaimWaiters {
     return false;
   }
 
-  /** Who looks at this moment, and has not seen them, is asked of everything when it is back. */
+  /** A claim that looks at this moment has not seen these hints. It is asked about all lanes when it comes back. */
   #forgetNews(): void {
     this.#news.clear();
     this.#allAt = this.#signs;
   }
 
-  /** What there is nobody here can serve: they are not all asked again at every sign. */
+  /** No waiter can serve what there is, so they are not all asked again at every hint. */
   #rest(ofAll: boolean): void {
     const ms = this.#waiting.size * (ofAll ? REST_MS : SHORT_REST_MS);
     this.#cancelRest = this.#world.timers.after(Math.max(1, ms), () => {
@@ -196,7 +200,7 @@ export class ClaimWaiters {
   }
 
   #poll(): () => void {
-    // Not to the very end: what it finds is to be claimed within the time.
+    // Not up to the end of the time: what the poll finds is to be claimed within `pollMs`.
     const after = this.#pollMs * (0.5 + 0.4 * this.#world.random());
     return this.#world.timers.after(Math.max(1, after), () => {
       this.#cancelPoll = this.#poll();
@@ -213,20 +217,20 @@ export class ClaimWaiters {
   }
 }
 
-/** What a claim does in turn: it looks, and waits for a sign. */
+/** What a waiting claim does in turn: it looks, then waits for a hint. */
 export interface WaitingClaim {
   /** A look begins. */
   looking(): void;
-  /** It was in vain; comes when another one is due, after `maxMs` at the latest. */
+  /** The look found nothing. Resolves when another look is due, after `maxMs` at the latest. */
   sign(maxMs: number): Promise<void>;
   leave(): void;
 }
 
 interface Waiter extends Ranked {
-  /** The turn in which it began to wait. */
+  /** Its place in the order of arrival; grows with every wait. */
   since: number;
   readonly wants: (lane?: number) => boolean;
-  /** Signs that had come when it looked last, or was asked. */
+  /** How many hints had come when it last looked or was asked. */
   seen: number;
   chosen: boolean;
   resolve: () => void;

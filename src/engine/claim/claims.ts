@@ -8,12 +8,12 @@ import { type ReadyLanes, SCAN_MS } from './ready-lanes.ts';
 import { SkippedLanes } from './skipped-lanes.ts';
 import type { WorkerProfiles } from './worker-profiles.ts';
 
-/** One very task, asked for by its number. */
+/** A claim of one task by its number. */
 export interface TaskClaimRequest extends Pick<ClaimRequest, 'worker' | 'leaseMs' | 'op' | 'token'> {
   readonly task: number;
-  /** By which revision of the worker it was judged. */
+  /** The revision of the worker by which it was found eligible. */
   readonly revision?: number | undefined;
-  /** How many tasks like it the worker may have. */
+  /** How many such tasks the worker may hold. */
   readonly maxHeld?: number | undefined;
 }
 
@@ -25,12 +25,12 @@ export interface ClaimsDeps {
   readonly coalescer: Coalescer;
 }
 
-/** A claim looks at no more lanes than this; the ring brings the others to the front next time. */
+/** A claim asks at most this many lanes; the others come first next time. */
 const MAX_LANES = 200;
-/** Tasks that one call of the store grants at most: more would hold the loop too long, and go into further rounds. */
+/** One store call grants at most this many tasks: more would block the event loop for too long. The rest goes into further rounds. */
 const MAX_GRANTS = 250;
 
-/** Turns wants into grants: picks lanes from the ring, asks the store once per flush, learns from what came back. */
+/** Turns claim requests into grants: picks ready lanes, calls the store once per batch, and learns from its answers. */
 export class Claims {
   readonly #store: Pick<Store, 'taskClaim'>;
   readonly #readyLanes: ReadyLanes;
@@ -38,7 +38,7 @@ export class Claims {
   readonly #world: World;
   readonly #skipped: SkippedLanes;
   readonly #share = new LaneShare();
-  /** Of the fleet, as far as those who wait have heard of them. */
+  /** The changes of the worker profiles for which the waiting claims were woken. */
   #changes = 0;
   readonly #batcher: Batcher<ClaimRequest, readonly Grant[]>;
   readonly #taskBatcher: Batcher<TaskClaimRequest, ClaimAnswer | undefined>;
@@ -77,12 +77,12 @@ export class Claims {
     });
   }
 
-  /** That task, if it can be claimed now. It says nothing about lanes, so the ring neither decides nor learns. */
+  /** Claims this task if it is ready. It says nothing about lanes, so the ready lanes neither decide nor learn. */
   async claimTask(request: TaskClaimRequest): Promise<readonly Grant[]> {
     return (await this.#taskBatcher.submit(request))?.grants ?? [];
   }
 
-  /** Answers with what there is, or waits up to `waitMs` for the first tasks to come. */
+  /** Answers with what there is, or waits up to `waitMs` for the first tasks. */
   async claim(request: ClaimRequest, waitMs: number, signal?: AbortSignal): Promise<readonly Grant[]> {
     if (waitMs <= 0) return signal?.aborted ? [] : this.#batcher.submit(request);
     const { monotonic } = this.#world.clock;
@@ -117,12 +117,12 @@ export class Claims {
     const groups = groupRequests(requests);
     const granted: (readonly Grant[])[] = groups.map(() => []);
     let open: readonly Open[] = groups.map(({ request }, at) => ({ request, at, max: request.max }));
-    // What the lanes of one round left over goes to others. Each round grants something or finds a lane empty, so it ends.
+    // What one round did not fill goes to other lanes in the next. Each round grants something or finds a lane empty, so the loop ends.
     for (let round = 0; open.length > 0; round++) {
       try {
         open = await this.#round(open, round, granted);
       } catch (error) {
-        // What an earlier round was granted is granted: a fault now must not hide it from its callers.
+        // Grants of an earlier round are committed: a fault now must not hide them from their callers.
         if (granted.every((grants) => grants.length === 0)) throw error;
         break;
       }
@@ -133,22 +133,22 @@ export class Claims {
   }
 
   /**
-   * Looks which lanes have something. Not awaited by a claim that knows of a lane already: it would start later by two round
-   * trips, and a settle of the same turn could not share its commit. What the look finds is there for the next one. But a
-   * pause of another process must hold within a second, so a claim does not go by what is known for longer.
+   * Reads which lanes have ready tasks. A claim that knows a lane already does not wait for it: it would start two round trips later, and a
+   * settle of the same turn could not share its commit. The next claim uses what was read. But a pause of another process must hold within
+   * a second, so a claim does wait when the known pauses are older than that.
    */
   async #refresh(requests: readonly ClaimRequest[]): Promise<void> {
     const { outdated } = this.#readyLanes;
     const looked = this.#readyLanes.refresh();
     const knows = requests.every((request) => this.#readyLanes.knows((lane) => this.#serves(request, lane)));
     if (outdated || !knows) await looked;
-    // A store that cannot be asked says so to the claim itself.
+    // A store that does not answer fails the claim itself.
     else looked.catch(() => {});
   }
 
   /**
-   * Looks who the workers are. Awaited where it may decide: there is a lane that asks for something, and by what is known its
-   * asker may not serve it, or that is in doubt.
+   * Reads the worker profiles. A claim waits for them only where they may decide: a lane has rules, and the worker may not serve it by what
+   * is known, or what is known is in doubt.
    */
   async #meetWorkers(requests: readonly ClaimRequest[]): Promise<void> {
     const { doubtful } = this.#profiles;
@@ -165,7 +165,7 @@ export class Claims {
     else looked.catch(() => {});
   }
 
-  /** Who looked need not be whom a change of the fleet concerns: somebody else may serve now what it did not before. */
+  /** A change of the profiles may concern another worker than the one whose claim read them: it may now serve what it did not before. */
   #heed(): void {
     const { changes } = this.#profiles;
     if (changes === this.#changes) return;
@@ -181,7 +181,7 @@ export class Claims {
     );
   }
 
-  /** Asks lanes for their shares, and answers with the wants that more lanes may still fill. */
+  /** Asks lanes for their shares. Answers with the requests that further lanes may still fill. */
   async #round(open: readonly Open[], round: number, answers: (readonly Grant[])[]): Promise<readonly Open[]> {
     let budget = MAX_GRANTS;
     const now = open.filter((it) => {
@@ -191,12 +191,12 @@ export class Claims {
     });
     const asked = now.map((it) => {
       const max = Math.min(it.max, MAX_GRANTS);
-      // More lanes when those of an earlier round turned out to be empty.
+      // More lanes when those of an earlier round were empty.
       const limit = it.request.op === undefined ? Math.min(MAX_LANES, this.#share.lanes(max) * 2 ** round) : MAX_LANES;
       const picks = this.#readyLanes.pick((lane) => this.#serves(it.request, lane), limit, max);
       return { ...it, ask: max, picks, lanes: picks.map((pick) => this.#ask(it.request.worker, pick)) };
     });
-    // A want with an operation id goes to the store even without a lane: its first answer may be waiting there.
+    // A request with an operation id goes to the store even without a lane: the answer to its first call may be there.
     const sent = asked.filter(({ picks, request }) => picks.length > 0 || request.op !== undefined);
     const claims: NewClaim[] = sent.map(({ request, ask, picks, lanes }) => ({
       holder: request.worker,
@@ -211,7 +211,7 @@ export class Claims {
     const unfilled = sent.flatMap(({ request, at, max, ask, picks }, i) => {
       const answer = granted[i];
       if (answer === undefined) {
-        // Nobody looked, so there is nothing to learn of the lanes; but the worker may not be who it was.
+        // The store looked at no lane, so there is nothing to learn about them. But the worker may have changed.
         this.#profiles.forget();
         return [];
       }
@@ -220,8 +220,8 @@ export class Claims {
       // Grants of an earlier call say nothing about the lanes of this one.
       if (request.op !== undefined && grants.length > 0) return [];
       this.#learn(request.worker, picks, ask, answer);
-      // Lanes that were not asked, or gave all that they were asked for: among them those of lesser urgency. What a limit holds
-      // back is left to the next claim: whoever has tasks in hand already must not wait for it.
+      // There may be more in lanes that were not asked, such as less urgent ones, and in lanes that gave all they were asked for. A lane
+      // that a limit blocks is left to the next claim: a caller that has tasks already must not wait for it.
       const more = grants.length < max && this.#readyLanes.hasOpen((lane) => this.#serves(request, lane));
       return more ? [{ request, at, max: max - grants.length }] : [];
     });
@@ -236,13 +236,13 @@ export class Claims {
     return { lane: id, max, ...(minAgeMs > 0 ? { minAgeMs } : {}), ...(maxHeld === undefined ? {} : { maxHeld }) };
   }
 
-  /** By which revision of the worker these lanes were chosen; a lane that asks for nothing is anybody's. */
+  /** The revision of the worker by which these lanes were picked. A lane without rules is for any worker. */
   #revision(worker: number, picks: readonly PickedLane[]): number | undefined {
     const asks = picks.some(({ lane }) => this.#readyLanes.lane(lane)?.rules !== undefined);
     return asks ? this.#profiles.profile(worker)?.revision : undefined;
   }
 
-  /** Takes lanes out of the ring that were found empty or held back. */
+  /** Removes lanes that were empty from the ready lanes, and sets aside those that are blocked. */
   #learn(worker: number, picks: readonly PickedLane[], max: number, { grants, blocked }: ClaimAnswer): void {
     const last = new Map<number, Grant>();
     const got = new Map<number, number>();
@@ -260,7 +260,7 @@ export class Claims {
       const block = held.get(pick.lane);
       if (count > 0) this.#readyLanes.served(pick.lane, count, (last.get(pick.lane) as Grant).priority);
       if (block !== undefined && block.slot !== 0) this.#readyLanes.hold(block, pick);
-      // Not for this worker now; for another one it may be.
+      // Not for this worker now, but perhaps for another one.
       else if (block !== undefined) this.#skipped.keep(worker, pick.lane, block.freesInMs ?? SCAN_MS);
       else if (count < wish) this.#readyLanes.empty(pick);
       if (wish === pick.max) this.#readyLanes.last(pick);
@@ -271,7 +271,7 @@ export class Claims {
   }
 }
 
-/** A want that is not filled yet: its place among the answers, and how many tasks it still lacks. */
+/** A request that is not filled yet: its position among the answers, and how many tasks it still lacks. */
 interface Open {
   readonly request: ClaimRequest;
   readonly at: number;

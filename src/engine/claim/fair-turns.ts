@@ -3,18 +3,18 @@ import type { PickedLane, ServableLane } from './lane-choice.ts';
 
 type Share = Omit<PickedLane, 'at'>;
 
-/** Keys whose turn is not remembered any longer than this many others have come. */
+/** With more keys than this, all clocks are dropped. */
 const MAX_KEYS = 10_000;
 
 /**
- * Shares what is asked for among fairness keys, in proportion to their weights. Each key has a clock that goes on by
- * 1 / weight for every task that it is given, and whoever's clock is behind comes first. How many lanes a key has does not
- * matter. A key that comes (back) begins with the slowest clock of those that are there: nobody saves up turns.
+ * Shares the requested tasks among fairness keys, in proportion to their weights. Each key has a virtual clock that advances by 1 / weight
+ * for every granted task, and the key whose clock is behind comes first. The number of a key's lanes does not matter. A key that is new or
+ * comes back starts at the slowest clock of the present keys, so no key saves up turns.
  */
 export class FairTurns {
   readonly #clocks = new Map<string, number>();
 
-  /** Lanes of equal urgency, least lately served first. */
+  /** `open`: lanes of equal priority, least recently served first. */
   share(open: readonly ServableLane[], limit: number, max: number): Share[] {
     const keys = new Map<string, ServableLane[]>();
     for (const choice of open) {
@@ -31,11 +31,11 @@ export class FairTurns {
   served(lane: Lane, count: number): void {
     const key = keyOf(lane);
     const clock = this.#clocks.get(key);
-    // Nobody's turn is kept where there is nobody to share with.
+    // A key that shares with no other key has no clock.
     if (clock !== undefined) this.#clocks.set(key, clock + count / weightOf(lane));
   }
 
-  /** Unit by unit to the key whose clock is behind, in the order in which they come up. */
+  /** Gives one task at a time to the key whose clock is behind. */
   #deal(keys: ReadonlyMap<string, readonly ServableLane[]>, limit: number, max: number): ReadonlyMap<string, number> {
     if (this.#clocks.size > MAX_KEYS) this.#clocks.clear();
     const known = [...keys.keys()].flatMap((key) => this.#clocks.get(key) ?? []);

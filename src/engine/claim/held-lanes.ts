@@ -1,6 +1,6 @@
 /** A lane that is believed to have ready tasks. */
 export interface KnownLane {
-  /** How often it was marked: an empty look must not remove a mark that came after it was sent. */
+  /** Grows with every mark: an empty look must not remove a mark that came after the look was sent. */
   readonly mark: number;
   /** The highest priority that may be found in it. */
   readonly priority: number;
@@ -12,28 +12,28 @@ interface Held {
 }
 
 /**
- * Lanes that a limit holds back, apart from the others, so that they slow nobody (of 10,000 lanes, 9,000 may stand here). They
- * are let in again when the slot that was without room has some, no more of them at once than there is room for.
+ * Lanes that a limit blocks, kept apart so that they slow down no claim (of 10,000 lanes, 9,000 may be here). They are tried again when the
+ * counter that had no room has some, and only as many at once as there is room for.
  */
 export class HeldLanes {
-  /** What a task of this lane takes of this slot. */
+  /** What one task of this lane takes from this counter. */
   readonly #need: (lane: number, slot: number) => number;
   readonly #lanes = new Map<number, Held>();
-  /** Slot → the lanes that it holds back, least lately served first. */
+  /** Counter → the lanes that it blocks, least recently served first. */
   readonly #bySlot = new Map<number, Set<number>>();
-  /** Slot → believed room for lanes that it holds back, whoever wants one of them first. */
+  /** Counter → believed room for the lanes that it blocks. */
   readonly #room = new Map<number, number>();
-  /** Slot → when something was last given back to it, by the count of all such times. */
+  /** Counter → when something was last given back to it, as a value of `#frees`. */
   readonly #freedAt = new Map<number, number>();
   #frees = 0;
-  /** Slot → what was told as room before it was given back; who was sent for it has not come back yet. */
+  /** Counter → room that was announced before it was given back. The claims that were woken for it have not come back yet. */
   readonly #early = new Map<number, number>();
 
   constructor(need: (lane: number, slot: number) => number) {
     this.#need = need;
   }
 
-  /** How many times something was given back so far. */
+  /** How often something was given back so far. */
   get frees(): number {
     return this.#frees;
   }
@@ -51,21 +51,21 @@ export class HeldLanes {
     if (held !== undefined) held.entry = entry;
   }
 
-  /** `left` is the room that was seen by a claim which was sent at `at`, by the count of frees. */
+  /** `left`: the room that a claim saw. `at`: the value of `frees` when that claim was sent. */
   add(lane: number, entry: KnownLane, slot: number, left: number, at: number): void {
     this.#lanes.set(lane, { slot, entry });
     const others = this.#bySlot.get(slot);
     if (others === undefined) this.#bySlot.set(slot, new Set([lane]));
     else others.add(lane);
-    // It may have looked too early: what comes now is told again.
+    // The claim may have looked too early: what is given back now is announced again.
     this.#early.delete(slot);
-    // What was given back after the claim had looked is there still.
+    // Room that was given back after the claim looked is still there.
     if ((this.#freedAt.get(slot) ?? 0) > at) return;
     if (left > 0) this.#room.set(slot, left);
     else this.#room.delete(slot);
   }
 
-  /** The lane is held back no longer: it is tried, and uses some of the room, or it has nothing any more. */
+  /** The lane is no longer blocked: it is tried and uses some of the room (`tried`), or it has no tasks any more. */
   remove(lane: number, tried: boolean): KnownLane | undefined {
     const held = this.#lanes.get(lane);
     if (held === undefined) return undefined;
@@ -80,14 +80,14 @@ export class HeldLanes {
     return entry;
   }
 
-  /** So much is about to be given back. True if it holds anybody back. */
+  /** This much is about to be given back. True if the counter blocks a lane. */
   freeing(slot: number, weight: number): boolean {
     if (!this.give(slot, weight)) return false;
     this.#early.set(slot, (this.#early.get(slot) ?? 0) + weight);
     return true;
   }
 
-  /** So much was given back to this slot. True if it holds anybody back, who has not been told before. */
+  /** This much was given back to the counter. True if it blocks a lane and the room was not announced before. */
   freed(slot: number, weight: number): boolean {
     const told = this.#early.get(slot) ?? 0;
     if (told >= weight) {
@@ -106,19 +106,19 @@ export class HeldLanes {
     return true;
   }
 
-  /** What a look at the slot itself showed. */
+  /** Sets the room that a read of the counter showed. */
   look(slot: number, room: number): void {
     if (room > 0 && this.#bySlot.has(slot)) this.#room.set(slot, room);
   }
 
-  /** Lanes of slots with room, as far as it goes. */
+  /** Blocked lanes whose counters have room, as far as the room goes. */
   *let(wants: (lane: number) => boolean): Generator<readonly [number, KnownLane]> {
     for (const [slot, room] of this.#room) {
       let left = room;
       for (const lane of this.#bySlot.get(slot) ?? []) {
         if (!wants(lane)) continue;
         const need = this.#need(lane, slot);
-        // One that needs more than there is would try in vain, and keep a lighter one from trying.
+        // A lane that needs more than there is would try in vain, and keep a lighter one from trying.
         if (need > left) continue;
         yield [lane, (this.#lanes.get(lane) as Held).entry];
         left -= need;

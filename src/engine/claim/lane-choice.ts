@@ -7,12 +7,12 @@ export interface ServableLane {
   readonly priority: number;
 }
 
-/** A lane as it was picked. */
+/** A lane that was picked. */
 export interface PickedLane {
   readonly lane: number;
   readonly mark: number;
-  /** What it is asked for. */
+  /** How many tasks it is asked for. */
   readonly max: number;
-  /** How many times a limit counter had been given something back by then. */
+  /** How often something had been given back to limit counters by then. */
   readonly at: number;
 }

@@ -7,37 +7,37 @@ import { HeldLanes, type KnownLane } from './held-lanes.ts';
 import type { PickedLane, ServableLane } from './lane-choice.ts';
 
 /**
- * The lanes that this process believes to have ready tasks, least lately served first. A belief only decides where to look
- * first. A lane that is missing here is found by the scan, at most `SCAN_MS` later; one that is wrongly here costs one empty
- * look. Lanes that a limit holds back are kept apart, so that they slow nobody, until their limit gives something back.
+ * The lanes that this process believes to have ready tasks, least recently served first. A belief only decides where a claim looks first. A
+ * missing lane is found by the scan, at most `SCAN_MS` later. A wrong entry costs one empty look. Lanes that a limit blocks are kept apart,
+ * so that they slow down nobody, until their limit gives something back.
  */
 export class ReadyLanes {
-  /** Comes when there may be work. */
+  /** Wakes waiting claims when there may be work. */
   readonly waiters: ClaimWaiters;
   readonly #store: ReadyLanesStore;
   readonly #world: World;
   readonly #now: () => number;
   readonly #scanMs: number;
   readonly #known = new Map<number, Lane>();
-  /** But for those that are held back. */
+  /** Without the lanes that a limit blocks. */
   readonly #ready = new Map<number, KnownLane>();
-  /** Of the task that a lane gave last. */
+  /** Lane → priority of the last task that it gave. */
   readonly #lastPriority = new Map<number, number>();
   readonly #held: HeldLanes;
   readonly #turns = new FairTurns();
   #pausedQueues = new Set<string>();
-  /** Pauses and resumes of this process: a scan that began before one must not undo it. */
+  /** Counts the pauses and resumes of this process: a scan that began before one must not undo it. */
   #switched = 0;
   #marks = 0;
   #scannedAt = Number.NEGATIVE_INFINITY;
-  /** Lanes that it found. */
+  /** How many lanes the last scan found. */
   #scanned = 0;
-  /** How many lanes may be known before some are forgotten. */
+  /** When this many lanes are known, some are forgotten. */
   #forgetAt = MAX_KNOWN;
-  /** When what is known of pauses was true. */
+  /** The time at which the known pauses were read. */
   #pausesAt = Number.NEGATIVE_INFINITY;
   #scanning: Promise<void> | undefined;
-  /** Tasks granted by priority and turn since the last one that was granted by age. */
+  /** Tasks granted by priority and fair share since the last one that was granted by age. */
   #sinceOldest = 0;
 
   constructor(store: ReadyLanesStore, world: World, scanMs = SCAN_MS) {
@@ -60,24 +60,24 @@ export class ReadyLanes {
     return this.#known.get(id);
   }
 
-  /** Something became ready here; where its priority is not told, it is taken for like the last that was seen there. */
+  /** A task became ready in this lane. Where its priority is not given, it is taken to be that of the lane's last task. */
   mark(lane: number, priority = this.#lastPriority.get(lane) ?? 0): void {
     this.#put(lane, priority);
-    // One that was forgotten is met again by the scan.
+    // A forgotten lane is learned again by the scan.
     if (!this.#known.has(lane)) this.hint();
     else if (this.#ready.has(lane)) this.waiters.wake(lane);
   }
 
-  /** Another process says that something became ready here. A lane that was never seen has no name yet: the scan finds it. */
+  /** Another process reports a ready task in this lane. The scan finds a lane that was never seen: its name is not known yet. */
   tell(lane: number): void {
     if (this.#known.has(lane)) this.mark(lane);
     else this.hint();
   }
 
   /**
-   * Something is about to become ready here. Whoever waits asks in the same turn, so that a store which commits a turn at
-   * once pays for one commit instead of two between a push and its start (1.1 → 0.5 ms). Who asks in vain asks again when
-   * the lane is marked.
+   * A task is about to become ready in this lane. Waiting claims look in the same turn of the loop. A store that commits once
+   * per turn then pays one commit instead of two between a push and its start (1.1 → 0.5 ms). A claim that finds nothing looks
+   * again when the lane is marked.
    */
   expect(lane: number, priority: number): void {
     if (this.waiters.awaited) this.mark(lane, priority);
@@ -95,13 +95,13 @@ export class ReadyLanes {
     else if (this.#pausedQueues.delete(queue)) this.hint();
   }
 
-  /** The last scan is too old to go by. One over very many lanes is not repeated so soon. */
+  /** The last scan is too old to rely on. A scan over very many lanes is repeated less often. */
   get stale(): boolean {
     const rest = Math.min(MAX_REST_MS, REST_MS * this.#scanned);
     return this.#now() - this.#scannedAt >= Math.max(this.#scanMs / 2, rest);
   }
 
-  /** What is known of pauses is too old to go by: those of other processes hold within the time of a scan. */
+  /** The known pauses are too old to rely on: a pause of another process holds within the time of a scan. */
   get outdated(): boolean {
     return this.#now() - this.#pausesAt >= this.#scanMs;
   }
@@ -114,19 +114,19 @@ export class ReadyLanes {
     await this.#scanning;
   }
 
-  /** Whether there is a lane to serve for this request. */
+  /** Whether there is a lane for this claim, among the ready lanes and the blocked ones whose counters have room. */
   knows(wants: (lane: Lane) => boolean): boolean {
     if (this.hasOpen(wants)) return true;
     return !this.#let(wants).next().done;
   }
 
-  /** Whether that lane is there to serve, and no limit holds it back. */
+  /** Whether this lane has ready tasks that the claim wants, and no limit blocks it. */
   offers(id: number, wants: (lane: Lane) => boolean): boolean {
     const lane = this.#ready.has(id) ? this.#open(id) : undefined;
     return lane !== undefined && wants(lane);
   }
 
-  /** As `knows`, but for lanes that a limit holds back: those may be tried for ever. */
+  /** As `knows`, without lanes that a limit blocks: those could be tried for ever. */
   hasOpen(wants: (lane: Lane) => boolean): boolean {
     for (const id of this.#ready.keys()) {
       const lane = this.#open(id);
@@ -136,9 +136,8 @@ export class ReadyLanes {
   }
 
   /**
-   * Lanes to serve for this request: those with the highest priority, each fairness key with its share, and within a key
-   * least lately served first. One task in `FLOOR` goes to whoever has waited longest, whatever its priority: nothing
-   * starves.
+   * The lanes to ask for a request: those of the highest priority, a share for each fairness key, and within a key the least recently
+   * served first. One task in `FLOOR` comes from the lane that has waited longest, whatever its priority, so nothing starves.
    */
   pick(wants: (lane: Lane) => boolean, limit: number, max: number): readonly PickedLane[] {
     const open: ServableLane[] = [];
@@ -166,8 +165,8 @@ export class ReadyLanes {
   }
 
   /**
-   * The lane gave less than it was asked for: it is empty, unless it was marked since. What it left of its limits is for the
-   * next lane that they hold back.
+   * The lane gave less than it was asked for: it is empty, unless it was marked since. The room that it left in its limits is for the
+   * next lane that they block.
    */
   empty({ lane, mark }: PickedLane): void {
     if (this.#ready.get(lane)?.mark === mark) this.#ready.delete(lane);
@@ -178,12 +177,12 @@ export class ReadyLanes {
     if (some) this.waiters.wake();
   }
 
-  /** The lane had a whole share: those that had less come before it next time. */
+  /** The lane got its whole share: lanes that got less come before it next time. */
   last({ lane }: PickedLane): void {
     this.#toBack(lane);
   }
 
-  /** It gave so many tasks, of which the last had this priority: nothing more urgent is left. */
+  /** The lane gave `count` tasks, the last of them with this priority: nothing more urgent is left in it. */
   served(id: number, count: number, priority: number): void {
     this.#lastPriority.set(id, priority);
     const entry = this.#entry(id);
@@ -193,10 +192,10 @@ export class ReadyLanes {
     if (lane !== undefined) this.#turns.served(lane, count);
   }
 
-  /** A limit holds the lane back, as a claim heard that was sent when it was picked. */
+  /** The answer of a claim says that a limit blocks the lane. `at`: how much had been given back when that claim was sent. */
   hold({ lane, slot, freesInMs, left }: LaneBlock, { at }: PickedLane): void {
     const entry = this.#ready.get(lane) ?? this.#held.remove(lane, false);
-    // Found empty by somebody else meanwhile.
+    // Another claim found it empty meanwhile.
     if (entry === undefined) return;
     this.#ready.delete(lane);
     this.#held.add(lane, entry, slot, left, at);
@@ -205,7 +204,7 @@ export class ReadyLanes {
     this.#world.timers.after(Math.max(1, freesInMs), () => this.freed([{ slot, weight }]), { unref: true });
   }
 
-  /** So much is about to be given back to them: whoever waits asks in the same turn, as for a push (`expect`). */
+  /** This much is about to be given back to the counters: waiting claims look in the same turn, as for a push (`expect`). */
   freeing(slots: Iterable<{ readonly slot: number; readonly weight: number }>): void {
     if (!this.waiters.awaited) return;
     let some = false;
@@ -213,7 +212,7 @@ export class ReadyLanes {
     if (some) this.waiters.wake();
   }
 
-  /** So much was given back to these slots: lanes that they hold back may try. */
+  /** This much was given back to the counters: lanes that they block may be tried again. */
   freed(slots: Iterable<{ readonly slot: number; readonly weight: number }>): void {
     let some = false;
     for (const { slot, weight } of slots) some = this.#held.freed(slot, weight) || some;
@@ -224,7 +223,7 @@ export class ReadyLanes {
     return this.#known.get(lane)?.rules?.uses.find((use) => use.slot === slot)?.weight ?? 1;
   }
 
-  /** Lanes that are held back by slots with room. */
+  /** Blocked lanes whose counters have room again. */
   *#let(wants: (lane: Lane) => boolean): Generator<ServableLane> {
     const served = (id: number): boolean => {
       const lane = this.#open(id);
@@ -233,7 +232,7 @@ export class ReadyLanes {
     for (const [id, entry] of this.#held.let(served)) yield { lane: this.#known.get(id) as Lane, ...entry };
   }
 
-  /** A lane that is known, and served by nobody's pause. */
+  /** A known lane whose queue is not paused. */
   #open(id: number): Lane | undefined {
     const lane = this.#known.get(id);
     return lane === undefined || this.#pausedQueues.has(lane.queue) ? undefined : lane;
@@ -261,7 +260,7 @@ export class ReadyLanes {
     this.#ready.set(lane, entry);
   }
 
-  /** All queues, not those of the ready lanes: what becomes ready a moment later must find its queue's pause known. */
+  /** Reads all queues, not only those of ready lanes: a lane that becomes ready a moment later must find its queue's pause known. */
   async #scanPauses(): Promise<void> {
     const before = this.#switched;
     const asked = this.#now();
@@ -282,7 +281,7 @@ export class ReadyLanes {
       const page = await this.#store.laneScan({ after, limit: SCAN_PAGE });
       found += page.length;
       await this.#meetAll(page);
-      // Who scanned may not be who can take it.
+      // The claim that scanned may not be the one that can take it.
       for (const { id, priority } of page) if (this.#found(id, priority)) this.waiters.wake(id);
       const last = page.at(-1);
       if (last === undefined || page.length < SCAN_PAGE) break;
@@ -292,7 +291,7 @@ export class ReadyLanes {
     this.#scanned = found;
   }
 
-  /** Lanes that were never seen, and those of which it matters who served them last: the rest of a lane never changes. */
+  /** Reads lanes that were never seen, and lanes with an affinity, whose last server may have changed. The rest of a lane never changes. */
   async #meetAll(page: readonly ReadyLane[]): Promise<void> {
     const changes = (lane: Lane): boolean => lane.rules?.placement.affinity !== undefined;
     const lanes = page.flatMap(({ id }) => {
@@ -303,7 +302,7 @@ export class ReadyLanes {
     for (const lane of await this.#store.laneGet({ lanes })) if (lane !== undefined) this.#meet(lane);
   }
 
-  /** Keys of limits may be anything, so that lanes are not few for ever: those with nothing in them are forgotten. */
+  /** Keys of limits may be any text, so the number of lanes has no bound. Lanes with nothing in them are forgotten. */
   #meet(lane: Lane): void {
     if (this.#known.size >= this.#forgetAt && !this.#known.has(lane.id)) {
       for (const id of this.#known.keys()) {
@@ -316,7 +315,7 @@ export class ReadyLanes {
     this.#known.set(lane.id, lane);
   }
 
-  /** What a scan saw of a lane's priorities is better than what was believed. True: nothing was known to be there. */
+  /** A scan knows a lane's priority better than a belief does. True: the lane was not believed to have tasks. */
   #found(lane: number, priority: number): boolean {
     const entry = this.#entry(lane);
     if (entry === undefined) this.#put(lane, priority);
@@ -324,14 +323,17 @@ export class ReadyLanes {
     return entry === undefined;
   }
 
-  /** A slot may have been freed by a process whose hint was lost. True: there are some that hold lanes back. */
+  /**
+   * Reads the counters that block lanes: another process may have given something back, and its hint may be lost.
+   * True: there are such counters.
+   */
   async #scanSlots(): Promise<boolean> {
     const { slots } = this.#held;
     if (slots.length === 0) return false;
     const { now, slots: records } = await this.#store.slotGet({ slots });
     for (const [i, slot] of slots.entries()) {
       const record = records[i];
-      // For how many tasks there is room depends on what they take; who tries in vain is held back again.
+      // How many tasks fit depends on what they take. A lane that tries in vain is blocked again.
       this.#held.look(slot, record === undefined ? 1 : roomOf(record, { slot, weight: 1, cost: 0 }, now));
     }
     return true;
@@ -340,15 +342,15 @@ export class ReadyLanes {
 
 type ReadyLanesStore = Pick<Store, 'laneScan' | 'laneGet' | 'queueList' | 'slotGet'>;
 
-/** What a lost hint hid is found within this time: half of it until a scan is due, half until a waiter looks. */
+/** What a lost hint hid is found within this time: half of it passes until a scan is due, half until a waiter looks. */
 export const SCAN_MS = 1000;
 const SCAN_PAGE = 1000;
 export const MAX_KNOWN = 100_000;
 /**
- * A lane costs a scan about 8 µs (Postgres): with so much rest for each of them that is a twentieth of a core. By their number and
- * not by the time that it took: a store that hangs for a moment must not leave lost hints unfound for minutes.
+ * One lane costs a scan about 8 µs on Postgres; with this much rest per lane, scans take a twentieth of a core. The rest follows from the
+ * number of lanes and not from the time that the scan took: a store that hangs for a moment must not leave lost hints unfound for minutes.
  */
 const REST_MS = 0.15;
 const MAX_REST_MS = 5000;
-/** One task in so many goes to the lane that has waited longest. */
+/** One task in this many comes from the lane that has waited longest. */
 export const FLOOR = 16;

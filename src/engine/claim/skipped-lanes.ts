@@ -1,10 +1,10 @@
 import type { World } from '../../core/world.ts';
 
-/** Lanes that a worker leaves alone for a moment: a better one comes first there, or it has enough of their tasks. */
+/** Lanes that a worker skips for a moment: a better worker comes first there, or it has enough of their tasks. */
 export class SkippedLanes {
   readonly #world: World;
   readonly #onOver: () => void;
-  /** Worker → lane → until when, in monotonic time. */
+  /** Worker → lane → end of the skip, in monotonic time. */
   readonly #kept = new Map<number, Map<number, number>>();
 
   constructor(world: World, onOver: () => void) {

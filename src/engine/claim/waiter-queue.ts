@@ -1,8 +1,8 @@
 import { byTurn, type Waiter } from '../../core/placement/rank.ts';
 
 /**
- * Those that wait, the best first. An array that is kept in order: who comes is mostly the last of its rank, and to put somebody into
- * the middle of two thousand costs a microsecond. No two may be of the same turn.
+ * Waiting claims, the best first. A sorted array: a new waiter is mostly the last of its rank, and an insert into the middle of two
+ * thousand costs a microsecond. No two waiters may have the same `since`.
  */
 export class WaiterQueue<T extends Waiter> implements Iterable<T> {
   readonly #line: T[] = [];
@@ -20,12 +20,12 @@ export class WaiterQueue<T extends Waiter> implements Iterable<T> {
     if (this.#line[at] === waiter) this.#line.splice(at, 1);
   }
 
-  /** Nobody may come or go meanwhile. */
+  /** Nothing may be added or deleted during the iteration. */
   [Symbol.iterator](): Iterator<T> {
     return this.#line[Symbol.iterator]();
   }
 
-  /** Where it is, or would be. */
+  /** Its index, or where it would be inserted. */
   #placeOf(waiter: T): number {
     let [from, to] = [0, this.#line.length];
     while (from < to) {

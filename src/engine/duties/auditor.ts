@@ -4,7 +4,7 @@ import type { Log } from '../log.ts';
 import { unfailing } from '../unfailing-log.ts';
 import type { Duty, Pass } from './duty.ts';
 
-/** Recounts what is counted as it goes. A difference is a bug of ours: it is repaired, and reported as one. */
+/** Recounts the counters that claims and settles keep up to date. A difference is a bug of ours: it is repaired, and reported as one. */
 export class Auditor implements Duty {
   readonly name = 'auditor';
   readonly intervalMs = 10 * 60_000;
@@ -26,7 +26,7 @@ export class Auditor implements Duty {
     for (const { name: limit, ...drift } of slots) {
       this.#log.error('a limit had drifted and was repaired: please report this as a bug', { limit, ...drift });
     }
-    // What was held back for nothing may go on.
+    // Lanes may have been blocked for nothing.
     if (slots.length > 0) readyLanes.hint();
     return { did: drifts.length + slots.length };
   }

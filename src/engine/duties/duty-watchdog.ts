@@ -7,21 +7,21 @@ export interface DutyWatchdogOptions {
   readonly store: Pick<Store, 'dutyList'>;
   readonly world: World;
   readonly log: Log;
-  /** Duties that somebody should hold. */
+  /** Duties that should be held. */
   readonly names: readonly string[];
-  /** How long at most a duty is without a holder when all goes well: the term of a leader. */
+  /** How long a duty is without a holder at most when all goes well: the term of a leader. */
   readonly termMs: number;
 }
 
 const LOOK_MS = 1000;
-/** Beyond the term. */
+/** Added to the term before it warns. */
 const PATIENCE_MS = 2000;
 
-/** Watches, and does nothing else: says when a duty is held by nobody for longer than a takeover takes. */
+/** Reports a duty that nobody has held for longer than a takeover takes. It only watches. */
 export class DutyWatchdog {
   readonly #options: DutyWatchdogOptions;
   readonly #log: Log;
-  /** When this process first saw that nobody holds it, on its own clock. */
+  /** Duty → when this process first saw it free, by its own clock. */
   readonly #seenFree = new Map<string, number>();
   #unheld = new Map<string, number>();
   readonly #alarmed = new Set<string>();
@@ -33,7 +33,7 @@ export class DutyWatchdog {
     this.#log = unfailing(options.log);
   }
 
-  /** For how many milliseconds each duty has been held by nobody, as far as this process knows; 0: it is held. */
+  /** Duty → for how many milliseconds nobody has held it, as far as this process knows; 0: it is held. */
   get unheld(): ReadonlyMap<string, number> {
     return this.#unheld;
   }
@@ -64,7 +64,7 @@ export class DutyWatchdog {
     const here = this.#options.world.clock.monotonic();
     const since = this.#seenFree.get(name) ?? here;
     this.#seenFree.set(name, since);
-    // Of one that was given back, or never held, nobody wrote down since when.
+    // A duty that was given back or never held has no time in its row.
     return row === undefined || row.until === 0 ? here - since : now - row.until;
   }
 
@@ -84,7 +84,7 @@ export class DutyWatchdog {
     this.#cancel = this.#options.world.timers.after(
       LOOK_MS,
       () => {
-        // What cannot be read now is said by others: here only the next look matters.
+        // Other parts report that the store cannot be read. Here only the next look matters.
         void this.look()
           .catch(() => undefined)
           .then(() => this.#stopped || this.#plan());

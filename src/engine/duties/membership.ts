@@ -15,7 +15,7 @@ import { unfailing } from '../unfailing-log.ts';
 import { Election, type ElectionOptions } from './election.ts';
 import { LEADER, leaderOf } from './leader.ts';
 
-/** What a node says of itself. */
+/** What a node reports of itself. */
 export type NodeSelf = Pick<NodeBeat, 'id' | 'incarnation' | 'address' | 'version' | 'host' | 'pid'>;
 
 export interface MembershipOptions extends Pick<ElectionOptions, 'leaseMs' | 'renewMs' | 'roster'> {
@@ -26,22 +26,22 @@ export interface MembershipOptions extends Pick<ElectionOptions, 'leaseMs' | 're
   readonly world: World;
   readonly log: Log;
   readonly self: NodeSelf;
-  /** What it was started as. */
+  /** The role that it was started with. */
   readonly role: NodeRole;
-  /** How often it says that it lives. */
+  /** How often it sends a heartbeat. */
   readonly beatMs: number;
-  /** Whether the process of a node is certainly over. Who is wrong about it costs a leader its term, and nothing else. */
+  /** Whether the process of a node has certainly ended. A wrong answer costs a leader its term, and nothing else. */
   readonly isGone?: (node: NodeRecord) => boolean;
 }
 
-/** How often a node looks at what is asked of it. */
+/** How often a node reads the role that it is asked to have. */
 const LOOK_MS = 1000;
 
 /**
- * The place of this process among the nodes of its store: it registers, beats, stands for election as its role says, and does what it
- * is asked at run time. `core/node.ts` has the states.
+ * This process as a node of its store: it registers, sends heartbeats, stands for election as its role says, and follows changes of its
+ * role. `core/node.ts` has the states.
  *
- * A newer process with the same id takes the row; this one then leads no more and says so, until the other one is gone.
+ * A newer process with the same id takes over the row. This one then leads no more and reports it, until the other one is gone.
  */
 export class Membership {
   readonly #options: MembershipOptions;
@@ -83,17 +83,17 @@ export class Membership {
     return this.#election.leads;
   }
 
-  /** Of the term in which it leads. */
+  /** The epoch of its term, while it leads. */
   get epoch(): number | undefined {
     return this.#election.epoch;
   }
 
-  /** Calls back when this node begins to do something else. */
+  /** Calls back when this node changes what it does. */
   onChange(listener: (doing: NodeDoing) => void): void {
     this.#listeners.add(listener);
   }
 
-  /** Registers, and knows at the end whether it leads. Rejects where it was to lead, and another one does. */
+  /** Registers, and holds the first election. Rejects where its role is `leader` and another node leads. */
   async start(): Promise<void> {
     const { store, self } = this.#options;
     this.#stand = nextStatus('boot', 'asked', this.#role);
@@ -112,7 +112,7 @@ export class Membership {
         throw taken;
       }
     }
-    // What it does is known by now.
+    // Writes what it does by now.
     await this.look();
     this.#plan();
   }
@@ -135,7 +135,7 @@ export class Membership {
     });
   }
 
-  /** One look at what is asked of this node, and a beat if one is due. */
+  /** Reads the role that this node is asked to have, and sends a heartbeat if one is due. */
   look(): Promise<void> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = undefined;
@@ -192,14 +192,14 @@ export class Membership {
     const { doing } = this;
     if (doing === this.#told) return;
     this.#told = doing;
-    // So that its row says so at once; who cannot write it now does with the next look.
+    // So that its row shows it at once. A write that fails now is repeated at the next look.
     if (!this.#left) void this.look().catch(() => undefined);
     for (const listener of this.#listeners) listener(doing);
   }
 
   /**
-   * The leader of before may be this very node, or have died on this machine: nobody need wait until its term has run out. Only the
-   * leader's: the duties of a crashed one run out by themselves, which tells their next holder that something may be amiss.
+   * The former leader may be this very node, or may have died on this host: then nobody need wait until its term expires. Only leadership
+   * is released. The duties of a crashed process expire by themselves, which tells their next holder that something may be wrong.
    */
   async #clear(replaced: string | undefined): Promise<void> {
     const { store, self, isGone = () => false } = this.#options;

@@ -17,7 +17,7 @@ export class Pruner implements Duty {
   async tick(term: DutyTenure): Promise<Pass> {
     const { retentionMs, store } = this.#engine;
     const { tasks, events, workers, done } = await store.taskPrune({ duty: term, retentionMs, limit: BATCH });
-    // Not at once: a walk over a million rows should leave room between its steps.
+    // Not at once: a walk over a million rows should leave time between its steps.
     return { did: tasks + events + workers, nextInMs: done ? this.intervalMs : 50 };
   }
 }

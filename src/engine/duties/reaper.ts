@@ -4,17 +4,17 @@ import type { Duty, Pass } from './duty.ts';
 import { takeBack } from './take-back.ts';
 
 const BATCH = 500;
-/** The wall clock moved against the monotonic one by more than this: the host slept, and so did the workers. */
+/** When the wall clock moves against the monotonic one by more than this, the host slept, and so did the workers. */
 const PAUSE_MS = 2000;
-/** An idle reaper writes this often, so that the store can note how far lease time has come; not more, for the disk's sake. */
+/** An idle reaper writes this often, so that the store can record how far lease time has come. More often would cost the disk too much. */
 const NOTE_MS = 10_000;
-/** How many times within the silence that makes a worker lost it looks for lost ones. */
+/** How often it looks for lost workers within the silence that makes a worker lost. */
 const LOOKS = 6;
 
-/** A store that is out of reach for this part of a lease has kept somebody from renewing: they do it at a third of it. */
+/** A store that was out of reach for this part of a lease has kept workers from renewing: they renew at a third of it. */
 const OUTAGE = 1 / 3;
 
-/** A lease lives until its time has passed, not until it has come. */
+/** A lease holds until its time has passed, not until it has come. */
 const wake = (nextInMs: number | undefined): number | undefined => nextInMs && nextInMs + 1;
 
 /**
@@ -61,11 +61,11 @@ export class Reaper implements Duty {
     } = await this.#engine.store.leaseOverdue({
       limit: BATCH,
     });
-    // From where the term was to be renewed, or the last pass was held up: nobody else was answered then either.
+    // Counted from when the term was to be renewed, or from when the last pass was held up: other callers got no answer then either.
     const heardAt = this.#now();
     const out = heardAt - Math.min(since, this.#outSince ?? since);
     this.#outSince = undefined;
-    // Whoever holds a lease could not reach the store either: it gets a lease's time to say that it is there.
+    // Lease holders could not reach the store either: they get the time of one lease to renew.
     const { leaseMs } = this.#engine;
     const wait = out > leaseMs * OUTAGE ? leaseMs : Math.max(0, leaseMs - upForMs);
     if (wait > 0) {

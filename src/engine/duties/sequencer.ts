@@ -3,15 +3,15 @@ import type { Engine } from '../engine.ts';
 import type { Duty, Pass } from './duty.ts';
 
 const BATCH = 500;
-/** While there is something to number, and while there is not: an idle cluster should ask its database for little. */
+/** The interval while there are events to number, and while there are none: an idle cluster should put little load on its database. */
 const BUSY_MS = 100;
 const IDLE_MS = 500;
 /** After a commit of this process: so that many commits share one pass. */
 export const AFTER_COMMIT_MS = 20;
 
 /**
- * Gives events their numbers, where the store cannot do that in the write itself: of many that commit at the same time,
- * somebody must say who was first. Order by what has become visible keeps cause before effect.
+ * Numbers the events, where the store cannot do that in the write itself: of many writes that commit at the same time, one must come first.
+ * The order in which they become visible keeps cause before effect.
  */
 export class Sequencer implements Duty {
   readonly name = 'feed';

@@ -5,8 +5,8 @@ import type { Duty, Pass } from './duty.ts';
 const BATCH = 500;
 
 /**
- * Makes due tasks ready, ends those that waited too long for their first start, and carries on where a task that ended had more
- * dependents than one transaction sees to. Wakes at the earliest one; the interval is the net for what other processes did.
+ * Makes due tasks ready, ends tasks that waited too long for their first start, and continues where an ended task had more dependents than
+ * one transaction handles. It wakes at the earliest due time; the interval is for what other processes did.
  */
 export class Stager implements Duty {
   readonly name = 'stager';
@@ -19,7 +19,7 @@ export class Stager implements Duty {
 
   async tick(term: DutyTenure): Promise<Pass> {
     const { store, readyLanes } = this.#engine;
-    // In one turn, so that a store which can will commit both together.
+    // In one turn of the loop, so that a store that can will commit them together.
     const [late, due, carried] = await Promise.all([
       store.taskExpire({ duty: term, limit: BATCH }),
       store.taskStage({ duty: term, limit: BATCH }),

@@ -3,7 +3,7 @@ import type { DutyTenure, OverdueLease, ReapItem } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
 import { readSpec } from '../push/spec.ts';
 
-/** Takes back leases that ran out, as the holder of a duty: their tasks are tried again or end. Returns how many were taken back. */
+/** Takes back expired leases, as the holder of a duty: their tasks run again or end. Answers how many were taken back. */
 export async function takeBack(engine: Engine, duty: DutyTenure, leases: readonly OverdueLease[]): Promise<number> {
   const items = await Promise.all(leases.map((lease) => judge(engine, lease)));
   const { reaped, lanes } = await engine.store.leaseReap({ duty, items });

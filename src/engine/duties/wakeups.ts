@@ -1,12 +1,12 @@
 import type { World } from '../../core/world.ts';
 
-/** A wait that is armed before the look whose emptiness it follows, so that what comes during the look is not missed. */
+/** A wait that is armed before the read that may come back empty, so that nothing that arrives during the read is missed. */
 export interface Armed {
   readonly came: Promise<void>;
   readonly forget: () => void;
 }
 
-/** Wake-ups are hints: each only shortens a wait, and behind each stands a poll with jitter, at most `pollMs` later. */
+/** Wakes followers of events and logs. A wake-up only shortens a wait: behind each stands a poll with jitter, at most `pollMs` later. */
 export class Wakeups {
   readonly #world: World;
   readonly #pollMs: number;
@@ -28,7 +28,7 @@ export class Wakeups {
     for (const done of waiting) done();
   }
 
-  /** Comes with the next wake-up, the poll, the abort, or after `maxMs`. */
+  /** Resolves at the next wake-up, the poll or the abort, or after `maxMs`. */
   arm(signal?: AbortSignal, maxMs = Number.POSITIVE_INFINITY): Armed {
     let forget = (): void => {};
     const came = new Promise<void>((resolve) => {

@@ -18,20 +18,20 @@ import { type SpecBody, writeSpec } from './spec.ts';
 
 /** A new task, as a caller of the engine asks for it. */
 export interface PushRequest extends TaskRequest {
-  /** Operation id: repeating the call with it gives the first answer. */
+  /** Operation id: a repeated call with the same id gets the first answer. */
   readonly op?: string | undefined;
-  /** It is an execution of a document, whose dependencies add their results to its input when it is claimed. */
+  /** It executes a document: results of its dependencies are added to its input when it is claimed. */
   readonly gathers?: boolean | undefined;
 }
 
-/** A checked request, ready but for the numbers of its lane and spec. */
+/** A checked request. Only the numbers of its lane and spec are missing. */
 export interface Draft {
   readonly queue: string;
   readonly handler: string;
-  /** What sets it apart from other tasks of its queue and handler; undefined for most. */
+  /** What distinguishes it from other tasks of its queue and handler; undefined for most. */
   readonly rules: Rules | undefined;
   readonly specBody: string;
-  /** One object of one shape from here to the store: a push is mostly the making of small objects. */
+  /** One object of one shape from here to the store: most of a push is the making of small objects. */
   readonly task: Placeable;
 }
 
@@ -59,7 +59,7 @@ const KNOWN: ReadonlySet<string> = new Set([
 ] satisfies (keyof PushRequest)[]);
 const UNIQUE: ReadonlySet<string> = new Set(['key', 'window']);
 
-/** Refuses everything that could fail later: past this point a push can only meet the world's faults. */
+/** Refuses everything that could fail later: past this point only the environment can make a push fail. */
 export function draft(request: PushRequest, maxUniqueMs: number, depth?: number): Draft {
   checkOptions('request', request, KNOWN);
   const { delay, runAt, unique, op, retry, timeout, waitTimeout } = request;
@@ -97,7 +97,7 @@ export function draft(request: PushRequest, maxUniqueMs: number, depth?: number)
   };
 }
 
-/** Without the key, of which there are as many as there are tasks. */
+/** Without the key: there are as many keys as tasks, and specs must be few. */
 function wishOf({ key, maxAgeMs }: Reuse): NonNullable<SpecBody['reuse']> {
   return key === undefined ? { maxAgeMs } : { maxAgeMs, keyed: true };
 }

@@ -4,15 +4,15 @@ import { isFinal, type TaskState } from '../../core/task/task.ts';
 import type { FleetSnapshot, Lane, NamedUse, SlotRecord, TaskRecord, WaitRecord } from '../../store/store.ts';
 import { candidateOf, placedOf } from '../claim/worker-profiles.ts';
 
-/** Why a task is where it is: for people, and for programs that act for them. */
+/** Why a task is in its state: for people, and for programs that act for them. */
 export interface Explanation {
   readonly taskId: string;
   readonly state: TaskState;
-  /** One sentence that says it all. */
+  /** The whole answer in one sentence. */
   readonly summary: string;
-  /** It could be claimed now, by some worker that is there. */
+  /** It could be claimed now by a worker that is online. */
   readonly runnable: boolean;
-  /** What keeps it, besides workers and limits. */
+  /** What keeps it from running, besides workers and limits. */
   readonly reasons: readonly string[];
   readonly workers: readonly WorkerVerdict[];
   readonly limits: readonly LimitVerdict[];
@@ -30,9 +30,9 @@ export interface LimitVerdict {
   readonly key?: string;
   readonly used: number;
   readonly cap?: number;
-  /** Public ids of tasks that hold it. */
+  /** Public ids of the tasks that hold it. */
   readonly holders: readonly string[];
-  /** When time alone makes room, as calendar time in milliseconds. */
+  /** When time alone makes room: calendar time in milliseconds. */
   readonly freesAt?: number;
   /** It has room for this task now. */
   readonly open: boolean;
@@ -44,7 +44,7 @@ export interface DependencyVerdict {
   readonly optional: boolean;
 }
 
-/** All that an explanation is made from: one look at each thing that a claim would go by. */
+/** Everything that an explanation needs: one read of each thing that a claim would check. */
 export interface Facts {
   readonly task: TaskRecord;
   readonly taskId: string;
@@ -52,7 +52,7 @@ export interface Facts {
   readonly paused: boolean;
   readonly fleet: FleetSnapshot;
   readonly staleMs: number;
-  /** How many tasks like this one each worker has, where the task bounds that. */
+  /** How many similar tasks each worker has, where the placement bounds that. */
   readonly heldLike: ReadonlyMap<number, number>;
   readonly slots: readonly {
     readonly use: NamedUse;
@@ -67,7 +67,7 @@ export interface Facts {
   readonly now: number;
 }
 
-/** Judged by the very functions that claims go by. */
+/** Decides with the same functions that claims use. */
 export function explain(facts: Facts): Explanation {
   const { task, taskId } = facts;
   const open = !isFinal(task.state) && task.state !== 'running';

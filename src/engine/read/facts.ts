@@ -2,17 +2,17 @@ import { freesIn, roomOf } from '../../core/limits/limit.ts';
 import type { Lane, NamedUse, SlotRecord, Store, TaskRecord } from '../../store/store.ts';
 import type { DependencyVerdict, Facts } from './explain.ts';
 
-/** The part of an engine that is asked. */
+/** The part of an engine that Explain needs. */
 export interface ExplainSource {
   readonly store: Store;
   readonly workerStaleMs: number;
   idOf(task: { readonly task: number; readonly createdAt: number }): string;
 }
 
-/** Holders of a limit that are named. */
+/** At most this many holders of a limit are named. */
 const MAX_HOLDERS = 20;
 
-/** Looks at everything that a claim of this task would go by. */
+/** Reads everything that a claim of this task would check. */
 export async function gatherFacts(engine: ExplainSource, task: TaskRecord): Promise<Facts> {
   const { store } = engine;
   const [lanes, queues, fleet, time] = await Promise.all([
@@ -61,7 +61,7 @@ async function slotsOf(engine: ExplainSource, uses: readonly NamedUse[]): Promis
   );
 }
 
-/** Only where the task bounds how many one worker may have: most do not, and this reads everything that runs. */
+/** Only where the placement bounds how many one worker may have. Most do not, and this reads every running task of the queue. */
 export async function heldLikeBy(
   store: Pick<Store, 'taskList' | 'laneGet'>,
   lane: Lane,
@@ -80,7 +80,7 @@ export async function heldLikeBy(
   return held;
 }
 
-/** Also of a task that waits no more: what it has waited for belongs to its story. */
+/** Also for a task that waits no more: what it has waited for is part of its history. */
 async function dependenciesOf(engine: ExplainSource, { task }: TaskRecord): Promise<readonly DependencyVerdict[]> {
   const found = await engine.store.depList({ task });
   return found.map(({ task: up, createdAt, optional, state: its }) => ({

@@ -3,7 +3,7 @@ import type { World } from '../../core/world.ts';
 import type { Store } from '../../store/store.ts';
 import { Wakeups } from '../duties/wakeups.ts';
 
-/** `reset`: events were lost to the retention; start over from a fresh look at the state, and go on after `last`. */
+/** `reset`: events were removed by the retention. Read the state anew, and continue after `last`. */
 export type FeedItem =
   | { readonly kind: 'event'; readonly event: TaskEvent }
   | { readonly kind: 'worker'; readonly event: WorkerEvent }
@@ -17,7 +17,7 @@ export function itemOf(event: FeedEvent): FeedItem {
 const PAGE = 500;
 const POLL_MS = 1000;
 
-/** Reads the events of the store in order, with no gap and no repeat. Nudges only shorten the wait. */
+/** Reads the events of the store in order, with no gap and no repeat. A nudge only shortens the wait. */
 export class Feed {
   readonly #store: Pick<Store, 'eventRead'>;
   readonly #commits: Wakeups;

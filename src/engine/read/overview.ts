@@ -3,7 +3,7 @@ import { EMPTY_STATS, type QueueStats } from '../../core/task/event.ts';
 import type { FleetMember, FleetSnapshot, Lane, QueueRecord, Store, WorkerRecord } from '../../store/store.ts';
 import { candidateOf, placedOf } from '../claim/worker-profiles.ts';
 
-/** Everything at one glance, as numbers. */
+/** The whole cluster at a glance, as numbers. */
 export interface OverviewSnapshot {
   /** Calendar time of the store. */
   readonly at: number;
@@ -19,7 +19,7 @@ export interface WorkerCounts {
   readonly online: number;
   readonly draining: number;
   readonly disabled: number;
-  /** Names under which nobody lives. */
+  /** Names of workers that are not running. */
   readonly offline: number;
 }
 
@@ -28,13 +28,13 @@ type OverviewStore = Pick<
   'queueList' | 'workerFleet' | 'workerList' | 'clock' | 'laneScan' | 'laneGet' | 'laneDepth' | 'slotGet'
 >;
 
-/** Lanes with ready tasks that are looked at; of more the others are not told apart. */
+/** The most lanes with ready tasks that are read. Tasks of further lanes are not told apart. */
 const MOST_LANES = 1000;
-/** Index entries that are read to count them, however long they are: some ms on both stores. */
+/** The most index entries that are counted, however long the lanes are: a few ms on both stores. */
 const MOST_COUNTED = 5000;
 const LEAST_EACH = 100;
 
-/** Looks at lanes, workers and limits, never through tasks. */
+/** Reads lanes, workers and limits, and never single tasks. */
 export async function lookAround(store: OverviewStore, staleMs: number): Promise<OverviewSnapshot> {
   const [queues, fleet, workers, time, scan] = await Promise.all([
     store.queueList(),
@@ -62,7 +62,7 @@ export async function lookAround(store: OverviewStore, staleMs: number): Promise
   };
 }
 
-/** Counters of all queues together. */
+/** The counters of all queues together. */
 export function totals(queues: readonly Pick<QueueRecord, 'stats'>[]): QueueStats {
   const all: Record<keyof QueueStats, number> = { ...EMPTY_STATS };
   for (const { stats } of queues) {
@@ -71,7 +71,7 @@ export function totals(queues: readonly Pick<QueueRecord, 'stats'>[]): QueueStat
   return all;
 }
 
-/** For how long the oldest ready task has waited, by the first so many lanes. */
+/** How long the oldest ready task has waited, among the first `mostLanes` lanes. */
 export async function oldestAge(
   store: Pick<Store, 'laneScan' | 'laneDepth' | 'clock'>,
   mostLanes: number,
@@ -88,8 +88,8 @@ interface Counted {
 }
 
 /**
- * What is ready in each lane. The counter of a queue is exact, a lane is counted so far and no further: what is left of the counter
- * belongs to those of its lanes that are longer than that, in equal parts.
+ * How many tasks are ready in each lane. The counter of a queue is exact, but a lane is counted only up to `most`. What the counter has
+ * beyond that is divided equally among the lanes that are longer.
  */
 function kindsOf(queues: readonly QueueRecord[], lanes: readonly Counted[], most: number): readonly ReadyKind[] {
   const byQueue = Map.groupBy(lanes, ({ lane }) => lane.queue);

@@ -1,4 +1,4 @@
-/** Those of this process who change the same thing do so one after another, in the order in which they came. */
+/** A mutex per key, within this process: work on the same key runs one after the other, in the order of the calls. */
 export class KeyedMutex {
   readonly #last = new Map<string | number, Promise<void>>();
 

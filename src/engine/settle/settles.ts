@@ -22,9 +22,9 @@ import type { FailOptions, ReleaseOptions } from './settle-options.ts';
 import type { CheckedThen } from './turn-request.ts';
 
 /**
- * A lease as a caller may hold it. What the grant told beyond (task, attempt) saves a read, and is believed: `tries`,
- * `maxTries`, `bounces` and `spec` decide what becomes of the task. Callers in this process are trusted with that; a layer
- * that speaks for others over a wire must pass on (task, attempt) alone.
+ * A lease as a caller may hold it. Fields of the grant beyond (task, attempt) save a read, and are trusted: `tries`, `maxTries`, `bounces`
+ * and `spec` decide what becomes of the task. Callers in this process may pass them on. A layer that speaks for others over a wire must
+ * pass (task, attempt) alone.
  */
 export type HeldLease = Lease & Partial<Omit<Grant, keyof Lease>>;
 
@@ -38,17 +38,17 @@ export interface SettlesDeps {
   readonly coalescer: Coalescer;
   readonly interner: Interner;
   readonly random: () => number;
-  /** A task is ready again; in which lane is not always known. */
+  /** A task is ready again; its lane is not always known. */
   readonly onReady: (lane: number | undefined, priority: number | undefined) => void;
-  /** A task of this lane is about to end: who waits for room can ask now, and share the commit with its end. */
+  /** A task of this lane is about to end. Claims that wait for room can look now, and share the commit with its end. */
   readonly onFreeing: (lane: number) => void;
-  /** What a task of this lane took of its limits is free again. */
+  /** What a task of this lane took from its limits is free again. */
   readonly onFreed: (lane: number) => void;
   readonly onDue: (inMs: number) => void;
   readonly onCommit: (task: number) => void;
 }
 
-/** Everything that the holder of a lease can say about it. Each is fenced: an attempt that was overtaken hears `LEASE_LOST`. */
+/** Everything that the holder of a lease can report. Each call is fenced: an attempt that was overtaken gets `LEASE_LOST`. */
 export class Settles {
   readonly #deps: SettlesDeps;
   readonly #settle: Batcher<SettleItem, SettleAnswer>;
@@ -96,7 +96,7 @@ export class Settles {
     return verdict.to;
   }
 
-  /** How a turn goes on, for the store. */
+  /** How a turn goes on, in the form that the store takes. */
   async thenOf(lease: HeldLease, then: CheckedThen): Promise<Then> {
     if (then.go === 'fail') return this.#afterFailure(lease, then.error, then.options);
     if (then.go !== 'complete') return then;
@@ -178,7 +178,7 @@ export class Settles {
     const [record] = await this.#deps.store.taskGet({ tasks: [lease.task] });
     if (record === undefined) throw leaseLost(lease);
     if (record.state === 'running' && record.attempt === lease.attempt) return record;
-    // Not any more: a call that is repeated because its answer was lost must come out as it did then.
+    // The attempt has ended. A call that is repeated because its answer was lost must come out as it did then.
     const attempts = await this.#deps.store.attemptList({ task: lease.task });
     const past = attempts.find(({ attempt }) => attempt === lease.attempt);
     const ended = past?.outcome ?? (record.attempt === lease.attempt ? record.state : undefined);

@@ -18,7 +18,7 @@ import { Wakeups } from '../duties/wakeups.ts';
 
 export type { LogLine, LogPlace } from '../../store/store.ts';
 
-/** Of one flush, and of one call's part in it: more would hold the loop for too long. */
+/** Per batch, and per part of one call: more would block the loop for too long. */
 const MAX_BYTES = 1_048_576;
 const MAX_LINES = 1000;
 const PAGE = 200;
@@ -36,7 +36,7 @@ export interface TaskLogsDeps {
 export class TaskLogs {
   readonly #deps: TaskLogsDeps;
   readonly #append: Batcher<LogAppend, LogAnswer>;
-  /** Followers by task, so that what one task says wakes nobody else's. */
+  /** Followers by task, so that a line of one task wakes only its own followers. */
   readonly #followed = new Map<number, Wakeups>();
 
   constructor(deps: TaskLogsDeps) {
@@ -54,24 +54,24 @@ export class TaskLogs {
     });
   }
 
-  /** Somebody follows a log, so that news of other processes are wanted. */
+  /** Somebody follows a log, so hints of other processes are wanted. */
   get awaited(): boolean {
     return this.#followed.values().some((wakeups) => wakeups.awaited);
   }
 
-  /** This task said something or came to its end. */
+  /** This task wrote a line or ended. */
   nudge(task: number): void {
     this.#followed.get(task)?.wake();
   }
 
-  /** Others may have written anything. */
+  /** Another process may have written to any log. */
   hint(): void {
     for (const wakeups of this.#followed.values()) wakeups.wake();
   }
 
   /**
-   * Adds lines to the log of a running attempt; a line that is there already stays as it is. Texts have at most 64 KiB;
-   * characters that no store can keep are replaced.
+   * Adds lines to the log of a running attempt; a line that is there already stays as it is. A text has at most 64 KiB. Characters that no
+   * store can keep are replaced.
    */
   async append(lease: Lease, entries: readonly LogEntry[]): Promise<void> {
     checkLease(lease);
@@ -93,7 +93,7 @@ export class TaskLogs {
     return this.#deps.store.logRead({ task, after, limit: checkLimit(options.limit ?? PAGE) });
   }
 
-  /** The lines of a task's log as they come; ends when the task has ended and all of them were read. */
+  /** The lines of a task's log as they are written. It ends when the task has ended and all lines were read. */
   async *follow(
     task: number,
     options: { readonly after?: LogPlace; readonly signal?: AbortSignal } = {},
@@ -117,7 +117,7 @@ export class TaskLogs {
             ended = false;
             continue;
           }
-          // Nothing can be written after the end, so an empty look that follows it is the last one.
+          // Nothing can be written after the end of the task, so an empty read after it is the last one.
           if (ended) return;
           const [record] = await store.taskGet({ tasks: [task] });
           if (record === undefined && !known) throw fault('NOT_FOUND', { kind: 'task', id: task });
@@ -149,7 +149,7 @@ function bytesOf(entries: readonly LogEntry[]): number {
   return bytes;
 }
 
-/** What one call wants to write, in pieces that a flush can take. */
+/** The lines of one call, in parts that fit into a batch. */
 function parts(entries: readonly LogEntry[]): readonly (readonly LogEntry[])[] {
   const all: (readonly LogEntry[])[] = [];
   let from = 0;

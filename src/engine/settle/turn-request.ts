@@ -9,44 +9,44 @@ import type { PushRequest } from '../push/push.ts';
 import type { FailOptions } from './settle-options.ts';
 import { parkOf, type WaitRequest } from './waits.ts';
 
-/** What an attempt commits at once. */
+/** What an attempt commits in one turn. */
 export interface TurnRequest {
-  /** No key comes twice. */
+  /** No two entries may have the same key. */
   readonly entries?: readonly EntryRequest[];
-  /** Lines of its log. */
+  /** Lines of the task's log. */
   readonly logs?: readonly LogEntry[];
-  /** Default: it goes on. */
+  /** Default: the attempt goes on. */
   readonly then?: ThenRequest;
 }
 
 export type EntryRequest = ValueRequest | ChildEntryRequest | SignalRequest;
 
-/** Remembers a value; the first one under a key stays. */
+/** Writes a value into the journal; the first value under a key stays. */
 export interface ValueRequest {
   readonly key: string;
   readonly kind?: ValueKind;
   /** Any JSON value. */
   readonly value?: unknown;
-  /** When what it stands for was begun: calendar time. */
+  /** When the recorded work began: calendar time. */
   readonly began?: number;
-  /** What it took: any JSON value. */
+  /** What the work used: any JSON value. */
   readonly usage?: unknown;
 }
 
-/** Pushes a task that is a child of this one. The entry is what leads a repeat to it: it has no operation id. */
+/** Pushes a task that is a child of this one. It has no operation id: a repeat is led to it by the entry. */
 export interface ChildEntryRequest {
   readonly key: string;
   readonly kind: 'child';
   readonly child: Omit<PushRequest, 'op' | 'gathers'>;
-  /** What must have ended before: children of this task by their keys, or numbers of tasks that exist. */
+  /** What must have ended before: children of this task by key, or existing tasks by number. */
   readonly after?: readonly (string | number | ChildDependency)[];
-  /** What becomes of it when something that it needs has failed or was cancelled; default `cancel`. */
+  /** What becomes of it when a dependency has failed or was cancelled; default `cancel`. */
   readonly afterFailure?: AfterFailure;
 }
 
 export interface ChildDependency {
   readonly on: string | number;
-  /** Its end is waited for, whatever it is; default: it must have completed. */
+  /** Only its end is waited for, whatever it is. Default: it must have completed. */
   readonly optional?: boolean;
 }
 
@@ -56,7 +56,7 @@ export interface SignalRequest {
   readonly channel: string;
   /** Any JSON value. */
   readonly body?: unknown;
-  /** Everybody who waits now, and nobody later. */
+  /** Wakes all tasks that wait now, and is not kept for later ones. */
   readonly broadcast?: boolean;
 }
 
@@ -66,7 +66,7 @@ export type ThenRequest =
   | { readonly go: 'complete'; readonly result?: unknown }
   | (FailOptions & { readonly go: 'fail'; readonly error: unknown });
 
-/** A checked turn, ready but for the lanes of its children and for what becomes of a task that failed. */
+/** A checked turn. Only the lanes of its children, and the verdict on a failure, are still to be found. */
 export interface CheckedTurn {
   readonly entries: readonly CheckedEntry[];
   readonly logs: readonly LogEntry[] | undefined;
@@ -84,7 +84,7 @@ export const MAX_ENTRIES = 1000;
 export const MAX_BIRTHS = 500;
 export const MAX_SIGNALS = 100;
 export const MAX_LINES = 1000;
-/** In UTF-16 units, of all that a turn says. */
+/** In UTF-16 units, for all values and signals of a turn. */
 export const MAX_TURN_LENGTH = 2 * 1024 * 1024;
 
 const TURN: ReadonlySet<string> = new Set(['entries', 'logs', 'then'] satisfies (keyof TurnRequest)[]);
@@ -128,7 +128,7 @@ export function checkTurn(request: TurnRequest): CheckedTurn {
 
 const ONE: ReadonlySet<string> = new Set();
 
-/** Mostly there is one, of which nothing has to be asked. */
+/** Mostly there is one entry, and nothing to check. */
 function keysOf(entries: readonly CheckedEntry[]): ReadonlySet<string> {
   const [only] = entries;
   if (only === undefined || (entries.length === 1 && only.kind !== 'child')) return ONE;

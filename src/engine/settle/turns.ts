@@ -19,20 +19,20 @@ import { KeyedMutex } from './keyed-mutex.ts';
 import type { HeldLease, Settles } from './settles.ts';
 import { type CheckedEntry, type CheckedTurn, checkTurn, type TurnRequest } from './turn-request.ts';
 
-/** What came of a turn. */
+/** The result of a turn. */
 export interface Turned {
   readonly went: Went;
-  /** Of a task that has ended or was given back. */
+  /** Only of a task that has ended or was given back. */
   readonly state?: TaskState | undefined;
-  /** JSON text of the signal, of one that was woken by it. */
+  /** JSON text of the signal that woke the task. */
   readonly body?: string | undefined;
   readonly cancelRequested: boolean;
-  /** In the order of the entries; undefined: the task has ended instead. */
+  /** In the order of the entries. Undefined: the task has ended instead. */
   readonly entries: readonly (Entered | undefined)[];
 }
 
 export interface Entered {
-  /** The JSON text that counts under the key: the first that was ever put there. Of a child its id and its number. */
+  /** The JSON text that counts under the key: the first one that was ever written. For a child: its id and number. */
   readonly text: string;
   readonly child?: Pushed;
 }
@@ -44,20 +44,23 @@ export interface TurnsDeps {
   readonly spawns: Spawns;
   readonly settles: Settles;
   readonly onDue: (inMs: number) => void;
-  /** Tasks became ready; in which lanes is not known. */
+  /** Tasks became ready; their lanes are not known. */
   readonly onWoken: () => void;
-  /** The task is ready again; in which lane is not always known. */
+  /** The task is ready again; its lane is not always known. */
   readonly onReady: (lane: number | undefined, priority: number | undefined) => void;
-  /** What a task of this lane took of its limits is free again. */
+  /** What a task of this lane took from its limits is free again. */
   readonly onFreed: (lane: number) => void;
   readonly onCommit: (task: number) => void;
 }
 
-/** A turn of an attempt: what it remembers, bears, signals and says, and how it goes on; all of it or nothing, under the fence. */
+/**
+ * Commits turns of attempts: journal entries, children, signals, log lines, and how the attempt goes on. A turn is committed as a whole or
+ * not at all, under the fence.
+ */
 export class Turns {
   readonly #deps: TurnsDeps;
   readonly #batcher: Batcher<Turn, TurnAnswer>;
-  /** Those of one attempt are committed in the order of the calls. */
+  /** Turns of one attempt are committed in the order of the calls. */
   readonly #mutex = new KeyedMutex();
 
   constructor(deps: TurnsDeps) {
@@ -79,7 +82,7 @@ export class Turns {
   }
 
   async #send(lease: HeldLease, { entries, logs, then: wish }: CheckedTurn): Promise<Turned> {
-    // Not awaited where nothing has to be: the call then leaves in this turn of the loop.
+    // Not awaited where it need not be: the call then leaves in this turn of the loop.
     const then = wish.go === 'on' || wish.go === 'park' ? wish : await this.#deps.settles.thenOf(lease, wish);
     const births = entries.filter(isChild).length;
     if (births === 0) return this.#commit(lease, entries as readonly NewEntry[], logs, then);
@@ -147,7 +150,7 @@ export class Turns {
 const isChild = <T extends { readonly kind: string }>(entry: T): entry is Extract<T, { readonly kind: 'child' }> =>
   entry.kind === 'child';
 
-/** Others may see something of it. */
+/** Entries that other tasks can see. */
 const isActing = ({ kind }: { readonly kind: string }): boolean => kind === 'child' || kind === 'signal';
 
 function entered(entry: NewEntry, answer: EntryAnswer, child: Pushed | undefined): Entered | undefined {

@@ -3,7 +3,7 @@ import type { Flaw } from '../../core/graph/document.ts';
 import type { RunPlan } from '../../core/graph/document-run.ts';
 import type { DocumentAnswer } from '../../store/store.ts';
 
-/** Why a change is refused, for those who decide by it. */
+/** Why a change is refused, for callers that decide by it. */
 export type DocumentRefusal =
   | 'circle'
   | 'parent'

@@ -16,13 +16,13 @@ import { KeyedMutex } from '../settle/keyed-mutex.ts';
 import { type DocumentBody, requestOf } from './document-body.ts';
 import { busy, flawed, refuse, refusedRun, refusedWrite } from './document-refusals.ts';
 
-/** A document, read. */
+/** A document, decoded. */
 export interface Document extends Omit<DocumentRecord, 'body'> {
   readonly body: DocumentBody;
   readonly status: DocumentStatus;
 }
 
-/** What a caller writes down; where it has no parent it begins a tree. */
+/** A document to write. One without a parent begins a tree. */
 export interface DocumentDraft {
   readonly id: string;
   readonly parent: string | undefined;
@@ -40,7 +40,7 @@ export interface DocumentEdit {
   readonly version?: number | undefined;
 }
 
-/** May refuse tasks before they are pushed, or written down; how many, by queue. */
+/** May refuse tasks before they are pushed or written; gets their number by queue. */
 export type Admit = (tasks: ReadonlyMap<string, number>) => void | Promise<void>;
 
 /** The documents that an execution runs, and their tasks. */
@@ -51,23 +51,23 @@ export interface DocumentsDeps {
   readonly graphs: Graphs;
 }
 
-/** Of one tree. */
+/** Documents of one tree. */
 export const MAX_DOCUMENTS = 1000;
-/** What the tasks of one execution wait for, all together. */
+/** Dependencies of all tasks of one execution together. */
 const MAX_EDGES = 50_000;
-/** A tree that changes more often than this under a writer is not let go of by other processes: those of one process take turns. */
+/** How often a change is tried again after another process was faster. Changes of one process take turns. */
 const TRIES = 100;
 
 type Change<T> = { readonly write: Omit<DocumentWrite, 'root' | 'version'>; readonly answer: T };
 
 /**
- * Trees of tasks that are written down, and run when somebody says so. Each change reads a tree, decides by the rules of core and
- * writes if the tree is as it was read; otherwise it begins anew.
+ * Trees of tasks that are written down first and executed later. Each change reads a tree, decides by the rules of core, and writes if the
+ * tree is still as it was read. Otherwise it begins again.
  */
 export class Documents {
   readonly #store: Store;
   readonly #graphs: Graphs;
-  /** By the root of the tree. Without them 160 of 200 edits of a tree at once gave up, each having been overtaken 20 times in a row. */
+  /** By the root of the tree. Without this mutex, 160 of 200 concurrent edits of a tree gave up, each overtaken 20 times in a row. */
   readonly #mutex = new KeyedMutex();
 
   constructor({ store, graphs }: DocumentsDeps) {
@@ -75,7 +75,7 @@ export class Documents {
     this.#graphs = graphs;
   }
 
-  /** Undefined: there is none, or what became of it is no longer kept. */
+  /** Undefined: there is none, or the task of its last execution is no longer kept. */
   async find(id: string): Promise<Document | undefined> {
     const [record] = await this.#store.documentGet({ ids: [id] });
     return record === undefined ? undefined : read(record);
@@ -92,13 +92,13 @@ export class Documents {
     return records.map((record) => record && read(record));
   }
 
-  /** The document that a task is an execution of. */
+  /** The documents that these tasks execute. */
   async of(tasks: readonly number[]): Promise<readonly (Document | undefined)[]> {
     const records = await this.#store.documentOf({ tasks });
     return records.map((record) => record && read(record));
   }
 
-  /** The whole tree that a document is in. */
+  /** The whole tree of a document. */
   async tree(id: string): Promise<readonly Document[]> {
     const { root } = await this.get(id);
     return this.#read(root);
@@ -116,7 +116,7 @@ export class Documents {
     return this.#store.documentCount(filter);
   }
 
-  /** Adds a tree, or a branch to one: then its first document has a parent there that was not executed. */
+  /** Adds a tree, or a branch to a tree. The parent of a branch must not have been executed. */
   async create(drafts: readonly DocumentDraft[]): Promise<readonly Document[]> {
     const own = new Set(drafts.map(({ id }) => id));
     const foreign = [
@@ -157,7 +157,7 @@ export class Documents {
     });
   }
 
-  /** Only before it was executed. `decide` may be asked again, for the document as somebody else has left it meanwhile. */
+  /** Only before it was executed. `decide` is called again with the newest document when another change was faster. */
   async edit(id: string, decide: (before: Document) => DocumentEdit): Promise<Document> {
     const { root } = await this.get(id);
     await this.#change(root, (tree) => {
@@ -185,7 +185,7 @@ export class Documents {
     return this.get(id);
   }
 
-  /** It and all below it, if none of these was ever executed and nothing that stays needs them. Says which went. */
+  /** Removes it and everything below it, if none of these was ever executed and nothing that stays needs them. Answers their ids. */
   async remove(id: string): Promise<readonly string[]> {
     const { root } = await this.get(id);
     return this.#change(root, (tree) => {
@@ -201,7 +201,7 @@ export class Documents {
     });
   }
 
-  /** Takes back what was never executed, so that it never is. Says which. */
+  /** Cancels documents that were never executed. Answers their ids. */
   async drop(ids: readonly string[]): Promise<readonly string[]> {
     const [first] = ids;
     if (first === undefined) return [];
@@ -212,7 +212,10 @@ export class Documents {
     });
   }
 
-  /** Starts what an execution of this document runs, all or nothing. `admit` hears how many tasks that are before they are pushed, by queue. */
+  /**
+   * Starts everything that an execution of this document runs, all or nothing. `admit` gets the number of tasks by
+   * queue before they are pushed.
+   */
   async execute(id: string, admit: Admit = () => {}): Promise<Execution> {
     const { root } = await this.get(id);
     return this.#mutex.take(root, () => this.#execute(id, root, admit));
@@ -224,7 +227,7 @@ export class Documents {
       const tree = await this.#read(root);
       const runs = new Map(tree.map((one) => [one.id, one.run]));
       const plan = planRun(tree.map(nodeOf), id);
-      // Somebody else was faster: what has run by now was started by that one.
+      // Another execution was faster, and has started what has run by now.
       const started = seen !== undefined && [...runs].some(([one, run]) => run > (seen?.get(one) ?? 0));
       if (started) throw refusedRun({ ok: false, why: 'running', id });
       if (!plan.ok) throw refusedRun(plan);
@@ -270,7 +273,7 @@ export class Documents {
   }
 }
 
-/** Undefined: what became of it is no longer kept, and so it is not either. */
+/** Undefined: the task of its last execution is no longer kept, so the document is not either. */
 function read(record: DocumentRecord): Document | undefined {
   const status = standOf(record);
   return status === undefined ? undefined : { ...record, body: JSON.parse(record.body) as DocumentBody, status };
@@ -337,7 +340,7 @@ function checkTree(nodes: readonly DocumentNode[]): void {
   if (flaw !== undefined) throw flawed(flaw);
 }
 
-/** The word that callers know. */
+/** The word that apflow clients know. */
 function standing({ status }: Pick<Document, 'status'>): string {
   if (status === 'fixed') return 'a clone';
   if (status === 'new') return 'pending';

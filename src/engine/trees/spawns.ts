@@ -6,12 +6,12 @@ import type { PushRequest } from '../push/push.ts';
 import type { TaskInterner } from '../push/pushes.ts';
 import { readSpec } from '../push/spec.ts';
 
-/** A task that spawns itself, and that one again, comes to its end here. */
+/** A task that spawns itself again and again comes to an end here. */
 export const MAX_DEPTH = 32;
 export const MAX_CHILDREN = 10_000;
-/** Parents whose children are counted here; of others the count is read again. */
+/** Children are counted in memory for this many parents; the counts of others are read again. */
 const MAX_PARENTS = 10_000;
-/** Who spawns: its lease, and its spec where that is known without a look. */
+/** The task that spawns: its lease, and its spec where that is known without a read. */
 export type Parent = Lease & Partial<Pick<TaskRecord, 'spec'>>;
 
 export interface SpawnsDeps {
@@ -21,8 +21,8 @@ export interface SpawnsDeps {
 }
 
 /**
- * Children of running tasks, and their bounds. How deep a task lies is part of its spec, so that every process knows it; how
- * many children it has is counted here, beginning with those that earlier attempts bore.
+ * Children of running tasks, and their bounds. The depth of a task is part of its spec, so every process knows it. The number of children
+ * is counted here, beginning with those of earlier attempts.
  */
 export class Spawns {
   readonly #deps: SpawnsDeps;
@@ -32,7 +32,10 @@ export class Spawns {
     this.#deps = deps;
   }
 
-  /** Counts so many more; refused when they would be too many. Returns what takes back those that are none. */
+  /**
+   * Counts `births` more children, or refuses them when that would be too many. Returns a function that takes back
+   * those that were not made.
+   */
   async admit(parent: Parent, births: number): Promise<(none: number) => void> {
     const count = await this.#countOf(parent);
     if (count.children + births > MAX_CHILDREN) throw refuse(`a task has at most ${MAX_CHILDREN} children`);
@@ -40,7 +43,7 @@ export class Spawns {
     return (none) => void (count.children -= none);
   }
 
-  /** Ready for the store. */
+  /** Checks the depth, and turns the request into the form that the store takes. */
   async place(parent: Parent, request: PushRequest): Promise<NewTask> {
     const depth = (await this.#depthOf(parent)) + 1;
     if (depth > MAX_DEPTH) throw refuse(`it would lie ${depth} spawns deep, and the most is ${MAX_DEPTH}`);
@@ -64,7 +67,7 @@ export class Spawns {
   }
 
   async #bornBefore(task: number, attempt: number): Promise<{ children: number }> {
-    // Nobody was here before.
+    // There was no attempt before.
     if (attempt === 1) return { children: 0 };
     const entries = await this.#deps.store.journalList({ task });
     return { children: entries.filter(({ kind }) => kind === 'child').length };

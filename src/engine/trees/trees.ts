@@ -4,9 +4,9 @@ import type { CancelAnswer, Planned, ReviveAnswer, Store, TaskRecord, TreeRecord
 import { checkFlag, checkOptions, checkSignal, checkTask } from '../check.ts';
 
 export interface TreeOptions {
-  /** Says what would be done, and does nothing. */
+  /** Answers what would be done, and does nothing. */
   readonly dryRun?: boolean;
-  /** Called as tasks are found, and then as they are seen to. */
+  /** Called as tasks are found, and then as they are handled. */
   readonly onProgress?: (progress: TreeProgress) => void;
   /** Stops between two steps; what was done by then stays done. */
   readonly signal?: AbortSignal;
@@ -25,21 +25,21 @@ export interface TreeTask<Act> {
   readonly id: string;
   readonly queue: string;
   readonly handler: string;
-  /** Before. */
+  /** The state before the change. */
   readonly state: TaskState;
   readonly act: Act;
 }
 
-/** A task of a tree, and what it hangs on there. */
+/** A task of a tree, with its dependencies and parents in the tree. */
 export interface TreeMember extends Omit<TreeTask<never>, 'act'> {
-  /** Public ids of those that it was made to wait for. */
+  /** Public ids of the tasks that it was made to wait for. */
   readonly after: readonly string[];
-  /** Public ids of those that have started it. */
+  /** Public ids of the tasks that have spawned it. */
   readonly spawnedBy: readonly string[];
 }
 
 export interface TreeAnswer<Act extends string> {
-  /** In the order in which they were seen to. */
+  /** In the order in which they were handled. */
   readonly tasks: readonly TreeTask<Act>[];
   readonly counts: Readonly<Record<Act, number>>;
   readonly dryRun: boolean;
@@ -57,25 +57,25 @@ export interface TreesDeps {
 }
 
 const OPTIONS: ReadonlySet<string> = new Set(['dryRun', 'onProgress', 'signal'] satisfies (keyof TreeOptions)[]);
-/** Records that are read at once; each comes with its payload. */
+/** Records per read; each comes with its payload. */
 const LOOK = 100;
-/** Tasks of one transaction. */
+/** Tasks per transaction. */
 const BATCH = 250;
 const MOST = 100_000;
-/** Members of a tree that are read at once. */
+/** Members of a tree per read. */
 const PAGE = 1000;
 
 type Node = Omit<TreeRecord, 'parent'>;
 
 interface Tree {
-  /** In the order in which they can be ended without waking anything. */
+  /** In the order in which they can be ended without waking another one. */
   readonly nodes: readonly Node[];
-  /** What each has spawned. */
+  /** Parent → its children. */
   readonly childrenOf: ReadonlyMap<number, readonly number[]>;
   readonly waits: readonly Planned[];
 }
 
-/** What a walk has read: tasks, and of each tree that it came to all members. */
+/** What a walk has read so far: tasks, and for each tree that it reached all members. */
 class TreeReader {
   readonly nodes = new Map<number, Node>();
   readonly childrenOf = new Map<number, number[]>();
@@ -86,7 +86,7 @@ class TreeReader {
     this.#store = store;
   }
 
-  /** Reads those that are not known, and the trees that they are of. */
+  /** Reads tasks that are not known yet, and their trees. */
   async see(tasks: readonly number[]): Promise<void> {
     const roots = new Set<number>();
     for (const page of slices(
@@ -119,8 +119,8 @@ class TreeReader {
 }
 
 /**
- * A task, all that was made to wait for it, and what any of these has spawned. It is cancelled from below, so that nothing is
- * woken by the end of what it waited for, and run again from above, so that everything waits for what is run again with it.
+ * A task, everything that was made to wait for it, and what any of these has spawned. A cancel begins at the far end, so that no end wakes
+ * a task that is cancelled too. A retry begins at the near end, so that everything waits for what runs again with it.
  */
 export class Trees {
   readonly #deps: TreesDeps;
@@ -129,7 +129,7 @@ export class Trees {
     this.#deps = deps;
   }
 
-  /** The whole of it, from above. */
+  /** All tasks of the tree, the given one first. */
   async show(root: number): Promise<readonly TreeMember[]> {
     const { tell } = this.#begin(root, {});
     const { nodes, childrenOf, waits } = await this.#fromBelow(root, undefined, tell);
@@ -145,7 +145,7 @@ export class Trees {
       const id = ids.get(task) as string;
       return { task, id, queue, handler, state, after: idsOf(after.get(task)), spawnedBy: idsOf(parents.get(task)) };
     });
-    // What has spawned the root may hang on it, too; the root comes first all the same.
+    // A task that has spawned the root may also depend on it; the root comes first all the same.
     return [...members.filter(({ task }) => task === root), ...members.filter(({ task }) => task !== root)];
   }
 
@@ -156,7 +156,7 @@ export class Trees {
   async cancel(root: number, options: TreeOptions = {}): Promise<TreeAnswer<CancelAct>> {
     const { dryRun, tell } = this.#begin(root, options);
     const seen = new Map<number, TreeTask<CancelAct>>();
-    // What is born while this goes on is found by the next look. A task that was asked to stop bears no more, so it ends.
+    // The next look finds what is spawned meanwhile. A task that was asked to stop spawns no more, so the loop ends.
     for (let left = await this.#idle(root, options.signal, tell, seen); left.length > 0; ) {
       for (const some of slices(left, BATCH)) {
         options.signal?.throwIfAborted();
@@ -174,7 +174,7 @@ export class Trees {
     return { tasks, counts: count(tasks, ['cancelled', 'requested', 'finished']), dryRun };
   }
 
-  /** At first all; then those that are unfinished and were not asked to stop. */
+  /** The first time all tasks; later those that are unfinished and were not asked to stop. */
   async #idle(
     root: number,
     signal: AbortSignal | undefined,
@@ -186,7 +186,7 @@ export class Trees {
     return nodes.filter(({ state, cancelRequestedAt }) => !isFinal(state) && cancelRequestedAt === undefined);
   }
 
-  /** Runs those of the same tasks again that failed or were cancelled; completed ones keep their results. */
+  /** Runs the failed and cancelled ones among the same tasks again. Completed ones keep their results. */
   async retry(root: number, options: TreeOptions = {}): Promise<TreeAnswer<RetryAct>> {
     const { dryRun, tell } = this.#begin(root, options);
     const tree = await this.#fromBelow(root, options.signal, tell);
@@ -213,7 +213,7 @@ export class Trees {
     return { dryRun: options.dryRun ?? false, tell };
   }
 
-  /** Everything that hangs on this task. */
+  /** Finds everything that depends on this task or was spawned by what does. */
   async #fromBelow(
     root: number,
     signal: AbortSignal | undefined,
@@ -224,7 +224,7 @@ export class Trees {
     const waits: Planned[] = [];
     const reader = new TreeReader(store);
     const found = new Set([root]);
-    // It grows while it is gone through.
+    // Grows during the loop.
     const open = [root];
     for (let at = 0; at < open.length; ) {
       signal?.throwIfAborted();
@@ -251,7 +251,7 @@ export class Trees {
     return { nodes: inOrder(nodes, befores), childrenOf, waits };
   }
 
-  /** Those that are still kept. */
+  /** Reads the tasks that are still kept. */
   async #look(tasks: readonly number[]): Promise<ReadonlyMap<number, Node>> {
     const nodes = new Map<number, Node>();
     for (const page of slices(tasks, LOOK)) {
@@ -269,7 +269,7 @@ export class Trees {
     return answers;
   }
 
-  /** Those of this batch that are run again; `again` has all so far. */
+  /** The tasks of this batch that run again; `again` has all of them so far. */
   async #choose(some: readonly Node[], again: Set<number>, dryRun: boolean): Promise<ReadonlySet<number>> {
     const ended = some.filter(isLost);
     const needs = await this.#deps.store.depNeeds({ tasks: ended.map(({ task }) => task) });
@@ -278,7 +278,7 @@ export class Trees {
       ({ down }) => down,
     );
     const own = new Set(some.map(({ task }) => task));
-    // Also of those that were revived before: one of them may have failed again already.
+    // Also reads dependencies that were revived before: one of them may have failed again already.
     const lost = await this.#lost(needs.filter(({ up }) => !own.has(up) && !(dryRun && again.has(up))));
     for (const { task } of ended) lost.add(task);
     const chosen = new Set<number>();
@@ -292,7 +292,7 @@ export class Trees {
     return chosen;
   }
 
-  /** Of what is needed, what has ended and not completed. What is no longer kept says nothing. */
+  /** The dependencies that have ended and not completed. One that is no longer kept does not count. */
   async #lost(needs: readonly Planned[]): Promise<Set<number>> {
     const nodes = await this.#look([...new Set(needs.map(({ up }) => up))]);
     return new Set([...nodes.values()].filter(isLost).map(({ task }) => task));
@@ -313,7 +313,9 @@ export class Trees {
     return new Set(revived);
   }
 
-  /** What these remember of how children ended that are run again. They wait for them again; their steps they remember. */
+  /**
+   * The journal entries in which these tasks recorded the ends of children that run again. They wait for these again, and keep their steps.
+   */
   async #outdated(
     tasks: readonly number[],
     { childrenOf, again }: Pick<Tree, 'childrenOf'> & { readonly again: ReadonlySet<number> },
@@ -352,13 +354,13 @@ function tooMany(): Error {
   return fault('CONFLICT', { problem: `more than ${MOST} tasks hang on this one` });
 }
 
-/** The children of which a remembered wait tells. */
+/** The children whose ends a recorded wait holds. */
 function endsOf(value = 'null'): readonly unknown[] {
   const { value: ends } = (JSON.parse(value) ?? {}) as { readonly value?: unknown };
   return Array.isArray(ends) ? ends.map((end: unknown) => (end as { readonly id?: unknown } | null)?.id) : [];
 }
 
-/** What must come first does, as far as there is no circle; of a circle the rest comes as it was found. */
+/** A topological order. What is left of a cycle comes in the order in which it was found. */
 function inOrder(
   nodes: ReadonlyMap<number, Node>,
   befores: readonly (readonly [first: number, then: number])[],
@@ -367,7 +369,7 @@ function inOrder(
   const waits = new Map<number, number>();
   for (const [first, then] of befores) if (nodes.has(first)) waits.set(then, (waits.get(then) ?? 0) + 1);
   const order = [...nodes.keys()].filter((task) => !waits.has(task));
-  // It grows while it is gone through.
+  // Grows during the loop.
   for (const task of order) {
     for (const [, then] of thens.get(task) ?? []) {
       const left = (waits.get(then) ?? 0) - 1;
@@ -394,7 +396,7 @@ function isLost({ state }: Node): boolean {
   return state === 'failed' || state === 'cancelled';
 }
 
-/** One that has run had what it needs, or does not mind. */
+/** A task that has run had all it needs, or runs without it. */
 function neverRan({ attempt, reason }: Node): boolean {
   return attempt === 0 || reason === 'dependency';
 }
