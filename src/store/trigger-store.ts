@@ -1,6 +1,6 @@
 import type { MissedPolicy } from '../core/task/schedule.ts';
 import type { DutyTerm } from './duty-store.ts';
-import type { NewTask, PushAnswer } from './queue-store.ts';
+import type { NewTask, PushAnswer } from './push-store.ts';
 
 /** The part of the port for cron: slots that fire once. */
 export interface TriggerStore {

@@ -2,7 +2,8 @@ import type { AfterFailure } from '../core/graph/graph.ts';
 import type { Lease } from '../core/task/lease.ts';
 import type { LogEntry } from '../core/task/log.ts';
 import type { FinalState, Reason, TaskState } from '../core/task/task.ts';
-import type { NewTask, ReturnItem, TaskHint } from './queue-store.ts';
+import type { NewTask } from './push-store.ts';
+import type { ReturnItem, TaskHint } from './settle-store.ts';
 
 /**
  * The part of the port for attempts that remember, bear children, send signals and wait. Each task has a journal of entries
