@@ -15,7 +15,7 @@ import type { PostgresWakeups } from '../../src/store/postgres/connect/wakeups.t
 import { Lanes } from '../../src/store/postgres/lanes.ts';
 import { Marks } from '../../src/store/postgres/marks.ts';
 import type { StatementName, Statements } from '../../src/store/postgres/statements.ts';
-import { PostgresStore } from '../../src/store/postgres/store.ts';
+import { postgresStore } from '../../src/store/postgres/store.ts';
 import type { Store } from '../../src/store/store.ts';
 
 /** What befalls the first transaction of an actor that writes something. */
@@ -363,7 +363,7 @@ class Play {
     };
     const wakeups = { look: () => {}, tell: () => {}, close: () => Promise.resolve() } as unknown as PostgresWakeups;
     try {
-      return await actor.act(new PostgresStore({ ...parts, store: ++stores }, wakeups, ''));
+      return await actor.act(postgresStore({ ...parts, store: ++stores }, wakeups, ''));
     } catch (error) {
       if (error instanceof Died) return 'died';
       if (error instanceof Skipped) return actor.nothing;

@@ -12,7 +12,7 @@ import { Lanes } from './lanes.ts';
 import { Marks } from './marks.ts';
 import { migrate } from './migrate/migrate.ts';
 import { statements } from './statements.ts';
-import { PostgresStore } from './store.ts';
+import { type PostgresStore, postgresStore } from './store.ts';
 
 /** Where our statements were written and measured; older ones lack what they need. */
 export const MIN_VERSION = 15;
@@ -54,7 +54,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
     ample: new Set<number>(),
     store,
   };
-  return new PostgresStore(parts, wakeups, clusterKey);
+  return postgresStore(parts, wakeups, clusterKey);
 }
 
 interface Prepared {
