@@ -13,6 +13,7 @@ import type {
   AttemptRecord,
   CallerTransaction,
   CancelAnswer,
+  CounterRecord,
   Dependency,
   Grant,
   JournalEntry,
@@ -28,7 +29,6 @@ import type {
   QueueStore,
   RenewAnswer,
   SignalAnswer,
-  SlotRecord,
   Store,
   TaskQuery,
   TaskRecord,
@@ -728,8 +728,8 @@ export class Engine {
   }
 
   /** What is taken of a limit: in total, then by key. */
-  async limitUse(name: string, limit = 100): Promise<readonly SlotRecord[]> {
-    return this.store.limitSlots({ name: checkName('limit', name), limit: checkLimit(limit) });
+  async limitUse(name: string, limit = 100): Promise<readonly CounterRecord[]> {
+    return this.store.limitCounters({ name: checkName('limit', name), limit: checkLimit(limit) });
   }
 
   workers(): Promise<readonly WorkerRecord[]> {
@@ -777,10 +777,10 @@ export class Engine {
    * Others have changed something: claimers and readers look again, in these lanes if it is known which. Slots have
    * room again.
    */
-  hint(lanes?: readonly number[], slots: readonly number[] = []): void {
+  hint(lanes?: readonly number[], counters: readonly number[] = []): void {
     if (lanes === undefined) this.readyLanes.hint();
     else for (const lane of lanes) this.readyLanes.tell(lane);
-    this.readyLanes.freed(slots.map((slot) => ({ slot, weight: 1 })));
+    this.readyLanes.freed(counters.map((counter) => ({ counter, weight: 1 })));
     this.#committed();
     this.#logs.hint();
   }

@@ -45,7 +45,7 @@ export interface ClaimAnswer {
 export interface LaneBlock {
   readonly lane: number;
   /** The counter without room; 0: it is held back from this holder, which has enough of these or leaves it to a better one. */
-  readonly slot: number;
+  readonly counter: number;
   /** When time alone will make room; undefined: something has to end. */
   readonly freesInMs: number | undefined;
   /** Room that is left for lighter tasks. */

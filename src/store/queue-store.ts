@@ -61,8 +61,8 @@ export interface QueueStore
 
 export interface WatchParams {
   readonly wanted: () => boolean;
-  /** With the lanes in which something became ready and the slots that have room again, where the store knows them. */
-  readonly onChange: (lanes?: readonly number[], slots?: readonly number[]) => void;
+  /** With the lanes in which something became ready and the counters that have room again, where the store knows them. */
+  readonly onChange: (lanes?: readonly number[], counters?: readonly number[]) => void;
 }
 
 /** What a store can do beyond the plain queue. A caller that needs more than a store has is refused when it starts. */

@@ -116,7 +116,7 @@ export type TurnAnswer =
   | { readonly kind: 'refused'; readonly key: string; readonly why: TurnRefusal }
   | {
       readonly kind: 'done';
-      readonly went: Went;
+      readonly went: TurnOutcome;
       /** JSON text of the signal, of one that was woken by it. */
       readonly body?: string | undefined;
       readonly cancelRequested: boolean;
@@ -125,7 +125,7 @@ export type TurnAnswer =
     };
 
 /** `woken`: what it would wait for is there, so that it goes on with its lease. */
-export type Went = 'on' | 'parked' | 'woken' | 'ended' | 'back' | 'cancelled';
+export type TurnOutcome = 'on' | 'parked' | 'woken' | 'ended' | 'back' | 'cancelled';
 
 export type TurnRefusal =
   /** The task that has its unique key, with another input; 0: another child of the same turn has it. */

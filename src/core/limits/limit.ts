@@ -149,9 +149,9 @@ export interface LimitCounter {
   readonly pausedUntil: number;
 }
 
-/** What one task of a lane takes of a slot. */
+/** What one task of a lane takes of a counter. */
 export interface CounterUse {
-  readonly slot: number;
+  readonly counter: number;
   readonly weight: number;
   readonly cost: number;
 }
@@ -170,16 +170,16 @@ export interface Allotment {
 }
 
 export interface Block {
-  readonly slot: number;
+  readonly counter: number;
   /** When time alone will make room; undefined: something has to end. */
   readonly freesInMs: number | undefined;
   /** Room that is left for lighter tasks. */
   readonly left: number;
 }
 
-/** What a claim changes in a slot. */
+/** What a claim changes in a counter. */
 export interface CounterChange {
-  readonly slot: number;
+  readonly counter: number;
   readonly active: number;
   readonly tat: number;
   readonly costTat: number;
@@ -189,7 +189,7 @@ const MICROS = 1000;
 
 /**
  * How many tasks each lane may start now, in the order of the lanes: what one takes, the next one lacks. `now` in ms. The
- * slots must be locked, and what is granted must be charged before they are let go.
+ * counters must be locked, and what is granted must be charged before they are let go.
  */
 export function allot(
   asks: readonly Ask[],
@@ -201,26 +201,26 @@ export function allot(
     let most = max;
     let bound: CounterUse | undefined;
     for (const use of uses) {
-      const counter = left.get(use.slot);
+      const counter = left.get(use.counter);
       const room = counter === undefined ? 0 : roomOf(counter, use, now);
       if (room >= most) continue;
       most = room;
       bound = use;
     }
     for (const use of uses) {
-      const counter = left.get(use.slot);
-      if (counter !== undefined && most > 0) left.set(use.slot, { ...counter, ...charged(counter, use, most, now) });
+      const counter = left.get(use.counter);
+      if (counter !== undefined && most > 0) left.set(use.counter, { ...counter, ...charged(counter, use, most, now) });
     }
     if (bound === undefined) return { lane, max: most };
-    const counter = left.get(bound.slot);
+    const counter = left.get(bound.counter);
     const freesInMs = counter && freesIn(counter, bound, now);
     // Where time is what is lacking, lighter tasks lack it too.
     const rest = freesInMs === undefined && counter?.cap !== undefined ? Math.max(0, counter.cap - counter.active) : 0;
-    return { lane, max: most, block: { slot: bound.slot, freesInMs, left: rest } };
+    return { lane, max: most, block: { counter: bound.counter, freesInMs, left: rest } };
   });
 }
 
-/** What was granted, taken from the slots. */
+/** What was granted, taken from the counters. */
 export function charge(
   granted: readonly { readonly uses: readonly CounterUse[]; readonly count: number }[],
   counters: ReadonlyMap<number, LimitCounter>,
@@ -230,13 +230,13 @@ export function charge(
   for (const { uses, count } of granted) {
     if (count === 0) continue;
     for (const use of uses) {
-      const counter = changed.get(use.slot) ?? counters.get(use.slot);
-      if (counter !== undefined) changed.set(use.slot, { ...counter, ...charged(counter, use, count, now) });
+      const counter = changed.get(use.counter) ?? counters.get(use.counter);
+      if (counter !== undefined) changed.set(use.counter, { ...counter, ...charged(counter, use, count, now) });
     }
   }
   return [...changed.values()]
     .sort((a, b) => a.id - b.id)
-    .map(({ id, active, tat, costTat }) => ({ slot: id, active, tat, costTat }));
+    .map(({ id, active, tat, costTat }) => ({ counter: id, active, tat, costTat }));
 }
 
 /** How many tasks that take this much could start now. */

@@ -47,7 +47,7 @@ export class ReadyLanes {
     this.waiters = new ClaimWaiters(world, scanMs, (lane) =>
       lane === undefined ? !this.knows(() => true) : !this.offers(lane, () => true),
     );
-    this.#held = new HeldLanes((lane, slot) => this.#need(lane, slot));
+    this.#held = new HeldLanes((lane, counter) => this.#need(lane, counter));
   }
 
   learn(lane: Lane): void {
@@ -172,8 +172,8 @@ export class ReadyLanes {
     if (this.#ready.get(lane)?.mark === mark) this.#ready.delete(lane);
     if (this.#held.entry(lane)?.mark === mark) this.#held.remove(lane, false);
     let some = false;
-    for (const { slot, weight } of this.#known.get(lane)?.rules?.uses ?? [])
-      some = this.#held.give(slot, weight) || some;
+    for (const { counter, weight } of this.#known.get(lane)?.rules?.uses ?? [])
+      some = this.#held.give(counter, weight) || some;
     if (some) this.waiters.wake();
   }
 
@@ -193,37 +193,37 @@ export class ReadyLanes {
   }
 
   /** A limit holds the lane back, as a claim heard that was sent when it was picked. */
-  hold({ lane, slot, freesInMs, left }: LaneBlock, { at }: PickedLane): void {
+  hold({ lane, counter, freesInMs, left }: LaneBlock, { at }: PickedLane): void {
     const entry = this.#ready.get(lane) ?? this.#held.remove(lane, false);
     // Found empty by somebody else meanwhile.
     if (entry === undefined) return;
     this.#ready.delete(lane);
-    this.#held.add(lane, entry, slot, left, at);
+    this.#held.add(lane, entry, counter, left, at);
     if (freesInMs === undefined) return;
-    const weight = this.#need(lane, slot);
-    this.#world.timers.after(Math.max(1, freesInMs), () => this.freed([{ slot, weight }]), { unref: true });
+    const weight = this.#need(lane, counter);
+    this.#world.timers.after(Math.max(1, freesInMs), () => this.freed([{ counter, weight }]), { unref: true });
   }
 
   /** So much is about to be given back to them: whoever waits asks in the same turn, as for a push (`expect`). */
-  freeing(slots: Iterable<{ readonly slot: number; readonly weight: number }>): void {
+  freeing(counters: Iterable<{ readonly counter: number; readonly weight: number }>): void {
     if (!this.waiters.awaited) return;
     let some = false;
-    for (const { slot, weight } of slots) some = this.#held.freeing(slot, weight) || some;
+    for (const { counter, weight } of counters) some = this.#held.freeing(counter, weight) || some;
     if (some) this.waiters.wake();
   }
 
-  /** So much was given back to these slots: lanes that they hold back may try. */
-  freed(slots: Iterable<{ readonly slot: number; readonly weight: number }>): void {
+  /** So much was given back to these counters: lanes that they hold back may try. */
+  freed(counters: Iterable<{ readonly counter: number; readonly weight: number }>): void {
     let some = false;
-    for (const { slot, weight } of slots) some = this.#held.freed(slot, weight) || some;
+    for (const { counter, weight } of counters) some = this.#held.freed(counter, weight) || some;
     if (some) this.waiters.wake();
   }
 
-  #need(lane: number, slot: number): number {
-    return this.#known.get(lane)?.rules?.uses.find((use) => use.slot === slot)?.weight ?? 1;
+  #need(lane: number, counter: number): number {
+    return this.#known.get(lane)?.rules?.uses.find((use) => use.counter === counter)?.weight ?? 1;
   }
 
-  /** Lanes that are held back by slots with room. */
+  /** Lanes that are held back by counters with room. */
   *#let(wants: (lane: Lane) => boolean): Generator<ServableLane> {
     const served = (id: number): boolean => {
       const lane = this.#open(id);
@@ -287,7 +287,7 @@ export class ReadyLanes {
       if (last === undefined || page.length < SCAN_PAGE) break;
       after = last.id;
     }
-    if (await this.#scanSlots()) this.waiters.wake();
+    if (await this.#scanCounters()) this.waiters.wake();
     this.#scanned = found;
   }
 
@@ -323,21 +323,21 @@ export class ReadyLanes {
     return entry === undefined;
   }
 
-  /** A slot may have been freed by a process whose hint was lost. True: there are some that hold lanes back. */
-  async #scanSlots(): Promise<boolean> {
-    const { slots } = this.#held;
-    if (slots.length === 0) return false;
-    const { now, slots: records } = await this.#store.slotGet({ slots });
-    for (const [i, slot] of slots.entries()) {
+  /** A counter may have been freed by a process whose hint was lost. True: there are some that hold lanes back. */
+  async #scanCounters(): Promise<boolean> {
+    const { counters } = this.#held;
+    if (counters.length === 0) return false;
+    const { now, counters: records } = await this.#store.counterGet({ counters });
+    for (const [i, counter] of counters.entries()) {
       const record = records[i];
       // For how many tasks there is room depends on what they take; who tries in vain is held back again.
-      this.#held.look(slot, record === undefined ? 1 : roomOf(record, { slot, weight: 1, cost: 0 }, now));
+      this.#held.look(counter, record === undefined ? 1 : roomOf(record, { counter, weight: 1, cost: 0 }, now));
     }
     return true;
   }
 }
 
-type ReadyLanesStore = Pick<Store, 'laneScan' | 'laneGet' | 'queueList' | 'slotGet'>;
+type ReadyLanesStore = Pick<Store, 'laneScan' | 'laneGet' | 'queueList' | 'counterGet'>;
 
 /** A lane that could be served. */
 export interface ServableLane {
@@ -352,7 +352,7 @@ export interface PickedLane {
   readonly mark: number;
   /** What it is asked for. */
   readonly max: number;
-  /** How many times something had been given back to a slot by then. */
+  /** How many times something had been given back to a counter by then. */
   readonly at: number;
 }
 

@@ -49,8 +49,8 @@ export class Calls {
 
   /** What an operator says: made once, though its answer were lost, and looked at by all who wait for work. */
   edit<T>(verb: string, body: (session: Session) => Promise<T>): Promise<T> {
-    const flight = this.#dedup.next();
-    const edited = this.transaction((session) => once(session, verb, flight, () => body(session)));
+    const flushId = this.#dedup.next();
+    const edited = this.transaction((session) => once(session, verb, flushId, () => body(session)));
     return edited.finally(() => this.#hints.everything());
   }
 

@@ -8,8 +8,8 @@ import { judge, translate } from './connect/errors.ts';
 import { openSession } from './connect/open-session.ts';
 import { PostgresWakeups } from './connect/wakeups.ts';
 import { hasDays, makeDays } from './days.ts';
+import { LaneCursors } from './lane-cursors.ts';
 import { Lanes } from './lanes.ts';
-import { Marks } from './marks.ts';
 import { migrate } from './migrate/migrate.ts';
 import { statements } from './statements.ts';
 import { type PostgresStore, postgresStore } from './store.ts';
@@ -49,7 +49,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
     texts,
     schema,
     lanes: new Lanes(),
-    marks: new Marks(world.clock),
+    cursors: new LaneCursors(world.clock),
     rated: new Set<number>(),
     ample: new Set<number>(),
     store,

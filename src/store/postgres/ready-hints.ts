@@ -1,21 +1,21 @@
 import type { NewTask, PushAnswer, WatchParams } from '../store.ts';
 import type { PostgresWakeups } from './connect/wakeups.ts';
+import type { LaneCursors } from './lane-cursors.ts';
 import type { Lanes } from './lanes.ts';
-import type { Marks } from './marks.ts';
 import { prioOf } from './prio.ts';
 import { isReady } from './verbs/queue/push.ts';
 
 /** Says where something became ready or has room again, to other processes and to listeners in this one. */
 export class ReadyHints {
   readonly #lanes: Lanes;
-  readonly #marks: Marks;
+  readonly #cursors: LaneCursors;
   readonly #wakeups: PostgresWakeups;
   /** Told of what this process itself wakes. */
   readonly #listeners = new Set<WatchParams['onChange']>();
 
-  constructor({ lanes, marks }: { readonly lanes: Lanes; readonly marks: Marks }, wakeups: PostgresWakeups) {
+  constructor({ lanes, cursors }: { readonly lanes: Lanes; readonly cursors: LaneCursors }, wakeups: PostgresWakeups) {
     this.#lanes = lanes;
-    this.#marks = marks;
+    this.#cursors = cursors;
     this.#wakeups = wakeups;
   }
 
@@ -26,60 +26,60 @@ export class ReadyHints {
       if (!answer.ok || !isReady(answer)) continue;
       const { lane, priority } = items[i] as NewTask;
       lanes.add(lane);
-      this.#marks.lower(lane, { prio: prioOf(priority), id: answer.task });
+      this.#cursors.lower(lane, { prio: prioOf(priority), id: answer.task });
     }
-    if (lanes.size > 0) this.#wakeups.tell(lanes);
+    if (lanes.size > 0) this.#wakeups.notify(lanes);
   }
 
   /** Tasks of unknown place became ready there; and from these lanes tasks went, which had taken from their limits. */
   ready(lanes: Iterable<number>, left: Iterable<number> = []): void {
     const all = [...lanes];
-    const slots = this.#slotsOf(left);
-    if (all.length + slots.size === 0) return;
-    this.#marks.drop(all);
-    this.#wakeups.tell(all, slots);
+    const counters = this.#countersOf(left);
+    if (all.length + counters.size === 0) return;
+    this.#cursors.drop(all);
+    this.#wakeups.notify(all, counters);
   }
 
   /** Tasks of these lanes have ended. */
   ended(lanes: Iterable<number | undefined>): void {
-    this.#wakeups.tell([], this.#slotsOf(lanes));
+    this.#wakeups.notify([], this.#countersOf(lanes));
   }
 
   /** Tasks that no answer names were woken in these lanes. */
   woken(lanes: readonly number[]): void {
-    if (lanes.length > 0) for (const hear of this.#listeners) hear(lanes);
+    if (lanes.length > 0) for (const listener of this.#listeners) listener(lanes);
   }
 
   /** There are new events. */
   news(): void {
-    this.#wakeups.tell([]);
+    this.#wakeups.notify([]);
   }
 
   /** Anything may be otherwise from now on. */
   everything(): void {
-    this.#wakeups.tellAll();
+    this.#wakeups.notifyAll();
   }
 
   watch({ wanted, onChange }: WatchParams): () => void {
-    const hear = (lanes: readonly number[] | undefined, slots: readonly number[]): void => {
-      this.#marks.drop(lanes);
-      if (wanted()) onChange(lanes, slots);
+    const onNotice = (lanes: readonly number[] | undefined, counters: readonly number[]): void => {
+      this.#cursors.drop(lanes);
+      if (wanted()) onChange(lanes, counters);
     };
     const listener: WatchParams['onChange'] = (lanes) => onChange(lanes);
     this.#listeners.add(listener);
-    const stop = this.#wakeups.listen({ wanted, hear });
+    const stop = this.#wakeups.listen({ wanted, onNotice });
     return () => {
       this.#listeners.delete(listener);
       stop();
     };
   }
 
-  #slotsOf(lanes: Iterable<number | undefined>): ReadonlySet<number> {
-    const slots = new Set<number>();
+  #countersOf(lanes: Iterable<number | undefined>): ReadonlySet<number> {
+    const counters = new Set<number>();
     for (const lane of lanes) {
       const rules = lane === undefined ? undefined : this.#lanes.known(lane)?.rules;
-      for (const { slot } of rules?.uses ?? []) slots.add(slot);
+      for (const { counter } of rules?.uses ?? []) counters.add(counter);
     }
-    return slots;
+    return counters;
   }
 }

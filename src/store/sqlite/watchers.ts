@@ -32,7 +32,7 @@ export class Watchers {
 
   /** Tasks that no answer names were woken in these lanes. */
   woken(lanes: readonly number[]): void {
-    if (lanes.length > 0) for (const hear of this.#listeners) hear(lanes);
+    if (lanes.length > 0) for (const listener of this.#listeners) listener(lanes);
   }
 
   close(): void {

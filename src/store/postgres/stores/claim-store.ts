@@ -44,7 +44,7 @@ class Claimer {
       const next = left > 0 ? await this.#claimMore({ ...part, max: left }, grants) : undefined;
       if (next === undefined && grants.length === 0) return undefined;
       // Where nobody has looked the caller comes again.
-      const unasked = part.lanes.map(({ lane }) => ({ lane, slot: 0, freesInMs: 1, left: 0 }));
+      const unasked = part.lanes.map(({ lane }) => ({ lane, counter: 0, freesInMs: 1, left: 0 }));
       answer = { grants: [...grants, ...(next?.grants ?? [])], blocked: [...blocked, ...(next?.blocked ?? unasked)] };
     }
     return answer;
@@ -63,8 +63,10 @@ class Claimer {
     const { calls } = parts;
     const note = `${parts.store}/${++this.#claims}`;
     const capped = cappedOf(parts, request);
-    if (capped !== undefined && areAmple(parts, capped.slots)) {
-      const free = await calls.run((session, tried) => claimAmple(session, parts, request, capped.slots, note, tried));
+    if (capped !== undefined && areAmple(parts, capped.counters)) {
+      const free = await calls.run((session, tried) =>
+        claimAmple(session, parts, request, capped.counters, note, tried),
+      );
       if (free !== 'tight') return free;
     }
     const quick =

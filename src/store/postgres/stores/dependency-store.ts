@@ -1,6 +1,6 @@
 import type { CarryAnswer, DependencyStore, DutyTerm, GraphAnswer, GraphTask } from '../../store.ts';
 import { requireDuty } from '../verbs/admin/duty.ts';
-import type { Drawn } from '../verbs/queue/push.ts';
+import type { AllocatedIds } from '../verbs/queue/push.ts';
 import { carryOn, hasToCarry } from '../verbs/trees/countdown.ts';
 import { listDependencies, listPlanned, pushGraph } from '../verbs/trees/graph.ts';
 import type { StoreParts } from './store-parts.ts';
@@ -17,9 +17,9 @@ export function dependencyStore(parts: StoreParts): DependencyStore {
 }
 
 async function push(parts: StoreParts, items: readonly GraphTask[]): Promise<GraphAnswer> {
-  const flight = parts.dedup.next();
-  const sendings: Drawn = [];
-  const answer = await parts.calls.transaction((session) => pushGraph(session, parts, flight, items, sendings));
+  const flushId = parts.dedup.next();
+  const allocated: AllocatedIds = [];
+  const answer = await parts.calls.transaction((session) => pushGraph(session, parts, flushId, items, allocated));
   if (answer.ok) parts.hints.pushed(items, answer.tasks);
   return answer;
 }

@@ -1,5 +1,5 @@
 import type { DocumentAnswer, DocumentStore, DocumentWrite } from '../../store.ts';
-import type { Drawn } from '../verbs/queue/push.ts';
+import type { AllocatedIds } from '../verbs/queue/push.ts';
 import {
   countDocuments,
   documentsOfTasks,
@@ -23,9 +23,9 @@ export function documentStore(parts: StoreParts): DocumentStore {
 }
 
 async function writeTree(parts: StoreParts, write: DocumentWrite): Promise<DocumentAnswer> {
-  const flight = parts.dedup.next();
-  const sendings: Drawn = [];
-  const answer = await parts.calls.transaction((session) => writeDocuments(session, parts, flight, write, sendings));
+  const flushId = parts.dedup.next();
+  const allocated: AllocatedIds = [];
+  const answer = await parts.calls.transaction((session) => writeDocuments(session, parts, flushId, write, allocated));
   if (answer.ok && write.push !== undefined) parts.hints.pushed(write.push.items, answer.tasks);
   return answer;
 }

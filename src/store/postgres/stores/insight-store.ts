@@ -17,13 +17,13 @@ export function insightStore({ calls, dedup, schema }: StoreParts): InsightStore
     failureList: ({ before, limit }) => calls.run((session) => listFailures(session, before, limit)),
     handlerQueues: ({ limit }) => calls.run((session) => handlerQueues(session, limit)),
     async viewPut({ view, most }) {
-      const flight = dedup.next();
-      return (await calls.transaction((session) => putView(session, flight, view, most))) ?? undefined;
+      const flushId = dedup.next();
+      return (await calls.transaction((session) => putView(session, flushId, view, most))) ?? undefined;
     },
     viewList: () => calls.run(listViews),
     viewDrop({ name }) {
-      const flight = dedup.next();
-      return calls.transaction((session) => dropView(session, flight, name));
+      const flushId = dedup.next();
+      return calls.transaction((session) => dropView(session, flushId, name));
     },
     schemaPut: ({ schemas }) => calls.run((session) => putSchemas(session, schemas)),
     schemaList: () => calls.run(listSchemas),

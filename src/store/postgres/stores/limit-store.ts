@@ -2,14 +2,14 @@ import type { LimitStore } from '../../store.ts';
 import { requireDuty } from '../verbs/admin/duty.ts';
 import {
   changeLimit,
-  getSlots,
+  counterHolders,
+  countersOfLimit,
+  getCounters,
   limitChanges,
   listLimits,
   putLimit,
   removeLimit,
-  repairSlots,
-  slotHolders,
-  slotsOfLimit,
+  repairCounters,
 } from '../verbs/admin/limit.ts';
 import type { StoreParts } from './store-parts.ts';
 
@@ -21,15 +21,15 @@ export function limitStore({ calls }: StoreParts): LimitStore {
     limitRemove: ({ name, by }) => calls.edit('limit', (session) => removeLimit(session, name, by)),
     limitList: () => calls.run(listLimits),
     limitHistory: ({ name, limit }) => calls.run((session) => limitChanges(session, name, limit)),
-    limitSlots: ({ name, limit }) => calls.run((session) => slotsOfLimit(session, name, limit)),
-    slotGet: ({ slots }) => calls.run((session) => getSlots(session, slots)),
-    slotHolders: ({ slot, limit }) => calls.run((session) => slotHolders(session, slot, limit)),
-    slotPause: ({ name, key, forMs }) =>
+    limitCounters: ({ name, limit }) => calls.run((session) => countersOfLimit(session, name, limit)),
+    counterGet: ({ counters }) => calls.run((session) => getCounters(session, counters)),
+    counterHolders: ({ counter, limit }) => calls.run((session) => counterHolders(session, counter, limit)),
+    counterPause: ({ name, key, forMs }) =>
       calls.run(async (session) => (await session.rows('slotPauseNamed', [name, key, forMs])).length > 0),
-    slotAudit: ({ duty }) =>
+    counterAudit: ({ duty }) =>
       calls.transaction(async (session) => {
         await requireDuty(session, duty);
-        return repairSlots(session);
+        return repairCounters(session);
       }),
   };
 }

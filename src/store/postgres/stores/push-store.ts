@@ -2,7 +2,7 @@ import type { NewTask, PushAnswer, PushInParams, PushStore } from '../../store.t
 import { pushInCallerTransaction } from '../caller-transaction.ts';
 import { pick } from '../places.ts';
 import { admit, choosy } from '../verbs/queue/admit.ts';
-import { type Drawn, pushedBefore, pushKeyed, pushTasks, waves } from '../verbs/queue/push.ts';
+import { type AllocatedIds, pushedBefore, pushKeyed, pushTasks, waves } from '../verbs/queue/push.ts';
 import type { StoreParts } from './store-parts.ts';
 
 interface PostgresPushStore extends PushStore {
@@ -39,8 +39,8 @@ async function push(parts: StoreParts, items: readonly NewTask[]): Promise<reado
 }
 
 function pushPlain(parts: StoreParts, items: readonly NewTask[]): Promise<readonly PushAnswer[]> {
-  const flight = parts.dedup.next();
-  return parts.calls.run((session, tried) => pushTasks(session, parts, flight, items, tried));
+  const flushId = parts.dedup.next();
+  return parts.calls.run((session, tried) => pushTasks(session, parts, flushId, items, tried));
 }
 
 /** Which of these tasks have a limit that may refuse them, or end others for them. */
@@ -63,14 +63,14 @@ export async function choosyOf(
 
 /** One that asks its limits first, in one transaction with their answer. */
 async function pushAsking(parts: StoreParts, item: NewTask): Promise<PushAnswer> {
-  const flight = parts.dedup.next();
-  const sendings: Drawn = [];
+  const flushId = parts.dedup.next();
+  const allocated: AllocatedIds = [];
   return parts.calls.transaction(async (session, tried) => {
-    const before = await pushedBefore(session, parts, flight, item, tried, sendings);
+    const before = await pushedBefore(session, parts, flushId, item, tried, allocated);
     if (before !== undefined) return before;
     const refused = await admit(session, parts.lanes.known(item.lane)?.rules?.uses ?? [], tried);
     if (refused !== undefined) return { ok: false, ...refused };
-    const [answer] = await pushKeyed(session, parts, flight, [item], tried, sendings);
+    const [answer] = await pushKeyed(session, parts, flushId, [item], tried, allocated);
     return answer as PushAnswer;
   });
 }
@@ -85,10 +85,12 @@ async function pushAllKeyed(parts: StoreParts, items: readonly NewTask[]): Promi
     ),
   );
   for (const wave of waves(items, ({ lane }) => lanes.known(lane)?.queueId ?? 0)) {
-    const flight = parts.dedup.next();
+    const flushId = parts.dedup.next();
     const some = pick(items, wave);
-    const sendings: Drawn = [];
-    const given = await calls.transaction((session, tried) => pushKeyed(session, parts, flight, some, tried, sendings));
+    const allocated: AllocatedIds = [];
+    const given = await calls.transaction((session, tried) =>
+      pushKeyed(session, parts, flushId, some, tried, allocated),
+    );
     for (const [at, i] of wave.entries()) answers[i] = given[at] as PushAnswer;
   }
   return answers;

@@ -9,8 +9,8 @@ export function settingStore({ calls, dedup, hints }: StoreParts): SettingStore 
       calls.edit('setting', (session) => setWorker(session, setting).then(() => null)).then(() => {}),
     workerSettings: () => calls.run(listSettings),
     workerForget({ name }) {
-      const flight = dedup.next();
-      const forgotten = calls.transaction((session) => forgetWorker(session, flight, name));
+      const flushId = dedup.next();
+      const forgotten = calls.transaction((session) => forgetWorker(session, flushId, name));
       return forgotten.finally(() => hints.everything());
     },
   };

@@ -16,7 +16,7 @@ export function triggerStore(parts: StoreParts): TriggerStore {
   };
 }
 
-/** The slot moves by compare-and-set and its tasks carry the slot as their unique key: twice over, a slot fires once. */
+/** The trigger moves on by compare-and-set, and each task has its fire time as unique key: no fire time fires twice. */
 async function fire(parts: StoreParts, firing: TriggerFiring): Promise<TriggerAnswer> {
   const { calls, dedup, hints, lanes } = parts;
   const answer = await calls.transaction(async (session): Promise<TriggerAnswer> => {

@@ -1,7 +1,7 @@
 import type { NewTask, ReturnItem, SettleAnswer, Then, Turn, TurnAnswer, TurnStore } from '../../store.ts';
 import type { Session } from '../connect/database.ts';
 import { pick } from '../places.ts';
-import type { Drawn } from '../verbs/queue/push.ts';
+import type { AllocatedIds } from '../verbs/queue/push.ts';
 import { listJournal } from '../verbs/trees/journal.ts';
 import {
   areTimers,
@@ -90,8 +90,10 @@ async function takeAllEnds(parts: StoreParts, turns: readonly Turn[]): Promise<r
 async function takeFull(parts: StoreParts, turn: Turn): Promise<TurnAnswer> {
   const { calls, hints, logs } = parts;
   await logs.behind([turn]);
-  const sendings: Drawn = [];
-  const taken = await calls.transaction((session, tried) => new FullTurn(session, parts, turn, tried, sendings).take());
+  const allocated: AllocatedIds = [];
+  const taken = await calls.transaction((session, tried) =>
+    new FullTurn(session, parts, turn, tried, allocated).take(),
+  );
   const { answer, born, lanes, woken, left } = taken;
   hints.pushed(
     born.map(({ item }) => item),

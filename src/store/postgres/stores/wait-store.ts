@@ -17,8 +17,8 @@ async function send(
   items: readonly NewSignal[],
 ): Promise<readonly SignalAnswer[]> {
   if (items.length === 0) return [];
-  const flight = dedup.next();
-  const { woken, lanes } = await calls.transaction((session) => sendSignals(session, flight, items));
+  const flushId = dedup.next();
+  const { woken, lanes } = await calls.transaction((session) => sendSignals(session, flushId, items));
   hints.ready(lanes);
   return woken.map((tasks) => ({ woken: tasks }));
 }

@@ -6,7 +6,7 @@ import type { StoreParts } from './store-parts.ts';
 export function eventStore({ calls, writer }: StoreParts): EventStore {
   return {
     eventRead: ({ after, limit }) =>
-      calls.again('eventRead', `${after} ${limit} ${writer.tellings}`, ({ sql }) => readEvents(sql, after, limit)),
+      calls.again('eventRead', `${after} ${limit} ${writer.eventCommits}`, ({ sql }) => readEvents(sql, after, limit)),
     /** Events have their numbers from the write itself. */
     async eventNumber({ duty }) {
       await writer.read((connection) => requireDuty(connection, duty));

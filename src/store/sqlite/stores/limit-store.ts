@@ -1,16 +1,16 @@
 import type { LimitStore } from '../../store.ts';
 import { requireDuty } from '../verbs/admin/duty.ts';
 import {
-  auditSlots,
+  auditCounters,
   changeLimit,
-  getSlot,
+  counterHolders,
+  countersOfLimit,
+  getCounter,
   limitChanges,
   listLimits,
-  pauseSlot,
+  pauseCounter,
   putLimit,
   removeLimit,
-  slotHolders,
-  slotsOfLimit,
 } from '../verbs/admin/limit.ts';
 import type { StoreParts } from './store-parts.ts';
 
@@ -21,17 +21,17 @@ export function limitStore({ writer }: StoreParts): LimitStore {
     limitRemove: ({ name, by }) => writer.write('rest', (tx) => removeLimit(tx, name, by)),
     limitList: () => writer.read(({ sql }) => listLimits(sql)),
     limitHistory: ({ name, limit }) => writer.read(({ sql }) => limitChanges(sql, name, limit)),
-    limitSlots: ({ name, limit }) => writer.read(({ sql }) => slotsOfLimit(sql, name, limit)),
-    async slotGet({ slots }) {
+    limitCounters: ({ name, limit }) => writer.read(({ sql }) => countersOfLimit(sql, name, limit)),
+    async counterGet({ counters }) {
       const now = writer.clock.lease();
-      return writer.read(({ sql }) => ({ now, slots: slots.map((slot) => getSlot(sql, slot)) }));
+      return writer.read(({ sql }) => ({ now, counters: counters.map((counter) => getCounter(sql, counter)) }));
     },
-    slotHolders: ({ slot, limit }) => writer.read(({ sql }) => slotHolders(sql, slot, limit)),
-    slotPause: ({ name, key, forMs }) => writer.write('rest', (tx) => pauseSlot(tx, name, key, forMs)),
-    slotAudit: ({ duty }) =>
+    counterHolders: ({ counter, limit }) => writer.read(({ sql }) => counterHolders(sql, counter, limit)),
+    counterPause: ({ name, key, forMs }) => writer.write('rest', (tx) => pauseCounter(tx, name, key, forMs)),
+    counterAudit: ({ duty }) =>
       writer.write('rest', (tx) => {
         requireDuty(tx, duty);
-        return auditSlots(tx);
+        return auditCounters(tx);
       }),
   };
 }

@@ -1,6 +1,6 @@
 import type { DueTriggers, TriggerStore } from '../../store.ts';
 import { requireDuty } from '../verbs/admin/duty.ts';
-import { dueTriggers, fireTrigger, firstSlot, listTriggers, putTrigger } from '../verbs/admin/trigger.ts';
+import { dueTriggers, fireTrigger, firstFireTime, listTriggers, putTrigger } from '../verbs/admin/trigger.ts';
 import { msUntil } from '../verbs/queue/stage.ts';
 import type { StoreParts } from './store-parts.ts';
 
@@ -20,7 +20,7 @@ export function triggerStore(parts: StoreParts): TriggerStore {
 }
 
 async function due({ calls, writer }: StoreParts, limit: number): Promise<DueTriggers> {
-  const first = await calls.again('firstSlot', '', ({ sql }) => firstSlot(sql));
+  const first = await calls.again('firstFireTime', '', ({ sql }) => firstFireTime(sql));
   const now = writer.clock.calendar();
   if (first === undefined || first > now) return { now, triggers: [], nextInMs: msUntil(first, now) };
   return writer.read(({ sql }) => dueTriggers(sql, writer.clock.calendar(), limit));
