@@ -439,7 +439,7 @@ export class Engine {
   }
 
   /**
-   * Another process has changed something: claims and followers look again, in these lanes if they are known. `slots`: limit
+   * Another process has changed something: claims and followers look again, in these lanes if they are known. `counters`: limit
    * counters that have room again.
    */
   hint(lanes?: readonly number[], counters: readonly number[] = []): void {
