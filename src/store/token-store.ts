@@ -1,4 +1,4 @@
-import type { WorkerSetting } from './store.ts';
+import type { WorkerSetting } from './setting-store.ts';
 
 /** The part of the port for tokens: who may come in over the network. Times are calendar time. */
 export interface TokenStore {
