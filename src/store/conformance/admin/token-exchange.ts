@@ -143,18 +143,21 @@ export const TOKEN_EXCHANGE: Topic = {
       }
     }),
 
-    'a revocation by name that meets an exchange leaves nothing to come in with': needing(['reopen'], async (scene) => {
-      const other = await scene.reopen();
-      for (let round = 0; round < 20; round++) {
-        const name = `box ${round}`;
-        await addToken(scene, code(`code ${round}`, { name }));
-        const [secret, ended] = await Promise.all([
-          exchangeCode(scene.store, `code ${round}`, token(`secret ${round}`, { name })),
-          other.tokenRevokeNamed({ name }),
-        ]);
-        assert.equal(ended, 1, secret === undefined ? 'the code' : 'the secret');
-        assert.deepEqual(await comeIn(scene, `code ${round}`, `secret ${round}`), []);
-      }
-    }),
+    'a worker that is forgotten while its code is exchanged leaves nothing to come in with': needing(
+      ['reopen'],
+      async (scene) => {
+        const other = await scene.reopen();
+        for (let round = 0; round < 20; round++) {
+          const name = `box ${round}`;
+          await addToken(scene, code(`code ${round}`, { name }));
+          const [secret, ended] = await Promise.all([
+            exchangeCode(scene.store, `code ${round}`, token(`secret ${round}`, { name })),
+            other.workerForget({ name }),
+          ]);
+          assert.equal(ended.tokens, 1, secret === undefined ? 'the code' : 'the secret');
+          assert.deepEqual(await comeIn(scene, `code ${round}`, `secret ${round}`), []);
+        }
+      },
+    ),
   },
 };
