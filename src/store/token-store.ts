@@ -1,4 +1,4 @@
-import type { WorkerSetting } from './store.ts';
+import type { WorkerSetting } from './setting-store.ts';
 
 /** The part of the port for tokens: who may come in over the network. Times are calendar time. */
 export interface TokenStore {
@@ -17,8 +17,6 @@ export interface TokenStore {
   tokenList(): Promise<readonly TokenRecord[]>;
   /** Ends one at once and for good. False: there is none of that number that is live. */
   tokenRevoke(params: { readonly id: number }): Promise<boolean>;
-  /** Ends the secrets and codes of a worker's name; answers how many were live. A bearer of that label stays. */
-  tokenRevokeNamed(params: { readonly name: string }): Promise<number>;
 }
 
 /** `bearer` comes with every request; `secret` belongs to one worker's name; `code` is good once, to enrol a worker. */

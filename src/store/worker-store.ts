@@ -9,7 +9,6 @@ export interface WorkerStore {
   workerFleet(): Promise<FleetSnapshot>;
   /** Says which of them are known: one that is not was pruned or never registered, and must register. */
   workerBeat(params: { readonly beats: readonly WorkerBeat[] }): Promise<readonly boolean[]>;
-  workerEnable(params: { readonly worker: number; readonly enabled: boolean }): Promise<void>;
   /** All, or those in one state: of thousands few are lost, and the others need not be read to see who. */
   workerList(params?: { readonly state?: WorkerState }): Promise<readonly WorkerRecord[]>;
   /** Marks those as lost that should beat and have not done so for `staleMs`; says which. */

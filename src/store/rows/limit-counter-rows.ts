@@ -18,7 +18,10 @@ export interface CounterRow {
   readonly body: string | null;
 }
 
-/** A limit has few spellings, and a claim reads its counters each time. */
+/**
+ * A limit has few spellings, and each claim reads its counters. All stores share this map: a text has one value, and a map of each store
+ * would be one more parameter on the way of every claim.
+ */
 const limits = new Map<string, Limit>();
 const KEPT = 1000;
 

@@ -126,6 +126,13 @@ export class Scene {
     return this.store.workerRegister({ name: `worker-${n}`, incarnation: `incarnation-${n}`, slots: 8, tags: [] });
   }
 
+  /** Switches a worker on or off, by its name. */
+  async enable(worker: number, enabled: boolean): Promise<void> {
+    const record = (await this.store.workerList()).find((one) => one.worker === worker);
+    assert.ok(record, 'there is no such worker');
+    await this.store.workerSet({ name: record.name, enabled });
+  }
+
   /** What the claim was granted; nothing, too, when nobody looked. */
   async claim(wish: ClaimWish = {}): Promise<readonly Grant[]> {
     return (await this.rawClaim(wish))?.grants ?? [];

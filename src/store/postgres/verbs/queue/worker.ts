@@ -7,7 +7,7 @@ import { booleans, numbers, texts } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
 import type { FlushId } from '../../push-dedup.ts';
 import { requireRow } from '../admin/duty.ts';
-import { endTokensOf } from '../admin/token.ts';
+import { revokeTokensNamed } from '../admin/token.ts';
 import { once } from './once.ts';
 import { lockName, settingOf } from './worker-setting.ts';
 
@@ -44,7 +44,7 @@ export async function registerWorker(session: Session, worker: NewWorker): Promi
 export function forgetWorker(session: Session, flushId: FlushId, name: string): Promise<Forgotten> {
   return once(session, 'forget', flushId, async () => {
     await lockName(session, name);
-    const tokens = await endTokensOf(session, name);
+    const tokens = await revokeTokensNamed(session, name);
     const setting = (await session.rows('settingDrop', [name])).length > 0;
     const living = await session.all<{ id: number }>('workersNamed', [name]);
     await session.rows('workersRevise', [numbers(living.map(({ id }) => id))]);
