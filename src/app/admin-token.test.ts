@@ -95,7 +95,7 @@ test('what cannot be read or written says so', (t) => {
 
 const ROUNDS = 300;
 
-/** What starts find that happen at the same moment, each in a thread of its own, again and again in a new folder. */
+/** The tokens that simultaneous starts find, each in a thread of its own, again and again in a new folder. */
 async function startAtOnce(t: TestContext, folder: string): Promise<readonly (readonly string[])[]> {
   const source = `
     const { workerData: { module, folder, rounds, threads, gate }, parentPort } = require('node:worker_threads');

@@ -11,7 +11,7 @@ import { announceNode, liveNode } from './node-file.ts';
 const folder = tempFolder('node-file');
 let folders = 0;
 const newFolder = (): string => join(folder, String(++folders));
-/** Above the largest that there is. */
+/** Above the largest process id. */
 const NOBODY = 2 ** 30;
 
 test('a node is found by its file while it lives, and the file is for its user alone', async (t) => {

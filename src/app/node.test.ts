@@ -94,7 +94,7 @@ const CLUSTER = {
   silence: { staleMs: 30_000, deadMs: 120_000 },
 } as const;
 
-/** Every duty that there is on SQLite. */
+/** Every duty that a SQLite store needs. */
 const EVERY = ['stager', 'reaper', 'cron', 'pruner', 'auditor'];
 
 test('a program leaves the duties to the leader of a cluster while there is one, and keeps house when there is none', async () => {

@@ -20,7 +20,7 @@ function fileUrl(): string {
   return `sqlite:${join(folder, `${randomUUID()}.db`)}`;
 }
 
-/** In virtual time, where nothing moves by itself but what is awaited. */
+/** In virtual time, where only what is awaited makes progress. */
 async function still(t: TestContext, options: OpenOptions = {}) {
   const world = new VirtualWorld();
   const app = await open('memory:', { world, duties: false, ...options });
@@ -74,9 +74,9 @@ for (const [name, url] of [
         return ctx.attempt;
       },
     });
-    // Only the thread renews, so that nothing else is taken for it.
+    // Only the thread renews, so that nothing else is mistaken for it.
     t.mock.method(app.engine, 'renew', () => Promise.reject(fault('STORE_UNAVAILABLE')));
-    /** Until its lease was renewed: then the thread is there, however busy the machine is. */
+    /** Runs until its lease was renewed: then the thread is there, however busy the host is. */
     const warm = task('warm', {
       maxAttempts: 100,
       retry: { baseMs: 0 },

@@ -116,7 +116,7 @@ test('an inline task that killed its worker before runs in a process of its own 
   const { shy } = (await import(url)) as { shy: typeof echo };
   const app = await open('memory:', { leaseMs: 400, durability: 'normal' });
   t.after(() => app.close());
-  // Another worker claims it and is never heard of again.
+  // Another worker claims it and falls silent.
   const victim = await app.engine.workers.register({ name: 'victim', incarnation: 'gone', slots: 1 });
   const handle = await app.push(shy, 0);
   assert.equal((await app.engine.claim({ worker: victim, max: 1 })).length, 1);

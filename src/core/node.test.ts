@@ -15,7 +15,7 @@ import {
 const STANDS: readonly NodeStatus[] = ['boot', 'electing', 'leader', 'worker', 'observer'];
 const EVENTS: readonly NodeEvent[] = ['asked', 'won', 'refused', 'lost', 'retry'];
 
-/** The changes of document 003, section 11; whatever is not named here leaves a node as it stands. */
+/** The changes of apflow's design "Distributed Core", section 11. Any other event leaves the status of a node as it is. */
 const CHANGES: Readonly<Record<string, NodeStatus>> = {
   // The same for `auto` and `leader`.
   'boot asked lead': 'electing',
@@ -26,7 +26,7 @@ const CHANGES: Readonly<Record<string, NodeStatus>> = {
   'electing refused lead': 'worker',
   'leader lost lead': 'worker',
   'worker retry lead': 'electing',
-  // What was under way when it was told to be something else.
+  // The election was under way when it was asked for something else.
   'electing won worker': 'leader',
   'electing refused worker': 'worker',
   'leader lost worker': 'worker',

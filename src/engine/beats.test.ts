@@ -16,7 +16,7 @@ async function rig(t: TestContext) {
   const engine = new Engine({ store, world });
   const writes = t.mock.method(store, 'workerBeat');
   let opened = 0;
-  /** Each by a link of its own, as workers of one process have. */
+  /** Each with a link of its own, as workers of one process have. */
   const open = (name = `w-${++opened}`): Promise<Session> =>
     new DirectLink(engine, undefined).open({
       name,
@@ -140,7 +140,7 @@ test('what a worker ends by a turn counts once, and what it gives back or waits 
   await session.turn(await run(session), { entries: [], then: { go: 'on' } });
   await session.beat('offline');
   assert.equal(await totalOf('w'), 2);
-  // Their answers were lost.
+  // As if the answers had been lost.
   assert.equal((await session.turn(done, complete)).went, 'ended');
   const plain = await run(session);
   for (let n = 0; n < 2; n++) await session.complete(plain, 1);
@@ -167,7 +167,7 @@ test('the feed tells of a registration, and of the life of a worker once in each
   );
   assert.deepEqual(
     beats.map(({ at }) => at - begun),
-    // Each with the first beat of its minute, and what waits a second for others.
+    // Each with the first heartbeat of its minute, and the second that a heartbeat waits for others.
     [0, 1, 2].map((n) => (n === 0 ? 0 : Math.ceil((minuteBegins + (n - 1) * MINUTE) / 10_000) * 10_000 + 1000)),
   );
 });

@@ -8,13 +8,13 @@ import { type Batcher, type BatcherOptions, Coalescer } from './coalescer.ts';
 interface Rig {
   readonly world: VirtualWorld;
   readonly batcher: Batcher<string, string>;
-  /** The items of each flush, in the order of the flushes. */
+  /** The items of each batch, in the order of the batches. */
   readonly sent: string[][];
-  /** Lets the oldest flush that is under way end. */
+  /** Lets the oldest batch that is under way end. */
   readonly answer: () => Promise<void>;
 }
 
-/** A kind whose flushes stay under way until they are answered. Items that begin with "bad" break their flush. */
+/** A batcher whose batches stay under way until they are answered. Items that begin with "bad" break their batch. */
 function rig(options: Partial<BatcherOptions<string, string>> = {}): Rig {
   const world = new VirtualWorld();
   const sent: string[][] = [];
@@ -171,7 +171,7 @@ test('one bad item does not fail the others: the flush is halved until it stands
     (await outcomes).map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : 'refused')),
     ['a!', 'b!', 'refused', 'd!', 'e!', 'f!', 'g!', 'h!'],
   );
-  // 1 bad of 8: the whole, then two halves of each part that has it.
+  // 1 bad item of 8: the whole batch, then two halves of each part that has it.
   assert.equal(sent.length, 7);
 });
 
@@ -234,7 +234,7 @@ test('a caller that comes when too many wait is told so once its patience is ove
   const early = ['a', 'b', 'c'].map((item) => batcher.submit(item));
   const crowded = refusal(batcher.submit('d'));
   await world.advance(1001);
-  await answer(); // The next flush takes a and b.
+  await answer(); // The next batch takes a and b.
   await answer(); // Then c; d has waited too long.
   await answer();
   assert.equal(await first, 'under way!');

@@ -21,7 +21,7 @@ interface Rig {
   readonly running: (request?: { queue?: string; maxAttempts?: number }) => Promise<Grant>;
 }
 
-/** An engine on a store in memory, whose books are checked when the test is over. */
+/** An engine on a store in memory, whose invariants are checked when the test is over. */
 async function rig(t: TestContext): Promise<Rig> {
   const world = new VirtualWorld();
   const store = await openSqlite({ file: 'memory:', world });
@@ -189,7 +189,7 @@ type Loose = Readonly<Record<string, (...args: unknown[]) => Promise<unknown>>>;
 
 const loosely = (engine: Engine): Loose => engine as unknown as Loose;
 
-/** Refused by a rejected promise, with the field or the option by name. */
+/** Refused by a rejected promise, with the name of the field or the option. */
 async function refused(call: () => Promise<unknown>, code: ErrorCode, named: string): Promise<EngineError> {
   let answer: Promise<unknown>;
   try {

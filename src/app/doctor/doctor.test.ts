@@ -25,7 +25,7 @@ test('a store that is well passes every check, but that nobody keeps house', asy
   const file = join(folder, 'well.db');
   await (await openNode(`sqlite:${file}`, { duties: false, housekeeping: false })).close();
   const found = await findings(file);
-  // What the folder of the tests lies on is not for the test to say.
+  // These depend on the host that runs the tests.
   const ofMachine = ['permissions', 'file system', 'disk space'];
   const wrong = [...found.values()].filter(({ verdict, check }) => verdict !== 'ok' && !ofMachine.includes(check));
   assert.deepEqual(

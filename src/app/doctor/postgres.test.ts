@@ -39,7 +39,7 @@ test('a store that is well passes every check, but that nobody keeps house', asy
   const here = `${url}&schema=well`;
   await (await openNode(here, quiet)).close();
   const found = await findings(here);
-  // How the server of the tests is set up, and who else uses it, is not for the test to say.
+  // These depend on the server of the tests, and on who else uses it.
   const ofServer = ['durability', 'transactions', 'connections', 'notices', 'writes'];
   const wrong = [...found.values()].filter(({ verdict, check }) => verdict !== 'ok' && !ofServer.includes(check));
   assert.deepEqual(

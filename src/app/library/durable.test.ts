@@ -11,7 +11,7 @@ import type { TaskDefinition } from '../../worker/define/definition.ts';
 import { task } from '../../worker/define/task.ts';
 import { type App, type OpenOptions, open } from '../open.ts';
 
-// Remembering and waiting through the library, in real time.
+// Steps and waits through the library, in real time.
 
 const folder = tempFolder('remember');
 
@@ -21,7 +21,7 @@ async function real(t: TestContext, url = 'memory:', options: OpenOptions = {}):
   return app;
 }
 
-/** The approval that this task waits for, once it does. */
+/** Waits until this task asks for an approval, and answers it. */
 async function approvalOf(app: App, id: string) {
   for (;;) {
     const found = (await app.approvals()).find((one) => one.id === id);

@@ -23,7 +23,7 @@ const double = task('double', {
   },
 });
 
-/** Where the same calls must do the same. */
+/** The same calls must do the same on each of these. */
 const GROUNDS: Readonly<Record<string, (t: TestContext) => Promise<Leasehold>>> = {
   'a store in memory': () => open('memory:'),
   'a file': () => open(`sqlite:${join(folder, `${randomUUID()}.db`)}`, { durability: 'normal' }),
@@ -42,7 +42,7 @@ async function gather<T>(items: AsyncIterable<T>, count: number): Promise<readon
 for (const [ground, make] of Object.entries(GROUNDS)) {
   const opened = async (t: TestContext): Promise<Leasehold> => {
     let app: Leasehold | undefined;
-    // Before the node that it may talk to, which is opened below.
+    // Closed before the node that it may talk to, which is opened below.
     t.after(() => app?.close());
     app = await make(t);
     return app;
@@ -208,7 +208,7 @@ for (const [ground, make] of Object.entries(GROUNDS)) {
       const app = await opened(t);
       await app.pushMany(echo, [1, 2, 3]);
       await app.worker({ tasks: [echo] }).start();
-      // Three of each task; what is told of workers stands between them, under numbers of the same row.
+      // Three events of each task; events of workers stand between them and share their numbers.
       const items: { kind: string; event: AppEvent }[] = [];
       const ofTasks = () => items.filter(({ kind }) => kind === 'event');
       for await (const item of app.events({ after: 0 })) {
@@ -336,7 +336,7 @@ for (const [ground, make] of Object.entries(GROUNDS)) {
       const app = await opened(t);
       const handle = await app.push(echo, 1);
       const waiting = assert.rejects(handle.result(), (error) => isEngineError(error, 'STORE_CLOSED'));
-      // It waits by now: the answer to this came after its own first look.
+      // It waits by now: this answer came after its own first read.
       await handle.state();
       await app.close();
       await waiting;

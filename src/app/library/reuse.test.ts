@@ -11,7 +11,7 @@ import { giveUp } from '../../worker/define/outcome.ts';
 import { task } from '../../worker/define/task.ts';
 import { type App, open } from '../open.ts';
 
-// Results that take the place of a run, through the library and in real time.
+// Results that replace a run, through the library and in real time.
 
 const folder = tempFolder('reuse');
 
@@ -36,7 +36,7 @@ test('the second of two tasks with the same input takes the result of the first'
   assert.deepEqual(await second.result(), await first.result());
   assert.deepEqual([runs, await logOf(app, first)], [1, []]);
   assert.deepEqual(await logOf(app, second), [`reused the result of ${first.id}`]);
-  // Others are not like it, or did not ask.
+  // Others are not similar, or did not ask for reuse.
   assert.equal(((await (await app.push(thumb, { a: 1 }, { reuse: true })).result()) as { run: number }).run, 2);
   assert.equal(((await (await app.push(thumb, { a: 1, b: 2 })).result()) as { run: number }).run, 3);
 });
@@ -77,7 +77,7 @@ test('one that was claimed ahead starts when the result of the one before it is 
   const runs = new Map<unknown, number>();
   const short = task('short', {
     run(input, ctx) {
-      // It has something to say before its end is recorded, while the next one has its slot already.
+      // It writes a line before its end is recorded, while the next one has its slot already.
       ctx.log('a line');
       runs.set(input, (runs.get(input) ?? 0) + 1);
       return input;

@@ -5,7 +5,7 @@ import { giveUp } from '../../worker/define/outcome.ts';
 import { task } from '../../worker/define/task.ts';
 import { type App, open } from '../open.ts';
 
-// Subtrees of real handlers that spawn, fail and wait, on each store.
+// Trees of real handlers that spawn, fail and wait, on each store.
 
 const STORES: Readonly<Record<string, () => Promise<string>>> = {
   memory: () => Promise.resolve('memory:'),
@@ -16,7 +16,7 @@ interface Scene {
   readonly app: App;
   /** Children that fail. */
   readonly broken: Set<string>;
-  /** What was run, in order. */
+  /** Names of the runs, in order. */
   readonly ran: string[];
   readonly push: () => ReturnType<App['push']>;
 }

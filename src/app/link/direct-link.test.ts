@@ -43,7 +43,7 @@ test('a fault between the grant and its answer gives the tasks back with their t
   const session = await link.open(HELLO);
   const tasks: number[] = [];
   for (let n = 0; n < 3; n++) tasks.push((await engine.push({ queue: 'mail', handler: 'send', timeout: 500 })).task);
-  // As another process has pushed them: what their spec says is not known here.
+  // As if another process had pushed them: their spec is not known here.
   t.mock.method(engine, 'timeoutOf', () => Promise.reject(fault('STORE_BUSY')), { times: 1 });
   const signal = new AbortController().signal;
   assert.equal(await refusal(session.claim({ max: 5, waitMs: 0, signal })), 'STORE_BUSY');

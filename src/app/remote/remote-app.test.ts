@@ -15,7 +15,7 @@ async function scene(t: TestContext): Promise<{
   readonly opened: (options?: RemoteOptions) => Promise<RemoteApp>;
 }> {
   const apps: RemoteApp[] = [];
-  // Before the node that they talk to, which is opened below.
+  // Closed before the node that they talk to, which is opened below.
   t.after(() => Promise.all(apps.map((app) => app.close())));
   const node = await nodeScene(t, { durability: 'normal' });
   const opened = async (options: RemoteOptions = {}): Promise<RemoteApp> => {

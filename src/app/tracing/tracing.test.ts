@@ -8,7 +8,7 @@ import { open, renewalOf } from '../open.ts';
 import { AsyncContext } from './async-context.ts';
 import { OtelTracing } from './tracing.ts';
 
-/** An SDK that this process has set up by itself, as a user would, and an app that writes to it. */
+/** An SDK that this process has set up itself, as a user would, and an app that writes to it. */
 async function scene(t: TestContext) {
   const exporter = new InMemorySpanExporter();
   const provider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] });

@@ -29,7 +29,7 @@ function places(): { readonly file: string; readonly from: string; readonly to: 
 const quiet = { duties: false, housekeeping: false } as const;
 const LONG = { text: 'ä\u0001"\\'.repeat(2000) };
 
-/** Something of everything that a store can hold. */
+/** One of everything that a store can hold. */
 async function furnish({ engine }: Node): Promise<void> {
   const worker = await engine.workers.register({
     name: 'w',
@@ -105,7 +105,7 @@ async function furnish({ engine }: Node): Promise<void> {
   }
 }
 
-/** Without what hangs on the clock of the store. */
+/** Without what depends on the clock of the store. */
 function comparable(snapshot: Snapshot): unknown {
   return {
     ...snapshot,
@@ -165,7 +165,7 @@ test('everything that the port shows is the same in the new place, and the work 
   assert.ok(running);
   assert.equal((await engine.renew(running)).held, true, 'nobody is robbed');
   await engine.complete({ task: running.task, attempt: running.attempt, spec: running.spec });
-  // Who waits is woken, and what was kept for the next one is there for it.
+  // A waiting task is woken, and a kept signal is there for the next one.
   const sleeper = seen.tasks.find(({ queue }) => queue === 'sleeping')?.task;
   const send = (channel: string, body: string) => engine.store.signalSend({ items: [{ channel, body }] });
   assert.deepEqual(await send('a "channel"', '"yes"'), [{ woken: [sleeper] }]);
@@ -176,7 +176,7 @@ test('everything that the port shows is the same in the new place, and the work 
     const item: ParkItem = { task: taker.task, attempt: taker.attempt, key: body, channel: 'early' };
     assert.deepEqual(await parkAll(engine.store, [item]), [{ kind: 'woken', body }]);
   }
-  // Keys and operations are remembered, and new numbers come after all old ones.
+  // Keys and operation ids still work, and new numbers come after all old ones.
   const same = await engine.push({ queue: 'mail', handler: 'send', input: LONG, unique: 'key "1"', op: 'op-1' });
   assert.equal(same.fresh, false);
   const held = await engine.push({ queue: 'mail', handler: 'send', input: LONG, unique: 'key "1"' });
@@ -278,7 +278,7 @@ test('a move that was killed before its end is done again, one that had arrived 
   const node = await openNode(from, quiet);
   await node.engine.push({ queue: 'q', handler: 'h' });
   await node.close();
-  // Killed after the mark.
+  // Killed after the mark was written.
   MoveOut.begin(file, to, realWorld().clock).close();
   assert.equal(await refusal(openNode(from, quiet)), 'STORE_MOVED');
   assert.equal(await refusal(moveBetween(from, `${to}x`).run({})), 'STORE_MOVED');
@@ -362,7 +362,7 @@ test('many tasks move in little time', async (t) => {
   await after.close();
 });
 
-/** What a server in between does when the last COMMIT comes by. */
+/** What a proxy does when the last COMMIT passes. */
 type Mischief =
   | 'none'
   | 'swallow it'
@@ -370,7 +370,7 @@ type Mischief =
   | 'swallow it and go down'
   | 'swallow the answer and go down';
 
-/** Stands between the move and the server. */
+/** A proxy between the move and the server. */
 async function meddler(t: TestContext) {
   const { pathname, searchParams, hostname, port } = new URL(database.replace('@/', '@socket/'));
   const socket = searchParams.get('host');

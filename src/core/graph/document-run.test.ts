@@ -4,7 +4,7 @@ import { findFlaw } from './document.ts';
 import { type DocumentStatus, type DocumentWithStatus, planRun, type RunPlan } from './document-run.ts';
 import { findCircle } from './graph.ts';
 
-/** `a<b:failed/1 c d?`: under `b`, failed, priority 1, after `c` and, whatever its end, `d`. New and of priority 2 by default. */
+/** `a<b:failed/1 c d?`: below `b`, failed, priority 1, depends on `c` and, whatever its end, on `d`. Default: new, priority 2. */
 function tree(...texts: readonly string[]): readonly DocumentWithStatus[] {
   return texts.map((text) => {
     const [head = '', ...needs] = text.split(' ');
@@ -15,7 +15,7 @@ function tree(...texts: readonly string[]): readonly DocumentWithStatus[] {
   });
 }
 
-/** `a: b c?` for what runs, in the order of the tree. */
+/** The plan as `a: b c?` for each document that runs, in the order of the tree. */
 function said(plan: RunPlan): readonly string[] {
   if (!plan.ok) return [`${plan.why} ${plan.id}${plan.why === 'unmet' ? ` ${plan.on}` : ''}`];
   return plan.runs.map(({ id, after }) =>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type DocumentNode, findFlaw, needsAcross, subtreeOf } from './document.ts';
 
-/** `a` under `b`, after `c` and, if it comes to that, `d`: `a<b c d?`. */
+/** `a<b c d?`: `a` is below `b`, and depends on `c` and, whatever its end, on `d`. */
 function tree(...texts: readonly string[]): readonly DocumentNode[] {
   return texts.map((text) => {
     const [head = '', ...needs] = text.split(' ');

@@ -32,7 +32,7 @@ function refusal(check: () => unknown): readonly [field: unknown, message: strin
   return assert.fail('it was accepted');
 }
 
-// What a caller may say.
+// What a caller may give.
 
 test('a limit says nothing but its strategy unless it is told to', () => {
   assert.deepEqual(normalizeLimit({}), { strategy: 'queue' });
@@ -208,7 +208,7 @@ interface Started {
   readonly units: number;
 }
 
-/** The most that any window sees, its end excluded. */
+/** The most starts in any window, its end excluded. */
 function mostIn(windowMs: number, starts: readonly Started[]): number {
   let [most, sum, first] = [0, 0, 0];
   for (const { at, units } of starts) {
@@ -222,7 +222,7 @@ function mostIn(windowMs: number, starts: readonly Started[]): number {
   return most;
 }
 
-/** Starts all that it may when it comes, and comes after each of the gaps. */
+/** Starts as many as it may at each visit, and returns after each of the gaps. */
 function greedy(
   counter: LimitCounter,
   visits: readonly { readonly gap: number; readonly use: CounterUse }[],
@@ -298,7 +298,7 @@ test('large rates keep their windows too, and a burst is as large taken one by o
       const visits = gaps.map((gap) => ({ gap, use: ONE }));
       assert.ok(mostIn(windowMs, greedy(slot, visits)) <= max);
       assert.ok(roomOf(slot, ONE, NOW) <= burst);
-      // Above this, what is rounded can be more than the ms that is forgiven.
+      // Above this, rounding can be more than the millisecond that is forgiven.
       if (burst >= 1000) return;
       let state: LimitCounter = slot;
       for (let left = burst; left >= 0; left--) {
@@ -336,7 +336,7 @@ test('costs never add up to more than the rate in any window, beyond what one of
 });
 
 test('what is forgiven of rounding is less than would add one to a window, even in its last millisecond', () => {
-  // A unit each 2/3 µs, so that three of them are whole and a burst of single ones would be rounded by 167 ms.
+  // One unit each 2/3 µs: three of them are a whole number, and a burst of single ones would be rounded by 167 ms.
   const slot = { ...FREE, cost: rateOf(1_999_999, 1000, 500_000) };
   const visits = Array.from({ length: 10 }, (_, n) => ({ gap: n === 0 ? 0 : 111, use: { ...ONE, cost: 3 } }));
   assert.equal(mostIn(1000, greedy(slot, visits)), 1_999_998);
@@ -360,7 +360,7 @@ const someSlot: fc.Arbitrary<LimitCounter> = fc.record({
   pausedUntil: fc.oneof({ weight: 9, arbitrary: fc.constant(0) }, fc.integer({ min: NOW - 1, max: NOW + 9000 })),
 });
 const taking = fc.record({ weight: fc.integer({ min: 1, max: 5 }), cost: fc.integer({ min: 0, max: 12 }) });
-/** Slots 1 to 4, and lanes that share them; slot 5 is not known. */
+/** Counters 1 to 4, and lanes that share them; counter 5 is not known. */
 const scenes = fc.record({
   counters: fc
     .array(someSlot, { minLength: 4, maxLength: 4 })
@@ -409,7 +409,7 @@ function startOne(counter: LimitCounter, { weight, cost }: CounterUse): LimitCou
     : { ...counter, active: counter.active + weight, tat, costTat };
 }
 
-/** One task after the other, each asking all of its slots. */
+/** One task after the other, each checking all of its counters. */
 function oneByOne(
   asks: readonly Ask[],
   counters: ReadonlyMap<number, LimitCounter>,
@@ -449,7 +449,7 @@ test('what is allotted and charged at once is what tasks get that come one by on
       for (const { slot, active, tat, costTat } of changes) {
         const [before, after] = [counters.get(slot) as LimitCounter, left.get(slot) as LimitCounter];
         assert.deepEqual([active, tat], [after.active, after.tat]);
-        // Without a cost, a time that is past may be brought up to now: it means the same.
+        // Without a cost, a time in the past may be moved up to now: it means the same.
         assert.equal(Math.max(costTat, NOW * 1000), Math.max(after.costTat, NOW * 1000));
         assert.ok(before.cap === undefined || active <= before.cap);
       }
@@ -502,7 +502,7 @@ test('a charge for fewer than were allotted takes less, and leaves at least as m
         assert.ok(some.active <= most.active && some.tat <= most.tat && some.costTat <= most.costTat);
         assert.ok(roomOf(some, { ...ONE, cost: 1 }, NOW) >= roomOf(most, { ...ONE, cost: 1 }, NOW));
       }
-      // What was allotted is all there was: once it is charged, who was held back gets nothing more.
+      // All room was allotted: once it is charged, a lane that was blocked gets nothing more.
       for (const [i, { max }] of allot(asks, all, NOW).entries()) if (allotted[i]?.block) assert.equal(max, 0);
     }),
     { numRuns: 1000 },

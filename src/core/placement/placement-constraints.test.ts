@@ -4,7 +4,7 @@ import { isEngineError } from '../errors.ts';
 import { type Candidate, eligible, normalizePlacement } from './placement.ts';
 import { type PlacementConstraints, placementFromConstraints, tagsFromCapabilities } from './placement-constraints.ts';
 
-/** A node of document 003: its executors, and what it can do. */
+/** A node of apflow: its executors and capabilities. */
 function node(
   name: string,
   executors: readonly string[],

@@ -184,7 +184,7 @@ test('the same demand in another order is the same text, and what is spelled so 
   );
 });
 
-// A judge that knows nothing of texts: its tests, tags and versions are numbers and pairs from the start.
+// A model without texts: its tests, tags and versions are numbers and pairs from the start.
 
 type Value = readonly [text: string, number: number | undefined];
 type Sign = '' | '=' | '!=' | '>=' | '<=' | '>' | '<';

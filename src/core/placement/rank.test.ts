@@ -37,7 +37,7 @@ const placed = (input: PlacementInput = {}): Placed => ({
   placement: normalizePlacement(input),
 });
 
-/** Names, best first, with how long each waits. */
+/** Name → how long it waits, best first. */
 const ranked = (members: readonly Member[], input?: PlacementInput, served?: string): Record<string, number> =>
   Object.fromEntries(
     rank(placed(input), fleet(members, served), NOW).map(({ worker, waitMs }) => [worker.name, waitMs]),

@@ -27,7 +27,7 @@ async function engineRig(t: TestContext) {
 test('of several that wait the best worker gets the next task, however they came', async (t) => {
   const { world, register, wait, push, got } = await engineRig(t);
   const names = { plain: await register('plain'), better: await register('better', { priority: 5 }) };
-  // The fleet is looked at with a first claim.
+  // The first claim reads the worker profiles.
   wait('plain', names.plain);
   await push();
   assert.deepEqual(got.splice(0), ['plain']);

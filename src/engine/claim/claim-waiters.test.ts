@@ -10,7 +10,7 @@ const EQUAL = { priority: 0, freeShare: 1 };
 interface Rig {
   readonly world: VirtualWorld;
   readonly waiters: ClaimWaiters;
-  /** Somebody who has looked in vain, and what became of it. */
+  /** A claim that has found nothing, and what became of it. */
   readonly wait: (
     wants?: (lane?: number) => boolean,
     maxMs?: number,
@@ -250,7 +250,7 @@ test('what none of two thousand can serve costs no look at each of them for ever
   await world.settle();
   assert.equal(countOf(seekers), 0);
   assert.ok(asked <= 2000, `asked ${asked} times for a thousand signs`);
-  // They rest; what came meanwhile is not forgotten.
+  // They rest; a hint that came meanwhile is not lost.
   some = true;
   waiters.wake();
   await world.settle();
@@ -335,7 +335,7 @@ test('signs of more lanes than are told one by one are signs of everything', asy
       return ready;
     }),
   );
-  // All of them in vain: until they have rested nobody is asked.
+  // All were asked in vain: until the rest is over, nobody is asked.
   waiters.wake(1);
   await world.settle();
   asked.clear();

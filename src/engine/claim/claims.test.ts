@@ -40,7 +40,7 @@ async function rig(t: TestContext): Promise<Rig> {
   };
 }
 
-/** What a promise has come to so far. */
+/** The value of a promise so far. */
 function follow<T>(promise: Promise<T>): () => T | undefined {
   let value: T | undefined;
   void promise.then((answer) => {
@@ -49,7 +49,7 @@ function follow<T>(promise: Promise<T>): () => T | undefined {
   return () => value;
 }
 
-/** Turns the clock until the store is asked this the next time, and not a millisecond more. */
+/** Turns the clock until the store gets this call the next time, and not a millisecond more. */
 async function untilAsked({ store, world }: Rig, verb: 'laneScan' | 'queueList' | 'workerFleet'): Promise<void> {
   let times = 0;
   const original = store[verb].bind(store) as (...args: never[]) => unknown;
@@ -315,7 +315,7 @@ test('a lane that was asked for less than its share, or not at all, is not taken
       const grants = await claim({ max });
       assert.equal(grants.length, Math.min(max, requests.length - got.length), `${lanes} lanes, ${max} at a time`);
       got.push(...grants.map(({ queue }) => queue));
-      // Nobody is served three times before somebody else is served once.
+      // No lane is served three times before another one is served once.
       const counts = requests.slice(0, lanes).map(({ queue }) => got.filter((name) => name === queue).length);
       if (got.length < (requests.length * 2) / 3) {
         assert.ok(Math.max(...counts) - Math.min(...counts) <= max, `${lanes} lanes, ${max} at a time: ${counts}`);

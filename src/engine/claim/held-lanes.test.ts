@@ -5,7 +5,7 @@ import { HeldLanes } from './held-lanes.ts';
 const entry = { mark: 1, priority: 0 };
 const SLOT = 7;
 
-/** Lanes 1, 2 and 3 are held back by one slot; a task of lane 3 takes two of it. */
+/** Lanes 1, 2 and 3 are blocked by one counter; a task of lane 3 takes two of it. */
 function rig(): { readonly held: HeldLanes; readonly may: () => readonly number[] } {
   const held = new HeldLanes((lane) => (lane === 3 ? 2 : 1));
   for (const lane of [1, 2, 3]) held.add(lane, entry, SLOT, 0, held.frees);

@@ -7,9 +7,9 @@ import { MAX_KNOWN, ReadyLanes, SCAN_MS } from './ready-lanes.ts';
 interface Rig {
   readonly world: VirtualWorld;
   readonly readyLanes: ReadyLanes;
-  /** What the store says of itself; a test may change it. */
+  /** What the store answers; a test may change it. */
   readonly store: { ready: number[]; paused: string[]; scans: number; hold?: Promise<void> };
-  /** The ids of the lanes that a claim would look at. */
+  /** The ids of the lanes that a claim would ask. */
   readonly pick: (limit?: number) => readonly number[];
 }
 
@@ -47,7 +47,7 @@ function rig(ready: number[] = []): Rig {
   };
 }
 
-/** Comes when somebody who looked in vain, and takes whatever there is, should look again. */
+/** Resolves when a claim that found nothing, and takes anything, should look again. */
 function waiting(readyLanes: ReadyLanes): Promise<void> {
   const waiter = readyLanes.waiters.enter({ priority: 0, freeShare: 1, wants: () => readyLanes.knows(() => true) });
   waiter.looking();

@@ -19,7 +19,7 @@ interface Rig {
   readonly store: Store;
   readonly engine: Engine;
   readonly roster: Roster;
-  /** The same file, past the store. */
+  /** The same file, without the store. */
   readonly raw: DatabaseSync;
   readonly reported: { message: string; fields: unknown }[];
 }

@@ -7,7 +7,7 @@ const HOUR = 60 * MINUTE;
 
 const utc = (...times: string[]): readonly string[] => times.map((time) => new Date(time).toISOString());
 
-/** The next slots after an instant, in UTC. */
+/** The next fire times after an instant, in UTC. */
 function slots(cron: string, timezone: string, after: string, count: number): readonly string[] {
   const next = fireTimesOf(cron, timezone);
   const found: string[] = [];

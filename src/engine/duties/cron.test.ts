@@ -19,7 +19,7 @@ interface Rig {
   readonly engine: Engine;
   readonly roster: Roster;
   readonly put: (request?: Partial<TriggerRequest>) => Promise<number>;
-  /** The slots that were fired, by the unique keys of their tasks, oldest first. */
+  /** The fire times that were fired, by the unique keys of their tasks, oldest first. */
   readonly fired: () => Promise<readonly string[]>;
 }
 
@@ -69,7 +69,7 @@ test('a fired slot wakes who waits for work', async (t) => {
   void engine.claim({ worker, max: 1, waitMs: HOUR }).then((grants) => {
     claimed = grants.length;
   });
-  // One more: the jitter of the waiter's polls leaves the clock a fraction of a millisecond short of the slot.
+  // One more: the jitter of the waiter's polls leaves the clock a fraction of a millisecond short of the fire time.
   await world.advance(30_001);
   assert.equal(claimed, 1);
 });
@@ -89,7 +89,7 @@ test('with two rosters on one store each slot fires once, also when both believe
   assert.equal(slots.length, 10);
   assert.equal(new Set(slots).size, 10);
 
-  // The look of a deposed holder that acts on it after its successor has.
+  // A former holder reads, and acts on it after its successor has.
   await put({ name: 'late' });
   const stale = await store.dutyTake({ name: 'cron', holder: 'a', ttlMs: 10 });
   assert.ok(stale);

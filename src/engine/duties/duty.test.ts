@@ -18,7 +18,7 @@ interface Rig {
   readonly calls: Record<'dutyTake' | 'dutyRenew' | 'dutyRelease', number>;
   /** Makes the next calls of the store fail. */
   fails: Error | undefined;
-  /** Makes the log throw, after it has noted what it was told. */
+  /** Makes the log throw, after it has recorded its line. */
   logFails: boolean;
   readonly keeper: (duty: Partial<Duty>, holder?: string, yields?: () => Promise<boolean>) => Keeper;
 }
@@ -69,14 +69,14 @@ async function rig(t: TestContext): Promise<Rig> {
   return it;
 }
 
-/** Holds a pass up until it is opened; a test that fails opens it too, so that its keeper can stop. */
+/** Holds a pass up until the gate is opened; a test that fails opens it too, so that its keeper can stop. */
 function gateFor(t: TestContext): { readonly promise: Promise<void>; readonly resolve: () => void } {
   const gate = Promise.withResolvers<void>();
   t.after(() => gate.resolve());
   return gate;
 }
 
-/** A duty that notes when it ran. */
+/** A duty that records when it ran. */
 function noting(
   world: VirtualWorld,
   pass: (n: number) => Pass = () => ({ did: 0 }),
@@ -522,7 +522,7 @@ test('a pass that hangs does not keep the duty from others for ever', async (t) 
   const gate = gateFor(t);
   const one = keeper({
     tick: async () => {
-      await gate.promise; // a call that is never answered
+      await gate.promise; // A call that is never answered.
       return { did: 0 };
     },
   });

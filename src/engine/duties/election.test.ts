@@ -17,9 +17,9 @@ class Candidate {
   readonly election: Election;
   readonly events: string[] = [];
   readonly roster: string[] = [];
-  /** Takes the place of the store's own answers. */
+  /** Replaces the store's own answers. */
   verbs: Partial<Verbs> = {};
-  /** Holds up the end of the roster. */
+  /** Delays the stop of the roster. */
   rosterEnds: Promise<void> = Promise.resolve();
 
   constructor(store: Store, world: VirtualWorld, log: Log, holder: string, times: object = {}) {
@@ -215,7 +215,7 @@ test('a renewal counts from before it was asked for, however late its answer com
   a.verbs = { dutyRenew: unreachable };
   answer();
   await world.settle();
-  // Asked at 10 s: good until a margin before 40 s.
+  // Sent at 10 s: good until a margin before 40 s.
   await world.advance(RENEW + LEASE - MARGIN - (RENEW + 15_000) - 1);
   assert.equal(a.election.leads, true);
   await world.advance(1);

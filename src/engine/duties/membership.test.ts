@@ -180,7 +180,7 @@ test('a newer process with the same id takes its place: the older one says so an
   await world.advance(10 * LEASE);
   assert.equal(newer.membership.doing, 'leader');
   assert.equal((await row('a'))?.incarnation, '2');
-  // Leadership was handed over once, and never went to and fro.
+  // Leadership was handed over once, and never went back and forth.
   assert.equal((await store.dutyList()).duties.find(({ name }) => name === 'leader')?.epoch, 2);
   await newer.membership.leave();
   await world.advance(11_000);

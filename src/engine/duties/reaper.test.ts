@@ -231,7 +231,7 @@ test('an idle reaper writes each ten seconds and not at every look, so that leas
 // The store itself was out of reach, or has only just started: nobody could renew.
 
 interface Outage {
-  /** How a call is met meanwhile: it is refused, or held until the store is back, as a patient store does. */
+  /** What happens to a call during the outage: it is refused, or held until the store is back, as a patient store does. */
   how: 'refused' | 'held' | undefined;
   readonly end: () => void;
 }
@@ -258,7 +258,7 @@ function outages(store: Store): Outage {
   return outage;
 }
 
-/** The terms outlast the outage, so what the reaper does is not because it was deposed. */
+/** The terms outlast the outage, so the reaper does not wait because it was deposed. */
 const MEETINGS = [
   { first: 'its look at the leases', ttlMs: 10 * LEASE, at: LEASE - 1500 },
   { first: 'its look at the workers', ttlMs: 10 * LEASE, at: LEASE - 500 },

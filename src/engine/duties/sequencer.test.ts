@@ -12,14 +12,14 @@ interface Rig {
   readonly store: Store;
   readonly engine: Engine;
   readonly roster: Roster;
-  /** When it was asked for numbers, counted from the beginning. */
+  /** When the store was asked to number events, counted from the beginning. */
   readonly asked: number[];
   readonly epochs: number[];
-  /** What the store answers next; nothing to number when there is none left. */
+  /** The next answers of the store; with none left there is nothing to number. */
   readonly answers: (NumberAnswer | Error)[];
 }
 
-/** A store that leaves the numbering to somebody, as Postgres does; below it SQLite, which needs nobody. */
+/** A store that does not number events itself, like Postgres; below it is SQLite, which does. */
 async function rig(t: TestContext): Promise<Rig> {
   const world = new VirtualWorld();
   const store = await openSqlite({ file: 'memory:', world });

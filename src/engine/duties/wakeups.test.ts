@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { VirtualWorld } from '../../testing.ts';
 import { Wakeups } from './wakeups.ts';
 
-/** Whether a wait has come. */
+/** Whether a wait has been resolved. */
 function follow(came: Promise<void>): () => boolean {
   let done = false;
   void came.then(() => {

@@ -15,7 +15,7 @@ interface Rig {
   readonly roster: Roster;
   /** Pushes a graph and answers the numbers of its tasks by name. */
   readonly push: (tasks: readonly Omit<GraphRequest, 'queue' | 'handler'>[]) => Promise<ReadonlyMap<string, number>>;
-  /** Works off what can be worked off; answers the names in their order. */
+  /** Runs everything that can run; answers the names in order. */
   readonly work: (names: ReadonlyMap<string, number>, fails?: readonly string[]) => Promise<readonly string[]>;
 }
 

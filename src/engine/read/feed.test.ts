@@ -16,7 +16,7 @@ const event = (seq: number): TaskEvent => ({
   createdAt: 0,
 });
 
-/** A feed over events 1 to `last`, of which those below `first` are gone. */
+/** A feed over events 1 to `last`; those below `first` are gone. */
 function rig(last: number): {
   world: VirtualWorld;
   feed: Feed;
@@ -89,7 +89,7 @@ test('without a nudge a reader looks again after about a second', async () => {
 test('an event that comes while the reader is looking is not missed', async () => {
   const { feed, store, world } = rig(2);
   const next = feed.follow(2).next();
-  // The look is under way; its answer will be empty.
+  // The read is under way; its answer will be empty.
   store.last = 3;
   feed.nudge();
   await world.settle();

@@ -21,7 +21,7 @@ async function rig(t: TestContext) {
     assert.ok(grant);
     return grant;
   };
-  /** Nobody reads the feed any more, and no timer is left of it. */
+  /** Nobody reads the feed any more, and no timer of it is left. */
   const quiet = async (): Promise<void> => {
     await world.settle();
     assert.equal(engine.waiting, false, 'somebody still waits for events');
@@ -30,7 +30,7 @@ async function rig(t: TestContext) {
   return { world, store, engine, worker, running, quiet };
 }
 
-/** What became of a promise so far. */
+/** The state of a promise so far. */
 function watch(promise: Promise<unknown>): { readonly now: () => string } {
   let state = 'waits';
   promise.then(
@@ -40,7 +40,7 @@ function watch(promise: Promise<unknown>): { readonly now: () => string } {
   return { now: () => state };
 }
 
-/** Makes one call of a verb wait until it is let go. */
+/** Makes one call of a verb wait until it is released. */
 function hold<V extends 'eventRead' | 'taskGet'>(t: TestContext, store: Store, verb: V) {
   const gate = Promise.withResolvers<void>();
   const real = store[verb].bind(store) as (...args: unknown[]) => Promise<unknown>;

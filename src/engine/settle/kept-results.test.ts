@@ -41,7 +41,7 @@ test('the logical key is 64 hex digits that depend on nothing but handler and in
     logicalKey('h', { key: 'k' }),
   ];
   assert.equal(new Set([key, ...others]).size, others.length + 1);
-  // Written into stores: should it ever change, nothing that is kept would be found again.
+  // Written into stores: if it ever changed, no kept result would be found again.
   assert.equal(logicalKey('h', { key: 'k' }), 'f01bdcd384714c90b477b18ca39568397d7962daae5561078b9c076eeae05376');
 });
 

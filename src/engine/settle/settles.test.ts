@@ -23,7 +23,7 @@ interface Rig {
   readonly stageAfter: (ms: number) => Promise<number>;
 }
 
-/** An engine on a store in memory, whose books are checked when the test is over. */
+/** An engine on a store in memory, whose invariants are checked when the test is over. */
 async function rig(t: TestContext): Promise<Rig> {
   const world = new VirtualWorld();
   const store = await openSqlite({ file: 'memory:', world });

@@ -12,7 +12,7 @@ const TASK = { queue: 'mail', handler: 'send' } as const;
 interface Rig {
   readonly world: VirtualWorld;
   readonly engine: Engine;
-  /** Of another process on the same data, whose appends nudge nobody here. */
+  /** The engine of another process on the same data; its appends wake nobody here. */
   readonly other: Engine;
   readonly running: () => Promise<Grant>;
   /** Every call of `logAppend` that the engine made. */
@@ -50,7 +50,7 @@ async function rig(t: TestContext): Promise<Rig> {
 const line = (seq: number, text = `line ${seq}`): LogEntry => ({ seq, at: 1, stream: 'stdout', text });
 const textsOf = (lines: readonly LogLine[]): readonly string[] => lines.map(({ text }) => text);
 
-/** Reads on its own; what it has got so far, and whether it is done. */
+/** Reads by itself; what it has got so far, and whether it is done. */
 function follow(lines: AsyncIterable<LogLine>): { readonly got: string[]; readonly state: { done: boolean } } {
   const got: string[] = [];
   const state = { done: false };

@@ -24,7 +24,7 @@ class Rig {
     return this.engine.documents;
   }
 
-  /** `a<r b c?`: below `r`, after `b` and, whatever its end, `c`. */
+  /** `a<r b c?`: below `r`, depends on `b` and, whatever its end, on `c`. */
   plant(...texts: readonly string[]): Promise<readonly Document[]> {
     return this.documents.create(texts.map((text) => draft(text)));
   }
@@ -33,11 +33,11 @@ class Rig {
     return (await this.documents.tree(id)).map((one) => `${one.id} ${one.status}`).join(', ');
   }
 
-  /** What can run runs, in the order of claims, and ends so. */
+  /** Runs everything that can run, in the order of claims, and ends it so. */
   async runAll(end: (id: string) => FinalState | 'claimed' = () => 'completed'): Promise<readonly string[]> {
     const order: string[] = [];
     for (;;) {
-      // What the store wakes is told by a watch, which nobody keeps here.
+      // The store's watch would report woken tasks, and there is none here.
       this.engine.hint();
       const [grant] = await this.engine.claim({ worker: this.worker, max: 1 });
       if (grant === undefined) return order;

@@ -12,7 +12,7 @@ import { MAX_CHILDREN, MAX_DEPTH } from './spawns.ts';
 const CHILD = { queue: 'q', handler: 'h' } as const;
 
 let keys = 0;
-/** A child of the lease, by an entry of its own if not said otherwise. */
+/** Spawns a child of the lease, under a new key by default. */
 async function spawn(engine: Engine, lease: Lease, child: PushRequest = CHILD, key = `k${keys++}`): Promise<Pushed> {
   const { entries } = await engine.turn(lease, { entries: [{ key, kind: 'child', child }] });
   return entries[0]?.child as Pushed;
@@ -41,7 +41,7 @@ test('a task that spawns itself comes to its end 32 spawns deep, also when every
   for (;;) {
     const here = depth % 2 === 0 ? engine : another();
     const { task, attempt, spec } = await claim(here);
-    // Over a wire a lease is known by its numbers alone.
+    // Over a wire a lease has its two numbers only.
     const parent = depth % 3 === 0 ? { task, attempt } : { task, attempt, spec };
     const error = await spawn(here, parent).then(
       () => undefined,

@@ -24,7 +24,7 @@ async function rig(t: TestContext) {
     const pushed = await engine.pushGraph(tasks.map((one) => ({ queue: 'q', handler: 'h', ...one })));
     return new Map(tasks.map(({ name }, i) => [name ?? String(i), pushed[i]?.task as number]));
   };
-  /** Works off what can be worked off; answers the names in their order. */
+  /** Runs everything that can run; answers the names in order. */
   const work = async (names: Names, fails: readonly string[] = []): Promise<readonly string[]> => {
     const order: string[] = [];
     for (;;) {
@@ -216,7 +216,7 @@ test('what is born while its tree is cancelled is cancelled too, and a task that
       treeList: (params) => store.treeList(params),
       journalList: (params) => store.journalList(params),
       taskCancel: async (params) => {
-        // Found, and not asked yet.
+        // Found, and not asked to stop yet.
         if (looks++ === 0) await bear('meanwhile');
         return store.taskCancel(params);
       },
