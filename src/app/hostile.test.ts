@@ -382,11 +382,15 @@ function simple(told: unknown): unknown {
   return typeof answer === 'number' ? { answer: 'a number' } : told;
 }
 
-test('texts: every entry answers alike on each store, and never with a defect', { timeout: 120_000 }, async (t) => {
+test('texts: every entry point answers the same on each store, and never with a bug', {
+  timeout: 120_000,
+}, async (t) => {
   await compare(t, TEXTS, Object.entries(HOSTILE));
 });
 
-test('numbers: every entry answers alike on each store, and never with a defect', { timeout: 120_000 }, async (t) => {
+test('numbers: every entry point answers the same on each store, and never with a bug', {
+  timeout: 120_000,
+}, async (t) => {
   await compare(
     t,
     NUMBERS,

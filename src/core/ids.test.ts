@@ -211,7 +211,7 @@ test('a wrong character anywhere is refused', () => {
   }
 });
 
-test('an id or a time outside 48 bits cannot be encoded, and a key that is none makes no codec', () => {
+test('an id or a time outside 48 bits cannot be encoded, and a bad key makes no codec', () => {
   const isDefect = (error: unknown): boolean => isEngineError(error, 'INTERNAL');
   for (const wrong of [-1, MAX_ID + 1, 0.5, Number.NaN, Infinity]) {
     assert.throws(() => codec.encode('task_', wrong, BORN), isDefect);

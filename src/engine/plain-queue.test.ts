@@ -122,7 +122,7 @@ test('the engine pushes, claims, retries, completes, cancels, explains and prune
   assert.equal(await engine.get(task), undefined, 'it was pruned');
 });
 
-test('what only a whole store has is refused by name, and changes nothing', async (t) => {
+test('parts that only a whole store has are refused by name, and change nothing', async (t) => {
   const { engine, claim } = await rig(t);
   await engine.push({ queue: 'q', handler: 'h' });
   const grant = await claim();

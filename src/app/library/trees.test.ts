@@ -56,7 +56,7 @@ async function scene(t: TestContext, url: string): Promise<Scene> {
 }
 
 for (const [name, url] of Object.entries(STORES)) {
-  test(`failed children are run again with those that waited for them, and nothing else is (${name})`, async (t) => {
+  test(`failed children run again with the tasks that waited for them, and nothing else does (${name})`, async (t) => {
     const { app, broken, ran, push } = await scene(t, await url());
     broken.add('two');
     const handle = await push();
@@ -73,7 +73,7 @@ for (const [name, url] of Object.entries(STORES)) {
     assert.deepEqual(ran, ['two']);
   });
 
-  test(`a family that waits is cancelled with its children, and goes on when it is run again (${name})`, async (t) => {
+  test(`a waiting parent is cancelled with its children, and continues when it is run again (${name})`, async (t) => {
     const { app, ran, push } = await scene(t, await url());
     await app.engine.pause('leaf');
     const handle = await push();

@@ -78,7 +78,7 @@ async function apart(t: TestContext) {
   return { engine: node.engine, session, renewals, held };
 }
 
-test('the connection of the renewal thread renews, and tells of cancels and losses', async (t) => {
+test('the connection of the renewal thread renews, and reports cancel requests and lost leases', async (t) => {
   const { engine, session, renewals, held } = await apart(t);
   const [one, two, three] = [await held(), await held(), await held()];
   await engine.cancel(two.task);

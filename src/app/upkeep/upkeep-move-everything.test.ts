@@ -331,7 +331,7 @@ test('a store with a row of every kind moves whole, and its work goes on to the 
     assert.match((await app.explain(ids['rated 2'] ?? '')).summary, /rated/);
   });
 
-  await t.test('limits, their history and what is said of workers hold as before', async () => {
+  await t.test('limits, their history and the settings of workers hold as before', async () => {
     assert.deepEqual(
       (await app.limits()).map(({ name, active, revision, changedBy }) => [name, active, revision, changedBy]),
       [
@@ -380,7 +380,7 @@ test('a store with a row of every kind moves whole, and its work goes on to the 
     assert.ok((after?.number ?? 0) > (before?.number ?? 0));
   });
 
-  await t.test('whoever could come in still can, and nobody else', async () => {
+  await t.test('tokens that were good are still good, and no others are', async () => {
     const { store } = engine;
     const found = async (hash: string) => (await store.tokenFind({ hash }))?.by;
     for (const hash of ['of a bearer', 'of a secret', 'of a code']) assert.equal(await found(hash), 'ada "b"', hash);
@@ -439,7 +439,7 @@ test('a store with a row of every kind moves whole, and its work goes on to the 
     assert.equal((await app.stats('step')).waiting, 0);
   });
 
-  await t.test('nothing is out of step afterwards', async () => {
+  await t.test('the counters agree afterwards', async () => {
     const duty = await engine.store.dutyTake({ name: 'test', holder: 'the test', ttlMs: HOUR });
     assert.ok(duty);
     assert.deepEqual(await engine.store.slotAudit({ duty }), []);

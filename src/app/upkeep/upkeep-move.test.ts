@@ -121,7 +121,7 @@ function comparable(snapshot: Snapshot): unknown {
   };
 }
 
-test('everything that the port shows is the same in the new place, and the work goes on there', async () => {
+test('everything that the port shows is the same after the move, and the work goes on there', async () => {
   const { from, to } = places();
   const before = await openNode(from, quiet);
   await furnish(before);
@@ -193,7 +193,7 @@ test('everything that the port shows is the same in the new place, and the work 
   await after.close();
 });
 
-test('a file that was moved refuses everybody, and says where to; old programs refuse it too', async () => {
+test('a moved file refuses every process and names the new address; old programs refuse it too', async () => {
   const { file, from, to } = places();
   await (await openNode(from, quiet)).close();
   await moveBetween(from, to.replace('leasehold@', 'leasehold:geheim@')).run({});
@@ -257,7 +257,7 @@ test('a schema that a node works on is refused, one that was only opened is not'
   assert.equal(await moveBetween(from, to).run({}), 'moved');
 });
 
-test('a move that is stopped leaves a store, and a target that is empty', async () => {
+test('an aborted move leaves the store as it was, and an empty target', async () => {
   const { from, to } = places();
   const node = await openNode(from, quiet);
   for (let i = 0; i < 3; i++)
@@ -273,7 +273,7 @@ test('a move that is stopped leaves a store, and a target that is empty', async 
   assert.equal(await moveBetween(from, to).run({}), 'moved');
 });
 
-test('a move that was killed before its end is done again, one that had arrived is found out', async () => {
+test('a move that was killed before its end is done again, and one that had arrived is recognised', async () => {
   const { file, from, to } = places();
   const node = await openNode(from, quiet);
   await node.engine.push({ queue: 'q', handler: 'h' });
@@ -298,7 +298,7 @@ test('a move that was killed before its end is done again, one that had arrived 
   assert.equal(await refusal(openNode(from, quiet)), 'STORE_MOVED');
 });
 
-test('what cannot be moved is refused before anything is touched', async () => {
+test('a move that cannot work is refused before anything is touched', async () => {
   const { from, to } = places();
   for (const [a, b] of [
     ['memory:', to],
@@ -338,7 +338,7 @@ test('a restored store, whose attempts are beyond 32 bits, moves with them', asy
   await after.close();
 });
 
-test('many tasks move in little time', async (t) => {
+test('many tasks move quickly', async (t) => {
   const { from, to } = places();
   const count = 2000 * scaled(10, 50);
   const node = await openNode(from, { ...quiet, durability: 'normal' });

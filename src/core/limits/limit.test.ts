@@ -34,7 +34,7 @@ function refusal(check: () => unknown): readonly [field: unknown, message: strin
 
 // What a caller may give.
 
-test('a limit says nothing but its strategy unless it is told to', () => {
+test('a limit has nothing but its strategy by default', () => {
   assert.deepEqual(normalizeLimit({}), { strategy: 'queue' });
   assert.deepEqual(normalizeLimit({ concurrent: undefined, rate: undefined }), { strategy: 'queue' });
   assert.deepEqual(normalizeLimit({ concurrent: 0, perKey: 0, backlog: 0 }), {
@@ -46,7 +46,7 @@ test('a limit says nothing but its strategy unless it is told to', () => {
   for (const strategy of STRATEGIES) assert.deepEqual(normalizeLimit({ strategy }), { strategy });
 });
 
-test('a rate has a burst of a tenth of it, and is for all keys together', () => {
+test('a rate has a burst of a tenth of it by default, and is for all keys together', () => {
   const rate = (input: LimitInput['rate']): Rate | undefined => normalizeLimit({ rate: input }).rate;
   assert.deepEqual(rate({ max: 100, window: '1m' }), rateOf(100, 60_000, 10));
   assert.deepEqual(rate({ max: 9, window: 1 }), rateOf(9, 1, 1));
@@ -106,7 +106,7 @@ test('a wrong limit is refused with the place and the rule', () => {
   }
 });
 
-test('what a task takes of its limits has one order and one spelling', () => {
+test('the uses of limits have one order and one spelling', () => {
   const uses = normalizeUses(['b', { cost: 5, weight: 2, key: 'Ann', name: 'a' }, { name: 'c', weight: undefined }]);
   const expected = [
     { name: 'a', key: 'Ann', weight: 2, cost: 5 },
@@ -163,7 +163,7 @@ test('without a cap there is room for as much as the stores can count', () => {
   assert.equal(roomOf({ ...FREE, active: 1_000_000_000 }, { ...ONE, weight: 1_000_000_000 }, NOW), 1);
 });
 
-test('a slot that is paused has no room until its time has come', () => {
+test('a paused counter has no room until its time has come', () => {
   const slot = { ...FREE, pausedUntil: NOW + 500 };
   assert.deepEqual([roomOf(slot, ONE, NOW), freesIn(slot, ONE, NOW)], [0, 500]);
   assert.deepEqual([roomOf(slot, ONE, NOW + 499), freesIn(slot, ONE, NOW + 499)], [0, 1]);
@@ -185,7 +185,7 @@ test('a fresh rate has room for its burst, whatever the time of day', () => {
   }
 });
 
-test('a task without a cost takes nothing of a cost, and a cost above the burst starts when nothing is owed', () => {
+test('a task without a cost takes nothing from a cost, and a cost above the burst starts when nothing is owed', () => {
   const slot = { ...FREE, cost: rateOf(1000, 60_000, 100), costTat: (NOW + 1) * 1000 };
   const [none, small, large] = [0, 10, 500].map((cost) => ({ ...ONE, cost })) as [CounterUse, CounterUse, CounterUse];
   assert.equal(roomOf(slot, none, NOW), 2_000_000_000);
@@ -250,7 +250,7 @@ const gapsFor = (windowMs: number): fc.Arbitrary<number[]> =>
     { maxLength: 80, size: 'max' },
   );
 
-test('whoever takes all it gets at random times never gets more than the rate in any window', () => {
+test('a caller that takes all it gets at random times never gets more than the rate in any window', () => {
   const window = fc.constantFrom(10, 997, 1000, 60_000);
   const times = window.chain((windowMs) => fc.tuple(fc.constant(windowMs), gapsFor(windowMs)));
   fc.assert(
@@ -267,7 +267,7 @@ test('whoever takes all it gets at random times never gets more than the rate in
   );
 });
 
-test('whoever comes as soon as it may gets the whole rate in the first window, and the steady rate ever after', () => {
+test('a caller that comes as soon as it may gets the whole rate in the first window, and the steady rate ever after', () => {
   const [windowMs, windows] = [60_000, 20];
   for (let max = 1; max <= 40; max++) {
     for (let burst = 1; burst <= max; burst++) {
@@ -288,7 +288,7 @@ test('whoever comes as soon as it may gets the whole rate in the first window, a
   }
 });
 
-test('large rates keep their windows too, and a burst is as large taken one by one as taken at once', () => {
+test('large rates keep their windows too, and a burst is the same one by one and at once', () => {
   const rates = fc
     .record({ max: fc.integer({ min: 1, max: 100_000 }), windowMs: fc.integer({ min: 1, max: 100_000 }) })
     .chain((one) => fc.tuple(fc.constant(one), fc.integer({ min: 1, max: one.max }), gapsFor(one.windowMs)));
@@ -309,7 +309,7 @@ test('large rates keep their windows too, and a burst is as large taken one by o
   );
 });
 
-test('costs never add up to more than the rate in any window, beyond what one of them is above the burst', () => {
+test('costs never add up to more than the rate in any window, except for the part of one cost above the burst', () => {
   const costs = fc.record({
     rate: fc
       .record({ max: fc.integer({ min: 1, max: 1000 }), windowMs: fc.constantFrom(10, 997, 60_000) })
@@ -335,7 +335,7 @@ test('costs never add up to more than the rate in any window, beyond what one of
   );
 });
 
-test('what is forgiven of rounding is less than would add one to a window, even in its last millisecond', () => {
+test('forgiven rounding never adds a start to a window, even in its last millisecond', () => {
   // One unit each 2/3 µs: three of them are a whole number, and a burst of single ones would be rounded by 167 ms.
   const slot = { ...FREE, cost: rateOf(1_999_999, 1000, 500_000) };
   const visits = Array.from({ length: 10 }, (_, n) => ({ gap: n === 0 ? 0 : 111, use: { ...ONE, cost: 3 } }));
@@ -429,7 +429,7 @@ function oneByOne(
   return [counts, left];
 }
 
-test('what is allotted and charged at once is what tasks get that come one by one', () => {
+test('allotting and charging at once gives what tasks get one by one', () => {
   fc.assert(
     fc.property(scenes, ({ asks, counters }) => {
       const allotted = allot(asks, counters, NOW);
@@ -458,7 +458,7 @@ test('what is allotted and charged at once is what tasks get that come one by on
   );
 });
 
-test('who gets less than was asked for is told of a slot that has no room for one more', () => {
+test('a lane that gets less than it asked for learns which counter has no room for one more', () => {
   fc.assert(
     fc.property(scenes, ({ asks, counters }) => {
       const allotted = allot(asks, counters, NOW);
@@ -509,7 +509,7 @@ test('a charge for fewer than were allotted takes less, and leaves at least as m
   );
 });
 
-test('a slot has room when it said that time would make some, and not a moment before', () => {
+test('a counter has room when it said that time would make some, and not a moment before', () => {
   fc.assert(
     fc.property(someSlot, taking, (counter, takes) => {
       const use = { ...ONE, ...takes };

@@ -36,7 +36,7 @@ function names(constraints: PlacementConstraints | null | undefined): readonly s
   );
 }
 
-test('each constraint of the document chooses the nodes that it should, in both spellings', () => {
+test('each apflow constraint chooses the right nodes, in both spellings', () => {
   const all = ['node-1', 'node-2', 'node-3'];
   for (const [constraints, chosen] of [
     [undefined, all],
@@ -68,7 +68,7 @@ test('each constraint of the document chooses the nodes that it should, in both 
   assert.deepEqual(placementFromConstraints({ max_parallel_per_node: 2 }), { maxPerWorker: 2 });
 });
 
-test('what the document does not know, or leaves without a sense, is refused and named', () => {
+test('unknown or meaningless constraints are refused and named', () => {
   for (const [constraints, code, says] of [
     [{ requires_executor: ['x'] }, 'UNKNOWN_OPTION', /requires_executor/],
     [{ requires_executors: ['a'], require_executors: ['a'] }, 'INVALID_INPUT', /require_executors is given too/],

@@ -29,26 +29,26 @@ test('every part of a range must hold', () => {
   );
 });
 
-test('a version without a sign means just that one, and what it leaves out is zero', () => {
+test('a version without an operator means exactly that one, and missing parts are zero', () => {
   for (const range of ['1.4', '=1.4', '= v1.4.0', '1.4.0+build']) {
     assert.ok(within(range, '1.4.0'), range);
     assert.ok(!within(range, '1.4.1'), range);
   }
 });
 
-test('what comes after "-" or "+" does not count', () => {
+test('text after "-" or "+" does not count', () => {
   assert.ok(within('=2.0.0', '2.0.0-beta.1'));
   assert.ok(within('>=2-rc1', '2.0.0+b5'));
   assert.ok(!within('>2', '2.0.0-beta.1'));
 });
 
-test('a version that is not known or cannot be read is in no range', () => {
+test('an unknown or unreadable version is in no range', () => {
   for (const version of [undefined, '', 'latest', '1.x', '1.2.3.4', '1.', ' 1', '1'.repeat(10)]) {
     assert.ok(!within('>=0', version), version);
   }
 });
 
-test('white space around parts and after signs does not matter', () => {
+test('white space around parts and after operators does not matter', () => {
   for (const range of ['  >=1.4   <2 ', '>= 1.4 < 2', '>=\t1.4\n<2']) {
     assert.deepEqual(parseRange('version', range), [
       { op: '>=', version: [1, 4, 0] },
