@@ -31,13 +31,12 @@ export type { ApprovalView as Approval, TaskView } from './operate/views.ts';
 export type * from './store/store.ts';
 export type {
   AnyTask,
-  InputOf,
-  ResultOf,
   TaskContext,
   TaskDefinition,
   TaskOptions,
 } from './worker/define/definition.ts';
 export { done, giveUp, type Outcome, retryAfter } from './worker/define/outcome.ts';
+export type { InputOf, ResultOf } from './worker/define/pushable-task.ts';
 export type { StandardSchema } from './worker/define/schema.ts';
 export { task } from './worker/define/task.ts';
 export type {
@@ -52,4 +51,5 @@ export type {
   StepOptions,
   StepPolicy,
 } from './worker/durable/durable-context.ts';
-export type { Worker, WorkerStats } from './worker/worker.ts';
+export type { Worker } from './worker/worker.ts';
+export type { WorkerStats } from './worker/worker-options.ts';

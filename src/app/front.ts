@@ -13,7 +13,7 @@ import { InsightService } from '../server/insight/insight-service.ts';
 import { LoopdWorkers } from '../server/loopd/loopd-workers.ts';
 import type { Allowance } from '../server/rpc/budget.ts';
 import { RpcService } from '../server/rpc/rpc-service.ts';
-import type { Opened } from '../server/server.ts';
+import type { OpenServices } from '../server/server.ts';
 import { LoginService } from '../server/ui/login-service.ts';
 import { HttpWorkers } from '../server/workers/http-workers.ts';
 import { LeaseTokens } from '../server/workers/lease-tokens.ts';
@@ -44,7 +44,7 @@ export interface FrontOptions {
 }
 
 /** Everything that the server works on, made from an open app. */
-export function frontOf(app: App, options: FrontOptions): Opened {
+export function frontOf(app: App, options: FrontOptions): OpenServices {
   const { engine } = app;
   const { cluster } = app;
   const observes = (): boolean => cluster?.membership.doing === 'observer';
@@ -58,7 +58,7 @@ export function frontOf(app: App, options: FrontOptions): Opened {
   const insight = new InsightService({ engine });
   const broadcaster = new EventBroadcaster(engine, (event) => {
     metrics.count(event);
-    insight.note(event);
+    insight.addEvent(event);
   });
   const tokens = new TokenService(engine.store);
   broadcaster.start();

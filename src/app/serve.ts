@@ -104,7 +104,18 @@ export async function serve(options: ServeOptions): Promise<Service> {
     ...most
   } = options;
   const { host, port, version, names, tls, insecure, publicUrl, maxConnections, maxStreams, patience, ...rest } = most;
-  const outside = { host, port, version, names, tls, insecure, publicUrl, maxConnections, maxStreams, patience };
+  const outside = {
+    host,
+    port,
+    version,
+    names,
+    tls,
+    insecure,
+    publicUrl,
+    maxConnections,
+    maxStreams,
+    timeouts: patience,
+  };
   const server = await Server.listen({ ...outside, pages: () => pages(), log: rest.log });
   let app: App | undefined;
   try {

@@ -12,7 +12,8 @@ import { InlineRunner } from '../worker/runner/inline-runner.ts';
 import { LazyRunner } from '../worker/runner/lazy-runner.ts';
 import { ProcessRunner } from '../worker/runner/process/process-runner.ts';
 import type { Ladder, Runner } from '../worker/runner/runner.ts';
-import { Worker, type WorkerOptions } from '../worker/worker.ts';
+import { Worker } from '../worker/worker.ts';
+import type { WorkerOptions } from '../worker/worker-options.ts';
 
 export interface AppWorkerOptions {
   readonly tasks: readonly AnyTask[];

@@ -71,7 +71,7 @@ function causeOf(thrown: unknown): string {
 }
 
 /** Who asks again may be answered: the node is away, is starting, or has too much to do. */
-export function mayPass(error: unknown): error is EngineError {
+export function isTransient(error: unknown): error is EngineError {
   if (!(error instanceof EngineError) || error.details?.hopeless === true) return false;
   return error.status === 502 || error.status === 503 || error.status === 504;
 }

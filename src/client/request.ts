@@ -57,13 +57,13 @@ function searchOf(query: Query): string {
   return search.toString();
 }
 
-export interface Sending {
+export interface SendOptions {
   readonly fetch: typeof fetch;
   readonly signal: AbortSignal;
 }
 
 /** Sends it once; what is refused is thrown. */
-export async function send(request: Request, { fetch, signal }: Sending): Promise<Response> {
+export async function send(request: Request, { fetch, signal }: SendOptions): Promise<Response> {
   const { name, method, url, headers, body } = request;
   // A redirect would take the token to an address that nobody has named.
   const init = { method, headers, signal, redirect: 'error' as const };

@@ -10,7 +10,7 @@ export function incarnationOf(startedAt: string | undefined): string {
 }
 
 /** What the worker itself said of its start. */
-export function toldStart({ incarnation }: WorkerRecord): string | undefined {
+export function statedStart({ incarnation }: WorkerRecord): string | undefined {
   return /^registered \S+ (.+)$/.exec(incarnation)?.[1];
 }
 

@@ -1,4 +1,4 @@
-import type { Ask, Needs } from '../client/client.ts';
+import type { CallArgs, CallInput } from '../client/client.ts';
 import type { Silence } from '../core/node.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { AnswerOf } from '../protocol/routes.ts';
@@ -22,11 +22,11 @@ export class EngineOperator implements Operator {
     this.#silence = silence;
   }
 
-  call<N extends OperatedName>(name: N, ...[ask]: Needs<Ask<N>>): Promise<AnswerOf<N>> {
-    return this.answer(name, (ask ?? {}) as Ask<N>);
+  call<N extends OperatedName>(name: N, ...[ask]: CallArgs<CallInput<N>>): Promise<AnswerOf<N>> {
+    return this.answer(name, (ask ?? {}) as CallInput<N>);
   }
 
-  async answer<N extends OperatedName>(name: N, ask: Ask<N>): Promise<AnswerOf<N>> {
+  async answer<N extends OperatedName>(name: N, ask: CallInput<N>): Promise<AnswerOf<N>> {
     return OPERATIONS[name](new EngineSnapshot(this.engine, this.#silence), ask);
   }
 

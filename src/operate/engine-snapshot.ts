@@ -3,7 +3,7 @@ import { DEFAULT_SILENCE, type Silence } from '../core/node.ts';
 import type { TaskState } from '../core/task/task.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Lane, TaskQuery, TaskRecord, WorkerRecord } from '../engine/records.ts';
-import { type Naming, type TaskView, viewTask } from './views.ts';
+import { type TaskView, type ViewContext, viewTask } from './views.ts';
 
 export interface TaskFilter {
   /** None names all. */
@@ -75,7 +75,7 @@ export class EngineSnapshot {
   }
 
   /** Names of workers are read only where one is shown: a list of what waits needs none. */
-  async naming(records: readonly TaskRecord[], always = false): Promise<Naming> {
+  async viewContext(records: readonly TaskRecord[], always = false): Promise<ViewContext> {
     const named = always || records.some(({ holder }) => holder !== undefined);
     const names = new Map(named ? (await this.workers()).map(({ worker, name }) => [worker, name]) : []);
     const lanes = await this.#lanes(records);
@@ -95,8 +95,8 @@ export class EngineSnapshot {
   }
 
   async #viewed(records: readonly TaskRecord[]): Promise<readonly TaskView[]> {
-    const naming = await this.naming(records);
-    return records.map((record) => viewTask(record, naming));
+    const context = await this.viewContext(records);
+    return records.map((record) => viewTask(record, context));
   }
 
   async *#pages(

@@ -1,4 +1,4 @@
-import type { Ask, Client, Needs } from '../client/client.ts';
+import type { CallArgs, CallInput, Client } from '../client/client.ts';
 import type { AnswerOf } from '../protocol/routes.ts';
 import type { OperatedName } from './operations/operations.ts';
 import type { EventsOptions, FeedView, Operator } from './operator.ts';
@@ -15,7 +15,7 @@ export class NodeOperator implements Operator {
     this.#client = client;
   }
 
-  call<N extends OperatedName>(name: N, ...ask: Needs<Ask<N>>): Promise<AnswerOf<N>> {
+  call<N extends OperatedName>(name: N, ...ask: CallArgs<CallInput<N>>): Promise<AnswerOf<N>> {
     return this.#client.call(name, ...ask);
   }
 

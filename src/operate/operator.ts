@@ -1,13 +1,13 @@
-import type { Ask, Needs } from '../client/client.ts';
+import type { CallArgs, CallInput } from '../client/client.ts';
 import type { AnswerOf } from '../protocol/routes.ts';
 import type { OperatedName } from './operations/operations.ts';
 import type { EventView, LogLineView } from './views.ts';
 
-export type { Ask };
+export type { CallInput };
 
 /** Asks by the table of routes: of an engine that is here, or of a node. */
 export interface Caller {
-  call<N extends OperatedName>(name: N, ...ask: Needs<Ask<N>>): Promise<AnswerOf<N>>;
+  call<N extends OperatedName>(name: N, ...ask: CallArgs<CallInput<N>>): Promise<AnswerOf<N>>;
 }
 
 /** `reset`: events were lost to the retention; look at the state again, and go on after `last`. */

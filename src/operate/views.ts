@@ -8,7 +8,7 @@ export type * from '../protocol/views.ts';
 export type { Reason, TaskState };
 
 /** What a record alone does not tell. */
-export interface Naming {
+export interface ViewContext {
   readonly idOf: (task: { readonly task: number; readonly createdAt: number }) => string;
   readonly workerName: (worker: number) => string;
   /** Lease time as calendar time. */
@@ -16,7 +16,7 @@ export interface Naming {
   readonly rulesOf: (lane: number) => LaneRules | undefined;
 }
 
-export function viewTask(record: TaskRecord, { idOf, workerName, calendarOf, rulesOf }: Naming): TaskView {
+export function viewTask(record: TaskRecord, { idOf, workerName, calendarOf, rulesOf }: ViewContext): TaskView {
   const { state, reason, runAt, startedAt, finishedAt, holder, leaseUntil, cancelRequestedAt, unique } = record;
   const outcome = record.result === undefined ? undefined : readJson(record.result);
   return {
@@ -66,7 +66,7 @@ function viewRules(rules: LaneRules | undefined): Pick<TaskView, 'placement' | '
 export function viewAttempts(
   task: TaskRecord,
   attempts: readonly AttemptRecord[],
-  { workerName }: Pick<Naming, 'workerName'>,
+  { workerName }: Pick<ViewContext, 'workerName'>,
 ): readonly AttemptView[] {
   const past = attempts.map(({ attempt, holder, startedAt, endedAt, outcome, error }) => ({
     attempt,
@@ -92,7 +92,11 @@ export function viewAttempts(
 
 export function viewWorker(
   record: WorkerRecord,
-  { id, tasks, calendarOf }: { readonly id: string; readonly tasks: readonly string[] } & Pick<Naming, 'calendarOf'>,
+  {
+    id,
+    tasks,
+    calendarOf,
+  }: { readonly id: string; readonly tasks: readonly string[] } & Pick<ViewContext, 'calendarOf'>,
 ): WorkerView {
   const { name, enabled, slots, priority, tags, handlers, queues, version } = record;
   const { state, host, pid, address, startedAt, seenAt, totalTasks } = record;

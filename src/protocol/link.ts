@@ -75,7 +75,7 @@ export interface Failing {
 }
 
 /** A value that an attempt has remembered, as JSON text. */
-export interface Remembered {
+export interface JournalValue {
   readonly key: string;
   readonly value: string;
 }
@@ -245,7 +245,7 @@ export interface Session {
   log(lease: Assignment, entries: readonly LogEntry[]): Promise<void>;
 
   /** All that the attempts of the task have written into its journal, as `Turned.entries` tells it. A read. */
-  journal(lease: Assignment): Promise<readonly Remembered[]>;
+  journal(lease: Assignment): Promise<readonly JournalValue[]>;
   /** Commits a turn of the attempt. May be repeated: what was written once is not written again. */
   turn(lease: Assignment, turn: TurnRequest): Promise<Turned>;
   /** A read. */

@@ -36,8 +36,8 @@ function entryOf(entry: EntryMessage, read: (text: string) => unknown): TurnEntr
   }
   if (entry.kind === 'signal') return { ...entry, body: read(entry.body) } as TurnEntry;
   const { usage, ...rest } = entry;
-  const said = usage === undefined ? {} : { usage: read(usage) };
-  return { ...rest, value: read(entry.value), ...said } as TurnEntry;
+  const usageValue = usage === undefined ? {} : { usage: read(usage) };
+  return { ...rest, value: read(entry.value), ...usageValue } as TurnEntry;
 }
 
 function thenMessage(then: TurnThen): TurnMessage['then'] {

@@ -16,7 +16,8 @@ import { giveUp, retryAfter } from './define/outcome.ts';
 import { task } from './define/task.ts';
 import { InlineRunner } from './runner/inline-runner.ts';
 import type { Ended, Job, Runner, Running } from './runner/runner.ts';
-import { Worker, type WorkerOptions } from './worker.ts';
+import { Worker } from './worker.ts';
+import type { WorkerOptions } from './worker-options.ts';
 
 const folder = tempFolder('worker');
 const DAY = 86_400_000;

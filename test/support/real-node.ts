@@ -59,7 +59,7 @@ export class RealNode {
     return (await this.call('POST', '/workers', { name, ...more })).secret as string;
   }
 
-  /** An agent of document 004 that was let in. */
+  /** A dazflow agent that was let in. */
   async agent(name: string, more: object = {}): Promise<PlainAgent> {
     return PlainAgent.enter(this.url, { name, secret: await this.enrol(name, more) });
   }

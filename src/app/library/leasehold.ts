@@ -8,7 +8,8 @@ import type { CancelAct, RetryAct, TreeOptions } from '../../engine/trees/trees.
 import type { TreeView } from '../../operate/calls/calls.ts';
 import type { ApprovalView, ExplanationView, SignalView, TaskView } from '../../operate/views.ts';
 import type { CancelAnswer, QueueRecord } from '../../store/store.ts';
-import type { AnyTask, InputOf, ResultOf } from '../../worker/define/definition.ts';
+import type { AnyTask } from '../../worker/define/definition.ts';
+import type { InputOf, ResultOf } from '../../worker/define/pushable-task.ts';
 import type { Decision } from '../../worker/durable/durable-context.ts';
 import type { Worker } from '../../worker/worker.ts';
 import type { AppWorkerOptions } from '../worker.ts';

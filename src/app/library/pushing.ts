@@ -3,7 +3,8 @@ import { checkList, checkOptions } from '../../engine/check.ts';
 import type { PushRequest } from '../../engine/push/push.ts';
 import type { RequestOf } from '../../protocol/paths.ts';
 import type { CallerTransaction } from '../../store/store.ts';
-import type { AnyTask, InputOf } from '../../worker/define/definition.ts';
+import type { AnyTask } from '../../worker/define/definition.ts';
+import type { InputOf } from '../../worker/define/pushable-task.ts';
 import { parseInput } from '../../worker/define/schema.ts';
 
 /** Options of one push of a defined task, instead of those of its definition. */

@@ -14,8 +14,8 @@ import type {
   ClaimRequest,
   Failing,
   Hello,
+  JournalValue,
   Link,
-  Remembered,
   RenewalAddress,
   RenewalAnswer,
   Reusable,
@@ -214,7 +214,7 @@ class DirectSession implements Session {
     return this.#engine.logs.append(lease, entries);
   }
 
-  async journal(lease: Assignment): Promise<readonly Remembered[]> {
+  async journal(lease: Assignment): Promise<readonly JournalValue[]> {
     await this.#requireHeld(lease);
     const entries = await this.#engine.journal(lease.task);
     return entries.map(({ key, value = 'null', ref }) => {

@@ -1,4 +1,4 @@
-import type { Ends } from '../../client/ends.ts';
+import type { CompletionWatcher } from '../../client/completion-watcher.ts';
 import { fault, isEngineError } from '../../core/errors.ts';
 import type { LogEntry } from '../../core/task/log.ts';
 import { isFinal, type TaskState } from '../../core/task/task.ts';
@@ -15,17 +15,21 @@ export class RemoteHandle<Result = unknown> implements Handle<Result> {
   readonly id: string;
   readonly fresh: boolean;
   readonly #operator: Operator;
-  readonly #ends: Ends;
+  readonly #completions: CompletionWatcher;
 
-  constructor(operator: Operator, ends: Ends, pushed: { readonly id: string; readonly fresh: boolean }) {
+  constructor(
+    operator: Operator,
+    completions: CompletionWatcher,
+    pushed: { readonly id: string; readonly fresh: boolean },
+  ) {
     this.#operator = operator;
-    this.#ends = ends;
+    this.#completions = completions;
     this.id = pushed.id;
     this.fresh = pushed.fresh;
   }
 
   async result({ signal }: FollowOptions = {}): Promise<Result> {
-    const task = await this.#ends.wait(this.id, signal);
+    const task = await this.#completions.wait(this.id, signal);
     if (task === undefined) throw fault('NOT_FOUND', { kind: 'task', id: this.id });
     if (task.state === 'completed') return task.result as Result;
     throw failureOf(this.id, task);

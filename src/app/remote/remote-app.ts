@@ -1,5 +1,5 @@
 import { Client } from '../../client/client.ts';
-import { Ends } from '../../client/ends.ts';
+import { CompletionWatcher } from '../../client/completion-watcher.ts';
 import { type Duration, parseDuration } from '../../core/duration.ts';
 import { fault, isEngineError } from '../../core/errors.ts';
 import { type LimitInput, normalizeLimit, type Rate } from '../../core/limits/limit.ts';
@@ -16,7 +16,8 @@ import { NodeOperator } from '../../operate/node-operator.ts';
 import type { Operator } from '../../operate/operator.ts';
 import type { ApprovalView, ExplanationView, QueueView, SignalView, TaskView } from '../../operate/views.ts';
 import type { CancelAnswer, QueueRecord } from '../../store/store.ts';
-import type { AnyTask, InputOf, ResultOf } from '../../worker/define/definition.ts';
+import type { AnyTask } from '../../worker/define/definition.ts';
+import type { InputOf, ResultOf } from '../../worker/define/pushable-task.ts';
 import type { Decision } from '../../worker/durable/durable-context.ts';
 import type { Worker } from '../../worker/worker.ts';
 import type { AppFeedItem, AppTree, Leasehold } from '../library/leasehold.ts';
@@ -85,7 +86,7 @@ export function openRemote(url: string, options: RemoteOptions): RemoteApp {
 export class RemoteApp implements Leasehold {
   readonly #client: Client;
   readonly #operator: Operator;
-  readonly #ends: Ends;
+  readonly #completions: CompletionWatcher;
   readonly #log: Log;
   readonly #mayRule: boolean;
   readonly #workers = new Set<Worker>();
@@ -93,7 +94,7 @@ export class RemoteApp implements Leasehold {
   constructor(client: Client, { token, log }: { readonly token: string | undefined; readonly log: Log }) {
     this.#client = client;
     this.#operator = new NodeOperator(client);
-    this.#ends = new Ends(client);
+    this.#completions = new CompletionWatcher(client);
     this.#mayRule = token !== undefined;
     this.#log = log;
   }
@@ -237,7 +238,7 @@ export class RemoteApp implements Leasehold {
   }
 
   #handle<Result = unknown>(pushed: { readonly id: string; readonly fresh: boolean }): RemoteHandle<Result> {
-    return new RemoteHandle<Result>(this.#operator, this.#ends, pushed);
+    return new RemoteHandle<Result>(this.#operator, this.#completions, pushed);
   }
 }
 

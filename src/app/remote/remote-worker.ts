@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '../../client/client.ts';
-import { originOf } from '../../client/origins.ts';
+import { originOf } from '../../client/endpoints.ts';
 import { fault, isEngineError } from '../../core/errors.ts';
 import type { World } from '../../core/world.ts';
 import type { Log } from '../../engine/log.ts';

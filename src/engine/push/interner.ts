@@ -73,11 +73,7 @@ export class Interner {
     return body;
   }
 
-  /** How long an attempt under this spec may run, if that is known already. A claim asks for every grant. */
-  knownTimeout(spec: number): number | undefined {
-    return this.#timeouts.get(spec);
-  }
-
+  /** How long an attempt under this spec may run; read once. */
   async timeout(spec: number): Promise<number | undefined> {
     if (!this.#timeouts.has(spec)) this.#timeouts.set(spec, readSpec(await this.specBody(spec)).timeoutMs);
     return this.#timeouts.get(spec);

@@ -53,10 +53,10 @@ export async function requireTask(caller: Caller, id: string): Promise<TaskView>
 export async function tasksById(caller: Caller, ids: readonly string[]): Promise<ReadonlyMap<string, TaskView>> {
   const found = new Map<string, TaskView>();
   for (let from = 0; from < ids.length; ) {
-    const asked = ids.slice(from, from + IDS);
-    const { tasks, cursor } = await caller.call('listTasks', { query: { id: asked } });
+    const batch = ids.slice(from, from + IDS);
+    const { tasks, cursor } = await caller.call('listTasks', { query: { id: batch } });
     for (const task of tasks) found.set(task.id, task);
-    from += cursor === undefined ? asked.length : asked.indexOf(cursor) + 1;
+    from += cursor === undefined ? batch.length : batch.indexOf(cursor) + 1;
   }
   return found;
 }
@@ -125,11 +125,11 @@ function treeAsk(id: string, { dryRun = false, signal, onProgress }: TreeOptions
   return { params: { id }, body: { tree: true, dryRun }, signal, onProgress, timeoutMs: LONG_MS };
 }
 
-type Told<Act extends string> = Omit<TreeView<Act>, 'counts'> & { readonly counts: Partial<Record<Act, number>> };
+type TreeCounts<Act extends string> = Omit<TreeView<Act>, 'counts'> & { readonly counts: Partial<Record<Act, number>> };
 
 function treeOf<Act extends string>(
   none: Record<Act, number>,
-  { tasks, counts, dryRun }: Told<Act>,
+  { tasks, counts, dryRun }: TreeCounts<Act>,
   { onProgress }: TreeOptions,
 ): TreeView<Act> {
   // A node does it in one call, and tells of no steps between.

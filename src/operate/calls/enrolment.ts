@@ -23,13 +23,13 @@ export class Enrolment {
 
   /** Makes room for a worker that nobody expects: its secret or a code for it, and with it what is said of its name. */
   async create(
-    said: Parameters<Engine['workers']['set']>[0],
+    request: Parameters<Engine['workers']['set']>[0],
     by: string,
     kind: 'secret' | 'code',
   ): Promise<{ readonly secret: string } | { readonly code: string }> {
-    const { name, ...setting } = checkWorkerSetting(said);
-    const isSaid = Object.values(setting).some((value) => value !== undefined);
-    const terms = { unless: ['secret', 'code'], setting: isSaid ? setting : undefined } as const;
+    const { name, ...setting } = checkWorkerSetting(request);
+    const isGiven = Object.values(setting).some((value) => value !== undefined);
+    const terms = { unless: ['secret', 'code'], setting: isGiven ? setting : undefined } as const;
     return kind === 'code'
       ? { code: await this.code(name, by, terms) }
       : { secret: await this.secret(name, by, 0, terms) };

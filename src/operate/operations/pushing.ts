@@ -77,7 +77,7 @@ async function shownPushed(
   pushed: readonly Pushed[],
 ): Promise<readonly PushedView[]> {
   const tasks = await snapshot.shown(pushed.map(({ task }) => task));
-  if (tasks.length < pushed.length) throw gone(pushed, tasks);
+  if (tasks.length < pushed.length) throw goneError(pushed, tasks);
   return tasks.map((task, i) => {
     const { op, unique } = requests[i] as PushRequest;
     const fresh = pushed[i]?.fresh === true || (op !== undefined && unique === undefined);
@@ -86,7 +86,7 @@ async function shownPushed(
 }
 
 /** A key is remembered for a day, and what it led to may have ended and be gone before that. */
-function gone(pushed: readonly Pushed[], kept: readonly TaskView[]): Error {
+function goneError(pushed: readonly Pushed[], kept: readonly TaskView[]): Error {
   const ids = new Set(kept.map(({ id }) => id));
   const id = pushed.find((one) => !ids.has(one.id))?.id;
   const hint = 'It was pushed before under this key, has ended and is no longer kept.';

@@ -9,7 +9,7 @@ const PAGE = 500;
 export async function taskDetail(snapshot: EngineSnapshot, id: string): Promise<TaskDetailView> {
   const { engine } = snapshot;
   const record = await snapshot.record(id);
-  const naming = await snapshot.naming([record], true);
+  const context = await snapshot.viewContext([record], true);
   const queues = await engine.queues();
   const workers = await snapshot.workers();
   const progress = await lastProgress(snapshot, record);
@@ -17,8 +17,8 @@ export async function taskDetail(snapshot: EngineSnapshot, id: string): Promise<
   const why = waits ? await engine.explain(record.task) : undefined;
   const wait = record.state === 'waiting' ? await waitOf(engine, record.task) : undefined;
   return {
-    ...viewTask(record, naming),
-    attempts: viewAttempts(record, await engine.attempts(record.task), naming),
+    ...viewTask(record, context),
+    attempts: viewAttempts(record, await engine.attempts(record.task), context),
     ...(progress === undefined ? {} : { progress }),
     queuePaused: queues.some(({ name, paused }) => paused && name === record.queue),
     workersForIt: workers.filter((worker) => isLive(worker) && offers(worker, record.handler)).length,

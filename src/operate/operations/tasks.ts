@@ -42,7 +42,7 @@ export const taskOperations = {
   async cancelTask(snapshot, { params: { id }, body: { tree = false, dryRun = false }, onProgress, signal }) {
     const { engine } = snapshot;
     const task = snapshot.numberOf(id);
-    if (tree) return engine.trees.cancel(task, said({ dryRun, onProgress, signal }));
+    if (tree) return engine.trees.cancel(task, defined({ dryRun, onProgress, signal }));
     return alone<CancelAct>(snapshot, id, dryRun, async (state) => {
       const answer = dryRun ? wouldCancel(state) : await engine.cancel(task);
       // It was removed since it was looked at.
@@ -54,7 +54,7 @@ export const taskOperations = {
   async retryTask(snapshot, { params: { id }, body: { tree = false, dryRun = false }, onProgress, signal }) {
     const { engine } = snapshot;
     const task = snapshot.numberOf(id);
-    if (tree) return engine.trees.retry(task, said({ dryRun, onProgress, signal }));
+    if (tree) return engine.trees.retry(task, defined({ dryRun, onProgress, signal }));
     return alone<RetryAct>(snapshot, id, dryRun, async (state) => {
       // What has not ended is left as it is; the engine decides it again in its own write.
       if (!isFinal(state)) return 'unfinished';
@@ -85,7 +85,7 @@ function wouldCancel(state: TaskState): CancelAct {
 }
 
 /** Without what is undefined. */
-function said<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+function defined<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   const entries = Object.entries(options).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
 }

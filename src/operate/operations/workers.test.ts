@@ -38,16 +38,16 @@ test('a worker that is disabled takes nothing more and keeps what it has, until 
 
 test('what is said of a name without a worker holds for the one that comes, and is remembered until then', async (t) => {
   const { engine, fleet, operator } = await scene(t);
-  assert.deepEqual(await fleet.strays(), []);
+  assert.deepEqual(await fleet.unusedSettings(), []);
   const [answer] = await fleet.set(['gpu-1'], { enabled: false, priority: -5 });
   assert.equal(answer?.workers, 0);
-  assert.deepEqual(await fleet.strays(), [
+  assert.deepEqual(await fleet.unusedSettings(), [
     { name: 'gpu-1', enabled: false, priority: -5, tags: [], workers: 0, running: 0 },
   ]);
   await engine.workers.register({ name: 'gpu-1', incarnation: 'later', slots: 1, priority: 3 });
   const shown = (await operator.call('listWorkers')).workers.find(({ name }) => name === 'gpu-1');
   assert.deepEqual([shown?.enabled, shown?.priority], [false, -5]);
-  assert.deepEqual(await fleet.strays(), []);
+  assert.deepEqual(await fleet.unusedSettings(), []);
   assert.equal(await refusal(fleet.set(['No Name'], { enabled: true })), 'INVALID_INPUT');
 });
 

@@ -49,14 +49,14 @@ export class WorkerOperator {
   }
 
   /** What was said of names under which nobody lives. */
-  async strays(): Promise<readonly WorkerSettingView[]> {
+  async unusedSettings(): Promise<readonly WorkerSettingView[]> {
     const settings = await this.#engine.store.workerSettings();
     const fleet = settings.length === 0 ? [] : await this.#living();
-    const said = ({ enabled, priority, tags }: WorkerSettingRecord): boolean =>
+    const isSet = ({ enabled, priority, tags }: WorkerSettingRecord): boolean =>
       !enabled || priority !== undefined || tags.length > 0;
     return settings
       .map((setting) => viewSetting(setting, fleet))
-      .filter((one, i) => one.workers === 0 && said(settings[i] as WorkerSettingRecord));
+      .filter((one, i) => one.workers === 0 && isSet(settings[i] as WorkerSettingRecord));
   }
 
   async set(names: readonly string[], edit: WorkerEdit): Promise<readonly WorkerSettingView[]> {
@@ -68,13 +68,13 @@ export class WorkerOperator {
   async create(name: string, { tags, priority, code }: NewWorker, by: string): Promise<Enrolled> {
     const enrolment = new Enrolment(this.#engine.store);
     const setting = { name, priority, addTags: tags.length === 0 ? undefined : tags };
-    const told = await enrolment.create(setting, by, code ? 'code' : 'secret').catch((error: unknown) => {
+    const made = await enrolment.create(setting, by, code ? 'code' : 'secret').catch((error: unknown) => {
       if (!isEngineError(error, 'CONFLICT')) throw error;
       const hint = `"leasehold workers rotate ${name}" gives it another secret, "workers remove" forgets it.`;
       throw fault('CONFLICT', { problem: `there is a worker ${name} already` }, { hint });
     });
     this.#engine.workers.refresh();
-    return { ...((await this.look([name]))[0] as WorkerSettingView), ...told };
+    return { ...((await this.look([name]))[0] as WorkerSettingView), ...made };
   }
 
   /** Another secret, told this once; the old ones are good for `graceMs` more. */
@@ -94,7 +94,7 @@ export class WorkerOperator {
   }
 
   /** What is said of a name, what those under it carry, and whether anybody has said or expects something of it. */
-  async said(name: string): Promise<{
+  async describe(name: string): Promise<{
     readonly setting: WorkerSettingView;
     readonly carries: readonly string[];
     readonly known: boolean;
@@ -169,16 +169,16 @@ export class WorkerOperator {
 
 export const workerOperations = {
   async listWorkers(snapshot) {
-    return { workers: await workersOf(snapshot), absent: await new WorkerOperator(snapshot.engine).strays() };
+    return { workers: await workersOf(snapshot), absent: await new WorkerOperator(snapshot.engine).unusedSettings() };
   },
 
   /** All that is known of a worker's name; refused when that is nothing. */
   async getWorker(snapshot, { params }) {
     const name = checkWorkerId('worker name', params.name);
-    const said = await new WorkerOperator(snapshot.engine).said(name);
+    const described = await new WorkerOperator(snapshot.engine).describe(name);
     const processes = (await workersOf(snapshot)).filter((worker) => worker.name === name);
-    if (processes.length === 0 && !said.known) throw noWorker(name);
-    return { ...said.setting, carries: said.carries, processes: processes.toReversed() };
+    if (processes.length === 0 && !described.known) throw noWorker(name);
+    return { ...described.setting, carries: described.carries, processes: processes.toReversed() };
   },
 
   async editWorker({ engine }, { params, body }) {

@@ -20,92 +20,92 @@ export function callerOf({ name, token }: Pick<Principal, 'name' | 'token'>): st
 }
 
 /** What is asked of the store about tokens. */
-export interface TokenBook {
+export interface TokenLookup {
   find(hash: string): Promise<Principal | undefined>;
   alive(tokens: readonly number[]): Promise<readonly boolean[]>;
 }
 
 /** A token that was found is believed for so long: a revocation holds everywhere within a second. */
-const BELIEF_MS = 500;
-const MAX_BELIEFS = 10_000;
+const CACHE_MS = 500;
+const MAX_CACHED = 10_000;
 
 /** Lets callers in by their tokens, and ends what lives by a token that has ended. */
 export class Access {
   readonly #admin: string;
-  readonly #book: TokenBook;
+  readonly #tokens: TokenLookup;
   readonly #world: World;
-  readonly #beliefs = new Map<string, { readonly principal: Principal; readonly until: number }>();
-  readonly #living = new Map<number, Set<() => void>>();
-  #stopWatch: (() => void) | undefined;
+  readonly #cache = new Map<string, { readonly principal: Principal; readonly until: number }>();
+  readonly #listeners = new Map<number, Set<() => void>>();
+  #stopPolling: (() => void) | undefined;
 
-  constructor(adminToken: string, book: TokenBook, world: World) {
+  constructor(adminToken: string, tokens: TokenLookup, world: World) {
     this.#admin = hashOf(adminToken);
-    this.#book = book;
+    this.#tokens = tokens;
     this.#world = world;
   }
 
   /** Tells this admin token from another one, and nothing of it. */
-  get adminMark(): string {
+  get adminFingerprint(): string {
     return hashOf(`mark ${this.#admin}`);
   }
 
   /** Who has this token. Whatever is wrong with it, the answer is the same. */
-  async who(secret: string | undefined): Promise<Principal> {
+  async authenticate(secret: string | undefined): Promise<Principal> {
     if (secret === undefined) throw fault('UNAUTHENTICATED');
     const hash = hashOf(secret);
     if (sameHash(hash, this.#admin)) return { role: 'admin', name: 'admin', token: undefined };
     const now = this.#world.clock.monotonic();
-    const belief = this.#beliefs.get(hash);
-    if (belief !== undefined && belief.until > now) return belief.principal;
-    this.#beliefs.delete(hash);
-    const principal = await this.#book.find(hash);
+    const cached = this.#cache.get(hash);
+    if (cached !== undefined && cached.until > now) return cached.principal;
+    this.#cache.delete(hash);
+    const principal = await this.#tokens.find(hash);
     if (principal === undefined) throw fault('UNAUTHENTICATED');
-    this.#believe(hash, principal, now);
+    this.#remember(hash, principal, now);
     return principal;
   }
 
-  #believe(key: string, principal: Principal, now: number): void {
-    if (this.#beliefs.size >= MAX_BELIEFS) this.#beliefs.clear();
-    this.#beliefs.set(key, { principal, until: now + BELIEF_MS });
+  #remember(key: string, principal: Principal, now: number): void {
+    if (this.#cache.size >= MAX_CACHED) this.#cache.clear();
+    this.#cache.set(key, { principal, until: now + CACHE_MS });
   }
 
   /** Who speaks by something that was given for a token, if that is live still. */
-  async of(principal: Principal & { readonly token: number }): Promise<Principal> {
+  async stillValid(principal: Principal & { readonly token: number }): Promise<Principal> {
     const key = `token ${principal.token}`;
     const now = this.#world.clock.monotonic();
-    if ((this.#beliefs.get(key)?.until ?? 0) > now) return principal;
-    const [alive] = await this.#book.alive([principal.token]);
+    if ((this.#cache.get(key)?.until ?? 0) > now) return principal;
+    const [alive] = await this.#tokens.alive([principal.token]);
     if (alive !== true) throw fault('UNAUTHENTICATED');
-    this.#believe(key, principal, now);
+    this.#remember(key, principal, now);
     return principal;
   }
 
   /** Calls `end` when the token of a connection has ended. The answer stops that. */
-  live({ token }: Principal, end: () => void): () => void {
+  onRevoked({ token }: Principal, end: () => void): () => void {
     if (token === undefined) return () => {};
-    const ends = this.#living.get(token) ?? new Set();
-    this.#living.set(token, ends.add(end));
-    this.#watch();
+    const ends = this.#listeners.get(token) ?? new Set();
+    this.#listeners.set(token, ends.add(end));
+    this.#pollLater();
     return () => {
       ends.delete(end);
       // Not the set of somebody who came back while this one was torn down: nobody would end it any more.
-      if (ends.size === 0 && this.#living.get(token) === ends) this.#living.delete(token);
+      if (ends.size === 0 && this.#listeners.get(token) === ends) this.#listeners.delete(token);
     };
   }
 
   close(): void {
-    this.#stopWatch?.();
-    this.#stopWatch = undefined;
-    this.#living.clear();
+    this.#stopPolling?.();
+    this.#stopPolling = undefined;
+    this.#listeners.clear();
   }
 
-  #watch(): void {
-    this.#stopWatch ??= this.#world.timers.after(
-      BELIEF_MS,
+  #pollLater(): void {
+    this.#stopPolling ??= this.#world.timers.after(
+      CACHE_MS,
       () => {
-        void this.#look().finally(() => {
-          this.#stopWatch = undefined;
-          if (this.#living.size > 0) this.#watch();
+        void this.#poll().finally(() => {
+          this.#stopPolling = undefined;
+          if (this.#listeners.size > 0) this.#pollLater();
         });
       },
       { unref: true },
@@ -113,19 +113,19 @@ export class Access {
   }
 
   /** Who was cut off hears the same when it comes back. */
-  #disbelieve(token: number): void {
-    for (const [hash, { principal }] of this.#beliefs) if (principal.token === token) this.#beliefs.delete(hash);
+  #forget(token: number): void {
+    for (const [hash, { principal }] of this.#cache) if (principal.token === token) this.#cache.delete(hash);
   }
 
-  async #look(): Promise<void> {
-    const tokens = [...this.#living.keys()];
+  async #poll(): Promise<void> {
+    const tokens = [...this.#listeners.keys()];
     // A store that cannot be asked says nothing about tokens: who is in stays in until it can.
-    const alive = await this.#book.alive(tokens).catch(() => tokens.map(() => true));
+    const alive = await this.#tokens.alive(tokens).catch(() => tokens.map(() => true));
     for (const [i, token] of tokens.entries()) {
       if (alive[i] === true) continue;
-      this.#disbelieve(token);
-      const ends = this.#living.get(token) ?? [];
-      this.#living.delete(token);
+      this.#forget(token);
+      const ends = this.#listeners.get(token) ?? [];
+      this.#listeners.delete(token);
       for (const end of ends) end();
     }
   }

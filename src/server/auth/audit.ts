@@ -12,32 +12,32 @@ export class Audit {
   }
 
   /** What was done. `outcome`: the status of the answer; what was refused is told as well. */
-  tell(action: string, principal: Principal | undefined, deed: AuditedAction): void {
-    if (AUDITED.has(action)) this.#say(action, principal, { ...deed, target: targetOf(deed) });
+  record(action: string, principal: Principal | undefined, entry: AuditedAction): void {
+    if (AUDITED.has(action)) this.#write(action, principal, { ...entry, target: targetOf(entry) });
   }
 
   /** For what is done within a request of another kind: by a model, by an agent, by a call of a batch. */
-  teller(principal: Principal | undefined, request: string): Auditor {
+  auditorFor(principal: Principal | undefined, request: string): Auditor {
     return async (action, target, work) => {
-      const told = { target: target.slice(0, MOST_TARGET), request };
+      const entry = { target: target.slice(0, MOST_TARGET), request };
       try {
         const done = await work();
-        this.#say(action, principal, { ...told, outcome: 200 });
+        this.#write(action, principal, { ...entry, outcome: 200 });
         return done;
       } catch (error) {
-        this.#say(action, principal, { ...told, outcome: errorOf(error).status });
+        this.#write(action, principal, { ...entry, outcome: errorOf(error).status });
         throw error;
       }
     };
   }
 
-  #say(
+  #write(
     action: string,
     principal: Principal | undefined,
-    told: Omit<AuditedAction, 'params' | 'body'> & { target: string },
+    entry: Omit<AuditedAction, 'params' | 'body'> & { target: string },
   ): void {
     const { name: by = 'nobody', role = 'none' } = principal ?? {};
-    const { target, outcome, request } = told;
+    const { target, outcome, request } = entry;
     this.#log.info('audit', { action, by, role, target, outcome, request });
   }
 }

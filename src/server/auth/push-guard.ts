@@ -22,7 +22,7 @@ export interface PushGuardOptions {
 /** Seconds' worth of the rate that a caller may push at once. */
 const BURST_S = 10;
 /** What is known of the queues is good for so long; what was let in since is added to it. */
-const LOOK_MS = 500;
+const FRESH_MS = 500;
 /** Callers that are counted. Who is forgotten has a full burst again, and nobody comes by so many tokens. */
 const MAX_CALLERS = 10_000;
 /** Of a queue that is full: it empties as its tasks run, which nobody can foresee. */
@@ -34,7 +34,7 @@ interface Allowance {
   at: number;
 }
 
-interface Look {
+interface QueueSizes {
   readonly at: number;
   readonly queued: Map<string, number>;
   inAll: number;
@@ -44,8 +44,8 @@ interface Look {
 export class PushGuard {
   readonly #options: PushGuardOptions;
   readonly #callers = new Map<string, Allowance>();
-  #look: Look | undefined;
-  #looking: Promise<Look> | undefined;
+  #sizes: QueueSizes | undefined;
+  #reading: Promise<QueueSizes> | undefined;
 
   constructor(options: PushGuardOptions) {
     this.#options = options;
@@ -85,29 +85,29 @@ export class PushGuard {
   async #requireRoom(tasks: ReadonlyMap<string, number>, count: number): Promise<void> {
     const { queued, queuedInAll } = this.#options.bounds;
     if (queued === 0 && queuedInAll === 0) return;
-    const look = await this.#recent();
+    const sizes = await this.#recent();
     for (const [queue, n] of tasks) {
-      if (queued > 0 && (look.queued.get(queue) ?? 0) + n > queued) {
+      if (queued > 0 && (sizes.queued.get(queue) ?? 0) + n > queued) {
         throw full(`the queue ${queue} takes no more than ${queued} unfinished tasks`);
       }
     }
-    if (queuedInAll > 0 && look.inAll + count > queuedInAll) {
+    if (queuedInAll > 0 && sizes.inAll + count > queuedInAll) {
       throw full(`all queues together take no more than ${queuedInAll} unfinished tasks`);
     }
-    for (const [queue, n] of tasks) look.queued.set(queue, (look.queued.get(queue) ?? 0) + n);
-    look.inAll += count;
+    for (const [queue, n] of tasks) sizes.queued.set(queue, (sizes.queued.get(queue) ?? 0) + n);
+    sizes.inAll += count;
   }
 
-  async #recent(): Promise<Look> {
+  async #recent(): Promise<QueueSizes> {
     const now = this.#options.clock.monotonic();
-    if (this.#look !== undefined && now - this.#look.at < LOOK_MS) return this.#look;
-    this.#looking ??= this.#read(now).finally(() => {
-      this.#looking = undefined;
+    if (this.#sizes !== undefined && now - this.#sizes.at < FRESH_MS) return this.#sizes;
+    this.#reading ??= this.#read(now).finally(() => {
+      this.#reading = undefined;
     });
-    return this.#looking;
+    return this.#reading;
   }
 
-  async #read(at: number): Promise<Look> {
+  async #read(at: number): Promise<QueueSizes> {
     const queued = new Map<string, number>();
     let inAll = 0;
     for (const { name, stats } of await this.#options.queues()) {
@@ -115,8 +115,8 @@ export class PushGuard {
       queued.set(name, n);
       inAll += n;
     }
-    this.#look = { at, queued, inAll };
-    return this.#look;
+    this.#sizes = { at, queued, inAll };
+    return this.#sizes;
   }
 }
 

@@ -4,7 +4,7 @@ import type { Engine } from '../../engine/engine.ts';
 import { hashOf, newSecret, prefixOf } from '../../operate/secrets.ts';
 import type { Role } from '../../protocol/route.ts';
 import type { AnswerOf } from '../../protocol/routes.ts';
-import type { Principal, TokenBook } from './access.ts';
+import type { Principal, TokenLookup } from './access.ts';
 
 type TokenStore = Pick<Engine['store'], 'tokenAdd' | 'tokenFind' | 'tokenAlive' | 'tokenList' | 'tokenRevoke'>;
 type Shown = AnswerOf<'createToken'>;
@@ -16,7 +16,7 @@ export interface NewBearer {
 }
 
 /** Tokens, for who makes and ends them. The texts go out once; what stays is their hashes. */
-export class TokenService implements TokenBook {
+export class TokenService implements TokenLookup {
   readonly #store: TokenStore;
 
   constructor(store: TokenStore) {

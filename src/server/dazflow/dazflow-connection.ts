@@ -4,7 +4,7 @@ import type { World } from '../../core/world.ts';
 import type { Log } from '../../engine/log.ts';
 import { DAZFLOW_TYPES, type DazflowNotice, DazflowRequest } from '../../protocol/dazflow.ts';
 import type { Session } from '../../protocol/link.ts';
-import { Silence, tickMsOf } from '../../protocol/silence.ts';
+import { PeerLiveness, tickMsOf } from '../../protocol/peer-liveness.ts';
 import { checked } from '../http/caller.ts';
 import { parseBody } from '../http/json-body.ts';
 import { stackOf } from '../http/refusals.ts';
@@ -22,7 +22,7 @@ export interface DazflowConnectionOptions {
   /** An agent that has said nothing for so long is offline. */
   readonly offlineMs: number;
   /** What came is no message: the connection ends. */
-  readonly onNonsense: (error: unknown) => void;
+  readonly onMalformed: (error: unknown) => void;
   readonly onSilence: () => void;
 }
 
@@ -40,7 +40,7 @@ export class DazflowConnection {
   readonly #options: DazflowConnectionOptions;
   readonly #buffer: SendBuffer;
   readonly #worker: DazflowWorker;
-  readonly #silence = new Silence();
+  readonly #liveness = new PeerLiveness();
   readonly #waiting: DazflowRequest[] = [];
   #working: Promise<void> | undefined;
   #cancelPing = (): void => {};
@@ -57,12 +57,12 @@ export class DazflowConnection {
       log,
       byPath,
       buffer: this.#buffer,
-      tell: (told) => this.tell(told),
-      answers: () => !this.isSilent,
+      send: (notice) => this.send(notice),
+      isHeard: () => !this.isSilent,
     });
-    socket.on('pong', () => this.#silence.heard());
-    socket.on('ping', () => this.#silence.heard());
-    socket.on('message', (...frame: Frame) => this.hear(frame));
+    socket.on('pong', () => this.#liveness.heard());
+    socket.on('ping', () => this.#liveness.heard());
+    socket.on('message', (...frame: Frame) => this.receive(frame));
     this.#ping();
     this.#beatAfter(Math.min(BEAT_MS, session.heartbeatMs ?? BEAT_MS));
     this.#watch(PARTS);
@@ -70,41 +70,41 @@ export class DazflowConnection {
 
   /** From here on it is offered tasks. */
   start(): void {
-    this.tell({ type: 'connect_ok' });
+    this.send({ type: 'connect_ok' });
     this.#worker.start();
   }
 
   /** Pings are not answered: another process that has the secret may take its place. */
   get isSilent(): boolean {
-    return this.#silence.isLong;
+    return this.#liveness.isDead;
   }
 
-  tell(told: DazflowNotice): void {
-    this.#buffer.say(JSON.stringify(told));
+  send(notice: DazflowNotice): void {
+    this.#buffer.send(JSON.stringify(notice));
   }
 
-  hear([data, isBinary]: Frame): void {
+  receive([data, isBinary]: Frame): void {
     // Who was told that it is over has no say any more, though its words may still arrive.
     if (!this.#isOpen) return;
-    this.#silence.heard();
+    this.#liveness.heard();
     this.#watch(PARTS);
     try {
       if (isBinary) throw fault('INVALID_INPUT', { field: 'message', problem: 'messages are text' });
-      this.#take(parseBody(data.toString()));
+      this.#enqueue(parseBody(data.toString()));
     } catch (error) {
-      this.#options.onNonsense(error);
+      this.#options.onMalformed(error);
     }
     this.#flow();
   }
 
   /** The connection is gone. Resolves when nothing more is written for it. */
-  async leave(): Promise<void> {
+  async close(): Promise<void> {
     this.#cancelPing();
     this.#cancelBeat();
     this.#cancelWatch();
-    this.#worker.part();
+    this.#worker.disconnect();
     await this.#working;
-    await this.#worker.leave();
+    await this.#worker.close();
     await this.#options.session.beat('offline').catch(() => {});
   }
 
@@ -114,22 +114,22 @@ export class DazflowConnection {
   }
 
   /** What is not of the document is left alone: it may come from an agent that knows more. */
-  #take(value: unknown): void {
+  #enqueue(value: unknown): void {
     const { type } = (value ?? {}) as { readonly type?: unknown };
     if (typeof type === 'string' && !DAZFLOW_TYPES.has(type)) return;
-    const said = checked('body', DazflowRequest, value) as DazflowRequest;
+    const request = checked('body', DazflowRequest, value) as DazflowRequest;
     // At once: what is recorded before it may take long, and an agent that hears nothing goes away.
-    if (said.type === 'heartbeat') return this.tell({ type: 'heartbeat_ack' });
-    this.#waiting.push(said);
+    if (request.type === 'heartbeat') return this.send({ type: 'heartbeat_ack' });
+    this.#waiting.push(request);
     this.#working ??= this.#work().finally(() => {
       this.#working = undefined;
     });
   }
 
   async #work(): Promise<void> {
-    for (let said = this.#waiting.shift(); said !== undefined; said = this.#waiting.shift()) {
+    for (let request = this.#waiting.shift(); request !== undefined; request = this.#waiting.shift()) {
       try {
-        await this.#answer(said);
+        await this.#answer(request);
       } catch (error) {
         this.#options.log.error('an agent could not be answered', { error: stackOf(error) });
       }
@@ -137,22 +137,22 @@ export class DazflowConnection {
     }
   }
 
-  async #answer(said: DazflowRequest): Promise<void> {
-    switch (said.type) {
+  async #answer(request: DazflowRequest): Promise<void> {
+    switch (request.type) {
       case 'task_claim': {
-        const task = await this.#worker.claim(said.task_id);
-        if (typeof task === 'string') return this.#refuse(said.task_id, task);
-        return this.tell({ type: 'task_claimed_ok', task_id: said.task_id, task });
+        const task = await this.#worker.claim(request.task_id);
+        if (typeof task === 'string') return this.#refuse(request.task_id, task);
+        return this.send({ type: 'task_claimed_ok', task_id: request.task_id, task });
       }
       case 'task_progress': {
-        const refusal = await this.#worker.say(said.task_id, said.logs ?? []);
-        if (refusal !== undefined) this.tell({ type: 'kill_task', task_id: said.task_id });
+        const refusal = await this.#worker.log(request.task_id, request.logs ?? []);
+        if (refusal !== undefined) this.send({ type: 'kill_task', task_id: request.task_id });
         return;
       }
       case 'task_complete':
-        return this.#refuse(said.task_id, await this.#worker.complete(said.task_id, said.result));
+        return this.#refuse(request.task_id, await this.#worker.complete(request.task_id, request.result));
       case 'task_failed':
-        return this.#refuse(said.task_id, await this.#worker.fail(said.task_id, failureOf(said)));
+        return this.#refuse(request.task_id, await this.#worker.fail(request.task_id, failureOf(request)));
       case 'heartbeat':
       case 'credential_ack':
       case 'version':
@@ -163,7 +163,7 @@ export class DazflowConnection {
   }
 
   #refuse(task: string, reason: string | undefined): void {
-    if (reason !== undefined) this.tell({ type: 'task_claimed_fail', task_id: task, reason });
+    if (reason !== undefined) this.send({ type: 'task_claimed_fail', task_id: task, reason });
   }
 
   /** Nothing is read while there is much to do, or while it does not read itself. */
@@ -178,7 +178,7 @@ export class DazflowConnection {
     this.#cancelPing = world.timers.after(
       tickMsOf(session.leaseMs),
       () => {
-        if (this.#silence.tick() && this.#isOpen) socket.ping();
+        if (this.#liveness.tick() && this.#isOpen) socket.ping();
         this.#ping();
       },
       { unref: true },

@@ -17,9 +17,9 @@ export function entriesOf(lines: readonly DazflowLine[], last: number, now: numb
   });
 }
 
-function timeOf(said: number | string | null | undefined): number | undefined {
-  if (said === null || said === undefined) return undefined;
-  const number = typeof said === 'string' ? Date.parse(said) : said < LEAST_MS ? said * 1000 : said;
+function timeOf(stamp: number | string | null | undefined): number | undefined {
+  if (stamp === null || stamp === undefined) return undefined;
+  const number = typeof stamp === 'string' ? Date.parse(stamp) : stamp < LEAST_MS ? stamp * 1000 : stamp;
   return number >= 0 && number <= MAX_TIME ? Math.floor(number) : undefined;
 }
 

@@ -1,6 +1,7 @@
 import { type FeedEvent, isTaskEvent, type TaskEvent } from '../../core/task/event.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { type FeedItem, itemOf } from '../../engine/read/feed.ts';
+import { pause, until } from '../until.ts';
 
 /** Events that are kept for those who follow closely; who is further behind reads from the store. */
 const KEPT = 5000;
@@ -85,7 +86,7 @@ export class EventBroadcaster {
         if (this.#last === undefined) {
           this.#last = await this.now();
           // Who came before and found nothing may have looked before what this number counts.
-          this.#tell();
+          this.#notify();
         }
         for await (const item of this.#engine.events({ after: this.#last, signal: this.#stop.signal })) {
           if (item.kind === 'reset') this.#forget(item.last);
@@ -93,17 +94,9 @@ export class EventBroadcaster {
         }
       } catch {
         // The store is away for a moment. The feed's own poll stands behind it; a closed store ends the hub.
-        await this.#rest();
+        await pause(this.#engine.world, RETRY_MS, this.#stop.signal);
       }
     }
-  }
-
-  async #rest(): Promise<void> {
-    let cancel = (): void => {};
-    await until(this.#stop.signal, (resolve) => {
-      cancel = this.#engine.world.timers.after(RETRY_MS, resolve, { unref: true });
-    });
-    cancel();
   }
 
   #keep(event: FeedEvent): void {
@@ -111,30 +104,19 @@ export class EventBroadcaster {
     this.#last = event.seq;
     if (this.#kept.length >= 2 * KEPT) this.#kept = this.#kept.slice(-KEPT);
     if (isTaskEvent(event)) this.#onEvent(event);
-    this.#tell();
+    this.#notify();
   }
 
   #forget(last: number): void {
     this.#kept = [];
     this.#last = last;
-    this.#tell();
+    this.#notify();
   }
 
-  #tell(): void {
+  #notify(): void {
     this.#arrived.resolve();
     this.#arrived = Promise.withResolvers();
   }
 }
 
 const RETRY_MS = 1000;
-
-/** Until `tell` calls back or the signal comes. Nothing is left on the signal: who follows for days waits millions of times. */
-async function until(signal: AbortSignal, tell: (resolve: () => void) => void): Promise<void> {
-  if (signal.aborted) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const end = (): void => resolve();
-  signal.addEventListener('abort', end);
-  tell(resolve);
-  await promise;
-  signal.removeEventListener('abort', end);
-}

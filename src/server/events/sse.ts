@@ -28,11 +28,11 @@ export async function writeStream(
   messages: (signal: AbortSignal) => AsyncIterable<Message>,
   signal: AbortSignal,
 ): Promise<void> {
-  const gone = new AbortController();
-  response.once('close', () => gone.abort());
+  const hangUp = new AbortController();
+  response.once('close', () => hangUp.abort());
   // Who left while the request was looked at has closed it already, and nothing would tell so again.
-  if (response.destroyed) gone.abort();
-  const over = AbortSignal.any([signal, gone.signal]);
+  if (response.destroyed) hangUp.abort();
+  const over = AbortSignal.any([signal, hangUp.signal]);
   response.writeHead(200, STREAM_HEADERS);
   response.flushHeaders();
   const ping = setInterval(() => void (response.writableNeedDrain || response.write(': still here\n\n')), PING_MS);
@@ -60,12 +60,12 @@ function drained(response: ServerResponse, over: AbortSignal): Promise<void> {
     response.destroy();
     resolve();
   };
-  const patience = setTimeout(cut, STALLED_MS);
+  const stalled = setTimeout(cut, STALLED_MS);
   response.once('drain', resolve);
   over.addEventListener('abort', cut, { once: true });
   if (over.aborted) cut();
   return promise.finally(() => {
-    clearTimeout(patience);
+    clearTimeout(stalled);
     response.off('drain', resolve);
     over.removeEventListener('abort', cut);
   });

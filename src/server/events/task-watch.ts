@@ -4,14 +4,14 @@ import type { Caller } from '../../operate/operator.ts';
 import type { TaskView } from '../../operate/views.ts';
 import type { EventBroadcaster } from './event-broadcaster.ts';
 
-export interface Watched {
+export interface WatchOptions {
   readonly broadcaster: EventBroadcaster;
   readonly operator: Caller;
 }
 
 /** How a task stands, now and after each thing that happens to it, until it has ended. */
 export async function* watchTask(
-  { broadcaster, operator }: Watched,
+  { broadcaster, operator }: WatchOptions,
   task: number,
   signal: AbortSignal,
 ): AsyncGenerator<TaskView> {

@@ -18,8 +18,8 @@ export function bearerOf(header: string | undefined): string | undefined {
 export function actorOf(principal: Principal | undefined, header: string | readonly string[] | undefined): string {
   if (principal === undefined) return '';
   if (typeof header !== 'string' || header === '') return principal.name;
-  const said = checkKey('x-leasehold-by', decoded(header));
-  return principal.token === undefined ? said : `${said} (${principal.name})`;
+  const actor = checkKey('x-leasehold-by', decoded(header));
+  return principal.token === undefined ? actor : `${actor} (${principal.name})`;
 }
 
 /** Names have letters that a header cannot carry. */

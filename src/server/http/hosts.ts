@@ -14,8 +14,8 @@ export function isLoopback(name: string): boolean {
 
 /** The one name that a request says. Of several Node tells the first, and something in front of us may have gone by another. */
 export function hostOf({ headers, rawHeaders }: Pick<IncomingMessage, 'headers' | 'rawHeaders'>): string | undefined {
-  const said = rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host');
-  return said.length === 1 ? headers.host : undefined;
+  const hosts = rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host');
+  return hosts.length === 1 ? headers.host : undefined;
 }
 
 /** Names under which this server may be asked for: its own, those that always mean this machine, and what was configured. */

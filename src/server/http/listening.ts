@@ -9,22 +9,22 @@ import { MAX_BODY_BYTES, refuseBytes } from './refusals.ts';
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 60_000;
 /** How often it is looked for connections that take longer than that; the default of Node is half a minute. */
-const LOOK_MS = 1000;
+const CHECK_MS = 1000;
 /** A little longer than proxies keep a connection that nobody uses, so that it is they who close it. */
 const IDLE_MS = 65_000;
 
-export interface Listening {
+export interface ListenOptions {
   readonly host: string;
   /** PEM texts. */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
   /** Listens beyond this machine without TLS: something in front of it sees to that. */
   readonly insecure?: boolean | undefined;
   /** How long a caller may take for its head, and for a whole request. */
-  readonly patience?: { readonly headersMs: number; readonly requestMs: number } | undefined;
+  readonly timeouts?: { readonly headersMs: number; readonly requestMs: number } | undefined;
 }
 
 /** Tokens must not go over a wire in the clear. */
-export function requireGuard({ host, tls, insecure = false }: Listening): void {
+export function requireTls({ host, tls, insecure = false }: ListenOptions): void {
   if (tls !== undefined) requirePair(tls);
   if (isLoopback(host) || tls !== undefined || insecure) return;
   throw fault(
@@ -39,7 +39,7 @@ export function requireGuard({ host, tls, insecure = false }: Listening): void {
   );
 }
 
-function requirePair(tls: NonNullable<Listening['tls']>): void {
+function requirePair(tls: NonNullable<ListenOptions['tls']>): void {
   try {
     createSecureContext(tls);
   } catch (cause) {
@@ -54,12 +54,12 @@ function requirePair(tls: NonNullable<Listening['tls']>): void {
 
 /** `refuse` answers what has no route because its address is none. */
 export function makeFastify(
-  { tls, patience = { headersMs: HEADERS_MS, requestMs: REQUEST_MS } }: Listening,
+  { tls, timeouts = { headersMs: HEADERS_MS, requestMs: REQUEST_MS } }: ListenOptions,
   refuse: (error: unknown, request: FastifyRequest, reply: FastifyReply) => void,
 ): FastifyInstance {
   const options = {
     bodyLimit: MAX_BODY_BYTES,
-    requestTimeout: patience.requestMs,
+    requestTimeout: timeouts.requestMs,
     keepAliveTimeout: IDLE_MS,
     forceCloseConnections: true,
     genReqId: () => randomUUID(),
@@ -67,7 +67,7 @@ export function makeFastify(
     frameworkErrors: refuse,
     clientErrorHandler: refuseBytes,
   } as const;
-  const limits = { headersTimeout: patience.headersMs, connectionsCheckingInterval: LOOK_MS };
+  const limits = { headersTimeout: timeouts.headersMs, connectionsCheckingInterval: CHECK_MS };
   const fastify = (tls === undefined
     ? Fastify({ ...options, http: limits })
     : Fastify({ ...options, https: { ...tls, ...limits } })) as unknown as FastifyInstance;

@@ -21,7 +21,7 @@ type Nodes = Awaited<ReturnType<Engine['store']['nodeList']>>;
 type Duties = Awaited<ReturnType<Engine['store']['dutyList']>>;
 
 /** The place of this node among others. */
-export interface Place {
+export interface NodeStatus {
   readonly heldDuties: () => readonly string[];
   readonly leads: () => boolean;
   /** For how many milliseconds each duty has been held by nobody. */
@@ -31,20 +31,20 @@ export interface Place {
   readonly connected: () => number;
 }
 
-interface Counted {
+interface CounterSpec {
   readonly name: string;
   readonly help: string;
 }
 
 /** What the feed counts, by the words of the documents. */
-const HAPPENED: Partial<Record<Change, Counted>> = {
+const CHANGE_COUNTERS: Partial<Record<Change, CounterSpec>> = {
   created: { name: 'leasehold_tasks_pushed_total', help: 'Tasks that were pushed' },
   claimed: { name: 'leasehold_leases_granted_total', help: 'Leases that were granted' },
   expired: { name: 'leasehold_lease_expired_count_total', help: 'Leases that ran out under their worker' },
   retried: { name: 'leasehold_step_retry_count_total', help: 'Attempts that failed and are tried again' },
 };
 /** By the state and not by what brought it about: a task also fails by a lease that runs out or by waiting too long. */
-const ENDED: Record<FinalState, Counted> = {
+const END_COUNTERS: Record<FinalState, CounterSpec> = {
   completed: { name: 'leasehold_tasks_completed_total', help: 'Tasks that have completed' },
   failed: { name: 'leasehold_tasks_failed_total', help: 'Tasks that have failed for good' },
   cancelled: { name: 'leasehold_tasks_cancelled_total', help: 'Tasks that were cancelled' },
@@ -71,13 +71,13 @@ export class Metrics {
   readonly #epoch: Gauge;
   readonly #nodes: Gauge<'state'>;
   readonly #unheld: Gauge<'duty'>;
-  readonly #place: Place;
+  readonly #status: NodeStatus;
 
-  constructor(engine: Engine, place: Place) {
+  constructor(engine: Engine, status: NodeStatus) {
     this.#engine = engine;
-    this.#place = place;
-    this.#happened = this.#counters(HAPPENED);
-    this.#ended = this.#counters(ENDED);
+    this.#status = status;
+    this.#happened = this.#counters(CHANGE_COUNTERS);
+    this.#ended = this.#counters(END_COUNTERS);
     const claims = this.#histogram('leasehold_claim_duration_seconds', 'How long the store took to grant leases', []);
     const renewals = this.#histogram(
       'leasehold_renewal_duration_seconds',
@@ -152,9 +152,9 @@ export class Metrics {
       store.nodeList(),
       store.dutyList(),
     ]);
-    this.#lookAtCluster(nodes, duties);
-    this.#tellQueues(queues, ages);
-    this.#tellLimits(limits);
+    this.#setCluster(nodes, duties);
+    this.#setQueues(queues, ages);
+    this.#setLimits(limits);
     const { now, members } = fleet;
     const online = members.filter(({ seenAt }) => now - seenAt <= this.#engine.workerStaleMs);
     const busy = online.reduce((sum, { running }) => sum + running, 0);
@@ -162,13 +162,13 @@ export class Metrics {
     this.#workers.set(online.length);
     this.#slots.set({ state: 'busy' }, busy);
     this.#slots.set({ state: 'free' }, Math.max(0, slots - busy));
-    this.#connected.set(this.#place.connected());
+    this.#connected.set(this.#status.connected());
     this.#duties.reset();
-    for (const duty of this.#place.heldDuties()) this.#duties.set({ duty }, 1);
+    for (const duty of this.#status.heldDuties()) this.#duties.set({ duty }, 1);
     return this.#registry.metrics();
   }
 
-  #tellQueues(queues: readonly QueueRecord[], ages: ReadonlyMap<string, number>): void {
+  #setQueues(queues: readonly QueueRecord[], ages: ReadonlyMap<string, number>): void {
     this.#queues.reset();
     this.#ages.reset();
     const oldest = new Map<string, number>();
@@ -184,7 +184,7 @@ export class Metrics {
     for (const [queue, ms] of oldest) this.#ages.set({ queue }, ms / 1000);
   }
 
-  #tellLimits(limits: readonly LimitRecord[]): void {
+  #setLimits(limits: readonly LimitRecord[]): void {
     this.#limits.reset();
     this.#limitCaps.reset();
     this.#limitWaiting.reset();
@@ -197,11 +197,11 @@ export class Metrics {
     }
   }
 
-  #counters(of: Readonly<Record<string, Counted>>): ReadonlyMap<string, Counter> {
+  #counters(of: Readonly<Record<string, CounterSpec>>): ReadonlyMap<string, Counter> {
     const registers = [this.#registry];
-    const make = ({ name, help }: Counted): Counter =>
+    const make = ({ name, help }: CounterSpec): Counter =>
       new Counter({ name, help: `${help}, since this node started`, registers });
-    return new Map(Object.entries(of).map(([word, counted]) => [word, make(counted)]));
+    return new Map(Object.entries(of).map(([word, spec]) => [word, make(spec)]));
   }
 
   #gauge<L extends string>(name: string, help: string, labelNames: readonly L[]): Gauge<L> {
@@ -223,8 +223,8 @@ export class Metrics {
     });
   }
 
-  #lookAtCluster({ now, nodes }: Nodes, { duties }: Duties): void {
-    const { leads, unheld, silence } = this.#place;
+  #setCluster({ now, nodes }: Nodes, { duties }: Duties): void {
+    const { leads, unheld, silence } = this.#status;
     this.#leader.set(leads() ? 1 : 0);
     this.#epoch.set(duties.find(({ name }) => name === LEADER)?.epoch ?? 0);
     for (const state of NODE_HEALTH) this.#nodes.set({ state }, 0);

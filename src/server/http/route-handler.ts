@@ -8,16 +8,16 @@ import type { Auditor } from '../auth/audit.ts';
 import type { PushGuard } from '../auth/push-guard.ts';
 import type { TokenService } from '../auth/token-service.ts';
 import type { EventBroadcaster } from '../events/event-broadcaster.ts';
-import type { Message } from '../events/sse.ts';
 import type { InsightService } from '../insight/insight-service.ts';
 import type { LoopdWorkers } from '../loopd/loopd-workers.ts';
 import type { RpcService } from '../rpc/rpc-service.ts';
 import type { LoginService } from '../ui/login-service.ts';
 import type { HttpWorkers } from '../workers/http-workers.ts';
 import type { WorkerSession } from '../workers/session-tokens.ts';
+import type { EventStream, JsonText, NO_CONTENT, RawResponse } from './answers.ts';
 
 /** All that the routes work on. */
-export interface Served {
+export interface Services {
   readonly engine: Engine;
   readonly broadcaster: EventBroadcaster;
   readonly tokens: TokenService;
@@ -39,7 +39,7 @@ export interface Served {
 }
 
 /** One request that was let in and is well formed. */
-export interface Call<N extends RouteName> extends Served {
+export interface Call<N extends RouteName> extends Services {
   readonly params: ParamsOf<N>;
   readonly query: QueryOf<N>;
   readonly body: BodyOf<N>;
@@ -56,39 +56,7 @@ export interface Call<N extends RouteName> extends Served {
   readonly closing: AbortSignal;
 }
 
-/** Messages until it ends, or until the signal comes. */
-export class Stream {
-  readonly messages: (signal: AbortSignal) => AsyncIterable<Message>;
-
-  constructor(messages: (signal: AbortSignal) => AsyncIterable<Message>) {
-    this.messages = messages;
-  }
-}
-
-/** An answer in somebody else's form, with its own status and headers. */
-export class Foreign {
-  readonly response: Response;
-
-  constructor(response: Response) {
-    this.response = response;
-  }
-}
-
-/** An answer that is JSON text already, with the status that goes with it. */
-export class JsonText {
-  readonly text: string;
-  readonly status: number;
-
-  constructor(text: string, status = 200) {
-    this.text = text;
-    this.status = status;
-  }
-}
-
-/** An answer without a body: 204. */
-export const NOTHING: unique symbol = Symbol('nothing');
-
-type Answered<N extends RouteName> = AnswerOf<N> | Stream | Foreign | JsonText | typeof NOTHING;
+type Answered<N extends RouteName> = AnswerOf<N> | EventStream | RawResponse | JsonText | typeof NO_CONTENT;
 export type Handler<N extends RouteName> = (call: Call<N>) => Answered<N> | Promise<Answered<N>>;
 
 export type Handlers<N extends RouteName> = { readonly [K in N]: Handler<K> };

@@ -19,7 +19,7 @@ export interface ClusterSnapshot {
   readonly leader: string | undefined;
 }
 
-type Kept = Omit<Shown, 'task' | 'text'> & { readonly say: () => Pick<Shown, 'task' | 'text'> };
+type KeptIncident = Omit<Shown, 'task' | 'text'> & { readonly describe: () => Pick<Shown, 'task' | 'text'> };
 
 const KEPT = 50;
 
@@ -27,7 +27,7 @@ const KEPT = 50;
 export class Incidents {
   readonly #idOf: IncidentsOptions['idOf'];
   readonly #most: number;
-  readonly #kept: Kept[] = [];
+  readonly #kept: KeptIncident[] = [];
   #seq = 0;
   #seen: ClusterSnapshot | undefined;
 
@@ -37,16 +37,16 @@ export class Incidents {
   }
 
   /** Everything that happens comes by here, so that nothing is made of it before somebody looks. */
-  note(event: TaskEvent): void {
+  add(event: TaskEvent): void {
     this.#seq = event.seq;
     const kind = kindOf(event);
     if (kind === undefined) return;
     const { at, seq } = event;
-    this.#put({ at, seq, kind, say: () => ({ task: this.#idOf(event), text: sayTask(kind, event) }) });
+    this.#put({ at, seq, kind, describe: () => ({ task: this.#idOf(event), text: describeTask(kind, event) }) });
   }
 
   /** The first look tells nothing: what was lost before is no news. */
-  see(snapshot: ClusterSnapshot): void {
+  observe(snapshot: ClusterSnapshot): void {
     const before = this.#seen;
     this.#seen = { ...snapshot, leader: snapshot.leader ?? before?.leader };
     if (before === undefined) return;
@@ -58,17 +58,17 @@ export class Incidents {
         seq: this.#seq,
         kind: 'worker lost',
         worker,
-        say: () => ({ text: `worker ${worker} fell silent` }),
+        describe: () => ({ text: `worker ${worker} fell silent` }),
       });
     }
     if (leader === undefined || before.leader === undefined || leader === before.leader) return;
     const text = `node ${leader} leads now, after ${before.leader}`;
-    this.#put({ at, seq: this.#seq, kind: 'leader changed', say: () => ({ text }) });
+    this.#put({ at, seq: this.#seq, kind: 'leader changed', describe: () => ({ text }) });
   }
 
   /** The newest first. */
   list(): readonly Shown[] {
-    return this.#kept.toReversed().map(({ say, ...rest }) => ({ ...rest, ...say() }));
+    return this.#kept.toReversed().map(({ describe, ...rest }) => ({ ...rest, ...describe() }));
   }
 
   /** Whether something went wrong since then; another leader is no harm. */
@@ -76,7 +76,7 @@ export class Incidents {
     return this.#kept.some((one) => one.at >= at && one.kind !== 'leader changed');
   }
 
-  #put(incident: Kept): void {
+  #put(incident: KeptIncident): void {
     this.#kept.push(incident);
     if (this.#kept.length > this.#most) this.#kept.shift();
   }
@@ -87,7 +87,7 @@ function kindOf({ change, state }: TaskEvent): Kind | undefined {
   return change === 'expired' ? 'lease expired' : undefined;
 }
 
-function sayTask(kind: Kind, { queue, change, attempt }: TaskEvent): string {
+function describeTask(kind: Kind, { queue, change, attempt }: TaskEvent): string {
   if (kind === 'lease expired') return `the lease of attempt ${attempt} in queue ${queue} ran out`;
   const ends: Partial<Record<TaskEvent['change'], string>> = {
     expired: ': its lease ran out, and it has no tries left',

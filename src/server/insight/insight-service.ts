@@ -10,8 +10,8 @@ import { histogram } from '../../engine/read/histogram.ts';
 import { lookAround, oldestAge, totals } from '../../engine/read/overview.ts';
 import type { AnswerOf, BodyOf, QueryOf } from '../../protocol/routes.ts';
 import { Incidents } from './incidents.ts';
-import { Remembered } from './remembered.ts';
 import { type Sample, Series } from './series.ts';
+import { TtlCache } from './ttl-cache.ts';
 
 export interface InsightOptions {
   readonly engine: Engine;
@@ -35,20 +35,20 @@ export class InsightService {
   readonly #engine: Engine;
   readonly #series: Series;
   readonly #incidents: Incidents;
-  readonly #overviews: Remembered<AnswerOf<'overview'>>;
-  readonly #histograms: Remembered<AnswerOf<'countTasks'>>;
-  readonly #failures: Remembered<AnswerOf<'listFailures'>>;
-  readonly #handlers: Remembered<readonly HandlerInfo[]>;
+  readonly #overviews: TtlCache<AnswerOf<'overview'>>;
+  readonly #histograms: TtlCache<AnswerOf<'countTasks'>>;
+  readonly #failures: TtlCache<AnswerOf<'listFailures'>>;
+  readonly #handlers: TtlCache<readonly HandlerInfo[]>;
 
   constructor({ engine }: InsightOptions) {
     this.#engine = engine;
     const { clock } = engine.world;
     this.#series = new Series({ world: engine.world, look: () => this.#sample() });
     this.#incidents = new Incidents({ idOf: (task) => engine.idOf(task) });
-    this.#overviews = new Remembered(clock);
-    this.#histograms = new Remembered(clock);
-    this.#failures = new Remembered(clock);
-    this.#handlers = new Remembered(clock);
+    this.#overviews = new TtlCache(clock);
+    this.#histograms = new TtlCache(clock);
+    this.#failures = new TtlCache(clock);
+    this.#handlers = new TtlCache(clock);
   }
 
   /** From now on it looks at the totals every few seconds. */
@@ -60,8 +60,8 @@ export class InsightService {
     this.#series.stop();
   }
 
-  note(event: TaskEvent): void {
-    this.#incidents.note(event);
+  addEvent(event: TaskEvent): void {
+    this.#incidents.add(event);
   }
 
   overview(): Promise<AnswerOf<'overview'>> {
@@ -161,7 +161,7 @@ export class InsightService {
     ]);
     const lost = workers.map(({ worker, name }) => [worker, name] as const);
     const leader = leaderOf(duties, now);
-    this.#incidents.see({
+    this.#incidents.observe({
       at: this.#engine.world.clock.wall(),
       lost: new Map(lost),
       leader: leader && holderName(leader.holder),

@@ -31,7 +31,7 @@ export interface SeriesOptions {
   readonly kept?: number;
 }
 
-interface Taken extends Sample {
+interface StepSample extends Sample {
   /** The step that it belongs to. */
   readonly step: number;
   readonly at: number;
@@ -47,7 +47,7 @@ export class Series {
   readonly #look: () => Promise<Sample>;
   readonly #stepMs: number;
   readonly #most: number;
-  #taken: Taken[] = [];
+  #taken: StepSample[] = [];
   #wall: number;
   #stopTimer = (): void => {};
   #over = false;
@@ -82,7 +82,7 @@ export class Series {
       if (this.#taken.at(-1)?.step === step) this.#taken.pop();
       this.#taken.push({ ...sample, step, at });
       // One more than is shown: rates are told against the one before.
-      while ((this.#taken[0] as Taken).step < step - this.#most) this.#taken.shift();
+      while ((this.#taken[0] as StepSample).step < step - this.#most) this.#taken.shift();
     } catch {
       // Nothing is known of this step.
     }
@@ -91,11 +91,11 @@ export class Series {
   figures(): Figures {
     const last = this.#taken.at(-1)?.step ?? 0;
     const first = Math.max(last - this.#most + 1, this.#taken[0]?.step ?? last + 1);
-    const rows: { readonly now: Taken; readonly before: Taken | undefined }[] = [];
+    const rows: { readonly now: StepSample; readonly before: StepSample | undefined }[] = [];
     for (const [i, now] of this.#taken.entries()) {
       if (now.step >= first) rows[now.step - first] = { now, before: this.#taken[i - 1] };
     }
-    const column = (figure: (now: Taken, before: Taken | undefined) => number | null): Column =>
+    const column = (figure: (now: StepSample, before: StepSample | undefined) => number | null): Column =>
       Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => {
         const row = rows[i];
         return row === undefined ? null : figure(row.now, row.before);
@@ -113,7 +113,7 @@ export class Series {
 }
 
 /** A second. A total that became less was counted anew, and tells nothing. */
-function rate(now: Taken, before: Taken | undefined, figure: 'completed' | 'failed'): number | null {
+function rate(now: StepSample, before: StepSample | undefined, figure: 'completed' | 'failed'): number | null {
   if (before === undefined || now[figure] < before[figure] || now.at <= before.at) return null;
   return Math.round(((now[figure] - before[figure]) * 100_000) / (now.at - before.at)) / 100;
 }

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { type NodeScene, nodeScene, type Wire } from '../../../test/support/node-scene.ts';
 
-interface Guest {
+interface LoopdWorker {
   readonly scene: NodeScene;
   readonly id: string;
   readonly session: string;
@@ -14,17 +14,17 @@ interface Guest {
   readonly post: (path: string, body?: object) => Promise<{ readonly status: number; readonly body: Wire }>;
 }
 
-async function guest(scene: NodeScene, name = 'box', capabilities: unknown = ['build']): Promise<Guest> {
+async function registered(scene: NodeScene, name = 'box', capabilities: unknown = ['build']): Promise<LoopdWorker> {
   const { secret } = await scene.call('createWorker', '/api/v1/workers', { body: { name, tags: ['gpu'] } });
-  const said = { hostname: 'elsewhere', capabilities, slots: 4, version: '1.2.3' };
-  const registered = await scene.call('registerWorker', '/workers/register', { body: said, token: secret });
-  const { worker_id: id, session_token: session } = registered;
+  const input = { hostname: 'elsewhere', capabilities, slots: 4, version: '1.2.3' };
+  const answer = await scene.call('registerWorker', '/workers/register', { body: input, token: secret });
+  const { worker_id: id, session_token: session } = answer;
   const headers = { 'x-session-token': session };
   return { scene, id, session, secret, post: (path, body = {}) => scene.ask(path, { body, token: null, headers }) };
 }
 
-async function running(t: TestContext): Promise<Guest & { readonly step: Wire }> {
-  const own = await guest(await nodeScene(t));
+async function running(t: TestContext): Promise<LoopdWorker & { readonly step: Wire }> {
+  const own = await registered(await nodeScene(t));
   await own.scene.engine.push({ queue: 'q', handler: 'build', input: { a: 1 } });
   const { status, body } = await own.post(`/workers/${own.id}/claim`);
   assert.equal(status, 200);
@@ -39,9 +39,9 @@ test('a worker registers, claims, tells, beats and completes', async (t) => {
     { seq: 1, event_type: 'stdout', payload: 'one' },
     { seq: 2, event_type: 'STEP_STARTED', payload: { phase: 'build' } },
   ];
-  const told = { lease_token: step.lease_token, events };
+  const logged = { lease_token: step.lease_token, events };
   for (let i = 0; i < 2; i++)
-    assert.deepEqual((await post(`/steps/${step.step_id}/events`, told)).body, { acked_seq: 2 });
+    assert.deepEqual((await post(`/steps/${step.step_id}/events`, logged)).body, { acked_seq: 2 });
   const leases = [{ step_id: step.step_id, lease_token: step.lease_token }];
   const beat = await post(`/workers/${id}/heartbeat`, { status: 'online', metrics: { load: 1 }, leases });
   assert.deepEqual(beat.body, { renewed: [step.step_id], lost: [], cancel: [], drain: false });
@@ -60,13 +60,13 @@ test('a worker registers, claims, tells, beats and completes', async (t) => {
 
 test('the process of a worker elsewhere is not taken for that of the node', async (t) => {
   const scene = await nodeScene(t);
-  await guest(scene);
+  await registered(scene);
   const { workers } = await scene.call('listWorkers', '/api/v1/workers');
   assert.deepEqual([workers[0].host, workers[0].address, workers[0].pid], ['elsewhere', '127.0.0.1', undefined]);
 });
 
 test('a claim with nothing to do answers 204, and one that waits answers as soon as there is something', async (t) => {
-  const { scene, id, post } = await guest(await nodeScene(t));
+  const { scene, id, post } = await registered(await nodeScene(t));
   const none = await post(`/workers/${id}/claim`, { wait_ms: 0 });
   assert.deepEqual([none.status, none.body], [204, '']);
   const waiting = post(`/workers/${id}/claim`, { max: 5, wait_ms: 30_000 });
@@ -90,7 +90,7 @@ test('a stale completion is refused with the order to stop, and changes nothing'
 
 test('nobody speaks for the lease of another worker, nor with a token that is not its own', async (t) => {
   const { scene, id, step, session } = await running(t);
-  const other = await guest(scene, 'other');
+  const other = await registered(scene, 'other');
   const done = { lease_token: step.lease_token, status: 'succeeded' };
   const complete = `/steps/${step.step_id}/complete`;
   assert.equal((await other.post(complete, done)).status, 409);
@@ -136,7 +136,7 @@ test('a failure is tried again, a cancelled one is asked for by the heartbeat an
 });
 
 test('a claim whose answer could not be written is given back with its try', async (t) => {
-  const { scene, id, session } = await guest(await nodeScene(t));
+  const { scene, id, session } = await registered(await nodeScene(t));
   const { hostname, port } = new URL(scene.service.address);
   const socket = connect(Number(port), hostname);
   await once(socket, 'connect');
@@ -155,7 +155,7 @@ test('a claim whose answer could not be written is given back with its try', asy
 });
 
 test('a session ends with the secret that it was begun with, and a worker that is switched off is told to drain', async (t) => {
-  const { scene, id, post } = await guest(await nodeScene(t));
+  const { scene, id, post } = await registered(await nodeScene(t));
   await scene.call('editWorker', '/api/v1/workers/box', { body: { enabled: false } });
   assert.equal((await post(`/workers/${id}/heartbeat`)).body.drain, true);
   await scene.engine.push({ queue: 'q', handler: 'build' });

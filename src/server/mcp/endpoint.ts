@@ -4,7 +4,7 @@ import { mayCall, type Role } from '../../protocol/route.ts';
 import type { Auditor } from '../auth/audit.ts';
 import { TOOLS, type Tool, type ToolContext } from './tools.ts';
 
-export interface DoorOptions extends ToolContext {
+export interface EndpointOptions extends ToolContext {
   readonly version: string;
   readonly role: Role;
   readonly audited: Auditor;
@@ -16,7 +16,7 @@ const INSTRUCTIONS =
   'Every tool that changes something takes dry_run: look first.';
 
 /** Answers one request of a model's program: Streamable HTTP without sessions, so that any node can answer the next one. */
-export async function speakMcp(request: Request, body: unknown, options: DoorOptions): Promise<Response> {
+export async function handleMcp(request: Request, body: unknown, options: EndpointOptions): Promise<Response> {
   const handler = createMcpHandler(() => serverFor(options), {
     maxSubscriptions: 0,
     onerror: options.onError,
@@ -25,7 +25,7 @@ export async function speakMcp(request: Request, body: unknown, options: DoorOpt
 }
 
 /** Who may only read sees no tool that writes. */
-function serverFor(options: DoorOptions): McpServer {
+function serverFor(options: EndpointOptions): McpServer {
   const server = new McpServer({ name: 'leasehold', version: options.version }, { instructions: INSTRUCTIONS });
   for (const [name, tool] of Object.entries(TOOLS)) {
     if (!mayCall(options.role, tool.writes ? 'operator' : 'read')) continue;
@@ -46,9 +46,9 @@ interface ToolAnswer {
 }
 
 /** What is refused is told to the model, which may do better. */
-async function answerOf(tool: Tool, options: DoorOptions, input: unknown): Promise<ToolAnswer> {
+async function answerOf(tool: Tool, options: EndpointOptions, input: unknown): Promise<ToolAnswer> {
   try {
-    const answer = (await done(tool, options, input as Given)) as Record<string, unknown>;
+    const answer = (await runTool(tool, options, input as ToolInput)) as Record<string, unknown>;
     const plain = JSON.parse(JSON.stringify(answer)) as Record<string, unknown>;
     return { content: [{ type: 'text', text: JSON.stringify(plain) }], structuredContent: plain };
   } catch (error) {
@@ -61,15 +61,15 @@ async function answerOf(tool: Tool, options: DoorOptions, input: unknown): Promi
   }
 }
 
-interface Given {
+interface ToolInput {
   readonly id?: string;
   readonly queue?: string;
   readonly dry_run?: boolean;
 }
 
 /** A dry run changes nothing, and is not worth a line. */
-function done(tool: Tool, options: DoorOptions, input: Given): Promise<object> {
+function runTool(tool: Tool, options: EndpointOptions, input: ToolInput): Promise<object> {
   const work = (): Promise<object> => tool.run(options, input as never);
-  if (tool.deed === undefined || input.dry_run === true) return work();
-  return options.audited(tool.deed, input.id ?? input.queue ?? '', work);
+  if (tool.audits === undefined || input.dry_run === true) return work();
+  return options.audited(tool.audits, input.id ?? input.queue ?? '', work);
 }

@@ -23,7 +23,7 @@ export interface Tool {
   /** Changes something: takes `dry_run`, and is there for operators only. */
   readonly writes: boolean;
   /** What is told of it to who operates the node; of pushes nothing is. */
-  readonly deed?: Action;
+  readonly audits?: Action;
   readonly run: (context: ToolContext, input: never) => Promise<object>;
 }
 
@@ -32,7 +32,7 @@ function tool<I extends z.ZodObject>(one: {
   readonly does: string;
   readonly input: I;
   readonly writes: boolean;
-  readonly deed?: Action;
+  readonly audits?: Action;
   readonly run: (context: ToolContext, input: z.output<I>) => Promise<object>;
 }): Tool {
   return one as Tool;
@@ -139,7 +139,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     does: 'Ends a task that waits, asks the worker of one that runs; with tree also what depends on it',
     input: z.object({ id, tree: z.boolean().default(false), dry_run: dryRun }),
     writes: true,
-    deed: 'cancelTask',
+    audits: 'cancelTask',
     async run({ operator }, { id: named, tree, dry_run }) {
       const answer = await operator.call('cancelTask', { params: { id: named }, body: { tree, dryRun: dry_run } });
       return tree ? answer : oneOf(named, answer);
@@ -150,7 +150,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     does: 'Makes a finished task ready again, with all its tries; with tree also what depended on it',
     input: z.object({ id, tree: z.boolean().default(false), dry_run: dryRun }),
     writes: true,
-    deed: 'retryTask',
+    audits: 'retryTask',
     async run({ operator }, { id: named, tree, dry_run }) {
       const answer = await operator.call('retryTask', { params: { id: named }, body: { tree, dryRun: dry_run } });
       return tree ? answer : oneOf(named, answer);
@@ -161,7 +161,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     does: 'Nothing more of this queue is started until it is resumed',
     input: z.object({ queue, dry_run: dryRun }),
     writes: true,
-    deed: 'pauseQueue',
+    audits: 'pauseQueue',
     run: (context, input) => switchQueue(context, input, 'pause'),
   }),
   resume_queue: tool({
@@ -169,7 +169,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     does: 'Tasks of this queue are started again',
     input: z.object({ queue, dry_run: dryRun }),
     writes: true,
-    deed: 'resumeQueue',
+    audits: 'resumeQueue',
     run: (context, input) => switchQueue(context, input, 'resume'),
   }),
 };

@@ -5,7 +5,8 @@ import type { Engine } from '../../engine/engine.ts';
 import type { FeedItem } from '../../engine/read/feed.ts';
 import { eventView } from '../../operate/operations/events.ts';
 import type { Message } from '../events/sse.ts';
-import { type Call, type Handlers, Stream } from '../http/route-handler.ts';
+import { EventStream } from '../http/answers.ts';
+import type { Call, Handlers } from '../http/route-handler.ts';
 import { lastEventId } from './logs.ts';
 
 export const eventRoutes: Handlers<'streamEvents'> = {
@@ -14,7 +15,7 @@ export const eventRoutes: Handlers<'streamEvents'> = {
     const after = afterOf(call) ?? (await broadcaster.now());
     const wanted = filterOf(call);
     const workers = new Set(call.query.worker.map((name) => checkWorkerId('worker', name)));
-    return new Stream(async function* (signal): AsyncGenerator<Message> {
+    return new EventStream(async function* (signal): AsyncGenerator<Message> {
       for await (const page of broadcaster.pages(after, signal)) {
         const some = page.filter((item) => item.kind === 'reset' || wanted(item.event));
         const names = workers.size === 0 ? undefined : await workersOf(engine, some);

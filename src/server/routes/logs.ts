@@ -1,6 +1,7 @@
 import { requireTask } from '../../operate/calls/calls.ts';
 import { cursorOf, placeOf } from '../../operate/operations/tasks.ts';
-import { type Handlers, Stream } from '../http/route-handler.ts';
+import { EventStream } from '../http/answers.ts';
+import type { Handlers } from '../http/route-handler.ts';
 
 export const logRoutes: Handlers<'readLog'> = {
   async readLog({ params, query, operator, engine, request }) {
@@ -10,7 +11,7 @@ export const logRoutes: Handlers<'readLog'> = {
     // Of a task that is not there a stream would end at once, as if it had said nothing.
     const { id } = await requireTask(operator, params.id);
     const at = after === undefined ? {} : { after };
-    return new Stream(async function* (signal) {
+    return new EventStream(async function* (signal) {
       for await (const line of engine.logs.follow(engine.parseId(id), { ...at, signal }))
         yield { id: cursorOf(line), data: line };
     });

@@ -14,7 +14,7 @@ const MAX_CALLERS = 10_000;
  * What a caller may ask for by JSON-RPC in a time. A call in a batch costs what it costs alone, and each task that it writes down
  * or starts costs one more: a batch is no way to ask for more.
  */
-export class Budget {
+export class CallBudget {
   readonly #allowance: Allowance;
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #left = new Map<string, { units: number; at: number }>();

@@ -6,7 +6,7 @@ import type { EventBroadcaster } from '../events/event-broadcaster.ts';
 import type { LeaseTokens } from '../workers/lease-tokens.ts';
 
 /** What the methods work on. */
-export interface RpcServed {
+export interface RpcServices {
   readonly engine: Engine;
   readonly broadcaster: EventBroadcaster;
   readonly leases: LeaseTokens;
@@ -22,7 +22,7 @@ export interface RpcServed {
 }
 
 /** One call that was let in and is well formed. */
-export interface RpcCall<N extends MethodName = MethodName> extends RpcServed {
+export interface RpcCall<N extends MethodName = MethodName> extends RpcServices {
   readonly params: ParamsOf<N>;
   readonly principal: Principal;
   /** It is alone in its request and somebody waits for its answer, so that this may be a stream. */

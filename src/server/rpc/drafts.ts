@@ -45,10 +45,10 @@ export function editOf(
 ): { readonly parent: string | undefined; readonly user: string | undefined; readonly body: DocumentBody } {
   return wellFormed('task', () => {
     const { parent_id: parent, user_id: user, ...edit } = shaped(TaskEdit, given);
-    const said = Object.fromEntries(
-      Object.entries({ ...bodyOf(edit), name: edit.name }).filter(([key]) => isSaid(edit, key)),
+    const changes = Object.fromEntries(
+      Object.entries({ ...bodyOf(edit), name: edit.name }).filter(([key]) => isGiven(edit, key)),
     );
-    const body = checkBody({ ...before, ...said } as DocumentBody, user);
+    const body = checkBody({ ...before, ...changes } as DocumentBody, user);
     return { parent: parent ?? undefined, user: user ?? undefined, body };
   });
 }
@@ -61,7 +61,7 @@ const SOURCES: Readonly<Record<string, readonly (keyof TaskEdit)[]>> = {
   idempotencyKey: ['idempotency_key'],
 };
 
-function isSaid(edit: object, part: string): boolean {
+function isGiven(edit: object, part: string): boolean {
   return (SOURCES[part] ?? [part]).some((field) => (edit as Readonly<Record<string, unknown>>)[field] !== undefined);
 }
 

@@ -2,7 +2,7 @@ import { isEngineError } from '../../core/errors.ts';
 import { subtreeOf } from '../../core/graph/document.ts';
 import { handlerOf } from '../../engine/trees/document-body.ts';
 import type { Document, Execution } from '../../engine/trees/documents.ts';
-import { Stream } from '../http/route-handler.ts';
+import { EventStream } from '../http/answers.ts';
 import type { RpcCall, RpcHandlers } from './context.ts';
 import { problemOf, RpcProblem } from './problems.ts';
 import { followExecution } from './stream.ts';
@@ -20,7 +20,7 @@ export const executeMethods: RpcHandlers<'tasks.execute' | 'tasks.cancel'> = {
     const execution = await engine.documents.execute(id, call.admit);
     const answer = await started(call, id, execution);
     if (!params.use_streaming) return answer;
-    return new Stream((signal) => followExecution({ engine, broadcaster, execution, after, id, answer }, signal));
+    return new EventStream((signal) => followExecution({ engine, broadcaster, execution, after, id, answer }, signal));
   },
 
   async 'tasks.cancel'(call) {

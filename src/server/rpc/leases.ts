@@ -75,8 +75,8 @@ export const leaseMethods: RpcHandlers<Leased> = {
     const { task, attempt } = lease;
     if (error === undefined || error === null) await complete(call, lease);
     else {
-      const told = typeof error === 'string' ? { message: error } : error;
-      await engine.fail({ task, attempt }, told, { giveUp: !params.retryable });
+      const failure = typeof error === 'string' ? { message: error } : error;
+      await engine.fail({ task, attempt }, failure, { giveUp: !params.retryable });
     }
     return outcome(call, lease, id);
   },

@@ -17,14 +17,14 @@ export const nodeMethods: RpcHandlers<'register_node' | 'heartbeat' | 'deregiste
     requireOwn(principal, name);
     const tags = tagsOf(params.capabilities ?? []);
     if (principal.role === 'worker') requireGiven(name, tags, (await call.settingOf(name)).tags);
-    const said = hashOf({ handlers, tags, slots, version: version ?? null });
+    const fingerprint = hashOf({ handlers, tags, slots, version: version ?? null });
     const before = await findNode(engine, name);
-    const same = before?.incarnation.startsWith(`${NODE}${said}:`) === true;
+    const same = before?.incarnation.startsWith(`${NODE}${fingerprint}:`) === true;
     const worker = same
       ? before.worker
       : await engine.workers.register({
           name,
-          incarnation: `${NODE}${said}:${randomUUID()}`,
+          incarnation: `${NODE}${fingerprint}:${randomUUID()}`,
           slots,
           tags,
           handlers,
@@ -151,6 +151,6 @@ function tagsOf(capabilities: readonly string[] | Readonly<Record<string, unknow
 }
 
 /** What it says of itself, so that saying it again is known for the same. */
-function hashOf(said: object): string {
-  return createHash('sha256').update(JSON.stringify(said)).digest('hex').slice(0, 32);
+function hashOf(profile: object): string {
+  return createHash('sha256').update(JSON.stringify(profile)).digest('hex').slice(0, 32);
 }

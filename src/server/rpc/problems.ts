@@ -35,7 +35,7 @@ export function refusal(kind: RpcErrorKind, problem: string, data: Readonly<Reco
   return { code, message: `${message}: ${problem}`, data: { problem, ...data } };
 }
 
-/** What is told of an error: its code in JSON-RPC, and in `data` ours. Of one that nobody foresaw nothing is. */
+/** What is shown of an error: its code in JSON-RPC, and in `data` ours. Of one that nobody foresaw nothing is. */
 export function problemOf(thrown: unknown): RpcError {
   if (thrown instanceof RpcProblem) return refusal(thrown.kind, thrown.message, thrown.data);
   const error = errorOf(thrown);
@@ -76,9 +76,9 @@ function kindOf({ code, details }: EngineError): RpcErrorKind {
 /** Of a request that never became a call: it was not let in, is no JSON, or is too large. */
 export function refuseRequest(thrown: unknown): RpcAnswer {
   const error = errorOf(thrown);
-  const told = problemOf(error);
+  const shown = problemOf(error);
   const parse = error.code === 'INVALID_INPUT' && error.details?.['field'] === 'body';
   const kind: RpcErrorKind = parse ? 'parse' : kindOf(error) === 'params' ? 'request' : kindOf(error);
   const { code, message } = RPC_ERRORS[kind];
-  return { jsonrpc: '2.0', id: null, error: { ...told, code, message: `${message}: ${error.message}` } };
+  return { jsonrpc: '2.0', id: null, error: { ...shown, code, message: `${message}: ${error.message}` } };
 }

@@ -24,12 +24,12 @@ interface Session {
 /** Sessions of browsers. A cookie says all of it, signed under the key of the cluster: every node of it goes on with the session. */
 export class BrowserSessions {
   readonly #key: KeyObject;
-  readonly #access: Pick<Access, 'of' | 'adminMark'>;
+  readonly #access: Pick<Access, 'stillValid' | 'adminFingerprint'>;
   readonly #clock: Clock;
   /** Ids of sessions that were ended here, and until when their cookies would be good. */
   readonly #ended = new Map<string, number>();
 
-  constructor(clusterKey: string, access: Pick<Access, 'of' | 'adminMark'>, clock: Clock) {
+  constructor(clusterKey: string, access: Pick<Access, 'stillValid' | 'adminFingerprint'>, clock: Clock) {
     this.#key = createSecretKey(createHmac('sha256', clusterKey).update('browser sessions').digest());
     this.#access = access;
     this.#clock = clock;
@@ -40,7 +40,7 @@ export class BrowserSessions {
       id: randomUUID(),
       role,
       name,
-      ...(token === undefined ? { admin: this.#access.adminMark } : { token }),
+      ...(token === undefined ? { admin: this.#access.adminFingerprint } : { token }),
       until: Math.floor(this.#clock.wall() + SESSION_MS),
     };
     const text = Buffer.from(JSON.stringify(session)).toString('base64url');
@@ -51,8 +51,8 @@ export class BrowserSessions {
   async read(cookie: string): Promise<Principal> {
     const { id, role, name, token, admin, until } = this.#session(cookie);
     if (until <= this.#clock.wall() || this.#ended.has(id)) throw fault('UNAUTHENTICATED');
-    if (token !== undefined) return { ...(await this.#access.of({ role, name, token })), until };
-    if (admin !== this.#access.adminMark) throw fault('UNAUTHENTICATED');
+    if (token !== undefined) return { ...(await this.#access.stillValid({ role, name, token })), until };
+    if (admin !== this.#access.adminFingerprint) throw fault('UNAUTHENTICATED');
     return { role, name, token: undefined, until };
   }
 

@@ -6,7 +6,7 @@ export const CODE_MS = 600_000;
 /** Codes that wait for their browser; of more the oldest go. */
 const MOST_CODES = 1000;
 
-interface Kept {
+interface IssuedCode {
   readonly hash: string;
   readonly principal: Principal;
   readonly until: number;
@@ -15,7 +15,7 @@ interface Kept {
 /** Codes of login links: good once, for ten minutes, at this node alone. Only their hashes are kept, and nothing of them on a disk. */
 export class LoginCodes {
   readonly #clock: Clock;
-  #kept: Kept[] = [];
+  #kept: IssuedCode[] = [];
 
   constructor(clock: Clock) {
     this.#clock = clock;

@@ -46,7 +46,7 @@ export class LoginService {
   }
 
   async #who(proof: BodyOf<'login'>): Promise<Principal> {
-    if ('token' in proof) return this.#access.who(proof.token.length > MOST_SECRET ? '' : proof.token);
+    if ('token' in proof) return this.#access.authenticate(proof.token.length > MOST_SECRET ? '' : proof.token);
     const principal = proof.code.length > MOST_SECRET ? undefined : this.#codes.take(proof.code);
     if (principal === undefined) {
       const hint = 'The link was used, or its ten minutes are over; "leasehold login" makes another.';
@@ -54,7 +54,7 @@ export class LoginService {
     }
     // A token that has ended since takes its links along.
     const { role, name, token } = principal;
-    return token === undefined ? principal : this.#access.of({ role, name, token });
+    return token === undefined ? principal : this.#access.stillValid({ role, name, token });
   }
 }
 

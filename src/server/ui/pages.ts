@@ -94,7 +94,7 @@ const MOST_A_MINUTE = 10;
 
 /** What a browser did not let a page of ours do: of that the log tells, since it may be an attack. */
 function takeReports(scope: FastifyInstance, log: Log, now: () => number): void {
-  let [minute, told] = [0, 0];
+  let [minute, logged] = [0, 0];
   scope.addContentTypeParser(
     ['application/csp-report', 'application/reports+json'],
     { parseAs: 'string', bodyLimit: MOST_REPORT_BYTES },
@@ -102,8 +102,8 @@ function takeReports(scope: FastifyInstance, log: Log, now: () => number): void 
   );
   scope.post('/ui/csp-report', { config: { name: 'cspReport' }, bodyLimit: MOST_REPORT_BYTES }, (request, reply) => {
     const current = Math.floor(now() / 60_000);
-    if (current !== minute) [minute, told] = [current, 0];
-    if (told++ < MOST_A_MINUTE) log.warn('a browser kept a page from something', { report: lineOf(request.body) });
+    if (current !== minute) [minute, logged] = [current, 0];
+    if (logged++ < MOST_A_MINUTE) log.warn('a browser kept a page from something', { report: lineOf(request.body) });
     return reply.code(204).send();
   });
 }

@@ -3,7 +3,7 @@ import { open, readdir, stat } from 'node:fs/promises';
 import { extname, join, relative, sep } from 'node:path';
 
 /** What is sent for an address. */
-export interface Found {
+export interface StaticFile {
   readonly body: Buffer;
   readonly type: string;
   readonly encoding: 'br' | 'gzip' | undefined;
@@ -11,7 +11,7 @@ export interface Found {
   readonly lasting: boolean;
 }
 
-interface Known {
+interface FileEntry {
   readonly path: string;
   readonly type: string;
   readonly lasting: boolean;
@@ -46,7 +46,7 @@ const MOST_FILES = 5000;
  */
 export class StaticFiles {
   readonly #folder: () => string | undefined;
-  #known: ReadonlyMap<string, Known> = new Map();
+  #known: ReadonlyMap<string, FileEntry> = new Map();
   /** By what the folder was when it was walked through: a build puts another one there. */
   #stamp = '';
 
@@ -56,10 +56,10 @@ export class StaticFiles {
   }
 
   /** Undefined: there is no such file; of a page without a file name its index is sent. */
-  async find(name: string, accepts: string): Promise<Found | undefined> {
+  async find(name: string, accepts: string): Promise<StaticFile | undefined> {
     const folder = this.#folder();
     if (folder === undefined) return undefined;
-    await this.#look(folder);
+    await this.#refresh(folder);
     const known = this.#known.get(name) ?? (name.startsWith('assets/') ? undefined : this.#known.get(INDEX));
     if (known === undefined) return undefined;
     const encoding = known.br && takes(accepts, 'br') ? 'br' : known.gz && takes(accepts, 'gzip') ? 'gzip' : undefined;
@@ -68,7 +68,7 @@ export class StaticFiles {
     return body && { body, encoding, type: known.type, lasting: known.lasting };
   }
 
-  async #look(folder: string): Promise<void> {
+  async #refresh(folder: string): Promise<void> {
     const index = await stat(join(folder, INDEX)).catch(() => undefined);
     const stamp = `${folder} ${index?.mtimeMs} ${index?.size}`;
     if (stamp === this.#stamp) return;
@@ -77,14 +77,14 @@ export class StaticFiles {
   }
 }
 
-async function walk(folder: string): Promise<ReadonlyMap<string, Known>> {
+async function walk(folder: string): Promise<ReadonlyMap<string, FileEntry>> {
   const entries: Dirent[] = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   // A link is neither a file nor a folder here.
   const files = entries.filter((entry) => entry.isFile()).slice(0, MOST_FILES);
   const names = new Set(
     files.map(({ parentPath, name }) => relative(folder, join(parentPath, name)).replaceAll(sep, '/')),
   );
-  const known = new Map<string, Known>();
+  const known = new Map<string, FileEntry>();
   for (const path of names) {
     const type = TYPES[extname(path).toLowerCase()];
     if (type === undefined) continue;

@@ -7,20 +7,21 @@ import type { Frame } from './worker-connection.ts';
 
 /** Who comes: a worker of ours, or an agent of document 004, which may have said so in the address that it asked for. */
 export type FirstMessage =
-  | { readonly kind: 'own'; readonly connect: Connect }
-  | { readonly kind: 'plain'; readonly connect: DazflowConnect; readonly byPath: boolean };
+  | { readonly kind: 'worker'; readonly connect: Connect }
+  | { readonly kind: 'dazflow'; readonly connect: DazflowConnect; readonly byPath: boolean };
 
 /** What only a worker of ours says of itself. With one of these the others must be there too. */
-const OWN = ['incarnation', 'slots', 'handlers', 'holding'] as const;
+const WORKER_FIELDS = ['incarnation', 'slots', 'handlers', 'holding'] as const;
 
 /** Reads the first message of a connection. */
 export function readFirst([data, isBinary]: Frame): FirstMessage {
   if (isBinary) throw fault('INVALID_INPUT', { field: 'body', problem: 'messages are text' });
   const value = parseBody(data.toString(), MAX_FRAME_DEPTH);
-  const isOwn = typeof value === 'object' && value !== null && OWN.some((field) => Object.hasOwn(value, field));
-  return isOwn
-    ? { kind: 'own', connect: checked('body', Connect, value) as Connect }
-    : { kind: 'plain', connect: checked('body', DazflowConnect, value) as DazflowConnect, byPath: false };
+  const isWorker =
+    typeof value === 'object' && value !== null && WORKER_FIELDS.some((field) => Object.hasOwn(value, field));
+  return isWorker
+    ? { kind: 'worker', connect: checked('body', Connect, value) as Connect }
+    : { kind: 'dazflow', connect: checked('body', DazflowConnect, value) as DazflowConnect, byPath: false };
 }
 
 /**
@@ -35,7 +36,7 @@ export function readPath(url: string): FirstMessage | undefined {
     const { data } = DazflowConnect.safeParse({ type: 'connect', name, secret });
     return data === undefined || name === '' || secret === ''
       ? undefined
-      : { kind: 'plain', connect: data, byPath: true };
+      : { kind: 'dazflow', connect: data, byPath: true };
   } catch {
     return undefined;
   }

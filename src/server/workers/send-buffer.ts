@@ -22,8 +22,8 @@ export class SendBuffer {
   readonly #socket: WebSocket;
   readonly #framesOf: (texts: readonly string[]) => Iterable<string>;
   readonly #onRoom: () => void;
-  #unsaid: string[] = [];
-  #unsaidUnits = 0;
+  #unsent: string[] = [];
+  #unsentUnits = 0;
   #expectedUnits = 0;
   /** Made when somebody listens: of thousands of connections hardly one is ever full. */
   #listeners: Set<() => void> | undefined;
@@ -39,7 +39,7 @@ export class SendBuffer {
   }
 
   get isFull(): boolean {
-    return this.#unsaidUnits + this.#expectedUnits + this.#socket.bufferedAmount > MAX_UNREAD_UNITS;
+    return this.#unsentUnits + this.#expectedUnits + this.#socket.bufferedAmount > MAX_UNREAD_UNITS;
   }
 
   /** Calls back when it is full next, at once if it is now; answers how to stop that. */
@@ -51,10 +51,10 @@ export class SendBuffer {
   }
 
   /** What is said in one turn leaves together. */
-  say(text: string): void {
-    this.#unsaidUnits += text.length;
-    if (this.#unsaid.push(text) === 1) setImmediate(() => this.#flush());
-    this.#look();
+  send(text: string): void {
+    this.#unsentUnits += text.length;
+    if (this.#unsent.push(text) === 1) setImmediate(() => this.#flush());
+    this.#notify();
   }
 
   /** So much will be said before this turn is over: others who want to say something must know. */
@@ -63,7 +63,7 @@ export class SendBuffer {
     setImmediate(() => {
       this.#expectedUnits -= units;
     });
-    this.#look();
+    this.#notify();
   }
 
   /** Resolves when there is room, or when nobody waits for it any more. */
@@ -78,20 +78,20 @@ export class SendBuffer {
   }
 
   #flush(): void {
-    const texts = this.#unsaid;
-    this.#unsaid = [];
-    this.#unsaidUnits = 0;
+    const texts = this.#unsent;
+    this.#unsent = [];
+    this.#unsentUnits = 0;
     if (this.#socket.readyState !== this.#socket.OPEN) return;
-    for (const frame of this.#framesOf(texts)) this.#socket.send(frame, () => this.#taken());
-    this.#taken();
+    for (const frame of this.#framesOf(texts)) this.#socket.send(frame, () => this.#written());
+    this.#written();
   }
 
-  #taken(): void {
-    this.#look();
+  #written(): void {
+    this.#notify();
     this.#onRoom();
   }
 
-  #look(): void {
+  #notify(): void {
     const heard = this.isFull ? this.#listeners : this.#waiting;
     for (const listener of heard ?? []) listener();
   }

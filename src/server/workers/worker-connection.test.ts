@@ -4,7 +4,7 @@ import { type GatewayScene, hubScene } from '../../../test/support/gateway-scene
 import { proofOf, type RawWorker } from '../../../test/support/raw-worker.ts';
 import type { LeaseProof } from '../../protocol/frames.ts';
 import type { Link, Session } from '../../protocol/link.ts';
-import { idleTickMsOf, TICKS, tickMsOf } from '../../protocol/silence.ts';
+import { idleTickMsOf, TICKS, tickMsOf } from '../../protocol/peer-liveness.ts';
 
 const MIB = 1024 * 1024;
 

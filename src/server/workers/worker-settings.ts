@@ -18,9 +18,9 @@ interface Watcher {
   readonly listener: (setting: WorkerSetting) => void;
 }
 
-const UNSAID: WorkerSetting = { enabled: true, priority: undefined, tags: [] };
+const DEFAULT_SETTING: WorkerSetting = { enabled: true, priority: undefined, tags: [] };
 /** Less than a second, so that with the read itself it is one. */
-const LOOK_MS = 800;
+const POLL_MS = 800;
 
 /**
  * What is said of workers, for all who are connected to this node. Who asks at the same time shares one read, and while somebody is
@@ -32,7 +32,7 @@ export class WorkerSettings {
   readonly #watchers = new Set<Watcher>();
   #reading: Promise<Settings> | undefined;
   #next: Promise<Settings> | undefined;
-  #stopLooking: (() => void) | undefined;
+  #stopPolling: (() => void) | undefined;
 
   constructor(store: Pick<Engine['store'], 'workerSettings'>, world: World) {
     this.#store = store;
@@ -41,19 +41,19 @@ export class WorkerSettings {
 
   /** As it is now: what was said before this call is in the answer. */
   async of(name: string): Promise<WorkerSetting> {
-    return (await this.#read()).get(name) ?? UNSAID;
+    return (await this.#read()).get(name) ?? DEFAULT_SETTING;
   }
 
   /** Calls back when what is said of the name is no longer what its worker knows. The answer stops that. */
   watch(name: string, known: WorkerSetting, listener: (setting: WorkerSetting) => void): () => void {
     const watcher = { name, known, listener };
     this.#watchers.add(watcher);
-    this.#look();
+    this.#pollLater();
     return () => {
       this.#watchers.delete(watcher);
       if (this.#watchers.size > 0) return;
-      this.#stopLooking?.();
-      this.#stopLooking = undefined;
+      this.#stopPolling?.();
+      this.#stopPolling = undefined;
     };
   }
 
@@ -79,15 +79,15 @@ export class WorkerSettings {
     return this.#reading;
   }
 
-  #look(): void {
-    this.#stopLooking ??= this.#world.timers.after(
-      LOOK_MS,
+  #pollLater(): void {
+    this.#stopPolling ??= this.#world.timers.after(
+      POLL_MS,
       () => {
-        this.#stopLooking = undefined;
-        if (this.#watchers.size > 0) this.#look();
+        this.#stopPolling = undefined;
+        if (this.#watchers.size > 0) this.#pollLater();
         // A store that cannot be asked says nothing of workers.
         void this.#read().then(
-          (all) => this.#tell(all),
+          (all) => this.#notify(all),
           () => {},
         );
       },
@@ -95,9 +95,9 @@ export class WorkerSettings {
     );
   }
 
-  #tell(all: Settings): void {
+  #notify(all: Settings): void {
     for (const watcher of this.#watchers) {
-      const now = all.get(watcher.name) ?? UNSAID;
+      const now = all.get(watcher.name) ?? DEFAULT_SETTING;
       if (isSame(now, watcher.known)) continue;
       watcher.known = now;
       watcher.listener(now);

@@ -4,6 +4,7 @@ import type { PlacementInput } from '../../core/placement/placement.ts';
 import type { RetryInput } from '../../core/task/retry.ts';
 import type { ReuseInput } from '../../core/task/reuse.ts';
 import type { DurableContext } from '../durable/durable-context.ts';
+import type { PushableTask } from './pushable-task.ts';
 import type { InferInput, InferOutput, StandardSchema } from './schema.ts';
 
 /** What a handler is given beside its input. */
@@ -56,44 +57,12 @@ type Parsed<S> = S extends StandardSchema ? InferOutput<S> : unknown;
 type Given<S> = S extends StandardSchema ? InferInput<S> : unknown;
 
 /** A named piece of work: how to check its input, and how to do it. */
-export interface TaskDefinition<Input = never, Result = unknown> {
-  readonly name: string;
-  readonly queue: string;
-  readonly schema: StandardSchema | undefined;
-  readonly retry: RetryInput | undefined;
-  readonly maxAttempts: number | undefined;
-  readonly timeoutMs: number | undefined;
-  readonly waitTimeoutMs: number | undefined;
-  readonly placement: PlacementInput | undefined;
-  readonly limits: readonly (string | LimitUseInput)[] | undefined;
-  readonly reuse: ReuseInput | undefined;
+export interface TaskDefinition<Input = never, Result = unknown> extends PushableTask<Input, Result> {
   readonly isolation: 'inline' | 'process';
   readonly module: string | undefined;
   readonly run: (input: unknown, ctx: TaskContext) => unknown;
-  /** Only for the types of `push` and `result`. */
-  readonly '~types'?: (input: Input) => Result;
 }
 
 /** Any definition: each input type takes the place of `never`, as with the parameters of functions. */
 export type AnyTask = TaskDefinition<never, unknown>;
-export type InputOf<T> = T extends TaskDefinition<infer I, infer _R> ? I : never;
-/** As it comes back: a result is stored as JSON, so that a Date has become a text. */
-export type ResultOf<T> = T extends TaskDefinition<infer _I, infer R> ? Jsonify<R> : never;
-
-type Primitive = string | number | boolean | null | undefined;
-
-/** What `JSON.parse(JSON.stringify(value))` gives back. */
-export type Jsonify<T> = unknown extends T
-  ? T
-  : T extends Primitive
-    ? T
-    : T extends { toJSON(): infer J }
-      ? Jsonify<J>
-      : T extends (...args: never[]) => unknown
-        ? never
-        : T extends readonly unknown[]
-          ? { [K in keyof T]: Jsonify<T[K]> }
-          : T extends object
-            ? { [K in keyof T as T[K] extends (...args: never[]) => unknown ? never : K]: Jsonify<T[K]> }
-            : never;
 export type { Given };

@@ -4,8 +4,8 @@ import { type } from 'arktype';
 import * as v from 'valibot';
 import { z } from 'zod';
 import { isEngineError } from '../../core/errors.ts';
-import type { InputOf, ResultOf } from './definition.ts';
 import { done, giveUp, outcomeOf, retryAfter } from './outcome.ts';
+import type { InputOf, ResultOf } from './pushable-task.ts';
 import { jsonSchemaOf, parseInput, type StandardSchema } from './schema.ts';
 import { task } from './task.ts';
 

@@ -1,7 +1,7 @@
 import type { Duration } from '../../core/duration.ts';
 import type { TaskState } from '../../core/task/task.ts';
 import type { ChildRequest } from '../../protocol/link.ts';
-import type { AnyTask, InputOf, Jsonify, ResultOf } from '../define/definition.ts';
+import type { AnyPushable, InputOf, Jsonify, ResultOf } from '../define/pushable-task.ts';
 
 /** What a handler may remember and wait for. Nothing of it costs anything before it is used. */
 export interface DurableContext {
@@ -28,7 +28,7 @@ export interface DurableContext {
   wait<R = unknown>(name: string, what: ChildrenWait<R>): Promise<ChildrenWoken<R>>;
 
   /** Starts another task, once for each place in the handler; it goes on whatever becomes of this one. */
-  spawn<T extends AnyTask>(task: T, input: InputOf<T>, options?: SpawnOptions): Promise<Child<ResultOf<T>>>;
+  spawn<T extends AnyPushable>(task: T, input: InputOf<T>, options?: SpawnOptions): Promise<Child<ResultOf<T>>>;
   spawn(task: HandlerRef, input?: unknown, options?: SpawnOptions): Promise<Child>;
 
   /** How the tasks stand that this one was made to wait for, and those whose end it has waited for since. */

@@ -1,5 +1,5 @@
 import type { ChildRequest } from '../../protocol/link.ts';
-import type { AnyTask } from '../define/definition.ts';
+import type { AnyPushable } from '../define/pushable-task.ts';
 import { parseInput } from '../define/schema.ts';
 import { checkOptions } from './check.ts';
 import type { Child, DependencyResult, HandlerRef, SpawnOptions } from './durable-context.ts';
@@ -31,7 +31,7 @@ export class Spawns {
     this.#journal = journal;
   }
 
-  readonly spawn = (task: AnyTask | HandlerRef, input?: unknown, options: SpawnOptions = {}): Promise<Child> => {
+  readonly spawn = (task: AnyPushable | HandlerRef, input?: unknown, options: SpawnOptions = {}): Promise<Child> => {
     const handler = 'handler' in task ? task.handler : task.name;
     return this.#journal.at('spawn', options?.name ?? handler, async (place) => {
       checkOptions(`options of spawn ${place}`, options, OPTIONS);
@@ -49,7 +49,7 @@ export class Spawns {
 }
 
 async function requestOf(
-  task: AnyTask | HandlerRef,
+  task: AnyPushable | HandlerRef,
   handler: string,
   input: unknown,
   { name: _name, ...options }: SpawnOptions,

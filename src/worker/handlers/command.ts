@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { groupGone, ownGroup } from '../runner/process/groups.ts';
+import { groupGone, ownGroup } from '../runner/child/group-reports.ts';
 import { endGroup, signalGroup } from './process-group.ts';
 import type { Tail } from './tail.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { describe, test } from 'node:test';
 import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
-import { tellGroups } from '../runner/process/groups.ts';
+import { tellGroups } from '../runner/child/group-reports.ts';
 import { makeShell, type ShellOptions, type ShellResult } from './shell.ts';
 import { problemOf, type TriedOut, tryOut } from './try-out.test.ts';
 

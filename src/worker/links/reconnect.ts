@@ -2,7 +2,7 @@
  * How soon a worker notices that its node is out of reach, and how soon it is back. While there are leases to save, all of it is
  * short beside a lease: docs/guides/promises.md has the sum.
  */
-import { IDLE_TICK_MS } from '../../protocol/silence.ts';
+import { IDLE_TICK_MS } from '../../protocol/peer-liveness.ts';
 
 /** The longest pause before the n-th try to come back; the pause itself is drawn between 0 and it, so that not all come at once. */
 const BACK_MS = [100, 500, 1000, 2000, 5000, 10_000, 15_000];

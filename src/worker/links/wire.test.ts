@@ -14,7 +14,7 @@ import type { World } from '../../core/world.ts';
 import { SILENT } from '../../engine/log.ts';
 import { newSecret } from '../../operate/secrets.ts';
 import type { Assignment, Hello, Session, Turned, WorkerState } from '../../protocol/link.ts';
-import { IDLE_TICK_MS } from '../../protocol/silence.ts';
+import { IDLE_TICK_MS } from '../../protocol/peer-liveness.ts';
 import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import { VirtualWorld } from '../../testing.ts';
 import { task } from '../define/task.ts';

@@ -1,5 +1,13 @@
 import type { Stream } from '../../core/task/log.ts';
-import type { Assignment, Remembered, TaskRef, TaskResult, Turned, TurnRequest, Waited } from '../../protocol/link.ts';
+import type {
+  Assignment,
+  JournalValue,
+  TaskRef,
+  TaskResult,
+  Turned,
+  TurnRequest,
+  Waited,
+} from '../../protocol/link.ts';
 
 /** One attempt, as a runner sees it: of what was assigned nothing that proves or bounds the lease. */
 export interface Job
@@ -21,7 +29,7 @@ export interface Sink {
  * be any more is refused with `LEASE_LOST`.
  */
 export interface AttemptSession {
-  journal(): Promise<readonly Remembered[]>;
+  journal(): Promise<readonly JournalValue[]>;
   /** After `parked`, `cancelled`, `ended` and `back` the run is over: whatever it does then counts no more. */
   turn(turn: TurnRequest): Promise<Turned>;
   waited(): Promise<Waited | undefined>;

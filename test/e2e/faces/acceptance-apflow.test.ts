@@ -1,5 +1,5 @@
 /**
- * Document 003: what its program's own tests say of leadership, leases, cleanup and the registry of nodes (cases 1 to 6), and the
+ * apflow: what its own tests say of leadership, leases, cleanup and the registry of nodes (cases 1 to 6), and the
  * integration tests that it names and never had: a coordinator with two workers, a crash, a long task, a restart. Real processes and a
  * real Postgres; time is moved in the rows where a test would have to wait for it.
  */

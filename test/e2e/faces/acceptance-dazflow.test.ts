@@ -1,4 +1,4 @@
-/** What document 004 promises, tried on real processes over real sockets. The numbers are those of the list of its cases. */
+/** What dazflow promises its agents, tried on real processes over real sockets. The numbers are those of the list of its cases. */
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { type TestContext, test } from 'node:test';

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { STREAMS } from '../../../core/task/log.ts';
-import { ChildOutbox, WINDOW } from './child-outbox.ts';
+import { ChildOutbox } from './child-outbox.ts';
+import { WINDOW } from './flow-control.ts';
 import type { ChildOutput, FromChild } from './messages.ts';
 
 function outboxOf(): { outbox: ChildOutbox; sent: ChildOutput[]; texts: () => readonly string[]; rooms: () => number } {

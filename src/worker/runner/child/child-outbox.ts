@@ -1,9 +1,7 @@
 import { STREAMS, type Stream } from '../../../core/task/log.ts';
+import { LINE_COST, WINDOW } from './flow-control.ts';
 import type { ChildOutput, Ending, FromChild } from './messages.ts';
-import { LINE_COST } from './pace.ts';
 
-/** Lines under way to the worker and not yet acknowledged: the most that the channel ever holds. */
-export const WINDOW = 4 * 1024 * 1024;
 const BATCH = 64 * 1024;
 
 /**

@@ -3,18 +3,18 @@ import type { AnyTask } from '../../define/definition.ts';
 import { jsonSchemaOf } from '../../define/schema.ts';
 import { StopError } from '../inline-runner.ts';
 import { perform } from '../perform.ts';
-import { tellGroups } from '../process/groups.ts';
 import { HAS_PROCESS_TABLE } from '../process/process-table.ts';
-import { SpawnWatch } from '../process/spawn-watch.ts';
 import { isGroup, LEASE_MARK, sayEnded, signal, sweep } from '../process/sweep.ts';
 import type { Ended, Job, StopWhy } from '../runner.ts';
 import { Capture } from './capture.ts';
 import { ChildOutbox } from './child-outbox.ts';
+import { tellGroups } from './group-reports.ts';
 import { bounded } from './lines.ts';
 import { LoadError, loadTasks } from './load.ts';
 import { type Answer, type FromChild, type ModuleToLoad, plainError, type Question, type ToChild } from './messages.ts';
 import { findOwnPackage } from './own-package.ts';
 import { RemoteSession } from './remote-session.ts';
+import { SpawnWatch } from './spawn-watch.ts';
 
 // The entry of a child process: loads the modules once, then runs one task at a time for the worker that started it.
 

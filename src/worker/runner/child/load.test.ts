@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { modulesToLoad } from '../process/modules-to-load.ts';
 import { moduleOf } from '../process/process-trial.test.ts';
-import { LoadError, loadTasks, modulesToLoad } from './load.ts';
+import { LoadError, loadTasks } from './load.ts';
 
 const load = async (...modules: string[]): Promise<readonly string[]> => [
   ...(await loadTasks(modulesToLoad(modules), () => {})).keys(),

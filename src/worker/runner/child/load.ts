@@ -1,10 +1,5 @@
-import { isAbsolute } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import type { AnyTask } from '../../define/definition.ts';
 import type { ModuleToLoad } from './messages.ts';
-
-/** Modules whose exports are tasks; or the name of each task, and the module that exports it. */
-export type Modules = readonly string[] | Readonly<Record<string, string>>;
 
 /** A module that cannot serve. */
 export class LoadError extends Error {
@@ -14,12 +9,6 @@ export class LoadError extends Error {
     super(problem, options);
     this.module = module;
   }
-}
-
-export function modulesToLoad(modules: Modules): readonly ModuleToLoad[] {
-  if (isList(modules)) return [...new Set(modules.map(urlOf))].map((module) => ({ module, names: undefined }));
-  const byModule = Map.groupBy(Object.keys(modules), (name) => urlOf(modules[name] ?? ''));
-  return [...byModule].map(([module, names]) => ({ module, names }));
 }
 
 /** Imports them one after the other, so that the one to blame is known even when it ends the process. */
@@ -67,12 +56,4 @@ function isTask(value: unknown): value is AnyTask {
   if (typeof value !== 'object' || value === null) return false;
   const { name, run } = value as { name?: unknown; run?: unknown };
   return typeof name === 'string' && typeof run === 'function';
-}
-
-function urlOf(module: string): string {
-  return isAbsolute(module) ? pathToFileURL(module).href : module;
-}
-
-function isList(modules: Modules): modules is readonly string[] {
-  return Array.isArray(modules);
 }

@@ -1,12 +1,8 @@
-import { EngineError, fault, isEngineError } from '../../../core/errors.ts';
-import type { Remembered, TaskRef, TaskResult, Turned, TurnRequest, Waited } from '../../../protocol/link.ts';
-import { messageOf, type TurnMessage, turnOf } from '../../../protocol/turn-message.ts';
+import { EngineError } from '../../../core/errors.ts';
+import type { JournalValue, TaskRef, TaskResult, Turned, TurnRequest, Waited } from '../../../protocol/link.ts';
+import { messageOf } from '../../../protocol/turn-message.ts';
 import type { AttemptSession } from '../runner.ts';
-import { type Answer, plainError, type Question, type Verb } from './messages.ts';
-
-// How the desk of a worker is reached from its child processes: one question, one answer, both as plain values.
-
-const VERBS: readonly Verb[] = ['journal', 'turn', 'waited', 'results', 'dependencies'];
+import type { Answer, Question, Verb } from './messages.ts';
 
 /** The desk as it is seen from a child process. */
 export class RemoteSession implements AttemptSession {
@@ -16,7 +12,7 @@ export class RemoteSession implements AttemptSession {
     this.#ask = ask;
   }
 
-  journal(): Promise<readonly Remembered[]> {
+  journal(): Promise<readonly JournalValue[]> {
     return this.#get('journal');
   }
 
@@ -42,22 +38,5 @@ export class RemoteSession implements AttemptSession {
     if (answer.ok) return answer.value as T;
     if ('ours' in answer) throw new EngineError(answer.ours);
     throw Object.assign(new Error(answer.other.message), { name: answer.other.name });
-  }
-}
-
-/** On the worker's side. Never rejects: a child may ask anything. */
-export async function answerTo(question: Question, session: AttemptSession | undefined): Promise<Answer> {
-  try {
-    const { verb, args } = question;
-    if (session === undefined)
-      throw fault('CONFLICT', { problem: 'this run has no worker that could remember anything' });
-    if (!VERBS.includes(verb) || !Array.isArray(args)) throw fault('INVALID_INPUT', { field: 'question' });
-    const call = session[verb] as (...args: readonly unknown[]) => Promise<unknown>;
-    const said = verb === 'turn' ? [turnOf(args[0] as TurnMessage, JSON.parse)] : args;
-    return { ok: true, value: await call.apply(session, said) };
-  } catch (error) {
-    if (!isEngineError(error)) return { ok: false, other: plainError(error) };
-    const { code, message, retryable, status, details, hint } = error;
-    return { ok: false, ours: { code, message, retryable, status, details, hint } };
   }
 }

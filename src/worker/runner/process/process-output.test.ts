@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CUT, MAX_LINE } from '../child/lines.ts';
-import { BURST, BYTES_PER_MS } from '../child/pace.ts';
+import { BURST, BYTES_PER_MS } from './output-throttle.ts';
 import { errorOf, open, resultOf } from './process-trial.test.ts';
 
 test('what is printed, what is logged and the progress come in order, before the end', async (t) => {

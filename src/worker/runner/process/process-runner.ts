@@ -1,10 +1,10 @@
 import { fault, isEngineError } from '../../../core/errors.ts';
 import type { HandlerSchema } from '../../../core/placement/worker.ts';
-import { type Modules, modulesToLoad } from '../child/load.ts';
 import type { ModuleToLoad, Timeouts } from '../child/messages.ts';
 import type { Job, Runner, Running, SessionHost, Sink } from '../runner.ts';
 import { ChildRun } from './child-run.ts';
 import { Guard } from './guard.ts';
+import { type Modules, modulesToLoad } from './modules-to-load.ts';
 import { sweep } from './sweep.ts';
 import { WarmChild } from './warm-child.ts';
 

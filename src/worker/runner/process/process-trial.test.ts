@@ -26,7 +26,7 @@ export function moduleOf(source: string): string {
   const imports = [
     `import { task } from ${JSON.stringify(new URL('../../define/task.ts', import.meta.url).href)};`,
     `import { done, giveUp, retryAfter } from ${JSON.stringify(new URL('../../define/outcome.ts', import.meta.url).href)};`,
-    `import { groupGone, ownGroup } from ${JSON.stringify(new URL('./groups.ts', import.meta.url).href)};`,
+    `import { groupGone, ownGroup } from ${JSON.stringify(new URL('../child/group-reports.ts', import.meta.url).href)};`,
     `import { spawn, spawnSync } from 'node:child_process';`,
     `import * as fs from 'node:fs';`,
   ];

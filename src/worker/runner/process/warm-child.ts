@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { HandlerSchema } from '../../../core/placement/worker.ts';
 import { STREAMS, type Stream } from '../../../core/task/log.ts';
-import { WINDOW } from '../child/child-outbox.ts';
+import { WINDOW } from '../child/flow-control.ts';
 import type {
   ChildOutput,
   Ending,
@@ -15,11 +15,11 @@ import type {
   Timeouts,
   ToChild,
 } from '../child/messages.ts';
-import { Pace } from '../child/pace.ts';
-import { Pipes } from '../child/pipes.ts';
-import { answerTo } from '../child/remote-session.ts';
+import { answerTo } from './answer-question.ts';
 import { type ChildRun, formatMs } from './child-run.ts';
 import type { Guard } from './guard.ts';
+import { Pipes } from './output-pipes.ts';
+import { Pace } from './output-throttle.ts';
 import { HAS_PROCESS_TABLE, type ProcessRow } from './process-table.ts';
 import {
   descendants,

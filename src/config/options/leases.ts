@@ -1,0 +1,72 @@
+import { DEFAULT_HEARTBEAT_MS, DEFAULT_STALE_MS, MIN_HEARTBEAT_MS } from '../../core/placement/worker.ts';
+import { atLeast, commaList, duration, oneOf, secondsAtLeast } from '../parse.ts';
+import { MIN_LEASE_MS, MIN_STALE_MS } from './bounds.ts';
+import type { OptionTable } from './option.ts';
+
+/** How long leases, silences and finished tasks last. */
+export const LEASE_OPTIONS = {
+  leaseDuration: {
+    doc: 'How long a claim holds without being renewed',
+    value: 'TIME',
+    parse: atLeast(MIN_LEASE_MS),
+    env: ['LEASEHOLD_LEASE_DURATION_SECONDS', 'APFLOW_LEASE_DURATION_SECONDS', 'APFLOW_LEASE_DURATION'],
+    parseEnv: secondsAtLeast(MIN_LEASE_MS),
+    fallback: () => 30_000,
+    fallbackDoc: '30s',
+  },
+  heartbeatInterval: {
+    doc: 'How often workers say that they live; at most a third of a lease',
+    value: 'TIME',
+    parse: atLeast(MIN_HEARTBEAT_MS),
+    env: ['LEASEHOLD_HEARTBEAT_INTERVAL_SECONDS', 'APFLOW_HEARTBEAT_INTERVAL_SECONDS', 'APFLOW_HEARTBEAT_INTERVAL'],
+    parseEnv: secondsAtLeast(MIN_HEARTBEAT_MS),
+    fallback: () => DEFAULT_HEARTBEAT_MS,
+    fallbackDoc: '10s',
+  },
+  staleThreshold: {
+    doc: 'A worker that has not said so for this long is lost, and a node is stale',
+    value: 'TIME',
+    parse: atLeast(MIN_STALE_MS),
+    env: [
+      'LEASEHOLD_NODE_STALE_THRESHOLD_SECONDS',
+      'APFLOW_NODE_STALE_THRESHOLD_SECONDS',
+      'APFLOW_NODE_STALE_THRESHOLD',
+    ],
+    parseEnv: secondsAtLeast(MIN_STALE_MS),
+    fallback: () => DEFAULT_STALE_MS,
+    fallbackDoc: '30s',
+  },
+  offlineAfter: {
+    doc: 'An agent of document 004 that has said nothing for this long is offline and cut off',
+    value: 'TIME',
+    parse: atLeast(MIN_STALE_MS),
+    env: ['LEASEHOLD_OFFLINE_AFTER'],
+    fallback: () => 60_000,
+    fallbackDoc: '60s',
+  },
+  taskTimeout: {
+    doc: 'How long a task may run where neither it nor its handler says so',
+    value: 'TIME',
+    parse: atLeast(1),
+    env: ['LEASEHOLD_TASK_TIMEOUT'],
+    fallback: () => undefined,
+    fallbackDoc: 'no bound',
+  },
+  compat: {
+    doc: 'Let agents of document 004 also come by /ws/agent/NAME/SECRET, an address that others on the way may log',
+    value: '004',
+    many: true,
+    parse: commaList(oneOf('004')),
+    env: ['LEASEHOLD_COMPAT'],
+    fallback: (): readonly '004'[] => [],
+    fallbackDoc: 'none',
+  },
+  retention: {
+    doc: 'How long finished tasks, their events and their keys are kept',
+    value: 'TIME',
+    parse: duration,
+    env: ['LEASEHOLD_RETENTION'],
+    fallback: () => 7 * 24 * 3_600_000,
+    fallbackDoc: '7d',
+  },
+} satisfies OptionTable;

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { type Route, route } from '../route.ts';
+import { LoginAnswer, LoginInput, LoginLink, Me } from '../shapes/overview.ts';
+import { API } from './address.ts';
+
+/** How a browser logs in and out, and who the caller is. */
+export const LOGIN_ROUTES = {
+  login: route({
+    method: 'POST',
+    path: '/ui/login',
+    access: 'open',
+    does: 'Lets a browser in: the code of a login link, or a token, becomes a cookie',
+    body: LoginInput,
+    answer: LoginAnswer,
+    evenHere: true,
+  }),
+  logout: route({
+    method: 'POST',
+    path: '/ui/logout',
+    access: 'any',
+    does: 'Ends the session of this browser',
+    answer: z.object({}),
+    evenHere: true,
+  }),
+  createLogin: route({
+    method: 'POST',
+    path: `${API}/logins`,
+    access: 'read',
+    does: 'A link that lets a browser in once, with the role of who asks for it',
+    answer: LoginLink,
+    status: 201,
+    evenHere: true,
+  }),
+  me: route({ method: 'GET', path: `${API}/me`, access: 'any', does: 'Who asks, and what this node is', answer: Me }),
+} as const satisfies Record<string, Route>;

@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { type Route, route } from '../route.ts';
+import {
+  ClaimInput,
+  Completed,
+  CompleteInput,
+  Heartbeat,
+  HeartbeatInput,
+  Registered,
+  RegisterInput,
+  Step,
+  StepEventsInput,
+} from '../shapes/step.ts';
+import { oneSession, oneTask } from './address.ts';
+
+/** The calls of loopd workers: a session, claimed steps, their logs and ends. */
+export const LOOPD_ROUTES = {
+  registerWorker: route({
+    method: 'POST',
+    path: '/workers/register',
+    access: 'worker',
+    does: 'A worker over HTTP begins a session (document 002)',
+    body: RegisterInput,
+    answer: Registered,
+  }),
+  beatWorker: route({
+    method: 'POST',
+    path: '/workers/{id}/heartbeat',
+    access: 'worker',
+    does: 'It lives, and keeps the leases that it names; hears of those that are lost or to be cancelled',
+    params: oneSession,
+    body: HeartbeatInput,
+    answer: Heartbeat,
+  }),
+  claimSteps: route({
+    method: 'POST',
+    path: '/workers/{id}/claim',
+    access: 'worker',
+    does: 'Tasks to run, as soon as there are some; 204 when none came in time',
+    params: oneSession,
+    body: ClaimInput,
+    answer: z.array(Step).readonly(),
+  }),
+  appendEvents: route({
+    method: 'POST',
+    path: '/steps/{id}/events',
+    access: 'worker',
+    does: 'Lines for the log of a task that it runs; repeats are harmless',
+    params: oneTask,
+    body: StepEventsInput,
+    answer: z.object({ acked_seq: z.number() }),
+  }),
+  completeStep: route({
+    method: 'POST',
+    path: '/steps/{id}/complete',
+    access: 'worker',
+    does: 'How a task has ended; 409 LEASE_LOST when another one has it: stop',
+    params: oneTask,
+    body: CompleteInput,
+    answer: Completed,
+  }),
+} as const satisfies Record<string, Route>;

@@ -1,0 +1,85 @@
+import type { ChildProcess } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Printed } from '../child/capture.ts';
+import { LINE_COST } from '../child/flow-control.ts';
+import { Lines } from '../child/lines.ts';
+import type { Pace } from './output-throttle.ts';
+
+/** A pipe holds 208 KiB, which is two turns of the loop; whoever still writes then is no process of the task. */
+const MAX_DRAIN_TURNS = 32;
+
+/**
+ * What a child and its descendants write to descriptors 1 and 2 themselves. Lines are handed on as they come; a writer that
+ * is too fast is made to wait by its full pipe, so nothing is lost and nothing is kept here.
+ */
+export class Pipes {
+  readonly #pace: Pace;
+  readonly #pipes: readonly { readonly stream: Readable | null; readonly lines: Lines }[];
+  #count = 0;
+  #read = false;
+  /** Everything is read as it comes, whatever its pace. */
+  #open = false;
+
+  constructor(child: ChildProcess, line: (stream: Printed, text: string) => void, pace: Pace) {
+    this.#pace = pace;
+    this.#pipes = (['stdout', 'stderr'] as const).map((name) => {
+      const lines = new Lines((text) => {
+        this.#count++;
+        line(name, text);
+      });
+      const stream = child[name];
+      stream?.on('data', (chunk: Buffer) => this.#data(lines, chunk));
+      stream?.on('error', () => {});
+      return { stream, lines };
+    });
+  }
+
+  resume(): void {
+    for (const { stream } of this.#pipes) stream?.resume();
+  }
+
+  /**
+   * Reads what is left. Whatever was written before a message that has just arrived is readable in the same turn of the
+   * loop as that message, so a turn in which nothing comes has seen all of it.
+   */
+  async drain(): Promise<void> {
+    const waited = this.#pace.waiting;
+    this.readAll();
+    // A stream that was paused begins to read in the next turn.
+    if (waited) await nextTurn();
+    for (let turn = 0; turn < MAX_DRAIN_TURNS; turn++) {
+      this.#read = false;
+      await nextTurn();
+      if (!this.#read) break;
+    }
+    this.#open = false;
+    this.flush();
+  }
+
+  /** From now on without any wait. */
+  readAll(): void {
+    this.#open = true;
+    if (!this.#pace.waiting) return;
+    this.#pace.clear();
+    this.resume();
+  }
+
+  close(): void {
+    for (const { stream } of this.#pipes) stream?.destroy();
+    this.flush();
+  }
+
+  /** Gives out lines that have no newline. */
+  flush(): void {
+    for (const { lines } of this.#pipes) lines.flush();
+  }
+
+  #data(lines: Lines, chunk: Buffer): void {
+    this.#read = true;
+    this.#count = 0;
+    lines.push(chunk);
+    if (this.#open || this.#pace.spend(chunk.length + this.#count * LINE_COST)) return;
+    for (const { stream } of this.#pipes) stream?.pause();
+  }
+}

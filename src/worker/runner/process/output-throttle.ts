@@ -1,0 +1,52 @@
+/** What one child may make the worker read: 6.4 MB/s. More of it would keep the worker from its leases. */
+export const BYTES_PER_MS = 6_400;
+export const BURST = 512 * 1024;
+
+/** Says when a stream of output has to wait. Time refills it; what was read beyond it is paid back first. */
+export class Pace {
+  readonly #resume: () => void;
+  readonly #now: () => number;
+  #left = BURST;
+  #at: number;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(resume: () => void, now: () => number = () => performance.now()) {
+    this.#resume = resume;
+    this.#now = now;
+    this.#at = now();
+  }
+
+  /** True: go on. False: stop until `resume` is called. */
+  spend(cost: number): boolean {
+    this.#refill();
+    this.#left -= cost;
+    if (this.#left >= 0) return true;
+    this.#timer ??= setTimeout(() => this.#wake(), Math.ceil(-this.#left / BYTES_PER_MS));
+    return false;
+  }
+
+  get waiting(): boolean {
+    return this.#timer !== undefined;
+  }
+
+  /** Forgives what is owed, without a call of `resume`. */
+  clear(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#left = BURST;
+  }
+
+  #wake(): void {
+    this.#timer = undefined;
+    this.#refill();
+    // Owed by a chunk that came after the timer was set.
+    if (this.#left < 0) this.#timer = setTimeout(() => this.#wake(), Math.ceil(-this.#left / BYTES_PER_MS));
+    else this.#resume();
+  }
+
+  #refill(): void {
+    const now = this.#now();
+    this.#left = Math.min(BURST, this.#left + (now - this.#at) * BYTES_PER_MS);
+    this.#at = now;
+  }
+}

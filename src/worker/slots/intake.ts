@@ -1,0 +1,167 @@
+import type { Assignment } from '../../protocol/link.ts';
+import { Attempt, type AttemptDeps } from '../attempt.ts';
+import { MAX_UNSETTLED, type Warn, type WorkerOptions } from '../worker-options.ts';
+import type { ClaimControl } from './claim-control.ts';
+import type { HandlerRunners } from './handler-runners.ts';
+import type { HeldAttempts } from './held-attempts.ts';
+import type { Lookahead } from './lookahead.ts';
+import type { Slots } from './slots.ts';
+
+export interface IntakeDeps {
+  readonly options: Pick<WorkerOptions, 'slots' | 'world' | 'once' | 'idleExitMs'>;
+  readonly held: HeldAttempts;
+  readonly slots: Slots;
+  readonly runners: HandlerRunners;
+  readonly claims: ClaimControl;
+  readonly lookahead: Lookahead;
+  /** Nothing came for `idleExitMs`. */
+  readonly onIdle: () => void;
+  readonly warn: Warn;
+}
+
+/** One wait of the link; the claim comes back earlier with work. */
+const CLAIM_WAIT_MS = 300_000;
+/** What one claim asks for: as much as the engine grants in one commit. */
+const MAX_CLAIM = 250;
+const FAULT_PAUSE_MS = 500;
+/** After tasks on their last try were met, nothing is claimed ahead for this long. */
+const CAREFUL_MS = 1000;
+/** What was claimed ahead and lies this long goes back, for others to take. */
+export const STALE_MS = 500;
+
+/** Claims tasks, one claim at a time: for the free slots, and some ahead of them. */
+export class Intake {
+  readonly #deps: IntakeDeps;
+  /** One after a suspect, since all that comes with the next one goes back; twice as much with each claim without any. */
+  #mostPerClaim = MAX_CLAIM;
+  #carefulUntil = 0;
+  #claimed = 0;
+  #idleMs = 0;
+  #endPause = (): void => {};
+
+  constructor(deps: IntakeDeps) {
+    this.#deps = deps;
+  }
+
+  /** Claims until it is stopped, or until it has claimed something with `once`. */
+  async run(deps: AttemptDeps): Promise<void> {
+    const { held, claims, options } = this.#deps;
+    while (!claims.stopped) {
+      const max = this.#room();
+      if (max <= 0) await held.changed.next();
+      else await this.#claim(deps, Math.min(max, this.#mostPerClaim));
+      if (options.once && this.#claimed > 0) break;
+    }
+  }
+
+  /** What a claim under way is granted after this goes back. */
+  stop(): void {
+    this.#deps.claims.stop();
+    this.#endPause();
+  }
+
+  async #claim(deps: AttemptDeps, max: number): Promise<void> {
+    const { claims, held, lookahead, warn } = this.#deps;
+    const { clock } = this.#deps.options.world;
+    const signal = claims.begin();
+    const asked = clock.monotonic();
+    const askedAt = clock.wall();
+    const waitMs = this.#claimWaitMs;
+    try {
+      const batch = await deps.session.claim({ max, waitMs, signal });
+      claims.finish();
+      this.#countIdle(batch.length, waitMs, asked);
+      // Only when there was work before it was asked for: otherwise it is the wait for work that would be measured.
+      if (batch.some(({ createdAt }) => createdAt < askedAt)) lookahead.claimed(clock.monotonic() - asked);
+      this.#accept(deps, batch);
+    } catch (error) {
+      claims.finish();
+      if (signal.aborted) return;
+      warn('tasks cannot be claimed', error);
+      await this.#pause(FAULT_PAUSE_MS);
+    } finally {
+      held.changed.open();
+    }
+  }
+
+  /** How many more tasks may be held. */
+  #room(): number {
+    const { held, lookahead, options } = this.#deps;
+    if (held.suspect !== undefined) return 0;
+    if (options.once) return 1;
+    if (held.settling.size >= MAX_UNSETTLED) return 0;
+    const free = options.slots - held.running.size;
+    const careful = options.world.clock.monotonic() < this.#carefulUntil;
+    const ahead = careful ? 0 : lookahead.size;
+    const room = free + ahead - held.ahead.length;
+    // Claimed ahead in portions: a claim for each task that ends would cost more than it.
+    return free > held.ahead.length || room > ahead / 2 ? room : 0;
+  }
+
+  /** No longer than until it would have been idle for too long. */
+  get #claimWaitMs(): number {
+    const { idleExitMs = Number.POSITIVE_INFINITY } = this.#deps.options;
+    return Math.max(0, Math.min(CLAIM_WAIT_MS, idleExitMs - this.#idleMs));
+  }
+
+  /**
+   * Ends the worker when nothing came for so long. What counts is the time that a claim was answered to have waited in vain: not that
+   * in which nobody could be asked, or in which the answer was on its way.
+   */
+  #countIdle(came: number, waitMs: number, asked: number): void {
+    const { held, slots, options, onIdle } = this.#deps;
+    const now = options.world.clock.monotonic();
+    if (came > 0 || held.any) this.#idleMs = 0;
+    else this.#idleMs = Math.min(this.#idleMs + Math.min(waitMs, now - asked), now - slots.idleSince);
+    if (!held.any && came === 0 && this.#idleMs >= (options.idleExitMs ?? Number.POSITIVE_INFINITY)) onIdle();
+  }
+
+  #accept(deps: AttemptDeps, batch: readonly Assignment[]): void {
+    const { held, slots, claims, runners } = this.#deps;
+    this.#claimed += batch.length;
+    const attempts = batch.map((assignment) => new Attempt(deps, assignment));
+    const suspects = batch.some((assignment) => runners.isDangerous(assignment));
+    this.#mostPerClaim = suspects ? 1 : Math.min(MAX_CLAIM, 2 * this.#mostPerClaim);
+    held.ahead.push(...attempts);
+    // It was under way when nothing more was wanted.
+    if (claims.stopped || held.suspect !== undefined) {
+      void slots.giveAllBack();
+      return;
+    }
+    slots.fill();
+    this.#spareLastTries();
+  }
+
+  /** Should this process die, a task on its last try would have failed without having been run: such are not held ahead. */
+  #spareLastTries(): void {
+    const { held, slots, options } = this.#deps;
+    const last = held.ahead.filter(({ assignment }) => assignment.tries >= assignment.maxTries);
+    if (last.length === 0 || options.once) return;
+    for (const one of last) held.takeAhead(one);
+    this.#carefulUntil = options.world.clock.monotonic() + CAREFUL_MS;
+    void slots.giveBack(last);
+  }
+
+  /** Gives back what was claimed ahead, once the oldest of it waits for too long. */
+  giveStaleBack(): void {
+    const { held, slots, claims, lookahead, options } = this.#deps;
+    const oldest = held.ahead[0];
+    if (oldest === undefined || options.world.clock.monotonic() - oldest.claimedAt < STALE_MS) return;
+    lookahead.tooMuch();
+    // A claim that still waits, for as many as seemed right before, would take them again.
+    claims.interrupt();
+    void slots.giveAllBack();
+  }
+
+  /** Shorter when the worker stops. */
+  #pause(ms: number): Promise<void> {
+    const { timers, random } = this.#deps.options.world;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = timers.after(ms * (0.5 + random()), resolve);
+    this.#endPause = () => {
+      cancel();
+      resolve();
+    };
+    return promise;
+  }
+}

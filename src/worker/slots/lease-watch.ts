@@ -1,0 +1,78 @@
+import type { Session } from '../../protocol/link.ts';
+import type { Attempt } from '../attempt.ts';
+import type { RenewalNews } from '../renewal/renewal-rounds.ts';
+import type { Ladder } from '../runner/runner.ts';
+import { DEFAULT_LADDER, type Warn } from '../worker-options.ts';
+import type { ClaimControl } from './claim-control.ts';
+import type { HeldAttempts } from './held-attempts.ts';
+import type { Slots } from './slots.ts';
+
+export interface LeaseWatchDeps {
+  readonly options: { readonly ladder?: Ladder };
+  readonly held: HeldAttempts;
+  readonly slots: Slots;
+  readonly claims: ClaimControl;
+  /** Of the session. */
+  readonly leaseMs: () => number;
+  readonly warn: Warn;
+}
+
+/** Stops attempts whose lease is gone, and tasks that somebody asked to cancel. */
+export class LeaseWatch {
+  readonly #deps: LeaseWatchDeps;
+
+  constructor(deps: LeaseWatchDeps) {
+    this.#deps = deps;
+  }
+
+  onNews({ task, attempt, news }: RenewalNews): void {
+    const { held, slots, claims, warn } = this.#deps;
+    const one = held.find(task, attempt);
+    if (one === undefined) return;
+    if (news === 'cancel') {
+      this.cancel(task);
+      return;
+    }
+    const { id } = one.assignment;
+    // While its end is being recorded, or it parks, the store's own answer to that counts: it may be what ended the lease.
+    if (news === 'lost' && (held.settling.has(one) || one.parking)) return;
+    if (news === 'blocked') warn(`the loop was blocked past the run timeout of ${id}: its lease is lost`);
+    else warn(`the lease of ${id} is lost${news === 'lost' ? '' : ': it could not be renewed in time'}`);
+    if (news === 'away' && !claims.stopped) {
+      this.#suspend(one);
+      return;
+    }
+    one.stop('lost', this.#steep());
+    slots.dropLost(one);
+  }
+
+  /** Its work stops, as if it were lost. But the store is only away: once it is back it says whose the task is. */
+  #suspend(one: Attempt): void {
+    const { held, slots } = this.#deps;
+    held.suspended.add(one);
+    if (held.takeAhead(one)) void slots.giveBack([one]);
+    else one.stop('away', this.#steep());
+  }
+
+  cancel(task: number): void {
+    const { held, slots } = this.#deps;
+    const one = held.find(task);
+    if (one === undefined || one.stopped !== undefined) return;
+    // What was not started need not be: given back, it ends as cancelled.
+    if (held.takeAhead(one)) void slots.giveBack([one]);
+    else if (one.started || one === held.suspect) one.stop('cancelled');
+  }
+
+  async lookForCancels(session: Session): Promise<void> {
+    const { held } = this.#deps;
+    if (!held.any) return;
+    for (const { task, attempt } of await session.cancels()) if (held.find(task, attempt)) this.cancel(task);
+  }
+
+  /** A lost lease leaves no time: the whole ladder must be over before the task runs again elsewhere. */
+  #steep(): Ladder {
+    const { abortMs, termMs } = this.#deps.options.ladder ?? DEFAULT_LADDER;
+    const part = this.#deps.leaseMs() / 12;
+    return { abortMs: Math.min(abortMs, part), termMs: Math.min(termMs, part) };
+  }
+}

@@ -1,0 +1,55 @@
+import type { World } from '../core/world.ts';
+import type { Assignment, Link } from '../protocol/link.ts';
+import type { AttemptOutcome } from './attempt.ts';
+import type { WorkerLog } from './logs/worker-log.ts';
+import type { Ladder, Runner } from './runner/runner.ts';
+
+export interface WorkerOptions {
+  readonly link: Link;
+  readonly world: World;
+  readonly name: string;
+  readonly incarnation: string;
+  /** The first that knows a handler runs it. */
+  readonly runners: readonly Runner[];
+  /** Runs suspects of handlers that it knows in a process of their own, instead of alone in this one. */
+  readonly shield?: Runner;
+  /** Handlers that run at once. */
+  readonly slots: number;
+  readonly tags?: readonly string[];
+  readonly priority?: number;
+  readonly version?: string;
+  readonly queues?: readonly string[];
+  /** Claims one task, runs it, and ends. */
+  readonly once?: boolean;
+  /** Ends when nothing came for this long. */
+  readonly idleExitMs?: number;
+  /** Tasks claimed beyond the slots at most; default 250, 0 for none. */
+  readonly lookahead?: number;
+  readonly ladder?: Ladder;
+  /** How long a blocked loop keeps the leases of runs that have no timeout; default 10 minutes. */
+  readonly maxBlockMs?: number;
+  readonly log?: WorkerLog;
+  /** Told of every task that it has parted with, but for those that only wait. */
+  readonly onSettled?: (assignment: Assignment, outcome: Exclude<AttemptOutcome, 'parked'>, ranMs: number) => void;
+}
+
+export interface WorkerStats {
+  readonly running: number;
+  readonly ahead: number;
+  readonly settled: Readonly<Record<AttemptOutcome, number>>;
+}
+
+export interface StopOptions {
+  readonly drain?: boolean;
+  readonly drainMs?: number;
+  /** Instead of that of the worker. */
+  readonly ladder?: Ladder;
+}
+
+export const DEFAULT_LADDER: Ladder = { abortMs: 2000, termMs: 2000 };
+export const DEFAULT_LOOKAHEAD = 250;
+/** Ends that may be on their way to the store at once; nothing is claimed beyond it. */
+export const MAX_UNSETTLED = 1000;
+
+/** A complaint of the worker, with the error behind it where there is one. */
+export type Warn = (message: string, error?: unknown) => void;
