@@ -91,7 +91,7 @@ test('leases that expired long ago and silent workers are found', async () => {
   const found = await findings(file);
   assert.match(found.get('leases')?.says ?? '', /^1 of 1 running tasks/);
   assert.equal(found.get('leases')?.verdict, 'fail');
-  assert.match(found.get('workers')?.says ?? '', /1 fell silent: gone/);
+  assert.match(found.get('workers')?.says ?? '', /1 silent: gone/);
 });
 
 const verdicts = (...all: readonly Finding[]): readonly string[] => all.map(({ verdict }) => verdict);

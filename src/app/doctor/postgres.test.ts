@@ -76,7 +76,7 @@ test('stuck leases, silent workers, events without numbers and a newer schema ar
   const found = await findings(here);
   assert.match(found.get('leases')?.says ?? '', /^1 of 1 running tasks/);
   assert.equal(found.get('leases')?.verdict, 'fail');
-  assert.match(found.get('workers')?.says ?? '', /1 fell silent: gone/);
+  assert.match(found.get('workers')?.says ?? '', /1 silent: gone/);
   assert.match(found.get('events')?.says ?? '', /2 writes wait .* the oldest for 60 min/);
   await ask("UPDATE stuck.meta SET value = '99' WHERE key IN ('schema', 'compatible_from')");
   assert.equal((await findings(here)).get('schema')?.verdict, 'fail');

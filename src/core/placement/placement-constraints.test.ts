@@ -80,7 +80,7 @@ test('unknown or meaningless constraints are refused and named', () => {
     [{ requires_capabilities: { gpu: null } }, 'INVALID_INPUT', /"gpu" must be a text/],
     [{ requires_capabilities: { gpu: Number.NaN } }, 'INVALID_INPUT', /"gpu" must be a text/],
     [{ requires_capabilities: { gpu: '' } }, 'INVALID_INPUT', /value is empty/],
-    [{ requires_capabilities: { 'a b': 'x' } }, 'INVALID_INPUT', /its name is of/],
+    [{ requires_capabilities: { 'a b': 'x' } }, 'INVALID_INPUT', /its name has only/],
     [{ allowed_nodes: [] }, 'INVALID_INPUT', /no node could run the task/],
     [{ allowed_nodes: ['a b'] }, 'INVALID_INPUT', /worker name/],
     [{ max_parallel_per_node: 0 }, 'INVALID_INPUT', /maxPerWorker.*whole number from 1/],

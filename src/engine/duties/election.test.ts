@@ -254,7 +254,11 @@ test('an outage shorter than the term costs nothing', async (t) => {
   await world.advance(3 * LEASE);
   assert.equal(a.election.leads, true);
   assert.deepEqual(a.roster, ['starts']);
-  assert.equal(logged.filter((line) => line.includes('could not be looked for')).length, 1, 'said once, not each time');
+  assert.equal(
+    logged.filter((line) => line.includes('the leader could not be read')).length,
+    1,
+    'said once, not each time',
+  );
 });
 
 test('a deposed leader leads no more from the answer on, and follows the other', async (t) => {

@@ -219,7 +219,7 @@ test('a node whose store is away warns once and goes on when it is back', async 
   const list = t.mock.method(store, 'nodeList', away);
   const beat = t.mock.method(store, 'nodeBeat', away);
   await world.advance(60_000);
-  assert.equal(logged.filter((line) => line.includes('could not say that it lives')).length, 1);
+  assert.equal(logged.filter((line) => line.includes('could not send its heartbeat')).length, 1);
   list.mock.restore();
   beat.mock.restore();
   await world.advance(2000);

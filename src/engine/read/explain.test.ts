@@ -34,7 +34,7 @@ const reasonsOf = ({ workers }: Explanation): Record<string, readonly string[]> 
 test('a task without any worker is explained so', async (t) => {
   const { engine, push } = await rig(t);
   const told = await engine.explain(await push());
-  assert.equal(told.summary, 'No worker is online at all.');
+  assert.equal(told.summary, 'No worker is online.');
   assert.equal(told.runnable, false);
 });
 
@@ -83,8 +83,8 @@ test('full workers are listed, and so is the bound of similar tasks', async (t) 
   assert.equal((await engine.claim({ worker: bound, max: 1 })).length, 1);
   const told = await engine.explain(await push({ placement }));
   assert.deepEqual(reasonsOf(told), {
-    full: ['has all its 1 slots full', 'has 1 such tasks, and may have 1'],
-    bound: ['has 1 such tasks, and may have 1'],
+    full: ['has all its 1 slots full', 'has 1 such tasks, of at most 1'],
+    bound: ['has 1 such tasks, of at most 1'],
   });
 });
 
