@@ -26,8 +26,8 @@ import type { CallerTransaction } from '../store/store.ts';
 import { open } from './open.ts';
 
 /**
- * What only one of the stores could keep, or would choke on, is refused or replaced at the edge: every entry that takes a
- * text or a number is given all of these on each store, and must answer the same on each, and never with a defect.
+ * Values that only one of the stores could keep, or would fail on, are refused or replaced at the edge. Every entry point that takes a text
+ * or a number gets all of these on each store. It must answer the same on each, and never with a bug.
  */
 
 interface Place {
@@ -105,7 +105,7 @@ async function running({ engine, worker }: Place): Promise<{ task: number; attem
   return grant;
 }
 
-/** Its record, as far as it does not differ from store to store. */
+/** Its record, without what differs from store to store. */
 async function told({ engine }: Place, task: number): Promise<unknown> {
   const { state, payload, result, unique } = (await engine.get(task)) ?? assert.fail('it is gone');
   return { state, payload, result: result?.replace(/"stack":.*/s, ''), unique };
@@ -230,7 +230,7 @@ const TEXTS: Readonly<Record<string, Entry<string>>> = {
   'requestCancel: reason': ({ runs }, text) => requestCancel(runs, 'known', text),
 };
 
-/** The first ones no store could keep unchanged; the others every store must. */
+/** No store could keep the first ones unchanged; every store must keep the others. */
 const HOSTILE = {
   nul: 'a\u0000b',
   'only nul': '\u0000',
@@ -250,7 +250,7 @@ const HOSTILE = {
   long: 'ä'.repeat(20_000),
 };
 
-/** Whole numbers that may be too large for a column, and what is no whole number. */
+/** Whole numbers that may be too large for a column, and values that are no whole numbers. */
 const NUMBERS: Readonly<Record<string, Entry<number>>> = {
   'get: task': async ({ engine }, n) => (await engine.get(n)) === undefined,
   cancel: ({ engine }, n) => engine.cancel(n),
@@ -336,7 +336,7 @@ const ODD = [
   1e300,
 ];
 
-/** The answer or the code of the error; a defect is never right. */
+/** The answer or the code of the error; a bug is never right. */
 async function outcome(call: () => Promise<unknown>): Promise<unknown> {
   try {
     const answer = await call();
@@ -375,18 +375,22 @@ async function compare<T>(
   assert.deepEqual(wrong, [], `\n${wrong.join('\n')}`);
 }
 
-/** Numbers of tasks and workers differ from store to store. */
+/** Without the numbers of tasks and workers, which differ from store to store. */
 function simple(told: unknown): unknown {
   const { refused, message, answer } = told as { refused?: string; message?: string; answer?: unknown };
   if (refused !== undefined) return { refused, ...(LOST.has(refused) ? {} : { message }) };
   return typeof answer === 'number' ? { answer: 'a number' } : told;
 }
 
-test('texts: every entry answers alike on each store, and never with a defect', { timeout: 120_000 }, async (t) => {
+test('texts: every entry point answers the same on each store, and never with a bug', {
+  timeout: 120_000,
+}, async (t) => {
   await compare(t, TEXTS, Object.entries(HOSTILE));
 });
 
-test('numbers: every entry answers alike on each store, and never with a defect', { timeout: 120_000 }, async (t) => {
+test('numbers: every entry point answers the same on each store, and never with a bug', {
+  timeout: 120_000,
+}, async (t) => {
   await compare(
     t,
     NUMBERS,

@@ -7,7 +7,7 @@ import { Writer } from '../store/sqlite/file/writer.ts';
 import { VirtualWorld } from '../testing.ts';
 import { type Node, openNode } from './node.ts';
 
-test('durations may be written as text, and the pruner keeps what they say', async (t) => {
+test('durations may be texts, and the pruner follows them', async (t) => {
   const world = new VirtualWorld();
   const node = await openNode('memory:', {
     world,
@@ -24,7 +24,7 @@ test('durations may be written as text, and the pruner keeps what they say', asy
   assert.deepEqual([events.length, reset], [1, false]);
 });
 
-test('workers beat at a third of a lease that is short, and are told how long a task may run', async (t) => {
+test('workers beat at a third of a short lease, and get the run timeout', async (t) => {
   const terms = async (options: Parameters<typeof openNode>[1]): Promise<unknown> => {
     const node = await openNode('memory:', { duties: false, ...options });
     t.after(() => node.close());
@@ -63,7 +63,7 @@ test('an unknown option is refused before anything is opened', async () => {
   assert.equal(await refusal(openNode('memory:', null as never)), 'INVALID_INPUT');
 });
 
-test('whoever waits for work or for events hears at once that the node was closed', async () => {
+test('waiting claims and followers learn at once that the node was closed', async () => {
   const world = new VirtualWorld();
   const node = await openNode('memory:', { world, duties: false });
   const { engine } = node;
@@ -94,10 +94,10 @@ const CLUSTER = {
   silence: { staleMs: 30_000, deadMs: 120_000 },
 } as const;
 
-/** Every duty that there is on SQLite. */
+/** Every duty that a SQLite store needs. */
 const EVERY = ['stager', 'reaper', 'cron', 'pruner', 'auditor'];
 
-test('a program leaves the duties to the leader of a cluster while there is one, and keeps house when there is none', async () => {
+test('a program leaves the duties to the leader of a cluster while there is one, and holds them when there is none', async () => {
   const world = new VirtualWorld();
   const url = `memory:${randomUUID()}`;
   const program = await openNode(url, { world });
@@ -114,7 +114,7 @@ test('a program leaves the duties to the leader of a cluster while there is one,
   assert.deepEqual(world.waits, []);
 });
 
-test('of several nodes the leader alone holds the duties, and the next one has them when it resigns', async () => {
+test('of several nodes only the leader holds the duties, and the next one gets them when it resigns', async () => {
   const world = new VirtualWorld();
   const url = `memory:${randomUUID()}`;
   const nodes: Node[] = [];

@@ -37,7 +37,7 @@ export function fileOf(url: string): string {
   if (!url.startsWith('memory:')) return url.replace(/^sqlite:/, '');
   throw fault(
     'INVALID_INPUT',
-    { field: 'store URL', problem: 'a store in memory belongs to one process, and this one would end with it' },
+    { field: 'store URL', problem: 'a store in memory belongs to one process, and cannot be opened from outside' },
     { hint: 'Name a file: --store sqlite:PATH, or --data-dir DIR.' },
   );
 }

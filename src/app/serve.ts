@@ -217,7 +217,9 @@ class RunningService implements Service {
   }
 
   #complain(error: unknown): void {
-    this.#options.log?.warn('the built-in worker did not follow the role of its node', { error: String(error) });
+    this.#options.log?.warn('the built-in worker could not be changed for the new role of its node', {
+      error: String(error),
+    });
   }
 
   /** Gives leadership and the duties away first, so that another node has them while this one finishes what it runs. */

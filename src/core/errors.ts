@@ -48,20 +48,20 @@ export const CATALOGUE = Object.freeze({
     status: 429,
     retryable: true,
     message: 'The limit {limit|of this task} takes no more tasks now.',
-    hint: 'Push it again when some of what the limit holds has ended, or raise the limit.',
+    hint: 'Push it again when some tasks of the limit have ended, or raise the limit.',
   },
   TOO_MANY: {
     family: 'request',
     status: 429,
     retryable: true,
-    message: 'That is more than is taken at once: {problem|others are to have their turn}.',
+    message: 'Too much at once: {problem|other callers need their turn}.',
     hint: 'Wait as long as Retry-After says and try again, with less at a time.',
   },
   UNSUPPORTED: {
     family: 'request',
     status: 501,
     retryable: false,
-    message: 'A {store|plain} store cannot do this: it has no {part|more than a plain queue needs}.',
+    message: 'A {store|plain} store cannot do this: it has no {part|such part}.',
     hint: 'Use a SQLite file or Postgres, which have every part; plain queues, retries and delays work on any store.',
   },
   INVALID_ID: {
@@ -103,14 +103,14 @@ export const CATALOGUE = Object.freeze({
     family: 'request',
     status: 421,
     retryable: false,
-    message: 'The request was meant for somebody else: {problem|the name in its Host header is not ours}.',
+    message: 'The request is meant for another server: {problem|its Host header has another name}.',
     hint: 'Ask for the address that the node prints when it starts.',
   },
   READ_ONLY: {
     family: 'request',
     status: 403,
     retryable: false,
-    message: 'This node only answers questions: {problem|it is an observer}.',
+    message: 'This node only answers reads: {problem|it is an observer}.',
     hint: 'Ask another node, which GET /api/v1/cluster lists, or give this one another role: leasehold cluster role NODE auto.',
   },
   UNKNOWN_OPTION: {
@@ -195,7 +195,7 @@ export const CATALOGUE = Object.freeze({
     status: 500,
     retryable: false,
     message: 'The store has schema version {found|unknown here}, newer than this program understands.',
-    hint: 'Upgrade leasehold on this machine to the version that the other processes run.',
+    hint: 'Upgrade leasehold on this host to the version that the other processes run.',
   },
   RUNTIME_TOO_OLD: {
     family: 'environment',
@@ -209,7 +209,7 @@ export const CATALOGUE = Object.freeze({
     status: 503,
     retryable: true,
     message: 'No node can be reached at {url|that address}: {problem|the connection failed}.',
-    hint: 'Check the address that "leasehold up" prints, that the node runs, and that this machine can reach it.',
+    hint: 'Check the address that "leasehold up" prints, that the node runs, and that this host can reach it.',
   },
   NODE_TOO_OLD: {
     family: 'environment',
@@ -237,7 +237,7 @@ export const CATALOGUE = Object.freeze({
     family: 'environment',
     status: 500,
     retryable: false,
-    message: 'Something that must always hold does not: {problem|no more is known}.',
+    message: 'An internal check failed: {problem|no more is known}.',
     hint: 'This is a defect in leasehold; please report it with this message and its stack.',
   },
   TASK_FAILED: {

@@ -16,7 +16,7 @@ async function rig(t: TestContext) {
   const engine = new Engine({ store, world });
   const writes = t.mock.method(store, 'workerBeat');
   let opened = 0;
-  /** Each by a link of its own, as workers of one process have. */
+  /** Each with a link of its own, as workers of one process have. */
   const open = (name = `w-${++opened}`): Promise<Session> =>
     new DirectLink(engine, undefined).open({
       name,
@@ -40,7 +40,7 @@ async function rig(t: TestContext) {
 const beatAll = (sessions: readonly Session[], state: WorkerState): Promise<unknown> =>
   Promise.all(sessions.map((session) => session.beat(state)));
 
-test('beats of two hundred workers that come within a second are one write, and nobody waits for it', async (t) => {
+test('beats of two hundred workers within a second are one write, and no caller waits for it', async (t) => {
   const { world, store, writes, open } = await rig(t);
   const sessions = await Promise.all(Array.from({ length: 200 }, () => open()));
   await beatAll(sessions, 'online');
@@ -60,7 +60,7 @@ test('beats of two hundred workers that come within a second are one write, and 
   assert.ok(world.clock.monotonic() - seen >= 1000);
 });
 
-test('a word that is new is written at once, with what waits', async (t) => {
+test('a new state is written at once, with all that wait', async (t) => {
   const { store, writes, open } = await rig(t);
   const [one, two] = [await open('one'), await open('two')];
   await beatAll([one, two], 'online');
@@ -81,7 +81,7 @@ test('a word that is new is written at once, with what waits', async (t) => {
   assert.equal((await store.workerList())[0]?.state, 'online', 'and comes back');
 });
 
-test('who says something new hears when it could not be written, and what was ended is told with the next beat', async (t) => {
+test('the sender of a new state learns when it was not written, and the ended tasks go with the next beat', async (t) => {
   const { writes, open, run, totalOf } = await rig(t);
   const session = await open('w');
   await session.beat('online');
@@ -93,7 +93,7 @@ test('who says something new hears when it could not be written, and what was en
   assert.equal(await totalOf('w'), 1, 'it is new still');
 });
 
-test('what a worker ends counts for its name, whatever the end, and what it gives back does not', async (t) => {
+test('every end of a task counts for the name of its worker, and a release does not', async (t) => {
   const { store, engine, open, run, totalOf } = await rig(t);
   const session = await open('w');
   await session.complete(await run(session), 1);
@@ -122,7 +122,7 @@ test('what a worker ends counts for its name, whatever the end, and what it give
   );
 });
 
-test('what a worker ends by a turn counts once, and what it gives back or waits with does not', async (t) => {
+test('an end by a turn counts once, and a release or a wait does not', async (t) => {
   const { engine, open, run, totalOf } = await rig(t);
   const session = await open('w');
   const complete = { entries: [], then: { go: 'complete', result: 1 } } as const;
@@ -140,7 +140,7 @@ test('what a worker ends by a turn counts once, and what it gives back or waits 
   await session.turn(await run(session), { entries: [], then: { go: 'on' } });
   await session.beat('offline');
   assert.equal(await totalOf('w'), 2);
-  // Their answers were lost.
+  // As if the answers had been lost.
   assert.equal((await session.turn(done, complete)).went, 'ended');
   const plain = await run(session);
   for (let n = 0; n < 2; n++) await session.complete(plain, 1);
@@ -148,7 +148,7 @@ test('what a worker ends by a turn counts once, and what it gives back or waits 
   assert.equal(await totalOf('w'), 3);
 });
 
-test('the feed tells of a registration, and of the life of a worker once in each minute', async (t) => {
+test('the feed has a registration, and one beat of a worker in each minute', async (t) => {
   const { world, store, open } = await rig(t);
   const session = await open('w');
   const minuteBegins = MINUTE - (world.clock.monotonic() % MINUTE);
@@ -167,12 +167,12 @@ test('the feed tells of a registration, and of the life of a worker once in each
   );
   assert.deepEqual(
     beats.map(({ at }) => at - begun),
-    // Each with the first beat of its minute, and what waits a second for others.
+    // Each with the first heartbeat of its minute, and the second that a heartbeat waits for others.
     [0, 1, 2].map((n) => (n === 0 ? 0 : Math.ceil((minuteBegins + (n - 1) * MINUTE) / 10_000) * 10_000 + 1000)),
   );
 });
 
-test('of many workers that came at different times the feed tells together', async (t) => {
+test('the beats of many workers that came at different times share events of the feed', async (t) => {
   const { world, store, open } = await rig(t);
   const untilMinute = (): number => MINUTE - (world.clock.monotonic() % MINUTE);
   await world.advance(untilMinute());

@@ -100,7 +100,7 @@ export function checkTask(task: unknown): void {
   if (typeof task !== 'string') throw refuse('task', 'it must be the number of a task');
   throw fault(
     'INVALID_INPUT',
-    { field: 'task', problem: 'it is a text, and the engine knows tasks by their numbers' },
+    { field: 'task', problem: 'it is a text, and must be the number of a task' },
     { hint: 'Turn a public id into its number with engine.parseId.' },
   );
 }
@@ -117,7 +117,7 @@ export function checkLease(lease: Lease): void {
 
 export function checkWorker(worker: unknown): number {
   if (isNumber(worker) && (worker as number) <= MAX_ID) return worker as number;
-  throw refuse('worker', 'it must be the number that registerWorker gave');
+  throw refuse('worker', 'it must be the number that workers.register returned');
 }
 
 export function checkMax(max: unknown): number {
@@ -145,7 +145,7 @@ export function checkRetentionMs(retentionMs: Duration): number {
 /** A wait without an end is allowed: its signal may end it. */
 export function checkWaitMs(waitMs: unknown): number {
   if (typeof waitMs === 'number' && waitMs >= 0) return waitMs;
-  throw refuse('waitMs', 'it must be a number of milliseconds from 0 on');
+  throw refuse('waitMs', 'it must be a number of milliseconds, 0 or more');
 }
 
 export function checkFlag(field: string, flag: unknown): void {
@@ -292,7 +292,7 @@ function readSchema(text: string): string {
   try {
     schema = JSON.parse(text);
   } catch {
-    throw refuse('schemas', 'one of them is no JSON');
+    throw refuse('schemas', 'one of them is not JSON');
   }
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
     throw refuse('schemas', 'each must be the text of a JSON object');

@@ -21,7 +21,7 @@ interface Rig {
   readonly running: (request?: { queue?: string; maxAttempts?: number }) => Promise<Grant>;
 }
 
-/** An engine on a store in memory, whose books are checked when the test is over. */
+/** An engine on a store in memory, whose invariants are checked when the test is over. */
 async function rig(t: TestContext): Promise<Rig> {
   const world = new VirtualWorld();
   const store = await openSqlite({ file: 'memory:', world });
@@ -62,7 +62,7 @@ test('a task goes from push to completion, and its result is kept', async (t) =>
   assert.deepEqual([record?.state, record?.result], ['completed', '{"sent":true}']);
 });
 
-test('the engine tells when something will be due, so that a sleeping duty can be woken', async (t) => {
+test('the engine reports when a task will be due, so that a sleeping duty can be woken', async (t) => {
   const { engine, claim, world } = await rig(t);
   const due: number[] = [];
   const leases: number[] = [];
@@ -77,7 +77,7 @@ test('the engine tells when something will be due, so that a sleeping duty can b
   assert.deepEqual(due, [5000, 7000, 900]);
 });
 
-test('a task that waits is cancelled at once, one that runs is asked, and its worker hears of it', async (t) => {
+test('a waiting task is cancelled at once, a running one is asked to stop, and its worker sees the request', async (t) => {
   const { engine, running } = await rig(t);
   const grant = await running({ queue: 'a' });
   const waiting = await engine.push({ ...TASK, queue: 'b' });
@@ -144,7 +144,7 @@ test('the statistics follow the tasks, and an unknown queue has none', async (t)
   assert.deepEqual(await engine.stats('mail'), { ...EMPTY_STATS, ready: 1, scheduled: 1, completed: 1 });
 });
 
-test('the feed tells what happened in order, goes on after a number, and follows what comes', async (t) => {
+test('the feed has the events in order, continues after a number, and follows new ones', async (t) => {
   const { engine, running, world } = await rig(t);
   const grant = await running();
   const control = new AbortController();
@@ -168,7 +168,7 @@ test('the feed tells what happened in order, goes on after a number, and follows
   assert.deepEqual(world.waits, []);
 });
 
-test('workers are registered under a checked name, each start as one of its own', async (t) => {
+test('workers are registered under a checked name, and each start is an incarnation of its own', async (t) => {
   const { engine } = await rig(t);
   await engine.workers.register({ name: 'gpu-1', incarnation: 'j', slots: 2, tags: ['gpu'] });
   assert.deepEqual(
@@ -189,7 +189,7 @@ type Loose = Readonly<Record<string, (...args: unknown[]) => Promise<unknown>>>;
 
 const loosely = (engine: Engine): Loose => engine as unknown as Loose;
 
-/** Refused by a rejected promise, with the field or the option by name. */
+/** Refused by a rejected promise, with the name of the field or the option. */
 async function refused(call: () => Promise<unknown>, code: ErrorCode, named: string): Promise<EngineError> {
   let answer: Promise<unknown>;
   try {
@@ -279,7 +279,7 @@ async function first(items: AsyncIterable<unknown>): Promise<unknown> {
   return undefined;
 }
 
-test('a public id in place of a number is refused with the way to the number', async (t) => {
+test('a public id in place of a number is refused with a hint how to convert it', async (t) => {
   const { engine, running } = await rig(t);
   const grant = await running();
   const id = engine.idOf(grant);
@@ -303,7 +303,7 @@ test('a public id in place of a number is refused with the way to the number', a
   }
 });
 
-test('an unknown option is refused by every verb, which lists those that it knows', async (t) => {
+test('an unknown option is refused by every verb, with a list of the known ones', async (t) => {
   const { engine, running, worker, store } = await rig(t);
   const grant = await running();
   await engine.push({ ...TASK, queue: 'other' });
@@ -392,7 +392,7 @@ test('calls that are made together share their commits', async (t) => {
   assert.equal(settles, 1);
 });
 
-test('work that no hint told of is found within the poll interval, and intervals that make no sense are refused', async (t) => {
+test('work without a hint is found within the poll interval, and bad intervals are refused', async (t) => {
   const world = new VirtualWorld();
   const store = await openSqlite({ file: 'memory:', world });
   t.after(() => store.close());

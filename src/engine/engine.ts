@@ -188,9 +188,9 @@ export class Engine {
   ): Promise<Acquired> {
     checkWorker(worker);
     const record = await this.get(task);
-    if (record === undefined) return { ok: false, why: 'gone', reasons: ['it is not there'] };
+    if (record === undefined) return { ok: false, why: 'gone', reasons: ['there is no such task'] };
     const member = await memberOf(this.store, worker);
-    if (member === undefined) return { ok: false, why: 'lost', reasons: ['the worker is not there'] };
+    if (member === undefined) return { ok: false, why: 'lost', reasons: ['the worker is not registered'] };
     const facts = await gatherFacts(this, record);
     const refused = refusalOf(facts, member);
     if (refused !== undefined) return refused;
@@ -198,7 +198,7 @@ export class Engine {
     const request = { worker, task, leaseMs: this.leaseMs, op: undefined, token, revision: member.revision, maxHeld };
     const [grant] = await this.#granted(await this.#parts.claims.claimTask(request), this.leaseMs);
     return grant === undefined
-      ? { ok: false, why: 'taken', reasons: ['another one was faster, or the worker is no longer as it was'] }
+      ? { ok: false, why: 'taken', reasons: ['another worker was faster, or this worker has changed'] }
       : { ok: true, grant };
   }
 

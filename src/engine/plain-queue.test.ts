@@ -8,7 +8,7 @@ import { Roster } from './duties/roster.ts';
 import { Engine } from './engine.ts';
 import { wholeStore } from './plain-queue.ts';
 
-/** Every verb of the part of the port that a plain queue needs, and no other. */
+/** Every verb that a plain queue needs, and no other. */
 const VERBS = {
   laneIntern: true,
   laneGet: true,
@@ -56,7 +56,7 @@ const VERBS = {
   close: true,
 } as const satisfies Record<Exclude<keyof QueueStore, 'capabilities' | 'clusterKey'>, true>;
 
-/** A store with less: whatever else is asked of it is not there. */
+/** A store with these verbs only. */
 async function plainStore(world: VirtualWorld): Promise<QueueStore> {
   const store = await openSqlite({ file: 'memory:', world });
   const verbs = Object.keys(VERBS) as (keyof typeof VERBS)[];
@@ -121,7 +121,7 @@ test('the engine pushes, claims, retries, completes, cancels, explains and prune
   assert.equal(await engine.get(task), undefined, 'it was pruned');
 });
 
-test('what only a whole store has is refused by name, and changes nothing', async (t) => {
+test('parts that only a whole store has are refused by name, and change nothing', async (t) => {
   const { engine, claim } = await rig(t);
   await engine.push({ queue: 'q', handler: 'h' });
   const grant = await claim();

@@ -46,7 +46,7 @@ async function rig(t: TestContext, options: Partial<EngineOptions> = {}): Promis
   return { world, engine, roster, worker, record, calls };
 }
 
-test('a worker says where it runs and what it can do when it registers', async (t) => {
+test('a worker registers with its host and what it can do', async (t) => {
   const { engine } = await rig(t);
   const said = { ...WORKER, incarnation: 'j', tags: ['gpu'], host: 'box', pid: 4, handlers: ['send', 'Mail:sort'] };
   const worker = await engine.workers.register(said);
@@ -54,7 +54,7 @@ test('a worker says where it runs and what it can do when it registers', async (
   assert.deepEqual({ ...record }, { ...record, ...said, state: 'starting' });
 });
 
-test('a registration of the wrong form is refused', async (t) => {
+test('a bad registration is refused', async (t) => {
   const { engine } = await rig(t);
   for (const wrong of [{ host: '' }, { host: 5 }, { pid: -1 }, { handlers: 'send' }, { handlers: ['no name'] }]) {
     assert.equal(await refusal(engine.workers.register({ ...WORKER, ...(wrong as object) })), 'INVALID_INPUT');
@@ -62,7 +62,7 @@ test('a registration of the wrong form is refused', async (t) => {
   assert.equal(await refusal(engine.workers.register({ ...WORKER, state: 'online' } as never)), 'UNKNOWN_OPTION');
 });
 
-test('a beat keeps a worker alive and tells its state, its word and its metadata', async (t) => {
+test('a beat keeps a worker alive and carries its state, its status and its metadata', async (t) => {
   const { engine, worker, record } = await rig(t);
   assert.equal(await engine.workers.beat({ worker }), true);
   assert.equal((await record())?.state, 'online');
@@ -74,7 +74,7 @@ test('a beat keeps a worker alive and tells its state, its word and its metadata
   assert.deepEqual([after?.state, after?.status, after?.metadata], ['draining', undefined, undefined]);
 });
 
-test('beats of one turn leave together, and one that nobody knows is told so', async (t) => {
+test('beats of one turn leave together, and the beat of an unknown worker is answered with false', async (t) => {
   const { engine, worker, calls } = await rig(t);
   assert.deepEqual(await Promise.all([engine.workers.beat({ worker }), engine.workers.beat({ worker: 4711 })]), [
     true,
@@ -95,7 +95,7 @@ const BAD: readonly unknown[] = [
   { worker: 1, metadata: 5n },
 ];
 
-test('a beat of the wrong form is refused before anything is written', async (t) => {
+test('a bad beat is refused before anything is written', async (t) => {
   const { engine, worker, calls } = await rig(t);
   for (const wrong of BAD)
     assert.equal(await refusal(engine.workers.beat(wrong as Beat)), 'INVALID_INPUT', String(wrong));
@@ -104,7 +104,7 @@ test('a beat of the wrong form is refused before anything is written', async (t)
   assert.equal(calls.length, 0);
 });
 
-test('the reaper calls a silent worker lost after half a minute, and a beat brings it back', async (t) => {
+test('the reaper marks a silent worker as lost after half a minute, and a beat brings it back', async (t) => {
   const { world, engine, roster, worker, record } = await rig(t);
   roster.keeper('reaper').start();
   await engine.workers.beat({ worker });

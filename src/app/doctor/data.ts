@@ -53,12 +53,12 @@ export function judgeSchema(have: number, compatibleFrom: number, known: number)
     return fail(
       check,
       `version ${have}, newer than this program understands (${known})`,
-      'Upgrade leasehold on this machine.',
+      'Upgrade leasehold on this host.',
     );
   return warn(
     check,
     `version ${have}, newer than this program's ${known}, which can still work on it`,
-    'Upgrade leasehold on this machine soon.',
+    'Upgrade leasehold on this host soon.',
   );
 }
 
@@ -89,16 +89,16 @@ export function judgeClock(times: {
   if (newestEventAt > wall + JUMP_MS) {
     return warn(
       check,
-      `it stands ${seconds(newestEventAt - wall)} before the newest event: it was set back, or was wrong before`,
+      `it is ${seconds(newestEventAt - wall)} behind the newest event: it was set back, or was wrong before`,
       todo,
     );
   }
-  if (lease === undefined) return ok(check, 'the store was not opened since this machine was started');
+  if (lease === undefined) return ok(check, 'the store was not opened since this host was started');
   const apart = Math.abs(wall - lease);
   if (apart > JUMP_MS)
     return warn(
       check,
-      `it was moved by ${seconds(apart)} since the store was first opened after the start of this machine`,
+      `it was moved by ${seconds(apart)} since the store was first opened after the start of this host`,
       todo,
     );
   return ok(check, `agrees with the store's to ${Math.round(apart)} ms`);
@@ -143,7 +143,7 @@ export function judgeDuties(
 
 export function checkLeases(snapshot: DataSnapshot): Finding {
   const now = leaseNow(snapshot);
-  if (now === undefined) return ok('leases', 'cannot be judged before the store is opened on this boot');
+  if (now === undefined) return ok('leases', 'cannot be checked before the store is opened on this boot');
   const row = snapshot.db
     .prepare('SELECT count(*) AS running, count(*) FILTER (WHERE lease_until < ?) AS stuck FROM task WHERE state = 1')
     .get(now - STUCK_MS) as { running: number; stuck: number };
@@ -155,7 +155,7 @@ export function judgeLeases(row: { readonly running: number; readonly stuck: num
   return fail(
     'leases',
     `${row.stuck} of ${row.running} running tasks have a lease that ran out more than ${STUCK_MS / 1000} s ago`,
-    'Start a node (leasehold up): its reaper takes them back. If one is up, look at what it says.',
+    'Start a node (leasehold up): its reaper takes them back. If one is up, read its log.',
   );
 }
 
@@ -179,13 +179,13 @@ export function judgeWorkers(rows: readonly WorkerRow[], now: number | undefined
     state === 4 || now === undefined || at < now - DEFAULT_STALE_MS;
   const lost = rows.filter(isLost);
   const there = rows.length - lost.length;
-  if (lost.length === 0) return ok('workers', there === 0 ? 'none is there' : `${there} beat`);
+  if (lost.length === 0) return ok('workers', there === 0 ? 'none is online' : `${there} online`);
   const names = [...new Set(lost.map(({ name }) => name))];
   const some = names.slice(0, 5).join(', ') + (names.length > 5 ? ` and ${names.length - 5} more` : '');
   return warn(
     'workers',
-    `${there} beat, ${lost.length} fell silent: ${some}`,
-    'Look whether their processes still run; their tasks go to others. "leasehold workers list" tells more.',
+    `${there} online, ${lost.length} silent: ${some}`,
+    'Check whether their processes still run; their tasks go to others. See "leasehold workers list".',
   );
 }
 

@@ -52,7 +52,7 @@ export function checkPermissions(file: string): Finding {
   if (loose.length > 0) {
     return warn(
       'permissions',
-      `everybody on this machine may change ${loose.join(', ')}`,
+      `every user of this host may change ${loose.join(', ')}`,
       `chmod o-w ${loose.join(' ')}`,
     );
   }
@@ -89,7 +89,7 @@ const TMPFS = 0x01021994;
 
 export function judgeFileSystem(type: number, platform: string): Finding {
   const check = 'file system';
-  if (platform !== 'linux') return ok(check, 'its kind cannot be told on this system; it must be a local disk');
+  if (platform !== 'linux') return ok(check, 'its kind is not known on this system; it must be a local disk');
   const network = NETWORK.get(type >>> 0);
   if (network !== undefined) {
     return warn(
@@ -107,7 +107,7 @@ export function judgeFileSystem(type: number, platform: string): Finding {
   }
   if (type === TMPFS)
     return warn(check, 'tmpfs is gone after a restart', 'Move the store to a disk, unless it may be lost.');
-  return ok(check, 'a local one, as far as can be told');
+  return ok(check, 'a local one, as far as is known');
 }
 
 export function checkFileSystem(file: string): Finding {

@@ -126,10 +126,10 @@ async function checkDurability(snapshot: DatabaseSnapshot): Promise<Finding> {
     ...(row.commit === 'off' ? ['synchronous_commit'] : []),
     ...(row.pages === 'off' ? ['full_page_writes'] : []),
   ];
-  if (off.length === 0) return ok('durability', 'what is acknowledged survives a crash of the server');
+  if (off.length === 0) return ok('durability', 'acknowledged writes survive a crash of the server');
   return warn(
     'durability',
-    `${off.join(' and ')} ${off.length === 1 ? 'is' : 'are'} off: a crash of the server may lose what was acknowledged`,
+    `${off.join(' and ')} ${off.length === 1 ? 'is' : 'are'} off: a crash of the server may lose acknowledged writes`,
     'Turn it on, unless the work may be lost.',
   );
 }
@@ -152,7 +152,7 @@ export function judgeSettings(values: ReadonlyMap<string, string>, role: string,
     // Any bound will do for timeouts.
     return name.endsWith('_timeout') ? value === '0' || value === '' : value !== wanted;
   });
-  if (wrong.length === 0) return ok('settings', 'the planner is set up as the statements want it');
+  if (wrong.length === 0) return ok('settings', 'the planner is set up as the statements need it');
   const sets = wrong.map(([name, wanted]) => `ALTER ROLE ${role} SET ${name} = '${wanted}';`).join(' ');
   const why = pooled
     ? 'behind a pooler the role must bring them'
@@ -183,8 +183,8 @@ export function judgeSkew(skew: number, took: number): Finding {
   const where = skew > 0 ? 'behind' : 'ahead of';
   return warn(
     'clock',
-    `this machine is ${(apart / 1000).toFixed(1)} s ${where} the server`,
-    'Let both be kept by NTP. Leases, delays and schedules go by the server; times in logs by this machine.',
+    `this host is ${(apart / 1000).toFixed(1)} s ${where} the server`,
+    'Let both be kept by NTP. Leases, delays and schedules go by the server; times in logs by this host.',
   );
 }
 
@@ -352,13 +352,13 @@ async function checkEvents(snapshot: DatabaseSnapshot): Promise<Finding> {
 
 export function judgeEvents({ rows, age }: { readonly rows: number; readonly age: number | null }): Finding {
   const many = rows >= 100_000 ? 'at least 100,000' : rows.toLocaleString('en');
-  if (age === null) return ok('events', 'all have their number');
+  if (age === null) return ok('events', 'all are numbered');
   const says = `${many} writes wait for the numbers of their events, the oldest for ${formatAge(age)}`;
   if (age < BACKLOG_MS) return ok('events', says);
   return warn(
     'events',
-    `${says}; who follows the feed sees nothing new`,
-    'Start a node (leasehold up): its feed duty numbers them. If one is up, look at what it says.',
+    `${says}; followers of the feed see nothing new`,
+    'Start a node (leasehold up): its feed duty numbers them. If one is up, read its log.',
   );
 }
 

@@ -56,7 +56,7 @@ test('the result is what the handler returned, whenever it is asked for', async 
   assert.equal(engine.waiting, false);
 });
 
-test('a failed task rejects with the error of its last attempt and the reason of its end', async (t) => {
+test('a failed task rejects with the error of its last attempt and its reason', async (t) => {
   const { engine, running } = await rig(t);
   const { handle, grant } = await running();
   await engine.fail(grant, new RangeError('out of paper'));
@@ -67,7 +67,7 @@ test('a failed task rejects with the error of its last attempt and the reason of
   assert.equal((cause as { name: string }).name, 'RangeError');
 });
 
-test('whatever was thrown, the rejection has a sentence', async (t) => {
+test('whatever was thrown, the rejection has a message', async (t) => {
   const { engine, running } = await rig(t);
   for (const thrown of [null, undefined, 'text', 7, { message: 5 }, []]) {
     const { handle, grant } = await running();
@@ -95,7 +95,7 @@ test('a cancelled task rejects and says that it was cancelled', async (t) => {
   assert.equal(await handle.state(), 'cancelled');
 });
 
-test('waiting can be given up', async (t) => {
+test('waiting for a result can be aborted', async (t) => {
   const { engine, world, running } = await rig(t);
   const { handle } = await running();
   await assert.rejects(handle.result({ signal: AbortSignal.abort(new Error('before')) }), /before/);
@@ -112,7 +112,7 @@ test('waiting can be given up', async (t) => {
   assert.equal(engine.waiting, false);
 });
 
-test('progress is the value that was told last, over all attempts', async (t) => {
+test('progress is the last reported value, over all attempts', async (t) => {
   const { engine, running } = await rig(t);
   const { handle, grant } = await running();
   assert.equal(await handle.progress(), undefined);
@@ -167,7 +167,7 @@ test('events are those of the task from now on, and end with it', async (t) => {
   assert.equal(engine.waiting, false);
 });
 
-test('events from a position on include those of before', async (t) => {
+test('events from a position on include earlier ones', async (t) => {
   const { engine, world, running } = await rig(t);
   const { handle, grant } = await running();
   const early = reading(handle.events({ after: 0 }));
@@ -196,7 +196,7 @@ test('events of a task that has ended already end at once', async (t) => {
   assert.equal(engine.waiting, false);
 });
 
-test('events can be given up', async (t) => {
+test('events can be aborted', async (t) => {
   const { engine, world, running } = await rig(t);
   const { handle } = await running();
   const abort = new AbortController();
@@ -207,7 +207,7 @@ test('events can be given up', async (t) => {
   assert.equal(engine.waiting, false);
 });
 
-test('a task that is gone, or never was, is told so', async (t) => {
+test('a task that is gone, or never was, is not found', async (t) => {
   const { engine, app, world } = await rig(t);
   const id = engine.idOf({ task: 4711, createdAt: world.clock.wall() });
   const handle = app.handle(id);

@@ -5,7 +5,7 @@ import { giveUp } from '../../worker/define/outcome.ts';
 import { task } from '../../worker/define/task.ts';
 import { type App, open } from '../open.ts';
 
-// Subtrees of real handlers that spawn, fail and wait, on each store.
+// Trees of real handlers that spawn, fail and wait, on each store.
 
 const STORES: Readonly<Record<string, () => Promise<string>>> = {
   memory: () => Promise.resolve('memory:'),
@@ -16,7 +16,7 @@ interface Scene {
   readonly app: App;
   /** Children that fail. */
   readonly broken: Set<string>;
-  /** What was run, in order. */
+  /** Names of the runs, in order. */
   readonly ran: string[];
   readonly push: () => ReturnType<App['push']>;
 }
@@ -56,7 +56,7 @@ async function scene(t: TestContext, url: string): Promise<Scene> {
 }
 
 for (const [name, url] of Object.entries(STORES)) {
-  test(`failed children are run again with those that waited for them, and nothing else is (${name})`, async (t) => {
+  test(`failed children run again with the tasks that waited for them, and nothing else does (${name})`, async (t) => {
     const { app, broken, ran, push } = await scene(t, await url());
     broken.add('two');
     const handle = await push();
@@ -73,7 +73,7 @@ for (const [name, url] of Object.entries(STORES)) {
     assert.deepEqual(ran, ['two']);
   });
 
-  test(`a family that waits is cancelled with its children, and goes on when it is run again (${name})`, async (t) => {
+  test(`a waiting parent is cancelled with its children, and continues when it is run again (${name})`, async (t) => {
     const { app, ran, push } = await scene(t, await url());
     await app.engine.pause('leaf');
     const handle = await push();

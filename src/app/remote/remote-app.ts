@@ -66,13 +66,13 @@ export function openRemote(url: string, options: RemoteOptions): RemoteApp {
     throw fault(
       'INVALID_INPUT',
       { field: foreign, problem: 'it belongs to the node, which has the store open' },
-      { hint: 'Say it where the node is started.' },
+      { hint: 'Set it where the node is started.' },
     );
   }
   checkOptions('options of a node', options, KNOWN);
   const { token, patience, log = SILENT } = options;
   if (token !== undefined && typeof token !== 'string') {
-    throw fault('INVALID_INPUT', { field: 'token', problem: 'it is a text' });
+    throw fault('INVALID_INPUT', { field: 'token', problem: 'it must be a text' });
   }
   const client = new Client({
     url,

@@ -89,6 +89,6 @@ export function nodeAddress(url: string, { insecure }: { readonly insecure: bool
   throw fault(
     'INVALID_INPUT',
     { field: '--join', problem: `the secret of the worker would travel to ${hostname} in the clear` },
-    { hint: 'Use https://, or a tunnel that ends on this machine. On a network that you trust, give --insecure.' },
+    { hint: 'Use https://, or a tunnel that ends on this host. On a network that you trust, give --insecure.' },
   );
 }

@@ -227,7 +227,7 @@ function spellRange(version: unknown): string {
 /** A name, not a test: with an operator in it, it would ask for something else. */
 function checkCredential(name: unknown): string {
   const { key, op } = parseTest('placement.credentials', `${CREDENTIAL}${checkKey('placement.credentials', name)}`);
-  if (op !== undefined) throw refuse('credentials', `a name has no "${op}" in it`);
+  if (op !== undefined) throw refuse('credentials', `a name must not contain "${op}"`);
   return key;
 }
 

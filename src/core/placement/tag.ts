@@ -39,7 +39,7 @@ export function parseTest(field: string, text: unknown): TagTest {
     throw refuse(
       field,
       text,
-      'its name is of A-Z, a-z, 0-9, ".", "_", ":", "/" and "-", and begins with one of the first',
+      'its name has only A-Z, a-z, 0-9, ".", "_", ":", "/" and "-", and begins with a letter or a digit',
     );
   }
   if (op !== undefined && !VALUE.test(value))
@@ -73,5 +73,5 @@ const isNumber = (text: string): boolean => /^-?\d+(\.\d+)?$/.test(text);
 
 function refuse(field: string, text: unknown, problem: string): Error {
   const shown = typeof text === 'string' ? JSON.stringify(text.slice(0, 80)) : `a value of type ${typeof text}`;
-  return fault('INVALID_INPUT', { field, problem: `${shown} is no test of tags: ${problem}` });
+  return fault('INVALID_INPUT', { field, problem: `${shown} is not a test of tags: ${problem}` });
 }

@@ -22,7 +22,7 @@ export function parseRange(field: string, text: unknown): readonly VersionTest[]
   });
   if (tests.length > MAX_PARTS || tests.includes(undefined)) {
     const shown = typeof text === 'string' ? JSON.stringify(text.slice(0, 80)) : `a value of type ${typeof text}`;
-    throw fault('INVALID_INPUT', { field, problem: `${shown} is no range of versions, such as ">=1.4 <2"` });
+    throw fault('INVALID_INPUT', { field, problem: `${shown} is not a range of versions such as ">=1.4 <2"` });
   }
   return tests as readonly VersionTest[];
 }

@@ -49,7 +49,7 @@ export function logicalText(handler: string, of: { readonly key: string } | { re
 function ageOf(maxAge: Duration): number {
   const ms = parseDuration(maxAge, 'reuse.maxAge');
   if (ms >= 1) return ms;
-  throw refuse('reuse.maxAge', 'a result of no age at all is none');
+  throw refuse('reuse.maxAge', 'it must be at least 1 ms');
 }
 
 function refuse(field: string, problem: string): Error {

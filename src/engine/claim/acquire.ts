@@ -17,7 +17,7 @@ export type Acquired =
 /** Why this worker may not take this task now. Undefined: nothing is seen that keeps it from it. */
 export function refusalOf(facts: Facts, member: FleetMember): (Acquired & { readonly ok: false }) | undefined {
   const { task, paused, lane, dependencies } = facts;
-  if (task.state === 'running') return refuse('taken', 'another one runs it');
+  if (task.state === 'running') return refuse('taken', 'another worker runs it');
   if (isFinal(task.state)) return refuse('ended', `it has ended: ${task.state}`);
   if (task.state !== 'ready') {
     const open = dependencies.filter(({ state }) => state !== 'gone' && !isFinal(state)).length;
@@ -35,7 +35,7 @@ export function unfitness(lane: Lane, member: FleetMember, held: number): readon
   const reasons = obstacles(placedOf(lane), candidateOf(member)).map(sayObstacle);
   if (member.running >= member.slots) reasons.push(`has all its ${member.slots} slots full`);
   const most = lane.rules?.placement.maxPerWorker;
-  if (most !== undefined && held >= most) reasons.push(`has ${held} such tasks, and may have ${most}`);
+  if (most !== undefined && held >= most) reasons.push(`has ${held} such tasks, of at most ${most}`);
   return reasons;
 }
 

@@ -28,7 +28,7 @@ test('a task can be claimed by its number, before those that came earlier', asyn
   assert.equal((await engine.claim({ worker, max: 5 })).length, 1);
 });
 
-test('many who ask for tasks by number in one turn share a flush, and two who ask for one share nothing', async (t) => {
+test('claims of tasks by number in one turn share a batch, and two claims of one task do not share it', async (t) => {
   const { engine, worker } = await rig(t);
   const pushed = await engine.pushMany([TASK, TASK, TASK]);
   const answers = await Promise.all(
@@ -40,7 +40,7 @@ test('many who ask for tasks by number in one turn share a flush, and two who as
   );
 });
 
-test('a paused queue gives nothing away, and a repeated operation id gives the same', async (t) => {
+test('a paused queue gives nothing, and a repeated operation id gives the same', async (t) => {
   const { engine, worker } = await rig(t);
   const { task } = await engine.push(TASK);
   await engine.pause('mail');
@@ -58,7 +58,7 @@ test('an unknown worker and an unknown task get nothing', async (t) => {
   assert.deepEqual(await engine.claim({ worker, max: 1, task: 4711 }), []);
 });
 
-test('a claim of one task takes no filters, does not wait, and wants the number of a task', async (t) => {
+test('a claim of one task takes no filters, does not wait, and needs the number of a task', async (t) => {
   const { engine, worker } = await rig(t);
   const { task } = await engine.push(TASK);
   for (const more of [{ queues: ['mail'] }, { handlers: ['send'] }, { waitMs: 100 }, { task: 'task_1' as never }]) {

@@ -5,14 +5,14 @@ import { HeldLanes } from './held-lanes.ts';
 const entry = { mark: 1, priority: 0 };
 const SLOT = 7;
 
-/** Lanes 1, 2 and 3 are held back by one slot; a task of lane 3 takes two of it. */
+/** Lanes 1, 2 and 3 are blocked by one counter; a task of lane 3 takes two of it. */
 function rig(): { readonly held: HeldLanes; readonly may: () => readonly number[] } {
   const held = new HeldLanes((lane) => (lane === 3 ? 2 : 1));
   for (const lane of [1, 2, 3]) held.add(lane, entry, SLOT, 0, held.frees);
   return { held, may: () => [...held.let(() => true)].map(([lane]) => lane) };
 }
 
-test('nobody is let in while there is no room, and then no more than there is room for', () => {
+test('no lane is tried while there is no room, and then no more than there is room for', () => {
   const { held, may } = rig();
   assert.deepEqual(may(), []);
   assert.equal(held.freed(SLOT, 1), true);
@@ -24,7 +24,7 @@ test('nobody is let in while there is no room, and then no more than there is ro
   assert.deepEqual(may(), []);
 });
 
-test('a heavy one does not keep a lighter one from trying', () => {
+test('a heavy lane does not keep a lighter one from trying', () => {
   const { held, may } = rig();
   held.remove(1, false);
   held.remove(2, false);
@@ -33,13 +33,13 @@ test('a heavy one does not keep a lighter one from trying', () => {
   assert.deepEqual(may(), [2]);
 });
 
-test('a slot that holds nobody back has nobody to tell', () => {
+test('a counter that blocks no lane wakes no claim', () => {
   const { held } = rig();
   assert.equal(held.freed(8, 1), false);
   assert.equal(held.freeing(8, 1), false);
 });
 
-test('what was given back while a claim was on its way is there still', () => {
+test('room that was given back while a claim was on its way is still there', () => {
   const { held, may } = rig();
   const at = held.frees;
   held.remove(1, true);
@@ -48,7 +48,7 @@ test('what was given back while a claim was on its way is there still', () => {
   assert.deepEqual(may(), [2]);
 });
 
-test('room that was told before it was given back is told once', () => {
+test('room that was announced before it was given back is announced once', () => {
   const { held, may } = rig();
   assert.equal(held.freeing(SLOT, 2), true);
   assert.deepEqual(may(), [1, 2]);
@@ -60,7 +60,7 @@ test('room that was told before it was given back is told once', () => {
   assert.equal(held.freed(SLOT, 1), true, 'this one is new');
 });
 
-test('who came for such room too early is told when it is there', () => {
+test('a claim that came too early for such room is woken when it is there', () => {
   const { held, may } = rig();
   held.freeing(SLOT, 1);
   const at = held.frees;
@@ -71,7 +71,7 @@ test('who came for such room too early is told when it is there', () => {
   assert.deepEqual(may(), [2]);
 });
 
-test('a lane keeps its entry while it is held back', () => {
+test('a lane keeps its entry while it is blocked', () => {
   const { held } = rig();
   held.update(2, { mark: 9, priority: 4 });
   assert.deepEqual(held.entry(2), { mark: 9, priority: 4 });

@@ -44,7 +44,7 @@ function follow<T>(promise: Promise<T>): () => T | undefined {
 
 const tasksOf = (grants: readonly Grant[] | undefined): readonly number[] => (grants ?? []).map(({ task }) => task);
 
-test('a task goes only to a worker that has what it asks for', async (t) => {
+test('a task goes only to a worker that its placement allows', async (t) => {
   const { worker, push, claim } = await rig(t);
   const [plain, gpu] = [await worker('plain'), await worker('gpu', { tags: ['gpu=nvidia', 'memory_gb=24'] })];
   const task = await push({ placement: { requires: ['gpu', 'memory_gb>=16'] } });
@@ -55,7 +55,7 @@ test('a task goes only to a worker that has what it asks for', async (t) => {
   assert.ok(large > 0);
 });
 
-test('a tag that is given to a worker counts from its next claim on, and one that is taken away too', async (t) => {
+test('a tag that is given to a worker or taken away counts from its next claim on', async (t) => {
   const { engine, worker, push, claim } = await rig(t);
   const box = await worker('box');
   const task = await push({ placement: { credentials: ['discord'] } });
@@ -82,7 +82,7 @@ test('a worker whose tags another process changed gets nothing by the old ones',
   assert.equal((await claim(box)).length, 1);
 });
 
-test('only these, never those: never wins', async (t) => {
+test('only these workers, never those: never wins', async (t) => {
   const { worker, push, claim } = await rig(t);
   const [a, b, c] = [await worker('a'), await worker('b'), await worker('c')];
   const task = await push({ placement: { only: ['a', 'b'], never: ['b'] } });
@@ -90,7 +90,7 @@ test('only these, never those: never wins', async (t) => {
   assert.deepEqual(tasksOf(await claim(a)), [task]);
 });
 
-test('a placement is kept when the task comes back', async (t) => {
+test('a task keeps its placement when it comes back', async (t) => {
   const { engine, worker, push, claim, world } = await rig(t);
   const [plain, gpu] = [await worker('plain'), await worker('gpu', { tags: ['gpu'] })];
   await push({ placement: { requires: ['gpu'] }, retry: { baseMs: 0 } });
@@ -101,7 +101,7 @@ test('a placement is kept when the task comes back', async (t) => {
   assert.equal((await claim(gpu)).length, 1);
 });
 
-test('a worker has no more of a kind at once than the task allows', async (t) => {
+test('a worker has no more such tasks at once than their placement allows', async (t) => {
   const { engine, worker, push, claim, world } = await rig(t);
   const [a, b] = [await worker('a'), await worker('b')];
   for (let i = 0; i < 5; i++) await push({ placement: { maxPerWorker: 2 } });
@@ -165,7 +165,7 @@ test('a better worker that is full is not waited for', async (t) => {
   assert.deepEqual(tasksOf(await claim(low)), [task]);
 });
 
-test('a task prefers, and takes what there is after the grace', async (t) => {
+test('a task with a preference takes any worker after the grace', async (t) => {
   const { engine, worker, push, claim, world } = await rig(t);
   const [spot, paid] = [await worker('spot', { tags: ['spot'] }), await worker('paid')];
   await engine.profiles.look();
@@ -195,7 +195,7 @@ test('a task with an affinity goes to the worker that served its key last', asyn
   assert.ok((await claim(b)).length === 1);
 });
 
-test('what is more urgent goes first, whatever lane it is in', async (t) => {
+test('a more urgent task goes first, whatever its lane', async (t) => {
   const { worker, push, claim } = await rig(t);
   const box = await worker('box');
   const order: number[] = [];
@@ -214,7 +214,7 @@ test('what is more urgent goes first, whatever lane it is in', async (t) => {
   assert.deepEqual(got, expected);
 });
 
-test('one in a few goes to who has waited longest, so that nothing starves', async (t) => {
+test('one task in a few comes from the lane that has waited longest, so that nothing starves', async (t) => {
   const { engine, worker, claim } = await rig(t);
   const box = await worker('box');
   const request = (queue: string, priority: number, n: number): PushRequest[] =>
@@ -268,7 +268,7 @@ test('weights divide turns in proportion', async (t) => {
   assert.ok(Math.abs(a - 150) <= 6, `${a} of 200`);
 });
 
-test('what a limit holds back slows nothing else, and goes on when something ends', async (t) => {
+test('a blocked lane slows down no other, and goes on when a task ends', async (t) => {
   const { engine, worker, push, claim, world } = await rig(t);
   const box = await worker('box');
   await engine.limits.set('api', { concurrent: 1 });
@@ -283,7 +283,7 @@ test('what a limit holds back slows nothing else, and goes on when something end
   assert.deepEqual(tasksOf(waiting()), [second]);
 });
 
-test('a slot that another process gave back is found within a second', async (t) => {
+test('room that another process gave back is found within a second', async (t) => {
   const { engine, store, worker, push, claim, world } = await rig(t);
   const box = await worker('box');
   await engine.limits.set('api', { concurrent: 1 });
@@ -310,7 +310,7 @@ test('a rate lets the next one start when its time has come, and not before', as
   assert.deepEqual(tasksOf(waiting()), [second]);
 });
 
-test('raising a limit wakes who waits', async (t) => {
+test('raising a limit wakes waiting claims', async (t) => {
   const { engine, worker, push, claim, world } = await rig(t);
   const box = await worker('box');
   await engine.limits.set('api', { concurrent: 0 });
@@ -349,7 +349,7 @@ test('many lanes behind one limit take turns, and none is forgotten', async (t) 
   assert.equal(seen.size, 30);
 });
 
-test('a limit that nobody made is refused at the push, and so is what the limit refuses', async (t) => {
+test('a limit that does not exist is refused at the push, and so is a task that the limit refuses', async (t) => {
   const { engine, push } = await rig(t);
   assert.equal(await refusal(push({ limits: ['typo'] })), 'NOT_FOUND');
   await engine.limits.set('api', { concurrent: 1, strategy: 'refuse' });
@@ -360,7 +360,7 @@ test('a limit that nobody made is refused at the push, and so is what the limit 
   assert.equal(await refusal(engine.limits.remove('typo')), 'NOT_FOUND');
 });
 
-test('a handler that must come back later holds up its key and no other', async (t) => {
+test('a handler that must come back later pauses its key and no other', async (t) => {
   const { engine, worker, push, claim, world } = await rig(t);
   const box = await worker('box');
   await engine.limits.set('api', { rate: { max: 1000, window: '1s', burst: 100 } });

@@ -103,7 +103,7 @@ export class Election {
       this.#complained = false;
     } catch (error) {
       wait = this.#retryMs();
-      if (!this.#complained) this.#log.warn('the leader could not be looked for', { error: String(error) });
+      if (!this.#complained) this.#log.warn('the leader could not be read', { error: String(error) });
       this.#complained = true;
     }
     this.#cancelTimer();
@@ -152,7 +152,7 @@ export class Election {
     // By our own clock the term may have ended meanwhile.
     if (this.#term !== term) return;
     if (held) this.#believe(asked);
-    else this.#lose(term, 'another one has taken its place, or its term was over');
+    else this.#lose(term, 'another node has taken over, or its term had expired');
   }
 
   /** `asked`: the time before the request was sent. */

@@ -131,7 +131,7 @@ export class Membership {
     await this.#looking;
     const { store, self } = this.#options;
     await store.nodeLeave(self).catch((error: unknown) => {
-      this.#log.warn('this node could not say that it leaves', { error: String(error) });
+      this.#log.warn('this node could not deregister', { error: String(error) });
     });
   }
 
@@ -181,7 +181,7 @@ export class Membership {
     const role = this.#effective(override);
     if (role === this.#role && !again) return;
     this.#role = role;
-    this.#log.info('this node has another role', { role });
+    this.#log.info('the role of this node was changed', { role });
     this.#happens('asked');
     if (!mayLead(role)) void this.#election.resign();
     else if (!this.#resigned) void this.#election.stand();
@@ -210,7 +210,7 @@ export class Membership {
     const node = nodes.find(({ id, incarnation }) => leader.holder === `${id}/${incarnation}`);
     const before = replaced !== undefined && leader.holder === `${self.id}/${replaced}`;
     if (!before && (node === undefined || !isGone(node))) return;
-    this.#log.info('the leader of before is gone', { node: holderName(leader.holder), epoch: leader.epoch });
+    this.#log.info('the former leader is gone', { node: holderName(leader.holder), epoch: leader.epoch });
     await store.dutyRelease({ duty: { name: LEADER, epoch: leader.epoch } });
   }
 
@@ -238,7 +238,7 @@ export class Membership {
             this.#complained = false;
           },
           (error: unknown) => {
-            if (!this.#complained) this.#log.warn('this node could not say that it lives', { error: String(error) });
+            if (!this.#complained) this.#log.warn('this node could not send its heartbeat', { error: String(error) });
             this.#complained = true;
           },
         )

@@ -42,7 +42,7 @@ test('a task that another process pushed becomes ready within a second', async (
   assert.equal((await engine.get(task))?.state, 'ready');
 });
 
-test('who waits for work is woken when a task comes due', async (t) => {
+test('waiting claims are woken when a task comes due', async (t) => {
   const { world, engine, roster } = await rig(t);
   roster.keeper('stager').start();
   const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 1 });
@@ -79,7 +79,7 @@ test('a delay of thirty days, beyond what a timer can wait, comes due after thir
   assert.equal((await engine.get(task))?.state, 'ready');
 });
 
-test('a failed task comes back after its backoff without anybody looking for it', async (t) => {
+test('a failed task comes back after its backoff', async (t) => {
   const { world, engine, roster } = await rig(t);
   roster.keeper('stager').start();
   await world.advance(100);

@@ -29,7 +29,7 @@ export async function putTrigger(engine: Engine, request: TriggerRequest): Promi
   const { now } = await engine.store.triggerDue({ limit: 0 });
   const nextAt = next(now);
   if (nextAt === undefined) {
-    throw fault('INVALID_INPUT', { field: 'schedule', problem: `${JSON.stringify(cron)} never comes` });
+    throw fault('INVALID_INPUT', { field: 'schedule', problem: `${JSON.stringify(cron)} never fires` });
   }
   return engine.store.triggerPut({
     trigger: {

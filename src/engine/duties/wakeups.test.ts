@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { VirtualWorld } from '../../testing.ts';
 import { Wakeups } from './wakeups.ts';
 
-/** Whether a wait has come. */
+/** Whether a wait has been resolved. */
 function follow(came: Promise<void>): () => boolean {
   let done = false;
   void came.then(() => {
@@ -12,7 +12,7 @@ function follow(came: Promise<void>): () => boolean {
   return () => done;
 }
 
-test('a wake-up wakes everybody who waits, once', async () => {
+test('a wake-up wakes every waiter, once', async () => {
   const world = new VirtualWorld();
   const wakeups = new Wakeups(world, 1000);
   const waits = [wakeups.arm(), wakeups.arm()].map(({ came }) => follow(came));
@@ -34,7 +34,7 @@ test('a wake-up that comes between the arming and the wait is not missed', async
   await came;
 });
 
-test('a wake-up that comes while nobody waits is gone', async () => {
+test('a wake-up that comes while nobody waits is lost', async () => {
   const world = new VirtualWorld();
   const wakeups = new Wakeups(world, 1000);
   wakeups.wake();
@@ -43,7 +43,7 @@ test('a wake-up that comes while nobody waits is gone', async () => {
   assert.equal(came(), false);
 });
 
-test('without a wake-up the poll comes in time, earlier by chance so that processes do not poll together', async () => {
+test('without a wake-up the poll comes in time, at a random moment so that processes do not poll together', async () => {
   const waits = new Set<number>();
   for (let seed = 1; seed <= 50; seed++) {
     const world = new VirtualWorld({ seed });
@@ -92,7 +92,7 @@ test('a wait that is forgotten leaves no timer and no listener, and is woken no 
   assert.equal(woken(), false);
 });
 
-test('who waits again from within a wake-up waits for the next one', async () => {
+test('a waiter that waits again from within a wake-up waits for the next one', async () => {
   const world = new VirtualWorld();
   const wakeups = new Wakeups(world, 1000);
   let again: (() => boolean) | undefined;

@@ -72,7 +72,7 @@ export class Graphs {
       if (own.length > 0 && (request.delay ?? request.runAt ?? request.waitTimeout) !== undefined) {
         throw fault('INVALID_INPUT', {
           field: 'after',
-          problem: 'a task that waits for others has no time of its own',
+          problem: 'a task with dependencies cannot have a delay, runAt or waitTimeout',
         });
       }
       items.push({ ...(await this.#deps.tasks.place(request)), after: own, afterFailure });

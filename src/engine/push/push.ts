@@ -64,7 +64,7 @@ export function draft(request: PushRequest, maxUniqueMs: number, depth?: number)
   checkOptions('request', request, KNOWN);
   const { delay, runAt, unique, op, retry, timeout, waitTimeout } = request;
   if (delay !== undefined && runAt !== undefined) {
-    throw fault('INVALID_INPUT', { field: 'runAt', problem: 'a task has either a delay or a time, not both' });
+    throw fault('INVALID_INPUT', { field: 'runAt', problem: 'give either a delay or runAt, not both' });
   }
   const queue = checkName('queue', request.queue);
   const handler = checkName('handler', request.handler);

@@ -80,7 +80,10 @@ export class Pushes implements TaskInterner {
   async pushIn(tx: CallerTransaction, requests: readonly PushRequest[]): Promise<readonly Pushed[]> {
     const { name, callerTransactions } = this.#deps.store.capabilities;
     if (!callerTransactions) {
-      throw fault('INVALID_INPUT', { field: 'tx', problem: `a ${name} store has no transactions of callers` });
+      throw fault('INVALID_INPUT', {
+        field: 'tx',
+        problem: `a ${name} store cannot push within a transaction of the caller`,
+      });
     }
     const drafts = requests.map((request) => this.#check(request));
     const items = drafts.map(({ queue, handler, rules, specBody, task }) => ({

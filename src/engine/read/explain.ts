@@ -84,11 +84,11 @@ function verdictOf(member: FleetSnapshot['members'][number], facts: Facts): Work
   const candidate = candidateOf(member);
   const reasons = obstacles(placedOf(facts.lane), candidate).map(sayObstacle);
   const silentMs = facts.fleet.now - member.seenAt;
-  if (silentMs > facts.staleMs) reasons.push(`was not heard of for ${Math.round(silentMs / 1000)} s`);
+  if (silentMs > facts.staleMs) reasons.push(`has been silent for ${Math.round(silentMs / 1000)} s`);
   if (member.running >= member.slots) reasons.push(`has all its ${member.slots} slots full`);
   const bound = facts.lane.rules?.placement.maxPerWorker;
   const held = facts.heldLike.get(member.worker) ?? 0;
-  if (bound !== undefined && held >= bound) reasons.push(`has ${held} such tasks, and may have ${bound}`);
+  if (bound !== undefined && held >= bound) reasons.push(`has ${held} such tasks, of at most ${bound}`);
   if (reasons.length === 0) {
     const waitMs = waitOf(member.worker, placedOf(facts.lane), rankingOf(facts), facts.fleet.now);
     const since = facts.task.readySince;
@@ -159,7 +159,7 @@ function summaryOf({ task, fleet }: Facts, { workers, limits, reasons, runnable 
   if (task.state === 'running') return `The task is running${runnerOf(task, fleet)}.`;
   const [first] = reasons;
   if (first !== undefined) return `The task does not run: ${first}.`;
-  if (workers.length === 0) return 'No worker is online at all.';
+  if (workers.length === 0) return 'No worker is online.';
   const full = limits.find(({ open }) => !open);
   if (full !== undefined) return sayLimit(full);
   if (runnable) return `The task can run now: ${namesOf(workers)} may take it.`;

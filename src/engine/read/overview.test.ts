@@ -34,7 +34,7 @@ test('an empty store has nothing, and nothing waits', async (t) => {
   );
 });
 
-test('workers are counted by what they are, those that are gone once by name', async (t) => {
+test('workers are counted by state, and those that are gone once by name', async (t) => {
   const { world, engine, store, worker, look } = await rig(t);
   await worker('silent');
   await worker('twice');
@@ -53,7 +53,7 @@ test('workers are counted by what they are, those that are gone once by name', a
   assert.deepEqual(slots, { all: 4, busy: 0 });
 });
 
-test('what waits is told by limits, placement, pauses and slots, all at once', async (t) => {
+test('waiting tasks are explained by limits, placement, pauses and slots, all at once', async (t) => {
   const { world, engine, worker, push, look } = await rig(t);
   const w = await worker('w', { slots: 5 });
   await engine.limits.set('claude', { concurrent: 2 });
@@ -91,7 +91,7 @@ test('a long lane is counted by the counter of its queue, beside short ones', as
   );
 });
 
-test('how long the oldest has waited is asked for alone, too', async (t) => {
+test('the age of the oldest ready task can be read alone', async (t) => {
   const { world, store, push } = await rig(t);
   assert.equal(await oldestAge(store, 10), 0);
   await push(1);

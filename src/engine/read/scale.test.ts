@@ -21,7 +21,7 @@ async function rig(t: TestContext) {
   return { world, store, engine, worker, push, scale };
 }
 
-test('a queue could use a slot for each task that runs and each that is ready', async (t) => {
+test('a queue could use one slot for each running and each ready task', async (t) => {
   const { world, engine, worker, push, scale } = await rig(t);
   await push(5);
   await engine.pushMany([{ queue: 'other', handler: 'h' }]);
@@ -36,7 +36,7 @@ test('a queue could use a slot for each task that runs and each that is ready', 
   assert.equal(await refusal(engine.scale('NO NAME')), 'INVALID_INPUT');
 });
 
-test('what limits hold back is told apart: by slots, by keys, by weight, by rate, by a pause', async (t) => {
+test('tasks that limits block are counted apart: by caps, by keys, by weight, by rate, by a pause', async (t) => {
   const { world, engine, worker, push, scale } = await rig(t);
   await engine.limits.set('all', { concurrent: 3 });
   await push(10, { limits: ['all'] });
@@ -77,7 +77,7 @@ test('lanes that share a limit share its room', async (t) => {
   assert.deepEqual([runnable, blockedByLimit], [4, 5]);
 });
 
-test('a backlog of a hundred thousand is told exactly, whichever kind of it is long, and read only so far', async (t) => {
+test('a backlog of a hundred thousand is counted exactly, whichever kind of lane is long, and read only in part', async (t) => {
   const { store, engine, push, scale } = await rig(t);
   await engine.limits.set('all', { concurrent: 7 });
   await push(100_000, { limits: ['all'] });

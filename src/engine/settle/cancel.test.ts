@@ -21,7 +21,7 @@ async function rig(t: TestContext): Promise<{ engine: Engine; worker: number; ru
   return { engine, worker, running };
 }
 
-test('a worker can ask which of its leases should stop', async (t) => {
+test('a worker can read which of its leases should stop', async (t) => {
   const { engine, worker, running } = await rig(t);
   const grant = await running();
   await running();
@@ -31,7 +31,7 @@ test('a worker can ask which of its leases should stop', async (t) => {
   assert.equal(await refusal(engine.cancelRequests(0)), 'INVALID_INPUT');
 });
 
-test('everybody who listens in this process is told of a request, and of nothing else', async (t) => {
+test('every listener of this process gets a cancel request, and nothing else', async (t) => {
   const { engine, running } = await rig(t);
   const told: string[] = [];
   const note = (name: string) => (task: number) => void told.push(`${name} ${task}`);
@@ -50,7 +50,7 @@ test('everybody who listens in this process is told of a request, and of nothing
   assert.equal(told.length, 3);
 });
 
-test('a listener that throws, or ends itself, keeps nobody from hearing and nobody from cancelling', async (t) => {
+test('a listener that throws, or ends itself, hinders neither the others nor the cancel', async (t) => {
   const { engine, running } = await rig(t);
   const grant = await running();
   let heard = 0;

@@ -12,7 +12,7 @@ const TASK = { queue: 'mail', handler: 'send' } as const;
 interface Rig {
   readonly world: VirtualWorld;
   readonly engine: Engine;
-  /** Of another process on the same data, whose appends nudge nobody here. */
+  /** The engine of another process on the same data; its appends wake nobody here. */
   readonly other: Engine;
   readonly running: () => Promise<Grant>;
   /** Every call of `logAppend` that the engine made. */
@@ -50,7 +50,7 @@ async function rig(t: TestContext): Promise<Rig> {
 const line = (seq: number, text = `line ${seq}`): LogEntry => ({ seq, at: 1, stream: 'stdout', text });
 const textsOf = (lines: readonly LogLine[]): readonly string[] => lines.map(({ text }) => text);
 
-/** Reads on its own; what it has got so far, and whether it is done. */
+/** Reads by itself; what it has got so far, and whether it is done. */
 function follow(lines: AsyncIterable<LogLine>): { readonly got: string[]; readonly state: { done: boolean } } {
   const got: string[] = [];
   const state = { done: false };
@@ -61,7 +61,7 @@ function follow(lines: AsyncIterable<LogLine>): { readonly got: string[]; readon
   return { got, state };
 }
 
-test('what an attempt logs can be read, on from any line', async (t) => {
+test('lines of an attempt can be read, from any line on', async (t) => {
   const { engine, running } = await rig(t);
   const grant = await running();
   await engine.logs.append(grant, [line(1), line(2), line(3)]);
@@ -71,7 +71,7 @@ test('what an attempt logs can be read, on from any line', async (t) => {
   ]);
 });
 
-test('appends of one turn share one flush, and each caller hears of its own lease', async (t) => {
+test('appends of one turn share one batch, and each caller learns of its own lease', async (t) => {
   const { engine, running, flushes } = await rig(t);
   const grant = await running();
   const answers = await Promise.allSettled([
@@ -95,7 +95,7 @@ test('an append and the settle that is called after it leave together, and both 
   assert.equal(await refusal(engine.logs.append(grant, [line(2)])), 'LEASE_LOST');
 });
 
-test('an append of many megabytes goes in pieces of about one', async (t) => {
+test('an append of many megabytes goes in parts of about one', async (t) => {
   const { engine, running, flushes } = await rig(t);
   const grant = await running();
   const text = 'x'.repeat(60_000);
@@ -115,13 +115,13 @@ test('an append of many megabytes goes in pieces of about one', async (t) => {
   assert.deepEqual(Math.max(...flushes.flat().map(({ entries }) => entries.length)), 1000);
 });
 
-test('an append of nothing is fine and sends nothing', async (t) => {
+test('an empty append sends nothing', async (t) => {
   const { engine, running, flushes } = await rig(t);
   await engine.logs.append(await running(), []);
   assert.equal(flushes.length, 0);
 });
 
-test('what no store can keep is replaced, so that no line fails its task', async (t) => {
+test('characters that no store can keep are replaced, so that no line fails its task', async (t) => {
   const { engine, running } = await rig(t);
   const grant = await running();
   await engine.logs.append(grant, [line(1, 'a\u0000b\ud800c'), line(2, '🚂')]);
@@ -151,7 +151,7 @@ test('entries of the wrong form are refused before anything is written', async (
   assert.equal(flushes.length, 1);
 });
 
-test('places and limits of the wrong form are refused', async (t) => {
+test('bad positions and limits are refused', async (t) => {
   const { engine } = await rig(t);
   assert.equal(await refusal(engine.logs.read(1, { limit: 0 })), 'INVALID_INPUT');
   assert.equal(await refusal(engine.logs.read(1, { after: 3 as never })), 'INVALID_INPUT');
@@ -159,7 +159,7 @@ test('places and limits of the wrong form are refused', async (t) => {
   assert.equal(await refusal(engine.logs.read(1, { from: 1 } as never)), 'UNKNOWN_OPTION');
 });
 
-test('a follower gets what is there and then what comes, without any time passing', async (t) => {
+test('a follower gets the existing lines and then new ones, without any time passing', async (t) => {
   const { engine, running, world } = await rig(t);
   const grant = await running();
   await engine.logs.append(grant, [line(1)]);
@@ -253,7 +253,7 @@ test('two followers of one task and one of another do not disturb each other', a
   assert.deepEqual([second.state.done, third.state.done], [true, true]);
 });
 
-test('a task that nobody knows cannot be followed', async (t) => {
+test('an unknown task cannot be followed', async (t) => {
   const { engine } = await rig(t);
   const next = (options?: never): Promise<unknown> => engine.logs.follow(4711, options)[Symbol.asyncIterator]().next();
   assert.equal(await refusal(next()), 'NOT_FOUND');

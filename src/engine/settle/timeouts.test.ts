@@ -67,7 +67,7 @@ test('the wait of a delayed task begins when it is due', async (t) => {
   assert.deepEqual([await stateOf(delayed.task), await stateOf(dated.task)], ['failed timeout', 'failed timeout']);
 });
 
-test('a task that was started in time may take as long as it likes, and may come back', async (t) => {
+test('a task that was started in time may take as long as it likes, and may be retried', async (t) => {
   const { world, engine, roster, worker, stateOf } = await rig(t);
   const { task } = await engine.push({ ...TASK, waitTimeout: '1s' });
   const [grant] = await engine.claim({ worker, max: 1, leaseMs: '1h' });
@@ -80,7 +80,7 @@ test('a task that was started in time may take as long as it likes, and may come
   assert.equal(await stateOf(task), 'ready none');
 });
 
-test('the stager sleeps until the earlier of what is due and what has waited too long', async (t) => {
+test('the stager sleeps until the earlier of the next due task and the next wait timeout', async (t) => {
   const { world, engine, roster } = await rig(t);
   const stager = roster.keeper('stager').duty;
   const nextInMs = async (): Promise<number | undefined> => {
@@ -99,7 +99,7 @@ test('the stager sleeps until the earlier of what is due and what has waited too
   assert.equal(await nextInMs(), 50);
 });
 
-test('more late tasks than fit into one pass all end at once, and readers of the feed hear of it', async (t) => {
+test('more late tasks than fit into one pass all end at once, and readers of the feed learn of it', async (t) => {
   const { world, engine, roster } = await rig(t);
   await engine.pushMany(Array.from({ length: 1300 }, () => ({ ...TASK, waitTimeout: 100 })));
   const events = engine.events({ after: 1300 })[Symbol.asyncIterator]();
@@ -112,7 +112,7 @@ test('more late tasks than fit into one pass all end at once, and readers of the
   await events.return?.();
 });
 
-test('a follower of the log of a task that times out is done', async (t) => {
+test('a follower of the log of a task that times out ends', async (t) => {
   const { world, engine, roster } = await rig(t);
   const { task } = await engine.push({ ...TASK, waitTimeout: 100 });
   roster.keeper('stager').start();
@@ -125,7 +125,7 @@ test('a follower of the log of a task that times out is done', async (t) => {
   assert.equal(done, true);
 });
 
-test("a push in the caller's own transaction has its limits too", async (t) => {
+test("a push in the caller's own transaction has its timeouts too", async (t) => {
   const file = join(folder, 'caller.db');
   const { world, engine, roster, worker, stateOf } = await rig(t, file);
   const db = new DatabaseSync(file);
@@ -155,7 +155,7 @@ test('the run timeout of a task is known from its grant, in every process', asyn
   }
 });
 
-test('a trigger hands its run timeout on to its tasks', async (t) => {
+test('a trigger passes its run timeout on to its tasks', async (t) => {
   const { world, engine, roster, worker } = await rig(t);
   await putTrigger(engine, { ...TASK, name: 'each-second', cron: '* * * * * *', timeout: '7s' });
   await world.advance(1000);

@@ -133,7 +133,7 @@ function keysOf(entries: readonly CheckedEntry[]): ReadonlySet<string> {
   const [only] = entries;
   if (only === undefined || (entries.length === 1 && only.kind !== 'child')) return ONE;
   const keys = new Set(entries.map(({ key }) => key));
-  if (keys.size < entries.length) throw refuse('entries', 'two of them have the same key');
+  if (keys.size < entries.length) throw refuse('entries', 'two entries have the same key');
   return keys;
 }
 
@@ -174,7 +174,7 @@ function checkChild(entry: ChildEntryRequest): CheckedEntry {
     throw refuse('afterFailure', `it is one of ${AFTER_FAILURE.join(', ')}`);
   }
   if (typeof child !== 'object' || child === null) throw refuse('child', 'it must be an object');
-  if ('op' in child) throw refuse('child', 'it has no operation id: its entry leads a repeat to it');
+  if ('op' in child) throw refuse('child', 'it takes no operation id: the key of its entry leads a repeat to it');
   const after = entry.after === undefined ? undefined : checkAfter(entry.after);
   return {
     key: checkKey('key', entry.key),
@@ -223,7 +223,7 @@ function checkThen(then: ThenRequest, keys: ReadonlySet<string>): CheckedThen {
 }
 
 function bounded(field: string, count: number, most: number): void {
-  if (count > most) throw refuse(field, `there is more than a turn may have (${count} of ${most})`);
+  if (count > most) throw refuse(field, `a turn may have at most ${most}, and this one has ${count}`);
 }
 
 function refuse(field: string, problem: string): Error {

@@ -157,7 +157,7 @@ function entered(entry: NewEntry, answer: EntryAnswer, child: Pushed | undefined
   if (answer.kind === 'none') return undefined;
   if (child !== undefined) return { text: JSON.stringify({ id: child.id, task: child.task }), child };
   if (entry.kind === 'child') {
-    throw fault('CONFLICT', { problem: `something else than a child is kept under ${entry.key}` });
+    throw fault('CONFLICT', { problem: `the key ${entry.key} is taken by an entry that is not a child` });
   }
   if (answer.kind === 'kept') return { text: answer.value };
   return { text: entry.kind === 'signal' ? 'null' : entry.value };

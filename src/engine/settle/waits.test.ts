@@ -50,7 +50,7 @@ async function rig(t: TestContext): Promise<Rig> {
   };
 }
 
-test('a signal wakes who waits, at once, with what it said', async (t) => {
+test('a signal wakes a waiting task at once, with its body', async (t) => {
   const { engine, claim, running, world } = await rig(t);
   const grant = await running();
   assert.equal((await park(engine, grant, { key: 'w#0', channel: 'news' })).went, 'parked');
@@ -74,7 +74,7 @@ test('a signal that came first is taken without giving the lease back', async (t
   await engine.complete(grant);
 });
 
-test('a deadline wakes with an outcome of its own', async (t) => {
+test('a deadline wakes the task with an outcome of its own', async (t) => {
   const { engine, claim, running, world, roster } = await rig(t);
   const grant = await running();
   await park(engine, grant, { key: 'w#0', channel: 'news', timeout: '1m' });
@@ -84,7 +84,7 @@ test('a deadline wakes with an outcome of its own', async (t) => {
   assert.equal((await engine.waits.of(grant.task))?.outcome, 'timed_out');
 });
 
-test('children wake their parent when all have ended, or the first where that is enough', async (t) => {
+test('children wake their parent when all have ended, or the first where one is enough', async (t) => {
   const { engine, claim, running } = await rig(t);
   for (const any of [false, true]) {
     const parent = await running();
@@ -109,7 +109,7 @@ test('children wake their parent when all have ended, or the first where that is
   }
 });
 
-test('a parked task gives its slot of a limit back, and takes one again when it goes on', async (t) => {
+test('a parked task gives its room in a limit back, and takes it again when it continues', async (t) => {
   const { engine, claim } = await rig(t);
   await engine.limits.set('one', { concurrent: 1 });
   await engine.pushMany([
@@ -127,7 +127,7 @@ test('a parked task gives its slot of a limit back, and takes one again when it 
   assert.equal((await claim())?.task, first.task);
 });
 
-test('a value is remembered once, under the fence', async (t) => {
+test('a value is recorded once, under the fence', async (t) => {
   const { engine, claim, running } = await rig(t);
   const grant = await running();
   assert.equal(await remember(engine, grant, 'a#0', { x: 1 }), '{"x":1}');

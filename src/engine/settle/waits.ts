@@ -99,7 +99,8 @@ export function parkOf(request: WaitRequest): Park {
   checkOptions('wait', request, WAIT);
   const { channel, form, children, need, timeout } = request;
   if (children !== undefined) checkChildren(children);
-  if (need !== undefined && children === undefined) throw refuse('need', 'it counts children, and there are none');
+  if (need !== undefined && children === undefined)
+    throw refuse('need', 'it counts children, so children must be given');
   if (channel === undefined && children === undefined && timeout === undefined) {
     throw refuse('wait', 'nothing would ever end it: give a channel, children or a timeout');
   }

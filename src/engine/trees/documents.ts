@@ -128,7 +128,7 @@ export class Documents {
     const missing = foreign.find((_, i) => parents[i] === undefined);
     if (missing !== undefined) throw refuse('parent', `there is no task ${missing} to be a parent`);
     if (new Set(parents.map((parent) => parent?.root)).size > 1 || drafts.some(({ parent }) => parent === undefined)) {
-      throw refuse('tree', 'they do not form one tree');
+      throw refuse('tree', 'the tasks do not form one tree');
     }
     const { root } = await this.get(above);
     return this.#change(root, (tree) => {
@@ -163,7 +163,7 @@ export class Documents {
     await this.#change(root, (tree) => {
       const before = theOne(tree, id);
       if (before.status !== 'new') {
-        throw refuse('transition', `the task ${id} is ${standing(before)}, and only a pending one is changed`);
+        throw refuse('transition', `the task ${id} is ${standing(before)}, and only a pending task can be changed`);
       }
       const edit = decide(before);
       if (edit.version !== undefined && edit.version !== before.version) {
@@ -193,7 +193,10 @@ export class Documents {
       const set = new Set(going);
       const executed = tree.find((one) => set.has(one.id) && one.run > 0);
       if (executed !== undefined) {
-        throw refuse('removal', `the task ${executed.id} is ${standing(executed)}, and only pending ones are deleted`);
+        throw refuse(
+          'removal',
+          `the task ${executed.id} is ${standing(executed)}, and only pending tasks can be deleted`,
+        );
       }
       const across = needsAcross(tree.map(nodeOf), set);
       if (across !== undefined) throw refuse('removal', `the task ${across.id} depends on ${across.on}`);
@@ -237,7 +240,7 @@ export class Documents {
       if (gone !== undefined) throw refuse('unmet', `the task ${gone.id} is no longer kept`);
       const requests = plan.runs.map((run) => request(run, byId, new Set(plan.runs.map((one) => one.id))));
       if (requests.reduce((sum, { after = [] }) => sum + after.length, 0) > MAX_EDGES) {
-        throw refuse('tree', `its tasks wait for each other in more than ${MAX_EDGES} ways`);
+        throw refuse('tree', `its tasks have more than ${MAX_EDGES} dependencies`);
       }
       await admit(countByQueue(requests));
       const items = await this.#graphs.items(requests);

@@ -46,7 +46,7 @@ export class Spawns {
   /** Checks the depth, and turns the request into the form that the store takes. */
   async place(parent: Parent, request: PushRequest): Promise<NewTask> {
     const depth = (await this.#depthOf(parent)) + 1;
-    if (depth > MAX_DEPTH) throw refuse(`it would lie ${depth} spawns deep, and the most is ${MAX_DEPTH}`);
+    if (depth > MAX_DEPTH) throw refuse(`it would be ${depth} spawns deep, and the maximum is ${MAX_DEPTH}`);
     return this.#deps.tasks.place(request, depth);
   }
 

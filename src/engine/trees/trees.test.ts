@@ -24,7 +24,7 @@ async function rig(t: TestContext) {
     const pushed = await engine.pushGraph(tasks.map((one) => ({ queue: 'q', handler: 'h', ...one })));
     return new Map(tasks.map(({ name }, i) => [name ?? String(i), pushed[i]?.task as number]));
   };
-  /** Works off what can be worked off; answers the names in their order. */
+  /** Runs everything that can run; answers the names in order. */
   const work = async (names: Names, fails: readonly string[] = []): Promise<readonly string[]> => {
     const order: string[] = [];
     for (;;) {
@@ -64,7 +64,7 @@ const DIAMOND = [
   { name: 'neighbour' },
 ] as const;
 
-test('a task is cancelled with all that was made to wait for it, whatever each would do after a failure', async (t) => {
+test('a task is cancelled with everything that was made to wait for it, whatever each would do after a failure', async (t) => {
   const { engine, push, states, work } = await rig(t);
   const names = await push(DIAMOND);
   const dry = await engine.trees.cancel(names.get('left') as number, { dryRun: true });
@@ -82,7 +82,7 @@ test('a task is cancelled with all that was made to wait for it, whatever each w
   assert.deepEqual(again.counts, { cancelled: 0, requested: 0, finished: 5 });
 });
 
-test('nothing below a cancelled task is woken on the way, and what runs is asked', async (t) => {
+test('nothing below a cancelled task is woken on the way, and running tasks are asked to stop', async (t) => {
   const { engine, push, states, claim } = await rig(t);
   const names = await push(DIAMOND);
   const grant = await claim(names.get('top'));
@@ -106,7 +106,7 @@ test('nothing below a cancelled task is woken on the way, and what runs is asked
   }
 });
 
-test('failed parts are run again in their order, and what has completed keeps its result', async (t) => {
+test('failed parts run again in their order, and completed tasks keep their results', async (t) => {
   const { engine, push, states, work } = await rig(t);
   const names = await push(DIAMOND);
   assert.deepEqual(await work(names, ['left']), ['top', 'left', 'right', 'tail', 'neighbour']);
@@ -125,7 +125,7 @@ test('failed parts are run again in their order, and what has completed keeps it
   assert.ok(Object.values(await states(names)).every((state) => state === 'completed'));
 });
 
-test('what was cancelled as a tree is run again as one', async (t) => {
+test('a tree that was cancelled as a whole runs again as a whole', async (t) => {
   const { engine, push, work } = await rig(t);
   const names = await push(DIAMOND);
   await engine.trees.cancel(names.get('top') as number);
@@ -143,7 +143,7 @@ test('what was cancelled as a tree is run again as one', async (t) => {
   }
 });
 
-test('what also needs something that failed elsewhere stays as it is, and so does what needs that', async (t) => {
+test('a task that also needs one that failed elsewhere stays as it is, and so do its dependents', async (t) => {
   const { engine, push, states, work } = await rig(t);
   const names = await push([
     { name: 'a' },
@@ -165,7 +165,7 @@ test('what also needs something that failed elsewhere stays as it is, and so doe
   assert.deepEqual(await work(names), ['b', 'both', 'below']);
 });
 
-test('children that tasks have spawned belong to the tree, and the parent that waits for them does not to theirs', async (t) => {
+test('spawned children belong to the tree, and the parent that waits for them does not belong to theirs', async (t) => {
   const { engine, push, claim, states } = await rig(t);
   const parents = await push([{ name: 'parent' }, { name: 'after', after: ['parent'] }]);
   const grant = await claim(parents.get('parent'));
@@ -198,7 +198,7 @@ test('children that tasks have spawned belong to the tree, and the parent that w
   });
 });
 
-test('what is born while its tree is cancelled is cancelled too, and a task that was asked bears no more', async (t) => {
+test('a task that is spawned while its tree is cancelled is cancelled too, and a task that was asked to stop spawns no more', async (t) => {
   const { engine, push, claim } = await rig(t);
   const names = await push([{ name: 'root' }]);
   const root = names.get('root') as number;
@@ -216,7 +216,7 @@ test('what is born while its tree is cancelled is cancelled too, and a task that
       treeList: (params) => store.treeList(params),
       journalList: (params) => store.journalList(params),
       taskCancel: async (params) => {
-        // Found, and not asked yet.
+        // Found, and not asked to stop yet.
         if (looks++ === 0) await bear('meanwhile');
         return store.taskCancel(params);
       },
@@ -266,7 +266,7 @@ for (const [shape, after] of [
   });
 }
 
-test('one that fails again while the rest is on its way keeps what needs it from running without it', async (t) => {
+test('a task that fails again while the rest is being revived keeps its dependents from running without it', async (t) => {
   const { engine, push, claim } = await rig(t);
   const names = await push([
     { name: 'root' },
@@ -302,7 +302,7 @@ test('one that fails again while the rest is on its way keeps what needs it from
   assert.deepEqual({ ready, waiting }, { ready: 0, waiting: 0 });
 });
 
-test('a stop is heard between two steps, and bad input before anything is done', async (t) => {
+test('an abort works between two steps, and bad input is refused before anything is done', async (t) => {
   const { engine, push } = await rig(t);
   const names = await push(
     Array.from({ length: 600 }, (_, i) => ({ name: String(i), ...(i === 0 ? {} : { after: ['0'] }) })),
@@ -321,7 +321,7 @@ test('a stop is heard between two steps, and bad input before anything is done',
   assert.equal(await refusal(engine.trees.retry(root, { deep: true } as never)), 'UNKNOWN_OPTION');
 });
 
-test('a tree is shown with the task first, and with what each of them hangs on', async (t) => {
+test('a tree is shown with the task first, and with the dependencies of each', async (t) => {
   const { engine, push, claim } = await rig(t);
   const names = await push(DIAMOND);
   const left = await claim(names.get('top'));

@@ -351,7 +351,7 @@ const pairOf = <T>(key: number, value: T | undefined): readonly (readonly [numbe
   value === undefined ? [] : [[key, value]];
 
 function tooMany(): Error {
-  return fault('CONFLICT', { problem: `more than ${MOST} tasks hang on this one` });
+  return fault('CONFLICT', { problem: `more than ${MOST} tasks depend on this one` });
 }
 
 /** The children whose ends a recorded wait holds. */
