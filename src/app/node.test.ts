@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { isEngineError } from '../core/errors.ts';
 import { refusal } from '../store/conformance/kit/scene.ts';
-import { SqliteStore } from '../store/sqlite/store.ts';
+import { Writer } from '../store/sqlite/file/writer.ts';
 import { VirtualWorld } from '../testing.ts';
 import { type Node, openNode } from './node.ts';
 
@@ -39,7 +39,7 @@ test('workers beat at a third of a lease that is short, and are told how long a 
 });
 
 test('options that make no sense are refused, and the store is closed again', async (t) => {
-  const close = t.mock.method(SqliteStore.prototype, 'close');
+  const close = t.mock.method(Writer.prototype, 'close');
   for (const [n, options] of [
     { leaseMs: Number.NaN },
     { leaseMs: 'soon' },
@@ -146,7 +146,7 @@ test('a node that may not lead closes what it has opened', async (t) => {
   const world = new VirtualWorld();
   const url = `memory:${randomUUID()}`;
   const first = await openNode(url, { world }, { id: 'n1', ...CLUSTER });
-  const close = t.mock.method(SqliteStore.prototype, 'close');
+  const close = t.mock.method(Writer.prototype, 'close');
   assert.equal(await refusal(openNode(url, { world }, { id: 'n2', ...CLUSTER, role: 'leader' })), 'CONFLICT');
   assert.equal(close.mock.callCount(), 1);
   const short = { id: 'n3', ...CLUSTER, leaderLeaseMs: 29_000 };

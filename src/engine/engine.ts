@@ -10,6 +10,7 @@ import type {
   AttemptRecord,
   CallerTransaction,
   CancelAnswer,
+  CounterRecord,
   Dependency,
   Grant,
   JournalEntry,
@@ -438,13 +439,13 @@ export class Engine {
   }
 
   /**
-   * Another process has changed something: claims and followers look again, in these lanes if they are known. `slots`: limit
+   * Another process has changed something: claims and followers look again, in these lanes if they are known. `counters`: limit
    * counters that have room again.
    */
-  hint(lanes?: readonly number[], slots: readonly number[] = []): void {
+  hint(lanes?: readonly number[], counters: readonly number[] = []): void {
     if (lanes === undefined) this.readyLanes.hint();
     else for (const lane of lanes) this.readyLanes.tell(lane);
-    this.readyLanes.freed(slots.map((slot) => ({ slot, weight: 1 })));
+    this.readyLanes.freed(counters.map((counter) => ({ counter, weight: 1 })));
     this.#committed();
     this.logs.hint();
   }

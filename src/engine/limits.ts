@@ -1,13 +1,13 @@
 import { fault } from '../core/errors.ts';
 import { type LimitInput, normalizeLimit } from '../core/limits/limit.ts';
 import { checkKey, checkName } from '../core/names.ts';
-import type { LimitChange, LimitEdited, LimitEditing, LimitRecord, SlotRecord, Store } from '../store/store.ts';
+import type { CounterRecord, LimitChange, LimitEdited, LimitEditing, LimitRecord, Store } from '../store/store.ts';
 import { checkLimit } from './check.ts';
 
 export interface LimitsDeps {
   readonly store: Pick<
     Store,
-    'limitPut' | 'limitEdit' | 'limitRemove' | 'limitList' | 'limitHistory' | 'limitSlots' | 'slotPause'
+    'limitPut' | 'limitEdit' | 'limitRemove' | 'limitList' | 'limitHistory' | 'limitCounters' | 'counterPause'
   >;
   /** A limit changed: lanes that it held back may have room. */
   readonly onChange: () => void;
@@ -52,7 +52,7 @@ export class Limits {
 
   /** Pauses the limit, or one key of it, for this long; 0 resumes it. False: there is no such limit. */
   async pause(name: string, key: string, forMs: number): Promise<boolean> {
-    const paused = await this.#deps.store.slotPause({ name, key, forMs });
+    const paused = await this.#deps.store.counterPause({ name, key, forMs });
     // Tasks that it held back may start now, and nothing else shows that they are ready.
     if (paused) this.#deps.onChange();
     return paused;
@@ -68,8 +68,8 @@ export class Limits {
   }
 
   /** What is taken from a limit: in total, then by key. */
-  async use(name: string, limit = 100): Promise<readonly SlotRecord[]> {
-    return this.#deps.store.limitSlots({ name: checkName('limit', name), limit: checkLimit(limit) });
+  async use(name: string, limit = 100): Promise<readonly CounterRecord[]> {
+    return this.#deps.store.limitCounters({ name: checkName('limit', name), limit: checkLimit(limit) });
   }
 }
 

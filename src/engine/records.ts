@@ -1,6 +1,7 @@
 /** Types of the store, for folders that work on an engine and know no store. */
 export type {
   AttemptRecord,
+  CounterRecord as SlotRecord,
   FleetMember,
   Lane,
   LaneRules,
@@ -10,7 +11,6 @@ export type {
   LimitVersion,
   LogPlace,
   NodeRecord,
-  SlotRecord,
   StoreTime,
   TaskQuery,
   TaskRecord,

@@ -1,7 +1,7 @@
 import type { AfterFailure } from '../core/graph/graph.ts';
 import type { TaskState } from '../core/task/task.ts';
 import type { DutyTerm } from './duty-store.ts';
-import type { NewTask, PushAnswer } from './queue-store.ts';
+import type { NewTask, PushAnswer } from './push-store.ts';
 
 /** The part of the port for tasks that wait for the end of others. */
 export interface DependencyStore {

@@ -1,6 +1,6 @@
 import type { TaskState } from '../core/task/task.ts';
 import type { GraphAnswer, GraphTask } from './dependency-store.ts';
-import type { PushAnswer } from './queue-store.ts';
+import type { PushAnswer } from './push-store.ts';
 
 /**
  * The part of the port for documents: tasks that are written down as trees, and run when somebody says so. What became of an

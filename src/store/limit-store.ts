@@ -17,15 +17,15 @@ export interface LimitStore {
   /** Who changed what, newest first. */
   limitHistory(params: { readonly name: string; readonly limit: number }): Promise<readonly LimitChange[]>;
   /** The counters of a limit: its total first, then its keys. */
-  limitSlots(params: { readonly name: string; readonly limit: number }): Promise<readonly SlotRecord[]>;
+  limitCounters(params: { readonly name: string; readonly limit: number }): Promise<readonly CounterRecord[]>;
   /** Counters by number, as they stand now. */
-  slotGet(params: { readonly slots: readonly number[] }): Promise<CounterSnapshot>;
+  counterGet(params: { readonly counters: readonly number[] }): Promise<CounterSnapshot>;
   /** Running tasks that have taken from this counter, oldest first. */
-  slotHolders(params: { readonly slot: number; readonly limit: number }): Promise<readonly SlotHolder[]>;
+  counterHolders(params: { readonly counter: number; readonly limit: number }): Promise<readonly CounterHolder[]>;
   /** Nothing of this limit and key starts for so long. False: there is no such counter. */
-  slotPause(params: { readonly name: string; readonly key: string; readonly forMs: number }): Promise<boolean>;
-  /** Recounts the slots from what runs, repairs them and reports every difference. */
-  slotAudit(params: { readonly duty: DutyTerm }): Promise<readonly SlotDrift[]>;
+  counterPause(params: { readonly name: string; readonly key: string; readonly forMs: number }): Promise<boolean>;
+  /** Recounts the counters from what runs, repairs them and reports every difference. */
+  counterAudit(params: { readonly duty: DutyTerm }): Promise<readonly CounterDrift[]>;
 }
 
 export interface LimitEditing extends EditTerms {
@@ -63,12 +63,12 @@ export interface LimitChange {
   readonly limit: Limit | undefined;
 }
 
-export interface SlotRecord extends LimitCounter {
+export interface CounterRecord extends LimitCounter {
   readonly name: string;
   readonly key: string;
 }
 
-export interface SlotHolder {
+export interface CounterHolder {
   readonly task: number;
   readonly createdAt: number;
   readonly weight: number;
@@ -78,10 +78,10 @@ export interface SlotHolder {
 export interface CounterSnapshot {
   /** Lease time, by which they are judged. */
   readonly now: number;
-  readonly slots: readonly (SlotRecord | undefined)[];
+  readonly counters: readonly (CounterRecord | undefined)[];
 }
 
-export interface SlotDrift {
+export interface CounterDrift {
   readonly name: string;
   readonly key: string;
   readonly counted: number;

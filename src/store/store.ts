@@ -1,9 +1,11 @@
 import type { DependencyStore } from './dependency-store.ts';
 import type { DocumentStore } from './document-store.ts';
 import type { InsightStore } from './insight-store.ts';
+import type { LaneWish } from './lane-store.ts';
 import type { LimitStore } from './limit-store.ts';
 import type { NodeStore } from './node-store.ts';
-import type { LaneWish, NewTask, PushAnswer, QueueStore } from './queue-store.ts';
+import type { NewTask, PushAnswer } from './push-store.ts';
+import type { QueueStore } from './queue-store.ts';
 import type { ResultStore } from './result-store.ts';
 import type { SettingStore } from './setting-store.ts';
 import type { TokenStore } from './token-store.ts';
@@ -14,8 +16,6 @@ import type { WaitStore } from './wait-store.ts';
 
 export type * from './dependency-store.ts';
 export type * from './document-store.ts';
-export type * from './duty-store.ts';
-export type * from './event-store.ts';
 export type * from './insight-store.ts';
 export type * from './limit-store.ts';
 export type * from './node-store.ts';
@@ -27,7 +27,6 @@ export type * from './tree-store.ts';
 export type * from './trigger-store.ts';
 export type * from './turn-store.ts';
 export type * from './wait-store.ts';
-export type * from './worker-store.ts';
 
 /**
  * The port: everything the engine asks of durable storage. An adapter reads and compares-and-sets; the rules live in

@@ -1,16 +1,16 @@
 import type { MissedPolicy } from '../core/task/schedule.ts';
 import type { DutyTerm } from './duty-store.ts';
-import type { NewTask, PushAnswer } from './queue-store.ts';
+import type { NewTask, PushAnswer } from './push-store.ts';
 
-/** The part of the port for cron: slots that fire once. */
+/** The part of the port for cron: fire times that fire once. */
 export interface TriggerStore {
-  /** An unchanged schedule keeps its place. Answers the next slot. */
+  /** An unchanged schedule keeps its place. Answers the next fire time. */
   triggerPut(params: { readonly trigger: NewTrigger }): Promise<number>;
   triggerRemove(params: { readonly name: string }): Promise<boolean>;
   triggerList(): Promise<readonly TriggerRecord[]>;
-  /** Triggers whose next slot has come, and when the next one will. */
+  /** Triggers whose next fire time has come, and when the next one will. */
   triggerDue(params: { readonly limit: number }): Promise<DueTriggers>;
-  /** Moves a trigger from one slot to the next and pushes the slots' tasks, all or nothing. */
+  /** Moves a trigger from one fire time to the next and pushes the tasks of the fire times, all or nothing. */
   triggerFire(params: TriggerFiring): Promise<TriggerAnswer>;
 }
 
@@ -41,7 +41,7 @@ export interface DueTriggers {
 export interface TriggerFiring {
   readonly duty: DutyTerm;
   readonly name: string;
-  /** The slot that the caller saw: nothing happens when the trigger has moved on. */
+  /** The fire time that the caller saw: nothing happens when the trigger has moved on. */
   readonly from: number;
   readonly nextAt: number;
   readonly items: readonly NewTask[];

@@ -2,7 +2,8 @@ import type { AfterFailure } from '../core/graph/graph.ts';
 import type { Lease } from '../core/task/lease.ts';
 import type { LogEntry } from '../core/task/log.ts';
 import type { FinalState, Reason, TaskState } from '../core/task/task.ts';
-import type { NewTask, ReturnItem, TaskHint } from './queue-store.ts';
+import type { NewTask } from './push-store.ts';
+import type { ReturnItem, TaskHint } from './settle-store.ts';
 
 /**
  * The part of the port for attempts that remember, bear children, send signals and wait. Each task has a journal of entries
@@ -115,7 +116,7 @@ export type TurnAnswer =
   | { readonly kind: 'refused'; readonly key: string; readonly why: TurnRefusal }
   | {
       readonly kind: 'done';
-      readonly went: Went;
+      readonly went: TurnOutcome;
       /** JSON text of the signal, of one that was woken by it. */
       readonly body?: string | undefined;
       readonly cancelRequested: boolean;
@@ -124,7 +125,7 @@ export type TurnAnswer =
     };
 
 /** `woken`: what it would wait for is there, so that it goes on with its lease. */
-export type Went = 'on' | 'parked' | 'woken' | 'ended' | 'back' | 'cancelled';
+export type TurnOutcome = 'on' | 'parked' | 'woken' | 'ended' | 'back' | 'cancelled';
 
 export type TurnRefusal =
   /** The task that has its unique key, with another input; 0: another child of the same turn has it. */

@@ -93,7 +93,7 @@ async function furnish(app: App): Promise<Scene> {
   }
   await engine.complete(await claim('limited'), 'before');
   keep('paused', await app.push(limited, 'later', { limits: ['paused'] }));
-  await store.slotPause({ name: 'paused', key: '', forMs: HOUR });
+  await store.counterPause({ name: 'paused', key: '', forMs: HOUR });
   // Placed, and with a worker that it knows.
   const placement = { requires: ['gpu'], only: ['w', 'other'], maxPerWorker: 9, affinity: 'home' };
   for (const n of [1, 2])
@@ -311,16 +311,16 @@ test('a store with a row of every kind moves whole, and its work goes on to the 
   const { engine } = app;
 
   await t.test('rates and pauses are as far from now as they were', async () => {
-    const { now, slots } = await engine.store.slotGet({
-      slots: (await engine.limits.use('rated')).map(({ id }) => id),
+    const { now, counters } = await engine.store.counterGet({
+      counters: (await engine.limits.use('rated')).map(({ id }) => id),
     });
-    for (const [i, slot] of slots.entries()) {
+    for (const [i, counter] of counters.entries()) {
       const was = rated[i];
-      assert.ok(slot && was && was.tat > 0 && was.costTat > 0);
+      assert.ok(counter && was && was.tat > 0 && was.costTat > 0);
       // The move itself took some of it.
       for (const [left, before] of [
-        [slot.tat / 1000 - now, was.tat / 1000 - leaseBefore],
-        [slot.costTat / 1000 - now, was.costTat / 1000 - leaseBefore],
+        [counter.tat / 1000 - now, was.tat / 1000 - leaseBefore],
+        [counter.costTat / 1000 - now, was.costTat / 1000 - leaseBefore],
       ] as const) {
         assert.ok(left <= before + 1 && left > before - 60_000, `${left} ms were ${before} ms`);
       }
@@ -442,7 +442,7 @@ test('a store with a row of every kind moves whole, and its work goes on to the 
   await t.test('nothing is out of step afterwards', async () => {
     const duty = await engine.store.dutyTake({ name: 'test', holder: 'the test', ttlMs: HOUR });
     assert.ok(duty);
-    assert.deepEqual(await engine.store.slotAudit({ duty }), []);
+    assert.deepEqual(await engine.store.counterAudit({ duty }), []);
     assert.deepEqual(await engine.store.statsAudit({ duty }), []);
   });
 });

@@ -8,7 +8,7 @@ import { allot, charge, freesIn, normalizeLimit, normalizeUses, roomOf, STRATEGI
 
 /** A calendar time of today: in µs it leaves a double two bits for a fraction, so that careless sums show. */
 const NOW = 1_760_000_000_123;
-const ONE: CounterUse = { slot: 1, weight: 1, cost: 0 };
+const ONE: CounterUse = { counter: 1, weight: 1, cost: 0 };
 const FREE: LimitCounter = {
   id: 1,
   cap: undefined,
@@ -377,7 +377,7 @@ const scenes = fc.record({
           fc.array(taking, { minLength: 3, maxLength: 3 }),
         )
         .map(([ids, takes]) =>
-          ids.map((slot, i): CounterUse => ({ slot, ...(takes[i] as { weight: number; cost: number }) })),
+          ids.map((counter, i): CounterUse => ({ counter, ...(takes[i] as { weight: number; cost: number }) })),
         ),
     }),
     { maxLength: 6 },
@@ -418,7 +418,7 @@ function oneByOne(
   const counts = asks.map(({ max, uses }) => {
     for (let count = 0; count < max; count++) {
       const next = uses.map((use) => {
-        const counter = left.get(use.slot);
+        const counter = left.get(use.counter);
         return counter && startOne(counter, use);
       });
       if (next.includes(undefined)) return count;
@@ -440,14 +440,14 @@ test('what is allotted and charged at once is what tasks get that come one by on
       );
       const granted = asks.map(({ uses }, i) => ({ uses, count: counts[i] as number }));
       const changes = charge(granted, counters, NOW);
-      const touched = granted.flatMap(({ uses, count }) => (count === 0 ? [] : uses.map(({ slot }) => slot)));
+      const touched = granted.flatMap(({ uses, count }) => (count === 0 ? [] : uses.map(({ counter }) => counter)));
       const ids = [...counters.keys()].filter((id) => touched.includes(id));
       assert.deepEqual(
-        changes.map(({ slot }) => slot),
+        changes.map(({ counter }) => counter),
         ids,
       );
-      for (const { slot, active, tat, costTat } of changes) {
-        const [before, after] = [counters.get(slot) as LimitCounter, left.get(slot) as LimitCounter];
+      for (const { counter: id, active, tat, costTat } of changes) {
+        const [before, after] = [counters.get(id) as LimitCounter, left.get(id) as LimitCounter];
         assert.deepEqual([active, tat], [after.active, after.tat]);
         // Without a cost, a time that is past may be brought up to now: it means the same.
         assert.equal(Math.max(costTat, NOW * 1000), Math.max(after.costTat, NOW * 1000));
@@ -465,13 +465,13 @@ test('who gets less than was asked for is told of a slot that has no room for on
       const left = new Map(counters);
       for (const [i, { max, block }] of allotted.entries()) {
         const { uses, max: asked } = asks[i] as Ask;
-        for (const { slot, ...change } of charge([{ uses, count: max }], left, NOW)) {
-          left.set(slot, { ...(left.get(slot) as LimitCounter), ...change });
+        for (const { counter: id, ...change } of charge([{ uses, count: max }], left, NOW)) {
+          left.set(id, { ...(left.get(id) as LimitCounter), ...change });
         }
         assert.equal(block === undefined, max === asked);
         if (block === undefined) continue;
-        const use = uses.find(({ slot }) => slot === block.slot) as CounterUse;
-        const counter = left.get(block.slot);
+        const use = uses.find(({ counter }) => counter === block.counter) as CounterUse;
+        const counter = left.get(block.counter);
         if (counter === undefined) assert.deepEqual([max, block.freesInMs], [0, undefined]);
         else assert.deepEqual([roomOf(counter, use, NOW), block.freesInMs], [0, freesIn(counter, use, NOW)]);
       }
@@ -491,8 +491,8 @@ test('a charge for fewer than were allotted takes less, and leaves at least as m
           count: Math.floor(((allotted[i] as { max: number }).max * percent(i)) / 100),
         }));
         const after = new Map(counters);
-        for (const { slot, ...change } of charge(granted, counters, NOW)) {
-          after.set(slot, { ...(counters.get(slot) as LimitCounter), ...change });
+        for (const { counter: id, ...change } of charge(granted, counters, NOW)) {
+          after.set(id, { ...(counters.get(id) as LimitCounter), ...change });
         }
         return after;
       };

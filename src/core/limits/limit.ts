@@ -151,7 +151,7 @@ export interface LimitCounter {
 
 /** What one task of a lane takes from a counter. */
 export interface CounterUse {
-  readonly slot: number;
+  readonly counter: number;
   readonly weight: number;
   readonly cost: number;
 }
@@ -170,7 +170,7 @@ export interface Allotment {
 }
 
 export interface Block {
-  readonly slot: number;
+  readonly counter: number;
   /** When time alone makes room; undefined: a task has to end first. */
   readonly freesInMs: number | undefined;
   /** Room that is left for lighter tasks. */
@@ -179,7 +179,7 @@ export interface Block {
 
 /** What a claim changes in a counter. */
 export interface CounterChange {
-  readonly slot: number;
+  readonly counter: number;
   readonly active: number;
   readonly tat: number;
   readonly costTat: number;
@@ -201,22 +201,22 @@ export function allot(
     let most = max;
     let bound: CounterUse | undefined;
     for (const use of uses) {
-      const counter = left.get(use.slot);
+      const counter = left.get(use.counter);
       const room = counter === undefined ? 0 : roomOf(counter, use, now);
       if (room >= most) continue;
       most = room;
       bound = use;
     }
     for (const use of uses) {
-      const counter = left.get(use.slot);
-      if (counter !== undefined && most > 0) left.set(use.slot, { ...counter, ...charged(counter, use, most, now) });
+      const counter = left.get(use.counter);
+      if (counter !== undefined && most > 0) left.set(use.counter, { ...counter, ...charged(counter, use, most, now) });
     }
     if (bound === undefined) return { lane, max: most };
-    const counter = left.get(bound.slot);
+    const counter = left.get(bound.counter);
     const freesInMs = counter && freesIn(counter, bound, now);
     // Where time is missing, it is missing for lighter tasks too.
     const rest = freesInMs === undefined && counter?.cap !== undefined ? Math.max(0, counter.cap - counter.active) : 0;
-    return { lane, max: most, block: { slot: bound.slot, freesInMs, left: rest } };
+    return { lane, max: most, block: { counter: bound.counter, freesInMs, left: rest } };
   });
 }
 
@@ -230,13 +230,13 @@ export function charge(
   for (const { uses, count } of granted) {
     if (count === 0) continue;
     for (const use of uses) {
-      const counter = changed.get(use.slot) ?? counters.get(use.slot);
-      if (counter !== undefined) changed.set(use.slot, { ...counter, ...charged(counter, use, count, now) });
+      const counter = changed.get(use.counter) ?? counters.get(use.counter);
+      if (counter !== undefined) changed.set(use.counter, { ...counter, ...charged(counter, use, count, now) });
     }
   }
   return [...changed.values()]
     .sort((a, b) => a.id - b.id)
-    .map(({ id, active, tat, costTat }) => ({ slot: id, active, tat, costTat }));
+    .map(({ id, active, tat, costTat }) => ({ counter: id, active, tat, costTat }));
 }
 
 /** How many tasks that take this much could start now. */

@@ -83,7 +83,7 @@ describe('what ready tasks wait for', () => {
   });
 
   test('a queue that is paused comes before all else', () => {
-    const uses = [{ slot: 1, weight: 1, cost: 0, name: 'claude' }];
+    const uses = [{ counter: 1, weight: 1, cost: 0, name: 'claude' }];
     const kinds = [kind(5, { paused: true, uses }), kind(2, { paused: true })];
     assert.deepEqual(held(kinds, [], [slot(1, 0)]), [
       { why: 'paused', name: 'mail', tasks: 7, text: '7 in queue mail, which is paused' },
@@ -97,7 +97,7 @@ describe('what ready tasks wait for', () => {
   });
 
   test('a limit holds back what it has no room for, and lets the rest ask for slots', () => {
-    const uses = [{ slot: 1, weight: 1, cost: 0, name: 'claude' }];
+    const uses = [{ counter: 1, weight: 1, cost: 0, name: 'claude' }];
     assert.deepEqual(held([kind(31, { uses })], [hand(1, 100)], [slot(1, 10, 4)]), [
       { why: 'limit', name: 'claude', tasks: 25, text: '25 on limit claude' },
     ]);

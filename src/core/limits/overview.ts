@@ -64,7 +64,7 @@ export function heldBack({ kinds, hands, counters, now }: Waiting): readonly Hel
   const free = new Map(hands.map(({ worker, free: some }) => [worker.worker, some]));
   for (const [i, { max, block }] of allot(asks, counters, now).entries()) {
     const { kind, able } = fitting[i] as (typeof fitting)[number];
-    const name = kind.uses.find(({ slot }) => slot === block?.slot)?.name;
+    const name = kind.uses.find(({ counter }) => counter === block?.counter)?.name;
     if (name !== undefined) add(kind.ready - max, onLimit(name));
     add(max - takeRoom(able, free, max), BUSY);
   }

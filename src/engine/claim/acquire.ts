@@ -24,7 +24,7 @@ export function refusalOf(facts: Facts, member: FleetMember): (Acquired & { read
     return refuse('waits', open > 0 ? `it waits for ${open} other tasks` : 'it is not due');
   }
   if (paused) return refuse('held', `its queue ${task.queue} is paused`);
-  const full = facts.slots.find(({ open }) => !open);
+  const full = facts.counters.find(({ open }) => !open);
   if (full !== undefined) return refuse('held', `the limit ${full.use.name} has no room`);
   const unfit = unfitness(lane, member, facts.heldLike.get(member.worker) ?? 0);
   return unfit.length === 0 ? undefined : { ok: false, why: 'unfit', reasons: unfit };

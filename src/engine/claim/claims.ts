@@ -259,7 +259,7 @@ export class Claims {
       const count = got.get(pick.lane) ?? 0;
       const block = held.get(pick.lane);
       if (count > 0) this.#readyLanes.served(pick.lane, count, (last.get(pick.lane) as Grant).priority);
-      if (block !== undefined && block.slot !== 0) this.#readyLanes.hold(block, pick);
+      if (block !== undefined && block.counter !== 0) this.#readyLanes.hold(block, pick);
       // Not for this worker now, but perhaps for another one.
       else if (block !== undefined) this.#skipped.keep(worker, pick.lane, block.freesInMs ?? SCAN_MS);
       else if (count < wish) this.#readyLanes.empty(pick);

@@ -7,7 +7,7 @@ export interface KnownLane {
 }
 
 interface Held {
-  readonly slot: number;
+  readonly counter: number;
   entry: KnownLane;
 }
 
@@ -17,10 +17,10 @@ interface Held {
  */
 export class HeldLanes {
   /** What one task of this lane takes from this counter. */
-  readonly #need: (lane: number, slot: number) => number;
+  readonly #need: (lane: number, counter: number) => number;
   readonly #lanes = new Map<number, Held>();
   /** Counter → the lanes that it blocks, least recently served first. */
-  readonly #bySlot = new Map<number, Set<number>>();
+  readonly #byCounter = new Map<number, Set<number>>();
   /** Counter → believed room for the lanes that it blocks. */
   readonly #room = new Map<number, number>();
   /** Counter → when something was last given back to it, as a value of `#frees`. */
@@ -29,7 +29,7 @@ export class HeldLanes {
   /** Counter → room that was announced before it was given back. The claims that were woken for it have not come back yet. */
   readonly #early = new Map<number, number>();
 
-  constructor(need: (lane: number, slot: number) => number) {
+  constructor(need: (lane: number, counter: number) => number) {
     this.#need = need;
   }
 
@@ -38,8 +38,8 @@ export class HeldLanes {
     return this.#frees;
   }
 
-  get slots(): readonly number[] {
-    return [...this.#bySlot.keys()];
+  get counters(): readonly number[] {
+    return [...this.#byCounter.keys()];
   }
 
   entry(lane: number): KnownLane | undefined {
@@ -52,72 +52,72 @@ export class HeldLanes {
   }
 
   /** `left`: the room that a claim saw. `at`: the value of `frees` when that claim was sent. */
-  add(lane: number, entry: KnownLane, slot: number, left: number, at: number): void {
-    this.#lanes.set(lane, { slot, entry });
-    const others = this.#bySlot.get(slot);
-    if (others === undefined) this.#bySlot.set(slot, new Set([lane]));
+  add(lane: number, entry: KnownLane, counter: number, left: number, at: number): void {
+    this.#lanes.set(lane, { counter, entry });
+    const others = this.#byCounter.get(counter);
+    if (others === undefined) this.#byCounter.set(counter, new Set([lane]));
     else others.add(lane);
     // The claim may have looked too early: what is given back now is announced again.
-    this.#early.delete(slot);
+    this.#early.delete(counter);
     // Room that was given back after the claim looked is still there.
-    if ((this.#freedAt.get(slot) ?? 0) > at) return;
-    if (left > 0) this.#room.set(slot, left);
-    else this.#room.delete(slot);
+    if ((this.#freedAt.get(counter) ?? 0) > at) return;
+    if (left > 0) this.#room.set(counter, left);
+    else this.#room.delete(counter);
   }
 
   /** The lane is no longer blocked: it is tried and uses some of the room (`tried`), or it has no tasks any more. */
   remove(lane: number, tried: boolean): KnownLane | undefined {
     const held = this.#lanes.get(lane);
     if (held === undefined) return undefined;
-    const { slot, entry } = held;
+    const { counter, entry } = held;
     this.#lanes.delete(lane);
-    const others = this.#bySlot.get(slot);
+    const others = this.#byCounter.get(counter);
     others?.delete(lane);
-    if (others?.size === 0) this.#bySlot.delete(slot);
-    const room = (this.#room.get(slot) ?? 0) - (tried ? this.#need(lane, slot) : 0);
-    if (room > 0 && this.#bySlot.has(slot)) this.#room.set(slot, room);
-    else this.#room.delete(slot);
+    if (others?.size === 0) this.#byCounter.delete(counter);
+    const room = (this.#room.get(counter) ?? 0) - (tried ? this.#need(lane, counter) : 0);
+    if (room > 0 && this.#byCounter.has(counter)) this.#room.set(counter, room);
+    else this.#room.delete(counter);
     return entry;
   }
 
   /** This much is about to be given back. True if the counter blocks a lane. */
-  freeing(slot: number, weight: number): boolean {
-    if (!this.give(slot, weight)) return false;
-    this.#early.set(slot, (this.#early.get(slot) ?? 0) + weight);
+  freeing(counter: number, weight: number): boolean {
+    if (!this.give(counter, weight)) return false;
+    this.#early.set(counter, (this.#early.get(counter) ?? 0) + weight);
     return true;
   }
 
   /** This much was given back to the counter. True if it blocks a lane and the room was not announced before. */
-  freed(slot: number, weight: number): boolean {
-    const told = this.#early.get(slot) ?? 0;
+  freed(counter: number, weight: number): boolean {
+    const told = this.#early.get(counter) ?? 0;
     if (told >= weight) {
-      if (told > weight) this.#early.set(slot, told - weight);
-      else this.#early.delete(slot);
+      if (told > weight) this.#early.set(counter, told - weight);
+      else this.#early.delete(counter);
       return false;
     }
-    this.#freedAt.set(slot, ++this.#frees);
-    return this.give(slot, weight);
+    this.#freedAt.set(counter, ++this.#frees);
+    return this.give(counter, weight);
   }
 
   /** There is more room than was believed. */
-  give(slot: number, weight: number): boolean {
-    if (!this.#bySlot.has(slot)) return false;
-    this.#room.set(slot, (this.#room.get(slot) ?? 0) + weight);
+  give(counter: number, weight: number): boolean {
+    if (!this.#byCounter.has(counter)) return false;
+    this.#room.set(counter, (this.#room.get(counter) ?? 0) + weight);
     return true;
   }
 
   /** Sets the room that a read of the counter showed. */
-  look(slot: number, room: number): void {
-    if (room > 0 && this.#bySlot.has(slot)) this.#room.set(slot, room);
+  look(counter: number, room: number): void {
+    if (room > 0 && this.#byCounter.has(counter)) this.#room.set(counter, room);
   }
 
   /** Blocked lanes whose counters have room, as far as the room goes. */
   *let(wants: (lane: number) => boolean): Generator<readonly [number, KnownLane]> {
-    for (const [slot, room] of this.#room) {
+    for (const [counter, room] of this.#room) {
       let left = room;
-      for (const lane of this.#bySlot.get(slot) ?? []) {
+      for (const lane of this.#byCounter.get(counter) ?? []) {
         if (!wants(lane)) continue;
-        const need = this.#need(lane, slot);
+        const need = this.#need(lane, counter);
         // A lane that needs more than there is would try in vain, and keep a lighter one from trying.
         if (need > left) continue;
         yield [lane, (this.#lanes.get(lane) as Held).entry];

@@ -35,7 +35,7 @@ function rig(ready: number[] = []): Rig {
         await store.hold;
         return names.map((name) => ({ name, paused: true }) as QueueRecord);
       },
-      slotGet: async ({ slots }) => ({ now: 0, slots: slots.map(() => undefined) }),
+      counterGet: async ({ counters }) => ({ now: 0, counters: counters.map(() => undefined) }),
     },
     world,
   );

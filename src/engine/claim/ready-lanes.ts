@@ -48,7 +48,7 @@ export class ReadyLanes {
     this.waiters = new ClaimWaiters(world, scanMs, (lane) =>
       lane === undefined ? !this.knows(() => true) : !this.offers(lane, () => true),
     );
-    this.#held = new HeldLanes((lane, slot) => this.#need(lane, slot));
+    this.#held = new HeldLanes((lane, counter) => this.#need(lane, counter));
   }
 
   learn(lane: Lane): void {
@@ -172,8 +172,8 @@ export class ReadyLanes {
     if (this.#ready.get(lane)?.mark === mark) this.#ready.delete(lane);
     if (this.#held.entry(lane)?.mark === mark) this.#held.remove(lane, false);
     let some = false;
-    for (const { slot, weight } of this.#known.get(lane)?.rules?.uses ?? [])
-      some = this.#held.give(slot, weight) || some;
+    for (const { counter, weight } of this.#known.get(lane)?.rules?.uses ?? [])
+      some = this.#held.give(counter, weight) || some;
     if (some) this.waiters.wake();
   }
 
@@ -193,34 +193,34 @@ export class ReadyLanes {
   }
 
   /** The answer of a claim says that a limit blocks the lane. `at`: how much had been given back when that claim was sent. */
-  hold({ lane, slot, freesInMs, left }: LaneBlock, { at }: PickedLane): void {
+  hold({ lane, counter, freesInMs, left }: LaneBlock, { at }: PickedLane): void {
     const entry = this.#ready.get(lane) ?? this.#held.remove(lane, false);
     // Another claim found it empty meanwhile.
     if (entry === undefined) return;
     this.#ready.delete(lane);
-    this.#held.add(lane, entry, slot, left, at);
+    this.#held.add(lane, entry, counter, left, at);
     if (freesInMs === undefined) return;
-    const weight = this.#need(lane, slot);
-    this.#world.timers.after(Math.max(1, freesInMs), () => this.freed([{ slot, weight }]), { unref: true });
+    const weight = this.#need(lane, counter);
+    this.#world.timers.after(Math.max(1, freesInMs), () => this.freed([{ counter, weight }]), { unref: true });
   }
 
   /** This much is about to be given back to the counters: waiting claims look in the same turn, as for a push (`expect`). */
-  freeing(slots: Iterable<{ readonly slot: number; readonly weight: number }>): void {
+  freeing(counters: Iterable<{ readonly counter: number; readonly weight: number }>): void {
     if (!this.waiters.awaited) return;
     let some = false;
-    for (const { slot, weight } of slots) some = this.#held.freeing(slot, weight) || some;
+    for (const { counter, weight } of counters) some = this.#held.freeing(counter, weight) || some;
     if (some) this.waiters.wake();
   }
 
   /** This much was given back to the counters: lanes that they block may be tried again. */
-  freed(slots: Iterable<{ readonly slot: number; readonly weight: number }>): void {
+  freed(counters: Iterable<{ readonly counter: number; readonly weight: number }>): void {
     let some = false;
-    for (const { slot, weight } of slots) some = this.#held.freed(slot, weight) || some;
+    for (const { counter, weight } of counters) some = this.#held.freed(counter, weight) || some;
     if (some) this.waiters.wake();
   }
 
-  #need(lane: number, slot: number): number {
-    return this.#known.get(lane)?.rules?.uses.find((use) => use.slot === slot)?.weight ?? 1;
+  #need(lane: number, counter: number): number {
+    return this.#known.get(lane)?.rules?.uses.find((use) => use.counter === counter)?.weight ?? 1;
   }
 
   /** Blocked lanes whose counters have room again. */
@@ -287,7 +287,7 @@ export class ReadyLanes {
       if (last === undefined || page.length < SCAN_PAGE) break;
       after = last.id;
     }
-    if (await this.#scanSlots()) this.waiters.wake();
+    if (await this.#scanCounters()) this.waiters.wake();
     this.#scanned = found;
   }
 
@@ -327,20 +327,20 @@ export class ReadyLanes {
    * Reads the counters that block lanes: another process may have given something back, and its hint may be lost.
    * True: there are such counters.
    */
-  async #scanSlots(): Promise<boolean> {
-    const { slots } = this.#held;
-    if (slots.length === 0) return false;
-    const { now, slots: records } = await this.#store.slotGet({ slots });
-    for (const [i, slot] of slots.entries()) {
+  async #scanCounters(): Promise<boolean> {
+    const { counters } = this.#held;
+    if (counters.length === 0) return false;
+    const { now, counters: records } = await this.#store.counterGet({ counters });
+    for (const [i, counter] of counters.entries()) {
       const record = records[i];
       // How many tasks fit depends on what they take. A lane that tries in vain is blocked again.
-      this.#held.look(slot, record === undefined ? 1 : roomOf(record, { slot, weight: 1, cost: 0 }, now));
+      this.#held.look(counter, record === undefined ? 1 : roomOf(record, { counter, weight: 1, cost: 0 }, now));
     }
     return true;
   }
 }
 
-type ReadyLanesStore = Pick<Store, 'laneScan' | 'laneGet' | 'queueList' | 'slotGet'>;
+type ReadyLanesStore = Pick<Store, 'laneScan' | 'laneGet' | 'queueList' | 'counterGet'>;
 
 /** What a lost hint hid is found within this time: half of it passes until a scan is due, half until a waiter looks. */
 export const SCAN_MS = 1000;

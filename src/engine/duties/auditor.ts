@@ -22,12 +22,12 @@ export class Auditor implements Duty {
     for (const drift of drifts) {
       this.#log.error('a counter had drifted and was repaired: please report this as a bug', { ...drift });
     }
-    const slots = await store.slotAudit({ duty: term });
-    for (const { name: limit, ...drift } of slots) {
+    const counters = await store.counterAudit({ duty: term });
+    for (const { name: limit, ...drift } of counters) {
       this.#log.error('a limit had drifted and was repaired: please report this as a bug', { limit, ...drift });
     }
     // Lanes may have been blocked for nothing.
-    if (slots.length > 0) readyLanes.hint();
-    return { did: drifts.length + slots.length };
+    if (counters.length > 0) readyLanes.hint();
+    return { did: drifts.length + counters.length };
   }
 }

@@ -1,7 +1,7 @@
 import { type Candidate, obstacles, sayObstacle } from '../../core/placement/placement.ts';
 import { type Fleet, waitOf } from '../../core/placement/rank.ts';
 import { isFinal, type TaskState } from '../../core/task/task.ts';
-import type { FleetSnapshot, Lane, NamedUse, SlotRecord, TaskRecord, WaitRecord } from '../../store/store.ts';
+import type { CounterRecord, FleetSnapshot, Lane, NamedUse, TaskRecord, WaitRecord } from '../../store/store.ts';
 import { candidateOf, placedOf } from '../claim/worker-profiles.ts';
 
 /** Why a task is in its state: for people, and for programs that act for them. */
@@ -54,9 +54,9 @@ export interface Facts {
   readonly staleMs: number;
   /** How many similar tasks each worker has, where the placement bounds that. */
   readonly heldLike: ReadonlyMap<number, number>;
-  readonly slots: readonly {
+  readonly counters: readonly {
     readonly use: NamedUse;
-    readonly slot: SlotRecord;
+    readonly counter: CounterRecord;
     readonly holders: readonly string[];
     readonly freesInMs: number | undefined;
     readonly open: boolean;
@@ -72,7 +72,7 @@ export function explain(facts: Facts): Explanation {
   const { task, taskId } = facts;
   const open = !isFinal(task.state) && task.state !== 'running';
   const workers = open ? facts.fleet.members.map((member) => verdictOf(member, facts)) : [];
-  const limits = open ? facts.slots.map((slot) => limitVerdict(slot, facts.now)) : [];
+  const limits = open ? facts.counters.map((one) => limitVerdict(one, facts.now)) : [];
   const reasons = open ? reasonsOf(facts) : [];
   const able = workers.some(({ eligible }) => eligible);
   const runnable = task.state === 'ready' && reasons.length === 0 && able && limits.every((limit) => limit.open);
@@ -110,12 +110,15 @@ function rankingOf({ fleet, staleMs, lane }: Facts): Fleet {
   };
 }
 
-function limitVerdict({ use, slot, holders, freesInMs, open }: Facts['slots'][number], now: number): LimitVerdict {
+function limitVerdict(
+  { use, counter, holders, freesInMs, open }: Facts['counters'][number],
+  now: number,
+): LimitVerdict {
   return {
     name: use.name,
     ...(use.key === '' ? {} : { key: use.key }),
-    used: slot.active,
-    ...(slot.cap === undefined ? {} : { cap: slot.cap }),
+    used: counter.active,
+    ...(counter.cap === undefined ? {} : { cap: counter.cap }),
     holders,
     ...(freesInMs === undefined || freesInMs === 0 ? {} : { freesAt: now + freesInMs }),
     open,

@@ -25,7 +25,7 @@ export interface WorkerCounts {
 
 type OverviewStore = Pick<
   Store,
-  'queueList' | 'workerFleet' | 'workerList' | 'clock' | 'laneScan' | 'laneGet' | 'laneDepth' | 'slotGet'
+  'queueList' | 'workerFleet' | 'workerList' | 'clock' | 'laneScan' | 'laneGet' | 'laneDepth' | 'counterGet'
 >;
 
 /** The most lanes with ready tasks that are read. Tasks of further lanes are not told apart. */
@@ -48,7 +48,7 @@ export async function lookAround(store: OverviewStore, staleMs: number): Promise
   const [lanes, depths] = await Promise.all([store.laneGet({ lanes: ids }), store.laneDepth({ lanes: ids, most })]);
   const counted = lanes.flatMap((lane, i) => (lane === undefined ? [] : [{ lane, ready: depths[i]?.ready ?? 0 }]));
   const kinds = kindsOf(queues, counted, most);
-  const { now, slots } = await slotsOf(store, kinds);
+  const { now, counters } = await countersOf(store, kinds);
   const live = fleet.members.filter(({ seenAt }) => fleet.now - seenAt <= staleMs);
   const online = live.filter(isOnline);
   const since = Math.min(...depths.map(({ readySince }) => readySince));
@@ -57,7 +57,7 @@ export async function lookAround(store: OverviewStore, staleMs: number): Promise
     workers: countWorkers(live, workers),
     slots: { all: sum(online, ({ slots: all }) => all), busy: sum(online, ({ running }) => running) },
     tasks: totals(queues),
-    held: heldBack({ kinds, hands: live.map(handOf), counters: slots, now }),
+    held: heldBack({ kinds, hands: live.map(handOf), counters, now }),
     oldestAgeMs: Number.isFinite(since) ? Math.max(0, Math.floor(time.calendar - since)) : 0,
   };
 }
@@ -105,11 +105,11 @@ function kindsOf(queues: readonly QueueRecord[], lanes: readonly Counted[], most
   });
 }
 
-async function slotsOf(store: OverviewStore, kinds: readonly ReadyKind[]) {
-  const ids = [...new Set(kinds.flatMap(({ uses }) => uses.map(({ slot }) => slot)))];
-  if (ids.length === 0) return { now: 0, slots: new Map<number, never>() };
-  const { now, slots } = await store.slotGet({ slots: ids });
-  return { now, slots: new Map(slots.flatMap((slot) => (slot === undefined ? [] : [[slot.id, slot]]))) };
+async function countersOf(store: OverviewStore, kinds: readonly ReadyKind[]) {
+  const ids = [...new Set(kinds.flatMap(({ uses }) => uses.map(({ counter }) => counter)))];
+  if (ids.length === 0) return { now: 0, counters: new Map<number, never>() };
+  const { now, counters } = await store.counterGet({ counters: ids });
+  return { now, counters: new Map(counters.flatMap((one) => (one === undefined ? [] : [[one.id, one]]))) };
 }
 
 function handOf(member: FleetMember): FreeWorker {

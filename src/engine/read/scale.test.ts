@@ -58,7 +58,7 @@ test('what limits hold back is told apart: by slots, by keys, by weight, by rate
   for (const key of ['a', 'b', 'c']) await push(5, { queue: 'q2', limits: [{ name: 'keys', key }] });
   const keys = await engine.scale('q2');
   assert.deepEqual([keys.runnable, keys.blockedByLimit], [6, 9]);
-  await engine.store.slotPause({ name: 'keys', key: 'b', forMs: 60_000 });
+  await engine.store.counterPause({ name: 'keys', key: 'b', forMs: 60_000 });
   const paused = await engine.scale('q2');
   assert.deepEqual([paused.runnable, paused.blockedByLimit], [4, 11]);
   await engine.limits.set('heavy', { concurrent: 10 });

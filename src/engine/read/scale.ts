@@ -1,6 +1,6 @@
 import { allot } from '../../core/limits/limit.ts';
 import { type Depth, type LimitedDepth, type Scale, scaleOf } from '../../core/limits/scale.ts';
-import type { Lane, LaneDepth, SlotRecord, Store } from '../../store/store.ts';
+import type { CounterRecord, Lane, LaneDepth, Store } from '../../store/store.ts';
 
 /** The scale of one queue. */
 export interface QueueScale extends Scale {
@@ -8,7 +8,7 @@ export interface QueueScale extends Scale {
   readonly oldestAgeMs: number;
 }
 
-type ScaleStore = Pick<Store, 'queueList' | 'laneScan' | 'laneGet' | 'laneDepth' | 'slotGet' | 'clock'>;
+type ScaleStore = Pick<Store, 'queueList' | 'laneScan' | 'laneGet' | 'laneDepth' | 'counterGet' | 'clock'>;
 
 const PAGE = 1000;
 /** The most index entries that are counted for the lanes of a queue, however long they are: a few ms on both stores. */
@@ -91,9 +91,9 @@ async function roomsOf(
 ): Promise<{ readonly rooms: readonly LimitedDepth[]; readonly capped: boolean }> {
   if (lanes.length === 0) return { rooms: [], capped: false };
   const usesOf = (lane: Lane) => lane.rules?.uses ?? [];
-  const ids = [...new Set(lanes.flatMap((lane) => usesOf(lane).map(({ slot }) => slot)))];
-  const { now, slots } = await store.slotGet({ slots: ids });
-  const known = new Map(slots.flatMap((slot) => (slot === undefined ? [] : [[slot.id, slot satisfies SlotRecord]])));
+  const ids = [...new Set(lanes.flatMap((lane) => usesOf(lane).map(({ counter }) => counter)))];
+  const { now, counters } = await store.counterGet({ counters: ids });
+  const known = new Map(counters.flatMap((one) => (one === undefined ? [] : [[one.id, one satisfies CounterRecord]])));
   const counted = depths.map((depth) => depthOf(depth, most));
   const asks = lanes.map((lane, i) => {
     const { ready, capped } = counted[i] as Depth;

@@ -8,8 +8,8 @@ import type {
   Then,
   Turn,
   TurnAnswer,
+  TurnOutcome,
   TurnRefusal,
-  Went,
 } from '../../store/store.ts';
 import { checkLease } from '../check.ts';
 import type { Batcher, Coalescer } from '../coalescer.ts';
@@ -21,7 +21,7 @@ import { type CheckedEntry, type CheckedTurn, checkTurn, type TurnRequest } from
 
 /** The result of a turn. */
 export interface Turned {
-  readonly went: Went;
+  readonly went: TurnOutcome;
   /** Only of a task that has ended or was given back. */
   readonly state?: TaskState | undefined;
   /** JSON text of the signal that woke the task. */
@@ -118,7 +118,7 @@ export class Turns {
   }
 
   /** Hints, after the commit. */
-  #tell(lease: HeldLease, entries: readonly NewEntry[], then: Then, went: Went): void {
+  #tell(lease: HeldLease, entries: readonly NewEntry[], then: Then, went: TurnOutcome): void {
     const { lane, priority, task } = lease;
     if (entries.some(({ kind }) => kind === 'signal')) this.#deps.onWoken();
     if (went !== 'on' && went !== 'woken' && lane !== undefined) this.#deps.onFreed(lane);
@@ -163,7 +163,7 @@ function entered(entry: NewEntry, answer: EntryAnswer, child: Pushed | undefined
   return { text: entry.kind === 'signal' ? 'null' : entry.value };
 }
 
-function stateOf(then: Then, went: Went): TaskState | undefined {
+function stateOf(then: Then, went: TurnOutcome): TaskState | undefined {
   if (went === 'cancelled') return 'cancelled';
   if (went === 'ended' && then.go === 'end') return then.to;
   return went === 'back' && then.go === 'back' ? (then.delayMs > 0 ? 'scheduled' : 'ready') : undefined;

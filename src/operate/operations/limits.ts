@@ -44,18 +44,20 @@ export class LimitService {
 
   async detail(name: string): Promise<LimitDetailView> {
     const record = await this.#require(name);
-    const [slots, history, time] = await Promise.all([
+    const [counters, history, time] = await Promise.all([
       this.#engine.limits.use(name, MOST_KEYS),
       this.#engine.limits.history(name, MOST_CHANGES),
       this.#engine.store.clock(),
     ]);
-    const total = slots.find(({ key }) => key === '');
-    const keys = slots.filter(({ key }) => key !== '').map((slot) => ({ key: slot.key, ...useOf(slot, time) }));
+    const total = counters.find(({ key }) => key === '');
+    const keys = counters
+      .filter(({ key }) => key !== '')
+      .map((counter) => ({ key: counter.key, ...useOf(counter, time) }));
     return {
       ...viewLimit(record),
       ...(total === undefined ? { used: record.active } : useOf(total, time)),
       keys: keys.toSorted((a, b) => b.used - a.used || (b.pausedUntil ?? 0) - (a.pausedUntil ?? 0)),
-      moreKeys: slots.length === MOST_KEYS,
+      moreKeys: counters.length === MOST_KEYS,
       history: history.map(({ at, by, limit }) => ({
         at,
         by,
@@ -161,9 +163,9 @@ function oneWord({ limit, ...edit }: Omit<RequestOf<'editLimit'>, 'ifRevision'>)
 }
 
 /** Counters go by the clock of leases, which is not that of the calendar: one was set back, the other never is. */
-function useOf(slot: SlotRecord, { calendar, lease }: StoreTime): LimitUse {
-  const { active, cap, pausedUntil } = slot;
-  const waitMs = freesIn(slot, { slot: slot.id, weight: 1, cost: 0 }, lease) ?? 0;
+function useOf(counter: SlotRecord, { calendar, lease }: StoreTime): LimitUse {
+  const { active, cap, pausedUntil } = counter;
+  const waitMs = freesIn(counter, { counter: counter.id, weight: 1, cost: 0 }, lease) ?? 0;
   return {
     used: active,
     ...(cap === undefined ? {} : { cap }),

@@ -5,7 +5,7 @@ import type { Session } from './connect/database.ts';
 import { translate } from './connect/errors.ts';
 import { Lanes } from './lanes.ts';
 import type { PostgresParts } from './parts.ts';
-import type { Flight } from './push-dedup.ts';
+import type { FlushId } from './push-dedup.ts';
 import { internLanes, internSpecs } from './verbs/queue/intern.ts';
 import { isReady, pushKeyed, pushTasks, waves } from './verbs/queue/push.ts';
 
@@ -17,7 +17,7 @@ import { isReady, pushKeyed, pushTasks, waves } from './verbs/queue/push.ts';
 export async function pushInCallerTransaction(
   { tx, items }: PushInParams,
   parts: PostgresParts,
-  flight: () => Flight,
+  flight: () => FlushId,
 ): Promise<readonly PushAnswer[]> {
   if (!('query' in tx) || typeof tx.query !== 'function') {
     throw fault('INVALID_INPUT', { field: 'tx', problem: 'a client of Postgres has a method "query"' });
@@ -41,7 +41,7 @@ export async function pushInCallerTransaction(
   } catch (error) {
     // With it go the limit of the waits, and whatever was pushed.
     await session.raw('ROLLBACK TO SAVEPOINT leasehold').catch(() => {});
-    throw told(error);
+    throw translated(error);
   }
 }
 
@@ -57,7 +57,7 @@ async function limitWaits(session: Session): Promise<boolean> {
   return row?.was === '0';
 }
 
-function told(error: unknown): unknown {
+function translated(error: unknown): unknown {
   const { code } = error as { readonly code?: unknown };
   if (code === '55P03') {
     const problem = 'another transaction that is still open holds the key, or makes the same queue';
@@ -70,7 +70,7 @@ async function push(
   session: Session,
   parts: PostgresParts,
   items: PushInParams['items'],
-  flight: () => Flight,
+  flight: () => FlushId,
 ): Promise<readonly PushAnswer[]> {
   const lanes = await internLanes(session, parts.lanes, items);
   const specs = await internSpecs(

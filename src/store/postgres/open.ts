@@ -8,11 +8,11 @@ import { judge, translate } from './connect/errors.ts';
 import { openSession } from './connect/open-session.ts';
 import { PostgresWakeups } from './connect/wakeups.ts';
 import { hasDays, makeDays } from './days.ts';
+import { LaneCursors } from './lane-cursors.ts';
 import { Lanes } from './lanes.ts';
-import { Marks } from './marks.ts';
 import { migrate } from './migrate/migrate.ts';
 import { statements } from './statements.ts';
-import { PostgresStore } from './store.ts';
+import { type PostgresStore, postgresStore } from './store.ts';
 
 /** Where our statements were written and measured; older ones lack what they need. */
 export const MIN_VERSION = 15;
@@ -49,12 +49,12 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
     texts,
     schema,
     lanes: new Lanes(),
-    marks: new Marks(world.clock),
+    cursors: new LaneCursors(world.clock),
     rated: new Set<number>(),
     ample: new Set<number>(),
     store,
   };
-  return new PostgresStore(parts, wakeups, clusterKey);
+  return postgresStore(parts, wakeups, clusterKey);
 }
 
 interface Prepared {

@@ -2,7 +2,7 @@ import type { World } from '../../core/world.ts';
 import type { Database } from './connect/database.ts';
 
 /** Names one flush among all of all stores, so that a second sending of it is known. */
-export interface Flight {
+export interface FlushId {
   readonly store: number;
   readonly n: number;
 }
@@ -17,7 +17,7 @@ export class PushDedup {
   readonly #database: Database;
   readonly #store: number;
   /** How far the numbers had come at which time, oldest first. */
-  readonly #marks: { readonly at: number; readonly n: number }[] = [];
+  readonly #reached: { readonly at: number; readonly n: number }[] = [];
   #last = 0;
 
   constructor(world: World, database: Database, store: number) {
@@ -26,21 +26,21 @@ export class PushDedup {
     this.#store = store;
   }
 
-  next(): Flight {
+  next(): FlushId {
     const n = ++this.#last;
     const now = this.#world.clock.monotonic();
-    const newest = this.#marks.at(-1);
+    const newest = this.#reached.at(-1);
     if (newest === undefined || now - newest.at >= STEP_MS) {
-      this.#marks.push({ at: now, n });
+      this.#reached.push({ at: now, n });
       this.#clear(now - KEPT_MS);
     }
     return { store: this.#store, n };
   }
 
   #clear(before: number): void {
-    const over = this.#marks.findLastIndex(({ at }) => at <= before);
+    const over = this.#reached.findLastIndex(({ at }) => at <= before);
     if (over < 0) return;
-    const [{ n } = { n: 0 }] = this.#marks.splice(0, over + 1).slice(-1);
+    const [{ n } = { n: 0 }] = this.#reached.splice(0, over + 1).slice(-1);
     // Nobody waits for it, and what it leaves the pruner takes.
     void this.#database.run((session) => session.rows('flightsOver', [this.#store, n])).catch(() => {});
   }

@@ -14,6 +14,15 @@ export interface RuleColumns {
   readonly served_by: string | null;
 }
 
+/** A use as the column has it. */
+interface StoredUse extends Omit<NamedUse, 'counter'> {
+  readonly slot: number;
+}
+
+export function usesIn(slots: string): readonly NamedUse[] {
+  return (JSON.parse(slots) as StoredUse[]).map(({ slot, ...use }) => ({ counter: slot, ...use }));
+}
+
 export function keyOf({ queue, handler, placement = ANYWHERE, limits = [], fairness }: LaneWish): LaneKey {
   return { queue, handler, placement, limits, fairness };
 }
@@ -28,7 +37,7 @@ export function columnsOf(wish: LaneWish, uses: readonly NamedUse[]): RuleColumn
     fair_key: fairness?.key ?? null,
     weight: fairness?.weight ?? 1,
     limits: limits.length === 0 ? null : JSON.stringify(limits),
-    slots: JSON.stringify(uses),
+    slots: JSON.stringify(uses.map(({ counter, ...use }): StoredUse => ({ slot: counter, ...use }))),
     served_by: null,
   };
 }
@@ -46,7 +55,7 @@ export function rulesOf({
     placement: placement === null ? ANYWHERE : (JSON.parse(placement) as Placement),
     limits: limits === null ? [] : (JSON.parse(limits) as LimitUse[]),
     fairness: key === null ? undefined : { key, weight },
-    uses: JSON.parse(slots) as NamedUse[],
+    uses: usesIn(slots),
     servedBy: served_by ?? undefined,
   };
 }

@@ -1,11 +1,11 @@
 import type { Limit, LimitCounter } from '../../core/limits/limit.ts';
-import type { LimitRecord, LimitVersion, NamedUse, SlotRecord } from '../store.ts';
+import type { CounterRecord, LimitRecord, LimitVersion, NamedUse } from '../store.ts';
 
 /** Tasks that wait for a limit are counted so far: two million took 1.3 s on Postgres, at every look of a scraper. */
 export const MOST_WAITING = 10_000;
 
-/** A slot joined with its limit, as every store reads it. */
-export interface SlotRow {
+/** A counter joined with its limit, as every store reads it. */
+export interface CounterRow {
   readonly id: number;
   readonly key: string;
   readonly cap: number | null;
@@ -18,7 +18,7 @@ export interface SlotRow {
   readonly body: string | null;
 }
 
-/** A limit has few spellings, and a claim reads its slots each time. */
+/** A limit has few spellings, and a claim reads its counters each time. */
 const limits = new Map<string, Limit>();
 const KEPT = 1000;
 
@@ -58,7 +58,7 @@ export function recordOf({ name, active, waiting, ...row }: LimitRow): LimitReco
 }
 
 /** The cap is the row's own; rates are those of the total, or of each key if the limit says so. */
-export function slotOf({
+export function counterOf({
   id,
   key,
   cap,
@@ -68,7 +68,7 @@ export function slotOf({
   paused_until: pausedUntil,
   name,
   body,
-}: SlotRow): SlotRecord {
+}: CounterRow): CounterRecord {
   const limit = body === null ? undefined : limitOf(body);
   const isKey = key !== '';
   const rate = limit?.rate?.perKey === isKey ? limit.rate : undefined;
@@ -84,7 +84,7 @@ export function slotOf({
     tat,
     costTat,
     pausedUntil,
-  } satisfies LimitCounter & SlotRecord;
+  } satisfies LimitCounter & CounterRecord;
 }
 
 /** What a limit allows its total and each of its keys at once. */

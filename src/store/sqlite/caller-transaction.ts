@@ -55,7 +55,7 @@ function push(sql: Prepared, items: readonly NamedTask[], clock: StoreClock): re
   const tx = {
     sql,
     ledger: new Ledger(),
-    slots: new LimitCounters(),
+    counters: new LimitCounters(),
     leaseNow: clock.lease(),
     now: clock.calendar(),
     laneOf: laneReader(sql),

@@ -10,7 +10,7 @@ import { isBusy, translate } from './file/errors.ts';
 import { Housekeeper } from './file/housekeeper.ts';
 import { Writer } from './file/writer.ts';
 import { STATEMENTS, type StatementTexts } from './statements.ts';
-import { SqliteStore } from './store.ts';
+import { type SqliteStore, sqliteStore } from './store.ts';
 import { migrate } from './upkeep/migrate.ts';
 
 export interface SqliteOptions {
@@ -55,7 +55,7 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteStore> {
       if (!inMemory) useLog(writer.connection.db, file);
       return prepare(writer, options);
     });
-    return new SqliteStore({ file, inMemory, durability, world: options.world, writer, clusterKey, housekeeper });
+    return sqliteStore({ file, inMemory, durability, world: options.world, writer, clusterKey, housekeeper });
   } catch (error) {
     writer.close();
     throw error;

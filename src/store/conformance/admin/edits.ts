@@ -36,7 +36,7 @@ const put = ({ store }: Scene, limit: LimitInput): Promise<number> =>
 /** All that an edit could change. */
 async function snapshot({ store }: Scene): Promise<unknown> {
   const of = { name: 'api', limit: 1000 };
-  return [await store.limitList(), await store.limitHistory(of), await store.limitSlots(of)];
+  return [await store.limitList(), await store.limitHistory(of), await store.limitCounters(of)];
 }
 
 async function tagsAtOnce(scene: Scene, stores: readonly Store[]): Promise<void> {
@@ -158,8 +158,8 @@ export const EDITS: Topic = {
         { at: after.changedAt, by: 'bob', limit: after.limit },
         { at: made.after.changedAt, by: 'ada', limit: made.after.limit },
       ]);
-      const [slot] = await scene.store.limitSlots({ name: 'api', limit: 9 });
-      assert.deepEqual([slot?.cap, slot?.rate?.burst], [4, 5]);
+      const [counter] = await scene.store.limitCounters({ name: 'api', limit: 9 });
+      assert.deepEqual([counter?.cap, counter?.rate?.burst], [4, 5]);
     },
 
     'an edit that changes nothing is not written': async (scene) => {

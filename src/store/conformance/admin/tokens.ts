@@ -1,41 +1,9 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { normalizeLimit, normalizeUses } from '../../../core/limits/limit.ts';
-import type { NewClaim, NewToken, Rotation, Store, TokenRecord } from '../../store.ts';
+import type { NewClaim, Store, TokenRecord } from '../../store.ts';
 import { DAY, HOUR, MINUTE, refusal, type Scene, TTL } from '../kit/scene.ts';
+import { add, code, comeIn, exchange, find, hashOf, token } from '../kit/token-scene.ts';
 import { needing, type Topic } from '../kit/topic.ts';
-
-const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
-
-/** A secret of the worker "box"; its text stands for its hash. */
-const token = (text: string, more: Partial<NewToken> = {}): NewToken => {
-  return {
-    kind: 'secret',
-    role: 'worker',
-    name: 'box',
-    prefix: text.slice(0, 4),
-    by: 'ada',
-    ...more,
-    hash: hashOf(text),
-  };
-};
-
-const code = (text: string, more: Partial<NewToken> = {}): NewToken => token(text, { kind: 'code', ...more });
-
-const add = ({ store }: Scene, given: NewToken, graceMs?: number): Promise<TokenRecord> =>
-  store.tokenAdd({ token: given, replaces: graceMs === undefined ? undefined : { graceMs } });
-
-const exchange = (store: Store, text: string, given: NewToken, replaces?: Rotation): Promise<TokenRecord | undefined> =>
-  store.tokenExchange({ hash: hashOf(text), token: given, replaces });
-
-const find = ({ store }: Scene, text: string): Promise<TokenRecord | undefined> =>
-  store.tokenFind({ hash: hashOf(text) });
-
-/** Which of these texts come in. */
-async function comeIn(scene: Scene, ...texts: readonly string[]): Promise<readonly string[]> {
-  const found = await Promise.all(texts.map((text) => find(scene, text)));
-  return texts.filter((_, i) => found[i] !== undefined);
-}
 
 const newWorker = ({ store }: Scene, name: string, incarnation: string): Promise<number> =>
   store.workerRegister({ name, incarnation, slots: 4, tags: ['own'], priority: 1 });
@@ -191,56 +159,6 @@ export const TOKENS: Topic = {
       assert.ok((await scene.store.tokenList()).every(({ revokedAt }) => revokedAt === undefined));
     },
 
-    'a code is exchanged once, and then for nothing': async (scene) => {
-      const made = await add(scene, code('code', { ttlMs: HOUR }));
-      await scene.pass(10);
-      const secret = await exchange(scene.store, 'code', token('secret', { by: 'enrolment' }));
-      assert.deepEqual([secret?.kind, secret?.name, secret?.by], ['secret', 'box', 'enrolment']);
-      assert.equal(secret?.createdAt, made.createdAt + 10);
-      assert.deepEqual(await comeIn(scene, 'code', 'secret'), ['secret']);
-      assert.equal(await exchange(scene.store, 'code', token('again')), undefined);
-      assert.deepEqual(await comeIn(scene, 'again'), []);
-      const listed = (await scene.store.tokenList()).find(({ id }) => id === made.id);
-      assert.deepEqual(listed, { ...made, usedAt: made.createdAt + 10 });
-    },
-
-    'only a live code is exchanged': async (scene) => {
-      await add(scene, token('secret'));
-      await add(scene, token('bearer', { kind: 'bearer', role: 'admin' }));
-      await add(scene, code('expired', { ttlMs: 10 }));
-      const { id } = await add(scene, code('revoked'));
-      await scene.store.tokenRevoke({ id });
-      await scene.pass(10);
-      const before = await scene.store.tokenList();
-      for (const text of ['secret', 'bearer', 'expired', 'revoked', 'unknown']) {
-        assert.equal(await exchange(scene.store, text, token(`for ${text}`), { graceMs: 0 }), undefined, text);
-      }
-      assert.deepEqual(await scene.store.tokenList(), before);
-    },
-
-    'of many that exchange a code at once one gets it': async (scene) => {
-      await add(scene, code('code'));
-      const texts = Array.from({ length: 10 }, (_, n) => `secret ${n}`);
-      const answers = await Promise.all(texts.map((text) => exchange(scene.store, 'code', token(text))));
-      const winners = texts.filter((_, n) => answers[n] !== undefined);
-      assert.equal(winners.length, 1);
-      assert.deepEqual(await comeIn(scene, ...texts), winners);
-    },
-
-    'of two processes that exchange a code at once one gets it': needing(['reopen'], async (scene) => {
-      const stores = [scene.store, await scene.reopen()];
-      for (let round = 0; round < 20; round++) {
-        await add(scene, code(`code ${round}`));
-        const texts = stores.map((_, n) => `secret ${round} ${n}`);
-        const answers = await Promise.all(
-          stores.map((store, n) => exchange(store, `code ${round}`, token(texts[n] as string))),
-        );
-        const winners = texts.filter((_, n) => answers[n] !== undefined);
-        assert.equal(winners.length, 1);
-        assert.deepEqual(await comeIn(scene, ...texts), winners);
-      }
-    }),
-
     'a second token with the same hash is refused, and ends nobody': async (scene) => {
       const first = await add(scene, token('one'));
       await add(scene, token('other'));
@@ -251,92 +169,6 @@ export const TOKENS: Topic = {
       assert.equal(await refusal(add(scene, token('one'))), 'CONFLICT', 'a text that was revoked does not come back');
       assert.equal((await scene.store.tokenList()).length, 2);
     },
-
-    'an exchange whose token is refused leaves its code as it was': async (scene) => {
-      await add(scene, code('code'));
-      await add(scene, token('one'));
-      assert.equal(await refusal(exchange(scene.store, 'code', token('one'), { graceMs: 0 })), 'CONFLICT');
-      assert.deepEqual(await comeIn(scene, 'code', 'one'), ['code', 'one']);
-      assert.ok(await exchange(scene.store, 'code', token('two')));
-    },
-
-    'a rotation ends the others after the grace, and not before': async (scene) => {
-      const first = await add(scene, token('one'));
-      await add(scene, token('two'), HOUR);
-      assert.deepEqual(await comeIn(scene, 'one', 'two'), ['one', 'two']);
-      assert.equal((await find(scene, 'one'))?.expiresAt, first.createdAt + HOUR);
-      await scene.pass(HOUR - 1);
-      assert.deepEqual(await comeIn(scene, 'one', 'two'), ['one', 'two']);
-      await scene.pass(1);
-      assert.deepEqual(await comeIn(scene, 'one', 'two'), ['two']);
-      assert.equal((await find(scene, 'two'))?.expiresAt, undefined);
-    },
-
-    'a rotation without a grace ends the others at once, as a revocation does': async (scene) => {
-      const first = await add(scene, token('one', { ttlMs: DAY }));
-      await add(scene, token('two'), 0);
-      assert.deepEqual(await comeIn(scene, 'one', 'two'), ['two']);
-      const [, listed] = await scene.store.tokenList();
-      assert.deepEqual(listed, { ...first, revokedAt: first.createdAt });
-    },
-
-    'a rotation gives nobody more time, and a second one may give less': async (scene) => {
-      await add(scene, token('short', { ttlMs: MINUTE }));
-      await add(scene, token('long', { ttlMs: DAY }));
-      await add(scene, token('new'), HOUR);
-      await scene.pass(MINUTE);
-      assert.deepEqual(await comeIn(scene, 'short', 'long', 'new'), ['long', 'new']);
-      await add(scene, token('newer'), MINUTE);
-      await scene.pass(MINUTE);
-      assert.deepEqual(await comeIn(scene, 'long', 'new', 'newer'), ['newer']);
-    },
-
-    'a rotation ends only tokens of its kind and name, and wakes none that has ended': async (scene) => {
-      await add(scene, token('other name', { name: 'Box' }));
-      await add(scene, token('other kind', { kind: 'bearer' }));
-      await add(scene, code('a code'));
-      await add(scene, code('used code'));
-      await exchange(scene.store, 'used code', token('secret'));
-      const revoked = await add(scene, token('revoked'));
-      await scene.store.tokenRevoke({ id: revoked.id });
-      await add(scene, token('expired', { ttlMs: 10 }));
-      await scene.pass(10);
-      const before = (await scene.store.tokenList()).filter(({ prefix }) => prefix !== 'secr');
-      await add(scene, token('new'), DAY);
-      const after = await scene.store.tokenList();
-      assert.deepEqual(
-        after.filter(({ prefix }) => !['secr', 'new'].includes(prefix)),
-        before,
-      );
-      assert.equal(after.find(({ prefix }) => prefix === 'secr')?.expiresAt, (after[0]?.createdAt ?? 0) + DAY);
-      await add(scene, code('a new code'), 0);
-      assert.deepEqual(await comeIn(scene, 'a code', 'a new code', 'new', 'other kind'), [
-        'a new code',
-        'new',
-        'other kind',
-      ]);
-    },
-
-    'an exchange may end the secrets of before': async (scene) => {
-      await add(scene, token('old'));
-      await add(scene, code('code'));
-      assert.ok(await exchange(scene.store, 'code', token('new'), { graceMs: 0 }));
-      assert.deepEqual(await comeIn(scene, 'old', 'new', 'code'), ['new']);
-    },
-
-    'of two rotations at once one token is left': needing(['reopen'], async (scene) => {
-      const stores = [scene.store, await scene.reopen()];
-      for (let round = 0; round < 20; round++) {
-        const name = `box ${round}`;
-        const texts = stores.map((_, n) => `${name} ${n}`);
-        await Promise.all(
-          stores.map((store, n) =>
-            store.tokenAdd({ token: token(texts[n] as string, { name }), replaces: { graceMs: 0 } }),
-          ),
-        );
-        assert.equal((await comeIn(scene, ...texts)).length, 1);
-      }
-    }),
 
     'who is alive is told in the order of the question': async (scene) => {
       const endless = await add(scene, token('endless'));
@@ -375,20 +207,6 @@ export const TOKENS: Topic = {
       assert.equal(await scene.store.tokenRevokeNamed({ name: 'box' }), 0);
       assert.equal(await scene.store.tokenRevokeNamed({ name: 'nobody' }), 0);
     },
-
-    'a revocation by name that meets an exchange leaves nothing to come in with': needing(['reopen'], async (scene) => {
-      const other = await scene.reopen();
-      for (let round = 0; round < 20; round++) {
-        const name = `box ${round}`;
-        await add(scene, code(`code ${round}`, { name }));
-        const [secret, ended] = await Promise.all([
-          exchange(scene.store, `code ${round}`, token(`secret ${round}`, { name })),
-          other.tokenRevokeNamed({ name }),
-        ]);
-        assert.equal(ended, 1, secret === undefined ? 'the code' : 'the secret');
-        assert.deepEqual(await comeIn(scene, `code ${round}`, `secret ${round}`), []);
-      }
-    }),
 
     'tokens that ended longer ago than the retention are pruned, live ones never': async (scene) => {
       const duty = await scene.duty('pruner', 900 * DAY);

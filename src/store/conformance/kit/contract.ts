@@ -14,6 +14,7 @@ import { LOGS } from '../admin/logs.ts';
 import { NODES } from '../admin/nodes.ts';
 import { PRUNE } from '../admin/prune.ts';
 import { SAVED_VIEWS } from '../admin/saved-views.ts';
+import { TOKEN_EXCHANGE } from '../admin/token-exchange.ts';
 import { TOKENS } from '../admin/tokens.ts';
 import { TRIGGERS } from '../admin/triggers.ts';
 import { WORKERS } from '../admin/workers.ts';
@@ -110,6 +111,7 @@ export const TOPICS: readonly Topic[] = [
   TREES,
   RESULTS,
   TOKENS,
+  TOKEN_EXCHANGE,
   NODES,
   DOCUMENTS,
   INSIGHT,

@@ -181,7 +181,7 @@ export const PARKS: Topic = {
       const wish = { queue: 'mail', handler: 'send', limits: normalizeUses(['api']) };
       const [{ id: lane }] = (await scene.store.laneIntern({ lanes: [wish] })) as readonly [Lane];
       const active = async (): Promise<number | undefined> =>
-        (await scene.store.limitSlots({ name: 'api', limit: 1 }))[0]?.active;
+        (await scene.store.limitCounters({ name: 'api', limit: 1 }))[0]?.active;
       for (const what of [{ timeoutMs: 5 }, { channel: 'c' }]) {
         const grant = await scene.running({ lane });
         assert.equal(await active(), 1);

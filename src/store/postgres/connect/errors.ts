@@ -41,13 +41,13 @@ const TERMINATED =
   /^(Connection terminated|Client (has encountered a connection error|was closed)|timeout expired|Query read timeout)/;
 
 /** A flush was refused its flight: an earlier sending of it has come through, and the next look finds what it made. */
-export function isFlown(error: unknown): boolean {
+export function isSentBefore(error: unknown): boolean {
   const { code, constraint } = (error ?? {}) as { readonly code?: unknown; readonly constraint?: unknown };
   return code === '23505' && constraint === 'flight_pkey';
 }
 
 export function judge(error: unknown): Verdict {
-  if (isFlown(error)) return 'again';
+  if (isSentBefore(error)) return 'again';
   const { code, message } = (error ?? {}) as ServerError;
   const text = typeof code === 'string' ? code : '';
   if (AGAIN.has(text)) return 'again';

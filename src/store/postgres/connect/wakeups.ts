@@ -12,7 +12,7 @@ const PROBE_MS = 10_000;
 const PROBE_PATIENCE_MS = 5000;
 const FIRST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 5000;
-/** More lanes and slots than this are told as "any". */
+/** More lanes and counters than this are told as "any". */
 const MAX_LANES = 200;
 
 export interface WakeupsOptions {
@@ -29,7 +29,7 @@ export interface WakeupsOptions {
 export interface Listener {
   /** Somebody waits for what may come. */
   readonly wanted: () => boolean;
-  readonly hear: (lanes: readonly number[] | undefined, slots: readonly number[]) => void;
+  readonly onNotice: (lanes: readonly number[] | undefined, counters: readonly number[]) => void;
 }
 
 /**
@@ -44,7 +44,7 @@ export class PostgresWakeups {
   readonly #options: WakeupsOptions;
   readonly #listeners = new Set<Listener>();
   #lanes = new Set<number>();
-  #slots = new Set<number>();
+  #counters = new Set<number>();
   #everything = false;
   #news = false;
   #sending: Promise<void> | undefined;
@@ -59,18 +59,18 @@ export class PostgresWakeups {
     this.#options = options;
   }
 
-  /** Something happened: these lanes have ready tasks, these slots have room; neither: there are only new events. */
-  tell(lanes: Iterable<number>, slots: Iterable<number> = []): void {
+  /** Something happened: these lanes have ready tasks, these counters have room; neither: there are only new events. */
+  notify(lanes: Iterable<number>, counters: Iterable<number> = []): void {
     for (const lane of lanes) this.#lanes.add(lane);
-    for (const slot of slots) this.#slots.add(slot);
+    for (const counter of counters) this.#counters.add(counter);
     this.#news = true;
     this.#sending ??= this.#send();
   }
 
   /** Anything may be otherwise from now on. */
-  tellAll(): void {
+  notifyAll(): void {
     this.#everything = true;
-    this.tell([]);
+    this.notify([]);
   }
 
   listen(listener: Listener): () => void {
@@ -102,15 +102,15 @@ export class PostgresWakeups {
 
   async #send(): Promise<void> {
     const { database, world, channel, store } = this.#options;
-    const awaited = this.#lanes.size + this.#slots.size > 0 || this.#everything;
+    const awaited = this.#lanes.size + this.#counters.size > 0 || this.#everything;
     const apart = awaited ? APART_MS : NEWS_APART_MS;
     const wait = this.#sentAt + apart - world.clock.monotonic();
     if (wait > 0) await new Promise<void>((resolve) => void world.timers.after(wait, resolve));
     this.#sentAt = world.clock.monotonic();
-    const any = this.#everything || this.#lanes.size + this.#slots.size > MAX_LANES;
-    const told = any ? '*' : `${[...this.#lanes].join(',')}:${[...this.#slots].join(',')}`;
+    const any = this.#everything || this.#lanes.size + this.#counters.size > MAX_LANES;
+    const told = any ? '*' : `${[...this.#lanes].join(',')}:${[...this.#counters].join(',')}`;
     this.#lanes = new Set();
-    this.#slots = new Set();
+    this.#counters = new Set();
     this.#everything = false;
     this.#news = false;
     // A hint that is lost is a hint that is lost.
@@ -128,7 +128,7 @@ export class PostgresWakeups {
         return;
       }
       this.#connection = connection;
-      connection.onNotification((payload) => this.#hear(payload));
+      connection.onNotification((payload) => this.#receive(payload));
       connection.onEnd(() => this.#again(connection));
       connection.deadline = world.clock.monotonic() + PROBE_PATIENCE_MS;
       await connection.raw(`LISTEN ${channel}`);
@@ -179,14 +179,14 @@ export class PostgresWakeups {
     );
   }
 
-  #hear(payload: string): void {
-    const [store, lanes = '*', slots = ''] = payload.split(':');
+  #receive(payload: string): void {
+    const [store, lanes = '*', counters = ''] = payload.split(':');
     if (Number(store) === this.#options.store) return;
-    this.#pass(lanes === '*' ? undefined : numbersOf(lanes), numbersOf(slots));
+    this.#pass(lanes === '*' ? undefined : numbersOf(lanes), numbersOf(counters));
   }
 
-  #pass(lanes: readonly number[] | undefined, slots: readonly number[]): void {
-    for (const { hear } of this.#listeners) hear(lanes, slots);
+  #pass(lanes: readonly number[] | undefined, counters: readonly number[]): void {
+    for (const { onNotice } of this.#listeners) onNotice(lanes, counters);
   }
 }
 

@@ -71,7 +71,7 @@ async function fillPage(params: Params, after: Place): Promise<Place | undefined
     [after.task, after.key],
   );
   const births = rows.flatMap(({ task, key, child }) => (child === null ? [] : [{ task, key, child }]));
-  if (births.length > 0) await tellKin(params, births);
+  if (births.length > 0) await fillParents(params, births);
   const changed = rows.flatMap(({ task, key, kind, child }) => {
     const is = child === null ? kindOf(key) : CHILD;
     return kind === 0 && is !== 0 && is !== CHILD ? [{ task, key, is }] : [];
@@ -97,7 +97,7 @@ function kindOf(key: string): number {
   return /\[\d+\]$/.test(key) ? ELEMENT : 0;
 }
 
-interface Kin {
+interface TreeRow {
   readonly id: number;
   readonly created_at: number;
   readonly parent: number | null;
@@ -119,14 +119,14 @@ interface Found {
  * Entries come by the number of the parent, which is smaller than that of its child: the root of a parent is known when its
  * children come, and of several that name a child the smallest comes first.
  */
-async function tellKin({ connection, schema }: Params, births: readonly Birth[]): Promise<void> {
+async function fillParents({ connection, schema }: Params, births: readonly Birth[]): Promise<void> {
   const ids = numbers([...new Set(births.flatMap(({ task, child }) => [task, child]))].sort((a, b) => a - b));
   let born = new Map<number, number>();
   for (let look = 0; look < LOOKS; look++) {
-    const rows = await connection.all<Kin>(undefined, bothTables(schema), [ids]);
+    const rows = await connection.all<TreeRow>(undefined, bothTables(schema), [ids]);
     const known = new Map(rows.map((row) => [row.id, row]));
     born = new Map(rows.map(({ id, created_at: at }) => [id, at]));
-    const found = kinOf(births, known);
+    const found = missingParents(births, known);
     const roots = bareRoots(found, births, known);
     if (found.length === 0 && roots.length === 0) break;
     const values = [
@@ -161,7 +161,7 @@ async function tellKin({ connection, schema }: Params, births: readonly Birth[])
 }
 
 /** Of children that have no parent yet. */
-function kinOf(births: readonly Birth[], known: ReadonlyMap<number, Kin>): readonly Found[] {
+function missingParents(births: readonly Birth[], known: ReadonlyMap<number, TreeRow>): readonly Found[] {
   const found = new Map<number, Found>();
   for (const { task, child } of births) {
     if (known.get(child)?.parent !== null || found.has(child) || !known.has(task)) continue;
@@ -172,7 +172,7 @@ function kinOf(births: readonly Birth[], known: ReadonlyMap<number, Kin>): reado
 }
 
 /** Roots that are not known as such; whoever has a root itself was told to that one when it was a child. */
-function bareRoots(found: readonly Found[], births: readonly Birth[], known: ReadonlyMap<number, Kin>) {
+function bareRoots(found: readonly Found[], births: readonly Birth[], known: ReadonlyMap<number, TreeRow>) {
   const parents = new Map(found.map(({ id, parent }) => [id, parent]));
   const bare = births.filter(({ task, child }) => {
     const { root, flags = TREE } = known.get(task) ?? {};

@@ -71,7 +71,7 @@ export interface MigrateOptions {
 }
 
 /** How a try went: `others` migrate just now, `locked` means that somebody holds a lock which it needs. */
-type Went = 'ran' | 'was done' | 'others' | 'locked';
+type StepOutcome = 'ran' | 'was done' | 'others' | 'locked';
 
 /**
  * Brings the schema up to date while others work on it. Each migration is a transaction that gives up a lock which it cannot
@@ -85,37 +85,37 @@ export async function migrate(options: MigrateOptions): Promise<void> {
   }
 }
 
-async function untilDone(options: MigrateOptions, migration: PostgresMigration): Promise<Went> {
+async function untilDone(options: MigrateOptions, migration: PostgresMigration): Promise<StepOutcome> {
   const { pause, tries = TRIES } = options;
   for (let i = 0; ; i++) {
-    const went = await (migration.apart ? runApart(options, migration) : runInside(options, migration));
-    if (went === 'ran' || went === 'was done') return went;
+    const outcome = await (migration.apart ? runApart(options, migration) : runInside(options, migration));
+    if (outcome === 'ran' || outcome === 'was done') return outcome;
     if (i >= tries) {
       const problem = `migration ${migration.version} did not get its locks, which a long transaction holds`;
       const hint = 'End long transactions (reports, pg_dump, forgotten sessions), and try again; nothing was changed.';
       throw fault('STORE_BUSY', { problem }, { hint });
     }
     // While it waits for a lock all others wait behind it: they must come through in between.
-    await pause((went === 'others' ? 20 : 200) * (1 + Math.random()));
+    await pause((outcome === 'others' ? 20 : 200) * (1 + Math.random()));
   }
 }
 
-async function runInside(options: MigrateOptions, migration: PostgresMigration): Promise<Went> {
+async function runInside(options: MigrateOptions, migration: PostgresMigration): Promise<StepOutcome> {
   const { connection, schema, read = textOf } = options;
   await connection.raw('BEGIN');
   try {
     await connection.raw(`SET LOCAL lock_timeout = '${LOCK_MS}ms'`);
-    let went = await turn(connection, options, migration);
-    if (went === undefined) {
+    let outcome = await turn(connection, options, migration);
+    if (outcome === undefined) {
       await makeSchema(connection, schema);
       await connection.raw(`SET LOCAL search_path = ${schema}`);
       await connection.raw(META);
       await connection.raw(read(migration));
       await note(connection, schema, migration);
-      went = 'ran';
+      outcome = 'ran';
     }
     await connection.raw('COMMIT');
-    return went;
+    return outcome;
   } catch (error) {
     await connection.raw('ROLLBACK');
     if (isLocked(error)) return 'locked';
@@ -127,14 +127,14 @@ async function runInside(options: MigrateOptions, migration: PostgresMigration):
  * Each statement by itself. The turn is kept by a second session, in an open transaction: that ends with the process, works
  * behind a pooler too, and has no snapshot that the making of an index would wait for.
  */
-async function runApart(options: MigrateOptions, migration: PostgresMigration): Promise<Went> {
+async function runApart(options: MigrateOptions, migration: PostgresMigration): Promise<StepOutcome> {
   const { connection, connect, schema, pooled = false, read = textOf } = options;
   const guard = await connect();
   try {
     await guard.raw('BEGIN');
     await guard.raw('SET LOCAL idle_in_transaction_session_timeout = 0');
-    const went = await turn(guard, options, migration);
-    if (went !== undefined) return went;
+    const outcome = await turn(guard, options, migration);
+    if (outcome !== undefined) return outcome;
     // An index of a large table takes minutes. What waits for locks here holds up nobody who reads or writes.
     if (!pooled) await connection.raw('SET statement_timeout = 0; SET lock_timeout = 0');
     const one = (statement: string): Promise<void> => alone(connection, schema, statement);
@@ -174,7 +174,7 @@ async function turn(
   connection: Connection,
   { schema, migrations = MIGRATIONS }: MigrateOptions,
   migration: PostgresMigration,
-): Promise<Went | undefined> {
+): Promise<StepOutcome | undefined> {
   const take = 'SELECT pg_try_advisory_xact_lock(hashtext($1)) AS ours';
   const [row] = await connection.all<{ ours: boolean }>(undefined, take, [`leasehold ${schema}`]);
   if (!row?.ours) return 'others';

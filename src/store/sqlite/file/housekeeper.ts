@@ -1,11 +1,11 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { fault } from '../../../core/errors.ts';
-import type { CounterDrift } from '../verbs/admin/audit.ts';
+import type { StatsDrift } from '../verbs/admin/audit.ts';
 
 interface Answer {
   readonly id: number;
-  readonly drifts?: readonly CounterDrift[];
+  readonly drifts?: readonly StatsDrift[];
   readonly error?: string;
 }
 
@@ -38,7 +38,7 @@ export class Housekeeper {
     if (++this.#commits >= BUSY_COMMITS) this.#start();
   }
 
-  recount(): Promise<readonly CounterDrift[]> {
+  recount(): Promise<readonly StatsDrift[]> {
     const thread = this.#start();
     return thread === undefined ? Promise.reject(fault('STORE_UNAVAILABLE', { problem: GONE })) : thread.recount();
   }
@@ -64,7 +64,7 @@ class Thread {
   readonly #worker: Worker;
   readonly #asked = new Map<
     number,
-    { resolve: (drifts: readonly CounterDrift[]) => void; reject: (error: unknown) => void }
+    { resolve: (drifts: readonly StatsDrift[]) => void; reject: (error: unknown) => void }
   >();
   #next = 1;
 
@@ -90,7 +90,7 @@ class Thread {
     this.#worker.unref();
   }
 
-  recount(): Promise<readonly CounterDrift[]> {
+  recount(): Promise<readonly StatsDrift[]> {
     return new Promise((resolve, reject) => {
       const id = this.#next++;
       this.#asked.set(id, { resolve, reject });

@@ -1,4 +1,5 @@
 import { fault } from '../../../core/errors.ts';
+import { usesIn } from '../../rows/lane-rows.ts';
 import type { NamedUse } from '../../store.ts';
 import type { Ledger } from '../ledger.ts';
 import type { LimitCounters } from '../limit-counters.ts';
@@ -8,7 +9,7 @@ import type { Prepared } from './connection.ts';
 export interface Transaction {
   readonly sql: Prepared;
   readonly ledger: Ledger;
-  readonly slots: LimitCounters;
+  readonly counters: LimitCounters;
   /** Lease time, fixed for the transaction. */
   readonly leaseNow: number;
   /** Calendar time, fixed for the transaction. */
@@ -41,7 +42,7 @@ export function laneReader(sql: Prepared): (lane: number) => LaneInfo {
       const row = sql.get('laneGet').get(lane) as RowOfLane | undefined;
       if (row === undefined) throw fault('INTERNAL', { problem: `lane ${lane} does not exist` });
       const { queue, queueName, handler, slots, affine } = row;
-      info = { queue, queueName, handler, uses: JSON.parse(slots) as NamedUse[], affine: affine === 1 };
+      info = { queue, queueName, handler, uses: usesIn(slots), affine: affine === 1 };
       kept.set(lane, info);
     }
     return info;

@@ -67,7 +67,7 @@ export class Writer {
   /** Commits that may have changed what was read before. */
   changes = 0;
   /** Commits that have told something in the feed. */
-  tellings = 0;
+  eventCommits = 0;
 
   constructor(options: WriterOptions) {
     this.#options = options;
@@ -185,12 +185,12 @@ export class Writer {
         if (job.rank === 'rest') ledger.seal();
         if (this.#options.world.clock.monotonic() - started > TURN_MS) break;
       }
-      tx.slots.write(tx.sql);
+      tx.counters.write(tx.sql);
       ledger.write(tx.sql, tx.now);
       // Before it is known whether it succeeds: one that fails may have been written.
       this.commits++;
       if (jobs.some(({ quiet }, i) => !quiet && i < answers.length)) this.changes++;
-      if (!ledger.isEmpty) this.tellings++;
+      if (!ledger.isEmpty) this.eventCommits++;
       this.#connection.db.exec('COMMIT');
     } catch (error) {
       this.#rollback();
@@ -220,11 +220,11 @@ export class Writer {
         this.#connection.db.exec('BEGIN IMMEDIATE');
         const tx = this.#transaction(ledger);
         const answer = job.body(tx);
-        tx.slots.write(tx.sql);
+        tx.counters.write(tx.sql);
         ledger.write(tx.sql, tx.now);
         this.commits++;
         this.changes++;
-        this.tellings++;
+        this.eventCommits++;
         this.#connection.db.exec('COMMIT');
         job.resolve(answer);
       } catch (again) {
@@ -238,7 +238,7 @@ export class Writer {
   #transaction(ledger: Ledger): Transaction {
     const { sql } = this.#connection;
     const { lease, calendar } = this.clock;
-    return { sql, ledger, slots: new LimitCounters(), leaseNow: lease(), now: calendar(), laneOf: this.#laneOf };
+    return { sql, ledger, counters: new LimitCounters(), leaseNow: lease(), now: calendar(), laneOf: this.#laneOf };
   }
 
   #refused(error: unknown): void {

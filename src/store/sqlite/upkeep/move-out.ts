@@ -4,7 +4,7 @@ import { fault } from '../../../core/errors.ts';
 import type { Clock } from '../../../core/world.ts';
 import { bootId } from '../file/clock.ts';
 import { existing } from '../file/connection.ts';
-import { Hold } from '../file/hold.ts';
+import { LockedFile } from '../file/locked-file.ts';
 import { explain } from './copy.ts';
 import { migrate, SCHEMA_VERSION, schemaStatus } from './migrate.ts';
 
@@ -33,41 +33,41 @@ export interface MoveStatus {
  * away; one that was killed is done again with the same target, or found to have ended there.
  */
 export class MoveOut implements Rows {
-  readonly #hold: Hold;
+  readonly #locked: LockedFile;
   readonly stand: MoveStatus;
 
-  private constructor(hold: Hold, stand: MoveStatus) {
-    this.#hold = hold;
+  private constructor(locked: LockedFile, stand: MoveStatus) {
+    this.#locked = locked;
     this.stand = stand;
   }
 
   /** Refuses while a process has the file open. `to` is an address without a password. */
   static begin(file: string, to: string, clock: Clock): MoveOut {
-    let hold: Hold | undefined;
+    let locked: LockedFile | undefined;
     try {
-      hold = new Hold(file, 'move it');
-      const move = mark(hold.db, to);
-      hold.db.exec('COMMIT');
-      const clusterKey = meta(hold.db, 'moved_cluster_key') ?? '';
-      return new MoveOut(hold, { move, clusterKey, leaseNow: leaseNow(hold.db, clock) });
+      locked = new LockedFile(file, 'move it');
+      const move = mark(locked.db, to);
+      locked.db.exec('COMMIT');
+      const clusterKey = meta(locked.db, 'moved_cluster_key') ?? '';
+      return new MoveOut(locked, { move, clusterKey, leaseNow: leaseNow(locked.db, clock) });
     } catch (error) {
-      hold?.close();
+      locked?.close();
       throw explain(error, file);
     }
   }
 
   iterate(sql: string, ...values: readonly number[]): Iterable<readonly unknown[]> {
-    return iterate(this.#hold.db, sql, values);
+    return iterate(this.#locked.db, sql, values);
   }
 
   /** The other store has everything, for good. */
   end(): void {
-    put(this.#hold.db, 'move_ended', '1');
+    put(this.#locked.db, 'move_ended', '1');
   }
 
   /** Nothing arrived: the file is a store again. */
   undo(): void {
-    const { db } = this.#hold;
+    const { db } = this.#locked;
     db.exec('BEGIN');
     for (const key of ASIDE) {
       put(db, key, meta(db, `moved_${key}`) ?? '');
@@ -78,7 +78,7 @@ export class MoveOut implements Rows {
   }
 
   close(): void {
-    this.#hold.close();
+    this.#locked.close();
   }
 }
 

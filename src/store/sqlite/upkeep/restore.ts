@@ -2,7 +2,7 @@ import { chownSync, existsSync, mkdirSync, rmSync, statSync, writeSync } from 'n
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fault } from '../../../core/errors.ts';
-import { Hold } from '../file/hold.ts';
+import { LockedFile } from '../file/locked-file.ts';
 import {
   type Contents,
   type CopyWishes,
@@ -79,7 +79,7 @@ async function copyChecked(from: string, temporary: string, wishes: CopyWishes):
 }
 
 function putInPlace(temporary: string, { file, now }: RestoreOptions): Moved {
-  const old = existsSync(file) ? new Hold(file, 'restore') : undefined;
+  const old = existsSync(file) ? new LockedFile(file, 'restore') : undefined;
   try {
     const moved = moveFile(temporary, now, old && highsIn(old));
     if (old !== undefined) giveOwner(temporary, old);
@@ -108,7 +108,7 @@ function moveFile(temporary: string, now: number, rival: Highs | undefined): Mov
 }
 
 /** Undefined where it is no store, or cannot be read any more. */
-function highsIn({ db }: Hold): Highs | undefined {
+function highsIn({ db }: LockedFile): Highs | undefined {
   try {
     return schemaStatus(db).version === 0 ? undefined : highsOf(db);
   } catch {
@@ -117,7 +117,7 @@ function highsIn({ db }: Hold): Highs | undefined {
 }
 
 /** The processes that use the store may not be those of whoever restores it. */
-function giveOwner(temporary: string, { file }: Hold): void {
+function giveOwner(temporary: string, { file }: LockedFile): void {
   const [there, ours] = [statSync(file), statSync(temporary)];
   if (there.uid === ours.uid && there.gid === ours.gid) return;
   try {
@@ -132,7 +132,7 @@ function giveOwner(temporary: string, { file }: Hold): void {
  * Who opens the old file in the moment before the rename waits for our lock on it, and would then work on a file that has no
  * name any more. So it is spoilt before the lock goes: it is no database then, and the next try opens the new one.
  */
-function spoil({ fd }: Hold): void {
+function spoil({ fd }: LockedFile): void {
   writeSync(fd, 'This store was replaced by a restore.'.padEnd(100), 0, 'latin1');
 }
 

@@ -11,9 +11,9 @@ import {
 } from '../../../rows/insight-rows.ts';
 import type { Failure, HandlerQueue, NewView, TaskCount, TaskCounts, ViewRecord } from '../../../store.ts';
 import { numbers, texts } from '../../arrays.ts';
+import { lockChannels } from '../../connect/channel-locks.ts';
 import type { Session } from '../../connect/database.ts';
-import { lockChannels } from '../../connect/latches.ts';
-import type { Flight } from '../../push-dedup.ts';
+import type { FlushId } from '../../push-dedup.ts';
 import { once } from '../queue/once.ts';
 
 export async function listFailures(
@@ -76,9 +76,9 @@ export function handlerQueues(session: Session, limit: number): Promise<readonly
 }
 
 /** In a transaction: who counts the views sees those of everybody who came before. */
-export function putView(session: Session, flight: Flight, view: NewView, most: number): Promise<ViewRecord | null> {
+export function putView(session: Session, flushId: FlushId, view: NewView, most: number): Promise<ViewRecord | null> {
   const { name, screen, query, by } = view;
-  return once(session, 'view', flight, async () => {
+  return once(session, 'view', flushId, async () => {
     await lockChannels(session, ['views']);
     const [row] = await session.all<ViewRow>('viewPut', [name, screen, query, by, most]);
     return row === undefined ? null : viewOf(row);
@@ -98,6 +98,6 @@ export function listSchemas(session: Session): Promise<readonly HandlerSchema[]>
   return session.all<HandlerSchema>('schemaList', []);
 }
 
-export function dropView(session: Session, flight: Flight, name: string): Promise<boolean> {
-  return once(session, 'view', flight, async () => (await session.rows('viewDrop', [name])).length > 0);
+export function dropView(session: Session, flushId: FlushId, name: string): Promise<boolean> {
+  return once(session, 'view', flushId, async () => (await session.rows('viewDrop', [name])).length > 0);
 }

@@ -1,9 +1,9 @@
 import { nameTaken, type TokenRow, tokenOf, tokenTaken } from '../../../rows/token-rows.ts';
 import type { NewToken, Rotation, TokenAdding, TokenExchange, TokenRecord } from '../../../store.ts';
 import { numbers, texts } from '../../arrays.ts';
+import { lockChannels } from '../../connect/channel-locks.ts';
 import type { Session } from '../../connect/database.ts';
-import { lockChannels } from '../../connect/latches.ts';
-import type { Flight } from '../../push-dedup.ts';
+import type { FlushId } from '../../push-dedup.ts';
 import { once } from '../queue/once.ts';
 import { setWorker } from '../queue/worker-setting.ts';
 
@@ -18,9 +18,9 @@ function lockTokensOf(session: Session, ...names: readonly string[]): Promise<vo
   );
 }
 
-export async function addToken(session: Session, flight: Flight, adding: TokenAdding): Promise<TokenRecord> {
+export async function addToken(session: Session, flushId: FlushId, adding: TokenAdding): Promise<TokenRecord> {
   const { token, replaces, unless, setting } = adding;
-  const row = await once(session, 'token', flight, async () => {
+  const row = await once(session, 'token', flushId, async () => {
     if (setting !== undefined) await setWorker(session, { name: token.name, ...setting });
     if (replaces !== undefined || unless !== undefined) await lockTokensOf(session, token.name);
     if ((await session.rows('tokenNamed', [token.name, texts(unless ?? [])])).length > 0) throw nameTaken(token);
@@ -50,10 +50,10 @@ export async function findToken(session: Session, hash: string): Promise<TokenRe
 
 export async function exchangeToken(
   session: Session,
-  flight: Flight,
+  flushId: FlushId,
   { hash, token, replaces }: TokenExchange,
 ): Promise<TokenRecord | undefined> {
-  const row = await once(session, 'token', flight, async (): Promise<TokenRow | null> => {
+  const row = await once(session, 'token', flushId, async (): Promise<TokenRow | null> => {
     // Its name never changes; whether it is live is asked again behind the latch.
     const code = await findToken(session, hash);
     if (code === undefined) return null;
@@ -74,12 +74,12 @@ export async function listTokens(session: Session): Promise<readonly TokenRecord
   return (await session.all<TokenRow>('tokenList', [])).map(tokenOf);
 }
 
-export function revokeToken(session: Session, flight: Flight, id: number): Promise<boolean> {
-  return once(session, 'token', flight, async () => (await session.rows('tokenRevoke', [id])).length > 0);
+export function revokeToken(session: Session, flushId: FlushId, id: number): Promise<boolean> {
+  return once(session, 'token', flushId, async () => (await session.rows('tokenRevoke', [id])).length > 0);
 }
 
-export function revokeTokensNamed(session: Session, flight: Flight, name: string): Promise<number> {
-  return once(session, 'token', flight, () => endTokensOf(session, name));
+export function revokeTokensNamed(session: Session, flushId: FlushId, name: string): Promise<number> {
+  return once(session, 'token', flushId, () => endTokensOf(session, name));
 }
 
 /** In a transaction. */

@@ -7,9 +7,17 @@ import type { Session, Try } from '../../connect/database.ts';
 import type { PostgresParts } from '../../parts.ts';
 import { countDown, endAfter } from '../trees/countdown.ts';
 import { admit, choosy, type Refused } from './admit.ts';
-import { birthColumns, type Drawn, earlierAnswers, keepAnswers, resultKeys, takeKeys, taskStates } from './push.ts';
+import {
+  type AllocatedIds,
+  birthColumns,
+  earlierAnswers,
+  keepAnswers,
+  resultKeys,
+  takeKeys,
+  taskStates,
+} from './push.ts';
 
-export type Made = PushAnswer & { readonly ok: true };
+export type PushedTask = PushAnswer & { readonly ok: true };
 
 /** Rows of one statement: the event of so many stays in one page. */
 const CHUNK = 500;
@@ -17,20 +25,20 @@ const CHUNK = 500;
 const LOOKS = 10;
 
 /** Who bears tasks: they are members of its tree, and their limits are asked about them as about a push. */
-export interface Kin {
+export interface Lineage {
   readonly parent: number;
   readonly root: number;
   /** What it gives back of limits by going: locked together with what they take. */
-  readonly slots: readonly number[];
+  readonly counters: readonly number[];
   readonly tried: Try;
 }
 
-export interface Bearing {
+export interface BirthOptions {
   /** Names the flush among the events, for a second sending of it. */
   readonly note?: string;
   /** What each sending of the same has drawn. */
-  readonly sendings: Drawn;
-  readonly kin?: Kin;
+  readonly allocated: AllocatedIds;
+  readonly lineage?: Lineage;
 }
 
 /** A limit takes no more tasks; the item would be the one too many. */
@@ -45,7 +53,7 @@ export async function makeAll(
   parts: PostgresParts,
   items: readonly GraphTask[],
   places: StandIns,
-  bearing: Bearing,
+  options: BirthOptions,
 ): Promise<GraphAnswer | Overfull> {
   const named = items.some(({ op, unique }) => op !== undefined || unique !== undefined);
   const own = [...new Set(places)];
@@ -54,7 +62,7 @@ export async function makeAll(
   const open = [...firsts.keys()].filter((at) => answers[at] === undefined);
   const drawn = await session.rows('taskIds', [open.length]);
   const ids = new Map(open.map((at, k) => [at, (drawn[k] as readonly [number])[0]]));
-  bearing.sendings.push(new Map([...ids].map(([at, id]) => [own[at] as number, id])));
+  options.allocated.push(new Map([...ids].map(([at, id]) => [own[at] as number, id])));
   if (named) await takeKeys(session, parts, firsts, ids, answers);
   for (const [at, answer] of answers.entries()) {
     if (answer === undefined || answer.ok) continue;
@@ -68,9 +76,9 @@ export async function makeAll(
   const tasks = places.map((place) => found.get(place)?.task ?? (idOf.get(place) as number));
   const births = birthsOf(items, tasks, [...idOf.keys()], stands);
   const ups = upsOf(births, stands);
-  const asked = bearing.kin === undefined ? NONE : await askLimits(session, parts, births, bearing.kin);
+  const asked = options.lineage === undefined ? NONE : await askLimits(session, parts, births, options.lineage);
   if (ups.length > 0) await session.rows('depWatch', [numbers(ups)]);
-  const made = await bearAll(session, parts, births, asked, bearing);
+  const made = await bearAll(session, parts, births, asked, options);
   if ('limit' in made) return { ...made, ok: false, item: tasks.indexOf(made.task) };
   for (const at of fresh) answers[at] = made.get(ids.get(at) as number);
   if (named) await keepAnswers(session, firsts, answers as PushAnswer[], open);
@@ -80,7 +88,7 @@ export async function makeAll(
     tasks: places.map((place, i) => {
       const task = tasks[i] as number;
       const answer = made.get(task);
-      if (answer === undefined) return found.get(place) as Made;
+      if (answer === undefined) return found.get(place) as PushedTask;
       return { ...answer, state: states.get(task) ?? answer.state, fresh: place === i };
     }),
   };
@@ -93,7 +101,7 @@ export async function makeAll(
 async function lockUps(
   session: Session,
   items: readonly GraphTask[],
-  found: readonly Made[],
+  found: readonly PushedTask[],
 ): Promise<ReadonlyMap<number, TaskState> | number> {
   const stands = new Map<number, TaskState>();
   const wanted = new Set(items.flatMap(({ after }) => after.flatMap(({ task }) => task ?? [])));
@@ -119,10 +127,10 @@ async function lockUps(
 
 /** How these have ended. They stay until the commit, and so do their trees; what is of one that is being pruned is not there. */
 async function holdEnded(session: Session, tasks: readonly number[]): Promise<ReadonlyMap<number, TaskState>> {
-  type Kin = readonly [task: number, root: number | null];
-  const kin = (await session.rows('rootsOf', [numbers(tasks)])) as readonly Kin[];
-  if (kin.length === 0) return new Map();
-  const roots = new Set(kin.flatMap(([, root]) => root ?? []));
+  type TaskRoot = readonly [task: number, root: number | null];
+  const found = (await session.rows('rootsOf', [numbers(tasks)])) as readonly TaskRoot[];
+  if (found.length === 0) return new Map();
+  const roots = new Set(found.flatMap(([, root]) => root ?? []));
   if (roots.size > 0) await session.rows('rootsDone', [numbers([...roots].sort((a, b) => a - b))]);
   type Row = { readonly id: number; readonly state: number };
   const rows = await session.all<Row>('endHold', [numbers(tasks.toSorted((a, b) => a - b))]);
@@ -132,20 +140,20 @@ async function holdEnded(session: Session, tasks: readonly number[]): Promise<Re
 type Asked = ReadonlyMap<number, readonly NamedUse[]>;
 const NONE: Asked = new Map();
 
-/** What the new tasks take of limits that have something to say to them, by task. All of these slots are locked together. */
+/** What the new tasks take of limits that have something to say to them, by task. All of these counters are locked together. */
 async function askLimits(
   session: Session,
   { lanes }: PostgresParts,
   births: readonly Birth[],
-  kin: Kin,
+  lineage: Lineage,
 ): Promise<Asked> {
   const usesOf = ({ item }: Birth): readonly NamedUse[] => lanes.known(item.lane)?.rules?.uses ?? [];
   const names = await choosy(session, [...new Set(births.flatMap(usesOf).map(({ name }) => name))]);
   const asked = new Map(
     births.flatMap((birth) => (usesOf(birth).some(({ name }) => names.has(name)) ? [[birth.task, usesOf(birth)]] : [])),
   );
-  const slots = new Set([...kin.slots, ...[...asked.values()].flat().map(({ slot }) => slot)]);
-  if (slots.size > 0) await session.rows('slotLock', [numbers([...slots])]);
+  const counters = new Set([...lineage.counters, ...[...asked.values()].flat().map(({ counter }) => counter)]);
+  if (counters.size > 0) await session.rows('slotLock', [numbers([...counters])]);
   return asked;
 }
 
@@ -155,21 +163,21 @@ async function bearAll(
   parts: PostgresParts,
   births: readonly Birth[],
   asked: Asked,
-  bearing: Bearing,
-): Promise<ReadonlyMap<number, Made> | (Refused & { readonly task: number })> {
-  const made = new Map<number, Made>();
+  options: BirthOptions,
+): Promise<ReadonlyMap<number, PushedTask> | (Refused & { readonly task: number })> {
+  const made = new Map<number, PushedTask>();
   for (const birth of births) {
     const uses = asked.get(birth.task);
-    if (uses === undefined || bearing.kin === undefined) continue;
-    const refused = await admit(session, uses, bearing.kin.tried);
+    if (uses === undefined || options.lineage === undefined) continue;
+    const refused = await admit(session, uses, options.lineage.tried);
     if (refused !== undefined) return { ...refused, task: birth.task };
-    await bear(session, parts, [birth], bearing, made);
+    await bear(session, parts, [birth], options, made);
   }
   await bear(
     session,
     parts,
     births.filter(({ task }) => !asked.has(task)),
-    bearing,
+    options,
     made,
   );
   return made;
@@ -179,8 +187,8 @@ async function bear(
   session: Session,
   { lanes }: PostgresParts,
   births: readonly Birth[],
-  { note, kin }: Bearing,
-  made: Map<number, Made>,
+  { note, lineage }: BirthOptions,
+  made: Map<number, PushedTask>,
 ): Promise<void> {
   for (const some of chunks(births, CHUNK)) {
     const items = some.map(({ item }) => item);
@@ -191,8 +199,8 @@ async function bear(
       numbers(some.map(({ open }) => open)),
       note ?? null,
       ...resultKeys(items, (i) => (some[i] as Birth).task),
-      kin?.parent ?? null,
-      kin?.root ?? null,
+      lineage?.parent ?? null,
+      lineage?.root ?? null,
     ])) as readonly (readonly [number, number, number])[];
     for (const [task, createdAt, state] of rows) {
       made.set(task, { ok: true, task, createdAt, state: stateOf(state), fresh: true });

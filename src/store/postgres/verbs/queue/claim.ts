@@ -1,11 +1,11 @@
 import { type Allotment, allot, charge, type LimitCounter } from '../../../../core/limits/limit.ts';
 import { PAYLOAD_APART, SUSPECT } from '../../../codes.ts';
-import { type SlotRow, slotOf } from '../../../rows/limit-counter-rows.ts';
+import { type CounterRow, counterOf } from '../../../rows/limit-counter-rows.ts';
 import type { ClaimAnswer, Grant, LaneAsk, LaneBlock, NamedUse, NewClaim } from '../../../store.ts';
 import { numbers } from '../../arrays.ts';
 import type { Session, Try } from '../../connect/database.ts';
+import type { LaneCursor } from '../../lane-cursors.ts';
 import type { LaneInfo, Lanes } from '../../lanes.ts';
-import type { Mark } from '../../marks.ts';
 import type { PostgresParts } from '../../parts.ts';
 import { priorityOf } from '../../prio.ts';
 
@@ -75,7 +75,7 @@ async function leftToBetter(session: Session, short: readonly LaneAsk[]): Promis
   const ages = new Map(short.map(({ lane, minAgeMs = 0 }) => [lane, minAgeMs]));
   return rows.map(({ lane, ahead }) => ({
     lane,
-    slot: 0,
+    counter: 0,
     freesInMs: Math.max(1, ahead + (ages.get(lane) ?? 0)),
     left: 0,
   }));
@@ -96,12 +96,12 @@ interface Room {
   /** What each lane may be asked for. */
   readonly lanes: readonly LaneAsk[];
   readonly blocked: readonly LaneBlock[];
-  /** The slots of the limited ones, locked. */
+  /** The counters of the limited ones, locked. */
   readonly counters: ReadonlyMap<number, LimitCounter>;
   readonly now: number;
 }
 
-/** What limits and the holder's own bounds leave of the asked. The slots are locked before any task is. */
+/** What limits and the holder's own bounds leave of the asked. The counters are locked before any task is. */
 async function makeRoom(session: Session, parts: PostgresParts, request: NewClaim): Promise<Room> {
   const { lanes: known } = parts;
   await known.need(
@@ -112,24 +112,26 @@ async function makeRoom(session: Session, parts: PostgresParts, request: NewClai
   let { lanes } = request;
   if (lanes.some(({ maxHeld }) => maxHeld !== undefined)) lanes = await boundHeld(session, request, blocked);
   const usesOf = (lane: number): readonly NamedUse[] => known.known(lane)?.rules?.uses ?? [];
-  const ids = [...new Set(lanes.flatMap(({ lane }) => usesOf(lane).map(({ slot }) => slot)))].sort((a, b) => a - b);
+  const ids = [...new Set(lanes.flatMap(({ lane }) => usesOf(lane).map(({ counter }) => counter)))].sort(
+    (a, b) => a - b,
+  );
   if (ids.length === 0) return { lanes, blocked, counters: new Map(), now: 0 };
-  const rows = await session.all<SlotRow & { readonly now: number; readonly plain: boolean }>('slotLock', [
+  const rows = await session.all<CounterRow & { readonly now: number; readonly plain: boolean }>('slotLock', [
     numbers(ids),
   ]);
   for (const { id, plain, paused_until: pausedUntil, now } of rows) {
     if (plain && pausedUntil <= now) parts.rated.delete(id);
   }
-  const slots = new Map(rows.map((row) => [row.id, slotOf(row)]));
+  const counters = new Map(rows.map((row) => [row.id, counterOf(row)]));
   const now = rows[0]?.now ?? 0;
   const allotted = allot(
     lanes.map(({ lane, max }) => ({ lane, max: Math.min(max, request.max), uses: usesOf(lane) })),
-    slots,
+    counters,
     now,
   );
   for (const { lane, block } of allotted) if (block !== undefined) blocked.push({ lane, ...block });
   const open = lanes.map((ask, i) => ({ ...ask, max: (allotted[i] as Allotment).max })).filter(({ max }) => max > 0);
-  return { lanes: open, blocked, counters: slots, now };
+  return { lanes: open, blocked, counters, now };
 }
 
 /** No more than the holder may have of tasks like these; under the lock of its row nobody else claims for it. */
@@ -145,7 +147,7 @@ async function boundHeld(
   return lanes.flatMap((ask) => {
     if (ask.maxHeld === undefined) return [ask];
     const left = ask.maxHeld - (held.get(ask.lane) ?? 0);
-    if (left < Math.min(ask.max, max)) blocked.push({ lane: ask.lane, slot: 0, freesInMs: undefined, left: 0 });
+    if (left < Math.min(ask.max, max)) blocked.push({ lane: ask.lane, counter: 0, freesInMs: undefined, left: 0 });
     return left > 0 ? [{ ...ask, max: Math.min(ask.max, left) }] : [];
   });
 }
@@ -194,7 +196,7 @@ async function takeRoom(
   const changes = charge(taken, counters, now);
   if (changes.length === 0) return;
   await session.rows('slotTake', [
-    numbers(changes.map(({ slot }) => slot)),
+    numbers(changes.map(({ counter }) => counter)),
     numbers(changes.map(({ active }) => active)),
     numbers(changes.map(({ tat }) => tat)),
     numbers(changes.map(({ costTat }) => costTat)),
@@ -257,18 +259,18 @@ async function claimLanes(
   request: NewClaim,
   note: string,
 ): Promise<readonly ClaimRow[]> {
-  const { marks, world } = parts;
-  const from = request.lanes.map(({ lane }) => marks.of(lane));
+  const { cursors, world } = parts;
+  const from = request.lanes.map(({ lane }) => cursors.of(lane));
   const began = world.clock.monotonic();
   const rows = (await session.rows('claim', laneValues(request, from, note))) as readonly ClaimRow[];
-  learnMarks(parts, from, grantedOf(rows), world.clock.monotonic() - began);
+  learnCursors(parts, from, grantedOf(rows), world.clock.monotonic() - began);
   return rows;
 }
 
 /** The first parameters of a claim from lanes. */
 export function laneValues(
   { holder, revision, token, ttlMs, max, lanes }: NewClaim,
-  from: readonly Mark[],
+  from: readonly LaneCursor[],
   note: string,
 ): readonly unknown[] {
   return [
@@ -285,14 +287,14 @@ export function laneValues(
   ];
 }
 
-export function learnMarks(
-  { marks }: PostgresParts,
-  from: readonly Mark[],
+export function learnCursors(
+  { cursors }: PostgresParts,
+  from: readonly LaneCursor[],
   granted: readonly GrantRow[],
   tookMs: number,
 ): void {
-  if (from.every(({ id }) => id === 0)) marks.took(tookMs);
-  for (const [id, , , , , lane, , prio] of granted) marks.came(lane, { prio, id });
+  if (from.every(({ id }) => id === 0)) cursors.took(tookMs);
+  for (const [id, , , , , lane, , prio] of granted) cursors.came(lane, { prio, id });
 }
 
 const grantedOf = (rows: readonly ClaimRow[]): readonly GrantRow[] =>

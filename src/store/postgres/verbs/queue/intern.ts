@@ -9,7 +9,7 @@ import { usesOf } from '../admin/limit.ts';
 
 /**
  * Each step in a statement of its own: a row that another process made meanwhile is seen by the next one. Lanes with limits
- * need a transaction: a lane without its slots would give nothing back.
+ * need a transaction: a lane without its counters would give nothing back.
  */
 export async function internLanes(
   session: Session,
@@ -41,8 +41,12 @@ export async function internLanes(
     const ids = new Map(rows.map(({ hash, id }) => [hash, id]));
     const pairs = uses.flatMap((some, i) => some.map((use) => ({ ...use, lane: ids.get(hashes[i] as string) })));
     if (pairs.length > 0) {
-      const [lane, slot, weight] = [pairs.map((p) => p.lane), pairs.map((p) => p.slot), pairs.map((p) => p.weight)];
-      await session.rows('laneSlotAdd', [numbers(lane), numbers(slot), numbers(weight)]);
+      const [lane, counter, weight] = [
+        pairs.map((p) => p.lane),
+        pairs.map((p) => p.counter),
+        pairs.map((p) => p.weight),
+      ];
+      await session.rows('laneSlotAdd', [numbers(lane), numbers(counter), numbers(weight)]);
     }
   }
   const byHash = new Map(rows.map((row) => [row.hash, lanes.learn(row)]));

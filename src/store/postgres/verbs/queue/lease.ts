@@ -16,11 +16,11 @@ export async function renewLeases(session: Session, items: readonly RenewItem[])
     numbers(ordered.map(({ ttlMs }) => ttlMs)),
   ])) as readonly (readonly [number, number, boolean])[];
   const held = new Map(rows.map(([id, leaseUntil, cancelRequested]) => [id, { leaseUntil, cancelRequested }]));
-  if (held.size === items.length) return items.map(({ task }) => ({ held: true, ...(held.get(task) as Held) }));
+  if (held.size === items.length) return items.map(({ task }) => ({ held: true, ...(held.get(task) as RenewedLease) }));
   return uneven(session, items, held);
 }
 
-interface Held {
+interface RenewedLease {
   readonly leaseUntil: number;
   readonly cancelRequested: boolean;
 }
@@ -29,7 +29,7 @@ interface Held {
 async function uneven(
   session: Session,
   items: readonly RenewItem[],
-  held: ReadonlyMap<number, Held>,
+  held: ReadonlyMap<number, RenewedLease>,
 ): Promise<readonly RenewAnswer[]> {
   const named = Map.groupBy(items, ({ task }) => task);
   const answers: RenewAnswer[] = [];

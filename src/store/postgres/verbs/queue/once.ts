@@ -1,6 +1,6 @@
 import { texts } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
-import type { Flight } from '../../push-dedup.ts';
+import type { FlushId } from '../../push-dedup.ts';
 
 /** A second sending of a call comes within its deadline; this is far more. */
 const KEPT_MS = 10 * 60_000;
@@ -12,7 +12,7 @@ const KEPT_MS = 10 * 60_000;
 export async function once<T>(
   session: Session,
   verb: string,
-  { store, n }: Flight,
+  { store, n }: FlushId,
   body: () => Promise<T>,
 ): Promise<T> {
   const key = texts([`${verb}:${store}:${n}`]);

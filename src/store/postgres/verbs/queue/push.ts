@@ -2,19 +2,19 @@ import { fitsInline, stateOf } from '../../../codes.ts';
 import type { NewTask, PushAnswer } from '../../../store.ts';
 import { booleans, numbers, texts } from '../../arrays.ts';
 import type { Session, Try } from '../../connect/database.ts';
-import { isFlown } from '../../connect/errors.ts';
+import { isSentBefore } from '../../connect/errors.ts';
 import type { Lanes } from '../../lanes.ts';
 import type { PostgresParts } from '../../parts.ts';
 import { prioOf } from '../../prio.ts';
-import type { Flight } from '../../push-dedup.ts';
+import type { FlushId } from '../../push-dedup.ts';
 
-export const noteOf = ({ store, n }: Flight): string => `${store}:${n}`;
+export const noteOf = ({ store, n }: FlushId): string => `${store}:${n}`;
 
 /** Tasks without keys, in one statement. */
 export async function pushTasks(
   session: Session,
   parts: PostgresParts,
-  flight: Flight,
+  flushId: FlushId,
   items: readonly NewTask[],
   tried: Try,
 ): Promise<readonly PushAnswer[]> {
@@ -24,11 +24,11 @@ export async function pushTasks(
   );
   try {
     return await (items.some(isFull)
-      ? pushFull(session, parts, flight, items)
-      : pushPlain(session, parts, flight, items));
+      ? pushFull(session, parts, flushId, items)
+      : pushPlain(session, parts, flushId, items));
   } catch (error) {
     // The first sending had come through: what it made is in its events.
-    if (tried.again && isFlown(error)) return earlier(session, flight, items);
+    if (tried.again && isSentBefore(error)) return earlier(session, flushId, items);
     throw error;
   }
 }
@@ -75,27 +75,27 @@ function alike({ lanes }: PostgresParts, { lane, spec, priority, maxTries }: New
 async function pushPlain(
   session: Session,
   parts: PostgresParts,
-  flight: Flight,
+  flushId: FlushId,
   items: readonly NewTask[],
 ): Promise<readonly PushAnswer[]> {
   const [only] = items;
   if (only !== undefined && items.length === 1) {
-    const values = [flight.store, flight.n, ...alike(parts, only), only.payload, noteOf(flight)];
+    const values = [flushId.store, flushId.n, ...alike(parts, only), only.payload, noteOf(flushId)];
     const [row] = (await session.rows('pushOne', values)) as readonly (readonly [number, number])[];
     return row === undefined ? [] : [freshAnswer(...row)];
   }
   if (only !== undefined && areAlike(items)) {
     const values = [
-      flight.store,
-      flight.n,
+      flushId.store,
+      flushId.n,
       ...alike(parts, only),
       texts(items.map(({ payload }) => payload)),
-      noteOf(flight),
+      noteOf(flushId),
     ];
     const [[ids, createdAt] = []] = await session.rows('pushAlike', values);
     return ((ids ?? []) as readonly number[]).map((task) => freshAnswer(task, createdAt as number));
   }
-  const rows = await session.rows('push', [flight.store, flight.n, ...columns(parts.lanes, items), noteOf(flight)]);
+  const rows = await session.rows('push', [flushId.store, flushId.n, ...columns(parts.lanes, items), noteOf(flushId)]);
   return rows.map(([task, createdAt]) => freshAnswer(task as number, createdAt as number));
 }
 
@@ -107,20 +107,20 @@ function freshAnswer(task: number, createdAt: number): PushAnswer {
 async function pushFull(
   session: Session,
   parts: PostgresParts,
-  flight: Flight,
+  flushId: FlushId,
   items: readonly NewTask[],
   ids: readonly (number | undefined)[] = [],
 ): Promise<readonly (PushAnswer & { readonly ok: true })[]> {
   const values = [
-    flight.store,
-    flight.n,
+    flushId.store,
+    flushId.n,
     ...columns(parts.lanes, items),
     numbers(items.map(({ runAt }) => runAt)),
     numbers(items.map(({ delayMs }) => delayMs)),
     numbers(items.map(({ waitTimeoutMs }) => waitTimeoutMs)),
     booleans(items.map(({ payload }) => !fitsInline(payload))),
     numbers(items.map((_, i) => ids[i])),
-    noteOf(flight),
+    noteOf(flushId),
     ...resultKeys(items, (i) => i + 1),
   ];
   const rows = (await session.rows('pushFull', values)) as readonly (readonly [number, number, number | null])[];
@@ -135,18 +135,18 @@ export function resultKeys(items: readonly NewTask[], of: (place: number) => num
   return [numbers(some.map(({ n }) => n)), texts(some.map(({ resultKey }) => resultKey))];
 }
 
-async function earlier(session: Session, flight: Flight, items: readonly NewTask[]): Promise<readonly PushAnswer[]> {
+async function earlier(session: Session, flushId: FlushId, items: readonly NewTask[]): Promise<readonly PushAnswer[]> {
   // In the order of the items: ids were drawn in it.
-  const found = [...(await madeBy(session, flight)).values()].sort((a, b) => a.task - b.task);
+  const found = [...(await madeBy(session, flushId)).values()].sort((a, b) => a.task - b.task);
   if (found.length !== items.length) throw new Error(`a flush of ${items.length} pushes left ${found.length} tasks`);
   return found;
 }
 
-type Made = PushAnswer & { readonly ok: true };
+type PushedTask = PushAnswer & { readonly ok: true };
 
 /** The tasks that a flush had made whose answer was lost, by id. */
-export async function madeBy(session: Session, flight: Flight): Promise<ReadonlyMap<number, Made>> {
-  const rows = await session.all<{ ids: readonly number[]; at: number; state: number }>('pushed', [noteOf(flight)]);
+export async function madeBy(session: Session, flushId: FlushId): Promise<ReadonlyMap<number, PushedTask>> {
+  const rows = await session.all<{ ids: readonly number[]; at: number; state: number }>('pushed', [noteOf(flushId)]);
   return new Map(
     rows.flatMap(({ ids, at, state }) =>
       ids.map((task) => [task, { ok: true, task, createdAt: at, state: stateOf(state), fresh: true }]),
@@ -158,7 +158,7 @@ export async function madeBy(session: Session, flight: Flight): Promise<Readonly
 export const OP_MS = 24 * 3_600_000;
 
 /** What is remembered from one sending of a keyed flush to the next: the ids that each had drawn, by item. */
-export type Drawn = ReadonlyMap<number, number>[];
+export type AllocatedIds = ReadonlyMap<number, number>[];
 
 /**
  * Tasks with operation ids or unique keys, one batch in which no id and no key comes twice. In a transaction: the ids and
@@ -167,30 +167,30 @@ export type Drawn = ReadonlyMap<number, number>[];
 export async function pushKeyed(
   session: Session,
   parts: PostgresParts,
-  flight: Flight,
+  flushId: FlushId,
   items: readonly NewTask[],
   tried: Try = { again: false },
-  sendings: Drawn = [],
+  allocated: AllocatedIds = [],
 ): Promise<readonly PushAnswer[]> {
   const { lanes } = parts;
   await lanes.need(
     session,
     items.map(({ lane }) => lane),
   );
-  const before = tried.again ? await keyedBefore(session, parts, flight, items, sendings) : undefined;
+  const before = tried.again ? await keyedBefore(session, parts, flushId, items, allocated) : undefined;
   if (before !== undefined) return before;
   const answers: (PushAnswer | undefined)[] = await earlierAnswers(session, items);
   const open = items.flatMap((_, i) => (answers[i] === undefined ? [i] : []));
   const drawn = await session.rows('taskIds', [open.length]);
   const ids = new Map(open.map((i, at) => [i, (drawn[at] as readonly [number])[0]]));
-  sendings.push(ids);
+  allocated.push(ids);
   await takeKeys(session, parts, items, ids, answers);
   const fresh = open.filter((i) => answers[i] === undefined);
   if (fresh.length > 0) {
     const pushed = await pushFull(
       session,
       parts,
-      flight,
+      flushId,
       fresh.map((i) => items[i] as NewTask),
       fresh.map((i) => ids.get(i)),
     );
@@ -198,7 +198,7 @@ export async function pushKeyed(
   }
   await keepAnswers(session, items, answers as PushAnswer[], open);
   // An earlier sending may have come through meanwhile: what it made is this call's own.
-  const earlier = new Set(sendings.slice(0, -1).flatMap((sent) => [...sent.values()]));
+  const earlier = new Set(allocated.slice(0, -1).flatMap((sent) => [...sent.values()]));
   const isOwn = (answer: PushAnswer): boolean => answer.ok && earlier.has(answer.task);
   return (answers as PushAnswer[]).map((answer) => (isOwn(answer) ? { ...answer, fresh: true } : answer) as PushAnswer);
 }
@@ -210,12 +210,12 @@ export async function pushKeyed(
 async function keyedBefore(
   session: Session,
   { lanes }: PostgresParts,
-  flight: Flight,
+  flushId: FlushId,
   items: readonly NewTask[],
-  sendings: Drawn,
+  allocated: AllocatedIds,
 ): Promise<readonly PushAnswer[] | undefined> {
-  const made = await madeBy(session, flight);
-  const ids = sendings.find((drawn) => [...drawn.values()].some((id) => made.has(id)));
+  const made = await madeBy(session, flushId);
+  const ids = allocated.find((drawn) => [...drawn.values()].some((id) => made.has(id)));
   if (ids === undefined) return undefined;
   const answers: (PushAnswer | undefined)[] = await earlierAnswers(session, items);
   for (const i of items.keys()) answers[i] = made.get(ids.get(i) ?? 0) ?? answers[i];
@@ -238,14 +238,14 @@ async function keyedBefore(
 export async function pushedBefore(
   session: Session,
   { lanes }: PostgresParts,
-  flight: Flight,
+  flushId: FlushId,
   item: NewTask,
   tried: Try,
-  sendings: Drawn,
+  allocated: AllocatedIds,
 ): Promise<PushAnswer | undefined> {
   if (tried.again) {
-    const made = await madeBy(session, flight);
-    for (const drawn of sendings) for (const id of drawn.values()) if (made.has(id)) return made.get(id);
+    const made = await madeBy(session, flushId);
+    for (const drawn of allocated) for (const id of drawn.values()) if (made.has(id)) return made.get(id);
   }
   if (item.op !== undefined) {
     const [kept] = await session.all<{ answer: string }>('opFind', [texts([opKey(item)])]);

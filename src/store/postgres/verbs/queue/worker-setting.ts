@@ -1,8 +1,8 @@
 import type { WorkerSetting, WorkerSettingRecord } from '../../../store.ts';
 import { allTags, changed, UNSET } from '../../../worker-settings.ts';
 import { numbers, texts } from '../../arrays.ts';
+import { lockChannels } from '../../connect/channel-locks.ts';
 import type { Session } from '../../connect/database.ts';
-import { lockChannels } from '../../connect/latches.ts';
 
 /** Of registering, changing and forgetting, under one name, each sees what the others have done. */
 export function lockName(session: Session, name: string): Promise<void> {

@@ -5,7 +5,7 @@ import type { DutyTerm, FleetSnapshot, Forgotten, NewWorker, WorkerBeat, WorkerR
 import { allTags, takenIncarnation } from '../../../worker-settings.ts';
 import { booleans, numbers, texts } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
-import type { Flight } from '../../push-dedup.ts';
+import type { FlushId } from '../../push-dedup.ts';
 import { requireRow } from '../admin/duty.ts';
 import { endTokensOf } from '../admin/token.ts';
 import { once } from './once.ts';
@@ -41,8 +41,8 @@ export async function registerWorker(session: Session, worker: NewWorker): Promi
 }
 
 /** In a transaction. The order of its locks is that of a change: the setting, then those who live. */
-export function forgetWorker(session: Session, flight: Flight, name: string): Promise<Forgotten> {
-  return once(session, 'forget', flight, async () => {
+export function forgetWorker(session: Session, flushId: FlushId, name: string): Promise<Forgotten> {
+  return once(session, 'forget', flushId, async () => {
     await lockName(session, name);
     const tokens = await endTokensOf(session, name);
     const setting = (await session.rows('settingDrop', [name])).length > 0;

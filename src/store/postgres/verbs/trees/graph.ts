@@ -4,17 +4,17 @@ import type { Dependency, GraphAnswer, GraphTask, Planned } from '../../../store
 import { numbers } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
 import type { PostgresParts } from '../../parts.ts';
-import type { Flight } from '../../push-dedup.ts';
-import { type Made, makeAll } from '../queue/births.ts';
-import { type Drawn, madeBy, noteOf, pushedBefore, taskStates } from '../queue/push.ts';
+import type { FlushId } from '../../push-dedup.ts';
+import { makeAll, type PushedTask } from '../queue/births.ts';
+import { type AllocatedIds, madeBy, noteOf, pushedBefore, taskStates } from '../queue/push.ts';
 
 /** All or nothing, in a transaction. Of two sendings of one graph the second finds the flight of the first. */
 export async function pushGraph(
   session: Session,
   parts: PostgresParts,
-  flight: Flight,
+  flushId: FlushId,
   items: readonly GraphTask[],
-  sendings: Drawn,
+  allocated: AllocatedIds,
 ): Promise<GraphAnswer> {
   const { lanes } = parts;
   await lanes.need(
@@ -25,9 +25,9 @@ export async function pushGraph(
   if ('item' in places) return { ok: false, conflict: 0, item: places.item };
   // What refuses it takes this back too: a second sending of it then asks again.
   await session.raw('SAVEPOINT graph');
-  const [own] = await session.rows('flightAdd', [flight.store, flight.n]);
-  if (own === undefined) return pushedGraph(session, parts, flight, items, places, sendings);
-  const answer = await makeAll(session, parts, items, places, { note: noteOf(flight), sendings });
+  const [own] = await session.rows('flightAdd', [flushId.store, flushId.n]);
+  if (own === undefined) return pushedGraph(session, parts, flushId, items, places, allocated);
+  const answer = await makeAll(session, parts, items, places, { note: noteOf(flushId), allocated });
   if (!answer.ok) await session.raw('ROLLBACK TO SAVEPOINT graph');
   // Only children are asked about by their limits.
   return answer as GraphAnswer;
@@ -37,23 +37,24 @@ export async function pushGraph(
 async function pushedGraph(
   session: Session,
   parts: PostgresParts,
-  flight: Flight,
+  flushId: FlushId,
   items: readonly GraphTask[],
   places: StandIns,
-  sendings: Drawn,
+  allocated: AllocatedIds,
 ): Promise<GraphAnswer> {
-  const made = await madeBy(session, flight);
-  const ids = sendings.find((drawn) => [...drawn.values()].some((id) => made.has(id)));
+  const made = await madeBy(session, flushId);
+  const ids = allocated.find((drawn) => [...drawn.values()].some((id) => made.has(id)));
   const states = await taskStates(session, [...made.keys()]);
-  const firsts = new Map<number, Made>();
+  const firsts = new Map<number, PushedTask>();
   for (const place of new Set(places)) {
     const own = made.get(ids?.get(place) ?? 0);
-    const answer = own ?? (await pushedBefore(session, parts, flight, items[place] as GraphTask, { again: false }, []));
+    const answer =
+      own ?? (await pushedBefore(session, parts, flushId, items[place] as GraphTask, { again: false }, []));
     if (!answer?.ok) throw new Error('a task that an item stood for is gone');
     firsts.set(place, own === undefined ? answer : { ...own, state: states.get(own.task) ?? own.state });
   }
   const tasks = places.map((place, i) => {
-    const answer = firsts.get(place) as Made;
+    const answer = firsts.get(place) as PushedTask;
     return { ...answer, fresh: answer.fresh && place === i };
   });
   return { ok: true, tasks };

@@ -2,8 +2,8 @@ import type { Lease } from '../../../../core/task/lease.ts';
 import { type WaitRow, waitOf } from '../../../rows/wait-rows.ts';
 import type { Park, WaitRecord } from '../../../store.ts';
 import { inOrder, numbers, texts } from '../../arrays.ts';
+import { lockChannels } from '../../connect/channel-locks.ts';
 import type { Session } from '../../connect/database.ts';
-import { lockChannels } from '../../connect/latches.ts';
 import type { Lanes } from '../../lanes.ts';
 import { cancelAsked, outcomesOf, type Woken } from '../queue/settle.ts';
 

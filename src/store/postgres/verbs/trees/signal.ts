@@ -1,8 +1,8 @@
 import type { NewSignal } from '../../../store.ts';
 import { numbers, texts } from '../../arrays.ts';
+import { lockChannels } from '../../connect/channel-locks.ts';
 import type { Session } from '../../connect/database.ts';
-import { lockChannels } from '../../connect/latches.ts';
-import type { Flight } from '../../push-dedup.ts';
+import type { FlushId } from '../../push-dedup.ts';
 import { OP_MS } from '../queue/push.ts';
 
 /** A second sending of a flush comes within the deadline of its call; this is far more. */
@@ -11,7 +11,7 @@ const ALL = 2 ** 31 - 1;
 
 /** Keys of different verbs never meet. */
 const opKey = (op: string): string => `signal:${op}`;
-const flushKey = ({ store, n }: Flight): string => `signals:${store}:${n}`;
+const flushKey = ({ store, n }: FlushId): string => `signals:${store}:${n}`;
 
 export interface Sent {
   /** The tasks that each signal woke, in the order of the signals. */
@@ -24,8 +24,8 @@ export interface Sent {
  * In a transaction. The flush itself is an operation, so that a second sending of it wakes nobody again: it waits until the
  * first is decided, and then has its answer.
  */
-export async function sendSignals(session: Session, flight: Flight, items: readonly NewSignal[]): Promise<Sent> {
-  const flush = flushKey(flight);
+export async function sendSignals(session: Session, flushId: FlushId, items: readonly NewSignal[]): Promise<Sent> {
+  const flush = flushKey(flushId);
   if (!(await take(session, [flush], FLUSH_MS)).has(flush)) {
     return JSON.parse((await answersOf(session, [flush])).get(flush) as string) as Sent;
   }

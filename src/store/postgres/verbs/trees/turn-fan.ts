@@ -4,7 +4,7 @@ import type { EntryAnswer, NewChild, Turn, TurnAnswer } from '../../../store.ts'
 import { inOrder, numbers, texts } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
 import type { Lanes } from '../../lanes.ts';
-import type { Made } from '../queue/births.ts';
+import type { PushedTask } from '../queue/births.ts';
 import { birthColumns, taskStates } from '../queue/push.ts';
 import { findEntries } from './journal.ts';
 import { saidBy } from './turn.ts';
@@ -21,7 +21,7 @@ interface Row {
 export interface Fan {
   /** Undefined: no such attempt runs, or it was asked to stop. */
   readonly answers: readonly (TurnAnswer | undefined)[];
-  readonly born: readonly { readonly item: NewChild['task']; readonly answer: Made }[];
+  readonly born: readonly { readonly item: NewChild['task']; readonly answer: PushedTask }[];
 }
 
 const childrenOf = ({ entries }: Turn): readonly NewChild[] =>
@@ -46,7 +46,7 @@ export async function takeFans(session: Session, lanes: Lanes, turns: readonly T
   const held = Map.groupBy(rows, ({ id }) => id);
   const sent = turns.reduce((sum, { task, entries }) => sum + (held.has(task) ? entries.length : 0), 0);
   const known = sent === (rows[0]?.stored ?? 0) ? undefined : await knownEntries(session, turns);
-  const born: { item: NewChild['task']; answer: Made }[] = [];
+  const born: { item: NewChild['task']; answer: PushedTask }[] = [];
   const answers = turns.map((turn): TurnAnswer | undefined => {
     const own = held.get(turn.task);
     if (own === undefined) return undefined;

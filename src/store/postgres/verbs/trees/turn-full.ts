@@ -4,12 +4,12 @@ import { standIns, turnGraph } from '../../../graph.ts';
 import { keptAnswer } from '../../../rows/journal-rows.ts';
 import type { EntryAnswer, NewChild, NewNotice, NewTask, Park, Turn, TurnAnswer, TurnRefusal } from '../../../store.ts';
 import { numbers } from '../../arrays.ts';
+import { lockChannels } from '../../connect/channel-locks.ts';
 import type { Session, Try } from '../../connect/database.ts';
-import { lockChannels } from '../../connect/latches.ts';
 import type { PostgresParts } from '../../parts.ts';
-import { type Made, makeAll, type Overfull } from '../queue/births.ts';
+import { makeAll, type Overfull, type PushedTask } from '../queue/births.ts';
 import { appendLogs } from '../queue/log.ts';
-import { type Drawn, taskStates } from '../queue/push.ts';
+import { type AllocatedIds, taskStates } from '../queue/push.ts';
 import { outcomesOf, returnTasks, settleTasks, type Woken } from '../queue/settle.ts';
 import { type Added, addEntries, findKeys, type Known } from './journal.ts';
 import { beginWaits, type Parked, type ParkItem } from './park.ts';
@@ -19,7 +19,7 @@ import { Delivery } from './signal.ts';
 export interface Taken {
   readonly answer: TurnAnswer;
   /** New children, as if they had been pushed. */
-  readonly born: readonly { readonly item: NewTask; readonly answer: Made }[];
+  readonly born: readonly { readonly item: NewTask; readonly answer: PushedTask }[];
   /** Lanes that have ready tasks. */
   readonly lanes: Set<number>;
   /** Lanes of tasks that waited for the end of this one. */
@@ -54,18 +54,18 @@ export class FullTurn {
   readonly #turn: Turn;
   readonly #tried: Try;
   /** Ids that each sending of this turn had drawn. */
-  readonly #sendings: Drawn;
-  readonly #born: { readonly item: NewTask; readonly answer: Made }[] = [];
+  readonly #allocated: AllocatedIds;
+  readonly #born: { readonly item: NewTask; readonly answer: PushedTask }[] = [];
   readonly #lanes = new Set<number>();
   readonly #woken: Woken = new Set();
   #known: Known = () => undefined;
 
-  constructor(session: Session, parts: PostgresParts, turn: Turn, tried: Try, sendings: Drawn) {
+  constructor(session: Session, parts: PostgresParts, turn: Turn, tried: Try, allocated: AllocatedIds) {
     this.#session = session;
     this.#parts = parts;
     this.#turn = turn;
     this.#tried = tried;
-    this.#sendings = sendings;
+    this.#allocated = allocated;
   }
 
   async take(): Promise<Taken> {
@@ -149,14 +149,14 @@ export class FullTurn {
     const { entries, then, task } = this.#turn;
     const fresh = entries.filter(isChild).filter((entry) => this.#is(entry) === undefined);
     const notices = entries.filter(isNotice).filter((entry) => this.#is(entry) === undefined);
-    const slots = then.go !== 'on' && fresh.length + notices.length > 0 ? await this.#slotsOf(row.lane) : [];
-    const born = await this.#bear(row, fresh, slots);
+    const counters = then.go !== 'on' && fresh.length + notices.length > 0 ? await this.#countersOf(row.lane) : [];
+    const born = await this.#bear(row, fresh, counters);
     if ('refused' in born) return this.#taken(born.refused);
     if (this.#born.length > 0 && row.root === null && (row.flags & TREE) === 0) {
       await this.#session.rows('treeMark', [task]);
     }
     await this.#write(born.made, notices);
-    if (fresh.length === 0 && slots.length > 0) await this.#session.rows('slotLock', [numbers(slots)]);
+    if (fresh.length === 0 && counters.length > 0) await this.#session.rows('slotLock', [numbers(counters)]);
     if (notices.length > 0) {
       const delivery = new Delivery(this.#session, notices);
       await delivery.send([...notices.keys()]);
@@ -169,19 +169,19 @@ export class FullTurn {
     return this.#taken(done(row, after, answers), gone ? [row.lane] : []);
   }
 
-  /** What its end or its park gives back: locked with the slots of its children, before anybody is woken. */
-  async #slotsOf(lane: number): Promise<readonly number[]> {
+  /** What its end or its park gives back: locked with the counters of its children, before anybody is woken. */
+  async #countersOf(lane: number): Promise<readonly number[]> {
     const { lanes } = this.#parts;
     await lanes.need(this.#session, [lane]);
-    return (lanes.known(lane)?.rules?.uses ?? []).map(({ slot }) => slot).sort((a, b) => a - b);
+    return (lanes.known(lane)?.rules?.uses ?? []).map(({ counter }) => counter).sort((a, b) => a - b);
   }
 
   /** The new children by their entries. Who is refused has written nothing. */
   async #bear(
     { root }: Running,
     fresh: readonly NewChild[],
-    slots: readonly number[],
-  ): Promise<{ readonly made: ReadonlyMap<NewChild, Made> } | { readonly refused: TurnAnswer }> {
+    counters: readonly number[],
+  ): Promise<{ readonly made: ReadonlyMap<NewChild, PushedTask> } | { readonly refused: TurnAnswer }> {
     if (fresh.length === 0) return { made: new Map() };
     const { task } = this.#turn;
     const { lanes } = this.#parts;
@@ -190,8 +190,8 @@ export class FullTurn {
     if ('item' in places) return { refused: refusal(fresh[places.item] as NewChild, { conflict: 0 }) };
     await this.#session.raw('SAVEPOINT turn');
     const answer = await makeAll(this.#session, this.#parts, items, places, {
-      sendings: this.#sendings,
-      kin: { parent: task, root: root ?? task, tried: this.#tried, slots },
+      allocated: this.#allocated,
+      lineage: { parent: task, root: root ?? task, tried: this.#tried, counters },
     });
     if (!answer.ok) {
       await this.#session.raw('ROLLBACK TO SAVEPOINT turn');
@@ -201,13 +201,13 @@ export class FullTurn {
           : answer.item;
       return { refused: refusal(fresh[item] as NewChild, whyOf(answer)) };
     }
-    const made = new Map(answer.tasks.map((one, i) => [fresh[i] as NewChild, one as Made]));
+    const made = new Map(answer.tasks.map((one, i) => [fresh[i] as NewChild, one as PushedTask]));
     for (const [entry, one] of made) if (one.fresh) this.#born.push({ item: entry.task, answer: one });
     return { made };
   }
 
   /** Entries that are not there yet, and lines. */
-  async #write(made: ReadonlyMap<NewChild, Made>, notices: readonly NewNotice[] = []): Promise<void> {
+  async #write(made: ReadonlyMap<NewChild, PushedTask>, notices: readonly NewNotice[] = []): Promise<void> {
     const { task, attempt, entries, logs = [] } = this.#turn;
     const added = entries.flatMap((entry): Added[] => {
       if (this.#is(entry) !== undefined) return [];
@@ -222,7 +222,10 @@ export class FullTurn {
   }
 
   /** In the order of the entries; of those that were there, how their children are now. `wrote` says which of the others are. */
-  async #answers(made: ReadonlyMap<NewChild, Made>, wrote: 'all' | 'values' | 'none'): Promise<readonly EntryAnswer[]> {
+  async #answers(
+    made: ReadonlyMap<NewChild, PushedTask>,
+    wrote: 'all' | 'values' | 'none',
+  ): Promise<readonly EntryAnswer[]> {
     const { entries } = this.#turn;
     const refs = entries.filter(isChild).flatMap((entry) => this.#is(entry)?.ref ?? []);
     const states = refs.length === 0 ? new Map() : await taskStates(this.#session, refs);
@@ -242,7 +245,7 @@ export class FullTurn {
 
   /** An earlier sending of this very call had borne it. */
   #isOwn(task: number): boolean {
-    return this.#tried.again && this.#sendings.some((drawn) => [...drawn.values()].includes(task));
+    return this.#tried.again && this.#allocated.some((drawn) => [...drawn.values()].includes(task));
   }
 
   async #park(park: Park, answers: readonly EntryAnswer[], unfinished: Set<number>, wait: Parked): Promise<After> {

@@ -53,7 +53,7 @@ export function roundsOf(turns: readonly Turn[]): readonly (readonly number[])[]
   return rounds;
 }
 
-interface Held {
+interface TurnRow {
   readonly id: number;
   readonly asked: boolean;
   readonly stored: number;
@@ -85,7 +85,7 @@ export function saidBy(turns: readonly Turn[]): readonly string[] {
 async function answersOf(
   session: Session,
   turns: readonly Turn[],
-  rows: readonly Held[],
+  rows: readonly TurnRow[],
   went: 'on' | 'ended',
 ): Promise<readonly (TurnAnswer | undefined)[]> {
   const held = new Map(rows.map((row) => [row.id, row]));
@@ -107,7 +107,7 @@ async function answersOf(
 /** No task comes twice. */
 export async function takePlain(session: Session, turns: readonly Turn[]): Promise<readonly TurnAnswer[]> {
   const ordered = inOrder(turns);
-  const rows = await session.all<Held>('turnPlain', [
+  const rows = await session.all<TurnRow>('turnPlain', [
     numbers(ordered.map(({ task }) => task)),
     numbers(ordered.map(({ attempt }) => attempt)),
     ...saidBy(ordered),
@@ -119,7 +119,7 @@ export async function takePlain(session: Session, turns: readonly Turn[]): Promi
 export async function takeEnds(session: Session, turns: readonly Turn[]): Promise<readonly (TurnAnswer | undefined)[]> {
   const ordered = inOrder(turns);
   const ends = ordered.map(({ then }) => then as Then & { readonly go: 'end' });
-  const rows = await session.all<Held>('turnEnd', [
+  const rows = await session.all<TurnRow>('turnEnd', [
     numbers(ordered.map(({ task }) => task)),
     numbers(ordered.map(({ attempt }) => attempt)),
     numbers(ends.map(({ to }) => stateCode(to))),

@@ -41,7 +41,7 @@ export function claimTasks(tx: Transaction, request: NewClaim): ClaimAnswer | un
     const wish = Math.min(ask.max, request.max - grants.length);
     if (wish <= 0) break;
     const left = Math.min(wish, mayHold(tx, request.holder, ask));
-    if (left < wish) blocked.push({ lane: ask.lane, slot: 0, freesInMs: undefined, left: 0 });
+    if (left < wish) blocked.push({ lane: ask.lane, counter: 0, freesInMs: undefined, left: 0 });
     if (left <= 0) continue;
     const info = tx.laneOf(ask.lane);
     const rows =
@@ -79,7 +79,7 @@ function leaveToBetter(tx: Transaction, { lane, minAgeMs }: LaneAsk, blocked: La
   if (minAgeMs === undefined || blocked.some((block) => block.lane === lane)) return;
   const head = tx.sql.get('laneHead').get(lane) as { since: number } | undefined;
   if (head !== undefined)
-    blocked.push({ lane, slot: 0, freesInMs: Math.max(1, head.since + minAgeMs - tx.now), left: 0 });
+    blocked.push({ lane, counter: 0, freesInMs: Math.max(1, head.since + minAgeMs - tx.now), left: 0 });
 }
 
 /** How many more tasks like these the holder may have. */
@@ -97,15 +97,15 @@ function claimLimited(
   blocked: LaneBlock[],
 ): readonly GrantRow[] {
   const { lane, max } = ask;
-  const counters = tx.slots.read(
+  const counters = tx.counters.read(
     tx.sql,
-    uses.map(({ slot }) => slot),
+    uses.map(({ counter }) => counter),
   );
   // In lease time, as everything that a limit waits for: nobody can set that clock back.
   const [allotted] = allot([{ lane, max, uses }], counters, tx.leaseNow);
   const { max: most, block } = allotted as NonNullable<typeof allotted>;
   const rows = most === 0 ? [] : claimLane(tx, request, ask, most);
-  tx.slots.take(tx.sql, charge([{ uses, count: rows.length }], counters, tx.leaseNow));
+  tx.counters.take(tx.sql, charge([{ uses, count: rows.length }], counters, tx.leaseNow));
   // A lane that had no more anyway is empty, not held back.
   if (block !== undefined && rows.length === most) blocked.push({ lane, ...block });
   return rows;

@@ -37,7 +37,7 @@ export function internLane(tx: Pick<Transaction, 'sql' | 'now'>, lane: LaneWish)
   const row = tx.sql
     .get('laneAdd')
     .get(queue, lane.handler, hash, tx.now, placement, fair_key, weight, limits, slots) as { id: number };
-  for (const use of uses) tx.sql.get('laneSlotAdd').run(row.id, use.slot, use.weight);
+  for (const use of uses) tx.sql.get('laneSlotAdd').run(row.id, use.counter, use.weight);
   return laneOf(tx.sql.get('laneFind').get(hash) as unknown as LaneRow);
 }
 

@@ -96,7 +96,7 @@ export function reapLeases(tx: Transaction, items: readonly ReapItem[]): ReapAns
     if (to === 'ready') lanes.add(row.lane);
     recordAttempt(tx, item.task, item.attempt, row.holder, row.started_at, 'expired');
     const { queue, uses } = tx.laneOf(row.lane);
-    tx.slots.give(uses);
+    tx.counters.give(uses);
     tx.ledger.note(queue, 'expired', 'running', to, item.task, item.attempt, row.created_at);
     if (row.flags & WATCHED && isFinal(to)) countDown(tx, item.task, to);
     reaped++;

@@ -37,7 +37,7 @@ export function settleTask(tx: Transaction, item: SettleItem): SettleAnswer {
   }
   if (!inline) putResult(tx.sql, item.task, result);
   const { queue, uses } = tx.laneOf(place.lane);
-  tx.slots.give(uses);
+  tx.counters.give(uses);
   tx.ledger.note(queue, item.to, 'running', item.to, item.task, item.attempt, place.createdAt);
   if (slow !== undefined && slow.flags & WATCHED) countDown(tx, item.task, item.to);
   return 'done';
@@ -80,7 +80,7 @@ export function returnTask(tx: Transaction, item: ReturnItem): SettleAnswer {
   if (changes === 0) return 'lost';
   recordAttempt(tx, item.task, item.attempt, row.holder, row.started_at, item.change, item.error);
   const { queue, uses } = tx.laneOf(row.lane);
-  tx.slots.give(uses);
+  tx.counters.give(uses);
   if (item.pause !== undefined) pauseFor(tx, uses, item.pause.limit, item.delayMs);
   tx.ledger.note(queue, item.change, 'running', to, item.task, item.attempt, row.created_at);
   return 'done';

@@ -39,7 +39,7 @@ export function parkTask(tx: Transaction, item: ParkItem, row: Running): Parked 
   putWait(tx, item, deadline, 0, null);
   recordAttempt(tx, task, attempt, row.holder, row.started_at, 'parked');
   const { queue, uses } = tx.laneOf(row.lane);
-  tx.slots.give(uses);
+  tx.counters.give(uses);
   tx.ledger.note(queue, 'parked', 'running', 'waiting', task, attempt, row.created_at);
   return { went: 'parked' };
 }

@@ -1,12 +1,12 @@
 import type { Clock } from '../../core/world.ts';
 
 /** A place in the order of a lane. */
-export interface Mark {
+export interface LaneCursor {
   readonly prio: number;
   readonly id: number;
 }
 
-const BOTTOM: Mark = { prio: -32_768, id: 0 };
+const BOTTOM: LaneCursor = { prio: -32_768, id: 0 };
 /** A claim that looks from the bottom and takes longer than this has met something in its way. */
 const SLOW_MS = 8;
 const KEPT_MS = 1000;
@@ -16,12 +16,12 @@ const KEPT_MS = 1000;
  * steps over all of them again: 38 k tasks a second became 9 k after 160,000 tasks. So a store remembers how far it has
  * come in each lane, and begins there.
  *
- * A mark may hide what others made ready below it, so it is used only while a look from the bottom is slow, dropped after a
+ * A cursor may hide what others made ready below it, so it is used only while a look from the bottom is slow, dropped after a
  * second and by every hint, and lowered by whatever this process itself makes ready.
  */
-export class Marks {
+export class LaneCursors {
   readonly #clock: Clock;
-  readonly #marks = new Map<number, Mark>();
+  readonly #cursors = new Map<number, LaneCursor>();
   #until = 0;
   #active = false;
 
@@ -30,14 +30,14 @@ export class Marks {
   }
 
   /** Where to begin in this lane. */
-  of(lane: number): Mark {
+  of(lane: number): LaneCursor {
     if (this.#clock.monotonic() >= this.#until) this.drop();
-    return (this.#active ? this.#marks.get(lane) : undefined) ?? BOTTOM;
+    return (this.#active ? this.#cursors.get(lane) : undefined) ?? BOTTOM;
   }
 
   /** A claim came as far as this. */
-  came(lane: number, mark: Mark): void {
-    this.#marks.set(lane, mark);
+  came(lane: number, cursor: LaneCursor): void {
+    this.#cursors.set(lane, cursor);
   }
 
   /** How long a claim took that began at the bottom. */
@@ -46,21 +46,21 @@ export class Marks {
     this.#until = this.#clock.monotonic() + KEPT_MS;
   }
 
-  /** Something became ready there: the marks must not hide it. */
-  lower(lane: number, mark: Mark): void {
-    const kept = this.#marks.get(lane);
-    if (kept !== undefined && (mark.prio < kept.prio || (mark.prio === kept.prio && mark.id < kept.id))) {
-      this.#marks.set(lane, mark);
+  /** Something became ready there: no cursor may hide it. */
+  lower(lane: number, cursor: LaneCursor): void {
+    const kept = this.#cursors.get(lane);
+    if (kept !== undefined && (cursor.prio < kept.prio || (cursor.prio === kept.prio && cursor.id < kept.id))) {
+      this.#cursors.set(lane, cursor);
     }
   }
 
   /** Anything may be ready in these lanes, or anywhere. */
   drop(lanes?: readonly number[]): void {
     if (lanes !== undefined) {
-      for (const lane of lanes) this.#marks.delete(lane);
+      for (const lane of lanes) this.#cursors.delete(lane);
       return;
     }
-    this.#marks.clear();
+    this.#cursors.clear();
     this.#active = false;
   }
 }

@@ -1,13 +1,13 @@
 import { numbers } from '../arrays.ts';
 import type { Session } from './database.ts';
 
-const LATCHES = 256;
+const CHANNEL_LOCKS = 256;
 
 /** Every process must find the same one: this may never change (FNV-1a over UTF-16 units). */
-function latchOf(channel: string): number {
+function lockOf(channel: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < channel.length; i++) hash = Math.imul(hash ^ channel.charCodeAt(i), 0x01000193);
-  return (hash >>> 0) % LATCHES;
+  return (hash >>> 0) % CHANNEL_LOCKS;
 }
 
 /**
@@ -15,5 +15,5 @@ function latchOf(channel: string): number {
  * what the other has left. Without it both look before the other has written, and a wake-up is lost.
  */
 export async function lockChannels(session: Session, channels: readonly string[]): Promise<void> {
-  if (channels.length > 0) await session.rows('latchLock', [numbers([...new Set(channels.map(latchOf))])]);
+  if (channels.length > 0) await session.rows('latchLock', [numbers([...new Set(channels.map(lockOf))])]);
 }

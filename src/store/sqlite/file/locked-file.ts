@@ -9,7 +9,7 @@ import { isBusy, translate } from './errors.ts';
  * exclusive one is got only when there is none; it is kept until the end, over commits and over a rename. Begins with a
  * transaction.
  */
-export class Hold {
+export class LockedFile {
   readonly file: string;
   readonly db: DatabaseSync;
   /** Opened before SQLite's own and closed after it: closing any handle of a file drops all locks that a process has on it. */
