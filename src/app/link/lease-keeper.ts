@@ -43,9 +43,9 @@ export class LeaseKeeper {
       capacity: MOST_LEASES,
       // Nobody bounds the caller's work, so nobody could say when its loop has been blocked for too long.
       maxBlockMs: Number.POSITIVE_INFINITY,
-      onNews: (news) => {
+      onNotice: (news) => {
         // A cancel is for the caller to find. What could not be renewed in time may still be held: the fence will say.
-        if (news.news === 'lost') this.drop(news);
+        if (news.notice === 'lost') this.drop(news);
       },
       onTrouble: (error) =>
         log.warn('the renewal thread is gone; leases are renewed from the loop', { error: String(error) }),
