@@ -1,6 +1,6 @@
 import type { Session } from '../../protocol/link.ts';
 import type { Attempt } from '../attempt.ts';
-import type { RenewalNews } from '../renewal/renewal-rounds.ts';
+import type { LeaseNotice } from '../renewal/renewal-rounds.ts';
 import type { Ladder } from '../runner/runner.ts';
 import { DEFAULT_LADDER, type Warn } from '../worker-options.ts';
 import type { ClaimControl } from './claim-control.ts';
@@ -25,7 +25,7 @@ export class LeaseWatch {
     this.#deps = deps;
   }
 
-  onNews({ task, attempt, news }: RenewalNews): void {
+  onNotice({ task, attempt, notice: news }: LeaseNotice): void {
     const { held, slots, claims, warn } = this.#deps;
     const one = held.find(task, attempt);
     if (one === undefined) return;

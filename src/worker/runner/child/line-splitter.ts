@@ -7,7 +7,7 @@ export const CUT = ' [… cut: the line is longer than 16 KiB]';
  * Makes lines of the bytes that a process prints. It works on bytes, because a chunk may end inside of a character but
  * never does a newline. Holds no more than the beginning of one line.
  */
-export class Lines {
+export class LineSplitter {
   readonly #emit: (line: string) => void;
   #held: Buffer = Buffer.alloc(0);
   /** The line was cut: everything up to its end is thrown away. */
@@ -59,7 +59,7 @@ export class Lines {
 }
 
 /** The text in one entry of at most 16 KiB. */
-export function bounded(text: string): string {
+export function boundedLine(text: string): string {
   if (text.length * 3 <= MAX_LINE) return text;
   const bytes = Buffer.from(text.slice(0, MAX_LINE + 1));
   return bytes.length <= MAX_LINE ? text : cut(bytes);

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Reusable } from '../../protocol/link.ts';
-import { ReusingRun } from './reusing-run.ts';
-import type { Ended, Running, StopWhy } from './runner.ts';
+import { ReuseLookupRun } from './reuse-lookup-run.ts';
+import type { ActiveRun, RunOutcome, StopReason } from './runner.ts';
 
 const LADDER = { abortMs: 1, termMs: 1 };
 
 function rig() {
   const found = Promise.withResolvers<Reusable | undefined>();
-  const end = Promise.withResolvers<Ended>();
+  const end = Promise.withResolvers<RunOutcome>();
   const notes: string[] = [];
-  const start = (): Running => {
+  const start = (): ActiveRun => {
     notes.push('started');
-    return { ended: end.promise, stop: (why: StopWhy) => void notes.push(`stop ${why}`) };
+    return { ended: end.promise, stop: (why: StopReason) => void notes.push(`stop ${why}`) };
   };
   const sink = { line: (stream: string, text: string) => void notes.push(`${stream}: ${text}`), progress: () => {} };
-  return { found, end, notes, run: new ReusingRun({ find: () => found.promise, start, sink }), start, sink };
+  return { found, end, notes, run: new ReuseLookupRun({ find: () => found.promise, start, sink }), start, sink };
 }
 
 test('with a kept result nothing is run, and the log tells whose it is', async () => {
@@ -60,7 +60,7 @@ test('a look that fails, and a runner that cannot start, leave it unstarted', as
   assert.deepEqual(await run.ended, { kind: 'unstarted', error });
   assert.deepEqual(notes, []);
   const { sink } = rig();
-  const broken = new ReusingRun({
+  const broken = new ReuseLookupRun({
     find: () => Promise.resolve(undefined),
     start: () => {
       throw error;

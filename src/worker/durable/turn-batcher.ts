@@ -18,7 +18,7 @@ const MOST_LENGTH = 1024 * 1024;
  * The turns of one attempt, one at a time. What is added while one is under way goes into the next; what is added at the same
  * time goes together. What was only noted never has a turn of its own.
  */
-export class Commits {
+export class TurnBatcher {
   readonly #session: AttemptSession;
   #waiting: Waiter[] = [];
   #noted: TurnEntry[] = [];
@@ -39,7 +39,7 @@ export class Commits {
     });
   }
 
-  note(entry: ValueEntry): void {
+  addLater(entry: ValueEntry): void {
     this.#noted.push(entry);
   }
 

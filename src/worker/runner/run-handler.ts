@@ -2,7 +2,7 @@ import type { AnyTask, TaskContext } from '../define/definition.ts';
 import { outcomeOf } from '../define/outcome.ts';
 import { parseInput } from '../define/schema.ts';
 import { DurableRuntime } from '../durable/durable-runtime.ts';
-import type { AttemptSession, Ended, Job } from './runner.ts';
+import type { AttemptSession, RunOutcome, RunRequest } from './runner.ts';
 
 export interface ContextParts {
   readonly signal: AbortSignal;
@@ -12,27 +12,27 @@ export interface ContextParts {
   readonly session?: AttemptSession | undefined;
 }
 
-const PARKED: Ended = { kind: 'parked' };
+const PARKED: RunOutcome = { kind: 'parked' };
 
 /** Runs a handler on a job, wherever that is. Never rejects: whatever it throws is how the attempt ended. */
-export async function perform(definition: AnyTask, job: Job, parts: ContextParts): Promise<Ended> {
+export async function runHandler(definition: AnyTask, request: RunRequest, parts: ContextParts): Promise<RunOutcome> {
   let input: unknown;
   try {
-    input = JSON.parse(job.payload);
-    if (definition.schema !== undefined) input = await parseInput(definition.schema, input, job.handler);
+    input = JSON.parse(request.payload);
+    if (definition.schema !== undefined) input = await parseInput(definition.schema, input, request.handler);
   } catch (error) {
     // The same input will be refused again.
     return { kind: 'giveUp', error };
   }
-  const context = new Context(job, parts);
+  const context = new Context(request, parts);
   try {
     const value = await definition.run(input, context);
-    const durable = Context.memoryOf(context);
-    return durable !== undefined && (await durable.left()) ? PARKED : outcomeOf(value);
+    const durable = Context.durableOf(context);
+    return durable !== undefined && (await durable.hasParked()) ? PARKED : outcomeOf(value);
   } catch (error) {
-    const durable = Context.memoryOf(context);
+    const durable = Context.durableOf(context);
     if (durable === undefined) return { kind: 'failed', error };
-    if (await durable.left()) return PARKED;
+    if (await durable.hasParked()) return PARKED;
     return durable.isUncertain(error) ? { kind: 'giveUp', error: error.toJSON() } : { kind: 'failed', error };
   }
 }
@@ -49,25 +49,25 @@ class Context implements TaskContext {
   readonly tries: number;
   readonly maxAttempts: number;
   readonly traceparent: string | undefined;
-  readonly #job: Job;
+  readonly #request: RunRequest;
   readonly #parts: ContextParts;
   #durable: DurableRuntime | undefined;
 
-  constructor(job: Job, parts: ContextParts) {
-    const { id, queue, attempt, tries, maxTries } = job;
+  constructor(request: RunRequest, parts: ContextParts) {
+    const { id, queue, attempt, tries, maxTries } = request;
     this.id = id;
     this.queue = queue;
     this.attempt = attempt;
     this.fence = attempt;
     this.tries = tries;
     this.maxAttempts = maxTries;
-    this.traceparent = job.traceparent;
-    this.#job = job;
+    this.traceparent = request.traceparent;
+    this.#request = request;
     this.#parts = parts;
   }
 
   /** Undefined: the handler has used none. */
-  static memoryOf(context: Context): DurableRuntime | undefined {
+  static durableOf(context: Context): DurableRuntime | undefined {
     return context.#durable;
   }
 
@@ -84,27 +84,27 @@ class Context implements TaskContext {
   }
 
   get step(): DurableRuntime['step'] {
-    return this.#remembering.step;
+    return this.#runtime.step;
   }
 
   get list(): DurableRuntime['list'] {
-    return this.#remembering.list;
+    return this.#runtime.list;
   }
 
   get wait(): DurableRuntime['wait'] {
-    return this.#remembering.wait;
+    return this.#runtime.wait;
   }
 
   get spawn(): DurableRuntime['spawn'] {
-    return this.#remembering.spawn;
+    return this.#runtime.spawn;
   }
 
   get dependencies(): DurableRuntime['dependencies'] {
-    return this.#remembering.dependencies;
+    return this.#runtime.dependencies;
   }
 
-  get #remembering(): DurableRuntime {
-    this.#durable ??= new DurableRuntime(this.#job, this.#parts);
+  get #runtime(): DurableRuntime {
+    this.#durable ??= new DurableRuntime(this.#request, this.#parts);
     return this.#durable;
   }
 }

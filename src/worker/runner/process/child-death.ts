@@ -1,11 +1,11 @@
 import { fault } from '../../../core/errors.ts';
 import type { PlainError } from '../child/messages.ts';
-import type { Ended } from '../runner.ts';
+import type { RunOutcome } from '../runner.ts';
 import type { ChildRun } from './child-run.ts';
 import { formatMs } from './child-run.ts';
 
 /** How a process came to its end. */
-export interface Death {
+export interface ChildDeath {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   /** The exception that nobody caught. */
@@ -13,10 +13,10 @@ export interface Death {
 }
 
 /** What becomes of a run whose process has ended. */
-export function verdict(run: ChildRun, death: Death): Ended {
+export function outcomeOfDeath(run: ChildRun, death: ChildDeath): RunOutcome {
   if (run.outcome !== undefined) return run.outcome;
   const how = describeDeath(death);
-  if (!run.taken) return { kind: 'unstarted', error: died(`the process ${how} before it took the task`, death) };
+  if (!run.started) return { kind: 'unstarted', error: died(`the process ${how} before it took the task`, death) };
   const { reached, reachedAfterMs, why } = run.ladder;
   if (reached === 'SIGTERM' || reached === 'SIGKILL') {
     const message = `the task was told to stop (${why}) and was ended by ${reached} after ${formatMs(reachedAfterMs)}`;
@@ -25,7 +25,7 @@ export function verdict(run: ChildRun, death: Death): Ended {
   return { kind: 'failed', error: died(`the process of the task ${how}`, death) };
 }
 
-export function describeDeath({ code, signal, uncaught }: Death): string {
+export function describeDeath({ code, signal, uncaught }: ChildDeath): string {
   if (signal === 'SIGKILL') return 'was ended by SIGKILL, perhaps because memory ran out';
   if (signal !== null) return `was ended by ${signal}`;
   return `ended with exit code ${code}${uncaught === undefined ? '' : ` after ${uncaught.name}: ${uncaught.message}`}`;
@@ -40,7 +40,7 @@ export function unloadable(module: string, problem: string, cause?: PlainError):
   );
 }
 
-function died(message: string, { uncaught }: Death): PlainError {
+function died(message: string, { uncaught }: ChildDeath): PlainError {
   const stack = uncaught?.stack === undefined ? {} : { stack: uncaught.stack };
   return { name: 'ChildDied', code: 'CHILD_DIED', message, ...stack };
 }

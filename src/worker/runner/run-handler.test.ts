@@ -5,10 +5,10 @@ import { isEngineError } from '../../core/errors.ts';
 import type { TaskContext } from '../define/definition.ts';
 import { done, giveUp, retryAfter } from '../define/outcome.ts';
 import { task } from '../define/task.ts';
-import { type ContextParts, perform } from './perform.ts';
-import type { Job } from './runner.ts';
+import { type ContextParts, runHandler } from './run-handler.ts';
+import type { RunRequest } from './runner.ts';
 
-const JOB: Job = {
+const JOB: RunRequest = {
   task: 7,
   attempt: 4,
   id: 'task_x',
@@ -37,7 +37,7 @@ test('a handler is given its input and what it should know of its attempt', asyn
       return 'done';
     },
   });
-  assert.deepEqual(await perform(work, JOB, parts), { kind: 'done', result: 'done' });
+  assert.deepEqual(await runHandler(work, JOB, parts), { kind: 'done', result: 'done' });
   assert.ok(seen);
   const { id, queue, attempt, fence, tries, maxAttempts, signal } = seen.ctx;
   assert.deepEqual(
@@ -57,23 +57,23 @@ test('the signal is made only for a handler that looks at it', async () => {
       return PARTS.signal;
     },
   };
-  await perform(task('work', { run: () => 1 }), JOB, parts);
+  await runHandler(task('work', { run: () => 1 }), JOB, parts);
   assert.equal(asked, 0);
-  await perform(task('work', { run: (_, ctx) => ctx.signal.aborted }), JOB, parts);
+  await runHandler(task('work', { run: (_, ctx) => ctx.signal.aborted }), JOB, parts);
   assert.equal(asked, 1);
 });
 
 test('the schema makes the input of the run, and refuses for good what it refuses', async () => {
   const work = task('work', { input: z.object({ n: z.number().transform((n) => n * 2) }), run: ({ n }) => n });
-  assert.deepEqual(await perform(work, JOB, PARTS), { kind: 'done', result: 2 });
-  const refused = await perform(work, { ...JOB, payload: '{"n":"x"}' }, PARTS);
+  assert.deepEqual(await runHandler(work, JOB, PARTS), { kind: 'done', result: 2 });
+  const refused = await runHandler(work, { ...JOB, payload: '{"n":"x"}' }, PARTS);
   assert.ok(refused.kind === 'giveUp' && isEngineError(refused.error, 'INVALID_INPUT'));
-  const broken = await perform(work, { ...JOB, payload: '{' }, PARTS);
+  const broken = await runHandler(work, { ...JOB, payload: '{' }, PARTS);
   assert.ok(broken.kind === 'giveUp' && broken.error instanceof SyntaxError);
 });
 
 test('what a handler says about its own end is how the attempt ended', async () => {
-  const ended = (value: unknown) => perform(task('work', { run: () => value }), JOB, PARTS);
+  const ended = (value: unknown) => runHandler(task('work', { run: () => value }), JOB, PARTS);
   assert.deepEqual(await ended(undefined), { kind: 'done', result: undefined });
   assert.deepEqual(await ended(done(5)), { kind: 'done', result: 5 });
   assert.deepEqual(await ended(Promise.resolve(done(5))), { kind: 'done', result: 5 });
@@ -91,7 +91,7 @@ test('whatever is thrown, at once or later, is how the attempt ended', async () 
     },
   );
   for (const thrown of [new Error('x'), null, undefined, 'text', hostile]) {
-    const now = await perform(
+    const now = await runHandler(
       task('work', {
         run: () => {
           throw thrown;
@@ -101,9 +101,9 @@ test('whatever is thrown, at once or later, is how the attempt ended', async () 
       PARTS,
     );
     assert.ok(now.kind === 'failed' && Object.is(now.error, thrown));
-    const later = await perform(task('work', { run: () => Promise.reject(thrown) }), JOB, PARTS);
+    const later = await runHandler(task('work', { run: () => Promise.reject(thrown) }), JOB, PARTS);
     assert.ok(later.kind === 'failed' && Object.is(later.error, thrown));
   }
-  const value = await perform(task('work', { run: () => hostile }), JOB, PARTS);
+  const value = await runHandler(task('work', { run: () => hostile }), JOB, PARTS);
   assert.equal(value.kind, 'failed');
 });

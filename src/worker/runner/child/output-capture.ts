@@ -1,8 +1,8 @@
 import { Writable } from 'node:stream';
-import { Lines } from './lines.ts';
+import { LineSplitter } from './line-splitter.ts';
 
 type Done = (error?: Error | null) => void;
-export type Printed = 'stdout' | 'stderr';
+export type OutputName = 'stdout' | 'stderr';
 
 /**
  * Takes the place of `process.stdout` and `process.stderr`, and so of what `console` writes to: it then goes the same way as
@@ -10,12 +10,12 @@ export type Printed = 'stdout' | 'stderr';
  * processes, is read by the worker from the pipes. Node's own streams are never made, because they make the descriptors
  * non-blocking: then a raw write of more than 64 KiB fails with EAGAIN.
  */
-export class Capture {
+export class OutputCapture {
   readonly #outlets: readonly OutputStream[];
 
-  constructor(line: (stream: Printed, text: string) => void, full: () => boolean) {
+  constructor(line: (stream: OutputName, text: string) => void, full: () => boolean) {
     this.#outlets = (['stdout', 'stderr'] as const).map((name, index) => {
-      const stream = new OutputStream(index + 1, new Lines((text) => line(name, text)), full);
+      const stream = new OutputStream(index + 1, new LineSplitter((text) => line(name, text)), full);
       Object.defineProperty(process, name, { configurable: true, enumerable: true, get: () => stream });
       return stream;
     });
@@ -34,10 +34,10 @@ export class Capture {
 
 class OutputStream extends Writable {
   readonly fd: number;
-  readonly lines: Lines;
+  readonly lines: LineSplitter;
   readonly #full: () => boolean;
 
-  constructor(fd: number, lines: Lines, full: () => boolean) {
+  constructor(fd: number, lines: LineSplitter, full: () => boolean) {
     super({ autoDestroy: false, emitClose: false });
     this.fd = fd;
     this.lines = lines;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bounded, CUT, Lines, MAX_LINE } from './lines.ts';
+import { boundedLine, CUT, LineSplitter, MAX_LINE } from './line-splitter.ts';
 
 function linesOf(...chunks: (string | Uint8Array)[]): readonly string[] {
   const out: string[] = [];
-  const lines = new Lines((line) => out.push(line));
+  const lines = new LineSplitter((line) => out.push(line));
   for (const chunk of chunks) lines.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
   lines.flush();
   return out;
@@ -43,7 +43,7 @@ test('a cut falls between two characters', () => {
 });
 
 test('a text of one entry is bounded in bytes', () => {
-  assert.equal(bounded('x'.repeat(MAX_LINE)), 'x'.repeat(MAX_LINE));
-  assert.equal(bounded('x'.repeat(MAX_LINE + 1)), 'x'.repeat(MAX_LINE) + CUT);
-  assert.ok(Buffer.byteLength(bounded('€'.repeat(MAX_LINE))) <= MAX_LINE + Buffer.byteLength(CUT));
+  assert.equal(boundedLine('x'.repeat(MAX_LINE)), 'x'.repeat(MAX_LINE));
+  assert.equal(boundedLine('x'.repeat(MAX_LINE + 1)), 'x'.repeat(MAX_LINE) + CUT);
+  assert.ok(Buffer.byteLength(boundedLine('€'.repeat(MAX_LINE))) <= MAX_LINE + Buffer.byteLength(CUT));
 });

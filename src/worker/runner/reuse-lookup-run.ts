@@ -1,34 +1,34 @@
 import type { Reusable } from '../../protocol/link.ts';
-import type { Ended, Ladder, Running, Sink, StopWhy } from './runner.ts';
+import type { ActiveRun, Ladder, LogSink, RunOutcome, StopReason } from './runner.ts';
 
-export interface ReusingParts {
+export interface ReuseLookupParts {
   /** Faults of the store are waited out. */
   readonly find: () => Promise<Reusable | undefined>;
-  readonly start: () => Running;
-  readonly sink: Sink;
+  readonly start: () => ActiveRun;
+  readonly sink: LogSink;
 }
 
 /** A run that begins with a look at what tasks like it have come to, and needs no handler where there is something. */
-export class ReusingRun implements Running {
-  readonly ended: Promise<Ended>;
-  readonly #resolve: (ended: Ended) => void;
-  #running: Running | undefined;
+export class ReuseLookupRun implements ActiveRun {
+  readonly ended: Promise<RunOutcome>;
+  readonly #resolve: (ended: RunOutcome) => void;
+  #running: ActiveRun | undefined;
   #stopped = false;
 
-  constructor(parts: ReusingParts) {
-    const { promise, resolve } = Promise.withResolvers<Ended>();
+  constructor(parts: ReuseLookupParts) {
+    const { promise, resolve } = Promise.withResolvers<RunOutcome>();
     this.ended = promise;
     this.#resolve = resolve;
     void this.#begin(parts).then(resolve, (error: unknown) => resolve({ kind: 'unstarted', error }));
   }
 
-  stop(why: StopWhy, ladder: Ladder): void {
+  stop(why: StopReason, ladder: Ladder): void {
     this.#stopped = true;
     if (this.#running !== undefined) this.#running.stop(why, ladder);
     else this.#resolve(UNSTARTED);
   }
 
-  async #begin({ find, start, sink }: ReusingParts): Promise<Ended> {
+  async #begin({ find, start, sink }: ReuseLookupParts): Promise<RunOutcome> {
     const found = await find();
     if (this.#stopped) return UNSTARTED;
     if (found === undefined) {
@@ -41,4 +41,4 @@ export class ReusingRun implements Running {
 }
 
 /** It was told to stop before anything of it ran. */
-const UNSTARTED: Ended = Object.freeze({ kind: 'unstarted', error: undefined });
+const UNSTARTED: RunOutcome = Object.freeze({ kind: 'unstarted', error: undefined });
