@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Manual, WorkerRecord } from '../app/library/manual.ts';
 
-/** A registration of the document: its incarnation also carries the start time that the worker told. */
+/** A registration of FlatMachines: its incarnation also carries the start time that the worker told. */
 const MARK = 'registered ';
 
 export function incarnationOf(startedAt: string | undefined): string {

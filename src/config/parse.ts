@@ -36,6 +36,11 @@ export function oneOf<const T extends string>(...words: readonly T[]): Parse<T> 
   };
 }
 
+/** Takes an old spelling for the one that it has now. */
+export function renamed<T>(spellings: Readonly<Record<string, string>>, parse: Parse<T>): Parse<T> {
+  return (text, name) => parse(Object.hasOwn(spellings, text) ? (spellings[text] as string) : text, name);
+}
+
 /** A comma list of these words, or `none`. */
 export function someOf<const T extends string>(...words: readonly T[]): Parse<readonly T[]> {
   return (text, name) => (text === 'none' ? [] : commaList(oneOf(...words))(text, name));

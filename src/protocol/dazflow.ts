@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ConfigUpdate } from './frames.ts';
 
 /**
- * What agents of document 004 and the hub say to each other: one JSON object a message, in the words of the document. They know no
+ * What dazflow agents and a node say to each other: one JSON object a message, in dazflow's own words. They know no
  * numbers, proofs and batches; what they say beyond what is asked for is not looked at.
  */
 
@@ -69,7 +69,7 @@ export interface DazflowTask {
   readonly timeout_ms: number | null;
 }
 
-/** What the hub says. */
+/** What the node says. */
 export type DazflowNotice =
   | { readonly type: 'connect_ok' | 'heartbeat_ack' }
   | { readonly type: 'connect_rejected'; readonly reason: string }

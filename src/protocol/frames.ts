@@ -7,7 +7,7 @@ import { Duration } from './shapes/common.ts';
 import { LimitUse, PlacementInput } from './shapes/task.ts';
 
 /**
- * What workers and the hub say to each other, as JSON over one WebSocket. The words are those of document 004 where it has one.
+ * What workers and a node say to each other, as JSON over one WebSocket. The words are those of dazflow where it has one.
  * A frame is one message or an array of them. What a worker asks has a number `n`, and its answer names it as `re`; it may be
  * asked again under the same number when the connection broke. Values of users travel as JSON text.
  */
@@ -200,7 +200,7 @@ export type LeaseProof = z.infer<typeof LeaseProof>;
 /** What is asked, before it has its number. */
 export type NewRequest = WorkerRequest extends infer A ? (A extends { n: number } ? Omit<A, 'n'> : never) : never;
 
-/** What the hub says. */
+/** What the node says. */
 export type NodeMessage =
   | ConnectOk
   /** `reason` is the message of the error, for who knows no errors of ours. */

@@ -3,7 +3,7 @@ import { checkOptions, fault } from '../../app/library/manual.ts';
 export type BackendType = 'sqlite' | 'memory' | 'postgres';
 
 /**
- * `settings.backends` of document 000. A path names the file; with type `memory` it names the memory, so that two backends
+ * `settings.backends` of FlatMachines. A path names the file; with type `memory` it names the memory, so that two backends
  * of one process can share it, and with type `postgres` it is the URL. Keys of other kinds of backends may stand beside
  * these.
  */
@@ -76,7 +76,7 @@ function pathOf(
   kind: 'work' | 'registration',
   shared: 'sqlite_path' | 'postgres_url',
 ): string | undefined {
-  // The other one's path too: the document lets both share a file.
+  // The other one's path too: FlatMachines lets both share a file.
   const keys = [shared, 'work_path', 'registration_path'] as const;
   for (const key of [`${kind}_path`, ...keys] as const) {
     const path: unknown = config[key];

@@ -15,7 +15,7 @@ import { refuse } from '../refuse.ts';
 import { incarnationOf, newestOf, statedStart } from '../worker-rows.ts';
 import { type BackendConfig, storeUrl } from './backend-config.ts';
 
-/** The words of the document; any other text is kept too. */
+/** The words of FlatMachines; any other text is kept too. */
 export type WorkerStatus = 'active' | 'terminating' | 'terminated' | 'lost';
 
 export interface WorkerRegistration {

@@ -48,7 +48,7 @@ const HANDLER = 'item';
 const PUSH: ReadonlySet<string> = new Set(['max_retries']);
 const DEFAULT_MAX_RETRIES = 3;
 const MOST_RETRIES = 32_767;
-/** The document: a failed item is claimable again at once. */
+/** A failed item is claimable again at once. */
 const AT_ONCE = { baseMs: 0 } as const;
 
 export async function createWorkBackend(config: BackendConfig, options: ManualOptions = {}): Promise<WorkBackend> {

@@ -1,6 +1,6 @@
 import type { TaskRecord, TaskState } from '../../app/library/manual.ts';
 
-/** The states of a run in document 001. */
+/** The states of a Universal Agent run. */
 export type RunStatus = 'queued' | 'running' | 'cancel_requested' | 'completed' | 'failed' | 'cancelled';
 
 /** What a run is asked to do. */
@@ -9,7 +9,7 @@ export interface RunSpec {
   readonly workspace_dir: string | null;
 }
 
-/** A run with the columns of the document. Times are ISO 8601 in UTC; what does not apply is null. */
+/** A run with the columns of Universal Agent. Times are ISO 8601 in UTC; what does not apply is null. */
 export interface Run {
   readonly run_id: string;
   readonly status: RunStatus;
@@ -37,7 +37,7 @@ export interface Run {
   readonly terminal_reason: string | null;
 }
 
-/** The document's word for the state of a task. */
+/** Universal Agent's word for the state of a task. */
 export function runStateOf(task: Pick<TaskRecord, 'state' | 'cancelRequestedAt'>): RunStatus {
   switch (task.state) {
     case 'ready':
@@ -53,7 +53,7 @@ export function runStateOf(task: Pick<TaskRecord, 'state' | 'cancelRequestedAt'>
   }
 }
 
-/** The states of tasks that a word of the document stands for. */
+/** The states of tasks that a word of Universal Agent stands for. */
 export function taskStatesOf(status: RunStatus): readonly TaskState[] {
   switch (status) {
     case 'queued':

@@ -168,7 +168,7 @@ export class RuntimeDb {
     const { engine } = this.#manual;
     return this.#settle(runId, held, async (grant) => {
       const record = end === 'cancelled' ? undefined : await engine.get(grant.task);
-      // The document knows no way from a requested cancel to another end.
+      // Universal Agent knows no way from a requested cancel to another end.
       const mine = record?.attempt === grant.attempt && record.state === 'running';
       const to = end === 'cancelled' || (mine && record.cancelRequestedAt !== undefined) ? 'cancelled' : end;
       if (to === 'cancelled') await engine.cancelled(grant);

@@ -151,7 +151,7 @@ export const limitOperations = {
   resumeLimit: ({ engine }, { params, body }) => new LimitService(engine).pause(params.name, body.key, 0),
 } satisfies Operations;
 
-/** Document 004 says `limit` where we say `concurrent`. */
+/** dazflow says `limit` where we say `concurrent`. */
 function oneWord({ limit, ...edit }: Omit<RequestOf<'editLimit'>, 'ifRevision'>): LimitEdit {
   if (limit === undefined) return edit;
   if (edit.concurrent !== undefined) {

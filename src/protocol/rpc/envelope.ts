@@ -1,6 +1,6 @@
 /** JSON-RPC 2.0: what a call and its answer are wrapped in. */
 
-/** The errors of the standard and those of document 003, by what they are about. */
+/** The errors of the standard and those of apflow, by what they are about. */
 export const RPC_ERRORS = {
   parse: { code: -32700, message: 'Parse error' },
   request: { code: -32600, message: 'Invalid Request' },

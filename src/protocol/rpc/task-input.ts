@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Tasks of document 003, as they are written down. Null says nothing. */
+/** Tasks of apflow, as they are written down. Null says nothing. */
 
 const MAX_ID = 100;
 const MAX_DEPENDENCIES = 500;

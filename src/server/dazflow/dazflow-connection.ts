@@ -33,7 +33,7 @@ const MAX_WAITING = 100;
 const PARTS = 4;
 
 /**
- * What is said over the connection of an agent of document 004. It beats by saying anything; that it answers pings keeps its lease.
+ * What is said over the connection of a dazflow agent. It beats by saying anything; that it answers pings keeps its lease.
  * What it says of tasks is looked into one by one, in the order in which it came.
  */
 export class DazflowConnection {
@@ -113,7 +113,7 @@ export class DazflowConnection {
     return socket.readyState === socket.OPEN;
   }
 
-  /** What is not of the document is left alone: it may come from an agent that knows more. */
+  /** A message that dazflow does not know is left alone: it may come from an agent that knows more. */
   #enqueue(value: unknown): void {
     const { type } = (value ?? {}) as { readonly type?: unknown };
     if (typeof type === 'string' && !DAZFLOW_TYPES.has(type)) return;

@@ -15,7 +15,7 @@ const REST_MS = 5000;
 const MAX_REST_MS = 60_000;
 
 /**
- * An agent of document 004 as the engine sees it: a worker with one slot, for which this side claims. A task is its own before it
+ * A dazflow agent as the engine sees it: a worker with one slot, for which this side claims. A task is its own before it
  * hears of it, so that nobody races for it and no limit is passed.
  */
 export class DazflowWorker {

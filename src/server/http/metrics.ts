@@ -36,7 +36,7 @@ interface CounterSpec {
   readonly help: string;
 }
 
-/** What the feed counts, by the words of the documents. */
+/** What the feed counts, by its words. */
 const CHANGE_COUNTERS: Partial<Record<Change, CounterSpec>> = {
   created: { name: 'leasehold_tasks_pushed_total', help: 'Tasks that were pushed' },
   claimed: { name: 'leasehold_leases_granted_total', help: 'Leases that were granted' },

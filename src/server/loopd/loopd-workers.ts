@@ -26,7 +26,7 @@ const MOST_TEXT = 65_536;
 /** Attempt and proof, in one spelling. */
 const LEASE_TOKEN = /^([1-9]\d{0,14})\.([\w-]+)$/;
 
-/** Workers that come by HTTP, as document 002 has them: every call names its lease by a token. */
+/** Workers of loopd: every call names its lease by a token. */
 export class LoopdWorkers {
   readonly #options: LoopdWorkersOptions;
 

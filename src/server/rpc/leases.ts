@@ -10,7 +10,7 @@ import { type NamedTask, taskNamed } from './task-names.ts';
 
 type Leased = 'acquire_lease' | 'renew_lease' | 'release_lease' | 'report_completion' | 'recover_stale_leases';
 
-/** Leases of document 003: each is named by a token, and every write is fenced by the attempt in it. */
+/** Leases of apflow: each is named by a token, and every write is fenced by the attempt in it. */
 export const leaseMethods: RpcHandlers<Leased> = {
   async acquire_lease(call) {
     const { engine, params, leases, principal } = call;

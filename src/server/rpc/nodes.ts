@@ -9,7 +9,7 @@ import { requireGiven } from '../workers/given-tags.ts';
 import type { RpcCall, RpcHandlers } from './context.ts';
 import { readLease } from './lease-text.ts';
 
-/** Nodes of document 003: workers of ours that find, lease and report by calls of their own. */
+/** Nodes of apflow: workers of ours that find, lease and report by calls of their own. */
 export const nodeMethods: RpcHandlers<'register_node' | 'heartbeat' | 'deregister_node' | 'find_executable_tasks'> = {
   async register_node(call) {
     const { engine, params, principal } = call;

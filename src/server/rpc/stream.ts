@@ -18,7 +18,7 @@ interface FollowOptions {
   readonly answer: object;
 }
 
-/** An execution as it goes, until all of it has ended; each message is one of the words of document 003. */
+/** An execution as it goes, until all of it has ended; each message is one of the words of apflow. */
 export async function* followExecution(options: FollowOptions, signal: AbortSignal): AsyncGenerator<Message> {
   const { engine, broadcaster, execution, answer } = options;
   const documents = new Map(execution.map(({ document, pushed }) => [pushed.task, document]));

@@ -5,7 +5,7 @@ import { checked } from '../http/caller.ts';
 import { parseBody } from '../http/json-body.ts';
 import type { Frame } from './worker-connection.ts';
 
-/** Who comes: a worker of ours, or an agent of document 004, which may have said so in the address that it asked for. */
+/** Who comes: a worker of ours, or a dazflow agent, which may have said so in the address that it asked for. */
 export type FirstMessage =
   | { readonly kind: 'worker'; readonly connect: Connect }
   | { readonly kind: 'dazflow'; readonly connect: DazflowConnect; readonly byPath: boolean };

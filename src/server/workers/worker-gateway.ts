@@ -32,7 +32,7 @@ export interface WorkerGatewayOptions {
   readonly tokens: LeaseTokens;
   readonly access: Access;
   readonly settings: WorkerSettings;
-  /** Agents of document 004 may also come by `/ws/agent/NAME/SECRET`. */
+  /** dazflow agents may also come by `/ws/agent/NAME/SECRET`. */
   readonly byPath?: boolean | undefined;
   /** One of them that has said nothing for so long is offline; default 60 s. */
   readonly offlineMs?: number | undefined;
@@ -48,7 +48,7 @@ const SOCKETS = { noServer: true, maxPayload: MAX_FRAME_BYTES, perMessageDeflate
 const MAX_PONG_BYTES = 1024 * 1024;
 /** How long it is remembered what a worker that went away was granted. */
 const REMEMBER_MS = 300_000;
-/** As document 004 has it: twice the pause between two heartbeats. */
+/** As dazflow has it: twice the pause between two heartbeats. */
 const OFFLINE_MS = 60_000;
 
 /** Of a name: who is connected under it. */
@@ -193,7 +193,7 @@ export class WorkerGateway {
     }
   }
 
-  /** An agent of document 004. Each connection of it is a worker of its own, whose leases end with it. */
+  /** A dazflow agent. Each connection of it is a worker of its own, whose leases end with it. */
   async #admitDazflow(
     socket: WebSocket,
     { connect, byPath }: Extract<FirstMessage, { kind: 'dazflow' }>,
