@@ -56,7 +56,7 @@ export const LEASE_OPTIONS = {
     doc: 'Let dazflow agents also come by /ws/agent/NAME/SECRET, an address that others on the way may log',
     value: 'dazflow',
     many: true,
-    // `004` is its old word, and still works.
+    // `004` is the old word for it, and still works.
     parse: commaList(renamed({ '004': 'dazflow' }, oneOf('dazflow'))),
     env: ['LEASEHOLD_COMPAT'],
     fallback: (): readonly 'dazflow'[] => [],

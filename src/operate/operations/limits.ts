@@ -24,13 +24,13 @@ export interface LimitAnswer {
   readonly changed: boolean;
 }
 
-/** What one key of a limit has, or its total. */
+/** The use of one key of a limit, or its total. */
 type LimitUse = Omit<LimitDetailView['keys'][number], 'key'>;
 
 const MOST_KEYS = 1000;
 const MOST_CHANGES = 20;
 
-/** Limits, for who looks at them and changes them from outside. */
+/** Reads and changes limits. */
 export class LimitService {
   readonly #engine: Engine;
 
@@ -64,7 +64,7 @@ export class LimitService {
     };
   }
 
-  /** Makes it if there is none, unless the terms say otherwise. What would change nothing is not written. */
+  /** Makes the limit if there is none, unless the terms say otherwise. An edit that changes nothing is not written. */
   async set(name: string, edit: LimitEdit, by: string, terms: EditTerms = {}): Promise<LimitAnswer> {
     const { before, after } = await this.#edit({ name, edit, by, ...terms });
     const { active = 0, waiting = 0 } = (await this.#find(name)) ?? {};
@@ -85,14 +85,14 @@ export class LimitService {
     }
   }
 
-  /** Answers what it was. */
+  /** Answers the limit as it was. */
   async remove(name: string, by: string): Promise<LimitView> {
     const before = await this.#require(name);
     await this.#engine.limits.remove(name, by);
     return viewLimit(before);
   }
 
-  /** Nothing that takes from it starts for so long; for 0 ms it is open again. Answers how it stands then. */
+  /** Nothing that uses the limit starts for so long; 0 ms resumes it. Answers the limit after it. */
   async pause(name: string, key: string | undefined, forMs: number): Promise<LimitDetailView> {
     await this.#require(name);
     if (!(await this.#engine.limits.pause(name, key ?? '', forMs))) {
@@ -160,7 +160,7 @@ function oneWord({ limit, ...edit }: Omit<RequestOf<'editLimit'>, 'ifRevision'>)
   return { ...edit, concurrent: limit };
 }
 
-/** Counters go by the clock of leases, which is not that of the calendar: one was set back, the other never is. */
+/** Counters use lease time, not calendar time: the calendar may be set back, lease time never is. */
 function useOf(slot: SlotRecord, { calendar, lease }: StoreTime): LimitUse {
   const { active, cap, pausedUntil } = slot;
   const waitMs = freesIn(slot, { slot: slot.id, weight: 1, cost: 0 }, lease) ?? 0;
