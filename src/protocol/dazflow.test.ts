@@ -20,7 +20,7 @@ test('the reference page lists exactly what an agent and a worker may say', () =
   assert.deepEqual(new Set(named('a worker says')), new Set(['connect', ...asked]));
 });
 
-test('every message of the document is taken as the document writes it, whatever else stands in it', () => {
+test('every message of dazflow is taken as its document writes it, whatever else stands in it', () => {
   const id = { task_id: 'task-uuid' };
   for (const said of [
     { type: 'heartbeat' },

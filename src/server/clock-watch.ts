@@ -1,13 +1,13 @@
 import type { World } from '../core/world.ts';
 import type { Log } from '../engine/log.ts';
 
-/** A clock that is corrected moves by less. */
+/** A correction of the clock moves it by less. */
 const JUMP_MS = 300_000;
 const LOOK_MS = 10_000;
 
 /**
- * Says when the calendar of this machine is set. Tokens with an end and codes go by it, and by nothing that a caller says; sessions,
- * leases and connections do not, and go on.
+ * Warns when the calendar clock of this host is set. Tokens with an end and codes go by that clock. Sessions, leases and
+ * connections do not, and go on.
  */
 export function watchClock({ clock, timers }: World, log: Log): () => void {
   let cancel = (): void => {};

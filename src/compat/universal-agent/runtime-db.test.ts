@@ -49,7 +49,7 @@ async function rig(t: TestContext, ground: Ground): Promise<Rig> {
 
 const RUN = { run_id: 'job_1', prompt: 'Analyze', workspace_dir: '/home/user/project', max_iterations: 50 };
 
-onEach('a queued run is shown with the columns of the document', async (t, ground) => {
+onEach('a queued run is shown with the columns of Universal Agent', async (t, ground) => {
   const { one, two } = await rig(t, ground);
   const expected = {
     run_id: 'job_1',
@@ -88,7 +88,7 @@ onEach('a queued run is shown with the columns of the document', async (t, groun
 });
 
 onEach(
-  'the lease flow of the document: acquired, refused to another, extended, expired, taken over',
+  'the lease flow of Universal Agent: acquired, refused to another, extended, expired, taken over',
   async (t, ground) => {
     const { elapse, one, two } = await rig(t, ground);
     assert.equal(await acquireRunLease(one, 'job_1', 'worker_1', 60), true);

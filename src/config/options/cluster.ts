@@ -3,7 +3,7 @@ import { atLeast, oneOf, onOrOff, secondsAtLeast } from '../parse.ts';
 import { MIN_INTERVAL_MS, MIN_LEASE_MS } from './bounds.ts';
 import type { OptionTable } from './option.ts';
 
-/** What a node is in its cluster, and how often it looks after the others. */
+/** The role of a node in its cluster, and its intervals. */
 export const CLUSTER_OPTIONS = {
   role: {
     doc: 'What this node is in its cluster: auto leads if nobody does, leader leads or does not start, worker never leads, observer only answers questions',

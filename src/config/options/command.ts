@@ -4,7 +4,7 @@ import type { OptionTable } from './option.ts';
 /** Faster than a person reads; each look costs the node several calls. */
 const MIN_LOOK_MS = 100;
 
-/** How a command shows what it finds, and how it goes about a change. */
+/** How a command shows what it finds, and how it makes a change. */
 export const COMMAND_OPTIONS = {
   follow: {
     doc: 'Show logs and states as they come, until the end',

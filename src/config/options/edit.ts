@@ -3,7 +3,7 @@ import { atLeast, keyText, oneOf, orNone, type Parse, rate, tagName, wholeNumber
 import { MAX_BOUND } from './bounds.ts';
 import type { OptionTable } from './option.ts';
 
-/** What is not said on the command line, and so stays as it is. */
+/** An option that is not given leaves the value as it is. */
 const UNCHANGED = { fallback: () => undefined, fallbackDoc: 'as it is' } as const;
 
 /** The changes to a limit or to a worker. */

@@ -1,5 +1,5 @@
 import { DEFAULT_HEARTBEAT_MS, DEFAULT_STALE_MS, MIN_HEARTBEAT_MS } from '../../core/placement/worker.ts';
-import { atLeast, commaList, duration, oneOf, secondsAtLeast } from '../parse.ts';
+import { atLeast, commaList, duration, oneOf, renamed, secondsAtLeast } from '../parse.ts';
 import { MIN_LEASE_MS, MIN_STALE_MS } from './bounds.ts';
 import type { OptionTable } from './option.ts';
 
@@ -37,7 +37,7 @@ export const LEASE_OPTIONS = {
     fallbackDoc: '30s',
   },
   offlineAfter: {
-    doc: 'An agent of document 004 that has said nothing for this long is offline and cut off',
+    doc: 'A dazflow agent that has said nothing for this long is offline and cut off',
     value: 'TIME',
     parse: atLeast(MIN_STALE_MS),
     env: ['LEASEHOLD_OFFLINE_AFTER'],
@@ -53,12 +53,13 @@ export const LEASE_OPTIONS = {
     fallbackDoc: 'no bound',
   },
   compat: {
-    doc: 'Let agents of document 004 also come by /ws/agent/NAME/SECRET, an address that others on the way may log',
-    value: '004',
+    doc: 'Let dazflow agents also come by /ws/agent/NAME/SECRET, an address that others on the way may log',
+    value: 'dazflow',
     many: true,
-    parse: commaList(oneOf('004')),
+    // `004` is the old word for it, and still works.
+    parse: commaList(renamed({ '004': 'dazflow' }, oneOf('dazflow'))),
     env: ['LEASEHOLD_COMPAT'],
-    fallback: (): readonly '004'[] => [],
+    fallback: (): readonly 'dazflow'[] => [],
     fallbackDoc: 'none',
   },
   retention: {

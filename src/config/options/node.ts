@@ -31,7 +31,7 @@ export const NODE_OPTIONS = {
     value: 'PORT',
     parse: portNumber,
     env: ['LEASEHOLD_PORT'],
-    // In every pod beside a Kubernetes Service that is named leasehold this variable is tcp://ADDRESS:PORT of that service.
+    // In every pod beside a Kubernetes Service named leasehold this variable is tcp://ADDRESS:PORT of that service.
     foreignEnv: /^tcp:\/\//,
     fallback: () => 7420,
   },

@@ -19,7 +19,7 @@ export const LOOPD_ROUTES = {
     method: 'POST',
     path: '/workers/register',
     access: 'worker',
-    does: 'A worker over HTTP begins a session (document 002)',
+    does: 'A worker of loopd begins a session',
     body: RegisterInput,
     answer: Registered,
   }),

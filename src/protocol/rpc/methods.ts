@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { mayCall, type Role } from '../route.ts';
 
-/** What may be called by JSON-RPC, once. The reference page is held to this by a test. */
+/** Every method that may be called by JSON-RPC. A test holds the reference page to this table. */
 
-/** A task by its id; both names are known. */
+/** A task by its id; both spellings are accepted. */
 const one = { task_id: z.string().min(1).max(200).optional(), id: z.string().min(1).max(200).optional() };
 const task = z.strictObject(one);
 const node = z.string().min(1).max(63);
@@ -17,12 +17,12 @@ const page = {
   offset: z.number().int().min(0).max(10_000).default(0),
 };
 
-/** The words for how a task stands. */
+/** apflow's words for the state of a task. */
 export const STATUSES = ['pending', 'in_progress', 'completed', 'failed', 'cancelled'] as const;
 export type Status = (typeof STATUSES)[number];
 
 export interface RpcMethod {
-  /** The least role. `worker`: workers, and whoever operates. */
+  /** The least role. `worker`: workers, and operators too. */
   readonly access: Exclude<Role, 'admin'>;
   readonly does: string;
   readonly params: z.ZodType;
@@ -82,7 +82,7 @@ export const METHODS = {
         lease_token: token,
         result: z.unknown().optional(),
         error: z.union([z.string(), z.record(z.string(), z.unknown())]).nullish(),
-        /** Goes by the retry policy of the task; otherwise an error ends it. */
+        /** The task is retried by its policy; otherwise an error ends it. */
         retryable: z.boolean().default(false),
         idempotency_key: z.string().min(1).max(255).nullish(),
       })
@@ -175,10 +175,10 @@ export const METHODS = {
 export type MethodName = keyof typeof METHODS;
 export type ParamsOf<N extends MethodName> = z.output<(typeof METHODS)[N]['params']>;
 
-/** Those of the leader, which are also known with this before them. */
+/** The methods of the leader are also known with this prefix. */
 const LEADER = 'distributed.';
 
-/** The method of that name; undefined: there is none. */
+/** The method of that name; undefined when there is none. */
 export function methodNamed(name: string): MethodName | undefined {
   const own = name.startsWith(LEADER) ? name.slice(LEADER.length) : name;
   if (!Object.hasOwn(METHODS, own) || (own !== name && own.includes('.'))) return undefined;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Time } from './common.ts';
 
-/** Why so many ready tasks wait, in the order of how many. */
+/** Why so many ready tasks wait; the largest group comes first. */
 const Held = z.object({
   why: z
     .enum(['limit', 'placement', 'paused', 'busy', 'nobody'])
@@ -13,7 +13,7 @@ const Held = z.object({
   text: z.string().describe('As people say it: 9 need tag gpu, which no worker has'),
 });
 
-/** One figure for each step of time, the oldest first; null: nothing is known of it. */
+/** One figure for each step of time, the oldest first. Null: nothing is known of that step. */
 const Series = z.array(z.number().nullable()).readonly();
 
 const Incident = z.object({
@@ -25,7 +25,7 @@ const Incident = z.object({
   worker: z.string().optional(),
 });
 
-/** All of it at a glance. */
+/** The whole cluster at a glance. */
 export const Overview = z
   .object({
     at: Time,
@@ -83,7 +83,7 @@ export const Histogram = z
   })
   .meta({ id: 'Histogram' });
 
-/** Failed tasks whose errors read alike but for numbers, ids and quoted words. */
+/** Failed tasks whose errors differ only in numbers, ids and quoted words. */
 export const FailureGroup = z
   .object({
     fingerprint: z.string(),
@@ -104,7 +104,7 @@ export const Failures = z.object({
   cut: z.boolean().describe('There are more: only the newest were looked at'),
 });
 
-/** What can be pushed, and in which form. */
+/** A handler that tasks can be pushed for, and the form of its input. */
 export const HandlerInfo = z
   .object({
     name: z.string(),
@@ -114,7 +114,7 @@ export const HandlerInfo = z
   })
   .meta({ id: 'HandlerInfo' });
 
-/** A question that somebody wants to ask again. */
+/** A filter that somebody has saved under a name. */
 export const SavedView = z
   .object({
     name: z.string(),
@@ -131,7 +131,7 @@ export const SavedViewInput = z.strictObject({
   query: z.string().max(2000),
 });
 
-/** Who asks, and whom. */
+/** The caller and the node. */
 export const Me = z
   .object({
     name: z.string(),
@@ -144,5 +144,5 @@ export const Me = z
 /** What lets a browser in: the code of a login link, or a token. */
 export const LoginInput = z.union([z.strictObject({ code: z.string() }), z.strictObject({ token: z.string() })]);
 export const LoginAnswer = z.object({ name: z.string(), role: z.string() });
-/** A link that is good once, for ten minutes; made by who is in already. */
+/** A link that works once, for ten minutes; made by a caller that is logged in. */
 export const LoginLink = z.object({ url: z.string(), expiresAt: Time });

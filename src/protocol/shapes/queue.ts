@@ -16,7 +16,7 @@ export const Queue = z
   })
   .meta({ id: 'Queue' });
 
-/** In the words of autoscalers. */
+/** The figures that an autoscaler reads. */
 export const Scale = z
   .object({
     runnable: z.number().describe('Ready tasks that neither a limit nor a pause holds back'),
@@ -29,7 +29,7 @@ export const Scale = z
 
 const ENDED = ['failed', 'cancelled', 'completed'] as const;
 
-/** Something that is done to many tasks of a queue, some at a time. */
+/** A change to many tasks of a queue, some at a time. */
 const Sweep = z.strictObject({
   dryRun: z.boolean().default(false).describe('Only say how many there are'),
   expected: z

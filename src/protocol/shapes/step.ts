@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Json, Time } from './common.ts';
 
-/** Document 002 calls a task a step, and a handler a phase. */
+/** The shapes of loopd, which calls a task a step and a handler a phase. */
 
 const names = z.array(z.string().max(200)).max(1000);
 

@@ -132,7 +132,7 @@ export const GraphAnswer = z.object({
   tasks: z.array(PushedTask.extend({ name: z.string().describe('In the graph') })).readonly(),
 });
 
-/** What has ended it, or how the task stands that it is the last of. */
+/** How an attempt ended, or the state of the task if it is the last attempt. */
 type Outcome = Extract<Change, 'retried' | 'released' | 'expired' | 'parked'> | z.output<typeof TaskState>;
 
 export const Attempt = z
@@ -208,7 +208,7 @@ export const TreeInput = z.strictObject({
   dryRun: z.boolean().default(false).describe('Only say what would become of which task'),
 });
 
-/** Tasks that hang on one, which is the first of them. */
+/** The tasks of a tree; the root comes first. */
 export const Tree = z
   .object({
     tasks: z
@@ -226,7 +226,7 @@ export const Tree = z
   })
   .meta({ id: 'Tree' });
 
-/** What became of one task, or of those of a tree. */
+/** What was done to one task, or to each task of a tree. */
 const treeAnswer = <Act extends string>() =>
   z.object({
     tasks: z

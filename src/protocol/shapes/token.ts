@@ -23,5 +23,5 @@ export const TokenInput = z.strictObject({
   ttl: Duration.optional().describe('Good for so long; without it until it is revoked'),
 });
 
-/** The text is shown once and kept nowhere. */
+/** The text of the token is shown once and not stored. */
 export const NewToken = Token.extend({ token: z.string() });

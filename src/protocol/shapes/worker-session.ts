@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What our own worker says over plain HTTP, in the words of the WebSocket: see frames.ts. */
+/** Requests of our own worker over plain HTTP, in the words of the WebSocket: see frames.ts. */
 
 export const Joined = z.object({
   worker: z.string().describe('Its id in addresses'),

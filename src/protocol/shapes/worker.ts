@@ -26,7 +26,7 @@ export const Worker = z
   })
   .meta({ id: 'Worker' });
 
-/** What is said of a worker's name; holds for who lives under it and for who comes. */
+/** The settings of a worker's name. They hold for the workers that have it now and for those that come. */
 export const WorkerSetting = z
   .object({
     name: z.string(),
@@ -69,7 +69,7 @@ export const NewWorkerInput = z.strictObject({
   code: z.boolean().default(false).describe('A code that is good once, for ten minutes, instead of the secret itself'),
 });
 
-/** The secret or the code is shown once and kept nowhere. */
+/** The secret or the code is shown once and not stored. */
 export const NewWorkerAnswer = WorkerSetting.extend({
   secret: z.string().optional(),
   code: z.string().optional(),

@@ -494,7 +494,7 @@ test('an agent is cut off within a second when its secret ends, and what it ran 
 
 // Nonsense, and too much
 
-test('what is no message ends the connection; what the document does not know is left alone', async (t) => {
+test('what is no message ends the connection; what dazflow does not know is left alone', async (t) => {
   const scene = await hubScene(t);
   const secret = await scene.enrol('a');
   const nonsense: readonly unknown[] = [

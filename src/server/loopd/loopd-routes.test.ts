@@ -1,4 +1,4 @@
-/** Workers over HTTP, as document 002 has them. */
+/** Workers of loopd. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
