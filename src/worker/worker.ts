@@ -107,7 +107,7 @@ export class Worker {
       world,
       capacity: slots + (this.#options.lookahead ?? DEFAULT_LOOKAHEAD) + MAX_UNSETTLED + 1,
       maxBlockMs: this.#options.maxBlockMs ?? DEFAULT_BLOCK_MS,
-      onNotice: (news) => this.#watch.onNotice(news),
+      onNotice: (notice) => this.#watch.onNotice(notice),
       onTrouble: (error) => this.#warn('the renewal thread is gone; leases are renewed from the loop', error),
     });
     renewal.start();

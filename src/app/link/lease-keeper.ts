@@ -45,7 +45,7 @@ export class LeaseKeeper {
       maxBlockMs: Number.POSITIVE_INFINITY,
       onNotice: (notice) => {
         // The caller finds a cancel request itself. A lease that could not be renewed in time may still be held: the fence decides.
-        if (notice.notice === 'lost') this.drop(notice);
+        if (notice.kind === 'lost') this.drop(notice);
       },
       onTrouble: (error) =>
         log.warn('the renewal thread is gone; leases are renewed from the loop', { error: String(error) }),

@@ -114,8 +114,8 @@ test('a lost lease is told once and left alone from then on; a wish to cancel is
   answers(() => (renewed.length === 1 ? ['lost', 'cancel'] : ['held']));
   await pass(2000);
   assert.deepEqual(notices, [
-    { task: 1, attempt: 1, notice: 'lost' },
-    { task: 2, attempt: 1, notice: 'cancel' },
+    { task: 1, attempt: 1, kind: 'lost' },
+    { task: 2, attempt: 1, kind: 'cancel' },
   ]);
   assert.deepEqual(renewed[1], [{ task: 2, attempt: 1 }]);
 });
@@ -128,7 +128,7 @@ test('a store that cannot be reached is tried again at each look, and the lease 
   assert.ok(renewed.length >= 5);
   assert.deepEqual(notices, []);
   await pass(250);
-  assert.deepEqual(notices, [{ task: 1, attempt: 1, notice: 'away' }], 'half a second before its end at 3000');
+  assert.deepEqual(notices, [{ task: 1, attempt: 1, kind: 'away' }], 'half a second before its end at 3000');
   await pass(2000);
   assert.equal(notices.length, 1);
 });
@@ -139,7 +139,7 @@ test('a call that hangs is not doubled, and what it holds up is given up in time
   answers(() => new Promise(() => {}));
   for (let i = 0; i < 11; i++) elapse(250);
   assert.equal(renewed.length, 1);
-  assert.deepEqual(notices, [{ task: 1, attempt: 1, notice: 'away' }]);
+  assert.deepEqual(notices, [{ task: 1, attempt: 1, kind: 'away' }]);
 });
 
 test('who did not even ask in time is late, however well the store is', async () => {
@@ -148,7 +148,7 @@ test('who did not even ask in time is late, however well the store is', async ()
   await pass(1250);
   assert.equal(renewed.length, 1);
   elapse(3000);
-  assert.deepEqual(notices, [{ task: 1, attempt: 1, notice: 'late' }]);
+  assert.deepEqual(notices, [{ task: 1, attempt: 1, kind: 'late' }]);
 });
 
 test('a blocked loop keeps its lease until the run timeout, then the attempt is ended for it', async () => {
@@ -158,7 +158,7 @@ test('a blocked loop keeps its lease until the run timeout, then the attempt is 
   assert.ok(renewed.length >= 8, 'three lease times long');
   assert.deepEqual(blocked, []);
   await pass(500, { blocked: true });
-  assert.deepEqual(notices, [{ task: 1, attempt: 1, notice: 'blocked' }]);
+  assert.deepEqual(notices, [{ task: 1, attempt: 1, kind: 'blocked' }]);
   assert.deepEqual(blocked, [{ task: 1, afterMs: 9250 }]);
   const before = renewed.length;
   await pass(5000, { blocked: true });
@@ -178,5 +178,5 @@ test('without a run timeout a blocked loop keeps its lease for as long as the wo
   await pass(60_000, { blocked: true });
   assert.equal(notices.length, 0);
   await pass(500, { blocked: true });
-  assert.deepEqual(notices, [{ task: 1, attempt: 1, notice: 'blocked' }]);
+  assert.deepEqual(notices, [{ task: 1, attempt: 1, kind: 'blocked' }]);
 });

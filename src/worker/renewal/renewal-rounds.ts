@@ -7,7 +7,7 @@ import type { HeldEntry, RenewalTable } from './renewal-table.ts';
  * the same, but because the store did not answer, which is nobody's fault here.
  */
 export interface LeaseNotice extends Lease {
-  readonly notice: 'cancel' | 'lost' | 'late' | 'away' | 'blocked';
+  readonly kind: 'cancel' | 'lost' | 'late' | 'away' | 'blocked';
 }
 
 export interface RenewalRoundsOptions {
@@ -20,7 +20,7 @@ export interface RenewalRoundsOptions {
   readonly maxBlockMs: number;
   /** Monotonic. */
   readonly now: () => number;
-  readonly notify: (news: LeaseNotice) => void;
+  readonly notify: (notice: LeaseNotice) => void;
 }
 
 interface RenewedLease extends Lease {
@@ -109,7 +109,7 @@ export class RenewalRounds {
         const answer = answers[i];
         if (answer === 'lost') this.#end(lease, 'lost');
         else lease.renewedAt = sentAt;
-        if (answer === 'cancel') this.#tell(lease, 'cancel');
+        if (answer === 'cancel') this.#notify(lease, 'cancel');
       }
     } catch {
       // Tried again at the next look; when no try succeeds in time the lease is told to be late.
@@ -126,12 +126,12 @@ export class RenewalRounds {
     await this.#options.renewals.blocked(lease, Math.round(this.#options.now() - since)).catch(() => {});
   }
 
-  #end(lease: RenewedLease, news: LeaseNotice['notice']): void {
+  #end(lease: RenewedLease, kind: LeaseNotice['kind']): void {
     lease.over = true;
-    this.#tell(lease, news);
+    this.#notify(lease, kind);
   }
 
-  #tell({ task, attempt }: RenewedLease, news: LeaseNotice['notice']): void {
-    this.#options.notify({ task, attempt, notice: news });
+  #notify({ task, attempt }: RenewedLease, kind: LeaseNotice['kind']): void {
+    this.#options.notify({ task, attempt, kind });
   }
 }

@@ -29,7 +29,7 @@ const rounds = new RenewalRounds({
   leaseMs,
   maxBlockMs,
   now: monotonic,
-  notify: (news) => parentPort?.postMessage(news),
+  notify: (notice) => parentPort?.postMessage(notice),
 });
 const timer = setInterval(() => void rounds.tick(), roundMs(leaseMs));
 parentPort?.once('message', () => {

@@ -74,7 +74,7 @@ test('a thread that finds the store away waits for it, and the loop keeps the le
     world: realWorld(),
     capacity: 4,
     maxBlockMs: 60_000,
-    onNotice: (news) => assert.fail(news.notice),
+    onNotice: (notice) => assert.fail(notice.kind),
     onTrouble: (error) => assert.fail(String(error)),
   });
   t.after(() => renewal.close());
@@ -99,7 +99,7 @@ test('a thread that waits for its store ends when it is told to', async () => {
     world: realWorld(),
     capacity: 4,
     maxBlockMs: 60_000,
-    onNotice: (news) => assert.fail(news.notice),
+    onNotice: (notice) => assert.fail(notice.kind),
     onTrouble: (error) => assert.fail(String(error)),
   });
   renewal.start();
@@ -124,7 +124,7 @@ test('where no thread can be made, the loop keeps the leases and says so', async
     world: realWorld(),
     capacity: 4,
     maxBlockMs: 60_000,
-    onNotice: (news) => assert.fail(news.notice),
+    onNotice: (notice) => assert.fail(notice.kind),
     onTrouble: (error) => void troubles.push(error),
   });
   t.after(() => renewal.close());

@@ -13,7 +13,7 @@ export interface RenewalOptions {
   /** Leases at most held at once. */
   readonly capacity: number;
   readonly maxBlockMs: number;
-  readonly onNotice: (news: LeaseNotice) => void;
+  readonly onNotice: (notice: LeaseNotice) => void;
   /** The thread could not start or died: leases are renewed from the loop, which a handler can block. */
   readonly onTrouble: (error: unknown) => void;
 }
@@ -100,7 +100,7 @@ export class Renewal {
   }
 
   #renewFromLoop(): void {
-    const { session, world, maxBlockMs, onNotice: onNews } = this.#options;
+    const { session, world, maxBlockMs, onNotice } = this.#options;
     this.#cancelRound();
     const rounds = new RenewalRounds({
       table: this.#table,
@@ -110,8 +110,8 @@ export class Renewal {
       maxBlockMs,
       now: world.clock.monotonic,
       // While there is a thread, this side only bridges its start: what it knows of the times may be old by a whole block.
-      notify: (news) => {
-        if (this.#thread === undefined || news.notice === 'cancel' || news.notice === 'lost') onNews(news);
+      notify: (notice) => {
+        if (this.#thread === undefined || notice.kind === 'cancel' || notice.kind === 'lost') onNotice(notice);
       },
     });
     const next = (): void => {
@@ -162,8 +162,8 @@ export class Renewal {
     this.#idleBeats = 0;
     this.#beat();
     this.#renewFromLoop();
-    thread.on('message', (news: LeaseNotice | 'ready') => {
-      if (news !== 'ready') this.#options.onNotice(news);
+    thread.on('message', (notice: LeaseNotice | 'ready') => {
+      if (notice !== 'ready') this.#options.onNotice(notice);
       else if (this.#thread === thread) this.#cancelRound();
     });
     thread.on('error', (error) => {

@@ -7,14 +7,14 @@ const ESC = '\u001b';
 const RESET = `${ESC}[0m`;
 const PARTS = new RegExp(`${ESC}\\[[\\d;:]*m|[\\s\\S]`, 'gu');
 
-export function widthOfPainted(text: string): number {
+export function styledWidth(text: string): number {
   return widthOf(plain(text));
 }
 
 /** At most this many columns. */
 export function cut(text: string, width: number): string {
   if (!text.includes(ESC)) return clip(text, width);
-  if (widthOfPainted(text) <= width) return text;
+  if (styledWidth(text) <= width) return text;
   let kept = '';
   let left = Math.max(0, width - 1);
   for (const [part] of text.matchAll(PARTS)) {
@@ -29,12 +29,12 @@ export function cut(text: string, width: number): string {
 /** Exactly this many columns. */
 export function padded(text: string, width: number): string {
   const shown = cut(text, width);
-  return shown + ' '.repeat(Math.max(0, width - widthOfPainted(shown)));
+  return shown + ' '.repeat(Math.max(0, width - styledWidth(shown)));
 }
 
 /** As many lines as it takes, the later ones indented like the first; at spaces where there are some. */
 export function wrapped(text: string, width: number): readonly string[] {
-  if (widthOfPainted(text) <= width || width < 10) return [cut(text, width)];
+  if (styledWidth(text) <= width || width < 10) return [cut(text, width)];
   const indent = ' '.repeat(Math.min(/^ */.exec(plain(text))?.[0].length ?? 0, Math.floor(width / 2)));
   const lines: string[] = [];
   // Whatever was painted so far is painted again on the next line: a terminal ends up in the same state.
@@ -57,7 +57,7 @@ export function wrapped(text: string, width: number): readonly string[] {
       lines.push(`${atSpace ? line.slice(0, space).trimEnd() : line}${colours === '' ? '' : RESET}`);
       const rest = atSpace ? line.slice(space) : '';
       line = `${indent}${colours}${rest}`;
-      used = indent.length + widthOfPainted(rest);
+      used = indent.length + styledWidth(rest);
       spaceUsed = 0;
       if (part === ' ' && rest === '') continue;
     }

@@ -11,10 +11,10 @@ const MOST_AGES = 8;
 const SAME_CLOCK_MS = 3000;
 
 /** Who asks gets an answer or an error soon: what is shown stays meanwhile. */
-export const SOON = { patienceMs: 0, timeoutMs: 10_000 } as const;
+export const QUICK_CALL = { patienceMs: 0, timeoutMs: 10_000 } as const;
 
 /** Looks at a node again and again; rates and the tail of events come from one look to the next. */
-export class Looking {
+export class NodePoller {
   readonly #client: Client;
   #counts: readonly Count[] = [];
   #events: readonly EventView[] = [];
@@ -25,8 +25,8 @@ export class Looking {
     this.#client = client;
   }
 
-  async look(signal: AbortSignal): Promise<TopViewModel> {
-    const ask = { ...SOON, signal };
+  async poll(signal: AbortSignal): Promise<TopViewModel> {
+    const ask = { ...QUICK_CALL, signal };
     const client = this.#client;
     const [overview, me, { queues }, { workers }, { tasks }, { limits }, events] = await Promise.all([
       client.call('overview', ask),
@@ -63,7 +63,7 @@ export class Looking {
 
   /** What has happened since, and of that only the newest: however much it is, a look costs the same. */
   async #newEvents(signal: AbortSignal): Promise<readonly EventView[]> {
-    const ask = { ...SOON, signal };
+    const ask = { ...QUICK_CALL, signal };
     const { last } = await this.#client.call('readEvents', ask);
     // Another store under the same address counts from its own beginning.
     const known = this.#last > last ? [] : this.#events;
@@ -82,7 +82,7 @@ export class Looking {
       .toSorted((a, b) => b.ready - a.ready)
       .slice(0, MOST_AGES);
     const scales = await Promise.all(
-      waiting.map(({ name }) => this.#client.call('scaleQueue', { ...SOON, signal, params: { queue: name } })),
+      waiting.map(({ name }) => this.#client.call('scaleQueue', { ...QUICK_CALL, signal, params: { queue: name } })),
     );
     // Of what a pause or a limit holds back the node does not say how old it is.
     return new Map(

@@ -1,18 +1,23 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { indexOf, type KeyResult, reduceKey } from './key-reducer.ts';
 import type { Key } from './keys.ts';
 import { listsOf } from './lists.ts';
-import { indexOf, type Pressed, press } from './press.ts';
 import { FIRST, type State } from './state.ts';
 import { testEvent, testModel, testQueue, testWorker } from './test-model.ts';
 import type { TopViewModel } from './view-model.ts';
 
 /** Presses one key after the other on the same picture. */
-function after(keys: readonly Key[], from: State = FIRST, model: TopViewModel = testModel(), furthest = 100): Pressed {
-  let pressed: Pressed = { state: from };
+function after(
+  keys: readonly Key[],
+  from: State = FIRST,
+  model: TopViewModel = testModel(),
+  furthest = 100,
+): KeyResult {
+  let pressed: KeyResult = { state: from };
   for (const key of keys) {
     const lists = listsOf(model, pressed.state.filter);
-    pressed = press(pressed.state, key, { lists, page: 10, furthest });
+    pressed = reduceKey(pressed.state, key, { lists, page: 10, furthest });
   }
   return pressed;
 }
@@ -86,7 +91,7 @@ test('nothing is changed without a yes', () => {
   for (const key of ['n', 'escape', 'enter', 'p', 'q']) {
     const refused = after(['p', key]);
     assert.equal(refused.intent, undefined, key);
-    assert.equal(refused.state.mode, 'look');
+    assert.equal(refused.state.mode, 'browse');
     assert.equal(refused.state.asked, undefined);
     assert.match(refused.state.status?.text ?? '', /Nothing was changed/);
   }
@@ -117,7 +122,7 @@ test('a key that fits another panel says which, and asks nothing', () => {
     [['3', 'enter', 'd'], 2],
   ] as const) {
     const { state } = after(keys);
-    assert.equal(state.mode, 'look');
+    assert.equal(state.mode, 'browse');
     assert.match(state.status?.text ?? '', new RegExp(`panel ${panel}`));
   }
 });
@@ -126,7 +131,7 @@ test('while a filter is typed, keys are letters; Enter keeps it, Esc clears it',
   const typed = after(['/', 'q', 'p', 'x', 'backspace', '1']).state;
   assert.equal(typed.filter, 'qp1');
   assert.equal(typed.mode, 'filter');
-  assert.equal(after(['enter'], typed).state.mode, 'look');
+  assert.equal(after(['enter'], typed).state.mode, 'browse');
   assert.equal(after(['enter'], typed).state.filter, 'qp1');
   assert.equal(after(['escape'], typed).state.filter, '');
   assert.equal(after(['enter', 'escape'], typed).state.filter, '');
@@ -145,7 +150,7 @@ test('q quits where keys are commands, Ctrl-C everywhere', () => {
 test('? shows the keys, and any key goes back', () => {
   assert.equal(after(['?']).state.mode, 'keys');
   const back = after(['?', 'q']);
-  assert.equal(back.state.mode, 'look');
+  assert.equal(back.state.mode, 'browse');
   assert.equal(back.intent, undefined);
 });
 

@@ -5,7 +5,7 @@ import { type Entry, type Lists, PANELS, type Panel } from './lists.ts';
 import type { Act, Intent, Open, State } from './state.ts';
 
 /** What was on the screen when the key was pressed. */
-export interface View {
+export interface KeyContext {
   readonly lists: Lists;
   /** Rows that the moving part shows at a time. */
   readonly page: number;
@@ -13,7 +13,7 @@ export interface View {
   readonly furthest: number;
 }
 
-export interface Pressed {
+export interface KeyResult {
   readonly state: State;
   readonly intent?: Intent;
 }
@@ -23,7 +23,7 @@ const LONGEST_FILTER = 60;
 const LONGEST_NAME = 44;
 
 /** One key: what is shown next, and what is to be done. */
-export function press(before: State, key: Key, view: View): Pressed {
+export function reduceKey(before: State, key: Key, view: KeyContext): KeyResult {
   if (key === 'ctrl-c') return { state: before, intent: { kind: 'quit' } };
   if (key === 'ctrl-z') return { state: before, intent: { kind: 'suspend' } };
   if (key === 'ctrl-l') return { state: before, intent: { kind: 'redraw' } };
@@ -35,16 +35,16 @@ export function press(before: State, key: Key, view: View): Pressed {
     case 'filter':
       return { state: typed(state, key) };
     case 'keys':
-      return { state: { ...state, mode: 'look' } };
-    case 'look':
+      return { state: { ...state, mode: 'browse' } };
+    case 'browse':
       if (key === 'q') return { state, intent: { kind: 'quit' } };
       return { state: command(state, key, view) };
   }
 }
 
-function answer(state: State, key: Key): Pressed {
+function answer(state: State, key: Key): KeyResult {
   const { asked, ...rest } = state;
-  const next: State = { ...rest, mode: 'look' };
+  const next: State = { ...rest, mode: 'browse' };
   if (asked !== undefined && (key === 'y' || key === 'Y'))
     return { state: next, intent: { kind: 'act', act: asked.act } };
   return { state: says(next, 'Nothing was changed.') };
@@ -52,14 +52,14 @@ function answer(state: State, key: Key): Pressed {
 
 function typed(state: State, key: Key): State {
   const { filter } = state;
-  if (key === 'enter') return { ...state, mode: 'look' };
-  if (key === 'escape') return { ...state, mode: 'look', filter: '' };
+  if (key === 'enter') return { ...state, mode: 'browse' };
+  if (key === 'escape') return { ...state, mode: 'browse', filter: '' };
   if (key === 'ctrl-u') return { ...state, filter: '' };
   if (key === 'backspace') return { ...state, filter: Array.from(filter).slice(0, -1).join('') };
   return Array.from(key).length === 1 ? { ...state, filter: (filter + key).slice(0, LONGEST_FILTER) } : state;
 }
 
-function command(state: State, key: Key, view: View): State {
+function command(state: State, key: Key, view: KeyContext): State {
   if (key === '?' || key === 'h') return { ...state, mode: 'keys' };
   if (key === 'p') return askQueue(state, view);
   if (key === 'c') return askTask(state, view);
@@ -116,7 +116,7 @@ export function indexOf(state: State, panel: Panel, entries: readonly Entry<unkn
   return found === -1 ? Math.min(choice.index, entries.length - 1) : found;
 }
 
-function moved(state: State, key: Key, { lists, page }: View): State {
+function moved(state: State, key: Key, { lists, page }: KeyContext): State {
   const { panel } = state;
   const entries: readonly Entry<unknown>[] = lists[panel];
   const step = stepOf(key, page);
@@ -128,7 +128,7 @@ function moved(state: State, key: Key, { lists, page }: View): State {
   return { ...state, chosen: { ...others, [panel]: { key: (entries[index] as Entry<unknown>).key, index } } };
 }
 
-function inDetail(state: State, open: Open, key: Key, { page, furthest }: View): State {
+function inDetail(state: State, open: Open, key: Key, { page, furthest }: KeyContext): State {
   if (key === 'escape' || key === 'backspace' || key === 'left') return { ...state, open: undefined };
   if (key === 'tab' && open.panel === 'tasks')
     return { ...state, open: { ...open, part: open.part === 'log' ? 'page' : 'log', scroll: 0 } };
@@ -172,7 +172,7 @@ function subject(state: State, panel: Open['panel'], lists: Lists): string | und
   return state.panel === panel ? whatOpens(state, lists)?.[1] : undefined;
 }
 
-function askQueue(state: State, { lists }: View): State {
+function askQueue(state: State, { lists }: KeyContext): State {
   const queue = subject(state, 'queues', lists);
   if (queue === undefined) return says(state, 'p pauses or resumes a queue: choose one in panel 1.');
   const paused = lists.queues.find(({ key }) => key === queue)?.item.paused ?? false;
@@ -181,13 +181,13 @@ function askQueue(state: State, { lists }: View): State {
     : asks(state, `Pause queue ${quoted(queue)}? What runs goes on.`, { kind: 'pause', queue });
 }
 
-function askTask(state: State, { lists }: View): State {
+function askTask(state: State, { lists }: KeyContext): State {
   const task = subject(state, 'tasks', lists);
   if (task === undefined) return says(state, 'c cancels a task: choose one in panel 3.');
   return asks(state, `Cancel ${quoted(task)}?`, { kind: 'cancel', task });
 }
 
-function askWorker(state: State, { lists }: View): State {
+function askWorker(state: State, { lists }: KeyContext): State {
   const worker = subject(state, 'workers', lists);
   if (worker === undefined) return says(state, 'd drains or enables a worker: choose one in panel 2.');
   const enabled = lists.workers.find(({ item }) => item.name === worker)?.item.enabled ?? true;

@@ -5,11 +5,11 @@ import { safeLine } from '../../display/safe.ts';
 import type { Lists } from '../lists.ts';
 import type { Open, State } from '../state.ts';
 import type { Detail, TopViewModel } from '../view-model.ts';
-import { drawFooter, KEYS } from './footer.ts';
-import { type Away, drawHeader } from './header.ts';
-import { layOut } from './layout.ts';
-import { cut, padded, widthOfPainted, wrapped } from './painted.ts';
-import { drawPanel } from './panels.ts';
+import { KEYS, renderFooter } from './footer.ts';
+import { type Away, renderHeader } from './header.ts';
+import { layOutPanels } from './layout.ts';
+import { renderPanel } from './panels.ts';
+import { cut, padded, styledWidth, wrapped } from './styled-text.ts';
 
 export interface Size {
   readonly columns: number;
@@ -17,7 +17,7 @@ export interface Size {
 }
 
 /** Everything that a frame is made of. */
-export interface Scene {
+export interface FrameInput {
   readonly state: State;
   readonly model: TopViewModel;
   readonly lists: Lists;
@@ -43,27 +43,27 @@ const HEADER = 2;
 const FOOTER = 1;
 const BETWEEN = ' │ ';
 
-export function draw(scene: Scene): Frame {
-  const { state, model, away, size, paint, now } = scene;
+export function renderFrame(input: FrameInput): Frame {
+  const { state, model, away, size, paint, now } = input;
   const { columns, rows } = size;
-  const header = drawHeader({ model, away, paint, columns, clock: now });
+  const header = renderHeader({ model, away, paint, columns, clock: now });
   const room = Math.max(0, rows - HEADER - FOOTER);
   // While the node is away the clock of what it said stands still with it.
-  const still: Scene = away === undefined ? scene : { ...scene, now: model.at };
+  const still: FrameInput = away === undefined ? input : { ...input, now: model.at };
   const { lines, page, furthest } = bodyOf(still, room);
   const body = [...lines, ...Array<string>(Math.max(0, room - lines.length)).fill('')].slice(0, room);
-  const all = [...header, ...body, drawFooter(state, paint, columns)].map((line) => cut(line, columns));
+  const all = [...header, ...body, renderFooter(state, paint, columns)].map((line) => cut(line, columns));
   // On the lowest of terminals what is asked is worth more than what is shown.
   return { lines: rows <= HEADER + FOOTER ? all.slice(all.length - Math.max(1, rows)) : all, page, furthest };
 }
 
-function bodyOf(scene: Scene, room: number): Frame {
-  const { state } = scene;
-  if (state.mode === 'keys') return { lines: keyLines(scene), page: room, furthest: 0 };
-  return state.open === undefined ? panels(scene, room) : detail(scene, state.open, room);
+function bodyOf(input: FrameInput, room: number): Frame {
+  const { state } = input;
+  if (state.mode === 'keys') return { lines: keyLines(input), page: room, furthest: 0 };
+  return state.open === undefined ? panels(input, room) : detail(input, state.open, room);
 }
 
-function keyLines({ paint, size }: Scene): readonly string[] {
+function keyLines({ paint, size }: FrameInput): readonly string[] {
   const wide = Math.max(...KEYS.map(([keys]) => keys.length));
   return [
     paint('bold', ' Keys'),
@@ -71,8 +71,8 @@ function keyLines({ paint, size }: Scene): readonly string[] {
   ];
 }
 
-function panels(scene: Scene, room: number): Frame {
-  const { state, lists, size } = scene;
+function panels(input: FrameInput, room: number): Frame {
+  const { state, lists, size } = input;
   const rows = {
     queues: lists.queues.length,
     workers: lists.workers.length,
@@ -80,32 +80,32 @@ function panels(scene: Scene, room: number): Frame {
     limits: lists.limits.length,
     events: lists.events.length,
   };
-  const bands = layOut({ columns: size.columns, lines: room, focus: state.panel, rows });
-  const lines = bands.flatMap(({ panels: beside, height }) => {
+  const panelRows = layOutPanels({ columns: size.columns, lines: room, focus: state.panel, rows });
+  const lines = panelRows.flatMap(({ panels: beside, height }) => {
     const width = Math.floor((size.columns - BETWEEN.length * (beside.length - 1)) / beside.length);
-    const drawn = beside.map((panel) => drawPanel(panel, height, { ...scene, columns: width }));
+    const drawn = beside.map((panel) => renderPanel(panel, height, { ...input, columns: width }));
     return Array.from({ length: height }, (_, row) =>
       drawn
         .map((column, i) => (i === beside.length - 1 ? (column[row] ?? '') : padded(column[row] ?? '', width)))
-        .join(scene.paint('dim', BETWEEN)),
+        .join(input.paint('dim', BETWEEN)),
     );
   });
-  const focused = bands.find(({ panels: beside }) => beside.includes(state.panel));
+  const focused = panelRows.find(({ panels: beside }) => beside.includes(state.panel));
   return { lines, page: Math.max(1, (focused?.height ?? 0) - 2), furthest: 0 };
 }
 
 /** A title, the page, and of a task its log; the part that moves has most of the room. */
-function detail(scene: Scene, open: Open, room: number): Frame {
-  const { detail: found, size, now, paint } = scene;
+function detail(input: FrameInput, open: Open, room: number): Frame {
+  const { detail: found, size, now, paint } = input;
   const { columns } = size;
-  const title = rule(`${paint(['bold', 'cyan'], `▸${ONE[open.panel]}`)} ${safeLine(open.name)}`, scene);
+  const title = rule(`${paint(['bold', 'cyan'], `▸${ONE[open.panel]}`)} ${safeLine(open.name)}`, input);
   if (found === undefined) return { lines: [title, paint('dim', '  Asking the node …')], page: 1, furthest: 0 };
   const page = found.page(columns, now).flatMap((line) => wrapped(untabbed(line), columns));
   if (found.log === undefined) {
     const part = windowOf(page, open.scroll, room - 1);
     return { lines: [title, ...part.lines], page: room - 1, furthest: part.furthest };
   }
-  const log = loggedLines(found.log, scene);
+  const log = loggedLines(found.log, input);
   const heights = shared(room - 2, page.length, Math.max(1, log.length), open.part);
   const moving = open.part === 'page' ? windowOf(page, open.scroll, heights.page) : undefined;
   const tail = open.part === 'log' ? Math.min(open.scroll, Math.max(0, log.length - heights.log)) : 0;
@@ -115,8 +115,8 @@ function detail(scene: Scene, open: Open, room: number): Frame {
   return {
     lines: [
       title,
-      ...(moving?.lines ?? withRest(page, heights.page, scene)),
-      rule(`${mark}log${behind}`, scene),
+      ...(moving?.lines ?? withRest(page, heights.page, input)),
+      rule(`${mark}log${behind}`, input),
       ...(log.length === 0 ? [paint('dim', '  It has said nothing yet.')] : shownLog),
     ],
     page: open.part === 'page' ? heights.page : heights.log,
@@ -131,12 +131,12 @@ const ONE: Readonly<Record<Open['panel'], string>> = {
   limits: 'limit',
 };
 
-function rule(text: string, { size, paint }: Scene): string {
+function rule(text: string, { size, paint }: FrameInput): string {
   const left = cut(text, size.columns);
-  return `${left} ${paint('dim', '─'.repeat(Math.max(0, size.columns - widthOfPainted(left) - 1)))}`;
+  return `${left} ${paint('dim', '─'.repeat(Math.max(0, size.columns - styledWidth(left) - 1)))}`;
 }
 
-function loggedLines(log: readonly LogLineView[], { paint, colours, size }: Scene): readonly string[] {
+function loggedLines(log: readonly LogLineView[], { paint, colours, size }: FrameInput): readonly string[] {
   return log
     .flatMap((line) => logLines(line, { mode: 'screen', paint, colours }))
     .map((line) => cut(untabbed(line), size.columns));
@@ -175,7 +175,7 @@ function windowOf(
   return { lines: lines.slice(from, from + Math.max(0, height)), furthest };
 }
 
-function withRest(lines: readonly string[], height: number, { paint }: Scene): readonly string[] {
+function withRest(lines: readonly string[], height: number, { paint }: FrameInput): readonly string[] {
   if (lines.length <= height) return lines;
   return height < 1
     ? []

@@ -1,12 +1,12 @@
 import type { Format, Paint } from '../../display/out.ts';
 import { safeLine } from '../../display/safe.ts';
 import type { Open, State, Status } from '../state.ts';
-import { cut } from './painted.ts';
+import { cut } from './styled-text.ts';
 
 const TONES: Readonly<Record<Status['tone'], Format>> = { good: 'green', bad: 'red', plain: 'yellow' };
 
 /** One line: what is asked, typed or was said; else what can be pressed. */
-export function drawFooter(state: State, paint: Paint, columns: number): string {
+export function renderFooter(state: State, paint: Paint, columns: number): string {
   const { mode, asked, filter, status } = state;
   if (mode === 'ask' && asked !== undefined)
     return paint(['bold', 'yellow'], cut(question(asked.text, columns), columns));

@@ -6,7 +6,7 @@ import { formatCount, formatRate } from '../../kit/figures.ts';
 import type { Overview, TopViewModel } from '../view-model.ts';
 import { spark } from './bars.ts';
 import { since } from './columns.ts';
-import { cut, padded } from './painted.ts';
+import { cut, padded } from './styled-text.ts';
 
 /** Since when the node did not answer, and why. */
 export interface Away {
@@ -14,7 +14,7 @@ export interface Away {
   readonly problem: string;
 }
 
-export interface HeaderScene {
+export interface HeaderInput {
   readonly model: TopViewModel;
   readonly away: Away | undefined;
   readonly paint: Paint;
@@ -23,7 +23,7 @@ export interface HeaderScene {
   readonly clock: number;
 }
 
-const LOOKS: Readonly<Record<Overview['health'], readonly [symbol: string, colour: Format]>> = {
+const HEALTH_STYLES: Readonly<Record<Overview['health'], readonly [symbol: string, colour: Format]>> = {
   well: ['●', 'green'],
   attention: ['▲', 'yellow'],
   trouble: ['✗', 'red'],
@@ -32,14 +32,14 @@ const SPARK = 20;
 const WIDE = 100;
 
 /** Two lines: how it stands, and who says so. */
-export function drawHeader(scene: HeaderScene): readonly string[] {
-  const { model, paint, columns, clock, away } = scene;
-  const [symbol, colour] = LOOKS[model.overview.health];
+export function renderHeader(input: HeaderInput): readonly string[] {
+  const { model, paint, columns, clock, away } = input;
+  const [symbol, colour] = HEALTH_STYLES[model.overview.health];
   const sentence = cut(`${symbol} ${safeLine(model.overview.sentence)}`, columns);
   const time = formatTime(clock).slice(columns < WIDE ? 11 : 0);
   const room = Math.max(0, columns - widthOf(time) - 2);
   const left =
-    away === undefined ? paint('dim', cut(factsOf(scene), room)) : paint('red', cut(awayWords(away, clock), room));
+    away === undefined ? paint('dim', cut(factsOf(input), room)) : paint('red', cut(awayWords(away, clock), room));
   return [
     away === undefined ? paint(['bold', colour], sentence) : paint('dim', sentence),
     cut(`${padded(left, room)}  ${paint('bold', time)}`, columns),
@@ -51,7 +51,7 @@ function awayWords({ since: from, problem }: Away, now: number): string {
 }
 
 /** What matters most comes first: the end is cut on a narrow terminal. */
-function factsOf({ model, columns }: HeaderScene): string {
+function factsOf({ model, columns }: HeaderInput): string {
   const { overview, version, address, role } = model;
   const { tasks, series, approvals, leader } = overview;
   const rate = series.completed.at(-1);

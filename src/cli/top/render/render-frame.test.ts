@@ -7,14 +7,14 @@ import { listsOf, PANELS } from '../lists.ts';
 import { FIRST, type Open, type State } from '../state.ts';
 import { NOW, testEvent, testLimit, testModel, testQueue, testTask, testWorker } from '../test-model.ts';
 import type { TopViewModel } from '../view-model.ts';
-import { draw, type Scene } from './draw.ts';
-import { widthOfPainted } from './painted.ts';
+import { type FrameInput, renderFrame } from './render-frame.ts';
+import { styledWidth } from './styled-text.ts';
 
 const bare: Paint = (_format, text) => text;
 const coloured: Paint = (format, text) =>
   styleText(format as Parameters<typeof styleText>[0], text, { validateStream: false });
 
-function scene(more: Partial<Scene> = {}): Scene {
+function frameInput(more: Partial<FrameInput> = {}): FrameInput {
   const { model = testModel(), state = FIRST } = more;
   return {
     state,
@@ -30,8 +30,8 @@ function scene(more: Partial<Scene> = {}): Scene {
   };
 }
 
-const text = (more: Partial<Scene> = {}): string => draw(scene(more)).lines.join('\n');
-const at = (columns: number, rows: number): Partial<Scene> => ({ size: { columns, rows } });
+const text = (more: Partial<FrameInput> = {}): string => renderFrame(frameInput(more)).lines.join('\n');
+const at = (columns: number, rows: number): Partial<FrameInput> => ({ size: { columns, rows } });
 
 /** Much of everything, with names of any length and kind. */
 function crowd(): TopViewModel {
@@ -85,27 +85,29 @@ test('whatever is shown, a frame has as many lines as the terminal and none is w
       [400, 100],
     ] as const)
       for (const state of STATES_TO_DRAW) {
-        const { lines } = draw(scene({ model, state, paint: coloured, detail, colours: true, ...at(columns, rows) }));
+        const { lines } = renderFrame(
+          frameInput({ model, state, paint: coloured, detail, colours: true, ...at(columns, rows) }),
+        );
         const where = `${columns}x${rows} ${state.mode} ${state.panel}`;
         assert.equal(lines.length, rows, where);
-        for (const line of lines) assert.ok(widthOfPainted(line) <= columns, `${where}: ${JSON.stringify(line)}`);
+        for (const line of lines) assert.ok(styledWidth(line) <= columns, `${where}: ${JSON.stringify(line)}`);
       }
 });
 
 test('nothing that others wrote reaches the terminal as a control', () => {
   for (const state of STATES_TO_DRAW) {
-    const drawn = draw(scene({ model: crowd(), state, detail })).lines;
+    const drawn = renderFrame(frameInput({ model: crowd(), state, detail })).lines;
     for (const line of drawn) assert.doesNotMatch(line, /\p{Cc}|[\u202a-\u202e]/u, JSON.stringify(line));
   }
   const away = { since: NOW, problem: EVIL };
-  for (const line of draw(scene({ away })).lines) assert.doesNotMatch(line, /\p{Cc}|[\u202a-\u202e]/u);
+  for (const line of renderFrame(frameInput({ away })).lines) assert.doesNotMatch(line, /\p{Cc}|[\u202a-\u202e]/u);
 });
 
 test('the first lines say how it stands, who leads, and the version', () => {
-  const [first = '', second = ''] = draw(scene()).lines;
+  const [first = '', second = ''] = renderFrame(frameInput()).lines;
   assert.match(first, /^● All is well/);
   assert.match(second, /leader node-a · leasehold 1\.2\.3 · 100 completed/);
-  assert.match(draw(scene({ model: testModel({ overview: { health: 'trouble' } }) })).lines[0] ?? '', /^✗/);
+  assert.match(renderFrame(frameInput({ model: testModel({ overview: { health: 'trouble' } }) })).lines[0] ?? '', /^✗/);
   assert.match(text({ model: testModel({ role: 'read' }) }), /may only read/);
 });
 
@@ -181,17 +183,20 @@ test('of a task that is open the tail of its log is shown below its page', () =>
 });
 
 test('a log that is scrolled back says so, and its furthest scroll shows its first line', () => {
-  const { furthest } = draw(scene({ state: opened({}), detail, ...at(80, 24) }));
-  const { lines } = draw(scene({ state: opened({ scroll: furthest }), detail, ...at(80, 24) }));
+  const { furthest } = renderFrame(frameInput({ state: opened({}), detail, ...at(80, 24) }));
+  const { lines } = renderFrame(frameInput({ state: opened({ scroll: furthest }), detail, ...at(80, 24) }));
   const shown = lines.join('\n');
   assert.match(shown, /lines back; G follows again/);
   assert.match(shown, /│ 0 ab/);
 });
 
 test('a page is scrolled to its last line and not beyond', () => {
-  const { furthest } = draw(scene({ state: opened({ part: 'page' }), detail, ...at(80, 24) }));
+  const { furthest } = renderFrame(frameInput({ state: opened({ part: 'page' }), detail, ...at(80, 24) }));
   assert.match(text({ state: opened({ part: 'page', scroll: furthest }), detail, ...at(80, 24) }), /line 49/);
-  assert.equal(draw(scene({ state: opened({ panel: 'queues' }), detail: { page: () => ['one'] } })).furthest, 0);
+  assert.equal(
+    renderFrame(frameInput({ state: opened({ panel: 'queues' }), detail: { page: () => ['one'] } })).furthest,
+    0,
+  );
 });
 
 test('before the node has answered, what is open says that it is asked for', () => {
@@ -200,6 +205,6 @@ test('before the node has answered, what is open says that it is asked for', () 
 
 test('a question keeps its answers in sight, however narrow it is', () => {
   const state = STATES_TO_DRAW.find(({ mode }) => mode === 'ask') as State;
-  assert.match(draw(scene({ state, ...at(60, 15) })).lines.at(-1) ?? '', /y\/n$/);
-  assert.match(draw(scene({ state, ...at(120, 15) })).lines.at(-1) ?? '', /y yes, any other key no$/);
+  assert.match(renderFrame(frameInput({ state, ...at(60, 15) })).lines.at(-1) ?? '', /y\/n$/);
+  assert.match(renderFrame(frameInput({ state, ...at(120, 15) })).lines.at(-1) ?? '', /y yes, any other key no$/);
 });

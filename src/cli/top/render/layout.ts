@@ -1,7 +1,7 @@
 import type { Panel } from '../lists.ts';
 
 /** Panels beside each other, and the lines that they have, the title included. */
-export interface Band {
+export interface PanelRow {
   readonly panels: readonly Panel[];
   readonly height: number;
 }
@@ -15,10 +15,10 @@ const LOW = 16;
 /** A head and a row: with less a panel shows nothing but its title. */
 const LEAST_BODY = 2;
 
-const NARROW_BANDS: readonly (readonly Panel[])[] = [['queues'], ['workers'], ['tasks'], ['limits'], ['events']];
-const WIDE_BANDS: readonly (readonly Panel[])[] = [['queues', 'workers'], ['tasks'], ['limits', 'events']];
+const NARROW_ROWS: readonly (readonly Panel[])[] = [['queues'], ['workers'], ['tasks'], ['limits'], ['events']];
+const WIDE_ROWS: readonly (readonly Panel[])[] = [['queues', 'workers'], ['tasks'], ['limits', 'events']];
 
-export interface Room {
+export interface LayoutInput {
   readonly columns: number;
   /** Lines for all panels together. */
   readonly lines: number;
@@ -31,25 +31,29 @@ export interface Room {
  * Who gets how many lines: each band its title; then the one in focus up to half of the rest; then each a head and a row, as far as that
  * goes; then one line after the other to whoever still has rows to show. What nobody needs goes to the last one, the tail of events.
  */
-export function layOut({ columns, lines, focus, rows }: Room): readonly Band[] {
+export function layOutPanels({ columns, lines, focus, rows }: LayoutInput): readonly PanelRow[] {
   if (lines < LEAST_FOR_ALL) return [{ panels: [focus], height: Math.max(0, lines) }];
-  const bands = columns >= WIDE ? WIDE_BANDS : NARROW_BANDS;
-  const needs = bands.map((panels) => Math.max(...panels.map((panel) => (rows[panel] === 0 ? 1 : rows[panel] + 1))));
-  const focused = bands.findIndex((panels) => panels.includes(focus));
-  const given = bands.map(() => 0);
-  let left = lines - bands.length;
+  const panelRows = columns >= WIDE ? WIDE_ROWS : NARROW_ROWS;
+  const needs = panelRows.map((panels) =>
+    Math.max(...panels.map((panel) => (rows[panel] === 0 ? 1 : rows[panel] + 1))),
+  );
+  const focused = panelRows.findIndex((panels) => panels.includes(focus));
+  const given = panelRows.map(() => 0);
+  let left = lines - panelRows.length;
   const give = (i: number, count: number): void => {
     const more = Math.max(0, Math.min(count, left, (needs[i] as number) - (given[i] as number)));
     given[i] = (given[i] as number) + more;
     left -= more;
   };
   give(focused, lines < LOW ? left : Math.max(LEAST_BODY, Math.floor(left / 2)));
-  for (const i of bands.keys()) if (given[i] === 0 && left >= LEAST_BODY) give(i, LEAST_BODY);
+  for (const i of panelRows.keys()) if (given[i] === 0 && left >= LEAST_BODY) give(i, LEAST_BODY);
   // One line is a head without a row: only who shows rows already gets single lines.
   const hungry = (): readonly number[] =>
-    [...bands.keys()].filter((i) => (given[i] as number) >= LEAST_BODY && (given[i] as number) < (needs[i] as number));
+    [...panelRows.keys()].filter(
+      (i) => (given[i] as number) >= LEAST_BODY && (given[i] as number) < (needs[i] as number),
+    );
   for (let waiting = hungry(); left > 0 && waiting.length > 0; waiting = hungry())
     for (const i of waiting) give(i, i === focused ? 2 : 1);
   given[given.length - 1] = (given.at(-1) as number) + left;
-  return bands.map((panels, i) => ({ panels, height: 1 + (given[i] as number) }));
+  return panelRows.map((panels, i) => ({ panels, height: 1 + (given[i] as number) }));
 }

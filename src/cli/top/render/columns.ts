@@ -11,7 +11,7 @@ import type { EventView, QueueRow } from '../view-model.ts';
 import { bar } from './bars.ts';
 
 /** How the rows of a panel look. */
-export interface Look {
+export interface PanelStyle {
   readonly paint: Paint;
   readonly columns: number;
   /** By the clock of the node. */
@@ -36,7 +36,7 @@ export function idText(id: string, columns: number): string {
   return columns >= WHOLE_IDS || id.length <= SHORT_ID + 1 ? id : `…${id.slice(-SHORT_ID)}`;
 }
 
-export function queueColumns({ paint, columns }: Look): readonly Column<QueueRow>[] {
+export function queueColumns({ paint, columns }: PanelStyle): readonly Column<QueueRow>[] {
   const count = (head: 'ready' | 'running' | 'failed', colour: Format): Column<QueueRow> => ({
     head,
     cell: (queue) => formatCount(queue[head]),
@@ -64,7 +64,7 @@ export function queueColumns({ paint, columns }: Look): readonly Column<QueueRow
   ];
 }
 
-const WORKER_LOOKS: Readonly<Record<string, readonly [symbol: string, colour: Format]>> = {
+const WORKER_STYLES: Readonly<Record<string, readonly [symbol: string, colour: Format]>> = {
   starting: ['◌', 'blue'],
   online: ['●', 'green'],
   draining: ['◒', 'yellow'],
@@ -72,9 +72,9 @@ const WORKER_LOOKS: Readonly<Record<string, readonly [symbol: string, colour: Fo
   lost: ['✗', 'red'],
 };
 
-export function workerColumns({ paint, columns, now }: Look): readonly Column<WorkerView>[] {
+export function workerColumns({ paint, columns, now }: PanelStyle): readonly Column<WorkerView>[] {
   const look = ({ state, enabled }: WorkerView): readonly [string, Format] => {
-    const [symbol, colour] = WORKER_LOOKS[state] ?? ['?', 'dim'];
+    const [symbol, colour] = WORKER_STYLES[state] ?? ['?', 'dim'];
     return [symbol, enabled || colour === 'red' ? colour : 'yellow'];
   };
   return [
@@ -106,7 +106,7 @@ function ago(ms: number): string {
   return ms < 1000 ? 'now' : formatUptime(ms);
 }
 
-export function taskColumns({ paint, columns, now }: Look): readonly Column<TaskView>[] {
+export function taskColumns({ paint, columns, now }: PanelStyle): readonly Column<TaskView>[] {
   // Three names in a row: each may take less.
   const part = (text: string): string => name(text, columns / 2);
   return [
@@ -139,7 +139,7 @@ function leaseText(expiresAt: number | undefined, now: number): string {
   return expiresAt <= now ? 'ran out' : formatUptime(Math.ceil((expiresAt - now) / 1000) * 1000);
 }
 
-export function limitColumns({ paint, columns }: Look): readonly Column<LimitView>[] {
+export function limitColumns({ paint, columns }: PanelStyle): readonly Column<LimitView>[] {
   const full = ({ concurrent, active }: LimitView): boolean => concurrent !== undefined && active >= concurrent;
   return [
     {
@@ -163,7 +163,7 @@ export function limitColumns({ paint, columns }: Look): readonly Column<LimitVie
   ];
 }
 
-export function eventColumns({ paint, columns }: Look): readonly Column<EventView>[] {
+export function eventColumns({ paint, columns }: PanelStyle): readonly Column<EventView>[] {
   return [
     {
       head: 'time',

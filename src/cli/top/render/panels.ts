@@ -2,14 +2,14 @@ import { stripVTControlCharacters as plain } from 'node:util';
 import { safeLine } from '../../display/safe.ts';
 import { aligned, type Column } from '../../display/table.ts';
 import { formatCount } from '../../kit/figures.ts';
+import { indexOf } from '../key-reducer.ts';
 import { type Entry, type Lists, PANELS, type Panel } from '../lists.ts';
-import { indexOf } from '../press.ts';
 import type { State } from '../state.ts';
 import type { TopViewModel } from '../view-model.ts';
-import { eventColumns, type Look, limitColumns, queueColumns, taskColumns, workerColumns } from './columns.ts';
-import { cut, padded, widthOfPainted } from './painted.ts';
+import { eventColumns, limitColumns, type PanelStyle, queueColumns, taskColumns, workerColumns } from './columns.ts';
+import { cut, padded, styledWidth } from './styled-text.ts';
 
-export interface PanelScene extends Look {
+export interface PanelInput extends PanelStyle {
   readonly state: State;
   readonly lists: Lists;
   readonly model: TopViewModel;
@@ -24,20 +24,20 @@ const EMPTY: Readonly<Record<Panel, string>> = {
 };
 
 /** One panel as lines: exactly so many, none wider than it may be. */
-export function drawPanel(panel: Panel, height: number, scene: PanelScene): readonly string[] {
+export function renderPanel(panel: Panel, height: number, input: PanelInput): readonly string[] {
   if (height <= 0) return [];
-  const { columns } = scene;
-  const lines = [titleOf(panel, scene), ...bodyOf(panel, height - 1, scene)];
+  const { columns } = input;
+  const lines = [titleOf(panel, input), ...bodyOf(panel, height - 1, input)];
   return [...lines, ...Array<string>(Math.max(0, height - lines.length)).fill('')].map((line) => cut(line, columns));
 }
 
 /** `▸1 queues ── 12 ready, 3 running ─────`. */
-function titleOf(panel: Panel, { state, model, lists, paint, columns }: PanelScene): string {
+function titleOf(panel: Panel, { state, model, lists, paint, columns }: PanelInput): string {
   const focused = state.panel === panel;
   const title = `${focused ? '▸' : ' '}${PANELS.indexOf(panel) + 1} ${panel === 'tasks' ? 'running tasks' : panel}`;
   const said = state.filter === '' ? summaryOf(panel, model) : `${formatCount(lists[panel].length)} match`;
   const left = `${title} ${paint('dim', '──')} ${said} `;
-  const rule = paint('dim', '─'.repeat(Math.max(0, columns - widthOfPainted(left))));
+  const rule = paint('dim', '─'.repeat(Math.max(0, columns - styledWidth(left))));
   return `${focused ? paint(['bold', 'cyan'], title) : paint('bold', title)}${left.slice(title.length)}${rule}`;
 }
 
@@ -77,25 +77,25 @@ function words(parts: readonly (string | false)[]): string {
   return parts.filter((part) => part !== false).join(', ');
 }
 
-function bodyOf(panel: Panel, height: number, scene: PanelScene): readonly string[] {
-  const { lists, state } = scene;
+function bodyOf(panel: Panel, height: number, input: PanelInput): readonly string[] {
+  const { lists, state } = input;
   switch (panel) {
     case 'queues':
-      return table(panel, lists.queues, queueColumns(inner(scene)), height, scene);
+      return table(panel, lists.queues, queueColumns(inner(input)), height, input);
     case 'workers':
-      return table(panel, lists.workers, workerColumns(inner(scene)), height, scene);
+      return table(panel, lists.workers, workerColumns(inner(input)), height, input);
     case 'tasks':
-      return table(panel, lists.tasks, taskColumns(inner(scene)), height, scene);
+      return table(panel, lists.tasks, taskColumns(inner(input)), height, input);
     case 'limits':
-      return table(panel, lists.limits, limitColumns(inner(scene)), height, scene);
+      return table(panel, lists.limits, limitColumns(inner(input)), height, input);
     case 'events':
-      return table(panel, lists.events, eventColumns(inner(scene)), height, { ...scene, state });
+      return table(panel, lists.events, eventColumns(inner(input)), height, { ...input, state });
   }
 }
 
 /** Beside the mark of the chosen row. */
-function inner(scene: PanelScene): PanelScene {
-  return { ...scene, columns: scene.columns - 2 };
+function inner(input: PanelInput): PanelInput {
+  return { ...input, columns: input.columns - 2 };
 }
 
 function table<T>(
@@ -103,9 +103,9 @@ function table<T>(
   entries: readonly Entry<T>[],
   columns: readonly Column<T>[],
   height: number,
-  scene: PanelScene,
+  input: PanelInput,
 ): readonly string[] {
-  const { state, paint } = scene;
+  const { state, paint } = input;
   if (height <= 0) return [];
   if (entries.length === 0)
     return [`  ${paint('dim', state.filter === '' ? EMPTY[panel] : 'Nothing here matches the filter.')}`];
@@ -117,10 +117,10 @@ function table<T>(
   const [head = '', ...lines] = aligned(
     columns,
     shown.map(({ item }) => item),
-    inner(scene),
+    inner(input),
   );
   const body = lines.map((line, i) =>
-    from + i === index && state.panel === panel ? marked(line, scene) : `  ${line}`,
+    from + i === index && state.panel === panel ? marked(line, input) : `  ${line}`,
   );
   return height === 1 ? body : [`  ${head}`, ...body];
 }
@@ -131,6 +131,6 @@ export function windowFrom(count: number, index: number, rows: number): number {
 }
 
 /** By a sign as well as by colour: not everybody has colours. */
-function marked(line: string, { paint, columns }: PanelScene): string {
+function marked(line: string, { paint, columns }: PanelInput): string {
   return paint('inverse', padded(`▸ ${plain(line)}`, columns));
 }
