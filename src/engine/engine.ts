@@ -444,7 +444,7 @@ export class Engine {
    */
   hint(lanes?: readonly number[], counters: readonly number[] = []): void {
     if (lanes === undefined) this.readyLanes.hint();
-    else for (const lane of lanes) this.readyLanes.tell(lane);
+    else for (const lane of lanes) this.readyLanes.report(lane);
     this.readyLanes.freed(counters.map((counter) => ({ counter, weight: 1 })));
     this.#committed();
     this.logs.hint();
