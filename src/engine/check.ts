@@ -279,12 +279,12 @@ export function checkSchemas(
   handlers: readonly string[] = [],
 ): readonly HandlerSchema[] {
   checkList('schemas', schemas);
-  const told = new Map(schemas.map(({ handler, schema }) => [handler, readSchema(schema)]));
-  const stranger = [...told.keys()].find((handler) => !handlers.includes(handler));
-  if (stranger !== undefined) throw refuse('schemas', `the worker does not offer the handler ${stranger}`);
-  const bytes = told.values().reduce((sum, schema) => sum + utf8Length(schema), 0);
+  const byHandler = new Map(schemas.map(({ handler, schema }) => [handler, readSchema(schema)]));
+  const unknown = [...byHandler.keys()].find((handler) => !handlers.includes(handler));
+  if (unknown !== undefined) throw refuse('schemas', `the worker does not offer the handler ${unknown}`);
+  const bytes = byHandler.values().reduce((sum, schema) => sum + utf8Length(schema), 0);
   if (bytes > MAX_SCHEMAS_BYTES) throw fault('TOO_LARGE', { field: 'schemas', maxBytes: MAX_SCHEMAS_BYTES });
-  return [...told].map(([handler, schema]) => ({ handler, schema }));
+  return [...byHandler].map(([handler, schema]) => ({ handler, schema }));
 }
 
 function readSchema(text: string): string {

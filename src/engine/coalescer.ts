@@ -10,7 +10,7 @@ import type { World } from '../core/world.ts';
  */
 export class Coalescer {
   readonly #world: World;
-  readonly #kinds: Flushing[] = [];
+  readonly #batchers: Flushing[] = [];
   #scheduled = false;
 
   constructor(world: World) {
@@ -19,7 +19,7 @@ export class Coalescer {
 
   batcher<I, A>(options: BatcherOptions<I, A>): Batcher<I, A> {
     const batcher = new Batcher<I, A>(options, this.#world, () => this.#schedule());
-    this.#kinds.push(batcher);
+    this.#batchers.push(batcher);
     return batcher;
   }
 
@@ -29,7 +29,7 @@ export class Coalescer {
     this.#scheduled = true;
     this.#world.timers.soon(() => {
       this.#scheduled = false;
-      for (const kind of this.#kinds) kind.flush();
+      for (const batcher of this.#batchers) batcher.flush();
     });
   }
 }
@@ -69,7 +69,7 @@ interface Entry<I, A> {
   readonly reject: (error: unknown) => void;
 }
 
-const nobody = (): void => {};
+const ignore = (): void => {};
 
 const MAX_PENDING = 10_000;
 const PATIENCE_MS = 10_000;
@@ -93,7 +93,7 @@ export class Batcher<I, A> implements Flushing {
     return new Promise<A>((resolve, reject) => {
       const bytes = this.#options.sizeOf?.(item) ?? 0;
       const since = this.#crowdedSince();
-      this.#add({ item, items: undefined, size: 1, bytes, since, resolve, resolveMany: nobody, reject });
+      this.#add({ item, items: undefined, size: 1, bytes, since, resolve, resolveMany: ignore, reject });
     });
   }
 
@@ -110,7 +110,7 @@ export class Batcher<I, A> implements Flushing {
             size: part.length,
             bytes,
             since,
-            resolve: nobody,
+            resolve: ignore,
             resolveMany,
             reject,
           });
@@ -207,8 +207,8 @@ export class Batcher<I, A> implements Flushing {
 
   /** An error of the environment concerns all items. Any other may belong to one item, which is found by halving the batch. */
   async #divide(batch: readonly Entry<I, A>[], error: unknown): Promise<void> {
-    const worldly = error instanceof EngineError && error.code !== 'INTERNAL';
-    if (worldly || batch.length === 1) {
+    const environmental = error instanceof EngineError && error.code !== 'INTERNAL';
+    if (environmental || batch.length === 1) {
       for (const entry of batch) entry.reject(error);
       return;
     }

@@ -55,7 +55,7 @@ import type { FailOptions, ReleaseOptions } from './settle/settle-options.ts';
 import type { HeldLease } from './settle/settles.ts';
 import type { TaskLogs } from './settle/task-logs.ts';
 import type { TurnRequest } from './settle/turn-request.ts';
-import type { Turned } from './settle/turns.ts';
+import type { TurnResult } from './settle/turns.ts';
 import type { Waits } from './settle/waits.ts';
 import type { Documents } from './trees/documents.ts';
 import type { Trees } from './trees/trees.ts';
@@ -152,11 +152,11 @@ export class Engine {
     requests: readonly { readonly queue: string; readonly handler: string }[],
     push: () => Promise<T>,
   ): Promise<T> {
-    const told = this.world.tracing?.pushing();
+    const onPushed = this.world.tracing?.pushing();
     const answer = await push();
-    if (told === undefined) return answer;
+    if (onPushed === undefined) return answer;
     const all: readonly Pushed[] = Array.isArray(answer) ? answer : [answer as Pushed];
-    told(
+    onPushed(
       all.flatMap(({ id, fresh }, i) => {
         const { queue, handler } = requests[i] ?? { queue: '', handler: '' };
         return fresh ? [{ id, queue, handler }] : [];
@@ -256,7 +256,7 @@ export class Engine {
    * Commits a turn of an attempt: journal entries, children, signals, log lines, and how it goes on; all of it or nothing. Children are at
    * most 32 levels deep, and a task has at most 10,000.
    */
-  turn(lease: HeldLease, request: TurnRequest): Promise<Turned> {
+  turn(lease: HeldLease, request: TurnRequest): Promise<TurnResult> {
     return this.#parts.turns.turn(lease, request);
   }
 
@@ -443,7 +443,7 @@ export class Engine {
    */
   hint(lanes?: readonly number[], counters: readonly number[] = []): void {
     if (lanes === undefined) this.readyLanes.hint();
-    else for (const lane of lanes) this.readyLanes.tell(lane);
+    else for (const lane of lanes) this.readyLanes.report(lane);
     this.readyLanes.freed(counters.map((counter) => ({ counter, weight: 1 })));
     this.#committed();
     this.logs.hint();

@@ -34,8 +34,8 @@ export function refusalOf(facts: Facts, member: FleetMember): (Acquired & { read
 export function unfitness(lane: Lane, member: FleetMember, held: number): readonly string[] {
   const reasons = obstacles(placedOf(lane), candidateOf(member)).map(sayObstacle);
   if (member.running >= member.slots) reasons.push(`has all its ${member.slots} slots full`);
-  const most = lane.rules?.placement.maxPerWorker;
-  if (most !== undefined && held >= most) reasons.push(`has ${held} such tasks, of at most ${most}`);
+  const bound = lane.rules?.placement.maxPerWorker;
+  if (bound !== undefined && held >= bound) reasons.push(`has ${held} such tasks, of at most ${bound}`);
   return reasons;
 }
 

@@ -18,7 +18,7 @@ export interface RequestGroup {
   /** One request that asks for all that they ask for. */
   readonly request: ClaimRequest;
   /** Their positions among all requests, in order. */
-  readonly places: readonly number[];
+  readonly positions: readonly number[];
 }
 
 /**
@@ -29,45 +29,45 @@ export interface RequestGroup {
 export function groupRequests(requests: readonly ClaimRequest[]): readonly RequestGroup[] {
   const [only, ...others] = requests;
   // The usual case: nothing to compare.
-  if (only !== undefined && others.length === 0) return [{ request: only, places: [0] }];
+  if (only !== undefined && others.length === 0) return [{ request: only, positions: [0] }];
   const groups = new Map<string, number[]>();
   for (const [i, request] of requests.entries()) {
-    const key = request.op === undefined ? kindOf(request) : `alone ${i}`;
-    const places = groups.get(key);
-    if (places === undefined) groups.set(key, [i]);
-    else places.push(i);
+    const key = request.op === undefined ? mergeKey(request) : `alone ${i}`;
+    const positions = groups.get(key);
+    if (positions === undefined) groups.set(key, [i]);
+    else positions.push(i);
   }
-  return [...groups.values()].map((places) => {
-    const together = places.map((i) => requests[i] as ClaimRequest);
+  return [...groups.values()].map((positions) => {
+    const together = positions.map((i) => requests[i] as ClaimRequest);
     return {
       request: { ...(together[0] as ClaimRequest), max: together.reduce((sum, { max }) => sum + max, 0) },
-      places,
+      positions,
     };
   });
 }
 
 /** Hands out the grants of a group: each request is filled before the next one gets anything. */
-export function deal(
-  { places }: RequestGroup,
+export function distribute(
+  { positions }: RequestGroup,
   requests: readonly ClaimRequest[],
   grants: readonly Grant[],
   into: (readonly Grant[])[],
 ): void {
-  const [alone, ...others] = places as readonly [number, ...number[]];
+  const [single, ...others] = positions as readonly [number, ...number[]];
   // A repeat under an operation id gets all that was granted before, whatever it asks for now.
   if (others.length === 0) {
-    into[alone] = grants;
+    into[single] = grants;
     return;
   }
   let from = 0;
-  for (const place of places) {
-    const { max } = requests[place] as ClaimRequest;
-    into[place] = grants.slice(from, from + max);
+  for (const position of positions) {
+    const { max } = requests[position] as ClaimRequest;
+    into[position] = grants.slice(from, from + max);
     from += max;
   }
 }
 
-function kindOf({ worker, leaseMs, queues, handlers, token }: ClaimRequest): string {
-  const names = [queues, handlers].map((some) => (some === undefined ? null : [...some]));
+function mergeKey({ worker, leaseMs, queues, handlers, token }: ClaimRequest): string {
+  const names = [queues, handlers].map((filter) => (filter === undefined ? null : [...filter]));
   return JSON.stringify([worker, leaseMs, token, ...names]);
 }

@@ -33,7 +33,7 @@ function rig(seed = 1): Rig {
     wait: (wants = () => true, maxMs = LONG_MS, signal, rank = EQUAL) => {
       const waiting = waiters.enter({ ...rank, wants, signal });
       waiting.looking();
-      return { waiting, came: follow(waiting.sign(maxMs)) };
+      return { waiting, came: follow(waiting.nextHint(maxMs)) };
     },
   };
 }
@@ -108,7 +108,7 @@ test('a claim that found nothing does not look again at the same hint, and other
   await world.settle();
   const again = seekers.slice(0, 8).map(({ waiting }) => {
     waiting.looking();
-    return follow(waiting.sign(LONG_MS));
+    return follow(waiting.nextHint(LONG_MS));
   });
   await world.settle();
   assert.equal(countOf(seekers), 20);
@@ -123,7 +123,7 @@ test('a hint that comes during a look counts for the next one', async () => {
   const waiting = waiters.enter({ ...EQUAL, wants: () => true });
   waiting.looking();
   waiters.wake();
-  const came = follow(waiting.sign(LONG_MS));
+  const came = follow(waiting.nextHint(LONG_MS));
   await world.settle();
   assert.equal(came(), true);
 });
@@ -133,7 +133,7 @@ test('a hint that comes before a look begins is seen by that look', async () => 
   const waiting = waiters.enter({ ...EQUAL, wants: () => true });
   waiters.wake();
   waiting.looking();
-  const came = follow(waiting.sign(LONG_MS));
+  const came = follow(waiting.nextHint(LONG_MS));
   await world.advance(POLL_MS / 2 - 1);
   assert.equal(came(), false);
 });
@@ -141,7 +141,7 @@ test('a hint that comes before a look begins is seen by that look', async () => 
 test('when it is not known what there is, one claim looks for all', async () => {
   const { world, waiters, wait } = rig();
   const seekers = Array.from({ length: 100 }, () => wait(() => false));
-  waiters.call();
+  waiters.lookForAll();
   await world.settle();
   assert.equal(countOf(seekers), 1);
 });
@@ -150,8 +150,8 @@ test('a call that comes while all are looking counts for the first that comes ba
   const { world, waiters } = rig();
   const waiting = waiters.enter({ ...EQUAL, wants: () => false });
   waiting.looking();
-  waiters.call();
-  const came = follow(waiting.sign(LONG_MS));
+  waiters.lookForAll();
+  const came = follow(waiting.nextHint(LONG_MS));
   await world.settle();
   assert.equal(came(), true);
 });
@@ -273,7 +273,7 @@ test('while nothing is known no waiter is asked, and a hint that comes then is n
       },
     });
     waiting.looking();
-    return follow(waiting.sign(LONG_MS));
+    return follow(waiting.nextHint(LONG_MS));
   });
   waiters.wake();
   assert.equal(asked, 0);
@@ -297,7 +297,7 @@ test('a hint with a lane asks about that lane only, and one look for all asks no
   assert.deepEqual([asked.length, new Set(asked)], [100, new Set([5])]);
   asked.length = 0;
   await world.advance(1);
-  waiters.call();
+  waiters.lookForAll();
   await world.settle();
   assert.deepEqual([asked, countOf(seekers)], [[], 1]);
   waiters.wake(7);
@@ -320,7 +320,7 @@ test('a claim that looks while the others are asked about a lane is asked about 
   waiters.wake(5);
   await world.settle();
   assert.deepEqual(asked, []);
-  const came = follow(late.sign(LONG_MS));
+  const came = follow(late.nextHint(LONG_MS));
   await world.settle();
   assert.deepEqual([asked, came()], [[undefined], true]);
 });

@@ -10,16 +10,16 @@ export interface WaiterOptions extends Omit<Ranked, 'since'> {
 }
 
 /** How many waiting claims look at once: at first, and at most (as many as one store call takes). */
-const FEW = 8;
-const MANY = 250;
-const NOBODY = -1;
+const FIRST_CHOSEN = 8;
+const MAX_CHOSEN = 250;
+const NO_HINT = -1;
 /** When a long queue was asked in vain, the next hint is held back this long per waiter: about ten times what asking costs. */
 const REST_MS = 0.01;
 /** The same when the waiters were asked about single lanes only. */
 const SHORT_REST_MS = 0.002;
-const LONG_LINE = 64;
+const LONG_QUEUE = 64;
 /** Up to this many lanes are named one by one. With more, every waiter is asked about all lanes. */
-const MANY_LANES = 32;
+const MAX_NAMED_LANES = 32;
 
 /**
  * Claims that wait for work, and the hints that wake them.
@@ -47,19 +47,19 @@ export class ClaimWaiters {
   #entered = 0;
   readonly #waiting = new WaiterQueue<Waiter>();
   #turns = 0;
-  #signs = 0;
+  #hints = 0;
   /** The newest hint about which every waiter was asked. */
-  #asked = 0;
+  #askedUpTo = 0;
   /** A waiter that has seen fewer hints than this is asked about all lanes. */
-  #allAt = 0;
+  #allLanesAt = 0;
   /** Lane → the last hint that named it, for the hints since then. */
-  readonly #news = new Map<number, number>();
+  readonly #hintedLanes = new Map<number, number>();
   /** One claim has to look, although nothing is known to be there. */
-  #blind = false;
+  #mustLook = false;
   /** Claims that were chosen and have not come back. */
   #chosen = 0;
   /** The most that may be chosen at once. It grows while there is more work than they take. */
-  #most = FEW;
+  #maxChosen = FIRST_CHOSEN;
   #cancelPoll: (() => void) | undefined;
   #cancelRest: (() => void) | undefined;
 
@@ -75,32 +75,33 @@ export class ClaimWaiters {
 
   /** There may be work for a waiter: in this lane, or anywhere. */
   wake(lane?: number): void {
-    this.#signs++;
-    if (lane === undefined || (this.#news.size >= MANY_LANES && !this.#news.has(lane))) this.#forgetNews();
-    else this.#news.set(lane, this.#signs);
+    this.#hints++;
+    if (lane === undefined || (this.#hintedLanes.size >= MAX_NAMED_LANES && !this.#hintedLanes.has(lane)))
+      this.#dropLaneNames();
+    else this.#hintedLanes.set(lane, this.#hints);
     this.#choose();
   }
 
   /** There may be work, and its lane is not known. One claim looks, and wakes others for what it finds. */
-  call(): void {
-    this.#signs++;
-    this.#blind = true;
+  lookForAll(): void {
+    this.#hints++;
+    this.#mustLook = true;
     this.#choose();
   }
 
   /** Called before the first look. Every claim that has entered must leave. */
   enter({ wants, signal, priority, freeShare }: WaiterOptions): WaitingClaim {
     this.#entered++;
-    const seen = this.#signs;
+    const seen = this.#hints;
     const waiter: Waiter = { priority, freeShare, since: 0, wants, seen, chosen: false, resolve: () => {} };
     return {
       looking: () => {
-        waiter.seen = this.#signs;
+        waiter.seen = this.#hints;
       },
-      sign: (maxMs) => this.#wait(waiter, signal, maxMs),
+      nextHint: (maxMs) => this.#wait(waiter, signal, maxMs),
       leave: () => {
         this.#entered--;
-        this.#back(waiter);
+        this.#returned(waiter);
         this.#choose();
       },
     };
@@ -112,81 +113,81 @@ export class ClaimWaiters {
         resolve();
         return;
       }
-      const over = (): void => waiter.resolve();
-      const cancel = this.#world.timers.after(Math.max(1, maxMs), over);
-      signal?.addEventListener('abort', over, { once: true });
+      const expire = (): void => waiter.resolve();
+      const cancel = this.#world.timers.after(Math.max(1, maxMs), expire);
+      signal?.addEventListener('abort', expire, { once: true });
       waiter.resolve = () => {
         cancel();
-        signal?.removeEventListener('abort', over);
+        signal?.removeEventListener('abort', expire);
         this.#waiting.delete(waiter);
         if (this.#waiting.size === 0) this.#stop();
         resolve();
       };
       waiter.since = ++this.#turns;
       this.#waiting.add(waiter);
-      if (waiter.seen !== this.#signs) this.#asked = NOBODY;
+      if (waiter.seen !== this.#hints) this.#askedUpTo = NO_HINT;
       this.#cancelPoll ??= this.#poll();
-      this.#back(waiter);
+      this.#returned(waiter);
       this.#choose();
     });
   }
 
-  #back(waiter: Waiter): void {
+  #returned(waiter: Waiter): void {
     if (!waiter.chosen) return;
     waiter.chosen = false;
     this.#chosen--;
-    this.#most = Math.min(MANY, this.#most + 1);
+    this.#maxChosen = Math.min(MAX_CHOSEN, this.#maxChosen + 1);
   }
 
   #choose(): void {
     if (this.#cancelRest !== undefined) return;
-    if (this.#asked !== this.#signs && !this.#askAll()) return;
-    this.#most = FEW;
+    if (this.#askedUpTo !== this.#hints && !this.#askWaiters()) return;
+    this.#maxChosen = FIRST_CHOSEN;
   }
 
   /**
    * Asks the waiters in order, and lets those look that want something. False: the maximum looks already, and not every waiter was asked.
    */
-  #askAll(): boolean {
-    for (const lane of this.#news.keys()) if (this.#idle(lane)) this.#news.delete(lane);
-    if (!this.#blind && this.#idle()) return true;
+  #askWaiters(): boolean {
+    for (const lane of this.#hintedLanes.keys()) if (this.#idle(lane)) this.#hintedLanes.delete(lane);
+    if (!this.#mustLook && this.#idle()) return true;
     const chosen: Waiter[] = [];
-    const asked = { ofAll: 0, ofLanes: 0 };
+    const counts = { ofAll: 0, ofLanes: 0 };
     let all = true;
     for (const waiter of this.#waiting) {
-      all = this.#chosen < this.#most;
+      all = this.#chosen < this.#maxChosen;
       if (!all) break;
-      if (waiter.seen === this.#signs) continue;
-      if (this.#blind || this.#wants(waiter, asked)) {
-        this.#blind = false;
+      if (waiter.seen === this.#hints) continue;
+      if (this.#mustLook || this.#wants(waiter, counts)) {
+        this.#mustLook = false;
         waiter.chosen = true;
         this.#chosen++;
         chosen.push(waiter);
-      } else waiter.seen = this.#signs;
+      } else waiter.seen = this.#hints;
     }
     if (all) {
-      this.#asked = this.#signs;
-      this.#forgetNews();
+      this.#askedUpTo = this.#hints;
+      this.#dropLaneNames();
     }
-    if (chosen.length === 0 && asked.ofAll + asked.ofLanes > LONG_LINE) this.#rest(asked.ofAll > LONG_LINE);
+    if (chosen.length === 0 && counts.ofAll + counts.ofLanes > LONG_QUEUE) this.#rest(counts.ofAll > LONG_QUEUE);
     for (const waiter of chosen) waiter.resolve();
     return all;
   }
 
-  #wants(waiter: Waiter, asked: { ofAll: number; ofLanes: number }): boolean {
-    if (waiter.seen < this.#allAt) {
-      asked.ofAll++;
+  #wants(waiter: Waiter, counts: { ofAll: number; ofLanes: number }): boolean {
+    if (waiter.seen < this.#allLanesAt) {
+      counts.ofAll++;
       return waiter.wants();
     }
-    if (this.#news.size > 0) asked.ofLanes++;
-    for (const [lane, sign] of this.#news) if (waiter.seen < sign && waiter.wants(lane)) return true;
+    if (this.#hintedLanes.size > 0) counts.ofLanes++;
+    for (const [lane, hint] of this.#hintedLanes) if (waiter.seen < hint && waiter.wants(lane)) return true;
     return false;
   }
 
   /** A claim that looks at this moment has not seen these hints. It is asked about all lanes when it comes back. */
-  #forgetNews(): void {
-    this.#news.clear();
-    this.#allAt = this.#signs;
+  #dropLaneNames(): void {
+    this.#hintedLanes.clear();
+    this.#allLanesAt = this.#hints;
   }
 
   /** No waiter can serve what there is, so they are not all asked again at every hint. */
@@ -194,7 +195,7 @@ export class ClaimWaiters {
     const ms = this.#waiting.size * (ofAll ? REST_MS : SHORT_REST_MS);
     this.#cancelRest = this.#world.timers.after(Math.max(1, ms), () => {
       this.#cancelRest = undefined;
-      this.#most = FEW;
+      this.#maxChosen = FIRST_CHOSEN;
       this.#choose();
     });
   }
@@ -204,8 +205,8 @@ export class ClaimWaiters {
     const after = this.#pollMs * (0.5 + 0.4 * this.#world.random());
     return this.#world.timers.after(Math.max(1, after), () => {
       this.#cancelPoll = this.#poll();
-      this.#forgetNews();
-      this.call();
+      this.#dropLaneNames();
+      this.lookForAll();
     });
   }
 
@@ -222,7 +223,7 @@ export interface WaitingClaim {
   /** A look begins. */
   looking(): void;
   /** The look found nothing. Resolves when another look is due, after `maxMs` at the latest. */
-  sign(maxMs: number): Promise<void>;
+  nextHint(maxMs: number): Promise<void>;
   leave(): void;
 }
 

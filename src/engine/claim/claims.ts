@@ -1,7 +1,7 @@
 import type { World } from '../../core/world.ts';
 import type { ClaimAnswer, Grant, Lane, LaneAsk, NewClaim, Store } from '../../store/store.ts';
 import type { Batcher, Coalescer } from '../coalescer.ts';
-import { type ClaimRequest, deal, groupRequests } from './claim-request.ts';
+import { type ClaimRequest, distribute, groupRequests } from './claim-request.ts';
 import type { PickedLane } from './lane-choice.ts';
 import { LaneShare } from './lane-share.ts';
 import { type ReadyLanes, SCAN_MS } from './ready-lanes.ts';
@@ -60,9 +60,9 @@ export class Claims {
       name: 'claim of a task',
       maxItems: 250,
       maxInFlight: 1,
-      send: (wants) =>
+      send: (requests) =>
         deps.store.taskClaim({
-          claims: wants.map(({ worker, leaseMs, op, task, token, revision, maxHeld }) => ({
+          claims: requests.map(({ worker, leaseMs, op, task, token, revision, maxHeld }) => ({
             holder: worker,
             token,
             revision,
@@ -104,7 +104,7 @@ export class Claims {
         const grants = await this.#batcher.submit(request);
         const leftMs = deadline - monotonic();
         if (grants.length > 0 || leftMs <= 0) return grants;
-        await waiting.sign(leftMs);
+        await waiting.nextHint(leftMs);
       }
     } finally {
       waiting.leave();
@@ -116,11 +116,11 @@ export class Claims {
     if (this.#profiles.stale) await this.#meetWorkers(requests);
     const groups = groupRequests(requests);
     const granted: (readonly Grant[])[] = groups.map(() => []);
-    let open: readonly Open[] = groups.map(({ request }, at) => ({ request, at, max: request.max }));
+    let pending: readonly PendingRequest[] = groups.map(({ request }, at) => ({ request, at, max: request.max }));
     // What one round did not fill goes to other lanes in the next. Each round grants something or finds a lane empty, so the loop ends.
-    for (let round = 0; open.length > 0; round++) {
+    for (let round = 0; pending.length > 0; round++) {
       try {
-        open = await this.#round(open, round, granted);
+        pending = await this.#round(pending, round, granted);
       } catch (error) {
         // Grants of an earlier round are committed: a fault now must not hide them from their callers.
         if (granted.every((grants) => grants.length === 0)) throw error;
@@ -128,7 +128,7 @@ export class Claims {
       }
     }
     const answers: (readonly Grant[])[] = requests.map(() => []);
-    for (const [i, group] of groups.entries()) deal(group, requests, granted[i] as readonly Grant[], answers);
+    for (const [i, group] of groups.entries()) distribute(group, requests, granted[i] as readonly Grant[], answers);
     return answers;
   }
 
@@ -152,12 +152,12 @@ export class Claims {
    */
   async #meetWorkers(requests: readonly ClaimRequest[]): Promise<void> {
     const { doubtful } = this.#profiles;
-    const looked = this.#profiles.look().then(() => this.#heed());
+    const looked = this.#profiles.look().then(() => this.#wakeIfChanged());
     const decides = requests.some((request) =>
       this.#readyLanes.knows(
         (lane) =>
           lane.rules !== undefined &&
-          wanted(request, lane) &&
+          matches(request, lane) &&
           (doubtful || !this.#profiles.serves(request.worker, lane)),
       ),
     );
@@ -166,7 +166,7 @@ export class Claims {
   }
 
   /** A change of the profiles may concern another worker than the one whose claim read them: it may now serve what it did not before. */
-  #heed(): void {
+  #wakeIfChanged(): void {
     const { changes } = this.#profiles;
     if (changes === this.#changes) return;
     this.#changes = changes;
@@ -175,29 +175,34 @@ export class Claims {
 
   #serves(request: ClaimRequest, lane: Lane): boolean {
     return (
-      wanted(request, lane) &&
-      !this.#skipped.keeps(request.worker, lane.id) &&
+      matches(request, lane) &&
+      !this.#skipped.skips(request.worker, lane.id) &&
       this.#profiles.serves(request.worker, lane)
     );
   }
 
   /** Asks lanes for their shares. Answers with the requests that further lanes may still fill. */
-  async #round(open: readonly Open[], round: number, answers: (readonly Grant[])[]): Promise<readonly Open[]> {
+  async #round(
+    pending: readonly PendingRequest[],
+    round: number,
+    answers: (readonly Grant[])[],
+  ): Promise<readonly PendingRequest[]> {
     let budget = MAX_GRANTS;
-    const now = open.filter((it) => {
+    const batch = pending.filter((entry) => {
       const fits = budget > 0;
-      budget -= Math.min(it.max, MAX_GRANTS);
+      budget -= Math.min(entry.max, MAX_GRANTS);
       return fits;
     });
-    const asked = now.map((it) => {
-      const max = Math.min(it.max, MAX_GRANTS);
+    const picked = batch.map((entry) => {
+      const max = Math.min(entry.max, MAX_GRANTS);
       // More lanes when those of an earlier round were empty.
-      const limit = it.request.op === undefined ? Math.min(MAX_LANES, this.#share.lanes(max) * 2 ** round) : MAX_LANES;
-      const picks = this.#readyLanes.pick((lane) => this.#serves(it.request, lane), limit, max);
-      return { ...it, ask: max, picks, lanes: picks.map((pick) => this.#ask(it.request.worker, pick)) };
+      const limit =
+        entry.request.op === undefined ? Math.min(MAX_LANES, this.#share.lanes(max) * 2 ** round) : MAX_LANES;
+      const picks = this.#readyLanes.pick((lane) => this.#serves(entry.request, lane), limit, max);
+      return { ...entry, ask: max, picks, lanes: picks.map((pick) => this.#ask(entry.request.worker, pick)) };
     });
     // A request with an operation id goes to the store even without a lane: the answer to its first call may be there.
-    const sent = asked.filter(({ picks, request }) => picks.length > 0 || request.op !== undefined);
+    const sent = picked.filter(({ picks, request }) => picks.length > 0 || request.op !== undefined);
     const claims: NewClaim[] = sent.map(({ request, ask, picks, lanes }) => ({
       holder: request.worker,
       revision: this.#revision(request.worker, picks),
@@ -225,7 +230,7 @@ export class Claims {
       const more = grants.length < max && this.#readyLanes.hasOpen((lane) => this.#serves(request, lane));
       return more ? [{ request, at, max: max - grants.length }] : [];
     });
-    return [...unfilled, ...open.slice(now.length)];
+    return [...unfilled, ...pending.slice(batch.length)];
   }
 
   #ask(worker: number, { lane: id, max }: PickedLane): LaneAsk {
@@ -255,16 +260,16 @@ export class Claims {
     let whole = 0;
     for (const pick of picks) {
       // The last lanes are asked for what is left, which may be less than their share, or nothing.
-      const wish = Math.min(pick.max, left);
+      const share = Math.min(pick.max, left);
       const count = got.get(pick.lane) ?? 0;
       const block = held.get(pick.lane);
       if (count > 0) this.#readyLanes.served(pick.lane, count, (last.get(pick.lane) as Grant).priority);
       if (block !== undefined && block.counter !== 0) this.#readyLanes.hold(block, pick);
       // Not for this worker now, but perhaps for another one.
-      else if (block !== undefined) this.#skipped.keep(worker, pick.lane, block.freesInMs ?? SCAN_MS);
-      else if (count < wish) this.#readyLanes.empty(pick);
-      if (wish === pick.max) this.#readyLanes.last(pick);
-      if (count === wish) whole++;
+      else if (block !== undefined) this.#skipped.skip(worker, pick.lane, block.freesInMs ?? SCAN_MS);
+      else if (count < share) this.#readyLanes.empty(pick);
+      if (share === pick.max) this.#readyLanes.servedWhole(pick);
+      if (count === share) whole++;
       left -= count;
     }
     this.#share.learn(whole, picks.length - whole);
@@ -272,12 +277,12 @@ export class Claims {
 }
 
 /** A request that is not filled yet: its position among the answers, and how many tasks it still lacks. */
-interface Open {
+interface PendingRequest {
   readonly request: ClaimRequest;
   readonly at: number;
   readonly max: number;
 }
 
-function wanted(request: ClaimRequest, lane: Lane): boolean {
+function matches(request: ClaimRequest, lane: Lane): boolean {
   return (request.queues?.has(lane.queue) ?? true) && (request.handlers?.has(lane.handler) ?? true);
 }

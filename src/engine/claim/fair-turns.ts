@@ -40,15 +40,15 @@ export class FairTurns {
     if (this.#clocks.size > MAX_KEYS) this.#clocks.clear();
     const known = [...keys.keys()].flatMap((key) => this.#clocks.get(key) ?? []);
     const slowest = known.length === 0 ? 0 : Math.min(...known);
-    const line = [...keys].map(([key, [first]]) => {
+    const queue = [...keys].map(([key, [first]]) => {
       const clock = Math.max(this.#clocks.get(key) ?? slowest, slowest);
       this.#clocks.set(key, clock);
       return { key, clock, step: 1 / weightOf((first as ServableLane).lane) };
     });
     const given = new Map<string, number>();
     for (let unit = 0; unit < max; unit++) {
-      let next = line[0] as (typeof line)[number];
-      for (const one of line) if (one.clock < next.clock) next = one;
+      let next = queue[0] as (typeof queue)[number];
+      for (const one of queue) if (one.clock < next.clock) next = one;
       if (!given.has(next.key) && given.size >= limit) break;
       next.clock += next.step;
       given.set(next.key, (given.get(next.key) ?? 0) + 1);

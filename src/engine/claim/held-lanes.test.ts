@@ -9,7 +9,7 @@ const SLOT = 7;
 function rig(): { readonly held: HeldLanes; readonly may: () => readonly number[] } {
   const held = new HeldLanes((lane) => (lane === 3 ? 2 : 1));
   for (const lane of [1, 2, 3]) held.add(lane, entry, SLOT, 0, held.frees);
-  return { held, may: () => [...held.let(() => true)].map(([lane]) => lane) };
+  return { held, may: () => [...held.unblocked(() => true)].map(([lane]) => lane) };
 }
 
 test('no lane is tried while there is no room, and then no more than there is room for', () => {

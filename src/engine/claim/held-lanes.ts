@@ -27,7 +27,7 @@ export class HeldLanes {
   readonly #freedAt = new Map<number, number>();
   #frees = 0;
   /** Counter → room that was announced before it was given back. The claims that were woken for it have not come back yet. */
-  readonly #early = new Map<number, number>();
+  readonly #announced = new Map<number, number>();
 
   constructor(need: (lane: number, counter: number) => number) {
     this.#need = need;
@@ -58,7 +58,7 @@ export class HeldLanes {
     if (others === undefined) this.#byCounter.set(counter, new Set([lane]));
     else others.add(lane);
     // The claim may have looked too early: what is given back now is announced again.
-    this.#early.delete(counter);
+    this.#announced.delete(counter);
     // Room that was given back after the claim looked is still there.
     if ((this.#freedAt.get(counter) ?? 0) > at) return;
     if (left > 0) this.#room.set(counter, left);
@@ -83,16 +83,16 @@ export class HeldLanes {
   /** This much is about to be given back. True if the counter blocks a lane. */
   freeing(counter: number, weight: number): boolean {
     if (!this.give(counter, weight)) return false;
-    this.#early.set(counter, (this.#early.get(counter) ?? 0) + weight);
+    this.#announced.set(counter, (this.#announced.get(counter) ?? 0) + weight);
     return true;
   }
 
   /** This much was given back to the counter. True if it blocks a lane and the room was not announced before. */
   freed(counter: number, weight: number): boolean {
-    const told = this.#early.get(counter) ?? 0;
-    if (told >= weight) {
-      if (told > weight) this.#early.set(counter, told - weight);
-      else this.#early.delete(counter);
+    const announced = this.#announced.get(counter) ?? 0;
+    if (announced >= weight) {
+      if (announced > weight) this.#announced.set(counter, announced - weight);
+      else this.#announced.delete(counter);
       return false;
     }
     this.#freedAt.set(counter, ++this.#frees);
@@ -107,12 +107,12 @@ export class HeldLanes {
   }
 
   /** Sets the room that a read of the counter showed. */
-  look(counter: number, room: number): void {
+  setRoom(counter: number, room: number): void {
     if (room > 0 && this.#byCounter.has(counter)) this.#room.set(counter, room);
   }
 
   /** Blocked lanes whose counters have room, as far as the room goes. */
-  *let(wants: (lane: number) => boolean): Generator<readonly [number, KnownLane]> {
+  *unblocked(wants: (lane: number) => boolean): Generator<readonly [number, KnownLane]> {
     for (const [counter, room] of this.#room) {
       let left = room;
       for (const lane of this.#byCounter.get(counter) ?? []) {

@@ -51,7 +51,7 @@ function rig(ready: number[] = []): Rig {
 function waiting(readyLanes: ReadyLanes): Promise<void> {
   const waiter = readyLanes.waiters.enter({ priority: 0, freeShare: 1, wants: () => readyLanes.knows(() => true) });
   waiter.looking();
-  return waiter.sign(60_000);
+  return waiter.nextHint(60_000);
 }
 
 test('a marked lane is picked, and one whose name is not known is not', () => {
@@ -236,7 +236,7 @@ test('a lane that another process names is marked when it is known, and scanned 
     readyLanes.knows(() => true),
     false,
   );
-  readyLanes.tell(1);
+  readyLanes.report(1);
   assert.equal(
     readyLanes.knows(() => true),
     true,
@@ -246,7 +246,7 @@ test('a lane that another process names is marked when it is known, and scanned 
     false,
   );
   assert.equal(readyLanes.stale, false);
-  readyLanes.tell(2);
+  readyLanes.report(2);
   assert.equal(readyLanes.stale, true);
   store.ready = [2];
   await readyLanes.refresh();

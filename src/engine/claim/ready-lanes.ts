@@ -27,7 +27,7 @@ export class ReadyLanes {
   readonly #turns = new FairTurns();
   #pausedQueues = new Set<string>();
   /** Counts the pauses and resumes of this process: a scan that began before one must not undo it. */
-  #switched = 0;
+  #pauseChanges = 0;
   #marks = 0;
   #scannedAt = Number.NEGATIVE_INFINITY;
   /** How many lanes the last scan found. */
@@ -52,7 +52,7 @@ export class ReadyLanes {
   }
 
   learn(lane: Lane): void {
-    this.#meet(lane);
+    this.#addKnown(lane);
     if (lane.paused) this.#pausedQueues.add(lane.queue);
   }
 
@@ -69,7 +69,7 @@ export class ReadyLanes {
   }
 
   /** Another process reports a ready task in this lane. The scan finds a lane that was never seen: its name is not known yet. */
-  tell(lane: number): void {
+  report(lane: number): void {
     if (this.#known.has(lane)) this.mark(lane);
     else this.hint();
   }
@@ -86,11 +86,11 @@ export class ReadyLanes {
   /** Anything may have changed: the next claim scans first. */
   hint(): void {
     this.#scannedAt = Number.NEGATIVE_INFINITY;
-    this.waiters.call();
+    this.waiters.lookForAll();
   }
 
   pause(queue: string, paused: boolean): void {
-    this.#switched++;
+    this.#pauseChanges++;
     if (paused) this.#pausedQueues.add(queue);
     else if (this.#pausedQueues.delete(queue)) this.hint();
   }
@@ -117,7 +117,7 @@ export class ReadyLanes {
   /** Whether there is a lane for this claim, among the ready lanes and the blocked ones whose counters have room. */
   knows(wants: (lane: Lane) => boolean): boolean {
     if (this.hasOpen(wants)) return true;
-    return !this.#let(wants).next().done;
+    return !this.#unblocked(wants).next().done;
   }
 
   /** Whether this lane has ready tasks that the claim wants, and no limit blocks it. */
@@ -145,7 +145,7 @@ export class ReadyLanes {
       const lane = this.#open(id);
       if (lane !== undefined && wants(lane)) open.push({ lane, ...entry });
     }
-    open.push(...this.#let(wants));
+    open.push(...this.#unblocked(wants));
     const top = open.reduce((highest, { priority }) => Math.max(highest, priority), Number.NEGATIVE_INFINITY);
     const urgent = open.filter(({ priority }) => priority === top);
     const [oldest] = open;
@@ -171,14 +171,14 @@ export class ReadyLanes {
   empty({ lane, mark }: PickedLane): void {
     if (this.#ready.get(lane)?.mark === mark) this.#ready.delete(lane);
     if (this.#held.entry(lane)?.mark === mark) this.#held.remove(lane, false);
-    let some = false;
+    let wake = false;
     for (const { counter, weight } of this.#known.get(lane)?.rules?.uses ?? [])
-      some = this.#held.give(counter, weight) || some;
-    if (some) this.waiters.wake();
+      wake = this.#held.give(counter, weight) || wake;
+    if (wake) this.waiters.wake();
   }
 
   /** The lane got its whole share: lanes that got less come before it next time. */
-  last({ lane }: PickedLane): void {
+  servedWhole({ lane }: PickedLane): void {
     this.#toBack(lane);
   }
 
@@ -207,16 +207,16 @@ export class ReadyLanes {
   /** This much is about to be given back to the counters: waiting claims look in the same turn, as for a push (`expect`). */
   freeing(counters: Iterable<{ readonly counter: number; readonly weight: number }>): void {
     if (!this.waiters.awaited) return;
-    let some = false;
-    for (const { counter, weight } of counters) some = this.#held.freeing(counter, weight) || some;
-    if (some) this.waiters.wake();
+    let wake = false;
+    for (const { counter, weight } of counters) wake = this.#held.freeing(counter, weight) || wake;
+    if (wake) this.waiters.wake();
   }
 
   /** This much was given back to the counters: lanes that they block may be tried again. */
   freed(counters: Iterable<{ readonly counter: number; readonly weight: number }>): void {
-    let some = false;
-    for (const { counter, weight } of counters) some = this.#held.freed(counter, weight) || some;
-    if (some) this.waiters.wake();
+    let wake = false;
+    for (const { counter, weight } of counters) wake = this.#held.freed(counter, weight) || wake;
+    if (wake) this.waiters.wake();
   }
 
   #need(lane: number, counter: number): number {
@@ -224,12 +224,12 @@ export class ReadyLanes {
   }
 
   /** Blocked lanes whose counters have room again. */
-  *#let(wants: (lane: Lane) => boolean): Generator<ServableLane> {
+  *#unblocked(wants: (lane: Lane) => boolean): Generator<ServableLane> {
     const served = (id: number): boolean => {
       const lane = this.#open(id);
       return lane !== undefined && wants(lane);
     };
-    for (const [id, entry] of this.#held.let(served)) yield { lane: this.#known.get(id) as Lane, ...entry };
+    for (const [id, entry] of this.#held.unblocked(served)) yield { lane: this.#known.get(id) as Lane, ...entry };
   }
 
   /** A known lane whose queue is not paused. */
@@ -262,11 +262,11 @@ export class ReadyLanes {
 
   /** Reads all queues, not only those of ready lanes: a lane that becomes ready a moment later must find its queue's pause known. */
   async #scanPauses(): Promise<void> {
-    const before = this.#switched;
-    const asked = this.#now();
+    const before = this.#pauseChanges;
+    const readAt = this.#now();
     const queues = await this.#store.queueList();
-    this.#pausesAt = asked;
-    if (this.#switched !== before) return;
+    this.#pausesAt = readAt;
+    if (this.#pauseChanges !== before) return;
     const paused = new Set(queues.filter((queue) => queue.paused).map(({ name }) => name));
     const resumed = this.#pausedQueues.difference(paused).size > 0;
     this.#pausedQueues = paused;
@@ -280,9 +280,9 @@ export class ReadyLanes {
     for (let after = 0; ; ) {
       const page = await this.#store.laneScan({ after, limit: SCAN_PAGE });
       found += page.length;
-      await this.#meetAll(page);
+      await this.#readLanes(page);
       // The claim that scanned may not be the one that can take it.
-      for (const { id, priority } of page) if (this.#found(id, priority)) this.waiters.wake(id);
+      for (const { id, priority } of page) if (this.#foundByScan(id, priority)) this.waiters.wake(id);
       const last = page.at(-1);
       if (last === undefined || page.length < SCAN_PAGE) break;
       after = last.id;
@@ -292,18 +292,18 @@ export class ReadyLanes {
   }
 
   /** Reads lanes that were never seen, and lanes with an affinity, whose last server may have changed. The rest of a lane never changes. */
-  async #meetAll(page: readonly ReadyLane[]): Promise<void> {
+  async #readLanes(page: readonly ReadyLane[]): Promise<void> {
     const changes = (lane: Lane): boolean => lane.rules?.placement.affinity !== undefined;
     const lanes = page.flatMap(({ id }) => {
       const lane = this.#known.get(id);
       return lane === undefined || changes(lane) ? [id] : [];
     });
     if (lanes.length === 0) return;
-    for (const lane of await this.#store.laneGet({ lanes })) if (lane !== undefined) this.#meet(lane);
+    for (const lane of await this.#store.laneGet({ lanes })) if (lane !== undefined) this.#addKnown(lane);
   }
 
   /** Keys of limits may be any text, so the number of lanes has no bound. Lanes with nothing in them are forgotten. */
-  #meet(lane: Lane): void {
+  #addKnown(lane: Lane): void {
     if (this.#known.size >= this.#forgetAt && !this.#known.has(lane.id)) {
       for (const id of this.#known.keys()) {
         if (this.#entry(id) !== undefined) continue;
@@ -316,7 +316,7 @@ export class ReadyLanes {
   }
 
   /** A scan knows a lane's priority better than a belief does. True: the lane was not believed to have tasks. */
-  #found(lane: number, priority: number): boolean {
+  #foundByScan(lane: number, priority: number): boolean {
     const entry = this.#entry(lane);
     if (entry === undefined) this.#put(lane, priority);
     else if (entry.priority !== priority) this.#set(lane, { mark: entry.mark, priority });
@@ -334,7 +334,7 @@ export class ReadyLanes {
     for (const [i, counter] of counters.entries()) {
       const record = records[i];
       // How many tasks fit depends on what they take. A lane that tries in vain is blocked again.
-      this.#held.look(counter, record === undefined ? 1 : roomOf(record, { counter, weight: 1, cost: 0 }, now));
+      this.#held.setRoom(counter, record === undefined ? 1 : roomOf(record, { counter, weight: 1, cost: 0 }, now));
     }
     return true;
   }

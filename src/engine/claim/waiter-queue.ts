@@ -5,32 +5,32 @@ import { byTurn, type Waiter } from '../../core/placement/rank.ts';
  * thousand costs a microsecond. No two waiters may have the same `since`.
  */
 export class WaiterQueue<T extends Waiter> implements Iterable<T> {
-  readonly #line: T[] = [];
+  readonly #waiters: T[] = [];
 
   get size(): number {
-    return this.#line.length;
+    return this.#waiters.length;
   }
 
   add(waiter: T): void {
-    this.#line.splice(this.#placeOf(waiter), 0, waiter);
+    this.#waiters.splice(this.#indexOf(waiter), 0, waiter);
   }
 
   delete(waiter: T): void {
-    const at = this.#placeOf(waiter);
-    if (this.#line[at] === waiter) this.#line.splice(at, 1);
+    const at = this.#indexOf(waiter);
+    if (this.#waiters[at] === waiter) this.#waiters.splice(at, 1);
   }
 
   /** Nothing may be added or deleted during the iteration. */
   [Symbol.iterator](): Iterator<T> {
-    return this.#line[Symbol.iterator]();
+    return this.#waiters[Symbol.iterator]();
   }
 
   /** Its index, or where it would be inserted. */
-  #placeOf(waiter: T): number {
-    let [from, to] = [0, this.#line.length];
+  #indexOf(waiter: T): number {
+    let [from, to] = [0, this.#waiters.length];
     while (from < to) {
       const middle = (from + to) >> 1;
-      if (byTurn(this.#line[middle] as T, waiter) < 0) from = middle + 1;
+      if (byTurn(this.#waiters[middle] as T, waiter) < 0) from = middle + 1;
       else to = middle;
     }
     return from;

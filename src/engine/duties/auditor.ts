@@ -2,7 +2,7 @@ import type { DutyTenure } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
 import type { Log } from '../log.ts';
 import { unfailing } from '../unfailing-log.ts';
-import type { Duty, Pass } from './duty.ts';
+import type { Duty, PassResult } from './duty.ts';
 
 /** Recounts the counters that claims and settles keep up to date. A difference is a bug of ours: it is repaired, and reported as one. */
 export class Auditor implements Duty {
@@ -16,7 +16,7 @@ export class Auditor implements Duty {
     this.#log = unfailing(log);
   }
 
-  async tick(term: DutyTenure): Promise<Pass> {
+  async tick(term: DutyTenure): Promise<PassResult> {
     const { store, readyLanes } = this.#engine;
     const drifts = await store.statsAudit({ duty: term });
     for (const drift of drifts) {

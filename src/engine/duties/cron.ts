@@ -4,7 +4,7 @@ import type { DutyTenure, NewTask, TriggerRecord } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
 import { DEFAULT_UNIQUE_MS } from '../push/push.ts';
 import { fireTimesOf } from './cron-expression.ts';
-import type { Duty, Pass } from './duty.ts';
+import type { Duty, PassResult } from './duty.ts';
 
 const BATCH = 100;
 /** The most fire times of one trigger in one pass. */
@@ -22,7 +22,7 @@ export class Cron implements Duty {
     this.#engine = engine;
   }
 
-  async tick(term: DutyTenure): Promise<Pass> {
+  async tick(term: DutyTenure): Promise<PassResult> {
     const { now, triggers, nextInMs } = await this.#engine.store.triggerDue({ limit: BATCH });
     let fired = 0;
     let more = triggers.length === BATCH;

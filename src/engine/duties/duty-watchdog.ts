@@ -52,23 +52,23 @@ export class DutyWatchdog {
     const { now, duties } = await this.#options.store.dutyList();
     const rows = new Map(duties.map((duty) => [duty.name, duty]));
     const { names } = this.#options;
-    this.#unheld = new Map(names.map((name) => [name, this.#freeFor(name, rows.get(name), now)]));
-    for (const [name, ms] of this.#unheld) this.#judge(name, ms, rows.get(name));
+    this.#unheld = new Map(names.map((name) => [name, this.#unheldMs(name, rows.get(name), now)]));
+    for (const [name, ms] of this.#unheld) this.#report(name, ms, rows.get(name));
   }
 
-  #freeFor(name: string, row: DutyRecord | undefined, now: number): number {
+  #unheldMs(name: string, row: DutyRecord | undefined, now: number): number {
     if (row !== undefined && row.until >= now) {
       this.#seenFree.delete(name);
       return 0;
     }
-    const here = this.#options.world.clock.monotonic();
-    const since = this.#seenFree.get(name) ?? here;
+    const localNow = this.#options.world.clock.monotonic();
+    const since = this.#seenFree.get(name) ?? localNow;
     this.#seenFree.set(name, since);
     // A duty that was given back or never held has no time in its row.
-    return row === undefined || row.until === 0 ? here - since : now - row.until;
+    return row === undefined || row.until === 0 ? localNow - since : now - row.until;
   }
 
-  #judge(name: string, ms: number, row: DutyRecord | undefined): void {
+  #report(name: string, ms: number, row: DutyRecord | undefined): void {
     if (ms > this.#options.termMs + PATIENCE_MS && !this.#alarmed.has(name)) {
       this.#alarmed.add(name);
       this.#log.warn('a duty is held by nobody', {

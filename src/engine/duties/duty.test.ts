@@ -5,7 +5,7 @@ import { openSqlite } from '../../store/sqlite/open.ts';
 import type { DutyTenure, Store } from '../../store/store.ts';
 import { VirtualWorld } from '../../testing.ts';
 import type { Log } from '../log.ts';
-import { type Duty, Keeper, type Pass } from './duty.ts';
+import { type Duty, Keeper, type PassResult } from './duty.ts';
 
 const TTL = 6000;
 
@@ -79,7 +79,7 @@ function gateFor(t: TestContext): { readonly promise: Promise<void>; readonly re
 /** A duty that records when it ran. */
 function noting(
   world: VirtualWorld,
-  pass: (n: number) => Pass = () => ({ did: 0 }),
+  pass: (n: number) => PassResult = () => ({ did: 0 }),
 ): {
   ran: number[];
   terms: DutyTenure[];

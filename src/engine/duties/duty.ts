@@ -12,10 +12,10 @@ export interface Duty {
   /** Called once at the beginning of each term. */
   readonly begin?: (term: DutyTenure) => void;
   /** `since`: when this pass first began, before its term was renewed. It may have failed since, and this is a repeat. */
-  readonly tick: (term: DutyTenure, since: number) => Promise<Pass>;
+  readonly tick: (term: DutyTenure, since: number) => Promise<PassResult>;
 }
 
-export interface Pass {
+export interface PassResult {
   /** How much was done, for the metrics. */
   readonly did: number;
   /** There is more to do: run again at once. */
@@ -128,7 +128,7 @@ export class Keeper {
     });
   }
 
-  async #pass(): Promise<Pass> {
+  async #pass(): Promise<PassResult> {
     const since = (this.#since ??= this.#now());
     const term = await this.#hold();
     this.#since = term && since;
@@ -159,9 +159,9 @@ export class Keeper {
     }
     if (this.#term !== undefined) await this.#renew(this.#term);
     if (this.#term === undefined) {
-      const asked = this.#now();
+      const sentAt = this.#now();
       this.#term = await store.dutyTake({ name: this.duty.name, holder, ttlMs });
-      this.#renewAt = this.#renewalAfter(asked);
+      this.#renewAt = this.#renewalAfter(sentAt);
       if (this.#term !== undefined) this.duty.begin?.(this.#term);
     }
     return this.#term;
@@ -169,17 +169,17 @@ export class Keeper {
 
   async #renew(term: DutyTenure): Promise<void> {
     const { store, ttlMs } = this.#options;
-    const asked = this.#now();
+    const sentAt = this.#now();
     const held = await store.dutyRenew({ duty: term, ttlMs });
-    this.#renewAt = this.#renewalAfter(asked);
+    this.#renewAt = this.#renewalAfter(sentAt);
     if (!held) this.#term = undefined;
   }
 
   /** After a third of the term at most, and together with the other duties of this process: one commit serves them all. */
-  #renewalAfter(asked: number): number {
+  #renewalAfter(sentAt: number): number {
     // Whole milliseconds, so that a time on the grid is not taken for one just before it.
     const third = Math.max(1, Math.floor(this.#options.ttlMs / 3));
-    return Math.floor((asked + third) / third) * third;
+    return Math.floor((sentAt + third) / third) * third;
   }
 
   /**

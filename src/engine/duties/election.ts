@@ -51,14 +51,14 @@ export class Election {
   #trustUntil = 0;
   #renewAt = 0;
   /** It is a candidate, and tries again after a defeat. */
-  #stands = false;
+  #isCandidate = false;
   #cancelTimer = (): void => {};
   #cancelTrust = (): void => {};
   /** Settles when the last queued turn is over. Never rejects. */
   #lastTurn: Promise<unknown> = Promise.resolve();
   /** The same for starts and stops of the roster. */
   #rosterTurn: Promise<unknown> = Promise.resolve();
-  #complained = false;
+  #warned = false;
 
   constructor(options: ElectionOptions) {
     checkTerms(options.leaseMs, options.renewMs);
@@ -78,14 +78,14 @@ export class Election {
 
   /** Becomes a candidate, and answers whether it won the first election. An error of the store counts as a defeat, and is tried again. */
   async stand(): Promise<boolean> {
-    this.#stands = true;
+    this.#isCandidate = true;
     await this.#run();
     return this.leads;
   }
 
   /** Is no longer a candidate: gives back the duties, then leadership. */
   async resign(): Promise<void> {
-    this.#stands = false;
+    this.#isCandidate = false;
     this.#cancelTimer();
     await this.#inTurn(() => this.#giveBack());
   }
@@ -100,44 +100,44 @@ export class Election {
     let wait = LOOK_MS;
     try {
       wait = await this.#inTurn(() => this.#turn());
-      this.#complained = false;
+      this.#warned = false;
     } catch (error) {
       wait = this.#retryMs();
-      if (!this.#complained) this.#log.warn('the leader could not be read', { error: String(error) });
-      this.#complained = true;
+      if (!this.#warned) this.#log.warn('the leader could not be read', { error: String(error) });
+      this.#warned = true;
     }
     this.#cancelTimer();
-    if (this.#stands) this.#cancelTimer = this.#after(wait, () => void this.#run());
+    if (this.#isCandidate) this.#cancelTimer = this.#after(wait, () => void this.#run());
   }
 
   /** Answers how long to wait before the next turn. */
   async #turn(): Promise<number> {
-    if (!this.#stands) return LOOK_MS;
+    if (!this.#isCandidate) return LOOK_MS;
     if (this.#term !== undefined) await this.#renew(this.#term);
     if (this.#term !== undefined) return this.#renewAt - this.#now();
     const { now, duties } = await this.#options.store.dutyList();
     const leader = leaderOf(duties, now);
-    this.#tell('retry');
+    this.#emit('retry');
     if (leader === undefined && (await this.#take())) return this.#renewAt - this.#now();
-    this.#tell('refused');
+    this.#emit('refused');
     const left = leader === undefined ? LOOK_MS : leader.until - now + 1;
     return Math.min(LOOK_MS, left) + this.#options.world.random() * SPREAD_MS;
   }
 
   async #take(): Promise<boolean> {
     const { store, holder, leaseMs } = this.#options;
-    const asked = this.#now();
+    const sentAt = this.#now();
     const term = await store.dutyTake({ name: LEADER, holder, ttlMs: leaseMs });
     if (term === undefined) return false;
     this.#term = term;
-    this.#believe(asked);
+    this.#extendTrust(sentAt);
     // The answer may have come too late to count on, or when this process is no longer a candidate.
-    if (!this.leads || !this.#stands) {
+    if (!this.leads || !this.#isCandidate) {
       await this.#release(term);
       return false;
     }
     this.#log.info('this node leads', { epoch: term.epoch });
-    this.#tell('won');
+    this.#emit('won');
     this.#rosterTurn = this.#rosterTurn.then(() => {
       if (this.#term === term) this.#options.roster.start();
     });
@@ -147,20 +147,20 @@ export class Election {
   async #renew(term: DutyTenure): Promise<void> {
     if (this.#now() < this.#renewAt) return;
     const { store, leaseMs } = this.#options;
-    const asked = this.#now();
+    const sentAt = this.#now();
     const held = await store.dutyRenew({ duty: term, ttlMs: leaseMs });
     // By our own clock the term may have ended meanwhile.
     if (this.#term !== term) return;
-    if (held) this.#believe(asked);
+    if (held) this.#extendTrust(sentAt);
     else this.#lose(term, 'another node has taken over, or its term had expired');
   }
 
-  /** `asked`: the time before the request was sent. */
-  #believe(asked: number): void {
+  /** `sentAt`: the time before the request was sent. */
+  #extendTrust(sentAt: number): void {
     const { leaseMs, renewMs } = this.#options;
     const term = this.#term as DutyTenure;
-    this.#trustUntil = asked + leaseMs - Math.min(MOST_MARGIN_MS, leaseMs * MARGIN);
-    this.#renewAt = asked + renewMs;
+    this.#trustUntil = sentAt + leaseMs - Math.min(MOST_MARGIN_MS, leaseMs * MARGIN);
+    this.#renewAt = sentAt + renewMs;
     this.#cancelTrust();
     const late = (): void => this.#lose(term, 'its term could not be renewed in time');
     this.#cancelTrust = this.#after(this.#trustUntil - this.#now(), late);
@@ -171,7 +171,7 @@ export class Election {
     this.#term = undefined;
     this.#cancelTrust();
     this.#log.warn('this node leads no longer', { epoch: term.epoch, why });
-    this.#tell('lost');
+    this.#emit('lost');
     void this.#stopRoster();
   }
 
@@ -183,7 +183,7 @@ export class Election {
     await this.#rosterEnds();
     await this.#release(term);
     this.#log.info('this node has given leadership back', { epoch: term.epoch });
-    this.#tell('lost');
+    this.#emit('lost');
   }
 
   async #rosterEnds(): Promise<void> {
@@ -208,7 +208,7 @@ export class Election {
     return this.#rosterTurn;
   }
 
-  #tell(event: Exclude<NodeEvent, 'asked'>): void {
+  #emit(event: Exclude<NodeEvent, 'asked'>): void {
     this.#options.onEvent?.(event);
   }
 

@@ -1,6 +1,6 @@
 import type { DutyTenure, OverdueLease } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
-import type { Duty, Pass } from './duty.ts';
+import type { Duty, PassResult } from './duty.ts';
 import { takeBack } from './take-back.ts';
 
 const BATCH = 500;
@@ -48,7 +48,7 @@ export class Reaper implements Duty {
     this.#outSince = undefined;
   }
 
-  async tick(term: DutyTenure, since = this.#now()): Promise<Pass> {
+  async tick(term: DutyTenure, since = this.#now()): Promise<PassResult> {
     const offset = this.#wallAgainstMonotonic();
     if (Math.abs(offset - this.#offset) > PAUSE_MS) this.#notBefore = this.#now() + this.#engine.leaseMs;
     this.#offset = offset;

@@ -1,6 +1,6 @@
 import type { DutyTenure } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
-import type { Duty, Pass } from './duty.ts';
+import type { Duty, PassResult } from './duty.ts';
 
 const BATCH = 500;
 /** The interval while there are events to number, and while there are none: an idle cluster should put little load on its database. */
@@ -22,7 +22,7 @@ export class Sequencer implements Duty {
     this.#engine = engine;
   }
 
-  async tick(term: DutyTenure): Promise<Pass> {
+  async tick(term: DutyTenure): Promise<PassResult> {
     const { events, more } = await this.#engine.store.eventNumber({ duty: term, limit: BATCH });
     if (events > 0) this.#engine.changed();
     return { did: events, more, nextInMs: events > 0 ? BUSY_MS : IDLE_MS };

@@ -1,6 +1,6 @@
 import type { DutyTenure } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
-import type { Duty, Pass } from './duty.ts';
+import type { Duty, PassResult } from './duty.ts';
 
 const BATCH = 500;
 
@@ -17,7 +17,7 @@ export class Stager implements Duty {
     this.#engine = engine;
   }
 
-  async tick(term: DutyTenure): Promise<Pass> {
+  async tick(term: DutyTenure): Promise<PassResult> {
     const { store, readyLanes } = this.#engine;
     // In one turn of the loop, so that a store that can will commit them together.
     const [late, due, carried] = await Promise.all([

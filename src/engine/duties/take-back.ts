@@ -5,14 +5,14 @@ import { readSpec } from '../push/spec.ts';
 
 /** Takes back expired leases, as the holder of a duty: their tasks run again or end. Answers how many were taken back. */
 export async function takeBack(engine: Engine, duty: DutyTenure, leases: readonly OverdueLease[]): Promise<number> {
-  const items = await Promise.all(leases.map((lease) => judge(engine, lease)));
+  const items = await Promise.all(leases.map((lease) => reapItemOf(engine, lease)));
   const { reaped, lanes } = await engine.store.leaseReap({ duty, items });
   for (const lane of lanes) engine.readyLanes.mark(lane);
   if (reaped > 0) engine.changed();
   return reaped;
 }
 
-async function judge(engine: Engine, lease: OverdueLease): Promise<ReapItem> {
+async function reapItemOf(engine: Engine, lease: OverdueLease): Promise<ReapItem> {
   const { retry } = readSpec(await engine.interner.specBody(lease.spec));
   const verdict = afterExpiry(lease, retry, engine.world.random());
   const { task, attempt } = lease;

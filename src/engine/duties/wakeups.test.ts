@@ -15,7 +15,7 @@ function follow(came: Promise<void>): () => boolean {
 test('a wake-up wakes every waiter, once', async () => {
   const world = new VirtualWorld();
   const wakeups = new Wakeups(world, 1000);
-  const waits = [wakeups.arm(), wakeups.arm()].map(({ came }) => follow(came));
+  const waits = [wakeups.arm(), wakeups.arm()].map(({ woken }) => follow(woken));
   assert.equal(wakeups.awaited, true);
   wakeups.wake();
   await world.settle();
@@ -29,7 +29,7 @@ test('a wake-up wakes every waiter, once', async () => {
 
 test('a wake-up that comes between the arming and the wait is not missed', async () => {
   const wakeups = new Wakeups(new VirtualWorld(), 1000);
-  const { came } = wakeups.arm();
+  const { woken: came } = wakeups.arm();
   wakeups.wake();
   await came;
 });
@@ -38,7 +38,7 @@ test('a wake-up that comes while nobody waits is lost', async () => {
   const world = new VirtualWorld();
   const wakeups = new Wakeups(world, 1000);
   wakeups.wake();
-  const came = follow(wakeups.arm().came);
+  const came = follow(wakeups.arm().woken);
   await world.advance(500);
   assert.equal(came(), false);
 });
@@ -58,7 +58,7 @@ test('without a wake-up the poll comes in time, at a random moment so that proce
 test('a wait ends at its own limit when that is before the poll', async () => {
   const world = new VirtualWorld();
   const wakeups = new Wakeups(world, 1000);
-  const came = follow(wakeups.arm(undefined, 40).came);
+  const came = follow(wakeups.arm(undefined, 40).woken);
   await world.advance(39);
   assert.equal(came(), false);
   await world.advance(1);
@@ -70,7 +70,7 @@ test('an abort ends the wait at once', async () => {
   const world = new VirtualWorld();
   const wakeups = new Wakeups(world, 1000);
   const control = new AbortController();
-  const came = follow(wakeups.arm(control.signal).came);
+  const came = follow(wakeups.arm(control.signal).woken);
   control.abort();
   await world.settle();
   assert.equal(came(), true);
@@ -81,7 +81,7 @@ test('a wait that is forgotten leaves no timer and no listener, and is woken no 
   const world = new VirtualWorld();
   const wakeups = new Wakeups(world, 1000);
   const control = new AbortController();
-  const { came, forget } = wakeups.arm(control.signal);
+  const { woken: came, forget } = wakeups.arm(control.signal);
   const woken = follow(came);
   forget();
   assert.equal(wakeups.awaited, false);
@@ -96,8 +96,8 @@ test('a waiter that waits again from within a wake-up waits for the next one', a
   const world = new VirtualWorld();
   const wakeups = new Wakeups(world, 1000);
   let again: (() => boolean) | undefined;
-  void wakeups.arm().came.then(() => {
-    again = follow(wakeups.arm().came);
+  void wakeups.arm().woken.then(() => {
+    again = follow(wakeups.arm().woken);
   });
   wakeups.wake();
   await world.settle();

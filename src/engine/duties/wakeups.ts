@@ -1,8 +1,8 @@
 import type { World } from '../../core/world.ts';
 
 /** A wait that is armed before the read that may come back empty, so that nothing that arrives during the read is missed. */
-export interface Armed {
-  readonly came: Promise<void>;
+export interface ArmedWait {
+  readonly woken: Promise<void>;
   readonly forget: () => void;
 }
 
@@ -29,9 +29,9 @@ export class Wakeups {
   }
 
   /** Resolves at the next wake-up, the poll or the abort, or after `maxMs`. */
-  arm(signal?: AbortSignal, maxMs = Number.POSITIVE_INFINITY): Armed {
+  arm(signal?: AbortSignal, maxMs = Number.POSITIVE_INFINITY): ArmedWait {
     let forget = (): void => {};
-    const came = new Promise<void>((resolve) => {
+    const woken = new Promise<void>((resolve) => {
       const done = (): void => {
         forget();
         resolve();
@@ -46,6 +46,6 @@ export class Wakeups {
         signal?.removeEventListener('abort', done);
       };
     });
-    return { came, forget: () => forget() };
+    return { woken, forget: () => forget() };
   }
 }

@@ -77,7 +77,7 @@ export function draft(request: PushRequest, maxUniqueMs: number, depth?: number)
     specBody: writeSpec(
       retry,
       timeout === undefined ? undefined : checkDuration('timeout', timeout, 1),
-      reuse === undefined ? undefined : wishOf(reuse),
+      reuse === undefined ? undefined : reuseSpec(reuse),
       depth,
       request.gathers === true ? true : undefined,
     ),
@@ -98,7 +98,7 @@ export function draft(request: PushRequest, maxUniqueMs: number, depth?: number)
 }
 
 /** Without the key: there are as many keys as tasks, and specs must be few. */
-function wishOf({ key, maxAgeMs }: Reuse): NonNullable<SpecBody['reuse']> {
+function reuseSpec({ key, maxAgeMs }: Reuse): NonNullable<SpecBody['reuse']> {
   return key === undefined ? { maxAgeMs } : { maxAgeMs, keyed: true };
 }
 

@@ -51,7 +51,7 @@ export class Pushes implements TaskInterner {
       sizeOf: ({ payload }) => payload.length,
       maxInFlight: 2,
       send: (items) => deps.store.taskPush({ items }),
-      sent: (items, answers) => this.#tell(items, answers),
+      sent: (items, answers) => this.#giveHints(items, answers),
     });
   }
 
@@ -102,7 +102,7 @@ export class Pushes implements TaskInterner {
   }
 
   pushed(items: readonly NewTask[], answers: readonly (PushAnswer & { readonly ok: true })[]): readonly Pushed[] {
-    this.#tell(items, answers);
+    this.#giveHints(items, answers);
     return answers.map((answer) => this.#pushed(answer));
   }
 
@@ -129,7 +129,7 @@ export class Pushes implements TaskInterner {
   }
 
   /** Gives hints after the commit: ready lanes, due times, the commit itself. */
-  #tell(items: readonly NewTask[], answers: readonly PushAnswer[]): void {
+  #giveHints(items: readonly NewTask[], answers: readonly PushAnswer[]): void {
     const lanes = new Map<number, number>();
     for (let i = 0; i < answers.length; i++) {
       const answer = answers[i] as PushAnswer;

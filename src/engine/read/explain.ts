@@ -186,8 +186,8 @@ function namesOf(workers: readonly WorkerVerdict[]): string {
 function tally(workers: readonly WorkerVerdict[]): string {
   const counts = new Map<string, number>();
   for (const { reasons } of workers) for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
-  const said = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 3);
-  return said.map(([reason, n]) => `${reason} (${n} of ${workers.length})`).join('; ');
+  const frequent = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 3);
+  return frequent.map(([reason, n]) => `${reason} (${n} of ${workers.length})`).join('; ');
 }
 
 const timeOf = (ms: number): string => new Date(ms).toISOString();

@@ -38,15 +38,15 @@ export class Feed {
 
   async *follow(after: number, signal?: AbortSignal): AsyncGenerator<FeedItem> {
     for (let last = after; !signal?.aborted; ) {
-      const sign = this.#commits.arm(signal);
+      const wakeup = this.#commits.arm(signal);
       try {
         const page = await this.#store.eventRead({ after: last, limit: PAGE });
         if (page.reset) yield { kind: 'reset', last: (page.events[0]?.seq ?? page.last + 1) - 1 };
         for (const event of page.events) yield itemOf(event);
         last = page.last;
-        if (page.events.length === 0) await sign.came;
+        if (page.events.length === 0) await wakeup.woken;
       } finally {
-        sign.forget();
+        wakeup.forget();
       }
     }
   }

@@ -57,7 +57,7 @@ export async function lookAround(store: OverviewStore, staleMs: number): Promise
     workers: countWorkers(live, workers),
     slots: { all: sum(online, ({ slots: all }) => all), busy: sum(online, ({ running }) => running) },
     tasks: totals(queues),
-    held: heldBack({ kinds, hands: live.map(handOf), counters, now }),
+    held: heldBack({ kinds, hands: live.map(freeWorkerOf), counters, now }),
     oldestAgeMs: Number.isFinite(since) ? Math.max(0, Math.floor(time.calendar - since)) : 0,
   };
 }
@@ -98,8 +98,8 @@ function kindsOf(queues: readonly QueueRecord[], lanes: readonly Counted[], most
     const long = own.filter(({ ready }) => ready >= most);
     const left = Math.max(0, stats.ready - sum(own, ({ ready }) => ready));
     return own.map(({ lane, ready }) => {
-      const place = long.findIndex((one) => one.lane.id === lane.id);
-      const more = place === -1 ? 0 : Math.floor(left / long.length) + (place < left % long.length ? 1 : 0);
+      const index = long.findIndex((one) => one.lane.id === lane.id);
+      const more = index === -1 ? 0 : Math.floor(left / long.length) + (index < left % long.length ? 1 : 0);
       return { ...placedOf(lane), lane: lane.id, ready: ready + more, paused, uses: lane.rules?.uses ?? [] };
     });
   });
@@ -112,7 +112,7 @@ async function countersOf(store: OverviewStore, kinds: readonly ReadyKind[]) {
   return { now, counters: new Map(counters.flatMap((one) => (one === undefined ? [] : [[one.id, one]]))) };
 }
 
-function handOf(member: FleetMember): FreeWorker {
+function freeWorkerOf(member: FleetMember): FreeWorker {
   return { worker: candidateOf(member), free: member.slots - member.running };
 }
 

@@ -62,7 +62,7 @@ export class KeptResults {
   }
 
   async reuses(spec: number): Promise<boolean> {
-    return (await this.#wish(spec)) !== undefined;
+    return (await this.#reuseOf(spec)) !== undefined;
   }
 
   async find(lease: ReusingLease): Promise<KeptResult | undefined> {
@@ -84,18 +84,18 @@ export class KeptResults {
   async #query(lease: ReusingLease): Promise<ResultQuery | undefined> {
     const known = this.#queries.get(lease);
     if (known !== undefined) return known;
-    const wish = await this.#wish(lease.spec);
-    if (wish === undefined) return undefined;
+    const reuse = await this.#reuseOf(lease.spec);
+    if (reuse === undefined) return undefined;
     const { handler, payload, task } = lease;
-    const key = wish.keyed === true ? await this.#names.submit(task) : logicalKey(handler, { payload });
+    const key = reuse.keyed === true ? await this.#names.submit(task) : logicalKey(handler, { payload });
     // Without the caller's key it is not known which tasks are similar. Then the task runs, which is always right.
     if (key === undefined) return undefined;
-    const query = { key, maxAgeMs: wish.maxAgeMs };
+    const query = { key, maxAgeMs: reuse.maxAgeMs };
     this.#queries.set(lease, query);
     return query;
   }
 
-  async #wish(spec: number): Promise<SpecBody['reuse']> {
+  async #reuseOf(spec: number): Promise<SpecBody['reuse']> {
     return readSpec(await this.#deps.interner.specBody(spec)).reuse;
   }
 }

@@ -117,9 +117,9 @@ export class Settles {
       return { ...back, delayMs, refund: true, pause: { limit: options.limit } };
     }
     if (options.giveUp) return { go: 'end', to: 'failed', reason: 'gave_up', result: text };
-    const held = await this.#known(lease);
-    const { retry } = readSpec(await this.#deps.interner.specBody(held.spec));
-    const verdict = afterFailure(held, retry, this.#deps.random());
+    const budget = await this.#budgetOf(lease);
+    const { retry } = readSpec(await this.#deps.interner.specBody(budget.spec));
+    const verdict = afterFailure(budget, retry, this.#deps.random());
     if (verdict.to === 'again') return { ...back, delayMs: verdict.delayMs, refund: false };
     return { go: 'end', to: verdict.to, reason: verdict.reason, result: text };
   }
@@ -130,7 +130,7 @@ export class Settles {
     checkFlag('bounced', options.bounced);
     const bounced = options.bounced ?? false;
     const delayMs = parseDuration(options.delayMs ?? 0, 'delayMs');
-    const bounces = bounced ? (await this.#known(lease)).bounces : 0;
+    const bounces = bounced ? (await this.#budgetOf(lease)).bounces : 0;
     const verdict = afterRelease(bounces, bounced, delayMs);
     if (verdict.to === 'again') {
       return this.#giveBack(lease, { change: 'released', delayMs: verdict.delayMs, refund: true, bounced });
@@ -170,7 +170,7 @@ export class Settles {
   }
 
   /** The budget and policy of the attempt, from its grant or else from its row. */
-  async #known(lease: HeldLease): Promise<Standing> {
+  async #budgetOf(lease: HeldLease): Promise<AttemptBudget> {
     const { tries, maxTries, bounces, spec } = lease;
     if (tries !== undefined && maxTries !== undefined && bounces !== undefined && spec !== undefined) {
       return { tries, maxTries, bounces, spec };
@@ -186,7 +186,7 @@ export class Settles {
   }
 }
 
-interface Standing {
+interface AttemptBudget {
   readonly tries: number;
   readonly maxTries: number;
   readonly bounces: number;

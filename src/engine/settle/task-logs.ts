@@ -108,7 +108,7 @@ export class TaskLogs {
     let known = false;
     try {
       while (!signal?.aborted) {
-        const sign = this.#wakeups(task).arm(signal);
+        const wakeup = this.#wakeups(task).arm(signal);
         try {
           const page = await store.logRead({ task, after: last, limit: PAGE });
           yield* page;
@@ -123,9 +123,9 @@ export class TaskLogs {
           if (record === undefined && !known) throw fault('NOT_FOUND', { kind: 'task', id: task });
           known = true;
           ended = record === undefined || isFinal(record.state);
-          if (!ended) await sign.came;
+          if (!ended) await wakeup.woken;
         } finally {
-          sign.forget();
+          wakeup.forget();
         }
       }
     } finally {

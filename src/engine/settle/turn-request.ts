@@ -110,7 +110,7 @@ export function checkTurn(request: TurnRequest): CheckedTurn {
   checkOptions('turn', request, TURN);
   const { entries: given = [], logs, then = { go: 'on' } } = request;
   checkList('entries', given);
-  bounded('entries', given.length, MAX_ENTRIES);
+  checkCount('entries', given.length, MAX_ENTRIES);
   const entries = given.map(checkEntry);
   const counts = { children: 0, signals: 0, turn: 0 };
   for (const entry of entries) {
@@ -118,11 +118,11 @@ export function checkTurn(request: TurnRequest): CheckedTurn {
     else if (entry.kind === 'signal') counts.signals++;
     counts.turn += 'value' in entry ? entry.value.length : 'body' in entry ? entry.body.length : 0;
   }
-  bounded('children', counts.children, MAX_BIRTHS);
-  bounded('signals', counts.signals, MAX_SIGNALS);
-  bounded('turn', counts.turn, MAX_TURN_LENGTH);
+  checkCount('children', counts.children, MAX_BIRTHS);
+  checkCount('signals', counts.signals, MAX_SIGNALS);
+  checkCount('turn', counts.turn, MAX_TURN_LENGTH);
   const lines = logs === undefined ? [] : checkLogEntries(logs);
-  bounded('logs', lines.length, MAX_LINES);
+  checkCount('logs', lines.length, MAX_LINES);
   return { entries, logs: lines.length === 0 ? undefined : lines, then: checkThen(then, keysOf(entries)) };
 }
 
@@ -206,9 +206,9 @@ function checkThen(then: ThenRequest, keys: ReadonlySet<string>): CheckedThen {
     case 'park': {
       const { go: _, ...wait } = then;
       const park = parkOf(wait);
-      const stranger = park.children?.find((child) => typeof child === 'string' && !keys.has(child));
-      if (stranger !== undefined)
-        throw refuse('children', `no child of this turn has the key ${JSON.stringify(stranger)}`);
+      const unknown = park.children?.find((child) => typeof child === 'string' && !keys.has(child));
+      if (unknown !== undefined)
+        throw refuse('children', `no child of this turn has the key ${JSON.stringify(unknown)}`);
       return { go: 'park', ...park };
     }
     case 'complete':
@@ -222,7 +222,7 @@ function checkThen(then: ThenRequest, keys: ReadonlySet<string>): CheckedThen {
   }
 }
 
-function bounded(field: string, count: number, most: number): void {
+function checkCount(field: string, count: number, most: number): void {
   if (count > most) throw refuse(field, `a turn may have at most ${most}, and this one has ${count}`);
 }
 

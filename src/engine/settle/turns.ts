@@ -20,7 +20,7 @@ import type { HeldLease, Settles } from './settles.ts';
 import { type CheckedEntry, type CheckedTurn, checkTurn, type TurnRequest } from './turn-request.ts';
 
 /** The result of a turn. */
-export interface Turned {
+export interface TurnResult {
   readonly went: TurnOutcome;
   /** Only of a task that has ended or was given back. */
   readonly state?: TaskState | undefined;
@@ -28,10 +28,10 @@ export interface Turned {
   readonly body?: string | undefined;
   readonly cancelRequested: boolean;
   /** In the order of the entries. Undefined: the task has ended instead. */
-  readonly entries: readonly (Entered | undefined)[];
+  readonly entries: readonly (EntryResult | undefined)[];
 }
 
-export interface Entered {
+export interface EntryResult {
   /** The JSON text that counts under the key: the first one that was ever written. For a child: its id and number. */
   readonly text: string;
   readonly child?: Pushed;
@@ -75,36 +75,42 @@ export class Turns {
     });
   }
 
-  async turn(lease: HeldLease, request: TurnRequest): Promise<Turned> {
+  async turn(lease: HeldLease, request: TurnRequest): Promise<TurnResult> {
     checkLease(lease);
     const checked = checkTurn(request);
     return this.#mutex.take(lease.task, () => this.#send(lease, checked));
   }
 
-  async #send(lease: HeldLease, { entries, logs, then: wish }: CheckedTurn): Promise<Turned> {
+  async #send(lease: HeldLease, { entries, logs, then: requested }: CheckedTurn): Promise<TurnResult> {
     // Not awaited where it need not be: the call then leaves in this turn of the loop.
-    const then = wish.go === 'on' || wish.go === 'park' ? wish : await this.#deps.settles.thenOf(lease, wish);
-    const births = entries.filter(isChild).length;
-    if (births === 0) return this.#commit(lease, entries as readonly NewEntry[], logs, then);
-    const takeBack = await this.#deps.spawns.admit(lease, births);
+    const then =
+      requested.go === 'on' || requested.go === 'park' ? requested : await this.#deps.settles.thenOf(lease, requested);
+    const childCount = entries.filter(isChild).length;
+    if (childCount === 0) return this.#commit(lease, entries as readonly NewEntry[], logs, then);
+    const refund = await this.#deps.spawns.admit(lease, childCount);
     let fresh = 0;
     try {
       const turned = await this.#commit(lease, await this.#place(lease, entries), logs, then);
       fresh = turned.entries.filter((entered) => entered?.child?.fresh).length;
       return turned;
     } finally {
-      takeBack(births - fresh);
+      refund(childCount - fresh);
     }
   }
 
-  async #commit(lease: HeldLease, placed: readonly NewEntry[], logs: CheckedTurn['logs'], then: Then): Promise<Turned> {
+  async #commit(
+    lease: HeldLease,
+    placed: readonly NewEntry[],
+    logs: CheckedTurn['logs'],
+    then: Then,
+  ): Promise<TurnResult> {
     const { task, attempt, lane, createdAt } = lease;
     const hint = lane === undefined || createdAt === undefined ? undefined : { lane, createdAt };
     const answer = await this.#batcher.submit({ task, attempt, hint, entries: placed, logs, then });
     if (answer.kind === 'lost') throw fault('LEASE_LOST', { task, attempt });
     if (answer.kind === 'refused') throw refusal(placed, answer.key, answer.why);
     const { went, body, cancelRequested } = answer;
-    if (went !== 'on' || placed.some(isActing)) this.#tell(lease, placed, then, went);
+    if (went !== 'on' || placed.some(isVisible)) this.#giveHints(lease, placed, then, went);
     return { went, body, cancelRequested, state: stateOf(then, went), entries: this.#entered(placed, answer.entries) };
   }
 
@@ -118,7 +124,7 @@ export class Turns {
   }
 
   /** Hints, after the commit. */
-  #tell(lease: HeldLease, entries: readonly NewEntry[], then: Then, went: TurnOutcome): void {
+  #giveHints(lease: HeldLease, entries: readonly NewEntry[], then: Then, went: TurnOutcome): void {
     const { lane, priority, task } = lease;
     if (entries.some(({ kind }) => kind === 'signal')) this.#deps.onWoken();
     if (went !== 'on' && went !== 'woken' && lane !== undefined) this.#deps.onFreed(lane);
@@ -130,19 +136,19 @@ export class Turns {
     this.#deps.onCommit(task);
   }
 
-  #entered(entries: readonly NewEntry[], answers: readonly EntryAnswer[]): readonly (Entered | undefined)[] {
+  #entered(entries: readonly NewEntry[], answers: readonly EntryAnswer[]): readonly (EntryResult | undefined)[] {
     if (!entries.some(isChild)) return entries.map((entry, i) => entered(entry, answers[i] as EntryAnswer, undefined));
-    const born = entries.flatMap((entry, i) => {
+    const spawned = entries.flatMap((entry, i) => {
       const answer = answers[i] as EntryAnswer;
       return entry.kind === 'child' && answer.kind === 'child'
         ? [{ entry, answer: { ...answer, ok: true } as const }]
         : [];
     });
     const pushed = this.#deps.tasks.pushed(
-      born.map(({ entry }) => entry.task),
-      born.map(({ answer }) => answer),
+      spawned.map(({ entry }) => entry.task),
+      spawned.map(({ answer }) => answer),
     );
-    const children = new Map(born.map(({ entry }, i) => [entry as NewEntry, pushed[i] as Pushed]));
+    const children = new Map(spawned.map(({ entry }, i) => [entry as NewEntry, pushed[i] as Pushed]));
     return entries.map((entry, i) => entered(entry, answers[i] as EntryAnswer, children.get(entry)));
   }
 }
@@ -151,9 +157,9 @@ const isChild = <T extends { readonly kind: string }>(entry: T): entry is Extrac
   entry.kind === 'child';
 
 /** Entries that other tasks can see. */
-const isActing = ({ kind }: { readonly kind: string }): boolean => kind === 'child' || kind === 'signal';
+const isVisible = ({ kind }: { readonly kind: string }): boolean => kind === 'child' || kind === 'signal';
 
-function entered(entry: NewEntry, answer: EntryAnswer, child: Pushed | undefined): Entered | undefined {
+function entered(entry: NewEntry, answer: EntryAnswer, child: Pushed | undefined): EntryResult | undefined {
   if (answer.kind === 'none') return undefined;
   if (child !== undefined) return { text: JSON.stringify({ id: child.id, task: child.task }), child };
   if (entry.kind === 'child') {

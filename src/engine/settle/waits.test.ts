@@ -6,7 +6,7 @@ import type { Grant } from '../../store/store.ts';
 import { VirtualWorld } from '../../testing.ts';
 import { Roster } from '../duties/roster.ts';
 import { Engine } from '../engine.ts';
-import type { Turned } from './turns.ts';
+import type { TurnResult } from './turns.ts';
 import type { WaitRequest } from './waits.ts';
 
 interface Rig {
@@ -17,7 +17,7 @@ interface Rig {
   readonly running: () => Promise<Grant>;
 }
 
-const park = (engine: Engine, lease: Grant, wait: WaitRequest): Promise<Turned> =>
+const park = (engine: Engine, lease: Grant, wait: WaitRequest): Promise<TurnResult> =>
   engine.turn(lease, { then: { go: 'park', ...wait } });
 
 async function remember(engine: Engine, lease: Grant, key: string, value: unknown): Promise<string | undefined> {

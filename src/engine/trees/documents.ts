@@ -122,7 +122,7 @@ export class Documents {
     const foreign = [
       ...new Set(drafts.flatMap(({ parent }) => (parent === undefined || own.has(parent) ? [] : [parent]))),
     ];
-    if (foreign.length === 0) return this.#plant(drafts);
+    if (foreign.length === 0) return this.#createTree(drafts);
     const [above] = foreign as [string];
     const parents = await this.getMany(foreign);
     const missing = foreign.find((_, i) => parents[i] === undefined);
@@ -138,18 +138,18 @@ export class Documents {
       }
       checkTree([...tree.map(nodeOf), ...drafts.map(nodeOf)]);
       return { write: { add: drafts.map(newDocument) }, answer: undefined };
-    }).then(() => this.#all(drafts));
+    }).then(() => this.#readDrafts(drafts));
   }
 
-  async #plant(drafts: readonly DocumentDraft[]): Promise<readonly Document[]> {
+  async #createTree(drafts: readonly DocumentDraft[]): Promise<readonly Document[]> {
     checkTree(drafts.map(nodeOf));
     const root = drafts.find(({ parent }) => parent === undefined)?.id as string;
     const answer = await this.#store.documentWrite({ root, version: 0, add: drafts.map(newDocument) });
     if (!answer.ok) throw refusedWrite(answer);
-    return this.#all(drafts);
+    return this.#readDrafts(drafts);
   }
 
-  async #all(drafts: readonly DocumentDraft[]): Promise<readonly Document[]> {
+  async #readDrafts(drafts: readonly DocumentDraft[]): Promise<readonly Document[]> {
     const found = await this.getMany(drafts.map(({ id }) => id));
     return found.map((one, i) => {
       if (one === undefined) throw fault('NOT_FOUND', { kind: 'task', id: drafts[i]?.id });
@@ -161,9 +161,9 @@ export class Documents {
   async edit(id: string, decide: (before: Document) => DocumentEdit): Promise<Document> {
     const { root } = await this.get(id);
     await this.#change(root, (tree) => {
-      const before = theOne(tree, id);
+      const before = documentIn(tree, id);
       if (before.status !== 'new') {
-        throw refuse('transition', `the task ${id} is ${standing(before)}, and only a pending task can be changed`);
+        throw refuse('transition', `the task ${id} is ${statusWord(before)}, and only a pending task can be changed`);
       }
       const edit = decide(before);
       if (edit.version !== undefined && edit.version !== before.version) {
@@ -189,18 +189,18 @@ export class Documents {
   async remove(id: string): Promise<readonly string[]> {
     const { root } = await this.get(id);
     return this.#change(root, (tree) => {
-      const going = subtreeOf(tree.map(nodeOf), id).map((one) => one.id);
-      const set = new Set(going);
+      const removed = subtreeOf(tree.map(nodeOf), id).map((one) => one.id);
+      const set = new Set(removed);
       const executed = tree.find((one) => set.has(one.id) && one.run > 0);
       if (executed !== undefined) {
         throw refuse(
           'removal',
-          `the task ${executed.id} is ${standing(executed)}, and only pending tasks can be deleted`,
+          `the task ${executed.id} is ${statusWord(executed)}, and only pending tasks can be deleted`,
         );
       }
       const across = needsAcross(tree.map(nodeOf), set);
       if (across !== undefined) throw refuse('removal', `the task ${across.id} depends on ${across.on}`);
-      return { write: { remove: going }, answer: going };
+      return { write: { remove: removed }, answer: removed };
     });
   }
 
@@ -245,12 +245,12 @@ export class Documents {
       await admit(countByQueue(requests));
       const items = await this.#graphs.items(requests);
       const documents = plan.runs.map((run) => run.id);
-      const { version } = theOne(tree, root);
+      const { version } = documentIn(tree, root);
       const answer = await this.#store.documentWrite({ root, version, push: { items, documents } });
       if (!answer.ok && answer.why === 'stale') continue;
       if (!answer.ok && answer.why === 'taken') throw refusedWrite(answer);
       const pushed = this.#graphs.pushed(items, answer.ok ? answer : answer.answer);
-      return documents.map((one, at) => ({ document: theOne(tree, one), pushed: pushed[at] as Pushed }));
+      return documents.map((one, at) => ({ document: documentIn(tree, one), pushed: pushed[at] as Pushed }));
     }
     throw busy(root);
   }
@@ -263,7 +263,7 @@ export class Documents {
     for (let i = 0; i < TRIES; i++) {
       const tree = await this.#read(root);
       const { write, answer } = decide(tree);
-      const { version } = theOne(tree, root);
+      const { version } = documentIn(tree, root);
       const written = await this.#store.documentWrite({ ...write, root, version });
       if (written.ok) return answer;
       if (written.why !== 'stale') throw refusedWrite(written);
@@ -278,11 +278,11 @@ export class Documents {
 
 /** Undefined: the task of its last execution is no longer kept, so the document is not either. */
 function read(record: DocumentRecord): Document | undefined {
-  const status = standOf(record);
+  const status = statusOf(record);
   return status === undefined ? undefined : { ...record, body: JSON.parse(record.body) as DocumentBody, status };
 }
 
-function standOf({ shows, task, run, dropped, state }: DocumentRecord): DocumentStatus | undefined {
+function statusOf({ shows, task, run, dropped, state }: DocumentRecord): DocumentStatus | undefined {
   if (shows !== undefined || (task !== undefined && run === 0)) return state === undefined ? undefined : 'fixed';
   if (task !== undefined) return state;
   return dropped ? 'dropped' : 'new';
@@ -305,7 +305,7 @@ function changed({ id, parent, user, body }: Document, dropped: boolean) {
   return { id, parent, user, dropped, body: JSON.stringify(body) };
 }
 
-function theOne(tree: readonly Document[], id: string): Document {
+function documentIn(tree: readonly Document[], id: string): Document {
   const found = tree.find((one) => one.id === id);
   if (found === undefined) throw fault('NOT_FOUND', { kind: 'task', id });
   return found;
@@ -344,7 +344,7 @@ function checkTree(nodes: readonly DocumentNode[]): void {
 }
 
 /** The word that apflow clients know. */
-function standing({ status }: Pick<Document, 'status'>): string {
+function statusWord({ status }: Pick<Document, 'status'>): string {
   if (status === 'fixed') return 'a clone';
   if (status === 'new') return 'pending';
   if (status === 'dropped') return 'cancelled';

@@ -33,13 +33,13 @@ export class InputGatherer {
   async #complete(grants: readonly Grant[]): Promise<readonly Grant[]> {
     const completed: Grant[] = [];
     for (const grant of grants) {
-      const whole = (await this.#knows(grant.spec)) ? await this.#gather(grant) : grant;
+      const whole = (await this.#isGathering(grant.spec)) ? await this.#gather(grant) : grant;
       if (whole !== undefined) completed.push(whole);
     }
     return completed;
   }
 
-  async #knows(spec: number): Promise<boolean> {
+  async #isGathering(spec: number): Promise<boolean> {
     const known = this.#gathers.get(spec);
     if (known !== undefined) return known;
     const gathers = readSpec(await this.#deps.interner.specBody(spec)).gathers === true;

@@ -33,14 +33,14 @@ export class Spawns {
   }
 
   /**
-   * Counts `births` more children, or refuses them when that would be too many. Returns a function that takes back
+   * Counts `added` more children, or refuses them when that would be too many. Returns a function that takes back
    * those that were not made.
    */
-  async admit(parent: Parent, births: number): Promise<(none: number) => void> {
+  async admit(parent: Parent, added: number): Promise<(unused: number) => void> {
     const count = await this.#countOf(parent);
-    if (count.children + births > MAX_CHILDREN) throw refuse(`a task has at most ${MAX_CHILDREN} children`);
-    count.children += births;
-    return (none) => void (count.children -= none);
+    if (count.children + added > MAX_CHILDREN) throw refuse(`a task has at most ${MAX_CHILDREN} children`);
+    count.children += added;
+    return (unused) => void (count.children -= unused);
   }
 
   /** Checks the depth, and turns the request into the form that the store takes. */
@@ -60,13 +60,13 @@ export class Spawns {
     const known = this.#counts.get(task);
     if (known !== undefined) return known;
     if (this.#counts.size >= MAX_PARENTS) this.#counts.clear();
-    const count = this.#bornBefore(task, attempt);
+    const count = this.#countEarlier(task, attempt);
     this.#counts.set(task, count);
     count.catch(() => this.#counts.delete(task));
     return count;
   }
 
-  async #bornBefore(task: number, attempt: number): Promise<{ children: number }> {
+  async #countEarlier(task: number, attempt: number): Promise<{ children: number }> {
     // There was no attempt before.
     if (attempt === 1) return { children: 0 };
     const entries = await this.#deps.store.journalList({ task });

@@ -58,7 +58,7 @@ export interface TreesDeps {
 
 const OPTIONS: ReadonlySet<string> = new Set(['dryRun', 'onProgress', 'signal'] satisfies (keyof TreeOptions)[]);
 /** Records per read; each comes with its payload. */
-const LOOK = 100;
+const READ_BATCH = 100;
 /** Tasks per transaction. */
 const BATCH = 250;
 const MOST = 100_000;
@@ -87,11 +87,11 @@ class TreeReader {
   }
 
   /** Reads tasks that are not known yet, and their trees. */
-  async see(tasks: readonly number[]): Promise<void> {
+  async load(tasks: readonly number[]): Promise<void> {
     const roots = new Set<number>();
     for (const page of slices(
       tasks.filter((task) => !this.nodes.has(task)),
-      LOOK,
+      READ_BATCH,
     )) {
       for (const record of await this.#store.taskGet({ tasks: page })) {
         if (record === undefined) continue;
@@ -108,7 +108,7 @@ class TreeReader {
       const page = await this.#store.treeList({ root, after, limit: PAGE });
       for (const { parent, ...node } of page) {
         this.nodes.set(node.task, node);
-        put(this.childrenOf, parent, node.task);
+        append(this.childrenOf, parent, node.task);
       }
       const last = page.at(-1);
       if (last === undefined || page.length < PAGE) return;
@@ -131,15 +131,15 @@ export class Trees {
 
   /** All tasks of the tree, the given one first. */
   async show(root: number): Promise<readonly TreeMember[]> {
-    const { tell } = this.#begin(root, {});
-    const { nodes, childrenOf, waits } = await this.#fromBelow(root, undefined, tell);
+    const { report } = this.#begin(root, {});
+    const { nodes, childrenOf, waits } = await this.#fromBelow(root, undefined, report);
     const ids = new Map(nodes.map((node) => [node.task, this.#deps.idOf(node)]));
     const idsOf = (tasks: readonly number[] | undefined): readonly string[] =>
       [...new Set(tasks)].flatMap((task) => ids.get(task) ?? []);
     const after = new Map<number, number[]>();
-    for (const { up, down } of waits) put(after, down, up);
+    for (const { up, down } of waits) append(after, down, up);
     const parents = new Map<number, number[]>();
-    for (const [parent, children] of childrenOf) for (const child of children) put(parents, child, parent);
+    for (const [parent, children] of childrenOf) for (const child of children) append(parents, child, parent);
     const members = nodes.toReversed().map((node) => {
       const { task, queue, handler, state } = node;
       const id = ids.get(task) as string;
@@ -154,52 +154,52 @@ export class Trees {
    * spawn nothing from then on.
    */
   async cancel(root: number, options: TreeOptions = {}): Promise<TreeAnswer<CancelAct>> {
-    const { dryRun, tell } = this.#begin(root, options);
+    const { dryRun, report } = this.#begin(root, options);
     const seen = new Map<number, TreeTask<CancelAct>>();
     // The next look finds what is spawned meanwhile. A task that was asked to stop spawns no more, so the loop ends.
-    for (let left = await this.#idle(root, options.signal, tell, seen); left.length > 0; ) {
-      for (const some of slices(left, BATCH)) {
+    for (let left = await this.#remaining(root, options.signal, report, seen); left.length > 0; ) {
+      for (const batch of slices(left, BATCH)) {
         options.signal?.throwIfAborted();
-        const answers = dryRun ? some.map(wouldCancel) : await this.#cancel(some.map(({ task }) => task));
-        for (const [i, node] of some.entries()) {
+        const answers = dryRun ? batch.map(wouldCancel) : await this.#cancel(batch.map(({ task }) => task));
+        for (const [i, node] of batch.entries()) {
           // Pruned since it was found, so it had ended.
           const answer = answers[i] === 'unknown' ? 'finished' : (answers[i] as CancelAct);
           if (!seen.has(node.task) || answer !== 'finished') seen.set(node.task, this.#view(node, answer));
         }
-        tell(Math.max(left.length, seen.size), seen.size);
+        report(Math.max(left.length, seen.size), seen.size);
       }
-      left = dryRun ? [] : await this.#idle(root, options.signal, tell, seen);
+      left = dryRun ? [] : await this.#remaining(root, options.signal, report, seen);
     }
     const tasks = [...seen.values()];
     return { tasks, counts: count(tasks, ['cancelled', 'requested', 'finished']), dryRun };
   }
 
   /** The first time all tasks; later those that are unfinished and were not asked to stop. */
-  async #idle(
+  async #remaining(
     root: number,
     signal: AbortSignal | undefined,
-    tell: (found: number, done: number) => void,
+    report: (found: number, done: number) => void,
     seen: ReadonlyMap<number, unknown>,
   ): Promise<readonly Node[]> {
-    const { nodes } = await this.#fromBelow(root, signal, seen.size === 0 ? tell : () => {});
+    const { nodes } = await this.#fromBelow(root, signal, seen.size === 0 ? report : () => {});
     if (seen.size === 0) return nodes;
     return nodes.filter(({ state, cancelRequestedAt }) => !isFinal(state) && cancelRequestedAt === undefined);
   }
 
   /** Runs the failed and cancelled ones among the same tasks again. Completed ones keep their results. */
   async retry(root: number, options: TreeOptions = {}): Promise<TreeAnswer<RetryAct>> {
-    const { dryRun, tell } = this.#begin(root, options);
-    const tree = await this.#fromBelow(root, options.signal, tell);
+    const { dryRun, report } = this.#begin(root, options);
+    const tree = await this.#fromBelow(root, options.signal, report);
     const nodes = tree.nodes.toReversed();
     const tasks: TreeTask<RetryAct>[] = [];
     const again = new Set<number>();
-    for (const some of slices(nodes, BATCH)) {
+    for (const batch of slices(nodes, BATCH)) {
       options.signal?.throwIfAborted();
-      const chosen = await this.#choose(some, again, dryRun);
-      const revived = dryRun ? chosen : await this.#revive(some, chosen, { ...tree, again });
-      for (const node of some)
+      const chosen = await this.#choose(batch, again, dryRun);
+      const revived = dryRun ? chosen : await this.#revive(batch, chosen, { ...tree, again });
+      for (const node of batch)
         tasks.push(this.#view(node, retried(node, chosen.has(node.task), revived.has(node.task))));
-      tell(nodes.length, tasks.length);
+      report(nodes.length, tasks.length);
     }
     return { tasks, counts: count(tasks, ['again', 'kept', 'unfinished', 'blocked']), dryRun };
   }
@@ -209,18 +209,18 @@ export class Trees {
     checkOptions('options', options, OPTIONS);
     checkFlag('dryRun', options.dryRun);
     checkSignal(options.signal);
-    const tell = (found: number, done: number): void => options.onProgress?.({ found, done });
-    return { dryRun: options.dryRun ?? false, tell };
+    const report = (found: number, done: number): void => options.onProgress?.({ found, done });
+    return { dryRun: options.dryRun ?? false, report };
   }
 
   /** Finds everything that depends on this task or was spawned by what does. */
   async #fromBelow(
     root: number,
     signal: AbortSignal | undefined,
-    tell: (found: number, done: number) => void,
+    report: (found: number, done: number) => void,
   ): Promise<Tree> {
     const { store } = this.#deps;
-    const befores: (readonly [first: number, then: number])[] = [];
+    const orders: (readonly [first: number, then: number])[] = [];
     const waits: Planned[] = [];
     const reader = new TreeReader(store);
     const found = new Set([root]);
@@ -230,10 +230,10 @@ export class Trees {
       signal?.throwIfAborted();
       const tasks = open.slice(at, at + BATCH);
       at += tasks.length;
-      await reader.see(tasks);
+      await reader.load(tasks);
       const edges = await store.depDependents({ tasks });
       const reach = (next: number, before: readonly [first: number, then: number]): void => {
-        befores.push(before);
+        orders.push(before);
         if (!found.has(next)) open.push(next);
         found.add(next);
       };
@@ -243,18 +243,18 @@ export class Trees {
       }
       for (const task of tasks) for (const child of reader.childrenOf.get(task) ?? []) reach(child, [task, child]);
       if (open.length > MOST) throw tooMany();
-      tell(open.length, 0);
+      report(open.length, 0);
     }
     const { childrenOf } = reader;
     const nodes = new Map(open.flatMap((task) => pairOf(task, reader.nodes.get(task))));
     if (!nodes.has(root)) throw fault('NOT_FOUND', { kind: 'task', id: root });
-    return { nodes: inOrder(nodes, befores), childrenOf, waits };
+    return { nodes: inOrder(nodes, orders), childrenOf, waits };
   }
 
   /** Reads the tasks that are still kept. */
-  async #look(tasks: readonly number[]): Promise<ReadonlyMap<number, Node>> {
+  async #read(tasks: readonly number[]): Promise<ReadonlyMap<number, Node>> {
     const nodes = new Map<number, Node>();
-    for (const page of slices(tasks, LOOK)) {
+    for (const page of slices(tasks, READ_BATCH)) {
       for (const record of await this.#deps.store.taskGet({ tasks: page })) {
         if (record !== undefined) nodes.set(record.task, nodeOf(record));
       }
@@ -270,40 +270,40 @@ export class Trees {
   }
 
   /** The tasks of this batch that run again; `again` has all of them so far. */
-  async #choose(some: readonly Node[], again: Set<number>, dryRun: boolean): Promise<ReadonlySet<number>> {
-    const ended = some.filter(isLost);
+  async #choose(batch: readonly Node[], again: Set<number>, dryRun: boolean): Promise<ReadonlySet<number>> {
+    const ended = batch.filter(endedWithoutSuccess);
     const needs = await this.#deps.store.depNeeds({ tasks: ended.map(({ task }) => task) });
     const needsOf = Map.groupBy(
       needs.filter(({ optional }) => !optional),
       ({ down }) => down,
     );
-    const own = new Set(some.map(({ task }) => task));
+    const own = new Set(batch.map(({ task }) => task));
     // Also reads dependencies that were revived before: one of them may have failed again already.
-    const lost = await this.#lost(needs.filter(({ up }) => !own.has(up) && !(dryRun && again.has(up))));
-    for (const { task } of ended) lost.add(task);
+    const unsuccessful = await this.#unsuccessful(needs.filter(({ up }) => !own.has(up) && !(dryRun && again.has(up))));
+    for (const { task } of ended) unsuccessful.add(task);
     const chosen = new Set<number>();
     for (const node of ended) {
-      const blocked = neverRan(node) && (needsOf.get(node.task) ?? []).some(({ up }) => lost.has(up));
+      const blocked = neverRan(node) && (needsOf.get(node.task) ?? []).some(({ up }) => unsuccessful.has(up));
       if (blocked) continue;
       chosen.add(node.task);
       again.add(node.task);
-      lost.delete(node.task);
+      unsuccessful.delete(node.task);
     }
     return chosen;
   }
 
   /** The dependencies that have ended and not completed. One that is no longer kept does not count. */
-  async #lost(needs: readonly Planned[]): Promise<Set<number>> {
-    const nodes = await this.#look([...new Set(needs.map(({ up }) => up))]);
-    return new Set([...nodes.values()].filter(isLost).map(({ task }) => task));
+  async #unsuccessful(needs: readonly Planned[]): Promise<Set<number>> {
+    const nodes = await this.#read([...new Set(needs.map(({ up }) => up))]);
+    return new Set([...nodes.values()].filter(endedWithoutSuccess).map(({ task }) => task));
   }
 
   async #revive(
-    some: readonly Node[],
+    batch: readonly Node[],
     chosen: ReadonlySet<number>,
     family: Pick<Tree, 'childrenOf'> & { readonly again: ReadonlySet<number> },
   ): Promise<ReadonlySet<number>> {
-    const tasks = some.map(({ task }) => task).filter((task) => chosen.has(task));
+    const tasks = batch.map(({ task }) => task).filter((task) => chosen.has(task));
     if (tasks.length === 0) return chosen;
     const forget = await this.#outdated(tasks, family);
     const answers = await this.#deps.store.taskRevive({ tasks, ...(forget.length === 0 ? {} : { forget }) });
@@ -326,7 +326,7 @@ export class Trees {
     const children = [...new Set(parents.flatMap((task) => childrenOf.get(task) ?? []))].filter((task) =>
       again.has(task),
     );
-    const ids = new Set([...(await this.#look(children)).values()].map(idOf));
+    const ids = new Set([...(await this.#read(children)).values()].map(idOf));
     const outdated: { readonly task: number; readonly key: string }[] = [];
     for (const task of parents) {
       for (const { key, kind, value } of await store.journalList({ task })) {
@@ -363,11 +363,11 @@ function endsOf(value = 'null'): readonly unknown[] {
 /** A topological order. What is left of a cycle comes in the order in which it was found. */
 function inOrder(
   nodes: ReadonlyMap<number, Node>,
-  befores: readonly (readonly [first: number, then: number])[],
+  orders: readonly (readonly [first: number, then: number])[],
 ): readonly Node[] {
-  const thens = Map.groupBy(befores, ([first]) => first);
+  const thens = Map.groupBy(orders, ([first]) => first);
   const waits = new Map<number, number>();
-  for (const [first, then] of befores) if (nodes.has(first)) waits.set(then, (waits.get(then) ?? 0) + 1);
+  for (const [first, then] of orders) if (nodes.has(first)) waits.set(then, (waits.get(then) ?? 0) + 1);
   const order = [...nodes.keys()].filter((task) => !waits.has(task));
   // Grows during the loop.
   for (const task of order) {
@@ -392,7 +392,7 @@ function retried({ state }: Node, chosen: boolean, revived: boolean): RetryAct {
 }
 
 /** It has ended and not completed. */
-function isLost({ state }: Node): boolean {
+function endedWithoutSuccess({ state }: Node): boolean {
   return state === 'failed' || state === 'cancelled';
 }
 
@@ -407,7 +407,7 @@ function count<Act extends string>(tasks: readonly TreeTask<Act>[], acts: readon
   return counts;
 }
 
-function put(map: Map<number, number[]>, key: number, value: number): void {
+function append(map: Map<number, number[]>, key: number, value: number): void {
   const own = map.get(key);
   if (own === undefined) map.set(key, [value]);
   else own.push(value);
