@@ -89,7 +89,7 @@ class WsSession extends NodeSession {
 
   /** Who goes on as before only lives, which nobody answers, unless it is time to hear from the node as well. */
   override async beat(state: WorkerState): Promise<void> {
-    const { connections: connections, wantsAnswer } = this.#wire;
+    const { connections, wantsAnswer } = this.#wire;
     const isKnown = this.#lastBeat?.state === state && this.#lastBeat.connections === connections;
     if (isKnown && !wantsAnswer) {
       this.#wire.sendAlive();
