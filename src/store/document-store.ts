@@ -1,6 +1,6 @@
 import type { TaskState } from '../core/task/task.ts';
 import type { GraphAnswer, GraphTask } from './dependency-store.ts';
-import type { PushAnswer } from './push-store.ts';
+import type { PushedTask } from './push-store.ts';
 
 /**
  * The part of the port for documents: tasks that are written down as trees, and run when somebody says so. What became of an
@@ -50,7 +50,7 @@ export interface NewDocument extends Omit<DocumentChange, 'dropped'> {
 }
 
 export type DocumentAnswer =
-  | { readonly ok: true; readonly tasks: readonly (PushAnswer & { readonly ok: true })[] }
+  | { readonly ok: true; readonly tasks: readonly PushedTask[] }
   /** The tree is another one than the writer saw. */
   | { readonly ok: false; readonly why: 'stale' }
   /** There is a document with this id already. */

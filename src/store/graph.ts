@@ -1,6 +1,7 @@
 import { isFinal, type TaskState } from '../core/task/task.ts';
 import { FAILS_AFTER, RUNS_AFTER, WATCHED } from './codes.ts';
 import type { Edge, GraphTask, Planned } from './dependency-store.ts';
+import type { LimitRefusal } from './push-store.ts';
 import type { NewChild } from './turn-store.ts';
 
 /** What the stores share of graphs: which items are the same task, and what each new task is born with. */
@@ -25,6 +26,18 @@ export function standIns(
     places.push(first);
   }
   return places;
+}
+
+/** The parent of new tasks, and the root of its tree. */
+export interface Lineage {
+  readonly parent: number;
+  readonly root: number;
+}
+
+/** A limit takes no more tasks; the item would be the one too many. */
+export interface Overfull extends LimitRefusal {
+  readonly ok: false;
+  readonly item: number;
 }
 
 export interface Birth {

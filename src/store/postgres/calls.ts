@@ -1,12 +1,10 @@
-import type { Database, Session, Try } from './connect/database.ts';
+import type { Body, Database, Session, Try } from './connect/database.ts';
 import type { PostgresWakeups } from './connect/wakeups.ts';
 import { pick } from './places.ts';
 import type { PushDedup } from './push-dedup.ts';
 import type { ReadyHints } from './ready-hints.ts';
 import { once } from './verbs/queue/once.ts';
 import type { Woken } from './verbs/queue/settle.ts';
-
-type Body<T> = (session: Session, tried: Try) => Promise<T>;
 
 export interface CallsOptions {
   readonly database: Database;

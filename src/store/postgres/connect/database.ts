@@ -37,7 +37,7 @@ export interface Try {
   readonly again: boolean;
 }
 
-type Body<T> = (session: Session, tried: Try) => Promise<T>;
+export type Body<T> = (session: Session, tried: Try) => Promise<T>;
 
 interface Waiter {
   readonly take: (connection: Connection | undefined) => void;
