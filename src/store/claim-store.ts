@@ -4,8 +4,8 @@ import type { LaneName } from './lane-store.ts';
 /** The part of the port that gives tasks to workers. */
 export interface ClaimStore {
   /**
-   * Undefined for a claim whose lanes were not looked at: its worker is disabled or unknown, or its operation id had its
-   * answer before and nothing of it holds any more. Such a claim says nothing about its lanes.
+   * Undefined: the lanes of the claim were not looked at. Its worker is disabled or unknown, or its operation id was
+   * answered before and none of those leases holds any more. Such an answer says nothing about the lanes.
    */
   taskClaim(params: { readonly claims: readonly NewClaim[] }): Promise<readonly (ClaimAnswer | undefined)[]>;
 }
@@ -13,16 +13,16 @@ export interface ClaimStore {
 export interface NewClaim {
   /** The worker incarnation that will hold the leases. */
   readonly holder: number;
-  /** By which revision of the worker its lanes were chosen: nothing is granted by another one. */
+  /** The revision of the worker by which its lanes were chosen. With another revision nothing is granted. */
   readonly revision?: number | undefined;
-  /** The number of the secret that the worker came in by: nothing is granted once it has ended. Undefined: it needs none. */
+  /** The number of the worker's secret. Once the secret has ended, nothing is granted. Undefined: the worker needs none. */
   readonly token?: number | undefined;
   readonly ttlMs: number;
   readonly max: number;
   readonly lanes: readonly LaneAsk[];
-  /** This very task and no other, if it is ready and its queue is not paused; `lanes` is empty then. */
+  /** Claims this task and no other, if it is ready and its queue is not paused. `lanes` is empty then. */
   readonly task?: number | undefined;
-  /** With `task`: no more than so many tasks of its queue, handler and placement at once with this holder. */
+  /** With `task`: how many tasks of its queue, handler and placement the holder may have at once. */
   readonly maxHeld?: number | undefined;
   readonly op?: string | undefined;
 }
@@ -30,21 +30,24 @@ export interface NewClaim {
 export interface LaneAsk {
   readonly lane: number;
   readonly max: number;
-  /** Only tasks that have been ready for so long: younger ones are left to a better worker. */
+  /** Only tasks that have been ready for this long. Younger ones are left to a better worker. */
   readonly minAgeMs?: number | undefined;
-  /** No more than so many tasks of this queue, handler and placement at once with this holder. */
+  /** How many tasks of this queue, handler and placement the holder may have at once. */
   readonly maxHeld?: number | undefined;
 }
 
 export interface ClaimAnswer {
   readonly grants: readonly Grant[];
-  /** Lanes that gave less than they were asked for and have more: something holds it back. */
+  /** Lanes that gave less than was asked for, although they have more. */
   readonly blocked: readonly LaneBlock[];
 }
 
 export interface LaneBlock {
   readonly lane: number;
-  /** The counter without room; 0: it is held back from this holder, which has enough of these or leaves it to a better one. */
+  /**
+   * The counter without room. 0: the lane is held back from this holder, which has enough of such tasks or leaves them
+   * to a better worker.
+   */
   readonly counter: number;
   /** When time alone will make room; undefined: something has to end. */
   readonly freesInMs: number | undefined;
@@ -63,8 +66,8 @@ export interface Grant extends Lease, LaneName {
   readonly leaseUntil: number;
   readonly payload: string;
   /**
-   * The lease of an earlier attempt ran out, and no handler has come to an end since: this task may be what killed its
-   * worker, and should run where that harms nobody else.
+   * The lease of an earlier attempt ran out, and no handler has ended since. This task may have killed its worker, and
+   * should run where that harms nothing else.
    */
   readonly suspect: boolean;
 }

@@ -1,7 +1,7 @@
 import type { AfterFailure } from '../core/graph/graph.ts';
 import type { TaskState } from '../core/task/task.ts';
 import type { DutyTerm } from './duty-store.ts';
-import type { NewTask, PushAnswer } from './push-store.ts';
+import type { NewTask, PushedTask } from './push-store.ts';
 
 /** The part of the port for tasks that wait for the end of others. */
 export interface DependencyStore {
@@ -9,11 +9,11 @@ export interface DependencyStore {
   graphPush(params: { readonly items: readonly GraphTask[] }): Promise<GraphAnswer>;
   /** What a task waits for, or has waited for, with the results of what has ended. */
   depList(params: { readonly task: number }): Promise<readonly Dependency[]>;
-  /** Who was made to wait for these, directly; a task that has parked to wait for its children is not among them. */
+  /** The tasks that were pushed to wait for these, directly. A task that parked to wait for its children is not among them. */
   depDependents(params: { readonly tasks: readonly number[] }): Promise<readonly Planned[]>;
-  /** What these were made to wait for, directly. */
+  /** The tasks that these were pushed to wait for, directly. */
   depNeeds(params: { readonly tasks: readonly number[] }): Promise<readonly Planned[]>;
-  /** One step of carrying on what a settle left over: dependents of tasks that had more than it could see to. */
+  /** One step of the work that a settle left over: dependents beyond what one transaction handles. */
   depCarry(params: { readonly duty: DutyTerm; readonly limit: number }): Promise<CarryAnswer>;
 }
 
@@ -27,14 +27,14 @@ export interface Edge {
   readonly task?: number | undefined;
   /** Or one of the same call, by its place. */
   readonly item?: number | undefined;
-  /** Optional: its end is waited for, whatever it is. */
+  /** Optional: any end of it will do. */
   readonly optional: boolean;
 }
 
 export type GraphAnswer =
-  | { readonly ok: true; readonly tasks: readonly (PushAnswer & { readonly ok: true })[] }
+  | { readonly ok: true; readonly tasks: readonly PushedTask[] }
   | { readonly ok: false; readonly unknown: number }
-  /** The task that has the key of this item, with another input; 0: another item of the same call has it. */
+  /** The task that has the key of this item with another input. 0: another item of the same call has it. */
   | { readonly ok: false; readonly conflict: number; readonly item: number };
 
 export interface Dependency {
@@ -46,7 +46,7 @@ export interface Dependency {
   readonly result: string | undefined;
 }
 
-/** `down` was made to wait for `up`. */
+/** `down` was pushed to wait for `up`. */
 export interface Planned {
   readonly up: number;
   readonly down: number;

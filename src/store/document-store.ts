@@ -1,28 +1,31 @@
 import type { TaskState } from '../core/task/task.ts';
 import type { GraphAnswer, GraphTask } from './dependency-store.ts';
-import type { PushAnswer } from './push-store.ts';
+import type { PushedTask } from './push-store.ts';
 
 /**
- * The part of the port for documents: tasks that are written down as trees, and run when somebody says so. What became of an
- * execution is told by its task alone.
+ * The part of the port for documents: tasks that are written down as trees and run when they are executed. The outcome
+ * of an execution is in its task alone.
  */
 export interface DocumentStore {
-  /** Changes one tree, all or nothing, if it is as the writer saw it; what is pushed is part of the same transaction. */
+  /**
+   * Changes one tree, all or nothing, if its version is still the one that the writer read. Tasks are pushed in the
+   * same transaction.
+   */
   documentWrite(params: DocumentWrite): Promise<DocumentAnswer>;
-  /** All of a tree, in the order in which they were added; nothing where there is none. */
+  /** All documents of a tree, in the order in which they were added. Empty where there is no such tree. */
   documentTree(params: { readonly root: string }): Promise<readonly DocumentRecord[]>;
   documentGet(params: { readonly ids: readonly string[] }): Promise<readonly (DocumentRecord | undefined)[]>;
-  /** The document that each of these tasks is the last execution of; where several show it, the oldest. */
+  /** The document whose last execution each of these tasks is. Where several documents show the task, the oldest. */
   documentOf(params: { readonly tasks: readonly number[] }): Promise<readonly (DocumentRecord | undefined)[]>;
   /** Newest first. */
   documentList(params: DocumentQuery): Promise<readonly DocumentRecord[]>;
-  /** How many there are, by how they stand. */
+  /** How many documents there are, by the state of their task. */
   documentCount(params: DocumentFilter): Promise<DocumentCount>;
 }
 
 export interface DocumentWrite {
   readonly root: string;
-  /** Of the root, as the writer saw it; 0: there is no such tree. Otherwise nothing is changed. */
+  /** The version of the root that the writer read; 0: there is no such tree. With another version nothing is changed. */
   readonly version: number;
   readonly add?: readonly NewDocument[] | undefined;
   readonly change?: readonly DocumentChange[] | undefined;
@@ -43,32 +46,35 @@ export interface DocumentChange {
 }
 
 export interface NewDocument extends Omit<DocumentChange, 'dropped'> {
-  /** The id of a document whose task it shows instead of one of its own. */
+  /** The id of a document whose task it shows instead of a task of its own. */
   readonly shows?: string | undefined;
-  /** A task that it shows for good. */
+  /** A task that it always shows. */
   readonly task?: number | undefined;
 }
 
 export type DocumentAnswer =
-  | { readonly ok: true; readonly tasks: readonly (PushAnswer & { readonly ok: true })[] }
-  /** The tree is another one than the writer saw. */
+  | { readonly ok: true; readonly tasks: readonly PushedTask[] }
+  /** The tree has changed since the writer read it. */
   | { readonly ok: false; readonly why: 'stale' }
   /** There is a document with this id already. */
   | { readonly ok: false; readonly why: 'taken'; readonly id: string }
   | { readonly ok: false; readonly why: 'push'; readonly answer: GraphAnswer & { readonly ok: false } };
 
 export interface DocumentRecord extends DocumentChange {
-  /** Grows with each that is added. */
+  /** Each new document gets a higher number. */
   readonly number: number;
   readonly root: string;
   readonly shows: string | undefined;
-  /** Of the last execution, or that it shows for good. */
+  /** The last execution, or the task that it always shows. */
   readonly task: number | undefined;
-  /** Of that task, or of the last execution of the document that it shows; undefined: there is none, or it is no longer kept. */
+  /**
+   * The state of that task, or of the last execution of the document that it shows. Undefined: there is no task, or it
+   * is no longer kept.
+   */
   readonly state: TaskState | undefined;
   /** How often it was executed. */
   readonly run: number;
-  /** From 1; one more with each change of it, and that of a root with each change of its tree. */
+  /** From 1; one higher with each change. The version of a root grows with each change of its tree. */
   readonly version: number;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -76,7 +82,7 @@ export interface DocumentRecord extends DocumentChange {
 
 export interface DocumentFilter {
   readonly user?: string | undefined;
-  /** Those without a parent alone. */
+  /** Only documents without a parent. */
   readonly roots: boolean;
 }
 

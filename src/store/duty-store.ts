@@ -18,7 +18,7 @@ export interface DutyTerm {
   readonly epoch: number;
 }
 
-/** A term of office. `vacant` says that the one before ended in order, so that nothing can have been missed. */
+/** One term of a duty. `vacant` says that the term before ended in order, so that nothing was missed. */
 export interface DutyTenure extends DutyTerm {
   readonly cursor: number;
   readonly vacant: boolean;

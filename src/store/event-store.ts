@@ -1,11 +1,11 @@
 import type { FeedEvent } from '../core/task/event.ts';
 import type { DutyTerm } from './duty-store.ts';
 
-/** The part of the port for the feed. Events are written with the changes that they tell of. */
+/** The part of the port for the feed. Events are written in the transaction of the change. */
 export interface EventStore {
   /** Events numbered above `after`, in order. */
   eventRead(params: { readonly after: number; readonly limit: number }): Promise<EventPage>;
-  /** Gives numbers to events that have none yet; a store that numbers them as it writes them has nothing to do. */
+  /** Numbers events that have no number yet. A store that numbers events as it writes them has nothing to do. */
   eventNumber(params: { readonly duty: DutyTerm; readonly limit: number }): Promise<NumberAnswer>;
 }
 
@@ -18,8 +18,8 @@ export interface NumberAnswer {
 export interface EventPage {
   readonly events: readonly FeedEvent[];
   /**
-   * Set when events above `after` are no longer kept, or when `after` lies ahead of the newest one (the store was restored
-   * from a backup): the reader must start over from a fresh look at the state.
+   * Set when events above `after` are no longer kept, or when `after` is ahead of the newest one because the store was
+   * restored from a backup. The reader must start over from a fresh read of the state.
    */
   readonly reset: boolean;
   /** Give this as `after` next time. */

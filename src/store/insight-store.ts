@@ -1,34 +1,43 @@
 import type { HandlerSchema } from '../core/placement/worker.ts';
 import type { Reason, TaskState } from '../core/task/task.ts';
 
-/** The part of the port for people who look: figures over many tasks, and the questions that they keep. */
+/** The part of the port for figures over many tasks, and for saved queries. */
 export interface InsightStore {
   /**
-   * Counts some tasks by the time of their creation and by state, the newest first: no more than `limit` are looked at, whether
-   * they fit or not, so that a call takes as long as any other. Who goes on below `last` counts every task once.
+   * Counts tasks by creation time and state, the newest first. It reads at most `limit` tasks, whether they match or
+   * not, so that each call takes about as long. A caller that goes on below `last` counts every task once.
    */
   taskCount(params: TaskCount): Promise<TaskCounts>;
-  /** Failed tasks below `before`, the newest first, with no more of their errors than people read. */
+  /** Failed tasks below `before`, the newest first, with the beginning of their errors. */
   failureList(params: { readonly before?: number | undefined; readonly limit: number }): Promise<readonly Failure[]>;
 
-  /** In which queues handlers have had tasks, as the newest lanes tell, whether one waits there or not. No more than `limit` are looked at. */
+  /**
+   * The queues in which handlers have had tasks, as the newest lanes show, whether a task waits there or not. At most
+   * `limit` lanes are read.
+   */
   handlerQueues(params: { readonly limit: number }): Promise<readonly HandlerQueue[]>;
 
-  /** Keeps a view under its name, in the place of one that has it. Undefined: it would be a new one, and there are `most` already. */
+  /**
+   * Saves a view under its name and replaces one of the same name. Undefined: the view would be a new one, and there
+   * are `most` already.
+   */
   viewPut(params: { readonly view: NewView; readonly most: number }): Promise<ViewRecord | undefined>;
   /** By name. */
   viewList(): Promise<readonly ViewRecord[]>;
   /** False: there was none of that name. */
   viewDrop(params: { readonly name: string }): Promise<boolean>;
 
-  /** Keeps what handlers take, each named once, in the place of what they took before; of all the newest `MOST_SCHEMAS`. */
+  /**
+   * Saves the input schemas of handlers, each named once, and replaces those of before. Only the newest `MOST_SCHEMAS`
+   * are kept.
+   */
   schemaPut(params: { readonly schemas: readonly HandlerSchema[] }): Promise<void>;
   /** By name. */
   schemaList(): Promise<readonly HandlerSchema[]>;
 }
 
 export interface TaskCount {
-  /** None names all; so do the next two. */
+  /** Empty: all. The same holds for the next two. */
   readonly queues: readonly string[];
   readonly handlers: readonly string[];
   readonly states: readonly TaskState[];
@@ -43,7 +52,7 @@ export interface TaskCount {
 }
 
 export interface TaskCounts {
-  /** Of buckets and states that have some. The first bucket begins at `from`. */
+  /** Only buckets and states that have tasks. The first bucket begins at `from`. */
   readonly counts: readonly { readonly bucket: number; readonly state: TaskState; readonly tasks: number }[];
   /** How many tasks were looked at: fewer than the limit means that there are no more. */
   readonly looked: number;
@@ -62,15 +71,15 @@ export interface Failure {
   readonly error: string | undefined;
 }
 
-/** What names the error stands at its beginning; a stack behind it may have a megabyte. */
+/** An error begins with its name; the stack behind it may be a megabyte. */
 export const MOST_ERROR = 2000;
 
-/** More handlers than anybody offers; what workers say must not grow for ever. */
+/** More handlers than any cluster has. What workers report must not grow for ever. */
 export const MOST_SCHEMAS = 1000;
 
 /**
- * Tasks come in the order of their ids, but for those of transactions that were under way together: a bound by the time of
- * creation is looked up in that order, and so much is added on both sides. A clock that was set back by more hides some.
+ * Ids grow with creation time, except for transactions that ran at the same time. A bound by creation time is looked up
+ * by id, with this much slack on both sides. A clock that was set back by more hides some tasks.
  */
 export const CREATION_SLACK_MS = 10_000;
 

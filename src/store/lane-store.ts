@@ -2,19 +2,19 @@ import type { CounterUse, LimitUse } from '../core/limits/limit.ts';
 import type { Fairness } from '../core/placement/lane.ts';
 import type { Placement } from '../core/placement/placement.ts';
 
-/** The part of the port for lanes and specs: what tasks share, written once and known by a number. */
+/** The part of the port for lanes and specs: what tasks have in common, stored once and known by a number. */
 export interface LaneStore {
   /**
-   * Gives each kind of task its lane, made on first sight, in a transaction of its own. A limit that does not exist is
-   * refused with `NOT_FOUND`.
+   * Finds or makes the lane of each kind of task, in a transaction of its own. A limit that does not exist is refused
+   * with `NOT_FOUND`.
    */
   laneIntern(params: { readonly lanes: readonly LaneWish[] }): Promise<readonly Lane[]>;
   laneGet(params: { readonly lanes: readonly number[] }): Promise<readonly (Lane | undefined)[]>;
   /** Lanes with ready tasks now, ascending by id and above `after`. */
   laneScan(params: { readonly after: number; readonly limit: number }): Promise<readonly ReadyLane[]>;
   /**
-   * How full lanes are, in the same order: ready tasks are counted up to `most` in each, and no further. `readySince` is that of the
-   * first task of each priority that comes first; it says nothing of a lane that is empty.
+   * How full lanes are, in the same order. Ready tasks are counted up to `most` in each. `readySince` is the earliest
+   * among the first tasks of all priorities; it means nothing for an empty lane.
    */
   laneDepth(params: { readonly lanes: readonly number[]; readonly most: number }): Promise<readonly LaneDepth[]>;
   specIntern(params: { readonly specs: readonly string[] }): Promise<readonly number[]>;
@@ -26,7 +26,7 @@ export interface LaneName {
   readonly handler: string;
 }
 
-/** Tasks that are interchangeable for the scheduler, as they are asked for. What is not given is as for most tasks. */
+/** A lane as it is asked for. Fields that are not given are as for most tasks. */
 export interface LaneWish extends LaneName {
   readonly placement?: Placement | undefined;
   readonly limits?: readonly LimitUse[] | undefined;
@@ -59,12 +59,12 @@ export interface NamedUse extends CounterUse {
 
 export interface ReadyLane {
   readonly id: number;
-  /** The highest in it. */
+  /** The highest priority in it. */
   readonly priority: number;
 }
 
 export interface LaneDepth {
   readonly ready: number;
-  /** Calendar time; infinite: it is empty. */
+  /** Calendar time; infinite for an empty lane. */
   readonly readySince: number;
 }

@@ -7,14 +7,14 @@ export interface LeaseStore {
   leaseRenew(params: { readonly items: readonly RenewItem[] }): Promise<readonly RenewAnswer[]>;
   /** Running tasks of this holder that somebody has asked to stop. Reads only. */
   leaseCancels(params: { readonly holder: number }): Promise<readonly Lease[]>;
-  /** What runs, ascending by task; of these holders only, if some are given. Reads only. */
+  /** Running tasks, ascending by number; only those of these holders, if some are given. Reads only. */
   leaseList(params: { readonly holders?: readonly number[] | undefined }): Promise<readonly HeldTask[]>;
   /** The names of the workers that had these attempts; undefined where the attempt or its worker is no longer kept. Reads only. */
   attemptWorkers(params: { readonly items: readonly Lease[] }): Promise<readonly (string | undefined)[]>;
-  /** Running tasks whose lease has passed, and when the next one will. Reads only. */
+  /** Running tasks whose lease has expired, and when the next one will. Reads only. */
   leaseOverdue(params: { readonly limit: number }): Promise<Overdue>;
   /**
-   * Takes over what `leaseOverdue` showed, unless it was renewed or ended meanwhile; what was asked to cancel meanwhile
+   * Takes back what `leaseOverdue` found, unless it was renewed or ended meanwhile. A task that was asked to cancel
    * ends as cancelled, whatever the item says.
    */
   leaseReap(params: { readonly duty: DutyTerm; readonly items: readonly ReapItem[] }): Promise<ReapAnswer>;
@@ -42,9 +42,9 @@ export interface OverdueLease extends Lease {
 
 export interface Overdue {
   readonly leases: readonly OverdueLease[];
-  /** Until the earliest lease that has not passed, in milliseconds; undefined when nothing runs. */
+  /** Until the earliest lease that has not expired, in milliseconds; undefined when nothing runs. */
   readonly nextInMs: number | undefined;
-  /** How long the store has been up, where it can tell: nobody could renew a lease before. */
+  /** How long the store has been up, if it knows: before that no lease could be renewed. */
   readonly upForMs?: number | undefined;
 }
 

@@ -4,14 +4,14 @@ import type { DutyTerm } from './duty-store.ts';
 
 /** The part of the port for limits: counters that change in the same transaction as the tasks that they admit. */
 export interface LimitStore {
-  /** Makes a limit or changes it, for everybody at once; what runs goes on. Answers its revision. */
+  /** Makes or changes a limit, for everybody at once. What runs goes on. Answers the revision. */
   limitPut(params: { readonly name: string; readonly limit: Limit; readonly by: string }): Promise<number>;
   /**
-   * Changes what the edit names, by the rule of `core/limits/limit-edit.ts` on the limit as it is when nobody else can change it: none of several edits
-   * is lost, and each has its line in the history. What is refused, or is so already, writes nothing.
+   * Changes what the edit names, by the rule of `core/limits/limit-edit.ts`, with the limit locked. No edit is lost,
+   * and each has its line in the history. An edit that is refused or changes nothing writes nothing.
    */
   limitEdit(params: LimitEditing): Promise<LimitEdited>;
-  /** Takes the bounds away; its counters go on, so that the same name can come back. False: there is none. */
+  /** Removes the bounds. The counters stay, so that the same name can come back. False: there is no such limit. */
   limitRemove(params: { readonly name: string; readonly by: string }): Promise<boolean>;
   limitList(): Promise<readonly LimitRecord[]>;
   /** Who changed what, newest first. */
@@ -22,7 +22,7 @@ export interface LimitStore {
   counterGet(params: { readonly counters: readonly number[] }): Promise<CounterSnapshot>;
   /** Running tasks that have taken from this counter, oldest first. */
   counterHolders(params: { readonly counter: number; readonly limit: number }): Promise<readonly CounterHolder[]>;
-  /** Nothing of this limit and key starts for so long. False: there is no such counter. */
+  /** No task of this limit and key starts for this long. False: there is no such counter. */
   counterPause(params: { readonly name: string; readonly key: string; readonly forMs: number }): Promise<boolean>;
   /** Recounts the counters from what runs, repairs them and reports every difference. */
   counterAudit(params: { readonly duty: DutyTerm }): Promise<readonly CounterDrift[]>;
@@ -34,7 +34,7 @@ export interface LimitEditing extends EditTerms {
   readonly by: string;
 }
 
-/** What the edit found, and what it left; of the same revision where it had nothing to change. */
+/** The limit before and after the edit. Both have the same revision if there was nothing to change. */
 export interface LimitEdited {
   /** Absent: there was none. */
   readonly before?: LimitVersion;
@@ -50,9 +50,9 @@ export interface LimitVersion {
 
 export interface LimitRecord extends LimitVersion {
   readonly name: string;
-  /** Of the total. */
+  /** What runs in total. */
   readonly active: number;
-  /** Tasks that are ready and take something of it, counted up to 10,000. */
+  /** Ready tasks that take something of it, counted up to 10,000. */
   readonly waiting: number;
 }
 
@@ -76,7 +76,7 @@ export interface CounterHolder {
 }
 
 export interface CounterSnapshot {
-  /** Lease time, by which they are judged. */
+  /** Lease time, which the counters are in. */
   readonly now: number;
   readonly counters: readonly (CounterRecord | undefined)[];
 }

@@ -1,27 +1,30 @@
 import type { NodeOverride, NodeRole } from '../core/node.ts';
 
-/** The part of the port for the nodes of a cluster, and for who holds which duty. */
+/** The part of the port for the nodes of a cluster. */
 export interface NodeStore {
   /**
-   * Says that a node lives, and what it does. The first beat of a process takes the row of its id; from then on the beats of the
-   * incarnation that had it are refused, and change nothing. A beat without a row makes one.
+   * Records that a node lives, and what it does. The first beat of a process takes the row of its id; beats of the
+   * incarnation before it are refused from then on. A beat without a row makes one.
    */
   nodeBeat(params: NodeBeat): Promise<NodeAnswer>;
   /** By id. */
   nodeList(): Promise<NodeSnapshot>;
-  /** It ends in order: its row goes, or stays as that of one that left while something is asked of it. Of a later one: nothing. */
+  /**
+   * The node ends in order: its row goes, or is marked as left while a role is asked of it. A later incarnation is not
+   * touched.
+   */
   nodeLeave(params: { readonly id: string; readonly incarnation: string }): Promise<void>;
-  /** Asks something else of a node than it was started with; false when there is none of that id. */
+  /** Asks another role of a node than it was started with. False: there is no node of that id. */
   nodeRole(params: { readonly id: string; readonly role: NodeOverride }): Promise<boolean>;
 }
 
 export interface NodeBeat {
   readonly id: string;
-  /** Names the process; another start is another one. */
+  /** Names the process. Each start has another one. */
   readonly incarnation: string;
-  /** The first one of this process. */
+  /** The first beat of this process. */
   readonly first: boolean;
-  /** What it was started as. */
+  /** The role that it was started with. */
   readonly wish: NodeRole;
   /** What it does. */
   readonly stand: NodeDoing;
@@ -36,7 +39,7 @@ export type NodeDoing = 'leader' | 'worker' | 'observer';
 export type NodeAnswer =
   | {
       readonly ok: true;
-      /** What is asked of it instead of its own wish; `auto`: nothing. */
+      /** The role that is asked of it instead of its own; `auto`: none. */
       readonly override: NodeOverride;
       /** The incarnation that had the id until now. */
       readonly replaced: string | undefined;
@@ -46,7 +49,7 @@ export type NodeAnswer =
 
 export interface NodeRecord extends Omit<NodeBeat, 'first'> {
   readonly override: NodeOverride;
-  /** Calendar time: since when it does what it does. */
+  /** Since when it does this, in calendar time. */
   readonly standSince: number;
   /** Calendar time. */
   readonly startedAt: number;
@@ -56,7 +59,7 @@ export interface NodeRecord extends Omit<NodeBeat, 'first'> {
 }
 
 export interface NodeSnapshot {
-  /** Lease time, in which beats are told. */
+  /** Lease time, which the beats are in. */
   readonly now: number;
   readonly nodes: readonly NodeRecord[];
 }

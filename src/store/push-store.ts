@@ -33,14 +33,21 @@ export interface UniqueKey {
 }
 
 export type PushAnswer =
-  | {
-      readonly ok: true;
-      readonly task: number;
-      readonly createdAt: number;
-      readonly state: TaskState;
-      /** False when a unique key or an operation id led to a task that was there before. */
-      readonly fresh: boolean;
-    }
+  | PushedTask
   | { readonly ok: false; readonly conflict: number }
-  /** The limit takes no more tasks: its backlog is full, or it refuses what it cannot run. */
-  | { readonly ok: false; readonly limit: string; readonly key: string };
+  | (LimitRefusal & { readonly ok: false });
+
+export interface PushedTask {
+  readonly ok: true;
+  readonly task: number;
+  readonly createdAt: number;
+  readonly state: TaskState;
+  /** False when a unique key or an operation id led to a task that was there before. */
+  readonly fresh: boolean;
+}
+
+/** The limit takes no more tasks: its backlog is full, or it refuses what it cannot run. */
+export interface LimitRefusal {
+  readonly limit: string;
+  readonly key: string;
+}

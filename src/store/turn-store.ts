@@ -2,7 +2,7 @@ import type { AfterFailure } from '../core/graph/graph.ts';
 import type { Lease } from '../core/task/lease.ts';
 import type { LogEntry } from '../core/task/log.ts';
 import type { FinalState, Reason, TaskState } from '../core/task/task.ts';
-import type { NewTask } from './push-store.ts';
+import type { LimitRefusal, NewTask } from './push-store.ts';
 import type { ReturnItem, TaskHint } from './settle-store.ts';
 
 /**
@@ -130,7 +130,7 @@ export type TurnOutcome = 'on' | 'parked' | 'woken' | 'ended' | 'back' | 'cancel
 export type TurnRefusal =
   /** The task that has its unique key, with another input; 0: another child of the same turn has it. */
   | { readonly conflict: number }
-  | { readonly limit: string; readonly key: string }
+  | LimitRefusal
   /** What it should wait for does not exist. */
   | { readonly unknown: number };
 

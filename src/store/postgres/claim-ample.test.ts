@@ -1,4 +1,4 @@
-/** Claims behind limits with room for much more, which lock their slots late: what they do when the room is gone by then. */
+/** Claims behind limits with much room, which lock their counters late: what they do when the room is gone by then. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import pg from 'pg';
@@ -12,13 +12,13 @@ interface Scene {
   readonly claim: (max: number) => Promise<ClaimAnswer | undefined>;
   readonly change: (limit: LimitInput) => Promise<unknown>;
   readonly active: () => Promise<number | undefined>;
-  /** Another session, on the table of slots. */
+  /** Another session, which changes the table of counters. */
   readonly other: pg.Client;
   /** How many sessions wait for a lock. */
   readonly waiting: () => Promise<number>;
 }
 
-/** Twenty tasks behind a limit of 1,000, of which two were claimed: it is known to be ample. */
+/** Twenty tasks behind a limit of 1,000. Two of them were claimed, so the store knows that the limit is ample. */
 async function scene(t: TestContext): Promise<Scene> {
   const url = await freshDatabase('ample');
   const store = await openPostgres({ url: `${url}&pool=3`, world: realWorld() });
@@ -54,7 +54,10 @@ async function scene(t: TestContext): Promise<Scene> {
   return { claim, change, active, other, waiting };
 }
 
-/** A claim that has found room and waits for the lock of its slot, which another session holds until it has done this. */
+/**
+ * A claim that has found room and waits for the lock of its counter. Another session holds the lock until it has made
+ * this change.
+ */
 async function overtaken(scene: Scene, change: string): Promise<ClaimAnswer | undefined> {
   const { claim, other, waiting } = scene;
   await other.query('BEGIN');

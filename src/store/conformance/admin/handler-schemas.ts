@@ -6,7 +6,7 @@ import { needing, type Topic } from '../kit/topic.ts';
 
 const SEND: HandlerSchema = { handler: 'send', schema: '{"type":"object","title":"it\'s \\"a\\" {list}, \\\\ ä"}' };
 
-/** What handlers take, as workers tell it. */
+/** The input schemas of handlers, as workers report them. */
 export const HANDLER_SCHEMAS: Topic = {
   name: 'schemas of handlers',
   needs: ['whole'],

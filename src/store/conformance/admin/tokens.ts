@@ -88,7 +88,7 @@ export const TOKENS: Topic = {
       const asks: readonly Partial<NewClaim>[] = [
         { lanes: [{ lane: plain, max: 1 }] },
         { lanes: [{ lane: limited, max: 1 }] },
-        // Once more, when there is known to be room.
+        // Again, now that the store knows that there is room.
         { lanes: [{ lane: limited, max: 1 }] },
         { lanes: [{ lane: limited, max: 1, maxHeld: 50 }] },
         { lanes: [{ lane: plain, max: 1, minAgeMs: 0 }] },
@@ -192,7 +192,7 @@ export const TOKENS: Topic = {
     'the list has all of them, the newest first, those that have ended too': async (scene) => {
       assert.deepEqual(await scene.store.tokenList(), []);
       const made: TokenRecord[] = [];
-      // In one moment, and not in the order of any text.
+      // At the same time, and not in alphabetical order.
       for (const text of ['m', 'a', 'z', 'k']) made.push(await addToken(scene, token(text, { name: text, ttlMs: 10 })));
       await scene.pass(DAY);
       assert.deepEqual(await scene.store.tokenList(), made.toReversed());
@@ -272,7 +272,7 @@ export const TOKENS: Topic = {
       const texts = ['secret of box', 'code of box', 'labelled so', 'secret of other', 'code of other'];
       assert.deepEqual(await comeIn(scene, ...texts), ['labelled so', 'secret of other', 'code of other']);
       assert.deepEqual(await store.workerForget({ name: 'box' }), { setting: false, tokens: 0 });
-      // The next one of that name begins with nothing, and can be spoken of again.
+      // The next worker of that name begins without settings, and can be given new ones.
       const next = await workerOf(scene, await newWorker(scene, 'box', 'next'));
       assert.deepEqual([next?.enabled, next?.priority, next?.tags], [true, 1, ['own']]);
       await store.workerSet({ name: 'box', tags: ['new'] });

@@ -424,7 +424,7 @@ export const WORKERS: Topic = {
         workers.map((_, n) => `worker-${n + 1}`),
       );
       await scene.pass(2 * HOUR);
-      // Not the events, which are younger than the workers here.
+      // Events are younger than the workers here, and are not pruned.
       scene.forgets = true;
       await scene.prune(duty, HOUR);
       assert.deepEqual(new Set(await names()), new Set(['']), 'the newest row of the feed always stays');

@@ -32,7 +32,7 @@ export const exchangeCode = (
 export const findToken = ({ store }: Scene, text: string): Promise<TokenRecord | undefined> =>
   store.tokenFind({ hash: hashOf(text) });
 
-/** Which of these texts come in. */
+/** Which of these tokens are live. */
 export async function comeIn(scene: Scene, ...texts: readonly string[]): Promise<readonly string[]> {
   const found = await Promise.all(texts.map((text) => findToken(scene, text)));
   return texts.filter((_, i) => found[i] !== undefined);

@@ -4,8 +4,6 @@
 export const few = (key: string, nothing = '+ 0'): string => `${key} ${nothing} = ${key}`;
 export const LANE = `l.id, l.queue AS queue_id, q.name AS queue, l.handler, q.paused, l.placement, l.fair_key, l.weight, l.limits,
   l.uses AS slots, l.served_by`;
-export const GRANT =
-  'id, attempt, tries, max_tries, bounces, lane, spec, prio, flags, created_at, lease_until, payload';
 /** Of `task`; those that a finished row has besides come after. */
 export const KEPT = `id, created_at, started_at, cancel_at, queue, lane, spec, attempt, holder, prio, tries, max_tries, bounces,
   payload, parent, root`;

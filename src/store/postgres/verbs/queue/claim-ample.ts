@@ -1,8 +1,9 @@
+import type { GrantRow } from '../../../rows/grant-rows.ts';
 import type { ClaimAnswer, NewClaim } from '../../../store.ts';
 import { numbers } from '../../arrays.ts';
 import type { Session, Try } from '../../connect/database.ts';
 import type { PostgresParts } from '../../parts.ts';
-import { type ClaimRow, type GrantRow, grantsOf, inClaimOrder, laneValues, learnCursors, lostGrants } from './claim.ts';
+import { type ClaimRow, grantsOf, inClaimOrder, laneValues, learnCursors, lostGrants } from './claim.ts';
 
 type AmpleRow = readonly [...ClaimRow, fits: boolean];
 

@@ -1,17 +1,9 @@
+import type { GrantRow } from '../../../rows/grant-rows.ts';
 import type { ClaimAnswer, LaneBlock, NamedUse, NewClaim } from '../../../store.ts';
 import { booleans, numbers } from '../../arrays.ts';
 import type { Session, Try } from '../../connect/database.ts';
 import type { PostgresParts } from '../../parts.ts';
-import {
-  type ClaimRow,
-  countByLane,
-  type GrantRow,
-  grantsOf,
-  inClaimOrder,
-  laneValues,
-  learnCursors,
-  lostGrants,
-} from './claim.ts';
+import { type ClaimRow, countByLane, grantsOf, inClaimOrder, laneValues, learnCursors, lostGrants } from './claim.ts';
 import { learnRoom } from './claim-ample.ts';
 
 /** The statement has places for so many counters of a lane. */

@@ -9,13 +9,13 @@ import type { FlushId } from '../../push-dedup.ts';
 import { requireRow } from '../admin/duty.ts';
 import { revokeTokensNamed } from '../admin/token.ts';
 import { once } from './once.ts';
-import { lockName, settingOf } from './worker-setting.ts';
+import { findSetting, lockName } from './worker-setting.ts';
 
 export async function registerWorker(session: Session, worker: NewWorker): Promise<number> {
   const { name, incarnation, slots, tags, host = null, pid = null, handlers = [], queues, version = null } = worker;
   // A change of the setting finds the new row, or the new row has the change. The row of the setting need not be there yet.
   await lockName(session, name);
-  const setting = await settingOf(session, name);
+  const setting = await findSetting(session, name);
   const values = [
     name,
     incarnation,
