@@ -19,6 +19,6 @@ export const CLUSTER_ROUTES = {
     params: oneNode,
     body: NodeEdit,
     answer: ClusterNode,
-    evenHere: true,
+    onObserver: true,
   }),
 } as const satisfies Record<string, Route>;

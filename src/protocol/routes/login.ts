@@ -12,7 +12,7 @@ export const LOGIN_ROUTES = {
     does: 'Logs a browser in: the code of a login link, or a token, becomes a cookie',
     body: LoginInput,
     answer: LoginAnswer,
-    evenHere: true,
+    onObserver: true,
   }),
   logout: route({
     method: 'POST',
@@ -20,7 +20,7 @@ export const LOGIN_ROUTES = {
     access: 'any',
     does: 'Ends the session of this browser',
     answer: z.object({}),
-    evenHere: true,
+    onObserver: true,
   }),
   createLogin: route({
     method: 'POST',
@@ -29,7 +29,7 @@ export const LOGIN_ROUTES = {
     does: 'A link that logs a browser in once, with the role of the caller',
     answer: LoginLink,
     status: 201,
-    evenHere: true,
+    onObserver: true,
   }),
   me: route({ method: 'GET', path: `${API}/me`, access: 'any', does: 'The caller, and what this node is', answer: Me }),
 } as const satisfies Record<string, Route>;
