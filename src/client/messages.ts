@@ -23,7 +23,7 @@ export class MessageReader {
       messages.push(parse(this.#text.slice(0, end.index)));
       this.#text = this.#text.slice(end.index + end[0].length);
     }
-    if (this.#text.length > LONGEST) throw new Error('a message of the stream has no end');
+    if (this.#text.length > LONGEST) throw new Error('a message of the stream is too long');
     return messages;
   }
 }

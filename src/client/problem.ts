@@ -28,7 +28,7 @@ function noNode(status: number, url: string): EngineError {
     url,
     problem: gateway
       ? `a proxy answers in its place (HTTP ${status})`
-      : `what answers there is no node (HTTP ${status})`,
+      : `what answers there is not a node (HTTP ${status})`,
     ...(gateway ? {} : { hopeless: true }),
   });
 }
@@ -51,14 +51,14 @@ export function errorOfFetch(thrown: unknown, url: string): EngineError {
   const problem = neverSent || hopeless ? wordsFor(code) : `the connection broke${code === '' ? '' : ` (${code})`}`;
   const details = { url, problem, ...(neverSent ? { neverSent } : {}), ...(hopeless ? { hopeless } : {}) };
   const hint = /CERT|SIGNED|UNABLE_TO_/.test(code)
-    ? 'This machine does not trust the certificate of the node: name the file of who signed it in NODE_EXTRA_CA_CERTS.'
+    ? 'This host does not trust the certificate of the node: name the file of its certificate authority in NODE_EXTRA_CA_CERTS.'
     : undefined;
   return fault('NODE_UNREACHABLE', details, { cause: thrown, ...(hint === undefined ? {} : { hint }) });
 }
 
 function wordsFor(code: string): string {
   if (code === 'ECONNREFUSED') return 'nobody listens there';
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'no machine of that name is known';
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'no host of that name is known';
   return code;
 }
 

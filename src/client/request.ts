@@ -89,7 +89,7 @@ export async function readAnswer(response: Response, { name, url }: Request): Pr
   try {
     return JSON.parse(text) as unknown;
   } catch (cause) {
-    const problem = 'what answers there is no node';
+    const problem = 'what answers there is not a node';
     throw fault('NODE_UNREACHABLE', { url: originOf(url), problem, hopeless: true }, { cause });
   }
 }

@@ -56,13 +56,13 @@ export const Join = Connect.omit({ type: true, secret: true, holding: true });
 
 /** How such a worker claims: in a request of its own, which waits. */
 export const Take = z.strictObject({
-  n: n.describe('Counts the claims of the session, so that one can be stopped'),
+  n: n.describe('The number of the claim in its session, so that it can be stopped'),
   max: z.number().int().min(1).max(250),
   waitMs: z.number().int().min(0).max(60_000).describe('How long to wait for the first one'),
   holding: z
     .array(LeaseProof)
     .max(20_000)
-    .describe('Leases that it has: what else was granted to it never reached it, and goes back'),
+    .describe('The leases that it holds; any other lease that it was granted never reached it and is released'),
 });
 
 /** A claimed task with the proof of its lease: the answer to a claim. */

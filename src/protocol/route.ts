@@ -28,7 +28,7 @@ export interface Route {
   /** The endpoint of another protocol: each of its methods needs a role of its own, and `access` is the least of them. */
   readonly methods?: true;
   /** A write that an observer accepts too. */
-  readonly evenHere?: boolean;
+  readonly onObserver?: boolean;
   /** A repeat under the same `Idempotency-Key` gets the first answer. */
   readonly repeatable?: boolean;
   /** Errors have the form of JSON-RPC. */
@@ -36,8 +36,8 @@ export interface Route {
 }
 
 /** Whether an observer refuses it. */
-export function isWrite({ method, evenHere = false }: Route): boolean {
-  return method !== 'GET' && !evenHere;
+export function isWrite({ method, onObserver = false }: Route): boolean {
+  return method !== 'GET' && !onObserver;
 }
 
 /** Keeps the literal types of a route. */

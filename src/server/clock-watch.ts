@@ -16,7 +16,7 @@ export function watchClock({ clock, timers }: World, log: Log): () => void {
     const now = clock.wall() - clock.monotonic();
     const byMs = Math.round(now - ahead);
     if (Math.abs(byMs) > JUMP_MS) {
-      log.warn('the clock of this machine was set: tokens with an end go by its new time', { byMs });
+      log.warn('the clock of this host was set: tokens that expire go by its new time', { byMs });
     }
     ahead = now;
     cancel = timers.after(LOOK_MS, look, { unref: true });

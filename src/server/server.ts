@@ -254,7 +254,7 @@ export class Server {
     if (Object.hasOwn(request.query as object, 'token')) {
       throw fault('INVALID_INPUT', {
         field: 'query',
-        problem: 'a token does not belong into an address, which is logged',
+        problem: 'a token does not belong in an address, which is logged',
       });
     }
     const secret = bearerOf(request.headers.authorization);
@@ -291,7 +291,7 @@ export class Server {
   async #authenticateBrowser(cookie: string, { method, headers }: FastifyRequest): Promise<Principal> {
     const principal = await (this.#services as OpenServices).logins.sessions.read(cookie);
     if (method === 'GET' || method === 'HEAD' || headers['x-leasehold-ui'] === '1') return principal;
-    const problem = 'a page that changes something says so in the header x-leasehold-ui: 1';
+    const problem = 'a page that changes something must send the header x-leasehold-ui: 1';
     throw fault('FORBIDDEN', { problem }, { hint: 'Programs send "Authorization: Bearer TOKEN" instead of a cookie.' });
   }
 

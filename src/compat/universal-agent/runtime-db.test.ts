@@ -157,7 +157,7 @@ onEach('B1: of many who ask for an expired run in one moment, one gets it', asyn
   while (tokens.length < 10) {
     const answers = await Promise.all(conns.map((conn, i) => acquireRunLeaseInfo(conn, 'job_1', `worker_${i}`, 0.02)));
     const won = answers.flatMap(({ attempt }) => attempt ?? []);
-    // A machine that stands still for a while may let the first winner's time run out before the last one asks.
+    // A host that stalls for a while may let the first winner's time run out before the last one asks.
     assert.ok(new Set(won).size === won.length, `${won.join(', ')}: one token was given twice`);
     tokens.push(...won);
     await ground.elapse(25);

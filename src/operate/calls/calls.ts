@@ -83,7 +83,7 @@ export async function retryOne(caller: Caller, id: string, dryRun = false): Prom
 }
 
 function only<T>({ tasks: [task] }: { readonly tasks: readonly T[] }): T {
-  if (task === undefined) throw fault('INTERNAL', { problem: 'nothing was said of the task' });
+  if (task === undefined) throw fault('INTERNAL', { problem: 'the answer has no task' });
   return task;
 }
 

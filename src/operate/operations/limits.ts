@@ -101,7 +101,7 @@ export class LimitService {
       throw fault(
         'NOT_FOUND',
         { kind: `key of the limit ${name}:`, id: key },
-        { hint: `A key is there once a task was pushed with it; "leasehold limits show ${name}" lists them.` },
+        { hint: `A key exists once a task was pushed with it; "leasehold limits show ${name}" lists them.` },
       );
     }
     return this.detail(name);

@@ -65,7 +65,7 @@ async function pushAll(engine: Engine, requests: readonly PushRequest[]): Promis
   } catch (error) {
     if (!isEngineError(error, 'NOT_FOUND') || error.details?.kind !== 'limit') throw error;
     const name = String(error.details.id);
-    const hint = `"leasehold limits set ${name}" makes it; "leasehold limits list" shows those that are there.`;
+    const hint = `"leasehold limits set ${name}" makes it; "leasehold limits list" shows the limits.`;
     throw fault('NOT_FOUND', { kind: 'limit', id: name }, { hint, cause: error });
   }
 }

@@ -143,8 +143,8 @@ class Sweeps {
 
 function requireExpected(found: number, expected: number | undefined): void {
   if (expected === undefined) {
-    const hint = 'Ask with dryRun how many there are, and say that number as expected.';
-    throw fault('INVALID_INPUT', { field: 'body.expected', problem: 'it must say how many there are' }, { hint });
+    const hint = 'Make a dry run, and give its number as expected.';
+    throw fault('INVALID_INPUT', { field: 'body.expected', problem: 'it must be the number of tasks' }, { hint });
   }
   if (found > expected) {
     throw fault('CONFLICT', {

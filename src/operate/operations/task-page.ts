@@ -37,7 +37,10 @@ export async function theseTasks(
   others: readonly unknown[],
 ): Promise<AnswerOf<'listTasks'>> {
   if (others.some((one) => one !== undefined && !(Array.isArray(one) && one.length === 0))) {
-    throw fault('INVALID_INPUT', { field: 'query.id', problem: 'it goes with no other filter and no cursor' });
+    throw fault('INVALID_INPUT', {
+      field: 'query.id',
+      problem: 'it cannot be combined with another filter or a cursor',
+    });
   }
   const numbers = ids.map((id) => snapshot.numberOf(id));
   const tasks: TaskView[] = [];

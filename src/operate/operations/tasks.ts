@@ -95,7 +95,6 @@ export const cursorOf = ({ attempt, seq }: LogLineView): string => `${attempt}.$
 export function placeOf(cursor: string | undefined): LogPlace | undefined {
   if (cursor === undefined) return undefined;
   const match = /^(\d{1,15})\.(\d{1,15})$/.exec(cursor);
-  if (match === null)
-    throw fault('INVALID_INPUT', { field: 'cursor', problem: 'it is not one that a page has ended with' });
+  if (match === null) throw fault('INVALID_INPUT', { field: 'cursor', problem: 'it is not the cursor of a page' });
   return { attempt: Number(match[1]), seq: Number(match[2]) };
 }

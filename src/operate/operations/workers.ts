@@ -160,7 +160,7 @@ export class WorkerOperator {
     }
   }
 
-  /** Workers that beat. A silent worker stays in the fleet until the reaper has seen it, and is left out here before. */
+  /** Workers whose heartbeats arrive. A silent worker stays in the fleet until the reaper has seen it, and is left out here before. */
   async #living(): Promise<readonly FleetMember[]> {
     const { now, members } = await this.#engine.store.workerFleet();
     return members.filter(({ seenAt }) => now - seenAt <= this.#engine.workerStaleMs);
@@ -223,7 +223,7 @@ async function workersOf(snapshot: EngineSnapshot): Promise<readonly WorkerView[
 }
 
 function noWorker(name: string): Error {
-  const hint = '"leasehold workers list" shows those that there are.';
+  const hint = '"leasehold workers list" shows the workers.';
   return fault('NOT_FOUND', { kind: 'worker', id: name }, { hint });
 }
 

@@ -42,7 +42,7 @@ export const Paging = {
   limit: digits(z.number().min(1).max(MOST_PER_PAGE))
     .default(PER_PAGE)
     .describe(`How many at most; default ${PER_PAGE}`),
-  cursor: z.string().max(200).optional().describe('Where the page before ended, as it said'),
+  cursor: z.string().max(200).optional().describe('The cursor of the page before'),
 };
 
 /** The name of a thing in a path. */

@@ -6,9 +6,12 @@ const Held = z.object({
   why: z
     .enum(['limit', 'placement', 'paused', 'busy', 'nobody'])
     .describe(
-      'limit: it is full. placement: no worker is what they ask for. paused: their queue is. busy: all slots are full. nobody: no worker is there',
+      'limit: it is full. placement: no worker fits. paused: their queue is paused. busy: all slots are in use. nobody: no worker is online',
     ),
-  name: z.string().optional().describe('Of the limit or the queue; of a placement the first thing that nobody has'),
+  name: z
+    .string()
+    .optional()
+    .describe('The limit or the queue; for a placement the first requirement that no worker meets'),
   tasks: z.number(),
   text: z.string().describe('As people say it: 9 need tag gpu, which no worker has'),
 });
@@ -30,7 +33,7 @@ export const Overview = z
   .object({
     at: Time,
     health: z.enum(['well', 'attention', 'trouble']),
-    sentence: z.string().describe('How it stands, in one sentence'),
+    sentence: z.string().describe('The state of the cluster, in one sentence'),
     workers: z.object({ online: z.number(), draining: z.number(), disabled: z.number(), offline: z.number() }),
     slots: z.object({ all: z.number(), busy: z.number() }),
     tasks: z.object({
@@ -44,7 +47,7 @@ export const Overview = z
     }),
     held: z.array(Held).readonly(),
     oldestAgeMs: z.number().describe('How long the oldest ready task has waited; 0: there is none'),
-    approvals: z.number().describe('Tasks that wait for somebody to decide'),
+    approvals: z.number().describe('Tasks that wait for a decision'),
     leader: z.string().optional(),
     incidents: z.array(Incident).readonly().describe('The newest first'),
     series: z.object({
@@ -79,7 +82,7 @@ export const Histogram = z
       )
       .readonly(),
     counted: z.number(),
-    cut: z.boolean().describe('There are more than are looked at: only the newest were counted'),
+    cut: z.boolean().describe('There are more: only the newest were counted'),
   })
   .meta({ id: 'Histogram' });
 
@@ -99,16 +102,16 @@ export const FailureGroup = z
   .meta({ id: 'FailureGroup' });
 
 export const Failures = z.object({
-  groups: z.array(FailureGroup).readonly().describe('Those with most tasks first'),
-  looked: z.number().describe('Failed tasks that were looked at'),
-  cut: z.boolean().describe('There are more: only the newest were looked at'),
+  groups: z.array(FailureGroup).readonly().describe('The largest groups first'),
+  looked: z.number().describe('Failed tasks that were read'),
+  cut: z.boolean().describe('There are more: only the newest were read'),
 });
 
 /** A handler that tasks can be pushed for, and the form of its input. */
 export const HandlerInfo = z
   .object({
     name: z.string(),
-    workers: z.number().describe('Processes that are there and offer it'),
+    workers: z.number().describe('Worker processes that offer it'),
     queues: z.array(z.string()).readonly().describe('Queues that have tasks for it'),
     schema: z.record(z.string(), z.unknown()).optional().describe('JSON Schema of its input, where that is known'),
   })

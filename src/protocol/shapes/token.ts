@@ -20,7 +20,7 @@ export const Token = z
 export const TokenInput = z.strictObject({
   name: z.string().min(1).max(100).describe('What it is for'),
   role: z.enum(['admin', 'operator', 'read']),
-  ttl: Duration.optional().describe('Good for so long; without it until it is revoked'),
+  ttl: Duration.optional().describe('How long it is valid; default until it is revoked'),
 });
 
 /** The text of the token is shown once and not stored. */

@@ -31,7 +31,7 @@ const MAX_RETRY_MS = 5000;
 export type Refusal = string | undefined;
 
 export const NOT_YOURS = 'it is not held by this agent: it was not offered to it, or its lease is lost';
-const LOST = 'its lease is lost: another may run it, and nothing that is said of this run counts';
+const LOST = 'its lease is lost: another worker may run it, and nothing about this run counts';
 const CANCELLED = 'somebody has asked to stop it';
 
 /**

@@ -210,6 +210,6 @@ export class DazflowConnection {
 function failureOf({ error, error_details: details }: Extract<DazflowRequest, { type: 'task_failed' }>): unknown {
   const plain = typeof error === 'string' ? { message: error } : error;
   if (details === undefined || details === null)
-    return plain ?? { message: 'the agent said that it failed, and not why' };
+    return plain ?? { message: 'the agent reported a failure without a reason' };
   return typeof plain === 'object' && plain !== null ? { ...plain, details } : { message: String(plain), details };
 }

@@ -46,7 +46,7 @@ export function checked(where: 'path' | 'query' | 'body', shape: z.ZodType | und
 
 function refuseExtra(where: 'query' | 'body', value: unknown): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw fault('INVALID_INPUT', { field: where, problem: 'nothing is asked for here' });
+    throw fault('INVALID_INPUT', { field: where, problem: 'nothing is expected here' });
   }
   const [extra] = Object.keys(value);
   if (extra === undefined) return;

@@ -46,7 +46,7 @@ function requirePair(tls: NonNullable<ListenOptions['tls']>): void {
     const { message } = cause as Error;
     throw fault(
       'INVALID_INPUT',
-      { field: 'certificate', problem: `it and its key are not PEM, or not those of each other (${message})` },
+      { field: 'certificate', problem: `it and its key are not PEM, or do not belong together (${message})` },
       { hint: '--tls-cert names the file with the certificate, --tls-key the one with its key.', cause },
     );
   }
@@ -107,7 +107,7 @@ export function cannotListen(error: NodeJS.ErrnoException, host: string, port: n
     case 'ENOTFOUND':
       return fault(
         'INVALID_INPUT',
-        { field: 'host', problem: `this machine has no address ${host}` },
+        { field: 'host', problem: `this host has no address ${host}` },
         { cause: error, hint: 'Use --host 127.0.0.1, the default.' },
       );
     default:

@@ -94,30 +94,30 @@ export class Metrics {
     ]);
     this.#waits = this.#histogram(
       'leasehold_task_start_delay_seconds',
-      'From the push of a task to its first start, delays that it was pushed with included',
+      'From the push of a task to its first start, including the delay that it was pushed with',
       [],
       WAITS,
     );
     this.#queues = this.#gauge('leasehold_queue_tasks', 'Unfinished tasks of a queue, by state', ['queue', 'state']);
     this.#ages = this.#gauge(
       'leasehold_queue_oldest_ready_age_seconds',
-      'How long a queue has had something ready; absent while it has not',
+      'How long the oldest ready task of a queue has been ready; absent when there is none',
       ['queue'],
     );
-    this.#limits = this.#gauge('leasehold_limit_active', 'What running tasks take of a limit', ['limit']);
+    this.#limits = this.#gauge('leasehold_limit_active', 'What running tasks use of a limit', ['limit']);
     this.#limitCaps = this.#gauge(
       'leasehold_limit_capacity',
-      'What a limit allows at once; absent where it does not bound that',
+      'What a limit allows at once; absent where it sets no such bound',
       ['limit'],
     );
     this.#limitWaiting = this.#gauge(
       'leasehold_limit_waiting_tasks',
-      'Ready tasks that take something of a limit, counted up to ten thousand',
+      'Ready tasks that use a limit, counted up to ten thousand',
       ['limit'],
     );
-    this.#workers = this.#gauge('leasehold_workers_online', 'Workers that beat', []);
+    this.#workers = this.#gauge('leasehold_workers_online', 'Workers whose heartbeats arrive', []);
     this.#connected = this.#gauge('leasehold_workers_connected', 'Workers that are connected to this node', []);
-    this.#slots = this.#gauge('leasehold_worker_slots', 'Slots of the workers that beat, busy and free', ['state']);
+    this.#slots = this.#gauge('leasehold_worker_slots', 'Slots of these workers, busy and free', ['state']);
     this.#duties = this.#gauge('leasehold_duty_held', 'Whether this node holds a housekeeping duty', ['duty']);
     this.#leader = this.#gauge('leasehold_leader', 'Whether this node leads', []);
     this.#epoch = this.#gauge(
@@ -128,7 +128,7 @@ export class Metrics {
     this.#nodes = this.#gauge('leasehold_nodes', 'Nodes of the cluster, by state', ['state']);
     this.#unheld = this.#gauge(
       'leasehold_duty_unheld_seconds',
-      'For how long a housekeeping duty has been held by nobody; 0: it is held',
+      'How long a housekeeping duty has had no holder; 0: it has one',
       ['duty'],
     );
   }

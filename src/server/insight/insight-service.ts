@@ -72,7 +72,7 @@ export class InsightService {
     const { queue, handler, state: states, buckets } = query;
     const until = query.until ?? (await this.#engine.store.clock()).calendar;
     const from = query.from ?? until - HOUR_MS;
-    if (from >= until) throw fault('INVALID_INPUT', { field: 'query.from', problem: 'it lies before until' });
+    if (from >= until) throw fault('INVALID_INPUT', { field: 'query.from', problem: 'it must be before until' });
     const queues = queue.map((name) => checkName('queue', name));
     const handlers = handler.map((name) => checkName('handler', name));
     // The query as it came: without a time, all queries of a second mean the same hour.
@@ -104,11 +104,11 @@ export class InsightService {
   async saveView(view: BodyOf<'saveView'>, by: string): Promise<View> {
     checkKey('name', view.name);
     if (/\p{Cc}/u.test(view.query) || !view.query.isWellFormed()) {
-      throw fault('INVALID_INPUT', { field: 'query', problem: 'it has characters that no address has' });
+      throw fault('INVALID_INPUT', { field: 'query', problem: 'it has characters that an address cannot have' });
     }
     const saved = await this.#engine.store.viewPut({ view: { ...view, by }, most: MOST_VIEWS });
     if (saved !== undefined) return saved;
-    const hint = 'Remove some that nobody needs any more.';
+    const hint = 'Remove some that are no longer needed.';
     throw fault('CONFLICT', { problem: `there are ${MOST_VIEWS} saved views, and no more are kept` }, { hint });
   }
 

@@ -74,7 +74,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
   }),
   tail_log: tool({
     title: 'Read the end of a log',
-    does: 'The last lines that a task has said, without listing any other task',
+    does: 'The last log lines of one task',
     input: z.object({ id, lines: limit }),
     writes: false,
     async run({ operator, engine }, input) {
@@ -136,7 +136,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
   }),
   cancel_task: tool({
     title: 'Cancel a task',
-    does: 'Ends a task that waits, asks the worker of one that runs; with tree also what depends on it',
+    does: 'Ends a waiting task, asks the worker of a running one to stop; with tree also what depends on it',
     input: z.object({ id, tree: z.boolean().default(false), dry_run: dryRun }),
     writes: true,
     audits: 'cancelTask',
@@ -158,7 +158,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
   }),
   pause_queue: tool({
     title: 'Pause a queue',
-    does: 'Nothing more of this queue is started until it is resumed',
+    does: 'No task of this queue is started until it is resumed',
     input: z.object({ queue, dry_run: dryRun }),
     writes: true,
     audits: 'pauseQueue',

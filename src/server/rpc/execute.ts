@@ -55,7 +55,7 @@ async function rootOf(call: RpcCall<'tasks.execute'>): Promise<string> {
   const { tasks, ...named } = call.params;
   if (tasks === undefined) return idOf(named);
   if (named.task_id !== undefined || named.id !== undefined) {
-    throw new RpcProblem('params', 'it names a task that is there, or brings tasks');
+    throw new RpcProblem('params', 'it names an existing task, or has tasks of its own, not both');
   }
   const created = await create(call, tasks);
   const own = new Set(created.map(({ id }) => id));
@@ -88,7 +88,7 @@ async function warningsOf({ engine }: Pick<RpcCall, 'engine'>, execution: Execut
   const wanted = new Set(execution.map(({ document }) => handlerOf(document.body)));
   const any = members.some(({ handlers }) => handlers.length === 0);
   const missing = any ? [] : [...wanted].filter((handler) => !offered.has(handler));
-  return missing.map((handler) => `no worker that is there runs ${handler}`);
+  return missing.map((handler) => `no worker that is online runs ${handler}`);
 }
 
 /** Cancels the task and all below it, from above: a child that ends first would let its parent begin. */

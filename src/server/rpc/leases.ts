@@ -92,7 +92,7 @@ export const leaseMethods: RpcHandlers<Leased> = {
 
 function requireLease(leases: RpcCall['leases'], text: string): NodeLease {
   const lease = readLease(leases, text);
-  if (lease === undefined) throw fault('LEASE_LOST', {}, { hint: 'The token is not one that was given for a lease.' });
+  if (lease === undefined) throw fault('LEASE_LOST', {}, { hint: 'The token was never granted for a lease.' });
   return lease;
 }
 
@@ -112,7 +112,7 @@ async function requireKey(
   if (record === undefined) throw fault('NOT_FOUND', { kind: 'task', id: name });
   const { id = engine.idOf(record), run = 1, body } = document ?? {};
   if (key === keyOfWork({ body, id, run }, record.payload)) return;
-  throw new RpcProblem('params', 'idempotency_key is the key of other work than this task is');
+  throw new RpcProblem('params', 'idempotency_key belongs to other work than this task');
 }
 
 /** Keeps the result for tasks with the same key before the task ends, so that no crash comes between. */

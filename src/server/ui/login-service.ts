@@ -34,7 +34,7 @@ export class LoginService {
       throw error;
     });
     if (principal.role === 'worker') {
-      throw fault('FORBIDDEN', { problem: 'the secret of a worker lets no browser in' });
+      throw fault('FORBIDDEN', { problem: 'the secret of a worker does not log a browser in' });
     }
     return { principal, cookie: this.sessions.begin(principal) };
   }

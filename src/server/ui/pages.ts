@@ -103,7 +103,7 @@ function takeReports(scope: FastifyInstance, log: Log, now: () => number): void 
   scope.post('/ui/csp-report', { config: { name: 'cspReport' }, bodyLimit: MOST_REPORT_BYTES }, (request, reply) => {
     const current = Math.floor(now() / 60_000);
     if (current !== minute) [minute, logged] = [current, 0];
-    if (logged++ < MOST_A_MINUTE) log.warn('a browser kept a page from something', { report: lineOf(request.body) });
+    if (logged++ < MOST_A_MINUTE) log.warn('a browser blocked something on a page', { report: lineOf(request.body) });
     return reply.code(204).send();
   });
 }

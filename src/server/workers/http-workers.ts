@@ -85,7 +85,7 @@ export class HttpWorkers {
       throw fault(
         'TOO_LARGE',
         { field: 'handlers', maxBytes: MAX_TOKEN },
-        { hint: 'They go with every call. Name fewer handlers and queues, or join over the WebSocket.' },
+        { hint: 'The handlers go with every call. Name fewer handlers and queues, or join over the WebSocket.' },
       );
     }
     const { leaseMs } = (await this.#sessionOf(session, schemas)).service.session;

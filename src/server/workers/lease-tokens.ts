@@ -38,7 +38,7 @@ export class LeaseTokens {
     throw fault(
       'LEASE_LOST',
       { task, attempt },
-      { hint: 'The token of this lease is not its own: stop work on this task.' },
+      { hint: 'The token does not belong to this lease: stop work on this task.' },
     );
   }
 

@@ -342,8 +342,8 @@ export class WorkerGateway {
   }
 
   #closeMalformed(socket: WebSocket, error: unknown): void {
-    this.#options.log.warn('a worker sent something that is no message', { error: String(error) });
-    closeWith(socket, 1007, 'that is no message');
+    this.#options.log.warn('a worker sent something that is not a message', { error: String(error) });
+    closeWith(socket, 1007, 'that is not a message');
   }
 
   #sendChanges(
