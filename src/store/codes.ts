@@ -1,6 +1,6 @@
 import { WORKER_STATES } from '../core/placement/worker.ts';
 import { REASONS, type Reason, STATES, type TaskState } from '../core/task/task.ts';
-import type { EntryKind } from './turn-store.ts';
+import type { EntryKind } from './port/turn-store.ts';
 
 /** Numbers and limits that all stores write in the same way. */
 

@@ -1,8 +1,8 @@
 import { isFinal, type TaskState } from '../core/task/task.ts';
 import { FAILS_AFTER, RUNS_AFTER, WATCHED } from './codes.ts';
-import type { Edge, GraphTask, Planned } from './dependency-store.ts';
-import type { LimitRefusal } from './push-store.ts';
-import type { NewChild } from './turn-store.ts';
+import type { Edge, GraphTask, Planned } from './port/dependency-store.ts';
+import type { LimitRefusal } from './port/push-store.ts';
+import type { NewChild } from './port/turn-store.ts';
 
 /** What the stores share of graphs: which items are the same task, and what each new task begins with. */
 

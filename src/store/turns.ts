@@ -1,5 +1,5 @@
 import type { Lease } from '../core/task/lease.ts';
-import type { EntryAnswer, Park, TurnAnswer } from './turn-store.ts';
+import type { EntryAnswer, Park, TurnAnswer } from './port/turn-store.ts';
 
 /** What the stores share of turns and parks. */
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { HandlerSchema } from '../../../core/placement/worker.ts';
-import { MOST_SCHEMAS } from '../../insight-store.ts';
+import { MOST_SCHEMAS } from '../../port/insight-store.ts';
 import { MINUTE } from '../kit/scene.ts';
 import { needing, type Topic } from '../kit/topic.ts';
 

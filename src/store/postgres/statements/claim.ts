@@ -1,6 +1,6 @@
 import { GRANT_COLUMNS } from '../../rows/grant-rows.ts';
+import { few, type Words } from './fragments.ts';
 import { liveToken } from './tokens.ts';
-import { few, type Words } from './words.ts';
 
 /** Statements that hand tasks out. */
 export function claimStatements({ s, NOW, count, recent }: Words) {

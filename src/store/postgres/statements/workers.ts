@@ -1,5 +1,5 @@
 import { workerKind } from '../../rows/records.ts';
-import { few, type Words } from './words.ts';
+import { few, type Words } from './fragments.ts';
 
 /** Statements of workers. */
 export function workerStatements({ s, NOW, HELD }: Words) {

@@ -4,7 +4,7 @@ import { booleans, numbers } from '../../arrays.ts';
 import type { Session, Try } from '../../connect/database.ts';
 import type { PostgresParts } from '../../parts.ts';
 import { type ClaimRow, countByLane, grantsOf, inClaimOrder, laneValues, learnCursors, lostGrants } from './claim.ts';
-import { learnRoom } from './claim-ample.ts';
+import { learnRoom } from './claim-optimistic.ts';
 
 /** The statement has places for so many counters of a lane. */
 const MOST = 4;

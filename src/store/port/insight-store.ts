@@ -1,5 +1,5 @@
-import type { HandlerSchema } from '../core/placement/worker.ts';
-import type { Reason, TaskState } from '../core/task/task.ts';
+import type { HandlerSchema } from '../../core/placement/worker.ts';
+import type { Reason, TaskState } from '../../core/task/task.ts';
 
 /** The part of the port for figures over many tasks, and for saved queries. */
 export interface InsightStore {

@@ -1,4 +1,4 @@
-import type { Lease } from '../core/task/lease.ts';
+import type { Lease } from '../../core/task/lease.ts';
 import type { LaneName } from './lane-store.ts';
 
 /** The part of the port that gives tasks to workers. */

@@ -1,5 +1,5 @@
-import type { Lease } from '../core/task/lease.ts';
-import type { LogEntry } from '../core/task/log.ts';
+import type { Lease } from '../../core/task/lease.ts';
+import type { LogEntry } from '../../core/task/log.ts';
 
 /** The part of the port for the lines that attempts write. */
 export interface LogStore {

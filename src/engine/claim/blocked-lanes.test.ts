@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HeldLanes } from './held-lanes.ts';
+import { HeldLanes } from './blocked-lanes.ts';
 
 const entry = { mark: 1, priority: 0 };
 const SLOT = 7;

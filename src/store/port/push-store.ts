@@ -1,4 +1,4 @@
-import type { TaskState } from '../core/task/task.ts';
+import type { TaskState } from '../../core/task/task.ts';
 
 /** The part of the port for new tasks. */
 export interface PushStore {

@@ -1,4 +1,4 @@
-import type { FeedEvent } from '../core/task/event.ts';
+import type { FeedEvent } from '../../core/task/event.ts';
 import type { DutyTerm } from './duty-store.ts';
 
 /** The part of the port for the feed. Events are written in the transaction of the change. */

@@ -1,4 +1,4 @@
-import type { TaskState } from '../core/task/task.ts';
+import type { TaskState } from '../../core/task/task.ts';
 import type { DutyTerm } from './duty-store.ts';
 
 /** The part of the port for the duties that keep tasks in order. */

@@ -1,4 +1,4 @@
-import type { TaskState } from '../core/task/task.ts';
+import type { TaskState } from '../../core/task/task.ts';
 import type { GraphAnswer, GraphTask } from './dependency-store.ts';
 import type { PushedTask } from './push-store.ts';
 

@@ -1,5 +1,5 @@
-import type { AfterFailure } from '../core/graph/graph.ts';
-import type { TaskState } from '../core/task/task.ts';
+import type { AfterFailure } from '../../core/graph/graph.ts';
+import type { TaskState } from '../../core/task/task.ts';
 import type { DutyTerm } from './duty-store.ts';
 import type { NewTask, PushedTask } from './push-store.ts';
 

@@ -1,4 +1,4 @@
-import type { NodeOverride, NodeRole } from '../core/node.ts';
+import type { NodeOverride, NodeRole } from '../../core/node.ts';
 
 /** The part of the port for the nodes of a cluster. */
 export interface NodeStore {

@@ -1,6 +1,6 @@
-import type { CounterUse, LimitUse } from '../core/limits/limit.ts';
-import type { Fairness } from '../core/placement/lane.ts';
-import type { Placement } from '../core/placement/placement.ts';
+import type { CounterUse, LimitUse } from '../../core/limits/limit.ts';
+import type { Fairness } from '../../core/placement/lane.ts';
+import type { Placement } from '../../core/placement/placement.ts';
 
 /** The part of the port for lanes and specs: what tasks have in common, stored once and known by a number. */
 export interface LaneStore {

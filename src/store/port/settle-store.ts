@@ -1,5 +1,5 @@
-import type { Lease } from '../core/task/lease.ts';
-import type { FinalState, Reason } from '../core/task/task.ts';
+import type { Lease } from '../../core/task/lease.ts';
+import type { FinalState, Reason } from '../../core/task/task.ts';
 
 /** The part of the port for the end of an attempt. */
 export interface SettleStore {

@@ -1,4 +1,4 @@
-import type { Reason, TaskState } from '../core/task/task.ts';
+import type { Reason, TaskState } from '../../core/task/task.ts';
 
 /**
  * The part of the port for trees. A task that another one bore has a `parent`, and the `root` of all; a task that nobody bore

@@ -1,5 +1,5 @@
-import type { Lease } from '../core/task/lease.ts';
-import type { Reason } from '../core/task/task.ts';
+import type { Lease } from '../../core/task/lease.ts';
+import type { Reason } from '../../core/task/task.ts';
 import type { DutyTerm } from './duty-store.ts';
 
 /** The part of the port for leases: kept, listed, and taken back once they have run out. */

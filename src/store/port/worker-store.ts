@@ -1,4 +1,4 @@
-import type { WorkerState } from '../core/placement/worker.ts';
+import type { WorkerState } from '../../core/placement/worker.ts';
 import type { DutyTerm } from './duty-store.ts';
 
 /** The part of the port for workers: who is there, and who has fallen silent. */

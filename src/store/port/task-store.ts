@@ -1,4 +1,4 @@
-import type { Reason, TaskState } from '../core/task/task.ts';
+import type { Reason, TaskState } from '../../core/task/task.ts';
 import type { LaneName } from './lane-store.ts';
 
 /** The part of the port for tasks as people see and change them. */

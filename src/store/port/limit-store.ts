@@ -1,5 +1,5 @@
-import type { Limit, LimitCounter } from '../core/limits/limit.ts';
-import type { EditTerms, LimitEdit } from '../core/limits/limit-edit.ts';
+import type { Limit, LimitCounter } from '../../core/limits/limit.ts';
+import type { EditTerms, LimitEdit } from '../../core/limits/limit-edit.ts';
 import type { DutyTerm } from './duty-store.ts';
 
 /** The part of the port for limits: counters that change in the same transaction as the tasks that they admit. */

@@ -1,4 +1,4 @@
-import type { Lease } from '../core/task/lease.ts';
+import type { Lease } from '../../core/task/lease.ts';
 
 /** The part of the port for results that outlive their tasks, by logical key: those who ask for one need not run. */
 export interface ResultStore {

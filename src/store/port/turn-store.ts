@@ -1,7 +1,7 @@
-import type { AfterFailure } from '../core/graph/graph.ts';
-import type { Lease } from '../core/task/lease.ts';
-import type { LogEntry } from '../core/task/log.ts';
-import type { FinalState, Reason, TaskState } from '../core/task/task.ts';
+import type { AfterFailure } from '../../core/graph/graph.ts';
+import type { Lease } from '../../core/task/lease.ts';
+import type { LogEntry } from '../../core/task/log.ts';
+import type { FinalState, Reason, TaskState } from '../../core/task/task.ts';
 import type { LimitRefusal, NewTask } from './push-store.ts';
 import type { ReturnItem, TaskHint } from './settle-store.ts';
 
