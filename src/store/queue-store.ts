@@ -77,7 +77,7 @@ export interface Capabilities {
   /** Events get their numbers in the write itself, so no sequencer is needed. */
   readonly numbersEvents: boolean;
   /** What is asked for in one turn of the loop shares a commit. */
-  readonly commitsTurns: boolean;
+  readonly sharesCommits: boolean;
   /** It has every part of the port. False: only what a plain queue needs. */
   readonly whole: boolean;
 }

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HeldLanes } from './blocked-lanes.ts';
+import { BlockedLanes } from './blocked-lanes.ts';
 
 const entry = { mark: 1, priority: 0 };
 const SLOT = 7;
 
 /** Lanes 1, 2 and 3 are blocked by one counter; a task of lane 3 takes two of it. */
-function rig(): { readonly held: HeldLanes; readonly may: () => readonly number[] } {
-  const held = new HeldLanes((lane) => (lane === 3 ? 2 : 1));
+function rig(): { readonly held: BlockedLanes; readonly may: () => readonly number[] } {
+  const held = new BlockedLanes((lane) => (lane === 3 ? 2 : 1));
   for (const lane of [1, 2, 3]) held.add(lane, entry, SLOT, 0, held.frees);
   return { held, may: () => [...held.unblocked(() => true)].map(([lane]) => lane) };
 }

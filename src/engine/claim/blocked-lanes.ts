@@ -6,7 +6,7 @@ export interface KnownLane {
   readonly priority: number;
 }
 
-interface Held {
+interface Blocked {
   readonly counter: number;
   entry: KnownLane;
 }
@@ -15,10 +15,10 @@ interface Held {
  * Lanes that a limit blocks, kept apart so that they slow down no claim (of 10,000 lanes, 9,000 may be here). They are tried again when the
  * counter that had no room has some, and only as many at once as there is room for.
  */
-export class HeldLanes {
+export class BlockedLanes {
   /** What one task of this lane takes from this counter. */
   readonly #need: (lane: number, counter: number) => number;
-  readonly #lanes = new Map<number, Held>();
+  readonly #lanes = new Map<number, Blocked>();
   /** Counter → the lanes that it blocks, least recently served first. */
   readonly #byCounter = new Map<number, Set<number>>();
   /** Counter → believed room for the lanes that it blocks. */
@@ -120,7 +120,7 @@ export class HeldLanes {
         const need = this.#need(lane, counter);
         // A lane that needs more than there is would try in vain, and keep a lighter one from trying.
         if (need > left) continue;
-        yield [lane, (this.#lanes.get(lane) as Held).entry];
+        yield [lane, (this.#lanes.get(lane) as Blocked).entry];
         left -= need;
         if (left <= 0) break;
       }

@@ -1,7 +1,7 @@
 import { roomOf } from '../../core/limits/limit.ts';
 import type { World } from '../../core/world.ts';
 import type { Lane, LaneBlock, ReadyLane, Store } from '../../store/store.ts';
-import { HeldLanes, type KnownLane } from './blocked-lanes.ts';
+import { BlockedLanes, type KnownLane } from './blocked-lanes.ts';
 import { ClaimWaiters } from './claim-waiters.ts';
 import { FairTurns } from './fair-turns.ts';
 import type { PickedLane, ServableLane } from './lane-choice.ts';
@@ -23,7 +23,7 @@ export class ReadyLanes {
   readonly #ready = new Map<number, KnownLane>();
   /** Lane → priority of the last task that it gave. */
   readonly #lastPriority = new Map<number, number>();
-  readonly #held: HeldLanes;
+  readonly #held: BlockedLanes;
   readonly #turns = new FairTurns();
   #pausedQueues = new Set<string>();
   /** Counts the pauses and resumes of this process: a scan that began before one must not undo it. */
@@ -48,7 +48,7 @@ export class ReadyLanes {
     this.waiters = new ClaimWaiters(world, scanMs, (lane) =>
       lane === undefined ? !this.knows(() => true) : !this.offers(lane, () => true),
     );
-    this.#held = new HeldLanes((lane, counter) => this.#need(lane, counter));
+    this.#held = new BlockedLanes((lane, counter) => this.#need(lane, counter));
   }
 
   learn(lane: Lane): void {

@@ -149,7 +149,7 @@ export class Settles {
     const { task, attempt, lane, createdAt } = lease;
     const hint = lane === undefined || createdAt === undefined ? undefined : { lane, createdAt };
     const sent = this.#settle.submit({ task, attempt, to, reason, result, hint });
-    if (lane !== undefined && this.#deps.store.capabilities.commitsTurns) this.#deps.onFreeing(lane);
+    if (lane !== undefined && this.#deps.store.capabilities.sharesCommits) this.#deps.onFreeing(lane);
     const answer = await sent;
     this.#deps.onCommit(lease.task);
     if (answer === 'lost') throw leaseLost(lease);

@@ -2,7 +2,7 @@ import { claimStatements } from './statements/claim.ts';
 import { documentStatements } from './statements/documents.ts';
 import { dutyStatements } from './statements/duties.ts';
 import { endingStatements } from './statements/endings.ts';
-import { words } from './statements/fragments.ts';
+import { fragments } from './statements/fragments.ts';
 import { graphStatements } from './statements/graphs.ts';
 import { insightStatements } from './statements/insight.ts';
 import { laneStatements } from './statements/lanes.ts';
@@ -33,7 +33,7 @@ import { workerStatements } from './statements/workers.ts';
  * its connection, or until the next ANALYZE: what was planned when a table had forty rows runs when it has a million.
  */
 export function statements(schema: string) {
-  const all = words(schema);
+  const all = fragments(schema);
   return {
     ...laneStatements(all),
     ...pushStatements(all),

@@ -33,7 +33,7 @@ const CAPABILITIES: port.Capabilities = {
   durable: true,
   callerTransactions: true,
   numbersEvents: false,
-  commitsTurns: false,
+  sharesCommits: false,
   whole: true,
 };
 

@@ -88,7 +88,7 @@ function capabilitiesOf({ inMemory, durability }: SqliteParts): port.Capabilitie
     durable: !inMemory && durability === 'full',
     callerTransactions: !inMemory,
     numbersEvents: true,
-    commitsTurns: true,
+    sharesCommits: true,
     whole: true,
   };
 }

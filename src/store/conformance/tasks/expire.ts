@@ -54,7 +54,7 @@ export const EXPIRE: Topic = {
     },
 
     'a task that is staged and has waited too long in one turn is told in that order': needing(
-      ['commitsTurns'],
+      ['sharesCommits'],
       async (scene) => {
         const duty = await scene.duty('stager', DAY);
         await scene.push({ delayMs: 10, waitTimeoutMs: 10 });

@@ -1,9 +1,9 @@
 import { GRANT_COLUMNS } from '../../rows/grant-rows.ts';
-import { few, type Words } from './fragments.ts';
+import { type Fragments, few } from './fragments.ts';
 import { liveToken } from './tokens.ts';
 
 /** Statements that hand tasks out. */
-export function claimStatements({ s, NOW, count, recent }: Words) {
+export function claimStatements({ s, NOW, count, recent }: Fragments) {
   /** The tasks of `c` run now, with $1 and for $2; the parameter `note` is the name of the claim. */
   const grant = (
     note: number,

@@ -1,8 +1,8 @@
 import { COUNTS, DOCUMENT_COLUMNS } from '../../rows/document-rows.ts';
-import type { Words } from './fragments.ts';
+import type { Fragments } from './fragments.ts';
 
 /** Statements of documents. */
-export function documentStatements({ s, NOW }: Words) {
+export function documentStatements({ s, NOW }: Fragments) {
   /** The state of the task of a document, or of that of the one which it shows. */
   const shown = `LEFT JOIN LATERAL (SELECT task FROM ${s}.task_document WHERE id = d.shows OFFSET 0) o ON true
     LEFT JOIN LATERAL (SELECT state FROM ${s}.task WHERE id = coalesce(o.task, d.task)

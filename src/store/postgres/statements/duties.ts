@@ -1,8 +1,8 @@
-import { type Words } from './fragments.ts';
+import { type Fragments } from './fragments.ts';
 import { stats } from './reads.ts';
 
 /** Statements of duties, and of what they see to: events, counters, what is old. */
-export function dutyStatements({ s, NOW }: Words) {
+export function dutyStatements({ s, NOW }: Fragments) {
   return {
     dutyTake: `WITH b AS (SELECT until FROM ${s}.duty WHERE name = $1),
       t AS (INSERT INTO ${s}.duty AS d (name, holder, epoch, until) VALUES ($1, $2, 1, ${NOW} + $3)

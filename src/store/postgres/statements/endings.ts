@@ -1,8 +1,8 @@
 import { REMOVING } from '../../codes.ts';
-import { type Words } from './fragments.ts';
+import { type Fragments } from './fragments.ts';
 
 /** Statements that end tasks from outside, and bring them back. */
-export function endingStatements({ s, NOW, tell, where, end }: Words) {
+export function endingStatements({ s, NOW, tell, where, end }: Fragments) {
   const cancelIdle = (
     which: string,
   ): string => `WITH x AS (DELETE FROM ${s}.task WHERE id = ANY($1::bigint[]) AND state + 0 <> 1 ${which}

@@ -14,10 +14,10 @@ export const FINISHED = `${KEPT}, state, reason, flags, ended_at, result`;
 /** Rows of events, newest first, among which those of a call must be whose answer was lost: far more than its deadline has. */
 const RECENT = 1_000_000;
 
-export type Words = ReturnType<typeof words>;
+export type Fragments = ReturnType<typeof fragments>;
 
 /** `s` is the schema, quoted. */
-export function words(s: string) {
+export function fragments(s: string) {
   /** Once a statement, not once a row. */
   const NOW = `(SELECT ${s}.now_ms())`;
   const HELD = `g AS MATERIALIZED (SELECT cursor FROM ${s}.duty WHERE name = $1 AND epoch = $2 FOR SHARE)`;

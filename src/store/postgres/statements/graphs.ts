@@ -1,7 +1,7 @@
-import { few, type Words } from './fragments.ts';
+import { type Fragments, few } from './fragments.ts';
 
 /** Statements of tasks that wait for others. */
-export function graphStatements({ s, NOW, tell, where, end }: Words) {
+export function graphStatements({ s, NOW, tell, where, end }: Fragments) {
   return {
     // dependencies; while a task waits for its first start, lease_until keeps when it is due, and expires_at for how long
     // it may wait from then on

@@ -1,8 +1,8 @@
 import { MOST_ERROR, MOST_SCHEMAS } from '../../port/insight-store.ts';
-import type { Words } from './fragments.ts';
+import type { Fragments } from './fragments.ts';
 
 /** Statements for people who look. */
-export function insightStatements({ s, NOW }: Words) {
+export function insightStatements({ s, NOW }: Fragments) {
   const next = (table: 'task' | 'done'): string =>
     `(SELECT t.id, t.created_at FROM ${s}.${table} t WHERE t.id >= m.middle ORDER BY t.id LIMIT 1)`;
   const end = (which: 'min' | 'max'): string =>

@@ -1,7 +1,7 @@
-import { LANE, type Words } from './fragments.ts';
+import { type Fragments, LANE } from './fragments.ts';
 
 /** Statements of queues, lanes and specs. */
-export function laneStatements({ s, NOW }: Words) {
+export function laneStatements({ s, NOW }: Fragments) {
   return {
     now: `SELECT ${s}.now_ms() AS now`,
     queueAdd: `INSERT INTO ${s}.queue (name) SELECT DISTINCT name FROM unnest($1::text[]) x(name)

@@ -1,9 +1,9 @@
-import { few, type Words } from './fragments.ts';
+import { type Fragments, few } from './fragments.ts';
 
 const SLOT = 's.id, s.key, s.cap, s.active, s.plain, s.tat, s.cost_tat, s.paused_until, d.name, d.body';
 
 /** Statements of limits and their slots. */
-export function limitStatements({ s, NOW }: Words) {
+export function limitStatements({ s, NOW }: Fragments) {
   const def = `CROSS JOIN LATERAL (SELECT name, body FROM ${s}.limit_def WHERE id = s.def OFFSET 0) d`;
 
   const readyOf = `CROSS JOIN LATERAL (SELECT id FROM ${s}.task WHERE lane = ls.lane AND state = 0 LIMIT $2) t`;

@@ -1,8 +1,8 @@
 import { REMOVING } from '../../codes.ts';
-import { type Words } from './fragments.ts';
+import { type Fragments } from './fragments.ts';
 
 /** Statements that remove what is old. */
-export function pruneStatements({ s, NOW }: Words) {
+export function pruneStatements({ s, NOW }: Fragments) {
   /** A range, as for all that is asked for by a root. */
   const all = (root: string): string => `root IS NOT NULL AND root >= ${root} AND root <= ${root}`;
   /** None of these rows: of an EXISTS the planner may make a join over a whole table. */

@@ -1,7 +1,7 @@
-import { few, type Words } from './fragments.ts';
+import { type Fragments, few } from './fragments.ts';
 
 /** Statements that make tasks. */
-export function pushStatements({ s, NOW, recent }: Words) {
+export function pushStatements({ s, NOW, recent }: Fragments) {
   const newTasks = `unnest($3::int[], $4::int[], $5::int[], $6::smallint[], $7::smallint[], $8::text[])
     x(queue, lane, spec, prio, max_tries, payload)`;
 

@@ -1,7 +1,7 @@
-import { type Words } from './fragments.ts';
+import { type Fragments } from './fragments.ts';
 
 /** Statements for those who only look. */
-export function readStatements({ s }: Words) {
+export function readStatements({ s }: Fragments) {
   return {
     taskGet: `${record(s, 'task')} WHERE t.id = ANY($1::bigint[]) UNION ALL ${record(s, 'done')} WHERE t.id = ANY($1::bigint[])`,
     attemptList: `SELECT attempt, holder, started_at, ended_at, outcome, error FROM ${s}.attempt WHERE task = $1 ORDER BY attempt`,

@@ -1,7 +1,7 @@
-import { few, type Words } from './fragments.ts';
+import { type Fragments, few } from './fragments.ts';
 
 /** Statements of results that outlive their tasks. */
-export function resultStatements({ s, NOW }: Words) {
+export function resultStatements({ s, NOW }: Fragments) {
   const asText = "|| ''";
   return {
     resultKeys: `SELECT task, data FROM ${s}.body WHERE task = ANY($1::bigint[]) AND part = 2`,

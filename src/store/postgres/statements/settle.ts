@@ -1,7 +1,7 @@
-import { few, type Words } from './fragments.ts';
+import { type Fragments, few } from './fragments.ts';
 
 /** Statements of whoever holds a task: settle, return, renew, log. */
-export function settleStatements({ s, NOW, tell, where, end, give }: Words) {
+export function settleStatements({ s, NOW, tell, where, end, give }: Fragments) {
   /** Ends of all kinds; tasks that something waits for are told apart by `which`. */
   const settle = (
     which: string,

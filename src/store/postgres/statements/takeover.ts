@@ -1,7 +1,7 @@
-import { few, type Words } from './fragments.ts';
+import { type Fragments, few } from './fragments.ts';
 
 /** Statements of duties that take tasks over. */
-export function takeoverStatements({ s, NOW, HELD, tell, where, end, give, gain }: Words) {
+export function takeoverStatements({ s, NOW, HELD, tell, where, end, give, gain }: Fragments) {
   const reap = (which: string, watched: string): string => `WITH ${HELD},
       o AS MATERIALIZED (SELECT t.*, d.delay,
           CASE WHEN t.cancel_at IS NOT NULL THEN 6 WHEN d.ends = 0 AND d.delay > 0 THEN 2 ELSE d.ends END AS ends,

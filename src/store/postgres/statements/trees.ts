@@ -1,11 +1,11 @@
 import { REMOVING, TREE } from '../../codes.ts';
-import { type Words } from './fragments.ts';
+import { type Fragments } from './fragments.ts';
 
 /**
  * Statements of trees. A member has its root written down, a root only that it has members. What is asked for by its root is
  * written as a range from it to itself: for `root = $1` in the order of ids the planner would walk all of the primary key.
  */
-export function treeStatements({ s }: Words) {
+export function treeStatements({ s }: Fragments) {
   const members = (table: 'task' | 'done', reason: string): string => `SELECT t.id, t.parent, t.created_at,
       (SELECT name FROM ${s}.queue q WHERE q.id = t.queue) AS queue, (SELECT handler FROM ${s}.lane l WHERE l.id = t.lane) AS handler,
       t.state, ${reason} AS reason, t.attempt, t.cancel_at FROM ${s}.${table} t

@@ -1,7 +1,7 @@
-import { type Words } from './fragments.ts';
+import { type Fragments } from './fragments.ts';
 
 /** Statements of triggers. */
-export function triggerStatements({ s }: Words) {
+export function triggerStatements({ s }: Fragments) {
   return {
     // triggers; putting one again keeps its place in an unchanged schedule, so that no slot is lost or fires again
     triggerPut: `INSERT INTO ${s}.trigger_def AS d (name, lane, spec, cron, timezone, missed, prio, max_tries, payload, next_at)

@@ -1,8 +1,8 @@
 import { TREE } from '../../codes.ts';
-import { few, type Words } from './fragments.ts';
+import { type Fragments, few } from './fragments.ts';
 
 /** Statements of turns and journals. */
-export function turnStatements({ s, NOW, tell, where, end, give }: Words) {
+export function turnStatements({ s, NOW, tell, where, end, give }: Fragments) {
   const entry = `x.task, x.key, x.kind, x.n, ${NOW}, x.began, x.ref, x.usage, x.value`;
   const journal = `INSERT INTO ${s}.journal (task, key, kind, attempt, at, began, ref, usage, value)`;
   const lines = `INSERT INTO ${s}.log (task, attempt, seq, at, stream, data)`;

@@ -1,7 +1,7 @@
-import { few, type Words } from './fragments.ts';
+import { type Fragments, few } from './fragments.ts';
 
 /** Statements of parks and signals. */
-export function waitingStatements({ s, NOW, tell, give }: Words) {
+export function waitingStatements({ s, NOW, tell, give }: Fragments) {
   /** The newest wait of each task: it replaces the one before. */
   const waiting = (
     rows: string,

@@ -1,8 +1,8 @@
 import { workerKind } from '../../rows/records.ts';
-import { few, type Words } from './fragments.ts';
+import { type Fragments, few } from './fragments.ts';
 
 /** Statements of workers. */
-export function workerStatements({ s, NOW, HELD }: Words) {
+export function workerStatements({ s, NOW, HELD }: Fragments) {
   /** Of the name of `w`. */
   const total = `(SELECT ended FROM ${s}.worker_total t WHERE t.name = w.name) AS total`;
   return {

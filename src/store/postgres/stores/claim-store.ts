@@ -2,7 +2,7 @@ import type { ClaimAnswer, ClaimStore, Grant, NewClaim } from '../../store.ts';
 import type { Session, Try } from '../connect/database.ts';
 import { apart, claimTasks, needsTransaction } from '../verbs/queue/claim.ts';
 import { cappedOf, claimCapped } from '../verbs/queue/claim-capped.ts';
-import { areAmple, claimAmple } from '../verbs/queue/claim-optimistic.ts';
+import { claimOptimistically, mayClaimOptimistically } from '../verbs/queue/claim-optimistic.ts';
 import type { StoreParts } from './store-parts.ts';
 
 export function claimStore(parts: StoreParts): ClaimStore {
@@ -63,9 +63,9 @@ class Claimer {
     const { calls } = parts;
     const note = `${parts.store}/${++this.#claims}`;
     const capped = cappedOf(parts, request);
-    if (capped !== undefined && areAmple(parts, capped.counters)) {
+    if (capped !== undefined && mayClaimOptimistically(parts, capped.counters)) {
       const free = await calls.run((session, tried) =>
-        claimAmple(session, parts, request, capped.counters, note, tried),
+        claimOptimistically(session, parts, request, capped.counters, note, tried),
       );
       if (free !== 'tight') return free;
     }

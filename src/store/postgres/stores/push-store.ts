@@ -1,7 +1,7 @@
 import type { NewTask, PushAnswer, PushInParams, PushStore } from '../../store.ts';
 import { pushInCallerTransaction } from '../caller-transaction.ts';
 import { pick } from '../places.ts';
-import { admit, choosy } from '../verbs/queue/admit.ts';
+import { admit, admittingLimits } from '../verbs/queue/admit.ts';
 import { type AllocatedIds, pushedBefore, pushKeyed, pushTasks, waves } from '../verbs/queue/push.ts';
 import type { StoreParts } from './store-parts.ts';
 
@@ -21,10 +21,10 @@ async function push(parts: StoreParts, items: readonly NewTask[]): Promise<reado
   const plain: number[] = [];
   const keyed: number[] = [];
   const asking: number[] = [];
-  const choosy = await choosyOf(parts, items);
+  const asksLimits = await needsAdmission(parts, items);
   for (const [i, item] of items.entries()) {
     const { op, unique } = item;
-    if (choosy(item)) asking.push(i);
+    if (asksLimits(item)) asking.push(i);
     else (op === undefined && unique === undefined ? plain : keyed).push(i);
   }
   const put = (places: readonly number[], given: readonly PushAnswer[]): void => {
@@ -32,7 +32,7 @@ async function push(parts: StoreParts, items: readonly NewTask[]): Promise<reado
   };
   // Those with keys first: when the others cannot be stored, all are sent again, and these are known by their keys.
   if (keyed.length > 0) put(keyed, await pushAllKeyed(parts, pick(items, keyed)));
-  for (const i of asking) put([i], [await pushAsking(parts, items[i] as NewTask)]);
+  for (const i of asking) put([i], [await pushAdmitted(parts, items[i] as NewTask)]);
   if (plain.length > 0) put(plain, await pushPlain(parts, plain.length === items.length ? items : pick(items, plain)));
   parts.hints.pushed(items, answers);
   return answers;
@@ -44,7 +44,7 @@ function pushPlain(parts: StoreParts, items: readonly NewTask[]): Promise<readon
 }
 
 /** Which of these tasks have a limit that may refuse them, or end others for them. */
-export async function choosyOf(
+export async function needsAdmission(
   { calls, lanes }: StoreParts,
   items: readonly NewTask[],
 ): Promise<(item: NewTask) => boolean> {
@@ -56,13 +56,13 @@ export async function choosyOf(
     );
     const namesOf = ({ lane }: NewTask): readonly string[] =>
       (lanes.known(lane)?.rules?.limits ?? []).map(({ name }) => name);
-    const names = await choosy(session, [...new Set(items.flatMap(namesOf))]);
+    const names = await admittingLimits(session, [...new Set(items.flatMap(namesOf))]);
     return (item) => namesOf(item).some((name) => names.has(name));
   });
 }
 
 /** One that asks its limits first, in one transaction with their answer. */
-async function pushAsking(parts: StoreParts, item: NewTask): Promise<PushAnswer> {
+async function pushAdmitted(parts: StoreParts, item: NewTask): Promise<PushAnswer> {
   const flushId = parts.dedup.next();
   const allocated: AllocatedIds = [];
   return parts.calls.transaction(async (session, tried) => {

@@ -8,7 +8,7 @@ import { areTimers, type ParkAnswer, parkBatches, parkedBefore, parkTasks } from
 import { type Form, formOf, parkOf, roundsOf, takeEnds, takePlain } from '../verbs/trees/turn.ts';
 import { takeFans } from '../verbs/trees/turn-fan.ts';
 import { FullTurn } from '../verbs/trees/turn-full.ts';
-import { choosyOf } from './push-store.ts';
+import { needsAdmission } from './push-store.ts';
 import { giveBack } from './settle-store.ts';
 import type { StoreParts } from './store-parts.ts';
 
@@ -53,7 +53,7 @@ function takeAlike(parts: StoreParts, form: Form, turns: readonly Turn[]): Promi
 async function takeAllFans(parts: StoreParts, turns: readonly Turn[]): Promise<readonly TurnAnswer[]> {
   const childrenOf = ({ entries }: Turn): readonly NewTask[] =>
     entries.flatMap((entry) => (entry.kind === 'child' ? [entry.task] : []));
-  const asks = await choosyOf(parts, turns.flatMap(childrenOf));
+  const asks = await needsAdmission(parts, turns.flatMap(childrenOf));
   const free = turns.filter((turn) => !childrenOf(turn).some(asks));
   const fan = free.length === 0 ? { answers: [], born: [] } : await takeFree(parts, free);
   parts.hints.pushed(

@@ -10,7 +10,7 @@ import { cancelTasks } from './cancel.ts';
 const REPLACED = 500;
 
 /** Of these limits, those that have something to say to a new task; most let it wait for room. */
-export async function choosy(session: Session, names: readonly string[]): Promise<ReadonlySet<string>> {
+export async function admittingLimits(session: Session, names: readonly string[]): Promise<ReadonlySet<string>> {
   if (names.length === 0) return new Set();
   const rows = await session.all<DefRow>('limitFind', [texts(names)]);
   const says = ({ body }: DefRow): boolean => {

@@ -6,7 +6,7 @@ import { booleans, numbers } from '../../arrays.ts';
 import type { Session, Try } from '../../connect/database.ts';
 import type { PostgresParts } from '../../parts.ts';
 import { countDown, endAfter } from '../trees/countdown.ts';
-import { admit, choosy } from './admit.ts';
+import { admit, admittingLimits } from './admit.ts';
 import {
   type AllocatedIds,
   birthColumns,
@@ -138,7 +138,7 @@ async function askLimits(
   lineage: ParentTask,
 ): Promise<Asked> {
   const usesOf = ({ item }: Birth): readonly NamedUse[] => lanes.known(item.lane)?.rules?.uses ?? [];
-  const names = await choosy(session, [...new Set(births.flatMap(usesOf).map(({ name }) => name))]);
+  const names = await admittingLimits(session, [...new Set(births.flatMap(usesOf).map(({ name }) => name))]);
   const asked = new Map(
     births.flatMap((birth) => (usesOf(birth).some(({ name }) => names.has(name)) ? [[birth.task, usesOf(birth)]] : [])),
   );

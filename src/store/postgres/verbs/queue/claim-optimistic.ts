@@ -14,7 +14,7 @@ const MAX_KNOWN = 100_000;
 const DIVISION_BY_ZERO = '22012';
 
 /** Whether all these counters had room for much more when a claim last looked. */
-export function areAmple({ ample }: PostgresParts, counters: readonly number[]): boolean {
+export function mayClaimOptimistically({ ample }: PostgresParts, counters: readonly number[]): boolean {
   return counters.every((counter) => ample.has(counter));
 }
 
@@ -37,7 +37,7 @@ export function learnRoom(
  * room is looked up before, and asked again under the lock: who meets one that is full by then has granted nothing.
  * `tight`: it has to be claimed in another way.
  */
-export async function claimAmple(
+export async function claimOptimistically(
   session: Session,
   parts: PostgresParts,
   request: NewClaim,
