@@ -60,8 +60,8 @@ export class Pushes implements TaskInterner {
     // No await on the hot path: the call must leave in this turn of the loop.
     const task = this.#placed(checked) ?? (await this.#place(checked));
     const sent = this.#batcher.submit(task);
-    const { sharesCommits: commitsTurns } = this.#deps.store.capabilities;
-    if (commitsTurns && task.delayMs === undefined && task.runAt === undefined)
+    const { sharesCommits } = this.#deps.store.capabilities;
+    if (sharesCommits && task.delayMs === undefined && task.runAt === undefined)
       this.#deps.onComing(task.lane, task.priority);
     const answer = await sent;
     return answer.ok ? this.#pushed(answer) : refuse(checked, answer);

@@ -94,7 +94,7 @@ test('full durability is the default and is told; normal durability is not calle
         durable: true,
         callerTransactions: true,
         numbersEvents: true,
-        commitsTurns: true,
+        sharesCommits: true,
         whole: true,
       },
       {
@@ -103,7 +103,7 @@ test('full durability is the default and is told; normal durability is not calle
         durable: false,
         callerTransactions: true,
         numbersEvents: true,
-        commitsTurns: true,
+        sharesCommits: true,
         whole: true,
       },
       {
@@ -112,7 +112,7 @@ test('full durability is the default and is told; normal durability is not calle
         durable: false,
         callerTransactions: false,
         numbersEvents: true,
-        commitsTurns: true,
+        sharesCommits: true,
         whole: true,
       },
     ],
