@@ -10,7 +10,6 @@ import type {
   AttemptRecord,
   CallerTransaction,
   CancelAnswer,
-  CounterRecord,
   Dependency,
   Grant,
   JournalEntry,
